@@ -1,0 +1,39 @@
+ARG NODE_TAG=24-slim
+
+FROM node:${NODE_TAG} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# better-sqlite3 brings a binary for every platform and SQLite's source; one binary is enough, if it loads.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force && \
+    cd node_modules/better-sqlite3 && \
+    keep="$(node -p 'require("./lib/binding.js").getPrebuildPath()')" && \
+    find "$PWD/prebuilds" -type f ! -path "$keep" -delete && \
+    rm -rf deps src && \
+    node -e 'require("./lib/index.js")(":memory:").close()'
+COPY migrations ./migrations
+COPY fixtures ./fixtures
+COPY src ./src
+# Readable by everyone whatever the checkout's umask was. The compiled code is kept for the user who runs it.
+RUN chmod -R a+rX,go-w . && chmod a+x src/vitrine.js && install -d -o node node_modules/.cache
+USER node
+RUN node src/vitrine.js --help
+
+
+FROM node:${NODE_TAG}
+ARG VERSION=local
+LABEL org.opencontainers.image.title="Vitrine" \
+      org.opencontainers.image.description="Serves people's public profiles and their latest work as JSON, read-only, over HTTP." \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="${VERSION}"
+# SQLite's temporary files go to the volume: a read-only container has no other room for them.
+ENV HOST=0.0.0.0 PORT=8080 SQLITE_TMPDIR=/data
+WORKDIR /app
+COPY --from=build --chown=root:root /app ./
+RUN ln -s /app/src/vitrine.js /usr/local/bin/vitrine && install -d -o node -g node /data
+USER node
+VOLUME /data
+EXPOSE 8080
+# On Linux a connection to 0.0.0.0 or :: reaches this machine, so HOST does as it is.
+HEALTHCHECK --interval=15s --timeout=3s --start-period=15s --retries=3 \
+  CMD ["node", "-e", "const { HOST: host, PORT: port } = process.env; require('node:http').get({ host, port, path: '/healthz' }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
+CMD ["vitrine", "serve"]

@@ -1,0 +1,64 @@
+// argv -> command. Nothing else touches the process, its signals or its exit code.
+import process from 'node:process';
+import { alreadySaid, createProgram, Failed, Misused } from './commands.ts';
+import { type Config, ConfigError } from './config.ts';
+import { createLog, prettyStream } from './log.ts';
+import { serve } from './serve.ts';
+import { StoreError } from './stores/store.ts';
+
+const DONE = 0;
+const FAILED = 1;
+const MISUSED = 2;
+
+const program = createProgram({
+  environment: process.env,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  serve: serveUntilStopped,
+});
+
+// `vitrine export | head` is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? DONE : FAILED));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = tell(error);
+}
+
+async function serveUntilStopped(config: Config): Promise<void> {
+  const out = (process.stdout.isTTY && (await prettyStream())) || process.stdout;
+  const running = await serve(config, createLog(config, out));
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        // The second signal is meant.
+        process.removeAllListeners(signal).on(signal, () => process.exit(FAILED));
+        resolve();
+      });
+    }
+  });
+  await running.stop();
+}
+
+/** Says what went wrong in a line or two, and gives the exit code for it. */
+function tell(error: unknown): number {
+  if (alreadySaid(error)) return error.exitCode === 0 ? DONE : MISUSED;
+  if (error instanceof ConfigError) return complain(error.mistakes, MISUSED);
+  if (error instanceof Misused) return complain([error.message], MISUSED);
+  if (error instanceof Failed || error instanceof StoreError) return complain([error.message], FAILED);
+  return complain([plain(error as NodeJS.ErrnoException)], FAILED);
+}
+
+function complain(lines: readonly string[], code: number): number {
+  for (const line of lines) process.stderr.write(`vitrine: ${line}\n`);
+  return code;
+}
+
+function plain(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return `${error.path} is not there`;
+  if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
+  if (error.code === 'EADDRINUSE') return `the address is taken: ${error.message}`;
+  return error.message;
+}

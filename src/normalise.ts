@@ -1,0 +1,193 @@
+// Anything -> a record that is ready to be served, or what is wrong with it, member by member.
+import { FAMILIES, type Form, KIND_NAMES, KINDS, type KindName, type Member, ZERO_DATE } from './records.ts';
+import type { Row } from './stores/store.ts';
+import { userKey, userNameFault } from './user-name.ts';
+
+export interface Fault {
+  readonly member: string;
+  readonly reason: string;
+  readonly got: string;
+}
+
+export type Normalised = { readonly row: Row } | { readonly faults: readonly Fault[] };
+
+export const MAX_RECORD_BYTES = 64 * 1024;
+
+export function normalise(raw: unknown): Normalised {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
+    return { faults: [fault('record', 'must be an object with the members of a profile, a post or a shot', raw)] };
+  const source = raw as Record<string, unknown>;
+  const kind = kindOf(source);
+  if (typeof kind !== 'string') return { faults: [kind] };
+  return build(kind, source);
+}
+
+const DIGITS = /^[0-9]+$/;
+const TOKEN = /^[0-9a-f]{40}$/;
+const ID = /^[1-9][0-9]{0,18}$/;
+const PLAIN_URL = /^https?:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?:\/[\w\-.~!$&'()*+,;=:@/%?]*)?$/;
+const URL_START = /^https?:\/\/[^\s/]/i;
+const SPACE_OR_CONTROL = /[\s\p{Cc}]/u;
+const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
+const LARGEST_ID = String(2n ** 63n - 1n);
+
+/** Why a text does not have the form; undefined when it does. */
+type Check = (text: string) => string | undefined;
+
+const CHECKS: Record<Form, Check> = {
+  text: () => undefined,
+  name: userNameFault,
+  count: digits,
+  flag: digits,
+  id: (text) => (isId(text) ? undefined : 'must be a whole number from 1 to 9223372036854775807, without leading zeros'),
+  url: (text) => (isHttpUrl(text) ? undefined : 'must be an absolute http or https URL'),
+  'date-time': (text) =>
+      isDateTime(text) ? undefined : `must be a real date and time as YYYY-MM-DD HH:MM:SS, or ${ZERO_DATE}`,
+  token: (text) => (TOKEN.test(text) ? undefined : 'must be 40 lower-case hexadecimal characters'),
+};
+
+interface Step {
+  readonly member: string;
+  readonly opening: string;
+  readonly check: Check;
+  readonly plain: boolean;
+  readonly absent: string | undefined;
+}
+
+/** What makes a record of a kind, a step for each member, worked out once. */
+const PLANS = Object.fromEntries(
+  KIND_NAMES.map((kind) => [
+    kind,
+    Object.entries(KINDS[kind].schema.properties as Record<string, Member>).map(
+      ([member, schema], index): Step => ({
+        member,
+        opening: `${index === 0 ? '{' : ','}"${member}":`,
+        check: CHECKS[schema['x-form']],
+        // Digits, hexadecimals and dates need no escaping.
+        plain: !['text', 'name', 'url'].includes(schema['x-form']),
+        absent: schema.default as string | undefined,
+      }),
+    ),
+  ]),
+) as Record<KindName, Step[]>;
+
+function build(kind: KindName, source: Record<string, unknown>): Normalised {
+  const { family: _, ...about } = { owner: undefined, ...KINDS[kind] };
+  let faults: Fault[] | undefined;
+  let record = '';
+  let id = '';
+  let owner = '';
+  let date = '';
+  let name = '';
+  for (const step of PLANS[kind]) {
+    const given = source[step.member];
+    const text = typeof given === 'string' ? given : textOf(given);
+    let reason: string | undefined;
+    if (text === undefined) {
+      if (given !== undefined && given !== null) reason = refusal(given);
+      else if (step.absent === undefined) reason = 'is missing';
+      else record += `${step.opening}"${step.absent}"`;
+    } else {
+      if (text !== '' || step.absent === undefined) reason = step.check(text);
+      if (step.plain) record += `${step.opening}"${text}"`;
+      else record += step.opening + JSON.stringify(text.isWellFormed() ? text : text.toWellFormed());
+      if (step.member === 'id') id = text;
+      else if (step.member === 'date') date = text;
+      else if (step.member === 'username') name = text;
+      else if (step.member === about.owner) owner = text;
+    }
+    if (reason !== undefined) (faults ??= []).push(fault(step.member, reason, given));
+  }
+  record += '}';
+  if (faults === undefined && record.length * 3 > MAX_RECORD_BYTES && Buffer.byteLength(record) > MAX_RECORD_BYTES)
+    faults = [fault('record', `must be at most ${MAX_RECORD_BYTES} bytes as JSON`, `${Buffer.byteLength(record)} bytes`)];
+  if (faults !== undefined) return { faults };
+  return { row: { kind, id, userKey: name === '' ? '' : userKey(name), owner, date, record } };
+}
+
+/** Which record it is: the owner's member or the user name tells; between two profiles, what only one of them has. */
+function kindOf(source: Record<string, unknown>): KindName | Fault {
+  const marks = ['user', 'user_id', 'username'].filter((member) => source[member] !== undefined);
+  const candidates = marks.length === 1 ? BY_MARK[marks[0] as string] : KIND_NAMES;
+  if (candidates?.length === 1) return candidates[0] as KindName;
+  const scores = (candidates ?? KIND_NAMES).map((kind) => ({ kind, score: score(kind, source) }));
+  scores.sort((a, b) => b.score - a.score);
+  const [best, next] = scores;
+  if (best !== undefined && best.score > 0 && best.score > (next?.score ?? 0)) return best.kind;
+  const reason =
+    marks.length === 1
+      ? `could be a profile of either family: give it a member that only one of them has, ${FAMILIES.map(
+          (family) => `${ONLY_IN[`${family} profile`][0]} (${family})`,
+        ).join(' or ')}`
+      : 'has not the members of a profile (username), a post (user) or a shot (user_id)';
+  return fault('record', reason, Object.keys(source).slice(0, 5).join(', '));
+}
+
+const BY_MARK: Record<string, KindName[]> = {
+  user: ['post'],
+  user_id: ['shot'],
+  username: ['microblog profile', 'portfolio profile'],
+};
+
+/** The members that only this kind has, among the two profiles or the two items. */
+const ONLY_IN = Object.fromEntries(
+  KIND_NAMES.map((kind) => {
+    const others = KIND_NAMES.filter((other) => other !== kind && 'owner' in KINDS[other] === 'owner' in KINDS[kind]);
+    const shared = new Set(others.flatMap((other) => Object.keys(KINDS[other].schema.properties)));
+    return [kind, Object.keys(KINDS[kind].schema.properties).filter((member) => !shared.has(member))];
+  }),
+) as Record<KindName, string[]>;
+
+const score = (kind: KindName, source: Record<string, unknown>) =>
+  ONLY_IN[kind].filter((member) => source[member] !== undefined).length;
+
+/** The text of a scalar that is not text yet; undefined when it has none. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'number' && (Number.isSafeInteger(value) || !Number.isInteger(value)) && Number.isFinite(value))
+    return String(value);
+  return undefined;
+}
+
+function refusal(value: unknown): string {
+  if (typeof value === 'number') return 'is too large to be exact as a number: write it as text';
+  return `must be text, a number or a boolean, not ${Array.isArray(value) ? 'an array' : 'an object'}`;
+}
+
+function digits(text: string): string | undefined {
+  return DIGITS.test(text) ? undefined : 'must be decimal digits only';
+}
+
+function isId(text: string): boolean {
+  return ID.test(text) && (text.length < LARGEST_ID.length || text <= LARGEST_ID);
+}
+
+function isHttpUrl(text: string): boolean {
+  // The plain case by one expression: URL.canParse costs ten times as much.
+  if (PLAIN_URL.test(text)) return true;
+  return URL_START.test(text) && !SPACE_OR_CONTROL.test(text) && URL.canParse(text);
+}
+
+function isDateTime(text: string): boolean {
+  const match = DATE_TIME.exec(text);
+  if (match === null) return false;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  if (text === ZERO_DATE) return true;
+  if (year === 0 || month < 1 || month > 12 || day < 1) return false;
+  return day <= 28 || day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+}
+
+const LONGEST_GOT = 60;
+
+function fault(member: string, reason: string, value: unknown): Fault {
+  return { member, reason, got: brief(value) };
+}
+
+/** A value in a few characters of printable text, for a message. */
+export function brief(value: unknown): string {
+  if (value === undefined) return '';
+  const text = typeof value === 'string' ? value : typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+  const shown = (text ?? '').toWellFormed().replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\ufffd');
+  return shown.length > LONGEST_GOT ? `${shown.slice(0, LONGEST_GOT)}…` : shown;
+}

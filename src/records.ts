@@ -1,0 +1,152 @@
+// The four records and the bodies that carry them, member by member as the specification lists them.
+import { type TObject, type TString, Type } from '@sinclair/typebox';
+
+/** "The last 15 content items": the one cap, of the schemas here and of every store's query. */
+export const ITEM_CAP = 15;
+
+/** What a date-time says when there is none. */
+export const ZERO_DATE = '0000-00-00 00:00:00';
+
+/** How a member's text has to look; `normalise.ts` holds one check for each. */
+export type Form = 'text' | 'name' | 'count' | 'flag' | 'id' | 'url' | 'date-time' | 'token';
+
+export interface Member extends TString {
+  'x-form': Form;
+  description: string;
+}
+
+const member = (form: Form, description: string, rules: object = {}) =>
+  Type.String({ description, ...rules, 'x-form': form }) as Member;
+
+// `default` is what stands for an absent member; a member without one is required.
+const text = (description: string) => member('text', description, { default: '' });
+const count = (description: string) => member('count', description, { pattern: '^[0-9]*$', default: '0' });
+const flag = (description: string) => member('flag', description, { pattern: '^[0-9]*$', default: '0' });
+const id = (description: string) => member('id', description, { pattern: '^[1-9][0-9]{0,18}$' });
+const userName = (description: string) => member('name', description, { minLength: 1, maxLength: 255 });
+const url = (description: string) => member('url', description, { pattern: '^(https?://\\S+)?$', default: '' });
+const token = (description: string) => member('token', description, { pattern: '^([0-9a-f]{40})?$', default: '' });
+
+const DATE_TIME = '[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}';
+const dateTime = (description: string) => member('date-time', description, { pattern: `^${DATE_TIME}$` });
+const optionalDateTime = (description: string) =>
+  member('date-time', description, { pattern: `^(${DATE_TIME})?$`, default: ZERO_DATE });
+
+export const MicroblogProfile = Type.Object(
+  {
+    totalFollowers: count('Number of followers.'),
+    totalFollowing: count('Number of accounts followed.'),
+    totalFavs: count('Number of favourites.'),
+    totalPost: count('Number of posts.'),
+    id: id('User identifier.'),
+    username: userName('The user name.'),
+    name: text('Display name.'),
+    location: text('Free-text location.'),
+    country: text('Short lowercase country code.'),
+    website: url("User's web link."),
+    bio: text('Free-text biography.'),
+    avatar: url('Avatar image.'),
+    avatar_large: url('Large avatar image.'),
+    verified: flag('Verification flag.'),
+    cover_image: url('Cover image.'),
+    cover_large: url('Large cover image.'),
+  },
+  { $id: 'MicroblogProfile', title: 'Microblog profile', description: 'A profile of variant A.' },
+);
+
+export const Post = Type.Object(
+  {
+    id: id('Record identifier.'),
+    token_id: token('Opaque identifier of the post.'),
+    post_details: text('Text of the post.'),
+    photo: url('Attached photo.'),
+    video_code: text('Identifier of an attached video at its host.'),
+    video_title: text('Title of the attached video.'),
+    video_site: text('Lowercase name of the video host.'),
+    video_url: url('Link to the video.'),
+    user: id('Identifier of the owning user.'),
+    status: flag('Record status flag.'),
+    video_thumbnail: url('Thumbnail of the video.'),
+    date: dateTime('Creation time.'),
+    status_general: flag('General status flag.'),
+    url_audio: url('Link to attached audio; empty string when none.'),
+    title_audio: text('Title of attached audio; empty string when none.'),
+    thumbnail_song: url('Audio thumbnail; empty string when none.'),
+  },
+  { $id: 'Post', title: 'Post', description: 'A post of variant A.' },
+);
+
+export const PortfolioProfile = Type.Object(
+  {
+    totalFollowers: count('Number of followers.'),
+    totalFollowing: count('Number of accounts followed.'),
+    Likes: count('Number of likes.'),
+    totalShots: count('Number of shots.'),
+    Lists: count('Number of lists.'),
+    Listed: count('Number of lists the user is on.'),
+    Projects: count('Number of projects.'),
+    id: id('User identifier.'),
+    username: userName('The user name.'),
+    name: text('Display name.'),
+    location: text('Free-text location.'),
+    social_link: url("Link to the user's social-network page."),
+    website: url("User's web link."),
+    bio: text('Free-text biography.'),
+    skills: text('Comma-separated list of skill words.'),
+    avatar: url('Avatar image.'),
+    type_account: flag('Account type code.'),
+    cover_image: url('Cover image.'),
+  },
+  { $id: 'PortfolioProfile', title: 'Portfolio profile', description: 'A profile of variants B and C.' },
+);
+
+export const Shot = Type.Object(
+  {
+    id: id('Record identifier.'),
+    id_project: count('Project identifier; "0" when the shot belongs to no project.'),
+    created_project: optionalDateTime(`Project creation time; ${ZERO_DATE} when there is no project.`),
+    image: url('Shot image.'),
+    large_image: url('Large shot image.'),
+    token_id: token('Opaque identifier of the shot.'),
+    description: text('Free-text description.'),
+    title: text('Title.'),
+    user_id: id('Identifier of the owning user.'),
+    status: flag('Record status flag.'),
+    tags: text('Comma-separated list of tags.'),
+    date: dateTime('Creation time.'),
+    attachment: url('Attached file.'),
+    url_purchased: url('Purchase link; empty string when none.'),
+    price_item: text('Price; empty string when none.'),
+  },
+  { $id: 'Shot', title: 'Shot', description: 'A shot of variants B and C.' },
+);
+
+/** Whose records a variant shows. */
+export type Family = 'microblog' | 'portfolio';
+export const FAMILIES: readonly Family[] = ['microblog', 'portfolio'];
+
+export interface RecordKind {
+  readonly family: Family;
+  readonly plural: string;
+  readonly schema: TObject;
+  /** The member that names the owner's id; a profile has none. */
+  readonly owner?: 'user' | 'user_id';
+}
+
+/** Every kind of record there is. */
+export const KINDS = {
+  'microblog profile': { family: 'microblog', plural: 'microblog profiles', schema: MicroblogProfile },
+  post: { family: 'microblog', plural: 'posts', schema: Post, owner: 'user' },
+  'portfolio profile': { family: 'portfolio', plural: 'portfolio profiles', schema: PortfolioProfile },
+  shot: { family: 'portfolio', plural: 'shots', schema: Shot, owner: 'user_id' },
+} as const satisfies Record<string, RecordKind>;
+
+export type KindName = keyof typeof KINDS;
+export const KIND_NAMES = Object.keys(KINDS) as KindName[];
+
+/** The body of an item list: one member, whose name is the variant's. */
+export const itemsBody = ($id: string, collection: string, item: TObject) =>
+  Type.Object(
+    { [collection]: Type.Array(Type.Ref(item.$id as string), { maxItems: ITEM_CAP }) },
+    { $id, description: `The newest ${ITEM_CAP} items, newest first; empty when there are none.` },
+  );

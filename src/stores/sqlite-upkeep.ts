@@ -1,0 +1,64 @@
+// What an operator does with a whole SQLite file: copy it, and check that it is sound.
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { countRecords, explained, refuseUnfit } from './sqlite.ts';
+import type { Counts } from './store.ts';
+
+/** Writes a compact copy that needs no other file beside it, and puts it in place at once. */
+export function snapshot(path: string, target: string): void {
+  const unfinished = `${target}.unfinished`;
+  rmSync(unfinished, { force: true });
+  try {
+    reading(path, (db) => db.prepare('VACUUM INTO ?').run(unfinished));
+    explained(target, () => {
+      // Read-only media cannot hold a write-ahead log.
+      const copy = new Database(unfinished);
+      copy.pragma('journal_mode = DELETE');
+      copy.close();
+      const file = openSync(unfinished, 'r');
+      fsyncSync(file);
+      closeSync(file);
+      renameSync(unfinished, target);
+    });
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
+}
+
+export interface CheckResult {
+  readonly faults: readonly string[];
+  readonly counts: Counts | undefined;
+}
+
+/** Reads the whole file: its structure, its indexes, that every item has an owner, and that every record is JSON. */
+export function check(path: string): CheckResult {
+  return reading(path, (db) => {
+    const faults = (db.pragma('integrity_check(20)') as { integrity_check: string }[])
+      .map((row) => row.integrity_check)
+      .filter((line) => line !== 'ok');
+    if (faults.length > 0) return { faults, counts: undefined };
+    const one = (sql: string) => db.prepare(sql).pluck().get() as number;
+    const ownerless = one(
+      `SELECT count(*) FROM items WHERE NOT EXISTS
+         (SELECT 1 FROM profiles WHERE family = items.family AND id = items.owner)`,
+    );
+    if (ownerless > 0) faults.push(`${ownerless} items have no owner`);
+    for (const table of ['profiles', 'items']) {
+      const broken = one(`SELECT count(*) FROM ${table} WHERE NOT json_valid(record)`);
+      if (broken > 0) faults.push(`${broken} ${table} are not valid JSON`);
+    }
+    return { faults, counts: countRecords(db) };
+  });
+}
+
+function reading<T>(path: string, action: (db: Database.Database) => T): T {
+  return explained(path, () => {
+    const db = new Database(path, { readonly: true, fileMustExist: true });
+    try {
+      refuseUnfit(db, path);
+      return action(db);
+    } finally {
+      db.close();
+    }
+  });
+}

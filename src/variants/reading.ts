@@ -1,0 +1,120 @@
+// What both styles of route share: the user name as input, read-only routes, and finding and sending what was asked.
+import { METHODS } from 'node:http';
+import { FormatRegistry, Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, RouteHandlerMethod } from 'fastify';
+import type { Answer, Answers } from '../answers.ts';
+import type { BaseUrl } from '../config.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { Operation } from '../operations.ts';
+import type { Family } from '../records.ts';
+import type { Responder } from '../respond.ts';
+import type { Awaitable, Reader } from '../stores/store.ts';
+import { LONGEST_USER_NAME, userKey, userNameFault } from '../user-name.ts';
+
+FormatRegistry.Set('user-name', (name) => userNameFault(name) === undefined);
+
+export const UserName = Type.String({
+  format: 'user-name',
+  description: 'The user name: 1 to 255 characters; letter case does not matter.',
+});
+
+/** What is wrong with a user name as it was asked for: absent, repeated, with a broken escape (null), or no name. */
+export function userFault(name: string | string[] | null | undefined): ErrorCode | undefined {
+  if (name === undefined || name === '') return 'USER_MISSING';
+  if (name === null) return 'BAD_ESCAPE';
+  if (typeof name !== 'string') return 'USER_REPEATED';
+  if (userNameFault(name) === undefined) return undefined;
+  return [...name].length > LONGEST_USER_NAME ? 'USER_TOO_LONG' : 'USER_MALFORMED';
+}
+
+export interface VariantOptions {
+  readonly variant: 'a' | 'b' | 'c';
+  readonly base: BaseUrl;
+  readonly family: Family;
+  /** The member of the item list's body. */
+  readonly collection: string;
+  readonly reader: Reader;
+  readonly answers: Answers<Operation>;
+  readonly respond: Responder;
+}
+
+/** What a variant can do, as both styles of route call it. */
+export function createReading({ variant, base, family, collection, reader, answers, respond }: VariantOptions) {
+  const profile: Operation = { variant, name: 'profile' };
+  const items: Operation = { variant, name: 'items' };
+  const opening = Buffer.from(`{"${collection}":`);
+  const closing = Buffer.from('}');
+  const site = base.host ?? '';
+
+  function send(
+    { raw: request }: FastifyRequest,
+    reply: FastifyReply,
+    operation: Operation,
+    answer: Awaitable<Answer | undefined>,
+  ): void {
+    reply.hijack();
+    const settle = (found: Answer | undefined) =>
+      found === undefined
+        ? respond.failure(request, reply.raw, operation, 'USER_NOT_FOUND')
+        : respond.answer(request, reply.raw, operation, found);
+    if (answer instanceof Promise) answer.then(settle).catch((error) => respond.fault(request, reply.raw, operation, error));
+    else settle(answer);
+  }
+
+  return {
+    operations: { profile, items },
+
+    refuse(request: FastifyRequest, reply: FastifyReply, operation: Operation, code: ErrorCode): void {
+      reply.hijack();
+      respond.failure(request.raw, reply.raw, operation, code);
+    },
+
+    /** `address` is where a front-end would ask for it: what is kept there is found before any routing. */
+    sendProfile(request: FastifyRequest, reply: FastifyReply, name: string, address: (key: string) => string): void {
+      const key = userKey(name);
+      send(request, reply, profile, answers.answer(site + address(key), profile, () => reader.profile(family, key)));
+    },
+
+    sendItems(request: FastifyRequest, reply: FastifyReply, name: string, address: (key: string) => string): void {
+      const key = userKey(name);
+      const wrap = (list: Buffer | undefined) => list && Buffer.concat([opening, list, closing]);
+      const read = () => {
+        const list = reader.items(family, key);
+        return list instanceof Promise ? list.then(wrap) : wrap(list);
+      };
+      send(request, reply, items, answers.answer(site + address(key), items, read));
+    },
+  };
+}
+
+const OTHER_METHODS = METHODS.filter((method) => !['GET', 'HEAD', 'OPTIONS'].includes(method));
+
+export interface ReadOnlyRoute {
+  readonly url: string;
+  readonly host: string | undefined;
+  readonly operation: Operation;
+  readonly schema?: FastifySchema;
+  readonly handler: RouteHandlerMethod;
+}
+
+/** GET and HEAD as given, OPTIONS answered, and every other method refused before its body is looked at. */
+export function readOnlyRoute(
+  app: FastifyInstance,
+  respond: Responder,
+  { url, host, operation, schema, handler }: ReadOnlyRoute,
+): void {
+  const common = { url, constraints: host === undefined ? {} : { site: host }, config: { operation } };
+  app.route({ ...common, method: 'GET', schema: schema ?? {}, attachValidation: true, handler });
+  const refusal = (request: FastifyRequest, reply: FastifyReply) => {
+    reply.hijack();
+    if (request.method === 'OPTIONS') respond.options(request.raw, reply.raw, operation);
+    else respond.failure(request.raw, reply.raw, operation, 'METHOD_NOT_ALLOWED', ['allow', 'GET, HEAD, OPTIONS']);
+  };
+  app.route({
+    ...common,
+    method: ['OPTIONS', ...OTHER_METHODS],
+    schema: { hide: true } as FastifySchema,
+    onRequest: (request, reply) => refusal(request, reply),
+    handler: refusal,
+  });
+}

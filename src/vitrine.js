@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+// The way in. Every Node since 12 can read this file, so that one too old for the rest says so in a sentence.
+if (Number(process.versions.node.split('.')[0]) >= 24) {
+  // Code compiled once starts faster the next time; where the folder cannot be written, nothing is kept.
+  const cache = `${import.meta.dirname}/../node_modules/.cache/vitrine`;
+  process.getBuiltinModule('node:module').enableCompileCache(cache);
+  import('./main.ts');
+} else {
+  console.error(
+    `vitrine: this is Node ${process.versions.node}, and 24 or newer is needed. \`npm ci\` brings it: ` +
+      'then use `npm start` or `npm run vitrine -- COMMAND`. Or install Node 24.',
+  );
+  process.exitCode = 2;
+}
