@@ -139,7 +139,7 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
   }
 
   async function runExport(file: string | undefined, flags: Partial<Record<SettingName, string>>): Promise<void> {
-    const reader = openReader(databaseOf(flags));
+    const reader = openReader(databaseOf(flags), { tidy: true });
     try {
       const lines = Readable.from(exportLines(reader), { objectMode: false, highWaterMark: 1 << 20 });
       if (file === undefined || file === '-') return await pipeline(lines, stdout, { end: false });

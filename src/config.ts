@@ -46,7 +46,7 @@ export const SETTINGS = {
   accessLog: setting('off', onOff, 'a log line for each request: `on` or `off`'),
   slowRequest: setting('1s', duration, 'log requests that took longer; 0: none'),
   shutdownDelay: setting('0s', duration, 'after SIGTERM, how long to go on serving, not ready, so that a balancer can notice'),
-  shutdownGrace: setting('10s', duration, 'after that, how long requests in flight may take'),
+  shutdownGrace: setting('5s', duration, 'after that, how long requests in flight may take'),
 } satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof SETTINGS;
@@ -116,16 +116,21 @@ function baseUrl(text: string): BaseUrl | undefined {
 export const hostKey = (host: string) => host.toLowerCase().replace(/:(80|443)?$/, '');
 
 function clashes(config: Config): string[] {
+  const shared =
+    config.adminPort !== undefined && config.adminPort !== 0 && config.adminPort === config.port && config.adminHost === config.host
+      ? ['ADMIN_PORT and PORT are the same: give the admin port its own']
+      : [];
   const bases = (['baseUrlA', 'baseUrlB', 'baseUrlC'] as const).flatMap((name) => {
     const base = config[name];
     return base === undefined ? [] : [{ name, ...base }];
   });
-  return bases.flatMap((one, index) =>
+  const claims = bases.flatMap((one, index) =>
     bases
       .slice(index + 1)
       .filter((two) => one.path === two.path && (one.host ?? two.host) === (two.host ?? one.host))
       .map((two) => `${variableOf(one.name)} and ${variableOf(two.name)} claim the same address: give each its own`),
   );
+  return [...claims, ...shared];
 }
 
 /** The path of a SQLite file. */

@@ -2,8 +2,9 @@
 import type { FastifyPluginCallback } from 'fastify';
 import { PROBE } from './operations.ts';
 import type { Responder } from './respond.ts';
+import { createRouter, readOnlyRoute } from './router.ts';
 import type { Reader } from './stores/store.ts';
-import { readOnlyRoute } from './variants/reading.ts';
+
 
 export type Health = ReturnType<typeof createHealth>;
 
@@ -20,6 +21,26 @@ export function createHealth(store: Pick<Reader, 'fault'>) {
     },
   };
 }
+
+/** The operator's own port: probes again, and the metrics. */
+export function buildAdmin({ health, respond, metrics }: { health: Health; respond: Responder; metrics: Metrics }) {
+  const admin = createRouter({ respond });
+  admin.register(probes, { health, respond });
+  readOnlyRoute(admin, respond, {
+    url: '/metrics',
+    host: undefined,
+    operation: PROBE,
+    async handler(request, reply) {
+      const { type, text } = await metrics();
+      reply.hijack();
+      respond.text(request.raw, reply.raw, PROBE, type, text);
+    },
+  });
+  return admin;
+}
+
+/** What Prometheus is told, and in which of its formats. */
+export type Metrics = () => Promise<{ type: string; text: string }>;
 
 export const probes: FastifyPluginCallback<{ health: Health; respond: Responder }> = (app, { health, respond }, done) => {
   const route = { host: undefined, operation: PROBE };

@@ -14,15 +14,13 @@ export class TimedRequest extends IncomingMessage {
 }
 
 /** Told of every response, as it is handed to Node. */
-export type Observer = (request: IncomingMessage, operation: Operation, status: number) => void;
+export type Observer = (request: IncomingMessage, operation: Operation, status: number, bytes: number) => void;
 
 export interface ResponderOptions {
   readonly config: Pick<Config, 'cacheControl' | 'corsOrigin'>;
   readonly observe: Observer;
-  /** Told of what went wrong inside, before the client hears of it in general terms. */
-  readonly onFault: (request: IncomingMessage, error: unknown) => void;
-  /** Whether connections are to be given up after this response. */
-  readonly closing: () => boolean;
+  /** Told of what went wrong inside, before the client hears of it in general terms; gives the request's id. */
+  readonly onFault: (request: IncomingMessage, error: unknown) => string;
 }
 
 export type Responder = ReturnType<typeof createResponder>;
@@ -32,38 +30,23 @@ const METHODS = 'GET, HEAD, OPTIONS';
 const A_DAY = '86400';
 /** An unknown user may appear with the next import: remembered for seconds only. */
 const NOT_FOUND_CACHING = 'max-age=5';
+const RETRY_SOON = ['retry-after', '1'];
 
-export const RETRY_SOON = ['retry-after', '1'];
+export const EXPOSED = ['access-control-expose-headers', 'ETag, RateLimit, RateLimit-Policy, Retry-After'];
+export const ALLOW = ['allow', METHODS];
 
 /** For answers that are data and never a document. */
 const SECURITY = [
-  'x-content-type-options',
-  'nosniff',
-  'content-security-policy',
-  "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy',
-  'cross-origin',
-  'referrer-policy',
-  'no-referrer',
+  ...['x-content-type-options', 'nosniff'],
+  ...['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
+  ...['cross-origin-resource-policy', 'cross-origin'],
+  ...['referrer-policy', 'no-referrer'],
 ];
 
-export function createResponder({ config, observe, onFault, closing }: ResponderOptions) {
-  const { corsOrigin } = config;
-  const anyOrigin = corsOrigin === '*';
-  const fixed = [
-    ...(anyOrigin ? ['access-control-allow-origin', '*', 'access-control-expose-headers', 'ETag, Retry-After'] : []),
-    ...SECURITY,
-  ];
-
-  /** What depends on the request: which of several origins may read, and whether the connection ends. */
-  function varying(request: IncomingMessage): string[] {
-    const headers = anyOrigin || corsOrigin.length === 0 ? [] : ['vary', 'Origin'];
-    const { origin } = request.headers;
-    if (!anyOrigin && origin !== undefined && corsOrigin.includes(origin))
-      headers.push('access-control-allow-origin', origin, 'access-control-expose-headers', 'ETag, Retry-After');
-    if (closing()) headers.push('connection', 'close');
-    return headers;
-  }
+export function createResponder({ config, observe, onFault }: ResponderOptions) {
+  // With a list of origins, who may read depends on who asks: then the gate says it.
+  const cors = config.corsOrigin === '*' ? ['access-control-allow-origin', '*', ...EXPOSED] : [];
+  const fixed = [...cors, ...SECURITY];
 
   function write(
     request: IncomingMessage,
@@ -73,10 +56,23 @@ export function createResponder({ config, observe, onFault, closing }: Responder
     headers: readonly string[],
     body?: Buffer,
   ): void {
-    const all = anyOrigin && !closing() ? headers : [...headers, ...varying(request)];
-    response.writeHead(status, all as string[]);
+    response.writeHead(status, headers as string[]);
     response.end(body);
-    observe(request, operation, status);
+    observe(request, operation, status, body?.length ?? 0);
+  }
+
+  /** What is true at this moment only. */
+  function passing(
+    request: IncomingMessage,
+    response: ServerResponse,
+    operation: Operation,
+    status: number,
+    type: string,
+    text: string,
+  ): void {
+    const body = Buffer.from(text);
+    const headers = ['content-type', type, 'content-length', String(body.length), 'cache-control', 'no-store'];
+    write(request, response, operation, status, [...headers, ...fixed], body);
   }
 
   const failure = (
@@ -89,6 +85,8 @@ export function createResponder({ config, observe, onFault, closing }: Responder
     const { status, body } = FAILURES[code];
     const caching = status === 404 ? NOT_FOUND_CACHING : 'no-store';
     const headers = ['content-type', JSON_TYPE, 'content-length', String(body.length), 'cache-control', caching];
+    if (status === 405) headers.push(...ALLOW);
+    if (status === 503) headers.push(...RETRY_SOON);
     write(request, response, operation, status, [...headers, ...fixed, ...more], body);
   };
 
@@ -97,10 +95,9 @@ export function createResponder({ config, observe, onFault, closing }: Responder
 
     /** What was thrown becomes 503 when the data is at fault, and 500 when we are; its words stay here. */
     fault(request: IncomingMessage, response: ServerResponse, operation: Operation, error: unknown): void {
-      onFault(request, error);
+      const id = ['x-request-id', onFault(request, error)];
       if (response.headersSent) response.destroy();
-      else if (isDataFault(error)) failure(request, response, operation, 'NOT_READY', RETRY_SOON);
-      else failure(request, response, operation, 'INTERNAL');
+      else failure(request, response, operation, isDataFault(error) ? 'NOT_READY' : 'INTERNAL', id);
     },
 
     /** The headers that an answer carries whenever it is given. */
@@ -132,14 +129,16 @@ export function createResponder({ config, observe, onFault, closing }: Responder
               'access-control-max-age',
               A_DAY,
             ];
-      write(request, response, operation, 204, ['allow', METHODS, ...fixed, ...preflight]);
+      write(request, response, operation, 204, [...ALLOW, ...fixed, ...preflight]);
     },
 
     /** JSON that is nobody's data: probes. */
     json(request: IncomingMessage, response: ServerResponse, operation: Operation, status: number, value: object): void {
-      const body = Buffer.from(JSON.stringify(value));
-      const headers = ['content-type', JSON_TYPE, 'content-length', String(body.length), 'cache-control', 'no-store'];
-      write(request, response, operation, status, [...headers, ...fixed], body);
+      passing(request, response, operation, status, JSON_TYPE, JSON.stringify(value));
+    },
+
+    text(request: IncomingMessage, response: ServerResponse, operation: Operation, type: string, text: string): void {
+      passing(request, response, operation, 200, type, text);
     },
   };
 }

@@ -1,45 +1,64 @@
 // A server's life: open the data, listen, and stop without dropping anybody.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Registry } from '@prometheus-io/client';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
+import { buildAdmin } from './ops.ts';
 import { openReader, prepareFile } from './stores/sqlite.ts';
+import { openServed } from './stores/sqlite-served.ts';
 import type { Reader } from './stores/store.ts';
 import { sampleDatabase } from './transfer/samples.ts';
 
 export interface Running {
-  /** Where it listens, as a URL. */
+  /** Where it listens, as URLs. */
   readonly url: string;
+  readonly adminUrl: string | undefined;
   stop(): Promise<void>;
 }
 
 export async function serve(config: Config, log: Logger): Promise<Running> {
-  const store = await openStore(config);
-  const { app, health } = buildApp({ config, store, log });
+  const store = await openStore(config, log);
+  const { app, gate, health, respond, registry } = buildApp({ config, store, log });
+  const admin = config.adminPort === undefined ? undefined : buildAdmin({ health, respond, metrics: reporter(registry()) });
   const url = await app.listen({ host: config.host, port: config.port });
-  log.info({ url, data: config.databaseUrl ?? 'the sample users' }, 'serving');
+  const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
+  log.info({ url, adminUrl, data: config.databaseUrl ?? 'the sample users' }, 'serving');
   if (config.databaseUrl === undefined) log.info(`no DATABASE_URL: these are sample users. Try:\n${tryLines(config, url)}`);
 
   return {
     url,
+    adminUrl,
     async stop() {
       health.drain();
       log.info('stopping');
       await delay(config.shutdownDelay);
-      // A connection that never asked for anything would keep the server waiting for ever.
-      const grace = setTimeout(() => app.server.closeAllConnections(), config.shutdownGrace);
-      await app.close();
-      clearTimeout(grace);
+      const closed = app.close();
+      const timers = [
+        setTimeout(() => gate.closeSilent(), Math.min(SILENT_GRACE_MS, config.shutdownGrace)),
+        setTimeout(() => app.server.closeAllConnections(), config.shutdownGrace),
+      ];
+      await closed;
+      for (const timer of timers) clearTimeout(timer);
+      await admin?.close();
       await store.close();
       log.info('stopped');
     },
   };
 }
 
-async function openStore({ databaseUrl }: Config): Promise<Reader> {
+/** A connection that was just made may have its request on the way; one that stays silent is not waited for. */
+const SILENT_GRACE_MS = 500;
+
+const reporter = (registry: Registry) => async () => ({ type: registry.contentType, text: await registry.metrics() });
+
+async function openStore({ databaseUrl }: Config, log: Logger): Promise<Reader> {
   if (databaseUrl === undefined) return openReader(await sampleDatabase());
   prepareFile(databaseUrl);
-  return openReader(databaseUrl);
+  return openServed(databaseUrl, {
+    onChange: (what) => log.info(what),
+    onFault: (what) => log.error(what),
+  });
 }
 
 function tryLines(config: Config, url: string): string {

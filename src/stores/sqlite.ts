@@ -1,5 +1,5 @@
 // SQLite files: making and migrating them, and the read-only side that serves.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { type Family, ITEM_CAP, KIND_NAMES, KINDS } from '../records.ts';
@@ -109,20 +109,39 @@ function sentence(path: string, error: unknown): string {
   return `${path}: ${message}`;
 }
 
-/** Opens a file, or a database held in memory, for reading only. */
-export function openReader(source: string | Buffer): Reader {
-  const path = typeof source === 'string' ? source : 'the sample data';
-  const db = explained(path, () => new Database(source, { readonly: true, fileMustExist: true, timeout: 1000 }));
-  try {
-    explained(path, () => {
+export interface ReadingOptions {
+  /** Leaves nothing beside the file when it is closed, which takes a handle that could write. */
+  readonly tidy?: boolean;
+}
+
+/** Opens a file, or a database held in memory, for reading only, and makes sure that it is one that can be served. */
+export function openForReading(source: string | Buffer, name: string, { tidy = false }: ReadingOptions = {}): Connection {
+  return explained(name, () => {
+    const readonly = !(tidy && isWritable(name));
+    const db = new Database(source, { readonly, fileMustExist: true, timeout: 1000 });
+    try {
       db.pragma('query_only = ON');
       db.pragma('trusted_schema = OFF');
-      refuseUnfit(db, path);
-    });
-    return readerOf(db, path);
-  } catch (error) {
-    db.close();
-    throw error;
+      refuseUnfit(db, name);
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+export function openReader(source: string | Buffer, options?: ReadingOptions): Reader {
+  const name = typeof source === 'string' ? source : 'the sample data';
+  return readerOf(openForReading(source, name, options), name);
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -175,6 +194,7 @@ function readerOf(db: Connection, path: string): Reader {
     items: (family, userKey) => read(items, family, userKey),
     counts: () => countRecords(db),
     records: () => allRecords(db),
+    events: { swaps: 0, refusals: 0 },
     fault() {
       try {
         refuseUnfit(db, path);

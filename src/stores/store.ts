@@ -18,6 +18,13 @@ export interface Row {
 /** How many records of each kind. */
 export type Counts = Record<KindName, number>;
 
+export interface StoreEvents {
+  /** How often other data took the place of what was served. */
+  swaps: number;
+  /** How often other data was not fit to. */
+  refusals: number;
+}
+
 /** The side that serves: it cannot write, by construction. */
 export interface Reader {
   /** Moves whenever what was committed may differ from what was read before. */
@@ -29,6 +36,8 @@ export interface Reader {
   counts(): Awaitable<Counts>;
   /** Every record's JSON text, profiles before items, in an order that depends on nothing but the data. */
   records(): Iterable<string> | AsyncIterable<string>;
+  /** What became of the data while it was served. */
+  readonly events: StoreEvents;
   /** Why the data cannot be read, in one sentence; undefined when it can. */
   fault(): Awaitable<string | undefined>;
   close(): Awaitable<void>;

@@ -18,13 +18,16 @@ export class FormatError extends Error {
 export async function* readRecords(chunks: AsyncIterable<Buffer>): AsyncGenerator<Found[]> {
   const file = await peek(chunks, (head) => head.length >= 2);
   const content = isGzip(file.head) ? gunzip(file.from(0)) : file.from(0);
-  const { head, from } = await peek(content, tellsFormat);
+  const { head, from, close } = await peek(content, tellsFormat);
+  if (isUtf16(head)) {
+    await close();
+    throw new FormatError('the text is UTF-16: save it as UTF-8 and import that');
+  }
   const { skipped, line } = preamble(head);
   yield* readerFor(head)(from(skipped), line);
 }
 
 function readerFor(head: Buffer) {
-  if (isUtf16(head)) return refuseUtf16;
   const first = head[preamble(head).first];
   if (first === OPEN_ARRAY) return readJson;
   if (first === OPEN_OBJECT) return hasRecordsOnLines(head) ? readNdjson : readJson;
@@ -97,16 +100,20 @@ async function peek(chunks: AsyncIterable<Buffer>, enough: (head: Buffer) => boo
     head = Buffer.concat([head, next.value]);
   }
 
+  async function close() {
+    await iterator.return?.();
+  }
+
   async function* from(skipped: number): AsyncGenerator<Buffer> {
     try {
       yield head.subarray(skipped);
       for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
     } finally {
-      await iterator.return?.();
+      await close();
     }
   }
 
-  return { head, from };
+  return { head, from, close };
 }
 
 function isGzip(head: Buffer): boolean {
@@ -130,11 +137,4 @@ async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 
 function isUtf16(head: Buffer): boolean {
   return (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
-}
-
-async function* refuseUtf16(chunks: AsyncIterable<Buffer>): AsyncGenerator<Found[]> {
-  for await (const { length } of chunks) {
-    if (length > 0) throw new FormatError('the text is UTF-16: save it as UTF-8 and import that');
-    yield [];
-  }
 }

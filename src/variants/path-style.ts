@@ -2,7 +2,8 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { createReading, readOnlyRoute, UserName, userFault, type VariantOptions } from './reading.ts';
+import { readOnlyRoute } from '../router.ts';
+import { createReading, UserName, userFault, type VariantOptions } from './reading.ts';
 
 const Params = Type.Object({ username: UserName });
 

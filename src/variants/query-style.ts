@@ -2,7 +2,9 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { ErrorCode } from '../errors.ts';
-import { createReading, readOnlyRoute, UserName, userFault, type VariantOptions } from './reading.ts';
+import type { QueryMembers, QueryValue } from '../query.ts';
+import { readOnlyRoute } from '../router.ts';
+import { createReading, UserName, userFault, type VariantOptions } from './reading.ts';
 
 const Query = Type.Object({
   user: UserName,
@@ -34,34 +36,4 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
   done();
 };
 
-/** A member's value: several when it is repeated, null when its percent escapes are broken. */
-type QueryValue = string | string[] | null;
-interface QueryMembers {
-  user?: QueryValue;
-  post?: QueryValue;
-}
-
 const postFault = (post: QueryValue | undefined): ErrorCode => (post === null ? 'BAD_ESCAPE' : 'POST_MALFORMED');
-
-/** Reads the two members that count; unknown ones are ignored. */
-export function parseQuery(text: string): QueryMembers {
-  const members: QueryMembers = {};
-  if (text === '') return members;
-  for (const part of text.split('&')) {
-    const equals = part.indexOf('=');
-    const name = unescaped(equals === -1 ? part : part.slice(0, equals));
-    if (name !== 'user' && name !== 'post') continue;
-    const value = unescaped(equals === -1 ? '' : part.slice(equals + 1));
-    const before = members[name];
-    members[name] = before === undefined ? value : [before, value].flat().map((one) => one ?? '');
-  }
-  return members;
-}
-
-function unescaped(text: string): string | null {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return null;
-  }
-}

@@ -1,7 +1,6 @@
 // What both styles of route share: the user name as input, read-only routes, and finding and sending what was asked.
-import { METHODS } from 'node:http';
 import { FormatRegistry, Type } from '@sinclair/typebox';
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, RouteHandlerMethod } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Answer, Answers } from '../answers.ts';
 import type { BaseUrl } from '../config.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -85,36 +84,4 @@ export function createReading({ variant, base, family, collection, reader, answe
       send(request, reply, items, answers.answer(site + address(key), items, read));
     },
   };
-}
-
-const OTHER_METHODS = METHODS.filter((method) => !['GET', 'HEAD', 'OPTIONS'].includes(method));
-
-export interface ReadOnlyRoute {
-  readonly url: string;
-  readonly host: string | undefined;
-  readonly operation: Operation;
-  readonly schema?: FastifySchema;
-  readonly handler: RouteHandlerMethod;
-}
-
-/** GET and HEAD as given, OPTIONS answered, and every other method refused before its body is looked at. */
-export function readOnlyRoute(
-  app: FastifyInstance,
-  respond: Responder,
-  { url, host, operation, schema, handler }: ReadOnlyRoute,
-): void {
-  const common = { url, constraints: host === undefined ? {} : { site: host }, config: { operation } };
-  app.route({ ...common, method: 'GET', schema: schema ?? {}, attachValidation: true, handler });
-  const refusal = (request: FastifyRequest, reply: FastifyReply) => {
-    reply.hijack();
-    if (request.method === 'OPTIONS') respond.options(request.raw, reply.raw, operation);
-    else respond.failure(request.raw, reply.raw, operation, 'METHOD_NOT_ALLOWED', ['allow', 'GET, HEAD, OPTIONS']);
-  };
-  app.route({
-    ...common,
-    method: ['OPTIONS', ...OTHER_METHODS],
-    schema: { hide: true } as FastifySchema,
-    onRequest: (request, reply) => refusal(request, reply),
-    handler: refusal,
-  });
 }

@@ -1,0 +1,41 @@
+// Who asks: what trusted proxies say of the client is believed, and what anybody else says is not.
+import type { IncomingMessage } from 'node:http';
+import proxyAddr from '@fastify/proxy-addr';
+import ipaddr from 'ipaddr.js';
+import type { Config } from './config.ts';
+
+export type Clients = ReturnType<typeof createClients>;
+
+const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
+
+export function createClients({ trustProxy }: Pick<Config, 'trustProxy'>) {
+  const trusts = proxyAddr.compile(trustProxy);
+  const fromProxy = ({ socket }: IncomingMessage) => trusts(socket.remoteAddress ?? '', 0);
+  const run = Date.now().toString(36);
+  let made = 0;
+
+  return {
+    /** The nearest address that is no trusted proxy's. */
+    addressOf: (request: IncomingMessage): string =>
+      trustProxy.length === 0 ? (request.socket.remoteAddress ?? '') : proxyAddr(request, trusts),
+
+    protocolOf(request: IncomingMessage): 'http' | 'https' {
+      const said = fromProxy(request) && request.headers['x-forwarded-proto'];
+      // Each proxy adds its own; the last is from the one we trust.
+      return said && String(said).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http';
+    },
+
+    /** The proxy's name for the request, or one of ours. */
+    requestIdOf(request: IncomingMessage): string {
+      const said = fromProxy(request) ? request.headers['x-request-id'] : undefined;
+      return typeof said === 'string' && REQUEST_ID.test(said) ? said : `${run}-${(++made).toString(36)}`;
+    },
+  };
+}
+
+/** Clients that share a key count as one: an IPv4 address, or an IPv6 network of 64 bits. */
+export function clientKey(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
+}

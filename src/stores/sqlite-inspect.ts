@@ -1,0 +1,48 @@
+// A worker's errand: reads a whole database file away from the event loop, and says whether it is sound and what it holds.
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { countRecords, explained, openForReading } from './sqlite.ts';
+import { type Counts, StoreError } from './store.ts';
+
+export interface Errand {
+  readonly path: string;
+  /** What the file is called in a sentence. */
+  readonly name: string;
+  readonly want: 'soundness' | 'counts';
+}
+
+export interface Finding {
+  readonly fault?: string;
+  readonly counts?: Counts;
+}
+
+export function inspect(errand: Errand): Promise<Finding> {
+  return new Promise((resolve) => {
+    const worker = new Worker(new URL(import.meta.url), { workerData: errand });
+    const failed = (reason: string) => resolve({ fault: `${errand.name} could not be checked: ${reason}` });
+    worker.once('message', resolve);
+    worker.once('error', (error) => failed(String(error)));
+    worker.once('exit', () => failed('the check ended early'));
+    worker.unref();
+  });
+}
+
+/** The errand itself, wherever it is run. */
+export function run({ path, name, want }: Errand): Finding {
+  try {
+    return explained(name, () => {
+      const db = openForReading(path, name);
+      try {
+        if (want === 'counts') return { counts: countRecords(db) };
+        const [first] = db.pragma('quick_check(1)') as { quick_check: string }[];
+        return first?.quick_check === 'ok' ? {} : { fault: `${name} is damaged: ${first?.quick_check}` };
+      } finally {
+        db.close();
+      }
+    });
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return { fault: error.message };
+  }
+}
+
+if (!isMainThread) parentPort?.postMessage(run(workerData as Errand));

@@ -1,0 +1,493 @@
+// What `readRecords` makes of bytes: every format, however the chunks fall, and whatever else people send.
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { FormatError, type Found, readRecords } from '../src/transfer/formats.ts';
+
+type Seen = [line: number, what: unknown];
+
+async function* inChunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+async function readAll(content: string | Buffer, size = 65_536): Promise<Found[]> {
+  const found: Found[] = [];
+  for await (const batch of readRecords(inChunks(Buffer.from(content), size))) found.push(...batch);
+  return found;
+}
+
+async function read(content: string | Buffer, size?: number): Promise<Seen[]> {
+  const all = await readAll(content, size);
+  return all.map((found) => [found.line, 'problem' in found ? found.problem : found.value]);
+}
+
+const problem = (part: string) => expect.stringContaining(part);
+const notJson = problem('not valid JSON');
+const BOM = '\uFEFF';
+const invalid = (before: string, after: string) =>
+  Buffer.concat([Buffer.from(before), Buffer.from([0xc3, 0x28]), Buffer.from(after)]);
+
+const CASES: [name: string, content: string | Buffer, seen: Seen[]][] = [
+  ['nothing', '', []],
+  ['one byte', '{', [[1, problem('not closed')]]],
+  ['blanks alone', ' \n\r\n\t\n', []],
+  ['a byte order mark alone', BOM, []],
+
+  [
+    'NDJSON',
+    '{"id":"1"}\n{"id":"2"}\n',
+    [
+      [1, { id: '1' }],
+      [2, { id: '2' }],
+    ],
+  ],
+  [
+    'NDJSON without a last line break',
+    '{"id":"1"}\n{"id":"2"}',
+    [
+      [1, { id: '1' }],
+      [2, { id: '2' }],
+    ],
+  ],
+  [
+    'NDJSON with CR LF and blank lines',
+    '\r\n{"id":"1"}\r\n\r\n \t\r\n{"id":"2"}\r\n',
+    [
+      [2, { id: '1' }],
+      [5, { id: '2' }],
+    ],
+  ],
+  ['NDJSON after a byte order mark', `${BOM}\n {"id":"ä😀"}\n`, [[2, { id: 'ä😀' }]]],
+  [
+    'NDJSON with trailing commas',
+    '{"a":",}","b":"\\",]",},\n{"a":[1,],}\n',
+    [
+      [1, { a: ',}', b: '",]' }],
+      [2, { a: [1] }],
+    ],
+  ],
+  [
+    'NDJSON with broken lines',
+    '{"a":"1"}\n{"a" 1}\n{"a":x}\n{"a":"2\n[1]\nnull\n7\n{"a":"3"}',
+    [
+      [1, { a: '1' }],
+      [2, problem('at character 6')],
+      [3, problem('unexpected "x"')],
+      [4, notJson],
+      [5, problem('an array')],
+      [6, problem('null')],
+      [7, problem('a number')],
+      [8, { a: '3' }],
+    ],
+  ],
+  [
+    'NDJSON whose first line breaks off in a string',
+    '{"a":"1\n{"a":"2"}\n',
+    [
+      [1, notJson],
+      [2, { a: '2' }],
+    ],
+  ],
+  [
+    'NDJSON whose first line breaks off in an object',
+    '{"a":"1",\n\n{"a":"2"}\n{"a":"3"}',
+    [
+      [1, notJson],
+      [3, { a: '2' }],
+      [4, { a: '3' }],
+    ],
+  ],
+  [
+    'NDJSON with a first line that is wrong inside',
+    '{"a":1,,}\n{"a":"2"}\n',
+    [
+      [1, notJson],
+      [2, { a: '2' }],
+    ],
+  ],
+  [
+    'NDJSON with invalid UTF-8',
+    invalid('{"a":"1"}\n{"a":"', '"}\n{"a":"\uFFFD"}\n'),
+    [
+      [1, { a: '1' }],
+      [2, 'not valid UTF-8'],
+      [3, { a: '\uFFFD' }],
+    ],
+  ],
+  [
+    'NDJSON of bodies',
+    '{"posts":[{"id":"1"},{"id":"2",},],}\n{"Shots":[]}\n{"Posts":[3]}\n{"posts":"no"}\n',
+    [
+      [1, { id: '1' }],
+      [1, { id: '2' }],
+      [3, problem('a number')],
+      [4, { posts: 'no' }],
+    ],
+  ],
+  [
+    'digits above 2^53',
+    '{"a":9007199254740993,"b":-12345678901234567890,"c":"9007199254740993","d":9007199254740991}\n{"posts":[{"id":9007199254740993}]}',
+    [
+      [1, { a: 9007199254740993n, b: -12345678901234567890n, c: '9007199254740993', d: 9007199254740991 }],
+      [2, { id: 9007199254740993n }],
+    ],
+  ],
+
+  [
+    'an array on one line',
+    '[{"a":"]}"},{"a":"\\"{"},]',
+    [
+      [1, { a: ']}' }],
+      [1, { a: '"{' }],
+    ],
+  ],
+  [
+    'a pretty array',
+    '[\n  {\n    "a": "1",\n  },\n  {\n    "a": "\\\\"\n  }\n]\n',
+    [
+      [2, { a: '1' }],
+      [5, { a: '\\' }],
+    ],
+  ],
+  ['an empty array', ' [ ] ', []],
+  ['one pretty record', '{\r\n  "id": "1",\r\n  "a": {"b": ["}"]}\r\n}', [[1, { id: '1', a: { b: ['}'] } }]]],
+  [
+    'a pretty body',
+    '{\n "Shots" : [\n  {"id":"1"},\n  {"id":"2"},\n ],\n}\n',
+    [
+      [3, { id: '1' }],
+      [4, { id: '2' }],
+    ],
+  ],
+  [
+    'a body with one record a line',
+    '{"posts":[{"id":"1"},\n{"id":"2"}\n]}',
+    [
+      [1, { id: '1' }],
+      [2, { id: '2' }],
+    ],
+  ],
+  [
+    'bodies and records one after another',
+    '{"posts":[{"id":"1"}]}{"Posts":[\n{"id":"2"}]}\n{\n"id":"3"}[{"id":"4"}]',
+    [
+      [1, { id: '1' }],
+      [2, { id: '2' }],
+      [3, { id: '3' }],
+      [4, { id: '4' }],
+    ],
+  ],
+  [
+    'bodies as elements',
+    '[{"posts":[{"id":"1"}]},\n{"Shots":[]},{"id":"2","posts":[]},\n{ "Posts":\n[{"id":"3"}] }]',
+    [
+      [1, { id: '1' }],
+      [2, { id: '2', posts: [] }],
+      [4, { id: '3' }],
+    ],
+  ],
+  ['one bare body', '{"posts":[]}', []],
+  [
+    'elements that are no records',
+    '[1, "a,{b", null, [{"c":"}"}],\n{"a":"1"}]',
+    [
+      [1, problem('got "1"')],
+      [1, problem('"a,{b')],
+      [1, problem('null')],
+      [1, problem('an array')],
+      [2, { a: '1' }],
+    ],
+  ],
+  [
+    'junk between and after',
+    '[{"a":"1"} x\n,{"a":"2"}]\nrubbish "\n{"a":"3"}]',
+    [
+      [1, { a: '1' }],
+      [1, problem('got "x"')],
+      [2, { a: '2' }],
+      [3, problem('rubbish')],
+      [4, { a: '3' }],
+      [4, problem('unexpected ]')],
+    ],
+  ],
+  [
+    'commas that are missing or too many',
+    '[{"a":"1"}{"a":"2"},,]',
+    [
+      [1, { a: '1' }],
+      [1, problem('missing')],
+      [1, { a: '2' }],
+      [1, problem('no record before')],
+    ],
+  ],
+  [
+    'broken elements',
+    '[{"a":1,,},\n{"a":"x\ny"},\n{"a":[1}},\n{"a":"1"}]',
+    [
+      [1, notJson],
+      [2, notJson],
+      [4, notJson],
+      [5, { a: '1' }],
+    ],
+  ],
+  [
+    'an array that never ends',
+    '[\n{"a":"1"},\n',
+    [
+      [2, { a: '1' }],
+      [1, problem('array is not closed: the file ends at line 3')],
+    ],
+  ],
+  [
+    'a body that never ends',
+    '\n{"posts":[{"a":"1"}]',
+    [
+      [2, { a: '1' }],
+      [2, problem('object is not closed')],
+    ],
+  ],
+  [
+    'a record that never ends',
+    '[{"a":"1"},\n{"a":"1',
+    [
+      [1, { a: '1' }],
+      [2, problem('record is not closed')],
+    ],
+  ],
+  [
+    'an element with invalid UTF-8',
+    invalid('[{"a":"é"},\n{"a":"', '"},{"a":"2"}]'),
+    [
+      [1, { a: 'é' }],
+      [2, 'not valid UTF-8'],
+      [2, { a: '2' }],
+    ],
+  ],
+
+  [
+    'CSV',
+    'id,username,bio\n1,ann,\n2,"b ""o"", b","x\ny"\n3,cy,z',
+    [
+      [2, { id: '1', username: 'ann' }],
+      [3, { id: '2', username: 'b "o", b', bio: 'x\ny' }],
+      [5, { id: '3', username: 'cy', bio: 'z' }],
+    ],
+  ],
+  [
+    'CSV with semicolons, CR LF, a byte order mark and blank lines',
+    `${BOM}\r\n"id"; username\r\n1;ä,😀\r\n\r\n2;"x\r\ny"\r\n3;z\r\n`,
+    [
+      [3, { id: '1', username: 'ä,😀' }],
+      [5, { id: '2', username: 'x\r\ny' }],
+      [7, { id: '3', username: 'z' }],
+    ],
+  ],
+  ['CSV with tabs, the first name empty', '\tid\tname\n\t1\ta, b; c\n', [[2, { id: '1', name: 'a, b; c' }]]],
+  [
+    'CSV with bad rows',
+    'id,name\n1\n2,a,b\n3,"c"d\n4,e"f\n5,"ok"\n6,"',
+    [
+      [2, problem('1 cells where')],
+      [3, problem('3 cells')],
+      [4, problem('quote')],
+      [5, problem('quote')],
+      [6, { id: '5', name: 'ok' }],
+      [7, problem('quote')],
+    ],
+  ],
+  [
+    'CSV with invalid UTF-8',
+    invalid('id,name\n1,', '\n2,b\n'),
+    [
+      [2, 'not valid UTF-8'],
+      [3, { id: '2', name: 'b' }],
+    ],
+  ],
+  [
+    'CSV without known names',
+    'foo,bar\n1,2\n',
+    [[1, problem('id,username,name; got "foo,bar"'.replace('; got', ', but got'))]],
+  ],
+  ['CSV that names a member twice', 'id,name,id\n1,2,3\n', [[1, problem('names "id" twice')]]],
+  ['a scalar', '"hello"', [[1, problem('expected JSON')]]],
+];
+
+describe('whatever the chunks are', () => {
+  test.each(CASES)('%s', async (_name, content, seen) => {
+    const whole = await read(content);
+    expect(whole).toEqual(seen);
+    for (const size of [1, 2, 3, 7, 16])
+      expect(await read(content, size), `chunks of ${size}`).toEqual(whole);
+    const packed = gzipSync(content);
+    expect(await read(packed)).toEqual(whole);
+    expect(await read(packed, 1)).toEqual(whole);
+  });
+
+  test('cut in two at every byte', async () => {
+    for (const [name, content, seen] of CASES) {
+      const bytes = Buffer.from(content);
+      for (let at = 1; at < bytes.length; at++) {
+        const found: Found[] = [];
+        const halves = (async function* () {
+          yield bytes.subarray(0, at);
+          yield bytes.subarray(at);
+        })();
+        for await (const batch of readRecords(halves)) found.push(...batch);
+        const got = found.map((one) => [one.line, 'problem' in one ? one.problem : one.value]);
+        expect(got, `${name}, cut at ${at}`).toEqual(seen);
+      }
+    }
+  });
+});
+
+describe('what is too long', () => {
+  const long = 'x'.repeat(1_100_000);
+  const fits = 'x'.repeat(1_000_000);
+
+  test.each([
+    ['NDJSON', `{"a":"1"}\n{"a":"${long}"}\n{"a":"${fits}"}\n`, 2],
+    ['NDJSON, first line', `{"a":"${long}"}\n{"a":"1"}\n{"a":"${fits}"}\n`, 1],
+    ['JSON', `[{"a":"1"},\n{"a":"${long}"},\n{"a":"${fits}"}]`, 2],
+    ['CSV', `id,name\n1,b\n2,${long}\n3,${fits}\n`, 3],
+  ])('%s: a problem of its line alone', async (_name, content, line) => {
+    for (const size of [1000, 65_536, 10_000_000]) {
+      const all = await readAll(content, size);
+      expect(all.filter((one) => 'value' in one)).toHaveLength(2);
+      const problems = all.filter((one) => 'problem' in one);
+      expect(problems.map((one) => [one.line, one.problem])).toEqual([[line, 'longer than 1 MiB']]);
+      expect(problems[0]?.text().length).toBeLessThan(300);
+    }
+  });
+
+  test('blanks without end, and a body larger than any record', async () => {
+    expect(await read(`${'\n'.repeat(3_000_000)}{"a":"1"}`)).toEqual([[3_000_001, { a: '1' }]]);
+    const record = `{"a":"${'x'.repeat(1000)}"}`;
+    const body = `{"posts":[${Array(3000).fill(record).join(',')},]}`;
+    expect((await readAll(body)).filter((one) => 'value' in one)).toHaveLength(3000);
+  });
+});
+
+describe('gzip', () => {
+  const two = Buffer.concat([gzipSync('{"a":"1"}\n{"a"'), gzipSync(':"2"}\n')]);
+
+  test('members one after another are one file', async () => {
+    for (const size of [1, 5, 65_536])
+      expect(await read(two, size)).toEqual([
+        [1, { a: '1' }],
+        [2, { a: '2' }],
+      ]);
+  });
+
+  test.each([
+    ['cut off', two.subarray(0, two.length - 5), 'cut off'],
+    ['two bytes', two.subarray(0, 2), 'cut off'],
+    ['corrupt', Buffer.from(two).fill(0xff, 12, 20), 'corrupt'],
+    ['followed by something else', Buffer.concat([two, Buffer.from('rubbish')]), 'corrupt'],
+  ])('%s: one clear sentence', async (_name, bytes, part) => {
+    const refused = await read(bytes).catch((error) => error);
+    expect(refused).toBeInstanceOf(FormatError);
+    expect(refused.message).toContain(part);
+  });
+
+  test("an error of the file's own comes through as it is", async () => {
+    const failing = (async function* () {
+      yield two.subarray(0, 10);
+      throw new Error('EIO');
+    })();
+    const reading = async () => {
+      for await (const _batch of readRecords(failing));
+    };
+    await expect(reading()).rejects.toThrow('EIO');
+  });
+});
+
+test('UTF-16 is refused with advice', async () => {
+  await expect(read(Buffer.from(`${BOM}id,name`, 'utf16le'))).rejects.toThrow('UTF-8');
+});
+
+test('a member named __proto__ is a member like any other', async () => {
+  for (const content of [
+    '{"__proto__":{"x":1},"a":9007199254740993}',
+    '[{"__proto__":{"x":1}}]',
+    'id,__proto__\n1,x\n',
+  ]) {
+    const [found] = await readAll(content);
+    const value = found && 'value' in found ? found.value : {};
+    expect(Object.hasOwn(value, '__proto__')).toBe(true);
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  }
+  expect(({} as { x?: number }).x).toBeUndefined();
+});
+
+test('the source text can be kept and read again as NDJSON', async () => {
+  const contents = [
+    '{"a":"1",}\n{"posts":[{"a":9007199254740993}]}\n',
+    '[{\n  "a": "1"\n},\n{"a":"\\n"}]',
+    'id,name\n1,"a\nb"\n2\n3,"x"y\n',
+  ];
+  const texts: string[] = [];
+  for (const content of contents) texts.push(...(await readAll(content)).map((one) => one.text()));
+  expect(texts).toEqual([
+    '{"a":"1",}',
+    '{"a":"9007199254740993"}',
+    '{ "a": "1" }',
+    '{"a":"\\n"}',
+    '{"id":"1","name":"a\\nb"}',
+    '{"id":"2"}',
+    '{"row":"3,\\"x\\"y"}',
+  ]);
+  expect((await readAll(texts.join('\n'))).every((one) => 'value' in one)).toBe(true);
+});
+
+test('hostile input costs no more than its length', async () => {
+  const nested = `[${'{"a":['.repeat(150_000)}`;
+  const quotes = `{"a":${'"\\"'.repeat(300_000)}`;
+  const brackets = `[{${'"a":[],'.repeat(120_000)}}]`;
+  const digits = `{"a":${'9'.repeat(500_000)}}`;
+  const commas = `{"a":[${', '.repeat(400_000)}`;
+  const header = `id${',"'.repeat(400_000)}`;
+  const started = performance.now();
+  for (const content of [nested, quotes, brackets, digits, commas, header])
+    expect(await readAll(content)).toHaveLength(1);
+  expect(performance.now() - started).toBeLessThan(4000);
+});
+
+test.each([
+  ['plain', false],
+  ['packed', true],
+])('who stops reading closes the source: %s', async (_name, packed) => {
+  let closed = false;
+  const lines = Buffer.from('{"a":"1"}\n'.repeat(50_000));
+  const bytes = packed ? gzipSync(lines, { level: 0 }) : lines;
+  const source = (async function* () {
+    try {
+      for (;;) yield bytes;
+    } finally {
+      closed = true;
+    }
+  })();
+  for await (const _batch of readRecords(source)) break;
+  await new Promise(setImmediate);
+  expect(closed).toBe(true);
+});
+
+test('memory stays flat through an array of 60 MB', async () => {
+  const elements = Buffer.from(`{"id":"1","bio":"${'ü'.repeat(200)}"},`.repeat(150));
+  const times = Math.ceil(60_000_000 / elements.length);
+  const source = (async function* () {
+    yield Buffer.from('[');
+    for (let i = 0; i < times; i++) yield Buffer.from(elements);
+    yield Buffer.from(']');
+  })();
+  const before = process.memoryUsage().rss;
+  let most = 0;
+  let count = 0;
+  let largest = 0;
+  for await (const batch of readRecords(source)) {
+    count += batch.length;
+    largest = Math.max(largest, batch.length);
+    most = Math.max(most, process.memoryUsage.rss());
+  }
+  expect(count).toBe(times * 150);
+  expect(largest).toBeLessThanOrEqual(151);
+  expect(most - before).toBeLessThan(100 * 1024 * 1024);
+});
