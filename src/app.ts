@@ -1,14 +1,18 @@
 // The table of contents: what Vitrine answers, line by line.
+import swagger from '@fastify/swagger';
 import type { Logger } from 'pino';
 import { createAnswers } from './answers.ts';
 import type { Config } from './config.ts';
 import { createChronicle } from './chronicle.ts';
 import { createClients } from './client.ts';
+import { docs } from './docs.ts';
 import { createGate } from './gate.ts';
 import { createLagWatch, createRateLimit } from './limits.ts';
 import { createRegistry, createRequestCounts } from './metrics.ts';
+import { openapiOptions } from './openapi.ts';
 import type { Operation } from './operations.ts';
 import { createHealth, probes } from './ops.ts';
+import { pages } from './pages.ts';
 import { createResponder } from './respond.ts';
 import { createRouter } from './router.ts';
 import type { Reader } from './stores/store.ts';
@@ -36,6 +40,7 @@ export function buildApp({ config, store, log }: AppOptions) {
 
   const app = createRouter({ respond, serverFactory: gate.serverFor, longestParameter: config.maxHeaderBytes });
 
+  app.register(swagger, openapiOptions(config));
   const shared = { reader: store, answers, respond };
   const variants = [
     { plugin: queryStyle, variant: 'a', base: config.baseUrlA, family: 'microblog', collection: 'posts' },
@@ -44,6 +49,8 @@ export function buildApp({ config, store, log }: AppOptions) {
   ] as const;
   for (const { plugin, base, ...variant } of variants)
     if (base !== undefined) app.register(plugin, { ...variant, ...shared, base } satisfies VariantOptions);
+  app.register(docs, { config, respond });
+  app.register(pages, { config, respond });
   app.register(probes, { health, respond });
 
   app.addHook('onClose', lag.stop);

@@ -1,5 +1,6 @@
 // Every setting there is, in one table: its meaning, its default, and how its text becomes a value.
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import proxyAddr from '@fastify/proxy-addr';
 
@@ -28,6 +29,7 @@ export const SETTINGS = {
   baseUrlA: setting('/a', baseUrl, "variant A's base address: a path, or a URL whose host has to match too; empty: off", { emptyCounts: true }),
   baseUrlB: setting('/b', baseUrl, "variant B's base address, likewise", { emptyCounts: true }),
   baseUrlC: setting('/c', baseUrl, "variant C's base address, likewise", { emptyCounts: true }),
+  workers: setting('1', workerCount, 'processes that share the port, or `auto` for one a core; memory and rate limits are each one\'s own'),
   adminHost: setting('127.0.0.1', address, 'address of the admin port'),
   adminPort: setting('', optional(port), 'port for `/metrics`, `/healthz` and `/readyz`; none: no metrics'),
   cacheControl: setting('public, max-age=15, stale-while-revalidate=30, stale-if-error=86400', headerText, '`Cache-Control` of every success'),
@@ -35,6 +37,9 @@ export const SETTINGS = {
   trustProxy: setting('', networks, 'proxies whose `X-Forwarded-*` and `X-Request-Id` are believed: addresses and networks, or `loopback`, `linklocal`, `uniquelocal`'),
   rateLimit: setting('', optional(rate), 'requests a client may make in a time, such as `600/1m`; none: no limit'),
   rateLimitExempt: setting('', networks, 'clients without a limit: addresses and networks'),
+  explorer: setting('on', onOff, 'the explorer page at `/`: `on` or `off`'),
+  imageHosts: setting('none', origins, "origins from which the explorer page may load people's pictures: `*`, `none`, or a list"),
+  docs: setting('on', onOff, 'the API reference page at `/docs`: `on` or `off`'),
   answersBytes: setting('64M', bytes, 'how much memory ready answers may take; 0: keep none'),
   headersTimeout: setting('10s', duration, 'how long a request may take to send its headers'),
   requestTimeout: setting('30s', duration, 'how long a request may take to arrive whole'),
@@ -95,6 +100,8 @@ export function readConfig(
 export interface BaseUrl {
   readonly path: string;
   readonly host: string | undefined;
+  /** Scheme and host as they were given. */
+  readonly origin: string | undefined;
 }
 
 function baseUrl(text: string): BaseUrl | undefined {
@@ -105,11 +112,11 @@ function baseUrl(text: string): BaseUrl | undefined {
   const trimmed = path.replace(/\/+$/, '');
   if (!/^(\/[A-Za-z0-9._~!$&'+,;=@-]+)*$/.test(trimmed) || /\/\.{1,2}(\/|$)/.test(trimmed))
     throw new Mistake("must have a path of letters, digits and -._~!$&'+,;=@ only");
-  if (!absolute) return { path: trimmed, host: undefined };
+  if (!absolute) return { path: trimmed, host: undefined, origin: undefined };
   if (!URL.canParse(text)) throw new Mistake('must be a path such as /a, an http(s) URL, or empty');
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') throw new Mistake('must not carry a user name or password');
-  return { path: trimmed, host: hostKey(url.host) };
+  return { path: trimmed, host: hostKey(url.host), origin: url.origin };
 }
 
 /** A Host in the form in which two spellings of it meet: lower case, no default port. */
@@ -152,6 +159,10 @@ function whole(text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(number)) throw new Mistake('must be a whole number');
   return number;
+}
+
+function workerCount(text: string): number {
+  return text === 'auto' ? availableParallelism() : between(whole, 1, 256)(text);
 }
 
 function port(text: string): number {

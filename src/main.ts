@@ -1,10 +1,12 @@
 // argv -> command. Nothing else touches the process, its signals or its exit code.
+import cluster from 'node:cluster';
 import process from 'node:process';
 import { alreadySaid, createProgram, Failed, Misused } from './commands.ts';
 import { type Config, ConfigError } from './config.ts';
 import { createLog, prettyStream } from './log.ts';
-import { serve } from './serve.ts';
+import { announce, type Running, serve } from './serve.ts';
 import { StoreError } from './stores/store.ts';
+import { serveAsWorker, supervise, WorkerFailed } from './supervise.ts';
 
 const DONE = 0;
 const FAILED = 1;
@@ -25,11 +27,21 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = tell(error);
+  // The channel to its supervisor would keep a worker alive.
+  if (cluster.isWorker) process.exit();
 }
 
 async function serveUntilStopped(config: Config): Promise<void> {
   const out = (process.stdout.isTTY && (await prettyStream())) || process.stdout;
-  const running = await serve(config, createLog(config, out));
+  const log = createLog(config, out);
+  if (cluster.isWorker) return await untilStopped(await serveAsWorker(config, log));
+  const running = config.workers > 1 ? await supervise(config, log) : await serve(config, log);
+  announce(config, log, running);
+  await untilStopped(running, () => log.info('stopping'));
+  log.info('stopped');
+}
+
+async function untilStopped(running: Running, onStop = () => {}): Promise<void> {
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
@@ -39,12 +51,14 @@ async function serveUntilStopped(config: Config): Promise<void> {
       });
     }
   });
+  onStop();
   await running.stop();
 }
 
 /** Says what went wrong in a line or two, and gives the exit code for it. */
 function tell(error: unknown): number {
   if (alreadySaid(error)) return error.exitCode === 0 ? DONE : MISUSED;
+  if (error instanceof WorkerFailed) return error.exitCode;
   if (error instanceof ConfigError) return complain(error.mistakes, MISUSED);
   if (error instanceof Misused) return complain([error.message], MISUSED);
   if (error instanceof Failed || error instanceof StoreError) return complain([error.message], FAILED);

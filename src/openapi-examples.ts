@@ -12,15 +12,22 @@ const SHOWN_ITEMS = 2;
 
 /** The user's profile, and the first of the items that a list would hold. */
 export function sampleAnswers(family: Family, collection: string) {
-  const lines = readFileSync(join(FIXTURES, `${family}.ndjson`), 'utf8').split('\n').filter(Boolean);
-  const rows = lines.map((line) => normalise(JSON.parse(line))).flatMap((found) => ('row' in found ? [found.row] : []));
+  const lines = readFileSync(join(FIXTURES, `${family}.ndjson`), 'utf8')
+    .split('\n')
+    .filter(Boolean);
+  const rows = lines
+    .map((line) => normalise(JSON.parse(line)))
+    .flatMap((found) => ('row' in found ? [found.row] : []));
   const profile = rows.find((row) => row.userKey === userKey(SHOWN_USER)) as Row;
   const items = rows
     .filter(({ kind, owner }) => KINDS[kind].family === family && owner === profile.id)
     .sort((one, two) => (one.date < two.date ? 1 : -1))
     .slice(0, SHOWN_ITEMS);
   return {
-    profile: JSON.parse(profile.record) as object,
-    items: { [collection]: items.map(({ record }) => JSON.parse(record) as object) },
+    profile: { summary: 'A profile', value: JSON.parse(profile.record) as object },
+    items: {
+      summary: `Newest items (${SHOWN_ITEMS} of them)`,
+      value: { [collection]: items.map(({ record }) => JSON.parse(record) as object) },
+    },
   };
 }

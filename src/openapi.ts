@@ -3,216 +3,212 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { FastifySchema } from 'fastify';
-import type { OpenAPIV3_1 } from 'openapi-types';
 import type { BaseUrl, Config } from './config.ts';
-import { componentsFor, ERROR_REFS, QUERY_ERROR_REFS, reference, SUCCESS_HEADERS } from './openapi-components.ts';
+import {
+  type Bodies,
+  failureResponses,
+  profileName,
+  SUCCESS_HEADERS,
+  schemaRef,
+  schemasFor,
+} from './openapi-components.ts';
 import { sampleAnswers } from './openapi-examples.ts';
 import type { Operation } from './operations.ts';
-import { type Family, ITEM_CAP } from './records.ts';
+import { ITEM_CAP } from './records.ts';
+import { LONGEST_USER_NAME } from './user-name.ts';
 
-export type OpenApi = OpenAPIV3_1.Document;
-type Variant = 'a' | 'b' | 'c';
-type Lookup = 'profile' | 'items';
+/** As much of the document as is handled here. */
+export interface OpenApi {
+  readonly paths?: Readonly<Record<string, object | undefined>>;
+}
+type Variant = Exclude<Operation['variant'], 'none'>;
 
-const OVERVIEW = `Read-only lookups of people's public profiles and of the newest ${ITEM_CAP} things they published, by user name.
+const OVERVIEW = `Read-only lookups, by user name, of people's public profiles and of the newest ${ITEM_CAP} things they published.
 
-**Every value is a string**, counts, identifiers and flags included; what is absent is an empty string. Items come newest first, and a user without any has an empty list. User names match whatever their letter case.
+**Every value is a string**, counts, identifiers and flags included; what is absent is an empty string. Items come newest first, and a user without any has an empty list. The letter case of a user name does not matter.
 
-**Errors** are JSON objects of strings as well; \`code\` is made for programs and \`message\` for people. Any method but GET, HEAD and OPTIONS is answered 405, any other address 404 (\`ROUTE_NOT_FOUND\`).
+**Errors** are JSON objects of strings as well: \`code\` is made for programs, \`message\` for people. Any method but GET, HEAD and OPTIONS is answered 405, any other address 404 (\`ROUTE_NOT_FOUND\`).
 
-**Caching**: every success has an ETag; sent back as \`If-None-Match\`, it is answered 304 without a body as long as nothing has changed. No key is needed, and pages of other origins may read the answers unless the operator has said otherwise.`;
+**Caching**: every success has an ETag. Sent back as \`If-None-Match\` it is answered 304, without a body, as long as nothing has changed. No key is needed, and pages of other origins may read the answers unless the operator decides otherwise.`;
 
-interface VariantText {
+interface About extends Bodies {
   readonly name: string;
   readonly about: string;
-  readonly family: Family;
-  readonly profile: string;
-  /** The item list's component, and its member. */
-  readonly list: string;
-  readonly collection: string;
 }
 
-export const VARIANTS: Record<Variant, VariantText> = {
+const VARIANTS: Record<Variant, About> = {
   a: {
     name: 'Variant A',
     about: 'Microblogging: profiles and posts. The user, and whether posts are wanted, stand in the query.',
     family: 'microblog',
-    profile: 'MicroblogProfile',
     list: 'ItemsA',
     collection: 'posts',
   },
   b: {
     name: 'Variant B',
-    about: 'Design portfolios: profiles and shots, listed under `Shots`. The user stands in the path.',
+    about: 'Design portfolios: profiles and shots, which are listed as `Shots`. The user stands in the path.',
     family: 'portfolio',
-    profile: 'PortfolioProfile',
     list: 'ItemsB',
     collection: 'Shots',
   },
   c: {
     name: 'Variant C',
-    about: 'Design portfolios: as variant B, but the shots are listed under `Posts`.',
+    about: 'Design portfolios: as variant B, but the shots are listed as `Posts`.',
     family: 'portfolio',
-    profile: 'PortfolioProfile',
     list: 'ItemsC',
     collection: 'Posts',
   },
 };
+
+/** How @fastify/swagger is to read the routes; it has to be registered before them. */
+export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
+  const bases = basesOf(config);
+  const origins = [...new Set(bases.map(({ base }) => base.origin))];
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
+  const info = {
+    title: 'Vitrine',
+    summary: 'Public profiles and their latest work, as JSON.',
+    description: OVERVIEW,
+    version,
+    contact: { name: 'Whoever runs this server' },
+    license: { name: 'MIT', identifier: 'MIT' },
+  };
+  return {
+    openapi: {
+      openapi: '3.1.0',
+      info,
+      // `.` is where the document is: right as well behind a proxy that takes a prefix away.
+      servers:
+        origins.includes(undefined) || origins.length === 0
+          ? [{ url: '.' }]
+          : origins.map((url = '.') => ({ url })),
+      security: [],
+      tags: bases.map(({ variant, base }) => ({
+        name: VARIANTS[variant].name,
+        description: `${VARIANTS[variant].about} Base address: \`${base.origin ?? ''}${base.path || '/'}\`.`,
+      })),
+      components: { schemas: schemasFor(bases.map(({ variant }) => VARIANTS[variant])) },
+    },
+    stripBasePath: false,
+    transform({ schema, url, route }) {
+      const operation = route.config?.operation;
+      const known = bases.find(({ variant }) => variant === operation?.variant);
+      const input = schema?.params ?? schema?.querystring;
+      // Of two spellings, the one without a slash at the end is told: linters insist.
+      if (operation === undefined || known === undefined || input === undefined || url.endsWith('/'))
+        return { url, schema: { hide: true } };
+      const described = describe(operation.name, schema as FastifySchema, known.variant, known.base);
+      // Two variants may have the same path on two hosts; `documentFor` takes the mark away.
+      return { url: `/${known.variant}${url}`, schema: described };
+    },
+  };
+}
+
+/** The document for who asks at a host: of two variants with the same path, it tells the one that answers there. */
+export function documentFor(host: string, generated: OpenApi, config: Config): OpenApi {
+  const paths: Record<string, object | undefined> = {};
+  const marked = Object.entries(generated.paths ?? {});
+  const bases = basesOf(config);
+  const near = (mark: string | undefined) =>
+    bases.some(({ variant, base }) => variant === mark && base.host === host);
+  for (const [key, item] of marked) {
+    const path = key.slice(2);
+    if (paths[path] === undefined || near(key[1])) paths[path] = item;
+  }
+  return { ...generated, paths };
+}
 
 export const basesOf = ({ baseUrlA, baseUrlB, baseUrlC }: Config) =>
   Object.entries({ a: baseUrlA, b: baseUrlB, c: baseUrlC }).flatMap(([variant, base]) =>
     base === undefined ? [] : [{ variant: variant as Variant, base }],
   );
 
-/** How @fastify/swagger is to read the routes; it has to be registered before them. */
-export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
-  const bases = basesOf(config);
-  const baseOf = new Map(bases.map(({ variant, base }) => [variant, base]));
+type Shown = 'profile' | 'items';
+
+/** What a route looks up, in words. */
+function wordsFor(shows: readonly Shown[], { collection }: About, { path }: BaseUrl) {
+  if (shows.length > 1)
+    return {
+      operationId: 'getProfileOrItems',
+      summary: "Get a user's profile, or newest posts",
+      description: `Without \`post\`, the profile; with \`post=true\`, the newest ${ITEM_CAP} posts, newest first. \`${path}/api/?user=…\`, with a slash before the question mark, is the same address.`,
+    };
+  if (shows[0] === 'profile')
+    return {
+      operationId: 'getProfile',
+      summary: "Get a user's profile",
+      description: 'The profile of the user of this name.',
+    };
   return {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Vitrine',
-        summary: 'Public profiles and their latest work, as JSON.',
-        description: OVERVIEW,
-        version: packageVersion(),
-        contact: { name: 'Whoever operates this server' },
-        license: { name: 'MIT', identifier: 'MIT' },
-      } as OpenAPIV3_1.InfoObject,
-      servers: serversOf(bases.map(({ base }) => base)),
-      security: [],
-      tags: bases.map(({ variant, base }) => ({
-        name: VARIANTS[variant].name,
-        description: `${VARIANTS[variant].about} Base address: \`${base.origin ?? ''}${base.path || '/'}\`.`,
-      })),
-      components: componentsFor(bases.map(({ variant }) => VARIANTS[variant])) as never,
-    },
-    stripBasePath: false,
-    transform({ schema, url, route }) {
-      const { operation } = route.config ?? {};
-      const base = operation && baseOf.get(operation.variant as Variant);
-      // Of an operation's spellings, the one is told that has input and, as linters insist, no slash at its end.
-      if (base === undefined || !(schema?.params ?? schema?.querystring) || url.endsWith('/'))
-        return { url, schema: { hide: true } as FastifySchema };
-      const described = describe(operation as Operation, schema, base);
-      // Two variants may have one path on two hosts: each is kept apart until it is known who asks.
-      return { url: `/${operation?.variant}${url}`, schema: described as FastifySchema };
-    },
+    operationId: 'getItems',
+    summary: "Get a user's newest shots",
+    description: `The newest ${ITEM_CAP} shots of the user of this name, newest first, as \`${collection}\`.`,
   };
 }
 
-/** The document for those who ask at a host: of two variants with one path, it tells the one that answers there. */
-export function documentFor(host: string, generated: OpenApi, config: Config): OpenApi {
-  const paths: OpenAPIV3_1.PathsObject = {};
-  const near = basesOf(config).filter(({ base }) => base.host === host);
-  const order = [...near, ...basesOf(config)];
-  const mine = (path: string) => order.find(({ variant, base }) => generated.paths?.[`/${variant}${path}`] && base)?.variant;
-  for (const [key, item] of Object.entries(generated.paths ?? {})) {
-    const path = key.slice(2);
-    if (item?.get === undefined || mine(path) !== key[1]) continue;
-    const errors = key.startsWith('/a') ? QUERY_ERROR_REFS : ERROR_REFS;
-    paths[path] = { get: { ...item.get, responses: { ...item.get.responses, ...errors } } };
-  }
-  return { ...generated, paths };
-}
-
-/** `.` is where the document itself is: right behind a proxy that takes a prefix away, too. */
-function serversOf(bases: readonly BaseUrl[]): OpenAPIV3_1.ServerObject[] {
-  const origins = [...new Set(bases.map(({ origin }) => origin ?? '.'))].sort();
-  const [nearest] = origins;
-  return nearest === '.' || nearest === undefined
-    ? [{ url: '.', description: 'This server.' }]
-    : origins.map((url) => ({ url }));
-}
-
-const OPERATION_IDS = {
-  a: { profile: 'getProfileOrItemsA', items: '' },
-  b: { profile: 'getProfileB', items: 'getItemsB' },
-  c: { profile: 'getProfileC', items: 'getItemsC' },
-};
-
-/** One operation as @fastify/swagger takes it. */
-function describe({ variant, name }: Operation, schema: FastifySchema, base: BaseUrl) {
-  const about = VARIANTS[variant as Variant];
-  const queryStyle = schema.querystring !== undefined;
-  const texts = queryStyle ? queryTexts(base) : pathTexts(name as Lookup, about);
+/** One operation, as @fastify/swagger takes it. */
+function describe(
+  name: Operation['name'],
+  schema: FastifySchema,
+  variant: Variant,
+  base: BaseUrl,
+): FastifySchema {
+  const about = VARIANTS[variant];
+  const style = schema.querystring === undefined ? 'path' : 'query';
+  const shows: Shown[] = style === 'query' ? ['profile', 'items'] : [name as Shown];
+  const { operationId, ...words } = wordsFor(shows, about, base);
   return {
-    ...texts,
-    operationId: OPERATION_IDS[variant as Variant][name as Lookup],
+    operationId: operationId + variant.toUpperCase(),
+    ...words,
     tags: [about.name],
     ...(base.origin !== undefined && { servers: [{ url: base.origin }] }),
-    ...(queryStyle ? { querystring: told(schema.querystring) } : { params: told(schema.params) }),
-    headers: IF_NONE_MATCH,
+    ...(style === 'query'
+      ? { querystring: explained(schema.querystring) }
+      : { params: explained(schema.params) }),
+    headers: { type: 'object', properties: { 'If-None-Match': IF_NONE_MATCH } },
     response: {
       200: {
-        description: queryStyle ? 'The profile, or with `post=true` the newest posts.' : texts.summary,
+        description: words.summary.replace('Get', 'Found:'),
         headers: SUCCESS_HEADERS,
-        content: { 'application/json': success(name as Lookup, about, queryStyle) },
+        content: success(shows, about),
       },
       304: {
-        description: 'What `If-None-Match` names is still what there is; no body.',
-        type: 'null',
+        description: 'Nothing has changed since; there is no body.',
         headers: SUCCESS_HEADERS,
+        type: 'null',
       },
+      ...failureResponses(style),
     },
   };
 }
 
-const queryTexts = (base: BaseUrl) => ({
-  summary: "A user's profile, or newest posts",
-  description: `Without \`post\`, the profile; with \`post=true\`, the newest ${ITEM_CAP} posts. \`${base.path}/api/?user=…\`, with a slash before the question mark, is the same address.`,
-});
-
-const pathTexts = (name: Lookup, { collection }: VariantText) =>
-  name === 'profile'
-    ? { summary: "A user's profile", description: 'The profile of the user with this name.' }
-    : {
-        summary: `A user's newest shots, as \`${collection}\``.replaceAll('`', ''),
-        description: `The newest ${ITEM_CAP} shots of the user with this name, under \`${collection}\`, newest first.`,
-      };
-
-function success(name: Lookup, { family, profile, list, collection }: VariantText, both: boolean) {
-  const sample = sampleAnswers(family, collection);
-  const profileExample = { profile: { summary: 'A profile', value: sample.profile } };
-  const listExample = { [collection]: { summary: 'The newest items (two of them)', value: sample.items } };
-  if (both)
-    return {
-      schema: { oneOf: [reference('schemas', profile), reference('schemas', list)] },
-      examples: { ...profileExample, ...listExample },
-    };
-  return name === 'profile'
-    ? { schema: reference('schemas', profile), examples: profileExample }
-    : { schema: reference('schemas', list), examples: listExample };
-}
-
-/** The routes' own input schema, with what a reader wants to know of a user name. */
-function told(input: unknown) {
-  const { properties, ...rest } = input as { properties: Record<string, object> };
-  const tell = (name: string, property: object) => {
-    if (name === 'post') return [name, { ...property, 'x-examples': { posts: { summary: 'Ask for posts', value: 'true' } } }];
-    const { format: _ours, ...plain } = property as { format?: string };
-    return [name, { ...plain, minLength: 1, maxLength: 255, 'x-examples': USER_NAMES }];
-  };
-  return { ...rest, properties: Object.fromEntries(Object.entries(properties).map(([name, p]) => tell(name, p))) };
+function success(shows: readonly Shown[], { family, list, collection }: About) {
+  const names = { profile: profileName(family), items: list };
+  const schemas = shows.map((shown) => schemaRef(names[shown]));
+  const samples = sampleAnswers(family, collection);
+  const examples = Object.fromEntries(shows.map((shown) => [shown, samples[shown]]));
+  return { 'application/json': { schema: schemas.length === 1 ? schemas[0] : { oneOf: schemas }, examples } };
 }
 
 const USER_NAMES = {
   plain: { summary: 'A sample user', value: 'ada' },
-  accented: { summary: 'Letter case does not matter', value: 'zoë' },
-  script: { summary: 'Any script, percent-encoded in the address', value: '日本の朝' },
+  otherCase: { summary: 'Letter case does not matter', value: 'zoë' },
+  otherScript: { summary: 'Any script will do', value: '日本の朝' },
 };
 
 const IF_NONE_MATCH = {
-  type: 'object',
-  properties: {
-    'If-None-Match': {
-      type: 'string',
-      description: 'The ETag of what the client has already; when that is still right, the answer is 304.',
-    },
-  },
+  type: 'string',
+  description: 'The ETag of the answer that the client has; as long as that is right, the answer is 304.',
 };
 
-function packageVersion(): string {
-  const file = join(import.meta.dirname, '../package.json');
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+/** A route's own input, with what a reader wants to know about it. */
+function explained(input: unknown) {
+  const { properties, ...rest } = input as { properties: Record<string, { format?: string }> };
+  const explain = ([name, { format, ...property }]: [string, { format?: string }]) => [
+    name,
+    format === 'user-name'
+      ? { ...property, minLength: 1, maxLength: LONGEST_USER_NAME, 'x-examples': USER_NAMES }
+      : property,
+  ];
+  return { ...rest, properties: Object.fromEntries(Object.entries(properties).map(explain)) };
 }

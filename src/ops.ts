@@ -6,6 +6,8 @@ import { createRouter, readOnlyRoute } from './router.ts';
 import type { Reader } from './stores/store.ts';
 
 
+type Readiness = Pick<Health, 'unready'>;
+
 export type Health = ReturnType<typeof createHealth>;
 
 export function createHealth(store: Pick<Reader, 'fault'>) {
@@ -23,7 +25,7 @@ export function createHealth(store: Pick<Reader, 'fault'>) {
 }
 
 /** The operator's own port: probes again, and the metrics. */
-export function buildAdmin({ health, respond, metrics }: { health: Health; respond: Responder; metrics: Metrics }) {
+export function buildAdmin({ health, respond, metrics }: { health: Readiness; respond: Responder; metrics: Metrics }) {
   const admin = createRouter({ respond });
   admin.register(probes, { health, respond });
   readOnlyRoute(admin, respond, {
@@ -42,7 +44,7 @@ export function buildAdmin({ health, respond, metrics }: { health: Health; respo
 /** What Prometheus is told, and in which of its formats. */
 export type Metrics = () => Promise<{ type: string; text: string }>;
 
-export const probes: FastifyPluginCallback<{ health: Health; respond: Responder }> = (app, { health, respond }, done) => {
+export const probes: FastifyPluginCallback<{ health: Readiness; respond: Responder }> = (app, { health, respond }, done) => {
   const route = { host: undefined, operation: PROBE };
   readOnlyRoute(app, respond, {
     ...route,

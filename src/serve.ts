@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Registry } from '@prometheus-io/client';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
-import { buildAdmin } from './ops.ts';
+import { buildAdmin, type Health } from './ops.ts';
 import { openReader, prepareFile } from './stores/sqlite.ts';
 import { openServed } from './stores/sqlite-served.ts';
 import type { Reader } from './stores/store.ts';
@@ -17,21 +17,25 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-export async function serve(config: Config, log: Logger): Promise<Running> {
+export interface Serving extends Running {
+  readonly registry: () => Registry;
+  readonly unready: Health['unready'];
+}
+
+export async function serve(config: Config, log: Logger): Promise<Serving> {
   const store = await openStore(config, log);
   const { app, gate, health, respond, registry } = buildApp({ config, store, log });
   const admin = config.adminPort === undefined ? undefined : buildAdmin({ health, respond, metrics: reporter(registry()) });
   const url = await app.listen({ host: config.host, port: config.port });
   const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
-  log.info({ url, adminUrl, data: config.databaseUrl ?? 'the sample users' }, 'serving');
-  if (config.databaseUrl === undefined) log.info(`no DATABASE_URL: these are sample users. Try:\n${tryLines(config, url)}`);
 
   return {
     url,
     adminUrl,
+    registry,
+    unready: health.unready,
     async stop() {
       health.drain();
-      log.info('stopping');
       await delay(config.shutdownDelay);
       const closed = app.close();
       const timers = [
@@ -42,9 +46,15 @@ export async function serve(config: Config, log: Logger): Promise<Running> {
       for (const timer of timers) clearTimeout(timer);
       await admin?.close();
       await store.close();
-      log.info('stopped');
     },
   };
+}
+
+/** The log's first words: where it serves what, and what to try. */
+export function announce(config: Config, log: Logger, { url, adminUrl }: Running): void {
+  const { databaseUrl, workers } = config;
+  log.info({ url, adminUrl, data: databaseUrl ?? 'the sample users', workers }, 'serving');
+  if (databaseUrl === undefined) log.info(`no DATABASE_URL: these are sample users. Try:\n${tryLines(config, url)}`);
 }
 
 /** A connection that was just made may have its request on the way; one that stays silent is not waited for. */

@@ -1,7 +1,8 @@
 // The sample users' pictures, drawn from nothing but their names: the same name, the same picture.
 import { type Brush, brushFor } from './ink.ts';
+import { sleeve } from './patterns.ts';
 import { portrait } from './portraits.ts';
-import { shot, sleeve } from './prints.ts';
+import { shot } from './prints.ts';
 import { cover, photo, still } from './scenes.ts';
 
 interface Kind {

@@ -1,0 +1,161 @@
+// @ts-check
+// Parameters, responses, records and errors, each as a table of two columns, which fits a phone.
+import { el } from '../explorer/dom.js';
+import { drawJson } from '../explorer/json.js';
+import { nameIn } from './document.js';
+import { inline } from './prose.js';
+
+/** @typedef {import('./document.js').Schema} Schema */
+/** @typedef {import('./document.js').Response} Response */
+/** @typedef {(Node | string)[]} Cell */
+
+/** @param {string} caption @param {[string, string]} heads @param {Array<[Cell, Cell]>} rows */
+function table(caption, heads, rows) {
+  const head = el('tr', {}, ...heads.map((name) => el('th', { scope: 'col' }, name)));
+  const body = rows.map(([name, words]) =>
+    el('tr', {}, el('th', { scope: 'row' }, ...name), el('td', {}, ...words)),
+  );
+  return el('table', {}, el('caption', {}, caption), el('thead', {}, head), el('tbody', {}, ...body));
+}
+
+/** A line of less weight below what it belongs to. @param {Cell} words */
+const note = (...words) => el('div', { class: 'note' }, ...words);
+
+/** @param {Node[]} nodes @returns {Cell} */
+const spaced = (nodes) => nodes.flatMap((node, index) => (index === 0 ? [node] : [' ', node]));
+
+/** @param {import('./document.js').Parameter[]} parameters */
+export function drawParameters(parameters) {
+  const rows = parameters.map(({ name, in: place, required, description = '', schema, examples = {} }) => {
+    const bounds =
+      schema.maxLength === undefined ? '' : `, ${schema.minLength} to ${schema.maxLength} characters`;
+    const values = schema.enum ?? Object.values(examples).map(({ value }) => String(value));
+    const shown = spaced(values.map((value) => el('code', { dir: 'auto' }, value)));
+    const lead = schema.enum === undefined ? 'For example ' : 'Only ';
+    return /** @type {[Cell, Cell]} */ ([
+      [el('code', {}, name), note(`${place}, ${required ? 'required' : 'optional'}${bounds}`)],
+      [...inline(description), ...(shown.length > 0 ? [note(lead, ...shown)] : [])],
+    ]);
+  });
+  return table('Parameters', ['Name', 'Meaning'], rows);
+}
+
+/** @param {Record<string, Response>} responses */
+export function drawResponses(responses) {
+  const all = Object.entries(responses);
+  const failures = all.filter(([status]) => isFailure(status));
+  const statuses = failures.map(([status]) => status).join(', ');
+  return el(
+    'div',
+    {},
+    responseTable(
+      'Responses',
+      all.filter(([status]) => !isFailure(status)),
+    ),
+    el(
+      'details',
+      { class: 'fold' },
+      el('summary', {}, `Errors: ${statuses}`),
+      responseTable('Error responses', failures),
+    ),
+  );
+}
+
+/** @param {string} status */
+const isFailure = (status) => status >= '400';
+
+/** @param {string} caption @param {Array<[string, Response]>} responses */
+function responseTable(caption, responses) {
+  const rows = responses.map(([status, { description, headers = {}, content = {} }]) => {
+    const body = content['application/json'];
+    const examples = isFailure(status) ? [] : Object.values(body?.examples ?? {});
+    return /** @type {[Cell, Cell]} */ ([
+      [el('span', { class: `dot ${tone(status)}` }), el('code', {}, status)],
+      [
+        ...inline(description),
+        ...(body === undefined ? [] : [note('Body: ', ...spaced(bodies(body.schema)))]),
+        note(`Headers: ${Object.keys(headers).join(', ')}`),
+        ...examples.map(({ summary = 'Example', value }) => example(summary, value)),
+      ],
+    ]);
+  });
+  return table(caption, ['Status', 'Meaning'], rows);
+}
+
+/** @param {string} status */
+export function tone(status) {
+  if (!isFailure(status)) return 'good';
+  return status < '500' ? 'poor' : 'bad';
+}
+
+/** Links to what a body can be. @param {Schema} schema @returns {Node[]} */
+function bodies({ $ref, oneOf = [] }) {
+  if ($ref === undefined) return oneOf.flatMap(bodies);
+  const name = nameIn($ref);
+  return [el('a', { href: `#record-${name}` }, name)];
+}
+
+/** @param {string} summary @param {unknown} value */
+function example(summary, value) {
+  const drawn = el('div');
+  // Drawn when it is wanted: a page full of folded examples would be heavy.
+  const unfold = () => drawn.hasChildNodes() || drawn.append(drawJson(value));
+  return el('details', { class: 'fold', toggle: unfold }, el('summary', {}, `Example: ${summary}`), drawn);
+}
+
+/** What a member's text looks like, in a word. @type {Record<string, string>} */
+const FORMS = {
+  text: 'text',
+  name: 'user name',
+  count: 'digits',
+  flag: 'flag, digits',
+  id: 'identifier, digits',
+  url: 'absolute URL',
+  'date-time': 'YYYY-MM-DD HH:MM:SS',
+  token: '40 hexadecimal characters',
+};
+
+/** @param {Schema} schema */
+function formOf(schema) {
+  if (schema.type === 'array') return 'list';
+  return schema.enum === undefined ? (FORMS[schema['x-form'] ?? 'text'] ?? 'text') : 'one of the codes below';
+}
+
+/** @param {string} name @param {Schema} schema */
+export function drawRecord(name, { description = '', properties = {} }) {
+  const rows = Object.entries(properties).map(([member, schema]) => {
+    const list =
+      schema.items === undefined
+        ? undefined
+        : ['Each a ', ...bodies(schema.items), `, at most ${schema.maxItems}.`];
+    return /** @type {[Cell, Cell]} */ ([
+      [el('code', {}, member), note(formOf(schema))],
+      list ?? inline(schema.description ?? ''),
+    ]);
+  });
+  return el(
+    'article',
+    { class: 'record', id: `record-${name}`, 'aria-labelledby': `record-${name}-title` },
+    el('h3', { id: `record-${name}-title` }, name),
+    el('p', {}, ...inline(description)),
+    table(`Members of ${name}`, ['Member', 'Meaning'], rows),
+  );
+}
+
+/** Every error that any operation gives, once. @param {Array<{ responses: Record<string, Response> }>} operations */
+export function drawErrors(operations) {
+  /** @type {Map<string, [Cell, Cell]>} */
+  const rows = new Map();
+  const failures = operations
+    .flatMap(({ responses }) => Object.entries(responses))
+    .filter(([status]) => isFailure(status));
+  for (const [status, { content }] of failures.sort(([one], [two]) => one.localeCompare(two))) {
+    for (const [code, { summary = '' }] of Object.entries(content?.['application/json']?.examples ?? {}))
+      rows.set(code, [[el('code', {}, code), note(status)], inline(summary)]);
+  }
+  return el(
+    'article',
+    { class: 'record' },
+    table('Codes of errors', ['Code and status', 'Message'], [...rows.values()]),
+  );
+}
