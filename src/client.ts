@@ -1,5 +1,6 @@
 // Who asks: what trusted proxies say of the client is believed, and what anybody else says is not.
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import proxyAddr from '@fastify/proxy-addr';
 import ipaddr from 'ipaddr.js';
 import type { Config } from './config.ts';
@@ -15,9 +16,12 @@ export function createClients({ trustProxy }: Pick<Config, 'trustProxy'>) {
   let made = 0;
 
   return {
-    /** The nearest address that is no trusted proxy's. */
-    addressOf: (request: IncomingMessage): string =>
-      trustProxy.length === 0 ? (request.socket.remoteAddress ?? '') : proxyAddr(request, trusts),
+    /** The nearest address that is no trusted proxy's; where a proxy names what is no address, the proxy's own. */
+    addressOf({ socket, headers }: IncomingMessage): string {
+      const remote = socket.remoteAddress ?? '';
+      if (trustProxy.length === 0 || remote === '') return remote;
+      return proxyAddr.all({ socket, headers } as IncomingMessage, trusts).findLast((hop) => isIP(hop) > 0) ?? remote;
+    },
 
     protocolOf(request: IncomingMessage): 'http' | 'https' {
       const said = fromProxy(request) && request.headers['x-forwarded-proto'];

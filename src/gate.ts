@@ -79,6 +79,15 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
     route(request, response);
   }
 
+  /** What is thrown before a route is found must not take the process with it. */
+  function enterSafely(request: IncomingMessage, response: ServerResponse, route: RequestListener): void {
+    try {
+      enter(request, response, route);
+    } catch (error) {
+      respond.fault(request, response, OTHER, error);
+    }
+  }
+
   return {
     /** The HTTP server, with its limits, in front of the router. */
     serverFor(route: RequestListener): Server {
@@ -93,7 +102,7 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
           keepAliveTimeout: config.keepAliveTimeout,
           connectionsCheckingInterval: 1000,
         },
-        (request, response) => enter(request, response, route),
+        (request, response) => enterSafely(request, response, route),
       );
       server.maxConnections = config.maxConnections;
       server.on('connection', (socket: Socket) => {

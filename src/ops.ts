@@ -1,7 +1,8 @@
 // For whoever runs it: whether the process lives, and whether it can serve.
+import { createServer } from 'node:http';
 import type { FastifyPluginCallback } from 'fastify';
 import { PROBE } from './operations.ts';
-import type { Responder } from './respond.ts';
+import { type Responder, TimedRequest } from './respond.ts';
 import { createRouter, readOnlyRoute } from './router.ts';
 import type { Reader } from './stores/store.ts';
 
@@ -26,7 +27,10 @@ export function createHealth(store: Pick<Reader, 'fault'>) {
 
 /** The operator's own port: probes again, and the metrics. */
 export function buildAdmin({ health, respond, metrics }: { health: Readiness; respond: Responder; metrics: Metrics }) {
-  const admin = createRouter({ respond });
+  const admin = createRouter({
+    respond,
+    serverFactory: (route) => createServer({ IncomingMessage: TimedRequest, requireHostHeader: false }, route),
+  });
   admin.register(probes, { health, respond });
   readOnlyRoute(admin, respond, {
     url: '/metrics',

@@ -1,6 +1,6 @@
 // The file that is served: when another is renamed over it, that one is checked, and only then takes its place.
 import { randomUUID } from 'node:crypto';
-import { linkSync, rmSync, type Stats, statSync, unlinkSync } from 'node:fs';
+import { linkSync, rmSync, type Stats, statSync } from 'node:fs';
 import { KIND_NAMES } from '../records.ts';
 import { explained, openReader } from './sqlite.ts';
 import { inspect, run } from './sqlite-inspect.ts';
@@ -19,7 +19,7 @@ export interface ServedOptions {
 
 export function openServed(path: string, { onChange, onFault }: ServedOptions): Reader {
   const events: StoreEvents = { swaps: 0, refusals: 0 };
-  let reader = openReader(path);
+  let reader = explained(path, () => openReader(path));
   let file = identity(path);
   let log = identity(`${path}-wal`);
   let index = identity(`${path}-shm`);
@@ -42,11 +42,16 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
   const timer = setInterval(() => void glance(), GLANCE_MS);
   timer.unref();
 
+  /** While the file cannot be asked (another program may hold it locked), what was known of it holds. */
   function version(): number {
-    const now = reader.version();
-    if (now !== seen) {
-      seen = now;
-      moves++;
+    try {
+      const now = reader.version();
+      if (now !== seen) {
+        seen = now;
+        moves++;
+      }
+    } catch (error) {
+      if ((error as Error).name !== 'SqliteError') throw error;
     }
     return moves;
   }
@@ -66,8 +71,9 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
     if (current === undefined) return;
     if (current.ino !== file?.ino || current.dev !== file.dev) {
       checking = true;
-      await replaceBy(current);
-      checking = false;
+      await replaceBy(current).finally(() => {
+        checking = false;
+      });
       return;
     }
     log = identity(`${path}-wal`);
@@ -83,13 +89,14 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
     if (signature === refused) return;
     const fault = leftoverLog() ?? (await faultOf());
     if (closed || identity(path)?.ino !== candidate.ino) return;
-    if (fault !== undefined) {
+    try {
+      if (fault !== undefined) throw new StoreError(fault);
+      takeOver(candidate);
+    } catch (error) {
       refused = signature;
       events.refusals++;
-      onFault(`${fault} The data before stays.`);
-      return;
+      onFault(`${(error as Error).message} The data before stays.`);
     }
-    takeOver(candidate);
   }
 
   /** A log of the file before would be read into the new one. */
@@ -120,18 +127,15 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
 
   function takeOver(candidate: Stats): void {
     const before = reader;
-    try {
-      // What lies beside the file belongs to the one before, unless another process has been here already.
-      if (index !== undefined && identity(`${path}-shm`)?.ino === index.ino) {
-        unlinkSync(`${path}-shm`);
-        rmSync(`${path}-wal`, { force: true });
-      }
-      reader = openReader(path);
-    } catch (error) {
-      events.refusals++;
-      onFault(`${(error as Error).message} The data before stays.`);
-      return;
+    // What lies beside the file belongs to the one before, unless another process has been here already.
+    if (index !== undefined && identity(`${path}-shm`)?.ino === index.ino) {
+      rmSync(`${path}-shm`, { force: true });
+      rmSync(`${path}-wal`, { force: true });
     }
+    const opened = explained(path, () => openReader(path));
+    // Yet another file may have come after this one was checked: it waits for its own check.
+    if (identity(path)?.ino !== candidate.ino) return void opened.close();
+    reader = opened;
     before.close();
     file = candidate;
     seen = reader.version();
@@ -181,4 +185,11 @@ function countsOf(path: string, version: () => number): () => Promise<Counts> {
 
 const NO_COUNTS = Object.fromEntries(KIND_NAMES.map((kind) => [kind, 0])) as Counts;
 
-const identity = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+/** Nothing when the file is not there or cannot be looked at. */
+function identity(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}

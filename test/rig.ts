@@ -1,0 +1,200 @@
+// What the tests share: a folder to work in, the command line and the server as processes, and plain HTTP and sockets.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll } from 'vitest';
+
+export const ROOT = join(import.meta.dirname, '..');
+export const fixture = (name: string) => join(ROOT, 'fixtures', name);
+export const ugly = (name: string) => fixture(`ugly/${name}`);
+export const readLines = (path: string) => readFileSync(path, 'utf8').split('\n').filter(Boolean);
+export const readRecords = (path: string) => readLines(path).map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const base = mkdtempSync(join(tmpdir(), 'vitrine-test-'));
+const running = new Set<ChildProcess>();
+
+afterAll(async () => {
+  const ends = [...running].map((child) => once(child, 'close'));
+  for (const child of running) child.kill('SIGKILL');
+  await Promise.all(ends);
+  rmSync(base, { recursive: true, force: true });
+});
+
+/** A new folder that is gone when the file's tests are done. */
+export const tempFolder = () => mkdtempSync(join(base, 'at-'));
+
+/** A new file with this text, in a folder of its own. */
+export function tempFile(name: string, content: string | Buffer): string {
+  const path = join(tempFolder(), name);
+  writeFileSync(path, content);
+  return path;
+}
+
+export const ndjson = (...records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
+
+type Environment = Record<string, string>;
+
+/** The command line as a process that inherits no setting. */
+export function vitrine(args: readonly string[], env: Environment = {}, cwd: string = base): ChildProcess {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, [join(ROOT, 'src/vitrine.js'), ...args], { env: { PATH, HOME, ...env }, cwd });
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  // A process may be gone before it has read what it was given.
+  child.stdin?.on('error', () => {});
+  return child;
+}
+
+export interface Ran {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command to its end. */
+export async function run(
+  args: readonly string[],
+  { env, input, cwd }: { env?: Environment; input?: string | Buffer; cwd?: string } = {},
+): Promise<Ran> {
+  const child = vitrine(args, env, cwd);
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout?.on('data', (chunk) => stdout.push(chunk));
+  child.stderr?.on('data', (chunk) => stderr.push(chunk));
+  child.stdin?.end(input ?? '');
+  const [code, signal] = await once(child, 'close');
+  return { code, signal, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() };
+}
+
+/** Runs a command that has to succeed, and gives what it said. */
+export async function done(args: readonly string[], options: Parameters<typeof run>[1] = {}): Promise<string> {
+  const { code, stdout, stderr } = await run(args, options);
+  if (code !== 0) throw new Error(`vitrine ${args.join(' ')} ended with ${code}:\n${stderr}`);
+  return stdout;
+}
+
+/** A new database with the records of these files. */
+export async function databaseOf(...files: string[]): Promise<string> {
+  const path = join(tempFolder(), 'site.db');
+  await done(['import', '--database-url', path, ...files]);
+  return path;
+}
+
+export interface Server {
+  readonly url: string;
+  readonly port: number;
+  readonly child: ChildProcess;
+  /** Every line it has logged so far. */
+  readonly log: readonly string[];
+  /** Its exit code. */
+  readonly ended: Promise<number | null>;
+  stop(): Promise<number | null>;
+}
+
+/** A server in its own process, once it listens. */
+export async function startServer(env: Environment = {}, args: readonly string[] = []): Promise<Server> {
+  // These machines are noisy: whoever tests shedding says so.
+  const child = vitrine(['serve', ...args], { PORT: '0', MAX_LOOP_DELAY: '0', ...env });
+  const log: string[] = [];
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  child.stderr?.on('data', (chunk) => log.push(String(chunk)));
+  const url = await new Promise<string>((resolve, reject) => {
+    const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+    lines.on('line', (line) => {
+      log.push(line);
+      const { msg, url } = JSON.parse(line) as { msg: string; url?: string };
+      if (msg === 'serving' && url !== undefined) resolve(url);
+    });
+    ended.then((code) => reject(new Error(`the server ended with ${code}:\n${log.join('\n')}`)));
+  });
+  const stop = () => {
+    child.kill('SIGTERM');
+    return ended;
+  };
+  return { url, port: Number(new URL(url).port), child, log, ended, stop };
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+const agent = new Agent({ keepAlive: true });
+afterAll(() => agent.destroy());
+
+/** Asks for a path exactly as it is written; `from` is the client's own address. */
+export function ask(
+  { port }: Pick<Server, 'port'>,
+  path: string,
+  { method = 'GET', headers = {}, from }: { method?: string; headers?: Record<string, string>; from?: string } = {},
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ host: '127.0.0.1', port, path, method, headers, localAddress: from, agent }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode as number,
+          headers: response.headers,
+          body: Buffer.concat(chunks).toString(),
+        }),
+      );
+    });
+    asked.on('error', reject).end();
+  });
+}
+
+/** What a body is as JSON. */
+export const json = ({ body }: Pick<Reply, 'body'>) => JSON.parse(body);
+
+/** Opens a connection and says nothing yet. */
+export async function dial({ port }: Pick<Server, 'port'>): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** All that comes back on a connection until the server ends it. */
+export function hearOut(socket: Socket): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  // A reset after the answer takes nothing away from it.
+  socket.on('error', () => {});
+  return once(socket, 'close').then(() => Buffer.concat(chunks));
+}
+
+/** Sends bytes as they are, and gives the replies that came before the server ended the connection. */
+export async function sendRaw(server: Pick<Server, 'port'>, bytes: string | Buffer): Promise<Reply[]> {
+  const socket = await dial(server);
+  const heard = hearOut(socket);
+  socket.write(bytes);
+  return parseReplies(await heard);
+}
+
+/** Takes a stream of HTTP/1.1 replies apart, each body by its content-length. */
+export function parseReplies(bytes: Buffer): Reply[] {
+  const replies: Reply[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const blank = bytes.indexOf('\r\n\r\n', at);
+    if (blank === -1) throw new Error(`a reply without an end of its headers: ${bytes.subarray(at)}`);
+    const [first = '', ...lines] = bytes.toString('latin1', at, blank).split('\r\n');
+    const match = /^HTTP\/1\.1 (\d{3}) \S/.exec(first);
+    if (match === null) throw new Error(`no status line: ${first}`);
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    );
+    const end = blank + 4 + Number(headers['content-length'] ?? 0);
+    replies.push({ status: Number(match[1]), headers, body: bytes.toString('utf8', blank + 4, end) });
+    if (end > bytes.length) throw new Error(`a body shorter than its content-length: ${bytes.subarray(at)}`);
+    at = end;
+  }
+  return replies;
+}
