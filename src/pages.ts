@@ -31,6 +31,7 @@ const PARTS = [
   { file: 'explorer/exhibit.js', type: SCRIPT },
   { file: 'explorer/json.js', type: SCRIPT },
   { file: 'explorer/label.js', type: SCRIPT },
+  { file: 'explorer/memory.js', type: SCRIPT },
   { file: 'explorer/pictures.js', type: SCRIPT },
   { file: 'explorer/trouble.js', type: SCRIPT },
   { file: 'icon.svg', type: SVG },

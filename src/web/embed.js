@@ -152,7 +152,7 @@ class VitrineProfile extends HTMLElement {
   /** @param {'a' | 'b' | 'c'} variant @param {Data} profile @param {Data[]} items */
   #show(variant, profile, items) {
     const user = text(profile, 'username');
-    const name = text(profile, 'name') || user;
+    const name = visible(profile, 'name') || user;
     const bio = text(profile, 'bio');
     const list = h('ul', {
       part: 'items',
@@ -237,7 +237,7 @@ async function read(address, user, signal) {
 
 /** @param {Data} item */
 function shot(item) {
-  const title = text(item, 'title') || 'Untitled';
+  const title = visible(item, 'title') || 'Untitled';
   const price = text(item, 'price_item');
   return h(
     'li',
@@ -262,8 +262,8 @@ function post(item) {
     { part: 'item' },
     h('p', { class: 'text', dir: 'auto' }, words),
     photo && picture(photo, 'photo', words, ''),
-    video && h('p', {}, link(video, {}, text(item, 'video_title') || 'Video')),
-    audio && h('p', {}, link(audio, {}, text(item, 'title_audio') || 'Audio')),
+    video && h('p', {}, link(video, {}, visible(item, 'video_title') || 'Video')),
+    audio && h('p', {}, link(audio, {}, visible(item, 'title_audio') || 'Audio')),
     h('p', { class: 'quiet' }, text(item, 'date').slice(0, 10)),
   );
 }
@@ -320,6 +320,9 @@ const isData = (value) => typeof value === 'object' && value !== null && !Array.
 /** @param {Data} data @param {string} member */
 const text = (data, member) =>
   typeof data[member] === 'string' ? /** @type {string} */ (data[member]).slice(0, 2000) : '';
+/** A text with something to see in it. @param {Data} data @param {string} member */
+const visible = (data, member) =>
+  /[\p{L}\p{N}\p{P}\p{S}]/u.test(text(data, member)) ? text(data, member) : '';
 /** @param {string} digits */
 const grouped = (digits) =>
   /^\d{1,18}$/.test(digits) ? BigInt(digits).toLocaleString('en') : digits.slice(0, 20);

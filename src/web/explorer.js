@@ -4,6 +4,7 @@ import { addressOf, ask, baseOf, isAnswer, itemsIn, profileIn } from './explorer
 import { byId, el } from './explorer/dom.js';
 import { drawItems, drawProfile, titleOf } from './explorer/exhibit.js';
 import { codeBlock, drawAsked, drawBody, drawCode, duration } from './explorer/label.js';
+import { recall, remember } from './explorer/memory.js';
 import { createPictures, initialsOf } from './explorer/pictures.js';
 import { drawNotice, noticeOf } from './explorer/trouble.js';
 
@@ -18,7 +19,7 @@ import { drawNotice, noticeOf } from './explorer/trouble.js';
 const configuration = JSON.parse(byId('configuration').textContent ?? 'null');
 const { variants, samples, people } = configuration;
 const pictures = createPictures(configuration);
-const memory = remembered();
+const memory = recall();
 
 const KINDS = { a: 'microblog', b: 'portfolio', c: 'portfolio' };
 const itemsWord = (/** @type {Variant} */ { name }) => (name === 'a' ? 'Posts' : 'Shots');
@@ -130,7 +131,8 @@ function drawCase({ variant, user }, { profile, items }) {
     say(
       `${title}, ${list?.length ?? 0} ${itemsWord(variant).toLowerCase()}, in ${duration(Math.max(profile.ms, items.ms))}`,
     );
-    remember(variant, user);
+    remember(memory, variant.name, user);
+    drawCompany(stateNow());
     drawCard(list, variant, user);
   }
   const { origin, pathname, search } = new URL(addressOf(variant, user, 'profile'));
@@ -210,7 +212,14 @@ function drawVariants() {
       change: () => go({ variant }),
     });
     byId('variants').append(
-      el('label', {}, radio, el('b', {}, variant.name.toUpperCase()), el('span', {}, KINDS[variant.name])),
+      el(
+        'label',
+        {},
+        radio,
+        el('b', {}, variant.name.toUpperCase()),
+        ' ',
+        el('span', {}, KINDS[variant.name]),
+      ),
     );
   }
   for (const part of /** @type {Part[]} */ (['profile', 'items'])) {
@@ -231,6 +240,11 @@ function drawChoice(state) {
     if (words !== null) words.textContent = radio.value === 'items' ? itemsWord(variant) : 'Profile';
   }
   if (document.activeElement !== field || field.value === '') field.value = user;
+  drawCompany(state);
+}
+
+/** Whom to look at next: the sample users, or who was looked at before. @param {State} state */
+function drawCompany(state) {
   const names = samples ? people.map(({ name }) => name) : memory.recent;
   byId('names').replaceChildren(...names.map((value) => el('option', { value })));
   const company = byId('company');
@@ -270,31 +284,4 @@ function personLink(name, state) {
 /** @param {string} message */
 function say(message) {
   byId('status').textContent = message;
-}
-
-/** @returns {{ variant?: string, user?: string, recent: string[] }} */
-function remembered() {
-  try {
-    const { variant, user, recent } = JSON.parse(localStorage.getItem('vitrine') ?? '{}');
-    const isText = (/** @type {unknown} */ value) => typeof value === 'string';
-    return {
-      ...(isText(variant) ? { variant } : {}),
-      ...(isText(user) ? { user } : {}),
-      recent: Array.isArray(recent) ? recent.filter(isText).slice(0, 8) : [],
-    };
-  } catch {
-    return { recent: [] };
-  }
-}
-
-/** @param {Variant} variant @param {string} user */
-function remember(variant, user) {
-  memory.variant = variant.name;
-  memory.user = user;
-  memory.recent = [user, ...memory.recent.filter((name) => name !== user)].slice(0, 8);
-  try {
-    localStorage.setItem('vitrine', JSON.stringify(memory));
-  } catch {
-    // A browser that keeps nothing still shows everything.
-  }
 }

@@ -23,7 +23,7 @@ const PORTFOLIO_COUNTS = {
 };
 
 /** @param {Data} profile */
-export const titleOf = (profile) => text(profile.name) || text(profile.username);
+export const titleOf = (profile) => visible(profile.name) || text(profile.username);
 
 /** @param {'a' | 'b' | 'c'} variant @param {Data} profile @param {Pictures} pictures */
 export function drawProfile(variant, profile, pictures) {
@@ -106,8 +106,8 @@ export function drawItems(variant, profile, items, pictures) {
 function drawPost(post, profile, pictures) {
   const name = titleOf(profile);
   const [photo, video, audio] = [post.photo, post.video_url, post.url_audio].map(text);
-  const videoTitle = text(post.video_title);
-  const audioTitle = text(post.title_audio);
+  const videoTitle = visible(post.video_title);
+  const audioTitle = visible(post.title_audio);
   return el(
     'article',
     { class: 'post' },
@@ -164,7 +164,7 @@ function drawPost(post, profile, pictures) {
 
 /** @param {Data} shot @param {Data} _profile @param {Pictures} pictures */
 function drawShot(shot, _profile, pictures) {
-  const title = text(shot.title);
+  const title = visible(shot.title);
   const price = text(shot.price_item);
   const large = pictures.sourceOf(text(shot.large_image)) ?? text(shot.large_image);
   const [bought, attached] = [text(shot.url_purchased), text(shot.attachment)];
@@ -208,6 +208,9 @@ function drawShot(shot, _profile, pictures) {
 
 /** @param {string} words */
 const unseen = (words) => el('span', { class: 'unseen' }, words);
+
+/** A text with something to see in it; otherwise none. @param {unknown} value */
+const visible = (value) => (/[\p{L}\p{N}\p{P}\p{S}]/u.test(text(value)) ? text(value) : '');
 
 /** @param {unknown} value */
 const flagged = (value) => text(value) !== '' && text(value) !== '0';

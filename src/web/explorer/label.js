@@ -97,7 +97,7 @@ export function drawCode({ variant, user, part }, say) {
     codeBlock('curl', `curl -i '${address}'`, say),
     codeBlock(
       'fetch',
-      `const response = await fetch('${address}');\nconst ${kept} = await response.json();`,
+      `const response = await fetch(\n  '${address}',\n);\nconst ${kept} = await response.json();`,
       say,
     ),
   );

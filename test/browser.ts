@@ -1,0 +1,105 @@
+// A real browser for the tests: Debian's Chromium, driven by playwright-core, with an ear for whatever goes wrong.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import axe from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { executablePath, launch } from './browser-launch.ts';
+
+export const DESKTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 360, height: 740 };
+
+export interface Visit extends BrowserContextOptions {
+  /** What the console may say: failed requests are always told there. */
+  readonly expected?: RegExp;
+  /** Origins besides the visited page's that may be asked. */
+  readonly origins?: readonly string[];
+}
+
+export interface Eye {
+  /** Opens an address in a page of its own; that nothing goes wrong there is checked when the test is done. */
+  open(address: string, visit?: Visit): Promise<Page>;
+}
+
+/** Tests that need a browser. Without one they are skipped, and say so; on a CI machine they fail. */
+export function describeInBrowser(name: string, tests: (eye: Eye) => void): void {
+  const missing = executablePath === undefined;
+  if (missing && !process.env.CI)
+    console.warn(
+      `SKIPPED, ${name}: there is no Chromium on this machine. Install it (apt-get install chromium), or set CHROMIUM.`,
+    );
+
+  describe.skipIf(missing && !process.env.CI)(name, () => {
+    let browser: Browser;
+    let opened: { page: Page; faults: string[] }[] = [];
+
+    beforeAll(async () => {
+      if (missing) throw new Error('there is no Chromium on this machine: apt-get install chromium');
+      browser = await launch();
+    });
+    afterAll(() => browser?.close());
+    afterEach(async () => {
+      const all = opened;
+      opened = [];
+      await Promise.all(all.map(({ page }) => page.context().close()));
+      expect(all.flatMap(({ faults }) => faults)).toEqual([]);
+    });
+
+    tests({
+      async open(address, { expected, origins = [], ...options } = {}) {
+        const context = await browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce', ...options });
+        const page = await context.newPage();
+        page.setDefaultTimeout(10_000);
+        const faults: string[] = [];
+        const allowed = [new URL(address).origin, ...origins];
+        opened.push({ page, faults });
+        page.on('console', (message) => {
+          if (message.type() === 'error' && !expected?.test(message.text()))
+            faults.push(`console: ${message.text()}`);
+        });
+        page.on('pageerror', (error) => faults.push(`uncaught: ${error.message}`));
+        page.on('dialog', (dialog) => {
+          faults.push(`a dialog: ${dialog.message()}`);
+          dialog.dismiss();
+        });
+        page.on('request', (request) => {
+          const url = new URL(request.url());
+          if (url.protocol.startsWith('http') && !allowed.includes(url.origin))
+            faults.push(`asked elsewhere: ${url}`);
+        });
+        await page.goto(address);
+        return page;
+      },
+    });
+  });
+}
+
+/** What axe finds wrong with a page as it is now. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const results = (await page.evaluate(
+    "axe.run(document, { resultTypes: ['violations'] })",
+  )) as axe.AxeResults;
+  return results.violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.target.join(' ')} (${node.failureSummary})`),
+  );
+}
+
+/** How far a page is wider than its window. */
+export const overhang = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+/** An HTTP server on an origin of its own. */
+export async function startSite(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

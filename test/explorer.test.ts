@@ -1,0 +1,364 @@
+// The explorer, in a browser: every variant, both schemes, a phone, a keyboard, hostile texts, and servers in trouble.
+import { request as ask } from 'node:http';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from './browser.ts';
+import { databaseOf, ndjson, type Server, startServer, tempFile, ugly } from './rig.ts';
+
+const NOT_FOUND = /status of 404/;
+
+const status = (page: Page) => page.locator('.facts dd').first();
+const heading = (page: Page) => page.locator('#exhibit h2');
+const shown = (page: Page) => page.locator('#exhibit:not([aria-busy]) h2');
+const show = async (page: Page, user: string) => {
+  await page.getByLabel('User name').fill(user);
+  await page.getByRole('button', { name: 'Show' }).click();
+};
+const textOf = async (locator: Locator) => (await locator.textContent()) ?? '';
+/** `locator.waitFor`, for a text. */
+const waitForText = (locator: Locator, text: string | RegExp) =>
+  locator.filter({ hasText: text }).first().waitFor();
+
+describeInBrowser('the explorer', (eye) => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+
+  test.each([
+    { variant: 'a', user: 'Amara', name: 'Amara Okafor', items: 15, colorScheme: 'light', viewport: DESKTOP },
+    { variant: 'a', user: 'mo farouk', name: 'محمد فاروق', items: 15, colorScheme: 'dark', viewport: PHONE },
+    { variant: 'b', user: 'ada', name: 'Ada Lindqvist', items: 15, colorScheme: 'dark', viewport: DESKTOP },
+    { variant: 'b', user: 'yuki.type', name: '山本 由紀', items: 15, colorScheme: 'light', viewport: PHONE },
+    {
+      variant: 'c',
+      user: 'ZOË',
+      name: 'Zoë van den Berg',
+      items: 10,
+      colorScheme: 'light',
+      viewport: DESKTOP,
+    },
+    { variant: 'c', user: '林晓', name: '林晓', items: 15, colorScheme: 'dark', viewport: PHONE },
+  ] as const)(
+    'variant $variant, $user, $colorScheme, $viewport.width px',
+    async ({ variant, user, name, items, ...look }) => {
+      const page = await eye.open(`${server.url}/?variant=${variant}&user=${encodeURIComponent(user)}`, look);
+      await waitForText(heading(page), name);
+      expect(await page.locator('.grid > li, .timeline > li').count()).toBe(items);
+      expect(await textOf(status(page))).toBe('200 OK');
+      expect(await page.getByLabel('User name').inputValue()).toBe(user);
+      expect(await overhang(page)).toBe(0);
+      expect(await accessibilityFaults(page)).toEqual([]);
+      // Every picture in sight has come, and from here.
+      await page.waitForFunction(
+        "[...document.querySelectorAll('.person img, .cover img')].every((image) => image.complete && image.naturalWidth > 0)",
+      );
+      expect(await page.locator('.person img').getAttribute('src')).toContain(
+        `${server.url}/samples/avatar-`,
+      );
+      // The JSON is as it was served: its addresses are not the page's.
+      expect(await textOf(page.locator('.json'))).toContain('"https://vitrine.example/samples/avatar-');
+    },
+  );
+
+  test('a timeline has photos, videos and audio as links that leave nothing behind', async () => {
+    const page = await eye.open(`${server.url}/?variant=a&user=Amara`);
+    await waitForText(heading(page), 'Amara');
+    for (const kind of ['a.photo', 'a.video', 'a.audio']) {
+      const link = page.locator(kind).first();
+      expect(await link.getAttribute('href')).toMatch(/^https?:/);
+      expect(await link.getAttribute('rel')).toBe('noopener noreferrer nofollow');
+    }
+  });
+
+  test('shots have titles, tags and prices', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
+    const shot = page.locator('.shot', { hasText: 'Last ferry home' });
+    await shot.waitFor();
+    expect(await textOf(shot.locator('.price'))).toBe('Price: 75.00');
+    expect(await shot.locator('.tags > *').allTextContents()).toEqual(['map', 'sea', 'dusk', 'print']);
+    expect(await shot.getByRole('link', { name: 'Buy Last ferry home' }).getAttribute('href')).toBe(
+      'https://shop.example/ada/11176',
+    );
+  });
+
+  test('the request, its lines, and what came of it are the real ones', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=o%27neill&show=items`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await waitForText(heading(page), 'Saoirse');
+    const address = `${server.url}/b/api/username/o%27neill/shots`;
+    const response = await fetch(address);
+    const body = Buffer.from(await response.arrayBuffer());
+    expect(await textOf(page.locator('.address'))).toBe('GET /b/api/username/o%27neill/shots');
+    expect(await textOf(page.locator('.headers'))).toContain(response.headers.get('etag'));
+    expect(await textOf(page.locator('.facts'))).toContain(`${(body.length / 1024).toFixed(1)} KB`);
+    for (const [name, line] of [
+      ['the curl lines', `curl -i '${address}'`],
+      [
+        'the fetch lines',
+        `const response = await fetch(\n  '${address}',\n);\nconst { Shots: shots } = await response.json();`,
+      ],
+      ['the body', body.toString()],
+    ] as const) {
+      await page.getByRole('button', { name: `Copy ${name}` }).click();
+      await waitForText(page.getByRole('status'), 'copied');
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(line);
+    }
+    await page.getByRole('button', { name: 'Revalidate' }).click();
+    await waitForText(page.locator('.again'), '304 Not Modified');
+    expect(await textOf(page.locator('.again'))).toContain('0 B');
+  });
+
+  test('the JSON folds', async () => {
+    const page = await eye.open(`${server.url}/?variant=c&user=ada&show=items`);
+    const folds = page.locator('.json details');
+    await folds.first().waitFor();
+    expect(await folds.count()).toBe(17);
+    expect(await page.locator('.json details[open]').count()).toBe(3);
+    await page.locator('.json details:not([open]) > summary').first().click();
+    expect(await page.locator('.json details[open]').count()).toBe(4);
+  });
+
+  test('the address carries the state, back and forward follow it, and the last view is remembered', async () => {
+    const page = await eye.open(`${server.url}/`);
+    await waitForText(heading(page), 'Ada Lindqvist');
+    await page.getByLabel('C portfolio').check();
+    await page.waitForURL('**/?variant=c&user=ada');
+    await show(page, 'lucia_r');
+    await waitForText(heading(page), 'Lucía');
+    await page.getByLabel('Shots').check();
+    await page.waitForURL('**/?variant=c&user=lucia_r&show=items');
+    expect(await textOf(page.locator('.address'))).toBe('GET /c/api/username/lucia_r/shots');
+    await page.goBack();
+    await page.goBack();
+    await waitForText(heading(page), 'Ada');
+    expect(await page.getByLabel('User name').inputValue()).toBe('ada');
+    await page.goForward();
+    await waitForText(heading(page), 'Lucía');
+    await page.goto(`${server.url}/`);
+    await waitForText(heading(page), 'Lucía');
+    expect(await page.getByLabel('C portfolio').isChecked()).toBe(true);
+  });
+
+  test('by keyboard alone, with the focus in sight', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
+    await waitForText(heading(page), 'Ada');
+    const focused = () =>
+      page.evaluate(
+        "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent ?? '').trim()",
+      );
+    const outlined = () =>
+      page.evaluate(
+        "((e) => getComputedStyle(e.matches('input[type=radio]') ? e.parentElement : e).outlineStyle)(document.activeElement)",
+      );
+    const tabTo = async (selector: string) => {
+      for (let presses = 0; presses < 60; presses++) {
+        await page.keyboard.press('Tab');
+        if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`))
+          return expect(await outlined()).toBe('solid');
+      }
+      throw new Error(`the Tab key does not lead there, but to ${await focused()}`);
+    };
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('Skip to the profile');
+    await tabTo('[name=variant]:checked');
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForURL('**/?variant=a&user=ada');
+    await waitForText(page.locator('.address'), 'GET /a/api/?user=ada');
+    await tabTo('#user');
+    await page.keyboard.type('elodie');
+    await page.keyboard.press('Enter');
+    await waitForText(heading(page), 'Élodie Marchand');
+    await tabTo('.plain');
+    await page.keyboard.press('Enter');
+    await waitForText(page.locator('.again'), '304 Not Modified');
+    await tabTo('.json summary');
+    await page.keyboard.press('Enter');
+    expect(await page.locator('.json details[open]').count()).toBe(0);
+  });
+
+  test('an unknown user is told kindly, with somebody who is meant perhaps', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=luica_r`, { expected: NOT_FOUND });
+    await waitForText(heading(page), 'Nobody here goes by “luica_r”');
+    expect(await textOf(status(page))).toBe('404 Not Found');
+    expect(await textOf(page.locator('#status'))).toContain('Nobody here goes by');
+    expect(await textOf(page.locator('.json'))).toContain('USER_NOT_FOUND');
+    expect(await page.locator('#card').isVisible()).toBe(false);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByLabel('Suggestions').getByRole('link', { name: 'lucia_r' }).click();
+    await waitForText(heading(page), 'Lucía');
+  });
+
+  test('a name that nobody can have is told in the words of the answer', async () => {
+    const page = await eye.open(`${server.url}/?variant=a&user=`, { expected: /status of 4/ });
+    await waitForText(heading(page), 'That cannot be asked');
+    expect(await textOf(status(page))).toBe('400 Bad Request');
+    expect(await textOf(page.locator('.notice'))).toContain('Name a user.');
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await show(page, 'x'.repeat(300));
+    await waitForText(status(page), '414');
+    await page.getByLabel('B portfolio').check();
+    for (const steps of ['..', '.']) {
+      await show(page, steps);
+      await waitForText(heading(page), 'A browser cannot ask for that name');
+    }
+  });
+
+  test('503 says when to come back, and coming back works', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`, { expected: /status of 503/ });
+    await waitForText(heading(page), 'Ada');
+    const body = JSON.stringify({
+      statusCode: '503',
+      code: 'OVERLOADED',
+      error: 'Service Unavailable',
+      message: 'Too busy.',
+    });
+    await page.route('**/api/**', (route) =>
+      route.fulfill({ status: 503, headers: { 'retry-after': '7' }, contentType: 'application/json', body }),
+    );
+    await show(page, 'elodie');
+    await waitForText(heading(page), 'Closed for a moment');
+    expect(await textOf(page.locator('.notice'))).toContain('in 7 s');
+    await page.unroute('**/api/**');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await waitForText(heading(page), 'Élodie');
+  });
+
+  test('an answer that is not ours is called that', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
+    await waitForText(heading(page), 'Ada');
+    await page.route('**/api/**', (route) =>
+      route.fulfill({ status: 200, contentType: 'text/html', body: '<h1>Welcome to the proxy' }),
+    );
+    await show(page, 'elodie');
+    await waitForText(heading(page), 'not one of our answers');
+    expect(await textOf(page.locator('#body'))).toContain('<h1>Welcome to the proxy');
+  });
+
+  test('the server goes away, and comes back', async () => {
+    const first = await startServer();
+    const page = await eye.open(`${first.url}/?variant=b&user=ada`, {
+      expected: /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/,
+    });
+    await waitForText(heading(page), 'Ada');
+    first.child.kill('SIGKILL');
+    await first.ended;
+    await show(page, 'elodie');
+    await waitForText(heading(page), 'Nobody answers');
+    expect(await textOf(status(page))).toBe('No answer');
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await startServer({ PORT: String(first.port) });
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await waitForText(heading(page), 'Élodie');
+  });
+
+  describe('with data of one’s own', () => {
+    let own: Server;
+    beforeAll(async () => {
+      const person = {
+        id: '5',
+        username: 'far',
+        name: 'Far Away',
+        avatar: 'https://pictures.example/far.png',
+        cover_image: 'javascript:alert(1)',
+      };
+      const clean = { ...person, cover_image: '', totalShots: '0', website: 'https://far.example/' };
+      const database = await databaseOf(ugly('hostile-texts.ndjson'), tempFile('far.ndjson', ndjson(clean)));
+      own = await startServer({ DATABASE_URL: database });
+    });
+
+    test.each(['a', 'c'])('hostile texts do nothing in variant %s', async (variant) => {
+      const page = await eye.open(`${own.url}/?variant=${variant}&user=texts&show=items`);
+      await waitForText(
+        heading(page),
+        variant === 'a' ? '</script><script>alert(1)</script>' : '"><svg onload=alert(1)>',
+      );
+      expect(await page.locator('.grid > li, .timeline > li').count()).toBe(15);
+      expect(
+        await page
+          .locator('#exhibit script, #exhibit [onload], #exhibit [onerror], #request script, #exhibit svg')
+          .count(),
+      ).toBe(0);
+      const links = (await page.evaluate(
+        "[...document.querySelectorAll('main a[target]')].map(({ protocol, rel }) => protocol + ' ' + rel)",
+      )) as string[];
+      for (const link of links) expect(link).toMatch(/^https?: noopener noreferrer nofollow$/);
+      expect(await overhang(page)).toBe(0);
+      expect(await accessibilityFaults(page)).toEqual([]);
+    });
+
+    test('a host that may not be asked for pictures is not asked: initials stand in, and the page says why', async () => {
+      const page = await eye.open(`${own.url}/?variant=b&user=far`);
+      await waitForText(heading(page), 'Far Away');
+      expect(await textOf(page.locator('.person .initials'))).toBe('FA');
+      expect(await textOf(page.locator('.refused'))).toContain('pictures.example');
+      expect(await textOf(page.locator('.nothing'))).toContain('No shots yet');
+      // Nobody is offered who is not there; who was looked at is.
+      expect(await page.locator('#company bdi').allTextContents()).toEqual(['far']);
+    });
+
+    test('IMAGE_HOSTS lets the page ask, and a picture that fails leaves the initials', async () => {
+      const server = await startServer({ DATABASE_URL: '', IMAGE_HOSTS: 'https://pictures.example' });
+      const page = await eye.open(`${server.url}/icon.svg`, {
+        origins: ['https://pictures.example'],
+        expected: /ERR_|Failed to load/,
+      });
+      await page.route('https://pictures.example/**', (route) => route.abort());
+      await page.route('**/b/api/username/far', (route) =>
+        route.fulfill({
+          json: { username: 'far', name: 'Far Away', avatar: 'https://pictures.example/far.png' },
+        }),
+      );
+      const tried = page.waitForRequest('https://pictures.example/far.png');
+      await page.goto(`${server.url}/?variant=b&user=far`);
+      await tried;
+      await page.locator('.person .avatar.bare').waitFor();
+      expect(await textOf(page.locator('.person .initials'))).toBe('FA');
+    });
+
+    test('without memory and sample users it asks whom to show', async () => {
+      const page = await eye.open(`${own.url}/?variant=b`);
+      await waitForText(heading(page), 'Whose work shall we look at?');
+      expect(await accessibilityFaults(page)).toEqual([]);
+      await show(page, 'far');
+      await waitForText(heading(page), 'Far Away');
+    });
+  });
+
+  describe('at other addresses', () => {
+    const sites: { close: () => Promise<void> }[] = [];
+    afterAll(() => Promise.all(sites.map((site) => site.close())));
+
+    test('behind a proxy that serves it below a prefix', async () => {
+      const site = await startSite((request, response) => {
+        if (!request.url?.startsWith('/people/')) return void response.writeHead(404).end();
+        const path = request.url.slice('/people'.length);
+        const passed = ask({ port: server.port, path, headers: request.headers }, (answer) => {
+          response.writeHead(answer.statusCode as number, answer.headers);
+          answer.pipe(response);
+        });
+        passed.on('error', () => response.destroy());
+        passed.end();
+      });
+      sites.push(site);
+      const page = await eye.open(`${site.url}/people/?variant=a&user=ada`);
+      await waitForText(heading(page), 'Ada');
+      expect(await textOf(page.locator('.address'))).toBe('GET /people/a/api/?user=ada');
+      expect(await page.locator('.person img').getAttribute('src')).toContain('/people/samples/');
+      expect(await textOf(page.locator('#snippet'))).toContain(`${site.url}/people/embed.js`);
+    });
+
+    test('a variant at the root, one that is off, and one on another host, which is not asked', async () => {
+      const odd = await startServer({ BASE_URL_A: '/', BASE_URL_B: '', BASE_URL_C: 'https://c.example/x' });
+      const page = await eye.open(`${odd.url}/?user=ada`);
+      await waitForText(heading(page), 'Ada');
+      expect(await textOf(page.locator('.address'))).toBe('GET /api/?user=ada');
+      expect(await page.locator('#variants input').count()).toBe(2);
+      await page.getByLabel('C portfolio').check();
+      await waitForText(shown(page), 'Variant C lives elsewhere');
+      expect(await textOf(page.locator('.address'))).toBe('GET https://c.example/x/api/username/ada');
+      expect(await accessibilityFaults(page)).toEqual([]);
+    });
+  });
+});

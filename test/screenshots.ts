@@ -1,0 +1,135 @@
+// Makes the README's pictures in test/screenshots: `node test/screenshots.ts`. Wants Chromium, and fonts with
+// Chinese and emoji (Debian: fonts-noto-cjk fonts-noto-color-emoji).
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Browser, Page } from 'playwright-core';
+import { launch } from './browser-launch.ts';
+
+const FOLDER = join(import.meta.dirname, 'screenshots');
+const WIDE = { width: 1360, height: 940 };
+const NARROW = { width: 390, height: 844 };
+
+interface Picture {
+  readonly name: string;
+  readonly query: string;
+  readonly colorScheme: 'light' | 'dark';
+  readonly viewport: { width: number; height: number };
+  readonly prepare?: (page: Page) => Promise<unknown>;
+  /** The part of the page to show; all that is in sight otherwise. */
+  readonly part?: string;
+}
+
+const revalidate = async (page: Page) => {
+  for (const button of Array(3).fill(page.getByRole('button', { name: 'Revalidate' }))) {
+    await button.click();
+    await page.waitForLoadState('networkidle');
+    await page.waitForTimeout(300);
+  }
+  await page.locator('.again').filter({ hasText: '304' }).waitFor();
+};
+
+const PICTURES: Picture[] = [
+  {
+    name: 'portfolio-light',
+    query: '?variant=b&user=ada',
+    colorScheme: 'light',
+    viewport: WIDE,
+    prepare: revalidate,
+  },
+  {
+    name: 'portfolio-dark',
+    query: '?variant=b&user=ada',
+    colorScheme: 'dark',
+    viewport: WIDE,
+    prepare: revalidate,
+  },
+  {
+    name: 'microblog-light',
+    query: '?variant=a&user=Amara&show=items',
+    colorScheme: 'light',
+    viewport: WIDE,
+  },
+  { name: 'microblog-dark', query: '?variant=a&user=Amara&show=items', colorScheme: 'dark', viewport: WIDE },
+  { name: 'phone', query: '?variant=c&user=elodie', colorScheme: 'dark', viewport: NARROW },
+  { name: 'unknown', query: '?variant=b&user=adda', colorScheme: 'light', viewport: WIDE },
+  {
+    name: 'card',
+    query: '?variant=b&user=lucia_r',
+    colorScheme: 'light',
+    viewport: WIDE,
+    part: '#card',
+    async prepare(page) {
+      await page.locator('#card').scrollIntoViewIfNeeded();
+      await page.locator('vitrine-profile li').last().scrollIntoViewIfNeeded();
+    },
+  },
+];
+
+const server = spawn(process.execPath, [join(import.meta.dirname, '../src/vitrine.js'), 'serve'], {
+  env: { PATH: process.env.PATH, PORT: '0' },
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+const browser = await launch();
+try {
+  const address = await listening();
+  mkdirSync(FOLDER, { recursive: true });
+  for (const picture of PICTURES) {
+    const webp = await take(browser, address, picture);
+    writeFileSync(join(FOLDER, `${picture.name}.webp`), webp);
+    console.log(`test/screenshots/${picture.name}.webp  ${(webp.length / 1024).toFixed(0)} KB`);
+  }
+} finally {
+  await browser.close();
+  server.kill();
+}
+
+async function listening(): Promise<string> {
+  for await (const line of createInterface({ input: server.stdout })) {
+    const { msg, url } = JSON.parse(line) as { msg: string; url?: string };
+    if (msg === 'serving' && url !== undefined) return url;
+  }
+  throw new Error('the server did not start');
+}
+
+async function take(
+  browser: Browser,
+  address: string,
+  { query, colorScheme, viewport, prepare, part }: Picture,
+) {
+  const page = await browser.newPage({
+    colorScheme,
+    viewport,
+    deviceScaleFactor: 1.5,
+    reducedMotion: 'reduce',
+  });
+  await page.goto(`${address}/${query}`, { waitUntil: 'networkidle' });
+  // Asked for a second time, without a page being loaded beside it, it takes as long as it takes.
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.waitForLoadState('networkidle');
+  await page.evaluate('document.activeElement.blur()');
+  await prepare?.(page);
+  await page.waitForLoadState('networkidle');
+  await page.waitForFunction(
+    "[...document.images].every((image) => image.complete || image.loading === 'lazy')",
+  );
+  const png = await (part === undefined ? page.screenshot() : page.locator(part).screenshot());
+  await page.close();
+  return smaller(browser, png);
+}
+
+/** The browser itself writes WebP, through a canvas. */
+async function smaller(browser: Browser, png: Buffer): Promise<Buffer> {
+  const page = await browser.newPage();
+  const encoded = (await page.evaluate(`(async () => {
+    const image = new Image();
+    image.src = 'data:image/png;base64,${png.toString('base64')}';
+    await image.decode();
+    const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height });
+    canvas.getContext('2d').drawImage(image, 0, 0);
+    return canvas.toDataURL('image/webp', 0.86);
+  })()`)) as string;
+  await page.close();
+  return Buffer.from(encoded.slice(encoded.indexOf(',') + 1), 'base64');
+}
