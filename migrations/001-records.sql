@@ -1,4 +1,4 @@
--- Two tables hold everything. `record` is the JSON text that is served; the columns beside it are what it is found by.
+-- `profiles` and `items` hold everything. `record` is the JSON text that is served; the columns beside it are what it is found by.
 -- Items lie in the order in which they are read, so that a lookup touches neighbouring pages however many there are.
 
 CREATE TABLE profiles (
@@ -13,14 +13,22 @@ CREATE TABLE profiles (
 CREATE TABLE items (
   family TEXT NOT NULL,
   owner INTEGER NOT NULL,
-  date TEXT NOT NULL,
+  date INTEGER NOT NULL, -- its digits: 20240131235959
   id INTEGER NOT NULL CHECK (id > 0),
   record TEXT NOT NULL,
   PRIMARY KEY (family, owner, date DESC, id DESC),
   FOREIGN KEY (family, owner) REFERENCES profiles (family, id) DEFERRABLE INITIALLY DEFERRED
 ) STRICT, WITHOUT ROWID;
 
-CREATE UNIQUE INDEX items_by_id ON items (family, id);
+-- Where the item with an id lies. A table, kept by what writes `items`, because an index would be filled in the items'
+-- order, all over its pages, and this is filled in its own.
+CREATE TABLE item_keys (
+  family TEXT NOT NULL,
+  id INTEGER NOT NULL,
+  owner INTEGER NOT NULL,
+  date INTEGER NOT NULL,
+  PRIMARY KEY (family, id)
+) STRICT, WITHOUT ROWID;
 
 -- The members as columns, for whoever opens the file with an SQL tool.
 

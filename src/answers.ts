@@ -8,7 +8,6 @@ export interface Answer {
   readonly etag: string;
   /** Names and values in turn, as Node takes them. */
   readonly headers: readonly string[];
-  readonly notModifiedHeaders: readonly string[];
 }
 
 /** An answer under its address, with the operation it belongs to. */
@@ -26,7 +25,7 @@ const OVERHEAD = 1024;
 export interface AnswersOptions {
   readonly reader: Pick<Reader, 'version'>;
   readonly maxBytes: number;
-  readonly headersOf: (body: Buffer, etag: string) => Pick<Answer, 'headers' | 'notModifiedHeaders'>;
+  readonly headersOf: (body: Buffer, etag: string) => Pick<Answer, 'headers'>;
 }
 
 export type Answers<Operation> = ReturnType<typeof createAnswers<Operation>>;
@@ -35,6 +34,7 @@ export function createAnswers<Operation>({ reader, maxBytes, headersOf }: Answer
   const kept = new Map<string, Kept>();
   const figures = { bytes: 0, hits: 0, misses: 0, evictions: 0, drops: 0 };
   let version = reader.version();
+  const askedLately = createRecollection();
 
   function dropWhenMoved(): void {
     const now = reader.version();
@@ -59,12 +59,18 @@ export function createAnswers<Operation>({ reader, maxBytes, headersOf }: Answer
   function keep(address: string, operation: Operation, body: Buffer, readAt: number): Answer {
     const answer = answerOf(body, headersOf);
     const size = body.length + address.length + OVERHEAD;
-    if (readAt === version && size <= maxBytes && !kept.has(address)) {
+    if (readAt === version && isWorthKeeping(address, size) && !kept.has(address)) {
       kept.set(address, { answer, operation, size, wanted: false });
       figures.bytes += size;
       while (figures.bytes > maxBytes) evict();
     }
     return answer;
+  }
+
+  /** Where there is room, all is; otherwise what is asked for again soon, or others would come and go for nothing. */
+  function isWorthKeeping(address: string, size: number): boolean {
+    if (size > maxBytes) return false;
+    return figures.bytes + size <= maxBytes || askedLately(address);
   }
 
   /** The oldest goes, but one that was asked for since gets another round. */
@@ -87,10 +93,16 @@ export function createAnswers<Operation>({ reader, maxBytes, headersOf }: Answer
     count: () => kept.size,
 
     /** The answer kept for an address, with its operation. */
-    ready: find as (address: string) => { readonly answer: Answer; readonly operation: Operation } | undefined,
+    ready: find as (
+      address: string,
+    ) => { readonly answer: Answer; readonly operation: Operation } | undefined,
 
     /** The answer for an address, kept or made; undefined, and nothing kept, when there is nothing to say. */
-    answer(address: string, operation: Operation, read: () => Awaitable<Buffer | undefined>): Awaitable<Answer | undefined> {
+    answer(
+      address: string,
+      operation: Operation,
+      read: () => Awaitable<Buffer | undefined>,
+    ): Awaitable<Answer | undefined> {
       const found = find(address);
       if (found !== undefined) return found.answer;
       figures.misses++;
@@ -107,4 +119,20 @@ export function createAnswers<Operation>({ reader, maxBytes, headersOf }: Answer
 export function answerOf(body: Buffer, headersOf: AnswersOptions['headersOf']): Answer {
   const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
   return { body, etag, ...headersOf(body, etag) };
+}
+
+/** About as many addresses are remembered as there is room for answers of the usual size by default. */
+const SLOTS = 2 ** 14;
+
+/** Says of a text whether it was asked about before, roughly and lately: the newer takes the place of the older. */
+function createRecollection() {
+  const marks = new Int32Array(SLOTS);
+  return (text: string): boolean => {
+    let mark = 0;
+    for (let i = 0; i < text.length; i++) mark = (Math.imul(mark, 31) + text.charCodeAt(i)) | 0;
+    const slot = mark & (SLOTS - 1);
+    const known = marks[slot] === mark;
+    marks[slot] = mark;
+    return known;
+  };
 }

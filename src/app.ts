@@ -38,7 +38,7 @@ export function buildApp({ config, store, log }: AppOptions) {
   const { overloaded } = lag;
   const gate = createGate({ config, answers, respond, overloaded, rateLimit, draining: health.draining });
 
-  const app = createRouter({ respond, serverFactory: gate.serverFor, longestParameter: config.maxHeaderBytes });
+  const app = createRouter({ config, respond, serverFactory: gate.serverFor });
 
   app.register(swagger, openapiOptions(config));
   const shared = { reader: store, answers, respond };

@@ -22,7 +22,7 @@ export function createChronicle({ config, log, clients, requests }: ChronicleOpt
       id: clients.requestIdOf(request),
       client: clients.addressOf(request),
       protocol: clients.protocolOf(request),
-      method: request.method,
+      method: (request as TimedRequest).otherMethod ?? request.method,
       url: printable(request.url ?? ''),
     };
   }

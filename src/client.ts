@@ -14,6 +14,7 @@ export function createClients({ trustProxy }: Pick<Config, 'trustProxy'>) {
   const fromProxy = ({ socket }: IncomingMessage) => trusts(socket.remoteAddress ?? '', 0);
   const run = Date.now().toString(36);
   let made = 0;
+  const ids = new WeakMap<IncomingMessage, string>();
 
   return {
     /** The nearest address that is no trusted proxy's; where a proxy names what is no address, the proxy's own. */
@@ -29,10 +30,14 @@ export function createClients({ trustProxy }: Pick<Config, 'trustProxy'>) {
       return said && String(said).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http';
     },
 
-    /** The proxy's name for the request, or one of ours. */
+    /** The proxy's name for the request, or one of ours; the same in every line. */
     requestIdOf(request: IncomingMessage): string {
+      const known = ids.get(request);
+      if (known !== undefined) return known;
       const said = fromProxy(request) ? request.headers['x-request-id'] : undefined;
-      return typeof said === 'string' && REQUEST_ID.test(said) ? said : `${run}-${(++made).toString(36)}`;
+      const id = typeof said === 'string' && REQUEST_ID.test(said) ? said : `${run}-${(++made).toString(36)}`;
+      ids.set(request, id);
+      return id;
     },
   };
 }

@@ -82,7 +82,7 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
     .action((flags) => {
       const path = databaseOf(flags);
       const { faults, counts } = check(path);
-      if (faults.length > 0) throw new Failed(`${path} is not sound: ${faults.join('; ')}`);
+      if (faults.length > 0) throw new Failed(`${path} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`);
       say(`${path} is sound`);
       for (const kind of KIND_NAMES) say(`${KINDS[kind].plural}: ${counts?.[kind]}`);
     });

@@ -226,6 +226,9 @@ function networks(text: string): string[] {
 }
 
 function isNetwork(part: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(part)) return true;
+  // The library would take 10.0.0 or 0x7f000001 for an address, too.
+  if (isIP(part.split('/')[0] as string) === 0) return false;
   try {
     proxyAddr.compile(part);
     return true;

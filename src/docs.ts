@@ -1,10 +1,10 @@
 // For those who build front-ends: the OpenAPI document, and the page that shows it and lets one try it.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FastifyPluginCallback } from 'fastify';
+import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
 import { type Answer, answerOf } from './answers.ts';
 import { type Config, hostKey } from './config.ts';
-import { basesOf, documentFor, type OpenApi } from './openapi.ts';
+import { documentFor, type OpenApi, sitesOf } from './openapi.ts';
 import { PAGE } from './operations.ts';
 import type { Responder } from './respond.ts';
 import { readOnlyRoute } from './router.ts';
@@ -16,59 +16,77 @@ export interface DocsOptions {
 
 const WEB = join(import.meta.dirname, 'web');
 const SCRIPT = 'text/javascript; charset=utf-8';
-const PAGE_FILES = {
-  '/docs': ['docs.html', 'text/html; charset=utf-8'],
-  '/docs.css': ['docs.css', 'text/css; charset=utf-8'],
-  '/docs.js': ['docs.js', SCRIPT],
-  '/docs/document.js': ['docs/document.js', SCRIPT],
-  '/docs/prose.js': ['docs/prose.js', SCRIPT],
-  '/docs/tables.js': ['docs/tables.js', SCRIPT],
-  '/docs/try-it.js': ['docs/try-it.js', SCRIPT],
-} as const;
-/** The explorer's parts that the page uses as well: served from here when there is no explorer. */
-const SHARED_FILES = {
-  '/explorer/dom.js': ['explorer/dom.js', SCRIPT],
-  '/explorer/json.js': ['explorer/json.js', SCRIPT],
-  '/icon.svg': ['icon.svg', 'image/svg+xml'],
-} as const;
+const TYPES: Record<string, string> = {
+  'docs.html': 'text/html; charset=utf-8',
+  'docs/docs.css': 'text/css; charset=utf-8',
+  'docs/docs.js': SCRIPT,
+  'docs/document.js': SCRIPT,
+  'docs/prose.js': SCRIPT,
+  'docs/tables.js': SCRIPT,
+  'docs/try-it.js': SCRIPT,
+  'explorer/dom.js': SCRIPT,
+  'explorer/json.js': SCRIPT,
+  'icon.svg': 'image/svg+xml',
+};
 const EXPLORER_LINK = /\s*<a href="\.\/">Explorer<\/a>/;
 
 export const docs: FastifyPluginCallback<DocsOptions> = (app, { config, respond }, done) => {
-  const bases = basesOf(config);
-  const more = pageHeaders(bases.flatMap(({ base }) => base.origin ?? []));
+  const sites = sitesOf(config);
+  const more = pageHeaders(sites.flatMap(({ base }) => base.origin ?? []));
+  const made = new Map<string, Answer>();
 
-  const route = (url: string, make: (host: string) => Answer) => {
-    const made = new Map<string, Answer>();
+  /** Each answer is made when it is first asked for: no start waits for it. */
+  const route = (
+    url: string,
+    nameOf: (request: FastifyRequest) => string | undefined,
+    make: (name: string) => Answer,
+  ) =>
     readOnlyRoute(app, respond, {
-      url,
-      host: undefined,
-      operation: PAGE,
+      ...{ url, host: undefined, operation: PAGE },
       handler(request, reply) {
-        const asked = hostKey(request.headers.host ?? '');
-        const host = bases.some(({ base }) => base.host === asked) ? asked : '';
-        const answer = made.get(host) ?? make(host);
-        made.set(host, answer);
+        const name = nameOf(request);
+        const answer = name === undefined ? undefined : (made.get(name) ?? make(name));
         reply.hijack();
+        if (name === undefined || answer === undefined)
+          return respond.failure(request.raw, reply.raw, PAGE, 'ROUTE_NOT_FOUND');
+        made.set(name, answer);
         respond.answer(request.raw, reply.raw, PAGE, answer);
       },
     });
-  };
 
-  // Made when it is first asked for: no start waits for it.
-  route('/openapi.json', (host) => {
+  const hostOf = ({ headers }: FastifyRequest) => {
+    const asked = hostKey(headers.host ?? '');
+    return sites.some(({ base }) => base.host === asked) ? asked : '';
+  };
+  const openapi = (host: string) => {
     const document = documentFor(host, app.swagger() as OpenApi, config);
     return answerOf(Buffer.from(JSON.stringify(document)), respond.headersOf);
-  });
+  };
+  route(
+    '/openapi.json',
+    (request) => `@${hostOf(request)}`,
+    (name) => openapi(name.slice(1)),
+  );
   if (!config.docs) return done();
-  const files = config.explorer ? PAGE_FILES : { ...PAGE_FILES, ...SHARED_FILES };
-  for (const [url, [file, type]] of Object.entries(files))
-    route(url, () => {
-      const text = readFileSync(join(WEB, file), 'utf8');
-      const shown = config.explorer ? text : text.replace(EXPLORER_LINK, '');
-      return answerOf(Buffer.from(shown), (body, etag) =>
-        respond.headersOf(body, etag, { type, caching: 'no-cache', more }),
-      );
-    });
+
+  const file = (name: string) => {
+    const text = readFileSync(join(WEB, name), 'utf8');
+    const shown = config.explorer ? text : text.replace(EXPLORER_LINK, '');
+    return answerOf(Buffer.from(shown), (body, etag) =>
+      respond.headersOf(body, etag, { type: TYPES[name] as string, caching: 'no-cache', more }),
+    );
+  };
+  const within = (folder: string) => (request: FastifyRequest) => {
+    const name = `${folder}/${(request.params as { file: string }).file}`;
+    return Object.hasOwn(TYPES, name) ? name : undefined;
+  };
+  route('/docs', () => 'docs.html', file);
+  route('/docs/:file', within('docs'), file);
+  // The explorer's parts that the page uses as well, when there is no explorer to bring them.
+  if (!config.explorer) {
+    route('/explorer/:file', within('explorer'), file);
+    route('/icon.svg', () => 'icon.svg', file);
+  }
   done();
 };
 
@@ -77,7 +95,7 @@ const pageHeaders = (origins: readonly string[]) => [
   ...['x-content-type-options', 'nosniff', 'referrer-policy', 'no-referrer'],
   'content-security-policy',
   [
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'",
     ["connect-src 'self'", ...origins].join(' '),
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   ].join('; '),

@@ -3,21 +3,18 @@ import {
   createServer,
   type IncomingMessage,
   type RequestListener,
-  STATUS_CODES,
   type Server,
   type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Answers } from './answers.ts';
 import { type Config, hostKey } from './config.ts';
-import { type ErrorCode, FAILURES } from './errors.ts';
+import type { ErrorCode } from './errors.ts';
+import { createRefusals, LONGEST_URL } from './malformed.ts';
 import type { RateLimit } from './limits.ts';
 import { type Operation, OTHER, PREFLIGHT } from './operations.ts';
 import { ALLOW, EXPOSED, type Responder, TimedRequest } from './respond.ts';
-
-/** Longer than any address that can be meant: a name of 255 characters takes 3,060 bytes at most. */
-const LONGEST_URL = 8 * 1024;
+import { asRead } from './router.ts';
 
 export interface GateOptions {
   readonly config: Config;
@@ -73,10 +70,10 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
     if (method === 'GET' || method === 'HEAD') {
       const found = ready(request);
       if (found !== undefined) return respond.answer(request, response, found.operation, found.answer);
-    } else if (method === 'OPTIONS' && isPreflight(request)) {
+    } else if (method === 'OPTIONS' && (isPreflight(request) || request.url === '*')) {
       return respond.options(request, response, PREFLIGHT);
     }
-    route(request, response);
+    route(asRead(request), response);
   }
 
   /** What is thrown before a route is found must not take the process with it. */
@@ -96,6 +93,8 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
           IncomingMessage: TimedRequest,
           // Node would refuse a missing Host with an empty body.
           requireHostHeader: false,
+          // Hardly any request has a body, and none is read: the rest need no stream for one.
+          optimizeEmptyRequests: true,
           maxHeaderSize: config.maxHeaderBytes,
           headersTimeout: config.headersTimeout,
           requestTimeout: config.requestTimeout,
@@ -114,7 +113,7 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
         response.setHeader('connection', 'close');
         respond.failure(request, response, OTHER, 'EXPECTATION_FAILED');
       });
-      server.on('connect', (_request, socket) => refuseRaw(socket, 'METHOD_NOT_ALLOWED', ALLOW));
+      server.on('connect', (_request, socket) => createRefusals(config).refuse(socket, 'METHOD_NOT_ALLOWED', ALLOW));
       return server;
     },
 
@@ -137,7 +136,8 @@ const isPreflight = (request: IncomingMessage) => request.headers['access-contro
 function refusalOf(request: IncomingMessage): ErrorCode | undefined {
   const url = request.url as string;
   if (url.length > LONGEST_URL) return 'URI_TOO_LONG';
-  if (request.headers.host === undefined && request.httpVersion === '1.1') return 'HOST_MISSING';
+  const hosts = countHosts(request.rawHeaders);
+  if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) return 'HOST_MISSING';
   if (url.startsWith('/')) return undefined;
   if (url === '*' && request.method === 'OPTIONS') return undefined;
   const absolute = /^https?:\/\/([^/?#]+)([^#]*)/i.exec(url);
@@ -148,28 +148,10 @@ function refusalOf(request: IncomingMessage): ErrorCode | undefined {
   return undefined;
 }
 
-/** Node's own refusals come before there is a request: the answer is written to the socket as it is. */
-export function refuseMalformed(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
-  // Nothing can be said to a client that is gone, nor in the middle of another answer.
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  refuseRaw(socket, codeOf(error));
-}
-
-function codeOf({ code, rawPacket }: { code?: string; rawPacket?: Buffer }): ErrorCode {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'REQUEST_TIMEOUT';
-  if (code !== 'HPE_HEADER_OVERFLOW') return 'BAD_REQUEST';
-  // The limit covers the request line as well: when that had not ended, the address was what was too long.
-  return rawPacket?.includes('\n') ? 'HEADERS_TOO_LARGE' : 'URI_TOO_LONG';
-}
-
-function refuseRaw(socket: Duplex, code: ErrorCode, more: readonly string[] = []): void {
-  const { status, body } = FAILURES[code];
-  const headers = [
-    ...['content-type', 'application/json; charset=utf-8', 'content-length', String(body.length)],
-    ...['cache-control', 'no-store', 'access-control-allow-origin', '*', 'x-content-type-options', 'nosniff'],
-    ...['connection', 'close', ...more],
-  ];
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
-  for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
-  socket.end(`${head}\r\n${body}`);
+/** Node's `headers` keep the first Host only; RFC 9112 (3.2) wants a request with several refused. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') count++;
+  return count;
 }

@@ -61,16 +61,19 @@ const GLANCE_MS = 50;
 /** Watches how late the event loop is with what it was to do; `stop` ends the watch. */
 export function createLagWatch({ maxLoopDelay }: Pick<Config, 'maxLoopDelay'>) {
   let lag = 0;
+  let lagBefore = 0;
   // The first glance comes when the start is done, however long that kept the loop: nobody was waiting then.
   let due = Number.POSITIVE_INFINITY;
   const timer = setInterval(() => {
     const time = performance.now();
+    lagBefore = lag;
     lag = time - due;
     due = time + GLANCE_MS;
   }, GLANCE_MS);
   timer.unref();
   return {
-    overloaded: () => maxLoopDelay > 0 && lag > maxLoopDelay,
+    // One late glance may be the machine's doing; two in a row are a queue.
+    overloaded: () => maxLoopDelay > 0 && lag > maxLoopDelay && lagBefore > maxLoopDelay,
     stop: () => clearInterval(timer),
   };
 }

@@ -4,9 +4,8 @@ import process from 'node:process';
 import { alreadySaid, createProgram, Failed, Misused } from './commands.ts';
 import { type Config, ConfigError } from './config.ts';
 import { createLog, prettyStream } from './log.ts';
-import { announce, type Running, serve } from './serve.ts';
 import { StoreError } from './stores/store.ts';
-import { serveAsWorker, supervise, WorkerFailed } from './supervise.ts';
+import { WorkerFailed } from './worker-failed.ts';
 
 const DONE = 0;
 const FAILED = 1;
@@ -34,25 +33,29 @@ try {
 async function serveUntilStopped(config: Config): Promise<void> {
   const out = (process.stdout.isTTY && (await prettyStream())) || process.stdout;
   const log = createLog(config, out);
-  if (cluster.isWorker) return await untilStopped(await serveAsWorker(config, log));
-  const running = config.workers > 1 ? await supervise(config, log) : await serve(config, log);
-  announce(config, log, running);
-  await untilStopped(running, () => log.info('stopping'));
-  log.info('stopped');
+  // Only a server needs the server's code: the other commands start without it.
+  const { announce, serve } = await import('./serve.ts');
+  const { serveAsWorker, supervise } = await import('./supervise.ts');
+  const start = cluster.isWorker ? serveAsWorker : config.workers > 1 ? supervise : serve;
+  const running = await start(config, log);
+  const stopped = askedToStop();
+  if (cluster.isPrimary) announce(config, log, running);
+  await stopped;
+  if (cluster.isPrimary) log.info('stopping');
+  await running.stop();
+  if (cluster.isPrimary) log.info('stopped');
 }
 
-async function untilStopped(running: Running, onStop = () => {}): Promise<void> {
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        // The second signal is meant.
-        process.removeAllListeners(signal).on(signal, () => process.exit(FAILED));
-        resolve();
-      });
-    }
+/** Waits for the first signal to stop; the second is meant, and ends the process at once. */
+function askedToStop(): Promise<void> {
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  return new Promise((resolve) => {
+    const first = () => {
+      for (const signal of signals) process.off(signal, first).on(signal, () => process.exit(FAILED));
+      resolve();
+    };
+    for (const signal of signals) process.on(signal, first);
   });
-  onStop();
-  await running.stop();
 }
 
 /** Says what went wrong in a line or two, and gives the exit code for it. */

@@ -1,5 +1,5 @@
 // Anything -> a record that is ready to be served, or what is wrong with it, member by member.
-import { FAMILIES, type Form, KIND_NAMES, KINDS, type KindName, type Member, ZERO_DATE } from './records.ts';
+import { FAMILIES, type Form, KIND_NAMES, KINDS, type KindName, type Member, type RecordKind, ZERO_DATE } from './records.ts';
 import type { Row } from './stores/store.ts';
 import { userKey, userNameFault } from './user-name.ts';
 
@@ -25,10 +25,11 @@ export function normalise(raw: unknown): Normalised {
 const DIGITS = /^[0-9]+$/;
 const TOKEN = /^[0-9a-f]{40}$/;
 const ID = /^[1-9][0-9]{0,18}$/;
-const PLAIN_URL = /^https?:\/\/[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?:\/[\w\-.~!$&'()*+,;=:@/%?]*)?$/;
+const PLAIN_URL = /^https?:\/\/(?:[a-z0-9-]+\.)+[a-z]{2,}(?:\/[\w\-.~!$&'()*+,;=:@/%?]*)?$/;
 const URL_START = /^https?:\/\/[^\s/]/i;
 const SPACE_OR_CONTROL = /[\s\p{Cc}]/u;
-const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
+const DATE_TIME = /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
+const NEEDS_ESCAPE = /["\\\p{Cc}\p{Cs}]/u;
 const LARGEST_ID = String(2n ** 63n - 1n);
 
 /** Why a text does not have the form; undefined when it does. */
@@ -72,42 +73,42 @@ const PLANS = Object.fromEntries(
 ) as Record<KindName, Step[]>;
 
 function build(kind: KindName, source: Record<string, unknown>): Normalised {
-  const { family: _, ...about } = { owner: undefined, ...KINDS[kind] };
   let faults: Fault[] | undefined;
   let record = '';
-  let id = '';
-  let owner = '';
-  let date = '';
-  let name = '';
-  for (const step of PLANS[kind]) {
-    const given = source[step.member];
-    const text = typeof given === 'string' ? given : textOf(given);
+  for (const { member, opening, check, plain, absent } of PLANS[kind]) {
+    const given = source[member];
+    const text = textOf(given);
     let reason: string | undefined;
     if (text === undefined) {
       if (given !== undefined && given !== null) reason = refusal(given);
-      else if (step.absent === undefined) reason = 'is missing';
-      else record += `${step.opening}"${step.absent}"`;
+      else if (absent === undefined) reason = 'is missing';
+      else record += `${opening}"${absent}"`;
     } else {
-      if (text !== '' || step.absent === undefined) reason = step.check(text);
-      if (step.plain) record += `${step.opening}"${text}"`;
-      else record += step.opening + JSON.stringify(text.isWellFormed() ? text : text.toWellFormed());
-      if (step.member === 'id') id = text;
-      else if (step.member === 'date') date = text;
-      else if (step.member === 'username') name = text;
-      else if (step.member === about.owner) owner = text;
+      if (text !== '' || absent === undefined) reason = check(text);
+      // Looking is cheaper than escaping, which few texts need.
+      if (plain || text === '' || !NEEDS_ESCAPE.test(text)) record += `${opening}"${text}"`;
+      else record += opening + JSON.stringify(text.toWellFormed());
     }
-    if (reason !== undefined) (faults ??= []).push(fault(step.member, reason, given));
+    if (reason !== undefined) (faults ??= []).push(fault(member, reason, given));
   }
   record += '}';
   if (faults === undefined && record.length * 3 > MAX_RECORD_BYTES && Buffer.byteLength(record) > MAX_RECORD_BYTES)
     faults = [fault('record', `must be at most ${MAX_RECORD_BYTES} bytes as JSON`, `${Buffer.byteLength(record)} bytes`)];
-  if (faults !== undefined) return { faults };
-  return { row: { kind, id, userKey: name === '' ? '' : userKey(name), owner, date, record } };
+  return faults === undefined ? { row: rowOf(kind, source, record) } : { faults };
+}
+
+/** With its keys, from a source whose members have all been checked. */
+function rowOf(kind: KindName, source: Record<string, unknown>, record: string): Row {
+  const about: RecordKind = KINDS[kind];
+  const text = (member: string) => textOf(source[member]) as string;
+  if (about.owner === undefined)
+    return { kind, id: text('id'), userKey: userKey(text('username')), owner: '', date: '', record };
+  return { kind, id: text('id'), userKey: '', owner: text(about.owner), date: text('date'), record };
 }
 
 /** Which record it is: the owner's member or the user name tells; between two profiles, what only one of them has. */
 function kindOf(source: Record<string, unknown>): KindName | Fault {
-  const marks = ['user', 'user_id', 'username'].filter((member) => source[member] !== undefined);
+  const marks = MARKS.filter((member) => source[member] !== undefined);
   const candidates = marks.length === 1 ? BY_MARK[marks[0] as string] : KIND_NAMES;
   if (candidates?.length === 1) return candidates[0] as KindName;
   const scores = (candidates ?? KIND_NAMES).map((kind) => ({ kind, score: score(kind, source) }));
@@ -128,6 +129,7 @@ const BY_MARK: Record<string, KindName[]> = {
   user_id: ['shot'],
   username: ['microblog profile', 'portfolio profile'],
 };
+const MARKS = Object.keys(BY_MARK);
 
 /** The members that only this kind has, among the two profiles or the two items. */
 const ONLY_IN = Object.fromEntries(
@@ -141,8 +143,9 @@ const ONLY_IN = Object.fromEntries(
 const score = (kind: KindName, source: Record<string, unknown>) =>
   ONLY_IN[kind].filter((member) => source[member] !== undefined).length;
 
-/** The text of a scalar that is not text yet; undefined when it has none. */
+/** The text of a scalar; undefined when it has none. */
 function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? '1' : '0';
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number' && (Number.isSafeInteger(value) || !Number.isInteger(value)) && Number.isFinite(value))
@@ -170,13 +173,13 @@ function isHttpUrl(text: string): boolean {
 }
 
 function isDateTime(text: string): boolean {
-  const match = DATE_TIME.exec(text);
-  if (match === null) return false;
-  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
-  if (text === ZERO_DATE) return true;
-  if (year === 0 || month < 1 || month > 12 || day < 1) return false;
-  return day <= 28 || day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+  if (!DATE_TIME.test(text)) return text === ZERO_DATE;
+  const day = text.slice(8, 10);
+  return day <= '28' || Number(day) <= lastDay(Number(text.slice(0, 4)), Number(text.slice(5, 7)));
 }
+
+// Years below 100 mean the twentieth century to Date; the calendar repeats every 400.
+const lastDay = (year: number, month: number) => new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 
 const LONGEST_GOT = 60;
 

@@ -20,6 +20,7 @@ import { LONGEST_USER_NAME } from './user-name.ts';
 /** As much of the document as is handled here. */
 export interface OpenApi {
   readonly paths?: Readonly<Record<string, object | undefined>>;
+  readonly [part: string]: unknown;
 }
 type Variant = Exclude<Operation['variant'], 'none'>;
 
@@ -60,10 +61,19 @@ const VARIANTS: Record<Variant, About> = {
   },
 };
 
+interface Site {
+  readonly variant: Variant;
+  readonly base: BaseUrl;
+}
+
+export const sitesOf = ({ baseUrlA, baseUrlB, baseUrlC }: Config): Site[] =>
+  Object.entries({ a: baseUrlA, b: baseUrlB, c: baseUrlC }).flatMap(([variant, base]) =>
+    base === undefined ? [] : [{ variant: variant as Variant, base }],
+  );
+
 /** How @fastify/swagger is to read the routes; it has to be registered before them. */
 export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
-  const bases = basesOf(config);
-  const origins = [...new Set(bases.map(({ base }) => base.origin))];
+  const sites = sitesOf(config);
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
   const info = {
     title: 'Vitrine',
@@ -74,56 +84,61 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
     license: { name: 'MIT', identifier: 'MIT' },
   };
   return {
-    openapi: {
-      openapi: '3.1.0',
-      info,
-      // `.` is where the document is: right as well behind a proxy that takes a prefix away.
-      servers:
-        origins.includes(undefined) || origins.length === 0
-          ? [{ url: '.' }]
-          : origins.map((url = '.') => ({ url })),
-      security: [],
-      tags: bases.map(({ variant, base }) => ({
-        name: VARIANTS[variant].name,
-        description: `${VARIANTS[variant].about} Base address: \`${base.origin ?? ''}${base.path || '/'}\`.`,
-      })),
-      components: { schemas: schemasFor(bases.map(({ variant }) => VARIANTS[variant])) },
-    },
+    openapi: { openapi: '3.1.0', info, security: [] },
     stripBasePath: false,
     transform({ schema, url, route }) {
       const operation = route.config?.operation;
-      const known = bases.find(({ variant }) => variant === operation?.variant);
+      const site = sites.find(({ variant }) => variant === operation?.variant);
       const input = schema?.params ?? schema?.querystring;
       // Of two spellings, the one without a slash at the end is told: linters insist.
-      if (operation === undefined || known === undefined || input === undefined || url.endsWith('/'))
+      if (operation === undefined || site === undefined || input === undefined || url.endsWith('/'))
         return { url, schema: { hide: true } };
-      const described = describe(operation.name, schema as FastifySchema, known.variant, known.base);
-      // Two variants may have the same path on two hosts; `documentFor` takes the mark away.
-      return { url: `/${known.variant}${url}`, schema: described };
+      // Marked, because two variants may have the same path on two hosts.
+      return {
+        url: `/${site.variant}${url}`,
+        schema: describe(operation.name, schema as FastifySchema, site),
+      };
     },
   };
 }
 
-/** The document for who asks at a host: of two variants with the same path, it tells the one that answers there. */
+/** The document for who asks at a host: of variants with the same paths, it tells the one that answers there. */
 export function documentFor(host: string, generated: OpenApi, config: Config): OpenApi {
-  const paths: Record<string, object | undefined> = {};
-  const marked = Object.entries(generated.paths ?? {});
-  const bases = basesOf(config);
-  const near = (mark: string | undefined) =>
-    bases.some(({ variant, base }) => variant === mark && base.host === host);
-  for (const [key, item] of marked) {
-    const path = key.slice(2);
-    if (paths[path] === undefined || near(key[1])) paths[path] = item;
-  }
-  return { ...generated, paths };
+  const all = sitesOf(config);
+  const first = [...all.filter(({ base }) => base.host === host), ...all];
+  const told = all.filter((site) => site === first.find((other) => samePaths(site, other)));
+  const paths = Object.entries(generated.paths ?? {}).flatMap(([marked, item]) =>
+    told.some(({ variant }) => variant === marked[1]) ? [[marked.slice(2), item] as const] : [],
+  );
+  return {
+    ...generated,
+    servers: serversOf(told),
+    tags: told.map(({ variant, base: { origin = '', path } }) => ({
+      name: VARIANTS[variant].name,
+      description: `${VARIANTS[variant].about} Base address: \`${origin}${path || '/'}\`.`,
+    })),
+    paths: Object.fromEntries(paths),
+    components: { schemas: schemasFor(told.map(({ variant }) => VARIANTS[variant])) },
+  };
 }
 
-export const basesOf = ({ baseUrlA, baseUrlB, baseUrlC }: Config) =>
-  Object.entries({ a: baseUrlA, b: baseUrlB, c: baseUrlC }).flatMap(([variant, base]) =>
-    base === undefined ? [] : [{ variant: variant as Variant, base }],
-  );
+const samePaths = (one: Site, two: Site) =>
+  one.base.path === two.base.path && VARIANTS[one.variant].family === VARIANTS[two.variant].family;
+
+/** `.` is where the document is: right as well behind a proxy that takes a prefix away. */
+function serversOf(sites: readonly Site[]) {
+  const origins = sites.map(({ base }) => base.origin ?? '.');
+  return [...new Set(origins.includes('.') || origins.length === 0 ? ['.'] : origins)].map((url) => ({
+    url,
+  }));
+}
 
 type Shown = 'profile' | 'items';
+const FOUND = {
+  both: 'The profile, or the list of posts.',
+  profile: 'The profile.',
+  items: 'The list of shots.',
+};
 
 /** What a route looks up, in words. */
 function wordsFor(shows: readonly Shown[], { collection }: About, { path }: BaseUrl) {
@@ -147,12 +162,7 @@ function wordsFor(shows: readonly Shown[], { collection }: About, { path }: Base
 }
 
 /** One operation, as @fastify/swagger takes it. */
-function describe(
-  name: Operation['name'],
-  schema: FastifySchema,
-  variant: Variant,
-  base: BaseUrl,
-): FastifySchema {
+function describe(name: Operation['name'], schema: FastifySchema, { variant, base }: Site): FastifySchema {
   const about = VARIANTS[variant];
   const style = schema.querystring === undefined ? 'path' : 'query';
   const shows: Shown[] = style === 'query' ? ['profile', 'items'] : [name as Shown];
@@ -168,7 +178,7 @@ function describe(
     headers: { type: 'object', properties: { 'If-None-Match': IF_NONE_MATCH } },
     response: {
       200: {
-        description: words.summary.replace('Get', 'Found:'),
+        description: FOUND[shows.length > 1 ? 'both' : (name as Shown)],
         headers: SUCCESS_HEADERS,
         content: success(shows, about),
       },

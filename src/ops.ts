@@ -1,9 +1,10 @@
 // For whoever runs it: whether the process lives, and whether it can serve.
 import { createServer } from 'node:http';
 import type { FastifyPluginCallback } from 'fastify';
+import type { Config } from './config.ts';
 import { PROBE } from './operations.ts';
 import { type Responder, TimedRequest } from './respond.ts';
-import { createRouter, readOnlyRoute } from './router.ts';
+import { asRead, createRouter, readOnlyRoute } from './router.ts';
 import type { Reader } from './stores/store.ts';
 
 
@@ -25,11 +26,22 @@ export function createHealth(store: Pick<Reader, 'fault'>) {
   };
 }
 
+interface AdminOptions {
+  readonly config: Config;
+  readonly health: Readiness;
+  readonly respond: Responder;
+  readonly metrics: Metrics;
+}
+
 /** The operator's own port: probes again, and the metrics. */
-export function buildAdmin({ health, respond, metrics }: { health: Readiness; respond: Responder; metrics: Metrics }) {
+export function buildAdmin({ config, health, respond, metrics }: AdminOptions) {
   const admin = createRouter({
+    config,
     respond,
-    serverFactory: (route) => createServer({ IncomingMessage: TimedRequest, requireHostHeader: false }, route),
+    serverFactory: (route) =>
+      createServer({ IncomingMessage: TimedRequest, requireHostHeader: false }, (request, response) =>
+        route(asRead(request), response),
+      ),
   });
   admin.register(probes, { health, respond });
   readOnlyRoute(admin, respond, {

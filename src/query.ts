@@ -23,6 +23,7 @@ export function parseQuery(text: string): QueryMembers {
 }
 
 function unescaped(text: string): string | null {
+  if (!/[%+]/.test(text)) return text;
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {

@@ -1,20 +1,39 @@
 // The one place where responses are written: the headers each carries, 200 or 304, errors, and what is counted.
 import { IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Answer } from './answers.ts';
 import { matches } from './conditional.ts';
 import type { Config } from './config.ts';
-import type { ErrorCode } from './errors.ts';
-import { FAILURES } from './errors.ts';
+import { type ErrorCode, FAILURES, type Failure } from './errors.ts';
 import type { Operation } from './operations.ts';
 import { StoreError } from './stores/store.ts';
 
-/** A request that knows when its headers had arrived. */
+/** A request that knows when its headers had arrived, and that its connection knows. */
 export class TimedRequest extends IncomingMessage {
   readonly arrived = performance.now();
+  /** The method, where it is none that reads. */
+  otherMethod: string | undefined;
+
+  constructor(socket: Socket) {
+    super(socket);
+    (socket as Asking)[LATEST] = this;
+  }
 }
 
+const LATEST = Symbol('latest request');
+type Asking = Socket & { [LATEST]?: IncomingMessage };
+
+/** Whether what comes on a connection is still the body of a request that was given its answer, or will be. */
+export const isWithinRequest = (socket: Duplex): boolean => (socket as Asking)[LATEST]?.complete === false;
+
 /** Told of every response, as it is handed to Node. */
-export type Observer = (request: IncomingMessage, operation: Operation, status: number, bytes: number) => void;
+export type Observer = (
+  request: IncomingMessage,
+  operation: Operation,
+  status: number,
+  bytes: number,
+) => void;
 
 export interface ResponderOptions {
   readonly config: Pick<Config, 'cacheControl' | 'corsOrigin'>;
@@ -30,6 +49,8 @@ const METHODS = 'GET, HEAD, OPTIONS';
 const A_DAY = '86400';
 /** An unknown user may appear with the next import: remembered for seconds only. */
 const NOT_FOUND_CACHING = 'max-age=5';
+/** An answer's headers begin with the two, names and values, that a 304 goes without. */
+const OF_THE_BODY = 4;
 const RETRY_SOON = ['retry-after', '1'];
 
 export const EXPOSED = ['access-control-expose-headers', 'ETag, RateLimit, RateLimit-Policy, Retry-After'];
@@ -71,9 +92,35 @@ export function createResponder({ config, observe, onFault }: ResponderOptions) 
     text: string,
   ): void {
     const body = Buffer.from(text);
-    const headers = ['content-type', type, 'content-length', String(body.length), 'cache-control', 'no-store'];
+    const headers = [
+      'content-type',
+      type,
+      'content-length',
+      String(body.length),
+      'cache-control',
+      'no-store',
+    ];
+    if (status === 503) headers.push(...RETRY_SOON);
     write(request, response, operation, status, [...headers, ...fixed], body);
   }
+
+  function failureHeaders({ status, body }: Failure): readonly string[] {
+    const caching = status === 404 ? NOT_FOUND_CACHING : 'no-store';
+    const headers = [
+      'content-type',
+      JSON_TYPE,
+      'content-length',
+      String(body.length),
+      'cache-control',
+      caching,
+    ];
+    if (status === 405) headers.push(...ALLOW);
+    if (status === 503) headers.push(...RETRY_SOON);
+    return [...headers, ...fixed];
+  }
+  const failureHeadersOf = Object.fromEntries(
+    Object.values(FAILURES).map((one) => [one.code, failureHeaders(one)]),
+  ) as Record<ErrorCode, readonly string[]>;
 
   const failure = (
     request: IncomingMessage,
@@ -83,11 +130,8 @@ export function createResponder({ config, observe, onFault }: ResponderOptions) 
     more: readonly string[] = [],
   ): void => {
     const { status, body } = FAILURES[code];
-    const caching = status === 404 ? NOT_FOUND_CACHING : 'no-store';
-    const headers = ['content-type', JSON_TYPE, 'content-length', String(body.length), 'cache-control', caching];
-    if (status === 405) headers.push(...ALLOW);
-    if (status === 503) headers.push(...RETRY_SOON);
-    write(request, response, operation, status, [...headers, ...fixed, ...more], body);
+    const headers = failureHeadersOf[code];
+    write(request, response, operation, status, more.length === 0 ? headers : [...headers, ...more], body);
   };
 
   return {
@@ -101,18 +145,19 @@ export function createResponder({ config, observe, onFault }: ResponderOptions) 
     },
 
     /** The headers that an answer carries whenever it is given. */
-    headersOf(body: Buffer, etag: string, { type = JSON_TYPE, caching = config.cacheControl, more = fixed } = {}) {
-      const notModifiedHeaders = ['etag', etag, 'cache-control', caching, ...more];
-      return {
-        headers: ['content-type', type, 'content-length', String(body.length), ...notModifiedHeaders],
-        notModifiedHeaders,
-      };
+    headersOf(
+      body: Buffer,
+      etag: string,
+      { type = JSON_TYPE, caching = config.cacheControl, more = fixed } = {},
+    ) {
+      const ofTheBody = ['content-type', type, 'content-length', String(body.length)];
+      return { headers: [...ofTheBody, 'etag', etag, 'cache-control', caching, ...more] };
     },
 
     /** 200 with the answer, or 304 when the client has it already. */
     answer(request: IncomingMessage, response: ServerResponse, operation: Operation, answer: Answer): void {
       if (matches(request.headers['if-none-match'], answer.etag))
-        write(request, response, operation, 304, answer.notModifiedHeaders);
+        write(request, response, operation, 304, answer.headers.slice(OF_THE_BODY));
       else write(request, response, operation, 200, answer.headers, answer.body);
     },
 
@@ -133,11 +178,23 @@ export function createResponder({ config, observe, onFault }: ResponderOptions) 
     },
 
     /** JSON that is nobody's data: probes. */
-    json(request: IncomingMessage, response: ServerResponse, operation: Operation, status: number, value: object): void {
+    json(
+      request: IncomingMessage,
+      response: ServerResponse,
+      operation: Operation,
+      status: number,
+      value: object,
+    ): void {
       passing(request, response, operation, status, JSON_TYPE, JSON.stringify(value));
     },
 
-    text(request: IncomingMessage, response: ServerResponse, operation: Operation, type: string, text: string): void {
+    text(
+      request: IncomingMessage,
+      response: ServerResponse,
+      operation: Operation,
+      type: string,
+      text: string,
+    ): void {
       passing(request, response, operation, 200, type, text);
     },
   };

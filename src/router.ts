@@ -1,33 +1,31 @@
 // Fastify as it is used here: read-only routes, input checked as it is, and our own words for every error.
-import { METHODS } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import Fastify, {
   type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
   type FastifySchema,
   type FastifySchemaCompiler,
   type FastifyServerFactory,
   type FastifyServerOptions,
   type RouteHandlerMethod,
 } from 'fastify';
-import { hostKey } from './config.ts';
-import { refuseMalformed } from './gate.ts';
+import { type Config, hostKey } from './config.ts';
+import { createRefusals } from './malformed.ts';
 import { type Operation, OTHER } from './operations.ts';
 import { parseQuery } from './query.ts';
-import type { Responder } from './respond.ts';
+import type { Responder, TimedRequest } from './respond.ts';
 
 export interface RouterOptions {
+  readonly config: Config;
   readonly respond: Responder;
   readonly serverFactory?: FastifyServerFactory;
-  readonly longestParameter?: number;
 }
 
-export function createRouter({ respond, serverFactory, longestParameter = 100 }: RouterOptions): FastifyInstance {
+export function createRouter({ config, respond, serverFactory }: RouterOptions): FastifyInstance {
   const router = Fastify({
     ...(serverFactory && { serverFactory }),
-    clientErrorHandler: (error, socket) => refuseMalformed(error as Error, socket),
+    clientErrorHandler: (error, socket) => createRefusals(config).malformed(error as Error, socket),
     frameworkErrors: (error, request, reply) => {
       reply.hijack();
       respond.failure(request.raw, reply.raw, OTHER, error.code === 'FST_ERR_BAD_URL' ? 'BAD_ESCAPE' : 'URI_TOO_LONG');
@@ -35,16 +33,12 @@ export function createRouter({ respond, serverFactory, longestParameter = 100 }:
     // While stopping, what still arrives is answered like the rest.
     return503OnClosing: false,
     routerOptions: {
-      maxParamLength: longestParameter,
+      maxParamLength: config.maxHeaderBytes,
       querystringParser: parseQuery as (text: string) => Record<string, unknown>,
       constraints: { site: SITE },
     },
   });
   router.setValidatorCompiler(strictly);
-  // Bodies are nobody's business here: whatever comes is left unread.
-  router.removeAllContentTypeParsers();
-  router.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  for (const method of METHODS) if (!router.supportedMethods.includes(method)) router.addHttpMethod(method);
   router.setNotFoundHandler((request, reply) => {
     reply.hijack();
     respond.failure(request.raw, reply.raw, OTHER, 'ROUTE_NOT_FOUND');
@@ -56,7 +50,14 @@ export function createRouter({ respond, serverFactory, longestParameter = 100 }:
   return router;
 }
 
-const OTHER_METHODS = METHODS.filter((method) => !['GET', 'HEAD', 'OPTIONS'].includes(method));
+/** Makes any request one that the router knows: which address it is for is settled as for a read, its body is left alone. */
+export function asRead(request: IncomingMessage): IncomingMessage {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    (request as TimedRequest).otherMethod = request.method;
+    request.method = 'GET';
+  }
+  return request;
+}
 
 export interface ReadOnlyRoute {
   readonly url: string;
@@ -66,25 +67,26 @@ export interface ReadOnlyRoute {
   readonly handler: RouteHandlerMethod;
 }
 
-/** GET and HEAD as given, OPTIONS answered, and every other method refused before its body is looked at. */
+/** GET and HEAD as given, OPTIONS answered, and every other method refused. */
 export function readOnlyRoute(
   app: FastifyInstance,
   respond: Responder,
   { url, host, operation, schema, handler }: ReadOnlyRoute,
 ): void {
-  const common = { url, constraints: host === undefined ? {} : { site: host }, config: { operation } };
-  app.route({ ...common, method: 'GET', schema: schema ?? {}, attachValidation: true, handler });
-  const refusal = (request: FastifyRequest, reply: FastifyReply) => {
-    reply.hijack();
-    if (request.method === 'OPTIONS') respond.options(request.raw, reply.raw, operation);
-    else respond.failure(request.raw, reply.raw, operation, 'METHOD_NOT_ALLOWED');
-  };
   app.route({
-    ...common,
-    method: ['OPTIONS', ...OTHER_METHODS],
-    schema: { hide: true } as FastifySchema,
-    onRequest: (request, reply) => refusal(request, reply),
-    handler: refusal,
+    method: 'GET',
+    url,
+    schema: schema ?? {},
+    constraints: host === undefined ? {} : { site: host },
+    config: { operation },
+    attachValidation: true,
+    handler(request, reply) {
+      const { otherMethod } = request.raw as TimedRequest;
+      if (otherMethod === undefined) return handler.call(this, request, reply);
+      reply.hijack();
+      if (otherMethod === 'OPTIONS') respond.options(request.raw, reply.raw, operation);
+      else respond.failure(request.raw, reply.raw, operation, 'METHOD_NOT_ALLOWED');
+    },
   });
 }
 

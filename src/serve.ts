@@ -25,7 +25,7 @@ export interface Serving extends Running {
 export async function serve(config: Config, log: Logger): Promise<Serving> {
   const store = await openStore(config, log);
   const { app, gate, health, respond, registry } = buildApp({ config, store, log });
-  const admin = config.adminPort === undefined ? undefined : buildAdmin({ health, respond, metrics: reporter(registry()) });
+  const admin = config.adminPort === undefined ? undefined : buildAdmin({ config, health, respond, metrics: reporter(registry()) });
   const url = await app.listen({ host: config.host, port: config.port });
   const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
 

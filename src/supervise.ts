@@ -8,15 +8,7 @@ import type { Config } from './config.ts';
 import { buildAdmin } from './ops.ts';
 import { createResponder } from './respond.ts';
 import { type Running, serve } from './serve.ts';
-
-/** A worker could not even start; it has said why. */
-export class WorkerFailed extends Error {
-  readonly exitCode: number;
-  constructor(exitCode: number) {
-    super('a worker could not start');
-    this.exitCode = exitCode;
-  }
-}
+import { WorkerFailed } from './worker-failed.ts';
 
 /** A worker that dies young is not replaced at once, so that a lasting cause does not spin. */
 const YOUNG_MS = 5000;
@@ -37,6 +29,7 @@ export async function supervise(config: Config, log: Logger): Promise<Running> {
     config.adminPort === undefined
       ? undefined
       : buildAdmin({
+          config,
           health: { unready },
           respond: createResponder({ config, observe() {}, onFault: fault }),
           metrics: async () => ({ type: metrics.contentType, text: await metrics.clusterMetrics() }),

@@ -8,12 +8,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll } from 'vitest';
+import { openWriter } from '../src/stores/sqlite-load.ts';
+import { importFiles } from '../src/transfer/import.ts';
 
 export const ROOT = join(import.meta.dirname, '..');
 export const fixture = (name: string) => join(ROOT, 'fixtures', name);
 export const ugly = (name: string) => fixture(`ugly/${name}`);
 export const readLines = (path: string) => readFileSync(path, 'utf8').split('\n').filter(Boolean);
-export const readRecords = (path: string) => readLines(path).map((line) => JSON.parse(line) as Record<string, unknown>);
+export const readRecords = (path: string) =>
+  readLines(path).map((line) => JSON.parse(line) as Record<string, unknown>);
 
 const base = mkdtempSync(join(tmpdir(), 'vitrine-test-'));
 const running = new Set<ChildProcess>();
@@ -35,14 +38,18 @@ export function tempFile(name: string, content: string | Buffer): string {
   return path;
 }
 
-export const ndjson = (...records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
+export const ndjson = (...records: object[]) =>
+  records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
 type Environment = Record<string, string>;
 
 /** The command line as a process that inherits no setting. */
 export function vitrine(args: readonly string[], env: Environment = {}, cwd: string = base): ChildProcess {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, [join(ROOT, 'src/vitrine.js'), ...args], { env: { PATH, HOME, ...env }, cwd });
+  const child = spawn(process.execPath, [join(ROOT, 'src/vitrine.js'), ...args], {
+    env: { PATH, HOME, ...env },
+    cwd,
+  });
   running.add(child);
   child.once('close', () => running.delete(child));
   // A process may be gone before it has read what it was given.
@@ -73,16 +80,40 @@ export async function run(
 }
 
 /** Runs a command that has to succeed, and gives what it said. */
-export async function done(args: readonly string[], options: Parameters<typeof run>[1] = {}): Promise<string> {
+export async function done(
+  args: readonly string[],
+  options: Parameters<typeof run>[1] = {},
+): Promise<string> {
   const { code, stdout, stderr } = await run(args, options);
   if (code !== 0) throw new Error(`vitrine ${args.join(' ')} ended with ${code}:\n${stderr}`);
   return stdout;
 }
 
+/** Imports in this process, which is faster; what could not be imported is thrown. */
+export async function importInto(path: string, files: readonly string[], input = ''): Promise<void> {
+  const faults: string[] = [];
+  const writer = openWriter(path);
+  try {
+    const options = {
+      replace: false,
+      skipInvalid: false,
+      onProgress() {},
+      onFault: (line: string) => faults.push(line),
+    };
+    const stdin = (async function* () {
+      yield Buffer.from(input);
+    })();
+    const { tallies } = await importFiles(writer, { files, stdin, ...options });
+    if (tallies === undefined) throw new Error(faults.join('\n'));
+  } finally {
+    await writer.close();
+  }
+}
+
 /** A new database with the records of these files. */
 export async function databaseOf(...files: string[]): Promise<string> {
   const path = join(tempFolder(), 'site.db');
-  await done(['import', '--database-url', path, ...files]);
+  await importInto(path, files);
   return path;
 }
 
@@ -133,21 +164,28 @@ afterAll(() => agent.destroy());
 export function ask(
   { port }: Pick<Server, 'port'>,
   path: string,
-  { method = 'GET', headers = {}, from }: { method?: string; headers?: Record<string, string>; from?: string } = {},
+  {
+    method = 'GET',
+    headers = {},
+    from,
+  }: { method?: string; headers?: Record<string, string>; from?: string } = {},
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const asked = request({ host: '127.0.0.1', port, path, method, headers, localAddress: from, agent }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode as number,
-          headers: response.headers,
-          body: Buffer.concat(chunks).toString(),
-        }),
-      );
-    });
+    const asked = request(
+      { host: '127.0.0.1', port, path, method, headers, localAddress: from, agent },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode as number,
+            headers: response.headers,
+            body: Buffer.concat(chunks).toString(),
+          }),
+        );
+      },
+    );
     asked.on('error', reject).end();
   });
 }
@@ -189,7 +227,10 @@ export function parseReplies(bytes: Buffer): Reply[] {
     const match = /^HTTP\/1\.1 (\d{3}) \S/.exec(first);
     if (match === null) throw new Error(`no status line: ${first}`);
     const headers = Object.fromEntries(
-      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+      lines.map((line) => [
+        line.slice(0, line.indexOf(':')).toLowerCase(),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
     );
     const end = blank + 4 + Number(headers['content-length'] ?? 0);
     replies.push({ status: Number(match[1]), headers, body: bytes.toString('utf8', blank + 4, end) });

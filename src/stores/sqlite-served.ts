@@ -155,7 +155,7 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
     events,
     version,
     profile: (family, userKey) => sound().profile(family, userKey),
-    items: (family, userKey) => sound().items(family, userKey),
+    items: (family, userKey, collection) => sound().items(family, userKey, collection),
     counts: countsOf(path, version),
     records: () => sound().records(),
     fault: () => damage ?? reader.fault(),

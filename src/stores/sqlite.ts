@@ -1,8 +1,8 @@
 // SQLite files: making and migrating them, and the read-only side that serves.
-import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { type Family, ITEM_CAP, KIND_NAMES, KINDS } from '../records.ts';
+import { ITEM_CAP, KIND_NAMES, KINDS } from '../records.ts';
 import { type Counts, type Reader, StoreError } from './store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
@@ -99,6 +99,7 @@ export function explained<T>(path: string, action: () => T): T {
 
 function sentence(path: string, error: unknown): string {
   const { code = '', message } = error as { code?: string; message: string };
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return `${path} is a folder.`;
   if (code === 'SQLITE_NOTADB') return `${path} is not a SQLite database.`;
   if (code.startsWith('SQLITE_CORRUPT')) return `${path} is damaged: restore it from a copy.`;
   if (code.startsWith('SQLITE_FULL')) return `The disk is full: nothing of this was written to ${path}.`;
@@ -149,14 +150,15 @@ function readerOf(db: Connection, path: string): Reader {
   const dataVersion = db.prepare('PRAGMA data_version').pluck();
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
+  const rollback = db.prepare('ROLLBACK');
   const profile = db.prepare('SELECT CAST(record AS BLOB) FROM profiles WHERE family = ? AND user_key = ?').pluck();
   const items = db
     .prepare(
-      `SELECT CAST('[' || coalesce((
+      `SELECT CAST('{"' || ? || '":[' || coalesce((
          SELECT group_concat(record, ',') FROM (
            SELECT record FROM items
            WHERE family = profiles.family AND owner = profiles.id
-           ORDER BY date DESC, id DESC LIMIT ${ITEM_CAP})), '') || ']' AS BLOB)
+           ORDER BY date DESC, id DESC LIMIT ${ITEM_CAP})), '') || ']}' AS BLOB)
        FROM profiles WHERE family = ? AND user_key = ?`,
     )
     .pluck();
@@ -164,6 +166,7 @@ function readerOf(db: Connection, path: string): Reader {
   // One turn of the event loop is one glance at the data: the version is asked for once, and what is read is read in
   // one transaction, which saves each statement its locks. The turn's end lets go, so that new data shows in the next.
   let turn = false;
+  let reading = false;
   let version = dataVersion.get() as number;
 
   function openTurn(): void {
@@ -173,13 +176,21 @@ function readerOf(db: Connection, path: string): Reader {
 
   function closeTurn(): void {
     turn = false;
-    if (db.open && db.inTransaction) commit.run();
+    reading = false;
+    if (!db.open || !db.inTransaction) return;
+    try {
+      commit.run();
+    } catch {
+      // In a damaged file even this fails; whoever read in it was told so.
+      if (db.inTransaction) rollback.run();
+    }
   }
 
-  function read(statement: Database.Statement, family: Family, userKey: string): Buffer | undefined {
+  function read(statement: Database.Statement, ...what: string[]): Buffer | undefined {
     if (!turn) openTurn();
-    if (!db.inTransaction) begin.run();
-    return statement.get(family, userKey) as Buffer | undefined;
+    if (!reading) begin.run();
+    reading = true;
+    return statement.get(...what) as Buffer | undefined;
   }
 
   return {
@@ -191,7 +202,7 @@ function readerOf(db: Connection, path: string): Reader {
       return version;
     },
     profile: (family, userKey) => read(profile, family, userKey),
-    items: (family, userKey) => read(items, family, userKey),
+    items: (family, userKey, collection) => read(items, collection, family, userKey),
     counts: () => countRecords(db),
     records: () => allRecords(db),
     events: { swaps: 0, refusals: 0 },

@@ -31,8 +31,8 @@ export interface Reader {
   version(): number;
   /** The profile's JSON text, or undefined when nobody has that name. */
   profile(family: Family, userKey: string): Awaitable<Buffer | undefined>;
-  /** The newest items as a JSON array, or undefined when nobody has that name. */
-  items(family: Family, userKey: string): Awaitable<Buffer | undefined>;
+  /** The newest items as the JSON text of an object whose one member is the list, or undefined when nobody has that name. */
+  items(family: Family, userKey: string, collection: string): Awaitable<Buffer | undefined>;
   counts(): Awaitable<Counts>;
   /** Every record's JSON text, profiles before items, in an order that depends on nothing but the data. */
   records(): Iterable<string> | AsyncIterable<string>;

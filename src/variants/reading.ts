@@ -38,11 +38,17 @@ export interface VariantOptions {
 }
 
 /** What a variant can do, as both styles of route call it. */
-export function createReading({ variant, base, family, collection, reader, answers, respond }: VariantOptions) {
+export function createReading({
+  variant,
+  base,
+  family,
+  collection,
+  reader,
+  answers,
+  respond,
+}: VariantOptions) {
   const profile: Operation = { variant, name: 'profile' };
   const items: Operation = { variant, name: 'items' };
-  const opening = Buffer.from(`{"${collection}":`);
-  const closing = Buffer.from('}');
   const site = base.host ?? '';
 
   function send(
@@ -56,7 +62,8 @@ export function createReading({ variant, base, family, collection, reader, answe
       found === undefined
         ? respond.failure(request, reply.raw, operation, 'USER_NOT_FOUND')
         : respond.answer(request, reply.raw, operation, found);
-    if (answer instanceof Promise) answer.then(settle).catch((error) => respond.fault(request, reply.raw, operation, error));
+    if (answer instanceof Promise)
+      answer.then(settle).catch((error) => respond.fault(request, reply.raw, operation, error));
     else settle(answer);
   }
 
@@ -69,18 +76,29 @@ export function createReading({ variant, base, family, collection, reader, answe
     },
 
     /** `address` is where a front-end would ask for it: what is kept there is found before any routing. */
-    sendProfile(request: FastifyRequest, reply: FastifyReply, name: string, address: (key: string) => string): void {
+    sendProfile(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      name: string,
+      address: (key: string) => string,
+    ): void {
       const key = userKey(name);
-      send(request, reply, profile, answers.answer(site + address(key), profile, () => reader.profile(family, key)));
+      send(
+        request,
+        reply,
+        profile,
+        answers.answer(site + address(key), profile, () => reader.profile(family, key)),
+      );
     },
 
-    sendItems(request: FastifyRequest, reply: FastifyReply, name: string, address: (key: string) => string): void {
+    sendItems(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      name: string,
+      address: (key: string) => string,
+    ): void {
       const key = userKey(name);
-      const wrap = (list: Buffer | undefined) => list && Buffer.concat([opening, list, closing]);
-      const read = () => {
-        const list = reader.items(family, key);
-        return list instanceof Promise ? list.then(wrap) : wrap(list);
-      };
+      const read = () => reader.items(family, key, collection);
       send(request, reply, items, answers.answer(site + address(key), items, read));
     },
   };

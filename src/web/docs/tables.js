@@ -40,8 +40,8 @@ export function drawParameters(parameters) {
   return table('Parameters', ['Name', 'Meaning'], rows);
 }
 
-/** @param {Record<string, Response>} responses */
-export function drawResponses(responses) {
+/** @param {string} operationId @param {Record<string, Response>} responses */
+export function drawResponses(operationId, responses) {
   const all = Object.entries(responses);
   const failures = all.filter(([status]) => isFailure(status));
   const statuses = failures.map(([status]) => status).join(', ');
@@ -49,6 +49,7 @@ export function drawResponses(responses) {
     'div',
     {},
     responseTable(
+      operationId,
       'Responses',
       all.filter(([status]) => !isFailure(status)),
     ),
@@ -56,7 +57,7 @@ export function drawResponses(responses) {
       'details',
       { class: 'fold' },
       el('summary', {}, `Errors: ${statuses}`),
-      responseTable('Error responses', failures),
+      responseTable(operationId, 'Error responses', failures),
     ),
   );
 }
@@ -64,8 +65,8 @@ export function drawResponses(responses) {
 /** @param {string} status */
 const isFailure = (status) => status >= '400';
 
-/** @param {string} caption @param {Array<[string, Response]>} responses */
-function responseTable(caption, responses) {
+/** @param {string} operationId @param {string} caption @param {Array<[string, Response]>} responses */
+function responseTable(operationId, caption, responses) {
   const rows = responses.map(([status, { description, headers = {}, content = {} }]) => {
     const body = content['application/json'];
     const examples = isFailure(status) ? [] : Object.values(body?.examples ?? {});
@@ -75,7 +76,7 @@ function responseTable(caption, responses) {
         ...inline(description),
         ...(body === undefined ? [] : [note('Body: ', ...spaced(bodies(body.schema)))]),
         note(`Headers: ${Object.keys(headers).join(', ')}`),
-        ...examples.map(({ summary = 'Example', value }) => example(summary, value)),
+        ...examples.map(({ summary = 'Example', value }) => example(operationId, summary, value)),
       ],
     ]);
   });
@@ -95,12 +96,21 @@ function bodies({ $ref, oneOf = [] }) {
   return [el('a', { href: `#record-${name}` }, name)];
 }
 
-/** @param {string} summary @param {unknown} value */
-function example(summary, value) {
+/** @param {string} operationId @param {string} summary @param {unknown} value */
+function example(operationId, summary, value) {
   const drawn = el('div');
-  // Drawn when it is wanted: a page full of folded examples would be heavy.
-  const unfold = () => drawn.hasChildNodes() || drawn.append(drawJson(value));
+  const unfold = () => {
+    // Drawn when it is wanted: a page full of folded examples would be heavy.
+    if (!drawn.hasChildNodes()) drawn.append(drawBody(`Example of ${operationId}: ${summary}`, value));
+  };
   return el('details', { class: 'fold', toggle: unfold }, el('summary', {}, `Example: ${summary}`), drawn);
+}
+
+/** JSON under a name that tells it from the other JSON on the page. @param {string} name @param {unknown} value */
+export function drawBody(name, value) {
+  const drawn = drawJson(value);
+  drawn.setAttribute('aria-label', name);
+  return drawn;
 }
 
 /** What a member's text looks like, in a word. @type {Record<string, string>} */

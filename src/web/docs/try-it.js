@@ -1,8 +1,7 @@
 // @ts-check
 // "Try it": a form from an operation's parameters, the request it makes, and everything that comes back.
 import { copyButton, el } from '../explorer/dom.js';
-import { drawJson } from '../explorer/json.js';
-import { tone } from './tables.js';
+import { drawBody, tone } from './tables.js';
 
 /** @typedef {import('./document.js').Operation} Operation */
 /** @typedef {import('./document.js').Parameter} Parameter */
@@ -11,7 +10,7 @@ const PATIENCE = 15_000;
 
 /** @param {Operation} operation */
 export function drawTry(operation) {
-  const { operationId, parameters, summary } = operation;
+  const { operationId, parameters, path } = operation;
   const result = el('div', { class: 'result' });
   const said = el('p', { class: 'unseen', role: 'status' });
   const fields = parameters.map((parameter) => drawField(operationId, parameter));
@@ -19,7 +18,7 @@ export function drawTry(operation) {
   const form = /** @type {HTMLFormElement} */ (
     el(
       'form',
-      { class: 'try', 'aria-label': `Try it: ${summary}`, autocomplete: 'off', novalidate: true },
+      { class: 'try', 'aria-label': `Try GET ${path}`, autocomplete: 'off', novalidate: true },
       el('h4', {}, 'Try it'),
       ...fields,
       button,
@@ -167,7 +166,7 @@ async function send(operation, values, signal, askAgain, say) {
           again,
         ),
         ...drawHeaders([...response.headers]),
-        body(text),
+        drawText(operation.operationId, text),
       ],
     };
   } catch {
@@ -203,15 +202,16 @@ const unanswered = (asked, words) => ({
   nodes: [asked, el('p', { class: 'came' }, el('span', { class: 'dot none' }), el('strong', {}, words))],
 });
 
-/** @param {string} text */
-function body(text) {
+/** @param {string} operationId @param {string} text */
+function drawText(operationId, text) {
   if (text === '') return el('p', { class: 'note' }, 'There is no body.');
+  const name = `Body of the answer to ${operationId}`;
   try {
-    return drawJson(JSON.parse(text));
+    return drawBody(name, JSON.parse(text));
   } catch {
     return el(
       'pre',
-      { tabindex: '0', role: 'region', 'aria-label': 'Body' },
+      { tabindex: '0', role: 'region', 'aria-label': name },
       el('code', {}, text.slice(0, 4000)),
     );
   }

@@ -1,13 +1,13 @@
 // @ts-check
 // The API reference: reads the OpenAPI document beside it, and draws what it says.
 
-import { prose } from './docs/prose.js';
-import { drawErrors, drawParameters, drawRecord, drawResponses } from './docs/tables.js';
-import { drawTry } from './docs/try-it.js';
-import { byId, copyButton, el } from './explorer/dom.js';
+import { byId, copyButton, el } from '../explorer/dom.js';
+import { prose } from './prose.js';
+import { drawErrors, drawParameters, drawRecord, drawResponses } from './tables.js';
+import { drawTry } from './try-it.js';
 
-/** @typedef {import('./docs/document.js').Document} Document */
-/** @typedef {import('./docs/document.js').Operation} Operation */
+/** @typedef {import('./document.js').Document} Document */
+/** @typedef {import('./document.js').Operation} Operation */
 
 const main = byId('main');
 const source = new URL('openapi.json', document.baseURI);
@@ -152,7 +152,7 @@ function drawOperation(operation) {
     el('p', { class: 'route' }, el('b', {}, 'GET'), ' ', el('code', {}, ...breakable(path))),
     ...prose(description),
     drawParameters(parameters),
-    drawResponses(responses),
+    drawResponses(operationId, responses),
     drawTry(operation),
   );
 }

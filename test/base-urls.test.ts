@@ -1,0 +1,209 @@
+// Where each variant answers: under a path, at the root, on a host of its own, or nowhere.
+import { afterAll, describe, expect, test } from 'vitest';
+import { type ConfigError, readConfig } from '../src/config.ts';
+import { ask, json, run, type Server, sendRaw, startServer } from './rig.ts';
+
+type Bases = Partial<Record<'BASE_URL_A' | 'BASE_URL_B' | 'BASE_URL_C', string>>;
+type Asked = [host: string | undefined, path: string, sees: string];
+
+const PROFILE = 'ada';
+const SETUPS: [what: string, bases: Bases, asked: Asked[]][] = [
+  [
+    'paths of one and of several segments',
+    { BASE_URL_A: '/micro', BASE_URL_B: '/v1/folio/', BASE_URL_C: '/v1/folio/c' },
+    [
+      [undefined, '/micro/api/?user=ada', 'a'],
+      [undefined, '/v1/folio/api/username/ada', 'profile'],
+      [undefined, '/v1/folio/api/username/ada/shots', 'b'],
+      [undefined, '/v1/folio/c/api/username/ada/shots', 'c'],
+      [undefined, '/a/api/?user=ada', 'ROUTE_NOT_FOUND'],
+      [undefined, '/api/?user=ada', 'ROUTE_NOT_FOUND'],
+      [undefined, '/v1/api/username/ada', 'ROUTE_NOT_FOUND'],
+      [undefined, '/v1/folio', 'ROUTE_NOT_FOUND'],
+    ],
+  ],
+  [
+    'the root',
+    { BASE_URL_A: '/', BASE_URL_B: '/b', BASE_URL_C: '/c' },
+    [
+      [undefined, '/api/?user=ada', 'a'],
+      [undefined, '/api?user=ada', 'a'],
+      [undefined, '/b/api/username/ada/shots', 'b'],
+      [undefined, '/healthz', 'probe'],
+    ],
+  ],
+  [
+    'hosts, with one path on two of them',
+    {
+      BASE_URL_A: 'https://Micro.example',
+      BASE_URL_B: 'http://folio.example:8443/x',
+      BASE_URL_C: 'http://shots.example/x/',
+    },
+    [
+      ['micro.example', '/api/?user=ada', 'a'],
+      ['MICRO.EXAMPLE', '/api/?user=ada', 'a'],
+      ['micro.example:443', '/api/?user=ada', 'a'],
+      ['micro.example:80', '/api/?user=ada', 'a'],
+      ['micro.example:8443', '/api/?user=ada', 'ROUTE_NOT_FOUND'],
+      ['www.micro.example', '/api/?user=ada', 'ROUTE_NOT_FOUND'],
+      ['other.example', '/api/?user=ada', 'ROUTE_NOT_FOUND'],
+      ['folio.example:8443', '/x/api/username/ada/shots', 'b'],
+      ['Folio.Example:8443', '/x/api/username/ada/shots', 'b'],
+      ['folio.example', '/x/api/username/ada/shots', 'ROUTE_NOT_FOUND'],
+      ['shots.example', '/x/api/username/ada/shots', 'c'],
+      ['shots.example', '/x/api/username/ada', 'profile'],
+      ['micro.example', '/x/api/username/ada', 'ROUTE_NOT_FOUND'],
+      ['anything.example', '/healthz', 'probe'],
+    ],
+  ],
+  [
+    'a host and any host',
+    { BASE_URL_A: 'http://[2001:DB8::1]:8080/a', BASE_URL_B: '/x', BASE_URL_C: 'http://127.0.0.1/c' },
+    [
+      ['[2001:db8::1]:8080', '/a/api/?user=ada', 'a'],
+      ['127.0.0.1', '/c/api/username/ada/shots', 'c'],
+      ['anything.example', '/x/api/username/ada/shots', 'b'],
+      ['127.0.0.1', '/x/api/username/ada/shots', 'b'],
+      ['anything.example', '/c/api/username/ada/shots', 'ROUTE_NOT_FOUND'],
+    ],
+  ],
+  [
+    'switched off',
+    { BASE_URL_A: '', BASE_URL_B: '', BASE_URL_C: '/' },
+    [
+      [undefined, '/a/api/?user=ada', 'ROUTE_NOT_FOUND'],
+      [undefined, '/api/?user=ada', 'ROUTE_NOT_FOUND'],
+      [undefined, '/b/api/username/ada', 'ROUTE_NOT_FOUND'],
+      [undefined, '/api/username/ada/shots', 'c'],
+    ],
+  ],
+];
+
+/** Whose answer a body is. */
+function seen(body: Record<string, unknown>): string {
+  if (typeof body.code === 'string') return body.code;
+  if (body.status === 'ok') return 'probe';
+  if (body.Shots) return 'b';
+  if (body.Posts) return 'c';
+  if (body.totalPost) return 'a';
+  return body.username === PROFILE && body.totalShots ? 'profile' : 'something else';
+}
+
+describe.each(SETUPS)('%s', (_, bases, asked) => {
+  let server: Server | undefined;
+  const started = () =>
+    server ? Promise.resolve(server) : startServer(bases).then((made) => (server = made));
+  afterAll(() => server?.stop());
+
+  // Each is asked twice: the second time, the answer is ready before any routing.
+  test.each(asked)('%s %s is %s', async (host, path, expected) => {
+    const headers: Record<string, string> = host === undefined ? {} : { host };
+    for (let time = 1; time <= 2; time++)
+      expect(seen(json(await ask(await started(), path, { headers })))).toBe(expected);
+  });
+});
+
+test('an absolute target counts as the host, whatever Host says', async () => {
+  const server = await startServer({ BASE_URL_A: 'http://micro.example', BASE_URL_B: '', BASE_URL_C: '' });
+  const target = (host: string, header: string) =>
+    sendRaw(
+      server,
+      `GET http://${host}/api/?user=ada HTTP/1.1\r\nHost: ${header}\r\nConnection: close\r\n\r\n`,
+    );
+  expect((await target('micro.example', 'other.example')).map((reply) => reply.status)).toEqual([200]);
+  expect((await target('other.example', 'micro.example')).map((reply) => reply.status)).toEqual([404]);
+});
+
+test('what is ready for one host is never another host’s', async () => {
+  const server = await startServer({
+    BASE_URL_A: '',
+    BASE_URL_B: 'http://b.example/',
+    BASE_URL_C: 'http://c.example/',
+  });
+  const path = '/api/username/ada/shots';
+  for (let time = 0; time < 3; time++) {
+    expect(seen(json(await ask(server, path, { headers: { host: 'b.example' } })))).toBe('b');
+    expect(seen(json(await ask(server, path, { headers: { host: 'c.example' } })))).toBe('c');
+    expect(seen(json(await ask(server, path, { headers: { host: 'd.example' } })))).toBe('ROUTE_NOT_FOUND');
+    expect(
+      seen(
+        json(
+          await ask(server, `b.example${path}`, { headers: { host: '' } }).catch(() => ({
+            body: '{"code":"none"}',
+          })),
+        ),
+      ),
+    ).not.toBe('b');
+  }
+});
+
+/** What `readConfig` finds wrong. */
+function mistakesOf(environment: Bases): readonly string[] {
+  try {
+    readConfig({}, environment);
+    return [];
+  } catch (error) {
+    return (error as ConfigError).mistakes;
+  }
+}
+
+describe('refused at start', () => {
+  test('a clash, in one sentence and with exit code 2', async () => {
+    const { code, stdout, stderr } = await run(['serve'], { env: { PORT: '0', BASE_URL_A: '/b' } });
+    const sentence = 'vitrine: BASE_URL_A and BASE_URL_B claim the same address: give each its own\n';
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: sentence });
+  });
+
+  test.each<[Bases, string[]]>([
+    [{ BASE_URL_A: '/b' }, ['BASE_URL_A and BASE_URL_B']],
+    [{ BASE_URL_A: '/c/' }, ['BASE_URL_A and BASE_URL_C']],
+    [{ BASE_URL_B: '/', BASE_URL_C: '/' }, ['BASE_URL_B and BASE_URL_C']],
+    [
+      { BASE_URL_B: 'http://x.example/b', BASE_URL_C: 'https://X.example:443/b/' },
+      ['BASE_URL_B and BASE_URL_C'],
+    ],
+    [{ BASE_URL_B: 'http://x.example/same', BASE_URL_C: '/same' }, ['BASE_URL_B and BASE_URL_C']],
+    [
+      { BASE_URL_A: '/b', BASE_URL_C: '/b' },
+      ['BASE_URL_A and BASE_URL_B', 'BASE_URL_A and BASE_URL_C', 'BASE_URL_B and BASE_URL_C'],
+    ],
+    [{ BASE_URL_A: '', BASE_URL_B: '/a' }, []],
+    [{ BASE_URL_B: 'http://x.example:81/', BASE_URL_C: 'http://x.example:82/' }, []],
+    [{ BASE_URL_B: '/x', BASE_URL_C: '/X' }, []],
+  ])('the clashes of %j', (bases, pairs) => {
+    expect(mistakesOf(bases)).toEqual(
+      pairs.map((pair) => `${pair} claim the same address: give each its own`),
+    );
+  });
+
+  test.each([
+    ...[
+      'b',
+      'ftp://x.example/b',
+      'http://',
+      'http://user:pass@x.example/b',
+      'http://x.example:99999/',
+      '/b?x',
+      '/b#x',
+    ],
+    ...[
+      'http://x.example/b?x',
+      '/b c',
+      '/../b',
+      '/b/.',
+      '/b//c',
+      '//b',
+      '/b%2f',
+      '/é',
+      '/:user',
+      '/*',
+      '/b\\c',
+      '/b\nc',
+    ],
+  ])('%j as a base address', (base) => {
+    expect(mistakesOf({ BASE_URL_B: base })).toEqual([
+      expect.stringMatching(/^BASE_URL_B must [^\n]+, not "/) &&
+        expect.stringContaining(JSON.stringify(base)),
+    ]);
+  });
+});

@@ -1,0 +1,286 @@
+// The commands besides serve and import: what they do, what they say, and how they refuse.
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { VARIANTS } from './expected.ts';
+import {
+  ask,
+  databaseOf,
+  done,
+  fixture,
+  ndjson,
+  readRecords,
+  run,
+  startServer,
+  tempFile,
+  tempFolder,
+  ugly,
+} from './rig.ts';
+
+const COMMANDS = ['serve', 'import', 'export', 'remove', 'snapshot', 'check'];
+const FILES = [
+  fixture('microblog.ndjson'),
+  fixture('portfolio.ndjson'),
+  ugly('hostile-names.ndjson'),
+  ugly('hostile-texts.ndjson'),
+];
+
+let path: string;
+let files: Record<'foreign' | 'newer' | 'text' | 'empty' | 'folder' | 'missing', string>;
+beforeAll(async () => {
+  path = await databaseOf(...FILES);
+  const make = (name: string, sql: string) => {
+    const file = join(tempFolder(), name);
+    const db = new Database(file);
+    db.exec(sql);
+    db.close();
+    return file;
+  };
+  const newer = copyOf(path);
+  const db = new Database(newer);
+  db.pragma('user_version = 999');
+  db.close();
+  files = {
+    foreign: make('foreign.db', 'CREATE TABLE songs (id INTEGER PRIMARY KEY, title TEXT)'),
+    newer,
+    text: tempFile('text.db', 'This is no database at all, however long it goes on.\n'.repeat(50)),
+    empty: tempFile('empty.db', ''),
+    folder: tempFolder(),
+    missing: join(tempFolder(), 'no/such/folder/site.db'),
+  };
+});
+
+function copyOf(from: string): string {
+  const copy = join(tempFolder(), 'copy.db');
+  copyFileSync(from, copy);
+  return copy;
+}
+
+/** What every address of every user of some files says, from a server on a database. */
+async function answersOf(database: string): Promise<string[]> {
+  const server = await startServer({ DATABASE_URL: database });
+  const names = [
+    ...new Set(FILES.flatMap(readRecords).flatMap(({ username }) => (username as string | undefined) ?? [])),
+  ];
+  const urls = VARIANTS.flatMap(({ profileOf, itemsOf }) =>
+    names.flatMap((name) => [profileOf(name), itemsOf(name)]),
+  );
+  const answers = await Promise.all(urls.map(async (url) => `${url} ${(await ask(server, url)).body}`));
+  await server.stop();
+  return answers;
+}
+
+describe('help', () => {
+  test.each(COMMANDS)('of %s teaches by example', async (command) => {
+    const { code, stdout, stderr } = await run([command, '--help']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(`Usage: vitrine ${command}`);
+    expect(stdout).toContain(`  vitrine ${command}`);
+    expect(stdout).toContain('DATABASE_URL');
+  });
+
+  test('of the whole names each command', async () => {
+    const { code, stdout } = await run(['--help']);
+    expect(code).toBe(0);
+    for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+  });
+});
+
+describe('used wrongly', () => {
+  const DB = ['--database-url', '/nowhere/site.db'];
+  test.each([
+    [['publish'], "unknown command 'publish'"],
+    [['check', '--deep'], "unknown option '--deep'"],
+    [['import', ...DB], "missing required argument 'file'"],
+    [['import', '--rejects', 'x', 'y', ...DB], '--rejects goes with --skip-invalid'],
+    [['import', '-', '-', ...DB], 'standard input'],
+    [['remove', '--family', 'painters', 'ada', ...DB], 'Allowed choices are microblog, portfolio'],
+    [['import', 'x'], 'DATABASE_URL'],
+    [['check'], 'DATABASE_URL'],
+    [['check', '--database-url', 'mysql://x/y'], '--database-url must'],
+  ])('%j', async (args, words) => {
+    const { code, stdout, stderr } = await run(args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(words);
+    expect(stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
+    expect(stderr).not.toMatch(/\n\s+at |node:internal/);
+  });
+
+  test('without a command, the help is shown and the exit code is 2', async () => {
+    const { code, stdout, stderr } = await run([]);
+    expect(code).toBe(2);
+    expect(stdout + stderr).toContain('Usage: vitrine');
+  });
+});
+
+describe('a file that is no database of ours', () => {
+  test.each([
+    ['foreign', 'is a database of another program.'],
+    ['newer', 'was made by a newer version of Vitrine'],
+    ['text', 'is not a SQLite database.'],
+    ['folder', 'is a folder'],
+    ['missing', 'cannot be opened'],
+  ] as const)('%s is refused by every command in a sentence, and left as it is', async (what, words) => {
+    const file = files[what];
+    const before = existsSync(file) && what !== 'folder' ? readFileSync(file) : undefined;
+    const people = tempFile('people.ndjson', ndjson({ totalPost: '0', id: '1', username: 'one' }));
+    const uses = [['serve'], ['import', people], ['export']];
+    if (what === 'foreign')
+      uses.push(
+        ['remove', '--family', 'microblog', 'one'],
+        ['snapshot', join(tempFolder(), 'x.db')],
+        ['check'],
+      );
+    const runs = await Promise.all(
+      uses.map((args) => run([...args, '--database-url', file], { env: { PORT: '0' } })),
+    );
+    for (const { code, stdout, stderr } of runs) {
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
+      expect(stderr).toContain(file);
+      expect(stderr).toContain(words);
+    }
+    if (before !== undefined) expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test('missing or empty, it is made by serve and by import, and not by what only reads', async () => {
+    for (const args of [['export'], ['check'], ['snapshot', join(tempFolder(), 'x.db')]]) {
+      const file = join(tempFolder(), 'absent.db');
+      expect((await run([...args, '--database-url', file])).code).toBe(1);
+      expect(existsSync(file)).toBe(false);
+    }
+    const server = await startServer({ DATABASE_URL: files.empty });
+    expect((await ask(server, '/a/api/?user=ada')).status).toBe(404);
+    await server.stop();
+    expect(await done(['check', '--database-url', files.empty])).toContain('posts: 0');
+  });
+});
+
+describe('export', () => {
+  test('imported elsewhere gives the same answers, byte for byte, and the same export', async () => {
+    const file = join(tempFolder(), 'all.ndjson');
+    expect(await done(['export', '--database-url', path, file])).toBe('');
+    const elsewhere = await databaseOf(file);
+    expect(await answersOf(elsewhere)).toEqual(await answersOf(path));
+    const again = await done(['export', '--database-url', elsewhere]);
+    expect(again).toBe(readFileSync(file, 'utf8'));
+    for (const line of again.trimEnd().split('\n')) expect(JSON.stringify(JSON.parse(line))).toBe(line);
+  });
+
+  test('goes to standard output, or compressed to a file, and leaves nothing unfinished', async () => {
+    const plain = await done(['export', '--database-url', path, '-']);
+    const file = join(tempFolder(), 'all.ndjson.gz');
+    await done(['export', '--database-url', path, file]);
+    expect(gunzipSync(readFileSync(file)).toString()).toBe(plain);
+    expect(existsSync(`${file}.unfinished`)).toBe(false);
+    const { code, stderr } = await run([
+      'export',
+      '--database-url',
+      path,
+      join(tempFolder(), 'no/such/folder.ndjson'),
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
+  });
+});
+
+test('remove takes one user with all items, of one family, whatever the case', async () => {
+  const copy = copyOf(path);
+  const before = await done(['check', '--database-url', copy]);
+  const posts = readRecords(fixture('microblog.ndjson')).filter(({ user }) => String(user) === '12').length;
+  expect(await done(['remove', '--database-url', copy, '--family', 'microblog', 'ADA'])).toBe(
+    `removed "ADA" and ${posts} items\n`,
+  );
+  const count = (text: string, kind: string) => Number(new RegExp(`^${kind}: (\\d+)$`, 'm').exec(text)?.[1]);
+  const after = await done(['check', '--database-url', copy]);
+  expect(count(after, 'microblog profiles')).toBe(count(before, 'microblog profiles') - 1);
+  expect(count(after, 'posts')).toBe(count(before, 'posts') - posts);
+  expect([count(after, 'portfolio profiles'), count(after, 'shots')]).toEqual([
+    count(before, 'portfolio profiles'),
+    count(before, 'shots'),
+  ]);
+  const again = await run(['remove', '--database-url', copy, '--family', 'microblog', 'ada']);
+  expect(again).toMatchObject({
+    code: 1,
+    stderr: 'vitrine: nobody in the microblog family is called "ada"\n',
+  });
+});
+
+describe('snapshot', () => {
+  test('is one file that serves the same, with no log beside it', async () => {
+    const file = join(tempFolder(), 'snapshot.db');
+    expect(await done(['snapshot', '--database-url', path, file])).toContain(file);
+    const db = new Database(file, { readonly: true });
+    expect(db.pragma('journal_mode', { simple: true })).toBe('delete');
+    db.close();
+    expect(await answersOf(file)).toEqual(await answersOf(path));
+    for (const beside of ['-wal', '-shm', '-journal', '.unfinished'])
+      expect(existsSync(file + beside)).toBe(false);
+    expect(await done(['check', '--database-url', file])).toBe(
+      (await done(['check', '--database-url', path])).replaceAll(path, file),
+    );
+  });
+
+  test('replaces what is there, and leaves it when it fails', async () => {
+    const file = tempFile('snapshot.db', 'older');
+    expect((await run(['snapshot', '--database-url', files.foreign, file])).code).toBe(1);
+    expect(readFileSync(file, 'utf8')).toBe('older');
+    await done(['snapshot', '--database-url', path, file]);
+    expect(await done(['check', '--database-url', file])).toContain('is sound');
+    expect((await run(['snapshot', '--database-url', path, join(dirname(file), 'no/x.db')])).code).toBe(1);
+  });
+});
+
+describe('check', () => {
+  test('counts each kind', async () => {
+    const file = await databaseOf(ugly('date-ties.ndjson'));
+    const counts = 'microblog profiles: 2\nposts: 25\nportfolio profiles: 2\nshots: 25\n';
+    expect(await done(['check', '--database-url', file])).toBe(`${file} is sound\n${counts}`);
+  });
+
+  test.each<[string, (file: string) => void]>([
+    ['cut off', (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 8192) * 8192)],
+    ['cut off within a page', (file) => truncateSync(file, Math.floor(statSync(file).size / 2) + 100)],
+    [
+      'with a page of rubbish',
+      (file) => {
+        const bytes = readFileSync(file);
+        bytes.fill(0xa5, bytes.length - 3 * 8192, bytes.length - 2 * 8192);
+        writeFileSync(file, bytes);
+      },
+    ],
+    [
+      'with an item without an owner',
+      (file) => withSql(file, "PRAGMA foreign_keys = OFF; DELETE FROM profiles WHERE user_key = 'ada'"),
+    ],
+    [
+      'with a record that is no JSON',
+      (file) => withSql(file, "UPDATE profiles SET record = '{' WHERE user_key = 'ada'"),
+    ],
+    ['without a table', (file) => withSql(file, 'PRAGMA foreign_keys = OFF; DROP TABLE items')],
+  ])('finds a database %s', async (_, harm) => {
+    const file = copyOf(path);
+    harm(file);
+    const { code, stdout, stderr } = await run(['check', '--database-url', file]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
+    expect(stderr).toContain(file);
+    rmSync(file);
+  });
+
+  function withSql(file: string, sql: string): void {
+    const db = new Database(file);
+    db.exec(sql);
+    db.close();
+  }
+});

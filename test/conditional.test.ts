@@ -1,0 +1,277 @@
+// Caching and reading from other origins: ETags, 304, Cache-Control and CORS on every kind of answer.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { matches } from '../src/conditional.ts';
+import { VARIANTS } from './expected.ts';
+import {
+  ask,
+  databaseOf,
+  done,
+  fixture,
+  json,
+  type Reply,
+  type Server,
+  sendRaw,
+  startServer,
+  tempFile,
+} from './rig.ts';
+
+const ADA = '/a/api/?user=ada';
+const ADAS = '/b/api/username/ada/shots';
+const ADDRESSES = VARIANTS.flatMap(({ profileOf, itemsOf }) => [profileOf('ada'), itemsOf('ada')]);
+const CACHING = 'public, max-age=15, stale-while-revalidate=30, stale-if-error=86400';
+
+let server: Server;
+let path: string;
+beforeAll(async () => {
+  path = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
+  server = await startServer({ DATABASE_URL: path });
+});
+
+const etagOf = async (url: string, from = server) => (await ask(from, url)).headers.etag as string;
+
+// `E` stands for the answer's own ETag, E for its inner text.
+const HEADERS: [header: string, status: 200 | 304][] = [
+  ['"E"', 304],
+  ['W/"E"', 304],
+  ['*', 304],
+  [' * ', 304],
+  ['"x", "E"', 304],
+  ['"E","x"', 304],
+  ['"x" , W/"y" ,"E" , "z"', 304],
+  ['W/"x",W/"E"', 304],
+  ['"a,b", "E"', 304],
+  [',, "E" ,,', 304],
+  ['junk, "E"', 304],
+  ['"E", junk', 304],
+  ['"x\\", "E"', 304],
+  [`${'"x", '.repeat(500)}"E"`, 304],
+  ['"x"', 200],
+  ['"x", "y"', 200],
+  ['W/"x"', 200],
+  ['""', 200],
+  ['', 200],
+  [',', 200],
+  ['E', 200],
+  ['"E', 200],
+  ['E"', 200],
+  ['""E""', 200],
+  ['" E"', 200],
+  ['w/"E"', 200],
+  ['W / "E"', 200],
+  ["'E'", 200],
+  ['"E-gzip"', 200],
+  ['"x"E"', 200],
+  ['"*"', 200],
+  ['**', 200],
+];
+
+describe('If-None-Match', () => {
+  test.each(HEADERS)('%s is answered %i', async (pattern, status) => {
+    for (const url of [ADA, ADAS]) {
+      const etag = await etagOf(url);
+      const header = pattern.replaceAll('E', etag.slice(1, -1));
+      for (const method of ['GET', 'HEAD']) {
+        const reply = await ask(server, url, { method, headers: { 'if-none-match': header } });
+        expect([reply.status, reply.headers.etag]).toEqual([status, etag]);
+        if (status === 304 || method === 'HEAD') expect(reply.body).toBe('');
+      }
+    }
+  });
+
+  test('several header lines count as one list', async () => {
+    const etag = await etagOf(ADA);
+    const lines = `If-None-Match: "x"\r\nIf-None-Match: ${etag}\r\n`;
+    const [reply] = await sendRaw(
+      server,
+      `GET ${ADA} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n`,
+    );
+    expect(reply?.status).toBe(304);
+  });
+
+  test.each(['/a/api/?user=nobody', '/b/api/username/nobody/shots', '/nothing'])(
+    '%s stays 404',
+    async (url) => {
+      for (const tag of ['*', '"x"', await etagOf(ADA)])
+        for (const method of ['GET', 'HEAD'])
+          expect((await ask(server, url, { method, headers: { 'if-none-match': tag } })).status).toBe(404);
+    },
+  );
+
+  test('neither turns a 400 nor a 405 nor a probe into 304', async () => {
+    const headers = { 'if-none-match': '*' };
+    expect((await ask(server, '/a/api/', { headers })).status).toBe(400);
+    expect((await ask(server, ADA, { method: 'POST', headers })).status).toBe(405);
+    expect((await ask(server, '/healthz', { headers })).status).toBe(200);
+  });
+
+  test('of another user does not match', async () => {
+    const headers = { 'if-none-match': await etagOf('/b/api/username/pekka') };
+    expect((await ask(server, '/b/api/username/ada', { headers })).status).toBe(200);
+  });
+
+  test('takes time in proportion to its length, however it is made', () => {
+    for (const junk of ['"', ' ', ',', 'W/', '"x" ', '\\"', ' "', ', '])
+      expect(matches(junk.repeat(200_000), '"x"')).toBe(false);
+  });
+});
+
+describe('an ETag', () => {
+  let other: Server;
+  beforeAll(async () => {
+    const copy = tempFile('export.ndjson', await done(['export', '--database-url', path]));
+    other = await startServer({ DATABASE_URL: await databaseOf(copy) });
+  });
+
+  test.each(ADDRESSES)('of %s is strong, and the same from every process and for HEAD', async (url) => {
+    const here = await ask(server, url);
+    const there = [await ask(other, url), await ask(other, url.replace('ada', 'ADA')), await ask(other, url)];
+    expect(here.headers.etag).toMatch(/^"[\x21\x23-\x7e]{16,}"$/);
+    for (const reply of there)
+      expect([reply.headers.etag, reply.body]).toEqual([here.headers.etag, here.body]);
+    expect((await ask(server, url, { method: 'HEAD' })).headers.etag).toBe(here.headers.etag);
+  });
+
+  test('differs where the bytes differ', async () => {
+    const tags = await Promise.all([...ADDRESSES, '/b/api/username/pekka'].map((url) => etagOf(url)));
+    // B and C share their profiles' bytes.
+    expect(new Set(tags).size).toBe(tags.length - 1);
+  });
+});
+
+/** Every kind of answer: method, URL, more headers, status. */
+const KINDS: [method: string, url: string, headers: Record<string, string>, status: number][] = [
+  ['GET', ADA, {}, 200],
+  ['HEAD', ADA, {}, 200],
+  ['GET', ADAS, {}, 200],
+  ['GET', ADA, { 'if-none-match': '*' }, 304],
+  ['GET', '/a/api/', {}, 400],
+  ['GET', '/b/api/username/%zz', {}, 400],
+  ['GET', '/a/api/?user=nobody', {}, 404],
+  ['GET', '/nothing', {}, 404],
+  ['POST', ADA, {}, 405],
+  ['GET', `/b/api/username/${'x'.repeat(300)}`, {}, 414],
+  ['GET', `/${'x'.repeat(9000)}`, {}, 414],
+  ['GET', ADA, { expect: 'wonders' }, 417],
+  ['GET', '/healthz', {}, 200],
+  ['GET', '/readyz', {}, 200],
+  ['OPTIONS', ADA, {}, 204],
+  ['OPTIONS', ADA, { 'access-control-request-method': 'GET' }, 204],
+];
+
+const cors = ({ headers }: Reply) => [
+  headers['access-control-allow-origin'],
+  headers['access-control-expose-headers'],
+  headers.vary,
+];
+const PREFLIGHT = {
+  'access-control-request-method': 'GET',
+  'access-control-request-headers': 'if-none-match,x-anything',
+};
+
+describe('any origin', () => {
+  test.each(KINDS)('may read %s %s %j, status %i', async (method, url, more, status) => {
+    for (const origin of [undefined, 'https://page.example', 'null']) {
+      const headers = origin === undefined ? more : { ...more, origin };
+      const reply = await ask(server, url, { method, headers });
+      expect([reply.status, ...cors(reply)]).toEqual([
+        status,
+        '*',
+        expect.stringContaining('ETag'),
+        undefined,
+      ]);
+      expect(reply.headers['access-control-allow-credentials']).toBeUndefined();
+      expect(reply.headers['x-content-type-options']).toBe('nosniff');
+    }
+  });
+
+  test.each([ADA, ADAS, '/nothing', '/a/api/'])('may ask before it fetches %s', async (url) => {
+    const reply = await ask(server, url, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://page.example', ...PREFLIGHT },
+    });
+    expect(reply.status).toBe(204);
+    expect(reply.headers['access-control-allow-methods']?.split(/, */)).toEqual(
+      expect.arrayContaining(['GET', 'HEAD']),
+    );
+    expect(reply.headers['access-control-allow-headers']).toMatch(/^\*$|if-none-match/i);
+    expect(Number(reply.headers['access-control-max-age'])).toBeGreaterThanOrEqual(600);
+  });
+});
+
+describe('a list of origins', () => {
+  let listed: Server;
+  beforeAll(async () => {
+    listed = await startServer({
+      DATABASE_URL: path,
+      CORS_ORIGIN: 'https://one.example, http://two.example:8080',
+    });
+  });
+
+  test.each(KINDS)('may read %s %s %j, status %i', async (method, url, more, status) => {
+    const from = async (origin?: string) => {
+      const headers = origin === undefined ? more : { ...more, origin };
+      return cors(await ask(listed, url, { method, headers }));
+    };
+    for (const origin of ['https://one.example', 'http://two.example:8080'])
+      expect(await from(origin)).toEqual([origin, expect.stringContaining('ETag'), 'Origin']);
+    for (const origin of [
+      'https://three.example',
+      'https://one.example.evil.example',
+      'http://one.example',
+      'null',
+      '*',
+      undefined,
+    ])
+      expect(await from(origin)).toEqual([undefined, undefined, 'Origin']);
+    expect((await ask(listed, url, { method, headers: more })).status).toBe(status);
+  });
+
+  test('is not widened by what never reaches a route', async () => {
+    for (const bytes of [
+      'rubbish\r\n\r\n',
+      'GET / HTTP/1.1\r\n\r\n',
+      'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n',
+    ])
+      for (const reply of await sendRaw(listed, bytes))
+        expect(reply.headers['access-control-allow-origin']).not.toBe('*');
+  });
+});
+
+test('no origin, if so wished', async () => {
+  const closed = await startServer({ CORS_ORIGIN: 'none' });
+  for (const url of [ADA, '/nothing']) {
+    const reply = await ask(closed, url, { headers: { origin: 'https://page.example' } });
+    expect(cors(reply)).toEqual([undefined, undefined, undefined]);
+  }
+  await closed.stop();
+});
+
+describe('Cache-Control', () => {
+  test.each(KINDS.filter(([method]) => method !== 'OPTIONS'))(
+    'of %s %s %j, status %i',
+    async (method, url, headers, status) => {
+      const reply = await ask(server, url, { method, headers });
+      const expected =
+        url.endsWith('z') || status > 304 ? (status === 404 ? 'max-age=5' : 'no-store') : CACHING;
+      expect(reply.headers['cache-control']).toBe(expected);
+    },
+  );
+
+  test('is a setting', async () => {
+    const quick = await startServer({ CACHE_CONTROL: 'private, max-age=1' });
+    const ok = await ask(quick, ADA);
+    const same = await ask(quick, ADA, { headers: { 'if-none-match': ok.headers.etag as string } });
+    expect([ok, same].map((reply) => [reply.status, reply.headers['cache-control']])).toEqual([
+      [200, 'private, max-age=1'],
+      [304, 'private, max-age=1'],
+    ]);
+    expect((await ask(quick, '/a/api/?user=nobody')).headers['cache-control']).toBe('max-age=5');
+    await quick.stop();
+  });
+
+  test('and a 304 carries no headers of a body that it has not', async () => {
+    const reply = await ask(server, ADA, { headers: { 'if-none-match': '*' } });
+    expect([reply.headers['content-type'], reply.headers['content-length']]).toEqual([undefined, undefined]);
+    expect(json(await ask(server, ADA)).username).toBe('ada');
+  });
+});

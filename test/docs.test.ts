@@ -1,0 +1,195 @@
+// The API reference page, in a real browser: what it shows, what can be tried in it, and for whom it works.
+import { request } from 'node:http';
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, test } from 'vitest';
+import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from './browser.ts';
+import { ask, json, type Server, startServer } from './rig.ts';
+
+const REFUSED = /status of 4\d\d/;
+
+describeInBrowser('the API reference', (eye) => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+
+  async function open(
+    visit: Parameters<typeof eye.open>[1] = {},
+    address = `${server.url}/docs`,
+  ): Promise<Page> {
+    const page = await eye.open(address, visit);
+    await page.locator('.operation').first().waitFor();
+    return page;
+  }
+
+  /** Sends an operation's form, and gives the form and the status that came back. */
+  async function send(page: Page, operation: string, values: Record<string, string> = {}) {
+    const form = page.locator(`#${operation} form`);
+    for (const [name, value] of Object.entries(values)) {
+      const field = form.locator(`[name='${name}']`);
+      if ((await field.getAttribute('list')) === null && name === 'post') await field.selectOption(value);
+      else await field.fill(value);
+    }
+    const result = form.locator('.result');
+    const before = await result.innerHTML();
+    await form.getByRole('button', { name: 'Send' }).click();
+    await expect.poll(() => result.innerHTML()).not.toBe(before);
+    return { status: await form.locator('.came strong').innerText(), form };
+  }
+
+  test('shows every operation, record and error of the document', async () => {
+    const page = await open();
+    const { paths, components } = json(await ask(server, '/openapi.json'));
+    const routes = await page.locator('.operation .route').allInnerTexts();
+    expect(routes).toEqual(Object.keys(paths).map((path) => `GET ${path}`));
+    for (const [name, { properties }] of Object.entries<{ properties: object }>(components.schemas)) {
+      const members = await page.locator(`#record-${name} tbody th code`).allInnerTexts();
+      expect(members).toEqual(Object.keys(properties));
+    }
+    const errors = await page.locator('#errors').innerText();
+    for (const code of ['USER_MISSING', 'USER_NOT_FOUND', 'RATE_LIMITED', 'NOT_READY'])
+      expect(errors).toContain(code);
+    const overview = await page.locator('#overview').innerText();
+    expect(overview).toContain(`npx openapi-typescript ${server.url}/openapi.json -o vitrine.d.ts`);
+  });
+
+  test('every link on it leads somewhere', async () => {
+    const page = await open();
+    const links = await page
+      .locator('a')
+      .evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''));
+    expect(links.length).toBeGreaterThan(20);
+    for (const href of new Set(links)) {
+      if (href.startsWith('#')) expect([href, await page.locator(href).count()]).toEqual([href, 1]);
+      else
+        expect([href, (await ask(server, new URL(href, `${server.url}/docs`).pathname)).status]).toEqual([
+          href,
+          200,
+        ]);
+    }
+  });
+
+  test.each([
+    ['getProfileOrItemsA', { user: 'ada', post: 'true' }, '/a/api?user=ada&post=true', '"posts"'],
+    ['getProfileOrItemsA', { user: 'Zoë' }, '/a/api?user=Zo%C3%AB', '"totalFavs"'],
+    ['getItemsB', { username: "o'neill" }, "/b/api/username/o'neill/shots", '"Shots"'],
+    ['getItemsC', { username: 'ada' }, '/c/api/username/ada/shots', '"Posts"'],
+  ])('%s with %o can be tried, and asked again', async (operation, values, address, member) => {
+    const page = await open();
+    const { status, form } = await send(page, operation, values as Record<string, string>);
+    expect(status).toBe('200 OK');
+    expect(await form.locator('.line code').innerText()).toBe(`GET ${address}`);
+    expect(await form.locator('.came').innerText()).toMatch(/\d ms · \d+ bytes/);
+    expect(await form.locator('.headers').first().innerText()).toMatch(/cache-control.+etag/s);
+    expect(await form.locator('.json').innerText()).toContain(member);
+
+    await form.getByRole('button', { name: 'Ask again with this ETag' }).click();
+    await expect.poll(() => form.locator('.came strong').innerText()).toBe('304 Not Modified');
+    expect(await form.locator('.json').count()).toBe(0);
+  });
+
+  test('an error is shown as carefully as a success', async () => {
+    const page = await open({ expected: REFUSED });
+    const { status, form } = await send(page, 'getProfileB', {
+      username: 'nobody <img src=x onerror=alert(1)>',
+    });
+    expect(status).toBe('404 Not Found');
+    expect(await form.locator('.json').innerText()).toContain('"USER_NOT_FOUND"');
+    expect((await send(page, 'getProfileB', { username: '' })).status).toBe('400 Bad Request');
+    expect((await send(page, 'getProfileB', { username: '..' })).status).toMatch(/browser cannot ask/);
+  });
+
+  test('a server that is gone is told in words, and once it is back all is well', async () => {
+    const mortal = await startServer();
+    const page = await open({ expected: /ERR_CONNECTION/ }, `${mortal.url}/docs`);
+    await mortal.stop();
+    expect((await send(page, 'getProfileC')).status).toMatch(/^No answer/);
+    await startServer({ PORT: String(mortal.port) });
+    expect((await send(page, 'getProfileC')).status).toBe('200 OK');
+  });
+
+  test('when the document cannot be had, it says so', async () => {
+    const site = await startSite(({ url }, answer) => {
+      if (url === '/openapi.json') answer.writeHead(503).end();
+      else
+        request({ port: server.port, path: url }, (inner) =>
+          inner.pipe(answer.writeHead(200, inner.headers)),
+        ).end();
+    });
+    const page = await eye.open(`${site.url}/docs`, { expected: /status of 503/ });
+    await page.getByRole('alert').filter({ hasText: 'the server answered 503' }).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await site.close();
+  });
+
+  test('by keyboard alone', async () => {
+    const page = await open();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the reference');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    const reached = `document.activeElement.closest('#getItemsC') !== null && document.activeElement.name === 'username'`;
+    for (let steps = 0; steps < 200 && !(await page.evaluate(reached)); steps++)
+      await page.keyboard.press('Tab');
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.type('Zoë');
+    await page.keyboard.press('Enter');
+    await page.locator('#getItemsC .came', { hasText: '200 OK' }).waitFor();
+    expect(await page.locator('#getItemsC form [role=status]').innerText()).toMatch(/^200 OK, in \d+ ms$/);
+  });
+
+  test.each([
+    { colorScheme: 'light', viewport: DESKTOP },
+    { colorScheme: 'dark', viewport: DESKTOP },
+    { colorScheme: 'light', viewport: PHONE },
+    { colorScheme: 'dark', viewport: PHONE },
+  ] as const)('everybody can use it: $colorScheme, $viewport.width px', async (look) => {
+    const page = await open({ ...look, expected: REFUSED });
+    await send(page, 'getItemsB');
+    await send(page, 'getProfileOrItemsA', { user: 'nobody' });
+    await page
+      .locator('details')
+      .evaluateAll((all) => all.forEach((fold) => void fold.setAttribute('open', '')));
+    expect(await overhang(page)).toBe(0);
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
+
+  test('behind a proxy that takes a prefix away', async () => {
+    const prefix = '/deep/down';
+    const site = await startSite(({ url = '', headers }, answer) => {
+      if (!url.startsWith(`${prefix}/`)) return void answer.writeHead(404).end();
+      request({ port: server.port, path: url.slice(prefix.length), headers }, (inner) =>
+        inner.pipe(answer.writeHead(inner.statusCode ?? 500, inner.headers)),
+      ).end();
+    });
+    const page = await open({}, `${site.url}${prefix}/docs`);
+    const { status, form } = await send(page, 'getItemsB');
+    expect([status, await form.locator('.line code').innerText()]).toEqual([
+      '200 OK',
+      `GET ${prefix}/b/api/username/ada/shots`,
+    ]);
+    await site.close();
+  });
+
+  test('without the explorer it has all it needs, and does not point at it', async () => {
+    const alone = await startServer({ EXPLORER: 'off', BASE_URL_A: '', BASE_URL_C: '' });
+    const page = await open({}, `${alone.url}/docs`);
+    expect(await page.getByRole('link', { name: 'Explorer' }).count()).toBe(0);
+    expect((await send(page, 'getProfileB')).status).toBe('200 OK');
+  });
+
+  test('a variant on a host of its own may be asked, and nobody else', async () => {
+    const elsewhere = await startServer({ DOCS: 'off' });
+    const site = await startServer({ BASE_URL_B: `http://localhost:${elsewhere.port}/b` });
+    const page = await open({ origins: [`http://localhost:${elsewhere.port}`] }, `${site.url}/docs`);
+    const { status, form } = await send(page, 'getProfileB');
+    expect([status, await form.locator('.line code').innerText()]).toEqual([
+      '200 OK',
+      `GET http://localhost:${elsewhere.port}/b/api/username/ada`,
+    ]);
+    expect((await ask(server, '/docs')).headers['content-security-policy']).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+  });
+});

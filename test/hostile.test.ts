@@ -1,0 +1,169 @@
+// Names, texts, numbers and dates as people really have them, through every variant.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
+import {
+  ask,
+  databaseOf,
+  json,
+  readLines,
+  readRecords,
+  type Server,
+  startServer,
+  tempFile,
+  ugly,
+} from './rig.ts';
+
+const NAMES = readRecords(ugly('hostile-names.ndjson'));
+// One author's newest fifteen would hide the rest: each text gets an author of its own.
+const TEXTS_FILE = readLines(ugly('hostile-texts.ndjson'))
+  .flatMap((line, index) => {
+    const owner = String(3000 + index);
+    if (line.includes('"username"')) return line;
+    const moved = line.replace(/"(user|user_id)":"2001"/, `"$1":"${owner}"`);
+    const mark = moved.includes('"user_id"') ? 'totalShots' : 'totalPost';
+    return [`{"${mark}":"1","id":"${owner}","username":"author of ${index}"}`, moved];
+  })
+  .join('\n');
+const TEXTS = TEXTS_FILE.split('\n').map((line) => JSON.parse(line) as Raw);
+const HOSTILE = [...NAMES, ...TEXTS];
+const isPortfolio = (record: Raw) => 'totalShots' in record || 'user_id' in record;
+const usersOf = (records: Raw[], family: string) =>
+  records.filter(
+    (record) => record.username !== undefined && isPortfolio(record) === (family === 'portfolio'),
+  );
+
+let hostile: Server;
+let ties: Server;
+let numbers: Server;
+beforeAll(async () => {
+  const serve = async (...files: string[]) => startServer({ DATABASE_URL: await databaseOf(...files) });
+  [hostile, ties, numbers] = await Promise.all([
+    serve(ugly('hostile-names.ndjson'), tempFile('texts.ndjson', TEXTS_FILE)),
+    serve(ugly('date-ties.ndjson')),
+    serve(ugly('numbers.ndjson')),
+  ]);
+});
+
+/** Half a surrogate pair is no text: it is replaced on the way in, so that every body is well-formed UTF-8. */
+const wellFormed = (record: Record<string, string>) =>
+  Object.fromEntries(Object.entries(record).map(([member, text]) => [member, text.toWellFormed()]));
+
+describe.each(VARIANTS)('variant $variant', ({ family, profile, item, collection, profileOf, itemsOf }) => {
+  const items = HOSTILE.filter((record) => record[item === 'post' ? 'user' : 'user_id'] !== undefined);
+
+  test.each(usersOf(HOSTILE, family))('gives $username, id $id, every character back', async (raw) => {
+    const found = await ask(hostile, profileOf(raw.username as string));
+    expect([found.status, found.body]).toEqual([
+      200,
+      JSON.stringify(wellFormed(expectedRecord(profile, raw))),
+    ]);
+    const list = await ask(hostile, itemsOf(raw.username as string));
+    const expected = expectedItems(item, items, raw.id).map(wellFormed);
+    expect([list.status, list.body]).toEqual([200, JSON.stringify({ [collection]: expected })]);
+  });
+
+  test.each(usersOf(NAMES, family))('finds $username again, whatever the case and the form', async (raw) => {
+    const { username, id } = raw as { username: string; id: string };
+    const spellings = [
+      username.normalize('NFD'),
+      username.normalize('NFC'),
+      username.toLowerCase(),
+      username.replace(/[a-z]/g, (letter) => letter.toUpperCase()),
+    ];
+    for (const spelling of spellings)
+      expect(json(await ask(hostile, profileOf(spelling)))).toMatchObject({ id });
+  });
+
+  test('breaks ties of dates by numeric id, and cuts at fifteen', async () => {
+    const idsOf = async (name: string) =>
+      json(await ask(ties, itemsOf(name)))[collection].map((one: Raw) => one.id);
+    const tied = '9223372036854775807 9007199254740993 9007199254740992 101 100 99 10 9';
+    expect(await idsOf('ties')).toEqual(tied.split(' '));
+    const newer = Array.from({ length: 14 }, (_, index) => String(5013 - index));
+    expect(await idsOf('tie-at-the-cap')).toEqual([...newer, '1000']);
+  });
+});
+
+test('a plus sign in a query is a space, and %2B a plus', async () => {
+  expect(json(await ask(hostile, '/a/api/?user=a+b'))).toMatchObject({ username: 'a b' });
+  expect(json(await ask(hostile, '/a/api/?user=a%2Bb'))).toMatchObject({ username: 'a+b' });
+  expect(json(await ask(hostile, '/b/api/username/a+b'))).toMatchObject({ username: 'a+b' });
+});
+
+test('an escape is undone once', async () => {
+  expect(json(await ask(hostile, '/b/api/username/50%25'))).toMatchObject({ username: '50%' });
+  expect(json(await ask(hostile, '/b/api/username/50%2525'))).toMatchObject({ username: '50%25' });
+  expect(json(await ask(hostile, '/b/api/username/shots/shots'))).toMatchObject({
+    Shots: [{ user_id: '1001' }],
+  });
+  expect(json(await ask(hostile, '/b/api/username/shots'))).toMatchObject({ id: '1001' });
+});
+
+describe('numbers', () => {
+  const ABOVE = '9007199254740993';
+  test.each([
+    [
+      '/a/api/?user=numbers',
+      { totalFollowers: '12', totalFollowing: '0', totalFavs: ABOVE, country: '', verified: '1' },
+    ],
+    [
+      '/a/api/?user=above-2-53',
+      {
+        id: ABOVE,
+        totalFollowers: '9223372036854775807',
+        totalFollowing: '0',
+        name: '1984',
+        location: '51.5',
+        bio: '1',
+        verified: '0',
+      },
+    ],
+    [
+      '/a/api/?user=exactly-2-53',
+      { id: '9007199254740992', totalFollowers: '123456789012345678901234567890', verified: '1' },
+    ],
+    ['/a/api/?user=largest', { id: '9223372036854775807', name: '9223372036854775807', verified: '0' }],
+    ['/a/api/?user=20240101', { username: '20240101', verified: '0' }],
+    [
+      '/b/api/username/numbers',
+      { totalFollowers: '1', Likes: ABOVE, Lists: '0', Listed: '1', Projects: '0', type_account: '2' },
+    ],
+    ['/c/api/username/largest', { id: '9223372036854775807', skills: '', type_account: ABOVE }],
+  ])('%s keeps every digit', async (url, expected) => {
+    expect(json(await ask(numbers, url))).toMatchObject(expected);
+  });
+
+  test.each([
+    [
+      '/a/api/?user=numbers&post=true',
+      'posts',
+      [
+        { id: ABOVE, status: '1' },
+        { id: '9007199254740992', status: '1' },
+        { id: '3101', post_details: '42', photo: '', user: '3001', status: '1', status_general: '0' },
+      ],
+    ],
+    [
+      '/a/api/?user=above-2-53&post=true',
+      'posts',
+      [{ id: '9223372036854775807', user: ABOVE }, { id: '9223372036854775806' }],
+    ],
+    [
+      '/a/api/?user=largest&post=true',
+      'posts',
+      [{ id: '9007199254740995', post_details: ABOVE, video_code: '-0.5' }],
+    ],
+    [
+      '/b/api/username/numbers/shots',
+      'Shots',
+      [
+        { id: ABOVE, id_project: '0', created_project: '0000-00-00 00:00:00', title: '0', price_item: '0' },
+        { id: '9007199254740992', title: '', price_item: '' },
+        { id: '3201', id_project: ABOVE, title: '7', status: '1', price_item: '12.5' },
+      ],
+    ],
+    ['/c/api/username/largest/shots', 'Posts', [{ id: '9223372036854775807', id_project: '0', tags: '' }]],
+  ])('%s keeps every digit of every item', async (url, collection, expected) => {
+    expect(json(await ask(numbers, url))[collection]).toMatchObject(expected);
+  });
+});

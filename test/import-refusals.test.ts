@@ -1,0 +1,113 @@
+// What an import refuses, and how it says so; nothing of it lands.
+import { existsSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { blog, into, newPath, post, recordsIn } from './importing.ts';
+import { databaseOf, fixture, ndjson, readLines, tempFile, tempFolder, ugly } from './rig.ts';
+
+describe('refused, naming file, line, member, fault and value', () => {
+  const REFUSALS: [what: string, input: string, lines: RegExp[]][] = [
+    [
+      'a bad count',
+      ndjson(blog(1, 'one', { totalFavs: '1,5' })),
+      [/^standard input:1: totalFavs: .+, got "1,5"$/],
+    ],
+    [
+      'two bad members',
+      ndjson(blog(1, 'one', { website: 'ftp://x', verified: 'yes' })),
+      [/^standard input:1: website: .+, got "ftp:\/\/x"$/, /^standard input:1: verified: .+, got "yes"$/],
+    ],
+    [
+      'a bad line after a good one',
+      `${ndjson(blog(1, 'one'))}\n{"id":\n`,
+      [/^standard input:3: record: .*JSON/],
+    ],
+    [
+      'a date that never was',
+      ndjson(blog(1, 'one'), post(1, 1, { date: '2023-02-29 10:00:00' })),
+      [/^standard input:2: date: .+, got "2023-02-29 10:00:00"$/],
+    ],
+    [
+      'a control character, which is not printed',
+      ndjson(blog(1, 'a\u001b[2Jb')),
+      [/^standard input:1: username: [\x20-\x7e]+, got "a\ufffd\[2Jb"$/],
+    ],
+    [
+      'a name that another id has',
+      ndjson(blog(1, 'Zoë'), blog(2, 'ZOE\u0308')),
+      [/^standard input:2: username: .*\b1\b.*\b2\b.*, got "ZOE\u0308"$/],
+    ],
+    [
+      'an item of nobody',
+      ndjson(blog(1, 'one'), post(77, 99)),
+      [/^standard input:2: user: .*\b77\b.*, got "99"$/],
+    ],
+    [
+      'a CSV cell',
+      'totalPost,id,username\n0,1,one\nx,2,two\n',
+      [/^standard input:3: totalPost: .+, got "x"$/],
+    ],
+    [
+      'an item in a saved body',
+      '{"posts":[\n{"id":"1","user":"1","date":"2024-01-01 00:00:00",},\n{"id":"x","user":"1","date":"2024-01-01 00:00:00"}]}',
+      [/^standard input:3: id: .+, got "x"$/],
+    ],
+  ];
+  test.concurrent.each(REFUSALS)('%s', async (_, input, expected) => {
+    const path = newPath();
+    const { code, stdout, stderr } = await into(path, ['-'], { input });
+    expect([code, stdout]).toEqual([1, '']);
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines).toHaveLength(expected.length + 1);
+    for (const [index, pattern] of expected.entries()) expect(lines[index]).toMatch(pattern);
+    expect(lines.at(-1)).toMatch(/^vitrine: nothing was imported: 1 of \d+ records are wrong$/);
+    expect(await recordsIn(path)).toEqual([]);
+  });
+
+  test.each([
+    'name-clash.ndjson',
+    'name-clash-unicode.ndjson',
+    'orphans.ndjson',
+    'too-long.ndjson',
+    'invalid.ndjson',
+  ])('%s, and nothing of it lands', async (name) => {
+    const path = await databaseOf(ugly('date-ties.ndjson'));
+    const before = await recordsIn(path);
+    const { code, stderr } = await into(path, [ugly('hostile-names.ndjson'), ugly(name)]);
+    expect(code).toBe(1);
+    const lines = stderr.trimEnd().split('\n');
+    for (const line of lines.filter((line) => !/^(vitrine:|… and)/.test(line)))
+      expect(line).toMatch(/^\S+\/fixtures\/ugly\/[\w-]+\.ndjson:\d+: \w+: \S.*$/);
+    expect(await recordsIn(path)).toEqual(before);
+  });
+
+  test('every line of invalid.ndjson: the first 20, and the number of the rest', async () => {
+    const all = readLines(ugly('invalid.ndjson'));
+    const { code, stderr } = await into(newPath(), [ugly('invalid.ndjson')]);
+    const lines = stderr.trimEnd().split('\n');
+    expect([code, lines.length]).toEqual([1, 22]);
+    expect(
+      lines.slice(0, 20).every((line, index) => line.startsWith(`${ugly('invalid.ndjson')}:${index + 1}: `)),
+    ).toBe(true);
+    expect(lines[20]).toMatch(/^… and \d+ more$/);
+    expect(lines[21]).toBe(`vitrine: nothing was imported: ${all.length} of ${all.length} records are wrong`);
+  });
+
+  test.each<[what: string, files: () => string[], words: string]>([
+    ['a file that is not there', () => ['/nowhere/people.ndjson'], '/nowhere/people.ndjson is not there'],
+    ['a folder', () => [tempFolder()], 'is a folder'],
+    [
+      'gzip that is cut off',
+      () => [tempFile('cut.gz', gzipSync(readFileSync(fixture('microblog.ndjson'))).subarray(0, 5000))],
+      'cut off',
+    ],
+    ['UTF-16', () => [tempFile('utf16.csv', Buffer.from('\ufeffid,username\n1,x\n', 'utf16le'))], 'UTF-8'],
+  ])('%s', async (_, files, words) => {
+    const path = newPath();
+    const { code, stderr } = await into(path, [ugly('date-ties.ndjson'), ...files()]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
+    expect(stderr).toContain(words);
+    if (existsSync(path)) expect(await recordsIn(path)).toEqual([]);
+  });
+});

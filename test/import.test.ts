@@ -1,0 +1,130 @@
+// What lands of an import: brought up to date, replaced, the good ones alone, or nothing.
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { check } from '../src/stores/sqlite-upkeep.ts';
+import type { Raw } from './expected.ts';
+import { blog, folio, into, kindOf, newPath, post, recordsIn, tally } from './importing.ts';
+import {
+  databaseOf,
+  importInto,
+  ndjson,
+  readLines,
+  readRecords,
+  tempFile,
+  tempFolder,
+  ugly,
+  vitrine,
+} from './rig.ts';
+
+test('what is there already is brought up to date, and counted as such', async () => {
+  const path = newPath();
+  await importInto(path, ['-'], ndjson(blog(1, 'one'), blog(2, 'two'), post(1, 1), post(2, 1), post(3, 2)));
+  const again = ndjson(
+    blog(1, 'one'),
+    blog(2, 'TWO', { bio: 'x' }),
+    post(2, 2),
+    post(3, 2),
+    post(4, 1, { date: '2025-01-01 00:00:00' }),
+  );
+  const { stdout } = await into(path, ['-'], { input: again });
+  expect(tally(stdout, 'microblog profiles')).toEqual([0, 1, 1, 0]);
+  expect(tally(stdout, 'posts')).toEqual([1, 1, 1, 0]);
+  const third = await into(path, ['-'], { input: again });
+  expect([tally(third.stdout, 'microblog profiles'), tally(third.stdout, 'posts')]).toEqual([
+    [0, 0, 2, 0],
+    [0, 0, 3, 0],
+  ]);
+  await importInto(path, ['-'], ndjson(blog(1, 'one', { bio: 'first' }), blog(1, 'one', { bio: 'last' })));
+  expect((await recordsIn(path)).join()).toContain('"bio":"last"');
+});
+
+test('--replace makes the files the whole of each family in them, and of no other', async () => {
+  const path = await databaseOf(
+    tempFile('all.ndjson', ndjson(blog(1, 'one'), blog(2, 'two'), post(1, 1), post(2, 2), folio(1, 'one'))),
+  );
+  const { code, stdout } = await into(path, ['--replace', '-'], {
+    input: ndjson(blog(2, 'two'), blog(3, 'one'), post(2, 2), post(9, 3)),
+  });
+  expect(code).toBe(0);
+  expect(tally(stdout, 'microblog profiles')).toEqual([1, 0, 1, 1]);
+  expect(tally(stdout, 'posts')).toEqual([1, 0, 1, 1]);
+  const left = (await recordsIn(path)).map((line) => JSON.parse(line));
+  expect(left.map((raw) => [kindOf(raw), raw.id]).sort()).toEqual([
+    ['microblog profile', '2'],
+    ['microblog profile', '3'],
+    ['portfolio profile', '1'],
+    ['post', '2'],
+    ['post', '9'],
+  ]);
+});
+
+describe('--skip-invalid', () => {
+  test('lands the good, and keeps the bad, which can be mended and imported', async () => {
+    const path = newPath();
+    const rejects = join(tempFolder(), 'bad.ndjson');
+    const bad = [blog(2, 'two', { verified: 'yes' }), post(8, 2), blog(3, 'ONE')];
+    const input = ndjson(blog(1, 'one'), ...bad, post(9, 1));
+    const { code, stdout, stderr } = await into(path, ['--skip-invalid', '--rejects', rejects, '-'], {
+      input,
+    });
+    expect(code).toBe(0);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(3);
+    expect(stdout).toContain('3 left out');
+    expect(tally(stdout, 'microblog profiles')).toEqual([1, 0, 0, 0]);
+    const kept = readRecords(rejects);
+    expect(kept.map(({ id }) => id).sort()).toEqual(['2', '3', '8']);
+    const mend = (raw: Raw) => {
+      if (raw.id === '2') return { ...raw, verified: '1' };
+      return raw.id === '3' ? { ...raw, username: 'three' } : raw;
+    };
+    const mended = ndjson(...kept.map(mend));
+    await importInto(path, ['-'], mended);
+    expect(await recordsIn(path)).toHaveLength(5);
+  });
+
+  test('keeps every bad line as it was', async () => {
+    const rejects = join(tempFolder(), 'bad.ndjson');
+    const { code, stdout } = await into(newPath(), [
+      '--skip-invalid',
+      '--rejects',
+      rejects,
+      ugly('invalid.ndjson'),
+      ugly('date-ties.ndjson'),
+    ]);
+    expect([code, tally(stdout, 'posts')]).toEqual([0, [25, 0, 0, 0]]);
+    expect(readLines(rejects)).toEqual(readLines(ugly('invalid.ndjson')));
+    expect(stdout).toContain(`${readLines(rejects).length} left out`);
+  });
+});
+
+test('killed at any moment, an import leaves the old data whole, and the next one lands', async () => {
+  const path = newPath();
+  const crowd = (mark: string) =>
+    ndjson(
+      blog(1, 'crowd', { bio: mark }),
+      ...Array.from({ length: 20_000 }, (_, id) => post(id + 1, 1, { post_details: mark })),
+    );
+  const [old, young] = [tempFile('old.ndjson', crowd('old')), tempFile('new.ndjson', crowd('new'))];
+  await importInto(path, [old]);
+  const before = await recordsIn(path);
+  const after = before.map((line) => line.replace('"old"', '"new"'));
+  const started = performance.now();
+  await into(newPath(), [young]);
+  const whole = performance.now() - started;
+  for (let moment = 1; moment <= 10; moment++) {
+    const child = vitrine(['import', '--database-url', path, young]);
+    const ended = once(child, 'close');
+    // Spread over the length of an import; where exactly each falls does not matter.
+    setTimeout(() => child.kill('SIGKILL'), (whole * (moment - Math.random())) / 10);
+    const [code] = await ended;
+    expect(check(path).faults).toEqual([]);
+    const now = await recordsIn(path);
+    const landed = now.join('\n') === after.join('\n');
+    expect(now).toEqual(landed ? after : before);
+    if (code === 0) expect(landed).toBe(true);
+    if (landed) await importInto(path, [old]);
+  }
+  expect((await into(path, [young])).code).toBe(0);
+  expect(await recordsIn(path)).toEqual(after);
+}, 120_000);

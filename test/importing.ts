@@ -1,0 +1,55 @@
+// What the tests of imports share: short records, and what is in a database afterwards.
+import { join } from 'node:path';
+import { openReader } from '../src/stores/sqlite.ts';
+import type { Kind, Raw } from './expected.ts';
+import { run, tempFolder } from './rig.ts';
+
+export const newPath = () => join(tempFolder(), 'site.db');
+
+export const into = (path: string, files: string[], options: Parameters<typeof run>[1] = {}) =>
+  run(['import', '--database-url', path, ...files], options);
+
+/** Every record of a database, a line each. */
+export async function recordsIn(path: string): Promise<string[]> {
+  const reader = openReader(path);
+  try {
+    const lines: string[] = [];
+    for await (const line of reader.records()) lines.push(line);
+    return lines.sort();
+  } finally {
+    await reader.close();
+  }
+}
+
+/** The numbers of a summary's line: new, changed, unchanged, removed. */
+export const tally = (stdout: string, plural: string) =>
+  new RegExp(`^${plural} +(\\d+) +(\\d+) +(\\d+) +(\\d+)$`, 'm').exec(stdout)?.slice(1).map(Number);
+
+type Id = number | string;
+export const blog = (id: Id, username: string, more: Raw = {}): Raw => ({
+  totalPost: '0',
+  id: String(id),
+  username,
+  ...more,
+});
+export const folio = (id: Id, username: string, more: Raw = {}): Raw => ({
+  totalShots: '0',
+  id: String(id),
+  username,
+  ...more,
+});
+export const post = (id: Id, user: Id, more: Raw = {}): Raw => ({
+  id: String(id),
+  user: String(user),
+  date: '2024-01-01 00:00:00',
+  ...more,
+});
+
+export const kindOf = (raw: Raw): Kind =>
+  'user' in raw
+    ? 'post'
+    : 'user_id' in raw
+      ? 'shot'
+      : 'totalShots' in raw
+        ? 'portfolio profile'
+        : 'microblog profile';

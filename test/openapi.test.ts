@@ -1,0 +1,391 @@
+// What /openapi.json says: it lints clean, it is true of every answer, and a client made from it works.
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ORDERS } from './expected.ts';
+import {
+  ask,
+  fixture,
+  json,
+  type Reply,
+  ROOT,
+  readRecords,
+  type Server,
+  startServer,
+  tempFile,
+  tempFolder,
+} from './rig.ts';
+
+const exec = promisify(execFile);
+
+interface Body {
+  readonly schema: { readonly $ref?: string; readonly oneOf?: readonly { readonly $ref: string }[] };
+  readonly examples?: Record<string, { readonly value: unknown }>;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly servers?: readonly { readonly url: string }[];
+  readonly parameters: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly description?: string;
+  }[];
+  readonly responses: Record<string, { headers?: object; content?: Record<'application/json', Body> }>;
+}
+interface Document {
+  readonly openapi: string;
+  readonly info: Record<string, unknown>;
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: {
+    readonly schemas: Record<string, { properties: Record<string, { description?: string }> }>;
+  };
+}
+
+const documentOf = async (server: Server, host?: string): Promise<Document> =>
+  json(await ask(server, '/openapi.json', host === undefined ? {} : { headers: { host } }));
+const operationsOf = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+  );
+
+let server: Server;
+let document: Document;
+beforeAll(async () => {
+  server = await startServer();
+  document = await documentOf(server);
+});
+
+describe('the document', () => {
+  test('has every lookup of every variant, and nothing else', () => {
+    expect(
+      operationsOf(document).map(({ path, method, operation }) => [
+        method,
+        path,
+        operation.operationId,
+        operation.tags,
+      ]),
+    ).toEqual([
+      ['get', '/a/api', 'getProfileOrItemsA', ['Variant A']],
+      ['get', '/b/api/username/{username}', 'getProfileB', ['Variant B']],
+      ['get', '/b/api/username/{username}/shots', 'getItemsB', ['Variant B']],
+      ['get', '/c/api/username/{username}', 'getProfileC', ['Variant C']],
+      ['get', '/c/api/username/{username}/shots', 'getItemsC', ['Variant C']],
+    ]);
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(document.tags.map(({ name }) => name)).toEqual(['Variant A', 'Variant B', 'Variant C']);
+  });
+
+  test('describes its records in the order of the specification', () => {
+    const { MicroblogProfile, Post, PortfolioProfile, Shot, ItemsA, ItemsB, ItemsC } =
+      document.components.schemas;
+    const members = (schema: typeof Shot) => Object.keys(schema?.properties ?? {}).join(' ');
+    expect(members(MicroblogProfile)).toBe(ORDERS['microblog profile']);
+    expect(members(Post)).toBe(ORDERS.post);
+    expect(members(PortfolioProfile)).toBe(ORDERS['portfolio profile']);
+    expect(members(Shot)).toBe(ORDERS.shot);
+    expect([ItemsA, ItemsB, ItemsC].map(members)).toEqual(['posts', 'Shots', 'Posts']);
+    for (const schema of [MicroblogProfile, Post, PortfolioProfile, Shot])
+      for (const member of Object.values(schema?.properties ?? {})) expect(member.description).toMatch(/\.$/);
+  });
+
+  test('shows what the sample data really holds', async () => {
+    const examples = (path: string) =>
+      document.paths[path]?.get?.responses[200]?.content?.['application/json'].examples ?? {};
+    expect(examples('/a/api').profile?.value).toEqual(json(await ask(server, '/a/api?user=ada')));
+    const { Posts } = json(await ask(server, '/c/api/username/ada/shots'));
+    expect(examples('/c/api/username/{username}/shots').items?.value).toEqual({ Posts: Posts.slice(0, 2) });
+  });
+
+  test('is served like every other answer', async () => {
+    const first = await ask(server, '/openapi.json');
+    expect(first.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'access-control-allow-origin': '*',
+    });
+    const etag = String(first.headers.etag);
+    expect(await ask(server, '/openapi.json', { headers: { 'if-none-match': etag } })).toMatchObject({
+      status: 304,
+      body: '',
+    });
+    expect(await ask(server, '/openapi.json', { method: 'HEAD' })).toMatchObject({
+      status: 200,
+      body: '',
+      headers: { etag },
+    });
+    expect(await ask(server, '/openapi.json', { method: 'POST' })).toMatchObject({ status: 405 });
+    const other = await startServer({ DOCS: 'off' });
+    expect((await ask(other, '/openapi.json')).headers.etag).toBe(etag);
+    expect((await ask(other, '/docs')).status).toBe(404);
+    await other.stop();
+  });
+});
+
+const SETTINGS: { name: string; env: Record<string, string> }[] = [
+  { name: 'the default settings', env: {} },
+  { name: 'one variant, at the root', env: { BASE_URL_A: '', BASE_URL_B: '/', BASE_URL_C: '' } },
+  { name: 'variant A alone', env: { BASE_URL_A: '/x/y', BASE_URL_B: '', BASE_URL_C: '' } },
+  {
+    name: 'hosts of their own',
+    env: {
+      BASE_URL_A: 'https://a.test/micro',
+      BASE_URL_B: 'https://b.test',
+      BASE_URL_C: 'https://c.test:8443',
+    },
+  },
+];
+
+describe.each(SETTINGS)('with $name', ({ env }) => {
+  let one: Server;
+  let told: Document;
+  beforeAll(async () => {
+    one = await startServer(env);
+    told = await documentOf(one);
+  });
+
+  test("it passes Redocly's recommended rules without a word", async () => {
+    const file = tempFile('openapi.json', JSON.stringify(told));
+    const config = tempFile('redocly.yaml', 'extends: [recommended]\n');
+    const { PATH = '', HOME = '' } = process.env;
+    const { stdout } = await exec(
+      process.execPath,
+      [
+        join(ROOT, 'node_modules/@redocly/cli/bin/cli.js'),
+        'lint',
+        file,
+        '--config',
+        config,
+        '--format',
+        'json',
+      ],
+      { env: { PATH, HOME, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } },
+    );
+    const { totals, problems } = JSON.parse(stdout);
+    expect(problems).toEqual([]);
+    expect(totals).toMatchObject({ errors: 0, warnings: 0 });
+  });
+
+  // Spectral itself would bring 156 packages: what its recommended rules ask beyond Redocly's is asked here.
+  test("it keeps Spectral's recommended rules", () => {
+    const operations = operationsOf(told);
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(told.info.contact).toBeTruthy();
+    expect(told.info.description).toBeTruthy();
+    expect(told.servers.length).toBeGreaterThan(0);
+    for (const { url } of told.servers) expect(url).not.toMatch(/.\/$|example\.com/);
+    for (const { path, operation } of operations) {
+      expect(path).not.toMatch(/\/$|\?/);
+      expect(operation.operationId).toMatch(/^[A-Za-z]+$/);
+      expect(operation.description).toBeTruthy();
+      for (const tag of operation.tags) expect(told.tags.map(({ name }) => name)).toContain(tag);
+      for (const parameter of operation.parameters) expect(parameter.description).toBeTruthy();
+    }
+    const text = JSON.stringify(told);
+    expect(text).not.toMatch(/<script|eval\(/);
+    for (const name of Object.keys(told.components.schemas))
+      expect(text).toContain(`"#/components/schemas/${name}"`);
+  });
+
+  test('its servers and paths lead to the answers', async () => {
+    for (const { path, operation } of operationsOf(told)) {
+      const server = operation.servers?.[0]?.url ?? told.servers[0]?.url;
+      const url = new URL((server === '.' ? '' : server) + path.replace('{username}', 'ada'), one.url);
+      if (operation.parameters.some(({ name }) => name === 'user')) url.searchParams.set('user', 'ada');
+      const reply = await ask(one, url.pathname + url.search, { headers: { host: url.host } });
+      expect([url.href, reply.status]).toEqual([url.href, 200]);
+    }
+  });
+});
+
+test('of two variants with one path on two hosts, it tells the one that answers where it is asked', async () => {
+  const two = await startServer({ BASE_URL_A: '', BASE_URL_B: 'http://b.test', BASE_URL_C: 'http://c.test' });
+  const told = async (host: string) => {
+    const { paths, tags, servers } = await documentOf(two, host);
+    return [paths['/api/username/{username}/shots']?.get?.operationId, tags.map(({ name }) => name), servers];
+  };
+  const b = ['getItemsB', ['Variant B'], [{ url: 'http://b.test' }]];
+  expect(await told('b.test')).toEqual(b);
+  expect(await told('elsewhere.test')).toEqual(b);
+  expect(await told('c.test')).toEqual(['getItemsC', ['Variant C'], [{ url: 'http://c.test' }]]);
+});
+
+describe('every answer is as the document says', () => {
+  const schemas = new Ajv2020({ strict: false, allErrors: true });
+  beforeAll(() => void schemas.addSchema({ ...document, $id: 'openapi' }));
+
+  function faults(reference: string, body: unknown): ErrorObject[] {
+    const validate = schemas.getSchema(`openapi${reference}`);
+    if (validate === undefined) throw new Error(`the document has no ${reference}`);
+    return validate(body) ? [] : (validate.errors ?? []);
+  }
+
+  function check(path: string, reply: Reply, operation = document.paths[path]?.get): void {
+    const told = operation?.responses[reply.status];
+    expect(told, `${path} answered ${reply.status}, which is not in the document`).toBeDefined();
+    for (const name of Object.keys(told?.headers ?? {}).filter((header) => !header.startsWith('RateLimit')))
+      expect(Object.keys(reply.headers)).toContain(name.toLowerCase());
+    const { schema } = told?.content?.['application/json'] ?? {};
+    if (schema === undefined) {
+      expect(reply.body).toBe('');
+      return;
+    }
+    const wrong = (schema.oneOf ?? [schema]).map(({ $ref = '' }) => faults($ref, json(reply)));
+    expect(wrong.filter((found) => found.length === 0).length, JSON.stringify(wrong)).toBe(1);
+  }
+
+  const names = ['microblog', 'portfolio'].flatMap((family) =>
+    readRecords(fixture(`${family}.ndjson`)).flatMap(({ username }) =>
+      typeof username === 'string' ? [username] : [],
+    ),
+  );
+  const everyone = [...new Set(names)];
+
+  test('of every sample user', async () => {
+    for (const name of everyone.map(encodeURIComponent)) {
+      check('/a/api', await ask(server, `/a/api/?user=${name}`));
+      check('/a/api', await ask(server, `/a/api/?user=${name}&post=true`));
+      for (const variant of ['b', 'c']) {
+        check(`/${variant}/api/username/{username}`, await ask(server, `/${variant}/api/username/${name}`));
+        check(
+          `/${variant}/api/username/{username}/shots`,
+          await ask(server, `/${variant}/api/username/${name}/shots`),
+        );
+      }
+    }
+  });
+
+  const long = 'x'.repeat(300);
+  const REFUSED: [status: number, path: string, address: string, headers?: Record<string, string>][] = [
+    [304, '/a/api', '/a/api/?user=ada', { 'if-none-match': '*' }],
+    [304, '/b/api/username/{username}/shots', '/b/api/username/ada/shots', { 'if-none-match': '*' }],
+    [400, '/a/api', '/a/api/'],
+    [400, '/a/api', '/a/api/?user=a&user=b'],
+    [400, '/a/api', '/a/api/?user=ada&post=yes'],
+    [400, '/a/api', '/a/api/?user=%ff'],
+    [400, '/b/api/username/{username}', '/b/api/username/'],
+    [400, '/b/api/username/{username}', '/b/api/username/%ff'],
+    [400, '/c/api/username/{username}/shots', '/c/api/username/%00/shots'],
+    [404, '/a/api', '/a/api/?user=nobody'],
+    [404, '/c/api/username/{username}/shots', '/c/api/username/nobody/shots'],
+    [414, '/a/api', `/a/api/?user=${long}`],
+    [414, '/b/api/username/{username}', `/b/api/username/${long}`],
+    [414, '/b/api/username/{username}', `/b/api/username/${'x'.repeat(9000)}`],
+    [417, '/b/api/username/{username}', '/b/api/username/ada', { expect: 'the-unexpected' }],
+    [431, '/b/api/username/{username}', '/b/api/username/ada', { 'x-long': 'x'.repeat(20_000) }],
+  ];
+  test.each(REFUSED)('%i of %s', async (status, path, address, headers = {}) => {
+    const reply = await ask(server, address, { headers });
+    expect(reply.status).toBe(status);
+    check(path, reply);
+  });
+
+  test('429, where there is a limit', async () => {
+    const limited = await startServer({ RATE_LIMIT: '1/1m' });
+    await ask(limited, '/b/api/username/ada');
+    const reply = await ask(limited, '/b/api/username/ada');
+    expect(reply.status).toBe(429);
+    check('/b/api/username/{username}', reply);
+  });
+
+  test.each([
+    ['GET', '/nowhere', 404],
+    ['POST', '/a/api/?user=ada', 405],
+    ['DELETE', '/c/api/username/ada', 405],
+    ['PUT', '/openapi.json', 405],
+  ])('%s %s is an Error of %i', async (method, path, status) => {
+    const reply = await ask(server, path, { method });
+    expect(reply.status).toBe(status);
+    expect(faults('#/components/schemas/Error', json(reply))).toEqual([]);
+  });
+
+  test('and what is not, would be noticed', async () => {
+    const profile = json(await ask(server, '/b/api/username/ada'));
+    const { bio: _bio, ...lacking } = profile;
+    for (const wrong of [lacking, { ...profile, id: 7 }, { ...profile, Likes: 'many' }])
+      expect(faults('#/components/schemas/PortfolioProfile', wrong).length).toBe(1);
+    const sixteen = Array(16).fill(json(await ask(server, '/b/api/username/ada/shots')).Shots[0]);
+    expect(faults('#/components/schemas/ItemsB', { Shots: sixteen }).length).toBe(1);
+  });
+});
+
+test('types made from it by openapi-typescript fit a program, which runs', async () => {
+  const folder = tempFolder();
+  const generator = join(ROOT, 'node_modules/development-types/node_modules/openapi-typescript/bin/cli.js');
+  await exec(process.execPath, [generator, `${server.url}/openapi.json`, '-o', join(folder, 'vitrine.d.ts')]);
+  writeFileSync(join(folder, 'client.ts'), CLIENT);
+  const compilerOptions = {
+    ...{
+      target: 'es2024',
+      module: 'nodenext',
+      lib: ['es2024', 'dom'],
+      types: [],
+      strict: true,
+      noEmit: true,
+    },
+    ...{ allowImportingTsExtensions: true, noUncheckedIndexedAccess: true },
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  await exec(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', folder]).catch(
+    ({ stdout }) => {
+      throw new Error(stdout);
+    },
+  );
+  const { stdout } = await exec(process.execPath, [join(folder, 'client.ts'), server.url]);
+  expect(stdout.split('\n').slice(0, 4)).toEqual([
+    'Ada Lindqvist: 15 posts',
+    'Ada Lindqvist: 15 shots',
+    '15 as Posts',
+    'USER_NOT_FOUND',
+  ]);
+});
+
+/** A front-end's program; the types know what there is, what there is not, and that numbers are strings. */
+const CLIENT = `
+import type { components, paths } from './vitrine.d.ts';
+
+type Path = keyof paths & string;
+type Success<P extends Path> = paths[P]['get']['responses'][200]['content']['application/json'];
+type Failure = components['schemas']['Error'];
+
+declare const process: { argv: string[] };
+
+async function get<P extends Path>(path: P, user: string, query = ''): Promise<Success<P>> {
+  const response = await fetch(process.argv[2] + path.replace('{username}', encodeURIComponent(user)) + query);
+  if (response.ok) return response.json() as Promise<Success<P>>;
+  const { code } = (await response.json()) as Failure;
+  if (code === 'USER_NOT_FOUND') throw new Error(code);
+  // @ts-expect-error
+  if (code === 'NO_SUCH_CODE') throw new Error(code);
+  throw new Error('another error');
+}
+
+const profileOrPosts = await get('/a/api', 'ada', '?user=ada');
+const list = await get('/a/api', 'ada', '?user=ada&post=true');
+if (!('username' in profileOrPosts) || !('posts' in list)) throw new Error('the wrong body');
+console.log(profileOrPosts.name + ': ' + list.posts.length + ' posts');
+
+const profile = await get('/b/api/username/{username}', 'ada');
+const { Shots } = await get('/b/api/username/{username}/shots', 'ada');
+console.log(profile.name + ': ' + Shots.length + ' shots');
+
+const { Posts } = await get('/c/api/username/{username}/shots', 'ada');
+const first: components['schemas']['Shot'] | undefined = Posts[0];
+console.log(Posts.length + ' as Posts' + (first === undefined ? ', none' : ''));
+
+await get('/c/api/username/{username}', 'nobody').catch((error: Error) => console.log(error.message));
+
+// @ts-expect-error
+void profile.posts;
+// @ts-expect-error
+const likes: number = profile.Likes;
+void likes;
+`;

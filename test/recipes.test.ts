@@ -1,0 +1,127 @@
+// The README's recipes, as they stand there: each is run against a server, and does what it says.
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { describeInBrowser, startSite } from './browser.ts';
+import { ROOT, type Server, startServer, tempFolder } from './rig.ts';
+
+const exec = promisify(execFile);
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const RECIPES = README.split(/^## /m).find((section) => section.startsWith('Recipes\n')) ?? '';
+
+let server: Server;
+beforeAll(async () => {
+  server = await startServer();
+});
+
+/** A recipe's code block of a language, asking the server that runs here. */
+function block(title: string, language: string): string {
+  const recipe = RECIPES.split(/^### /m).find((part) => part.startsWith(`${title}\n`)) ?? '';
+  const code = new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'ms').exec(recipe)?.[1];
+  if (code === undefined) throw new Error(`the README's recipe «${title}» has no ${language}`);
+  expect(code).toContain('http://127.0.0.1:8080/');
+  return code.replaceAll('http://127.0.0.1:8080', server.url);
+}
+
+/** Runs a program in a folder of its own. */
+async function runScript(name: string, code: string): Promise<{ folder: string; stdout: string }> {
+  const folder = tempFolder();
+  writeFileSync(join(folder, name), code);
+  const { stdout } = await exec(process.execPath, [name], { cwd: folder });
+  return { folder, stdout };
+}
+
+describeInBrowser('the recipe for a page', (eye) => {
+  async function show(page: string, expected?: RegExp) {
+    const site = await startSite((request, response) =>
+      request.url === '/'
+        ? response
+            .setHeader('content-type', 'text/html; charset=utf-8')
+            .end(`<!doctype html><title>x</title><link rel="icon" href="data:,">${page}`)
+        : response.writeHead(404).end(),
+    );
+    const opened = await eye.open(site.url, { origins: [server.url], ...(expected && { expected }) });
+    await opened.locator('#name', { hasText: /./ }).waitFor();
+    const [name, work] = [
+      await opened.locator('#name').innerText(),
+      await opened.locator('#work li').allInnerTexts(),
+    ];
+    await site.close();
+    return { name, work };
+  }
+
+  test('works on an origin of its own', async () => {
+    const { name, work } = await show(block('Fetch in a page', 'html'));
+    expect(name).toBe('Ada Lindqvist');
+    expect(work.length).toBe(15);
+    expect(work[0]).toBe('Kartblad till barnen');
+  });
+
+  test('and says what is wrong', async () => {
+    const page = block('Fetch in a page', 'html').replace("'ada'", "'nobody'");
+    expect(await show(page, /status of 404/)).toEqual({
+      name: expect.stringContaining('Nobody here'),
+      work: [],
+    });
+  });
+});
+
+describe('the recipe', () => {
+  test('for a static site writes a page for each name', async () => {
+    const { folder } = await runScript('build.mjs', block('Read at build time', 'js'));
+    const pages = readdirSync(join(folder, 'site'));
+    expect(pages.map(decodeURIComponent).sort()).toEqual(['Zoë.html', 'ada.html', '日本の朝.html']);
+    const ada = readFileSync(join(folder, 'site/ada.html'), 'utf8');
+    expect(ada).toContain('<h1>Ada Lindqvist</h1>');
+    expect(ada.match(/<li>/g)?.length).toBe(15);
+  });
+
+  test('for a static site fails when somebody is not there', async () => {
+    const code = block('Read at build time', 'js').replace("'Zoë'", "'nobody'");
+    await expect(runScript('build.mjs', code)).rejects.toThrow(/nobody: Nobody here/);
+  });
+
+  test('for revalidation hears 304, and has the same body', async () => {
+    const { stdout } = await runScript('revalidate.mjs', block('Ask again only for what has changed', 'js'));
+    expect(stdout).toBe('200\n304\ntrue\n');
+  });
+
+  test('for types makes them in one line, and the program under it fits', async () => {
+    const line = block('Types for TypeScript', 'sh').trim();
+    const [npx, tool, ...args] = line.split(' ');
+    expect([npx, tool]).toEqual(['npx', 'openapi-typescript']);
+    const folder = tempFolder();
+    await exec(
+      process.execPath,
+      [join(ROOT, 'node_modules/development-types/node_modules/openapi-typescript/bin/cli.js'), ...args],
+      { cwd: folder },
+    );
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    writeFileSync(join(folder, 'use.ts'), block('Types for TypeScript', 'ts'));
+    const options = [
+      '--strict',
+      '--noEmit',
+      '--allowImportingTsExtensions',
+      '--lib',
+      'es2024,dom',
+      '--target',
+      'es2024',
+    ];
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    await exec(process.execPath, [tsc, ...options, '--module', 'nodenext', 'use.ts'], { cwd: folder }).catch(
+      ({ stdout }) => {
+        throw new Error(stdout);
+      },
+    );
+    expect((await exec(process.execPath, ['use.ts'], { cwd: folder })).stdout).toBe('15\n');
+  });
+
+  test('names every type that there is', async () => {
+    const { components } = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+      components: { schemas: object };
+    };
+    for (const name of Object.keys(components.schemas)) expect(RECIPES).toContain(`\`${name}\``);
+  });
+});

@@ -1,0 +1,190 @@
+// What never reaches a route: malformed HTTP, over-long input and odd requests are refused in the same JSON.
+import { once } from 'node:events';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  ask,
+  dial,
+  hearOut,
+  json,
+  parseReplies,
+  type Reply,
+  type Server,
+  sendRaw,
+  startServer,
+} from './rig.ts';
+
+let server: Server;
+beforeAll(async () => {
+  server = await startServer();
+});
+
+/** Whatever the status: JSON, whole, with nothing but strings in it, and with the headers of a refusal. */
+function expectRefusal(reply: Reply, status: number, code: string) {
+  expect([reply.status, json(reply).code]).toEqual([status, code]);
+  expect(Object.keys(json(reply))).toEqual(['statusCode', 'code', 'error', 'message']);
+  for (const value of Object.values(json(reply))) expect(value).toBeTypeOf('string');
+  expect(json(reply).statusCode).toBe(String(status));
+  expect(reply.headers).toMatchObject({
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(reply.body)),
+    'cache-control': status === 404 ? 'max-age=5' : 'no-store',
+    'access-control-allow-origin': '*',
+    'x-content-type-options': 'nosniff',
+  });
+  expect(reply.body).not.toMatch(/node_modules|\.[jt]s\b|Error:|FST_|HPE_/);
+}
+
+const HOST = 'Host: vitrine.example\r\n';
+const LAST = `${HOST}Connection: close\r\n`;
+const ADA = '/a/api/?user=ada';
+const get = (target: string, headers = LAST) => `GET ${target} HTTP/1.1\r\n${headers}\r\n`;
+
+// What is sent, and the status and code of the one answer.
+const RAW: [what: string, bytes: string | Buffer, status: number, code: string][] = [
+  ['no HTTP at all', 'hello\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['a TLS greeting', Buffer.from('16030100c8010000c40303', 'hex'), 400, 'BAD_REQUEST'],
+  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['a version that never was', `GET ${ADA} HTTP/1.7\r\n${LAST}\r\n`, 400, 'BAD_REQUEST'],
+  ['a method that never was', `FETCH ${ADA} HTTP/1.1\r\n${LAST}\r\n`, 400, 'BAD_REQUEST'],
+  ['a method in small letters', `get ${ADA} HTTP/1.1\r\n${LAST}\r\n`, 400, 'BAD_REQUEST'],
+  ['a space in the target', get('/a/api/?user=a b'), 400, 'BAD_REQUEST'],
+  ['bytes beyond ASCII in the target', get('/a/api/?user=é'), 400, 'BAD_REQUEST'],
+  ['a NUL in a header', get(ADA, `${LAST}X: a\0b\r\n`), 400, 'BAD_REQUEST'],
+  ['a header without a name', get(ADA, `${LAST}: x\r\n`), 400, 'BAD_REQUEST'],
+  ['a space before the colon', get(ADA, `${LAST}X : x\r\n`), 400, 'BAD_REQUEST'],
+  ['a folded header', get(ADA, `${LAST}X: a\r\n b\r\n`), 400, 'BAD_REQUEST'],
+  ['line feeds alone', `GET ${ADA} HTTP/1.1\nHost: a\n\n`, 400, 'BAD_REQUEST'],
+  ['a length that is no number', get(ADA, `${LAST}Content-Length: x\r\n`), 400, 'BAD_REQUEST'],
+  ['two lengths', get(ADA, `${LAST}Content-Length: 1\r\nContent-Length: 2\r\n`), 400, 'BAD_REQUEST'],
+  [
+    'a length and chunks',
+    get(ADA, `${LAST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n`),
+    400,
+    'BAD_REQUEST',
+  ],
+  ['no Host', get(ADA, 'Connection: close\r\n'), 400, 'HOST_MISSING'],
+  ['two Hosts', get(ADA, `Host: one.example\r\n${LAST}`), 400, 'HOST_MISSING'],
+  ['a target of another scheme', get('ftp://vitrine.example/a/api/?user=ada'), 400, 'BAD_REQUEST'],
+  ['an asterisk to GET', get('*'), 400, 'BAD_REQUEST'],
+  ['a target that is no path', get('a/api/?user=ada'), 400, 'BAD_REQUEST'],
+  ['CONNECT', `CONNECT vitrine.example:443 HTTP/1.1\r\n${LAST}\r\n`, 405, 'METHOD_NOT_ALLOWED'],
+  ['an expectation', get(ADA, `${LAST}Expect: wonders\r\n`), 417, 'EXPECTATION_FAILED'],
+  ['an address of 9 KB', get(`/a/api/?user=${'x'.repeat(9000)}`), 414, 'URI_TOO_LONG'],
+  ['an address of 20 KB', get(`/a/api/?user=${'x'.repeat(20_000)}`), 414, 'URI_TOO_LONG'],
+  ['a header of 20 KB', get(ADA, `${LAST}X: ${'x'.repeat(20_000)}\r\n`), 431, 'HEADERS_TOO_LARGE'],
+  ['a cookie of 70 KB', get(ADA, `${LAST}Cookie: ${'x'.repeat(70_000)}\r\n`), 431, 'HEADERS_TOO_LARGE'],
+  ['five thousand headers', get(ADA, `${LAST}${'X: y\r\n'.repeat(5000)}`), 431, 'HEADERS_TOO_LARGE'],
+  ['an absolute target for nobody', get('http://vitrine.example/a/api/?user=nobody'), 404, 'USER_NOT_FOUND'],
+  ['an absolute target of nothing', get('http://vitrine.example/nothing'), 404, 'ROUTE_NOT_FOUND'],
+];
+
+describe('refused', () => {
+  test.each(RAW)('%s', async (_, bytes, status, code) => {
+    const replies = await sendRaw(server, bytes);
+    expect(replies).toHaveLength(1);
+    expectRefusal(replies[0] as Reply, status, code);
+    expect(replies[0]?.headers.connection).toBe('close');
+    if (status === 405) expect(replies[0]?.headers.allow).toBe('GET, HEAD, OPTIONS');
+  });
+
+  test('a body that is sent along with another method, and the body is left unread', async () => {
+    const [reply] = await sendRaw(
+      server,
+      `POST ${ADA} HTTP/1.1\r\n${LAST}Content-Type: application/json\r\nContent-Length: 3\r\n\r\n{x}`,
+    );
+    expectRefusal(reply as Reply, 405, 'METHOD_NOT_ALLOWED');
+  });
+
+  // Its body shows to be broken when the request has been answered already, perhaps.
+  test.each(['GET', 'POST'])('%s with a body that breaks', async (method) => {
+    for (const coding of ['chunked', 'rot13']) {
+      const bytes = `${method} ${ADA} HTTP/1.1\r\n${HOST}Transfer-Encoding: ${coding}\r\n\r\nZZ\r\n`;
+      const replies = await sendRaw(server, bytes);
+      expect(replies).not.toHaveLength(0);
+      for (const reply of replies) {
+        if (reply.status === 200) expect([method, json(reply).username]).toEqual(['GET', 'ada']);
+        else if (reply.status === 405) expectRefusal(reply, 405, 'METHOD_NOT_ALLOWED');
+        else expectRefusal(reply, 400, 'BAD_REQUEST');
+      }
+    }
+  });
+
+  test('what follows a good request on the same connection', async () => {
+    const [good, bad, ...more] = await sendRaw(server, `${get(ADA, HOST)}rubbish\r\n\r\n`);
+    expect([good?.status, json(good as Reply).username, more]).toEqual([200, 'ada', []]);
+    expectRefusal(bad as Reply, 400, 'BAD_REQUEST');
+  });
+
+  test('a request that arrives byte by byte', async () => {
+    const socket = await dial(server);
+    const heard = hearOut(socket);
+    for (const byte of get(ADA, `Host: a\r\nConnection: close\r\nX y\r\n`))
+      if (socket.writable) socket.write(byte);
+    const replies = parseReplies(await heard);
+    expectRefusal(replies[0] as Reply, 400, 'BAD_REQUEST');
+  });
+});
+
+describe('answered all the same', () => {
+  test.each([
+    ['HTTP/1.0 without Host', `GET ${ADA} HTTP/1.0\r\n\r\n`],
+    ['an absolute target', get(`http://vitrine.example${ADA}`)],
+    ['an absolute target of https, with a port', get(`HTTPS://vitrine.example:8443${ADA}`)],
+    ['a wish for WebSocket', get(ADA, `${HOST}Connection: Upgrade, close\r\nUpgrade: websocket\r\n`)],
+    [
+      'a wish for HTTP/2',
+      get(
+        ADA,
+        `${HOST}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n`,
+      ),
+    ],
+    ['a GET with a body', `GET ${ADA} HTTP/1.1\r\n${LAST}Content-Length: 3\r\n\r\n{x}`],
+    ['blank lines before it', `\r\n\r\n${get(ADA)}`],
+    ['header names in any case', `GET ${ADA} HTTP/1.1\r\nhOsT: x\r\ncOnnection: CLOSE\r\n\r\n`],
+  ])('%s', async (_, bytes) => {
+    const replies = await sendRaw(server, bytes);
+    expect(replies.map((reply) => [reply.status, json(reply).username])).toEqual([[200, 'ada']]);
+  });
+
+  test('Expect: 100-continue, which is told to go on', async () => {
+    const socket = await dial(server);
+    const heard = hearOut(socket);
+    socket.write(`GET ${ADA} HTTP/1.1\r\n${LAST}Expect: 100-continue\r\nContent-Length: 1\r\n\r\n`);
+    await once(socket, 'data');
+    socket.write('x');
+    const statuses = parseReplies(await heard).map((reply) => reply.status);
+    expect(statuses.filter((status) => status !== 100)).toEqual([200]);
+  });
+
+  test('requests in one packet, in their order', async () => {
+    const names = ['ada', 'pekka', 'nobody', 'tane'];
+    const bytes = names.map((name, index) => get(`/a/api/?user=${name}`, index === 3 ? LAST : HOST)).join('');
+    const replies = await sendRaw(server, bytes);
+    expect(replies.map((reply) => json(reply).username ?? json(reply).code)).toEqual([
+      'ada',
+      'pekka',
+      'USER_NOT_FOUND',
+      'tane',
+    ]);
+  });
+});
+
+test('HEAD is refused like GET, and its reply ends with the headers', async () => {
+  for (const target of ['/nothing', '/a/api/', '/a/api/?user=nobody', `/b/api/username/${'x'.repeat(300)}`]) {
+    const [got, head] = [await ask(server, target), await ask(server, target, { method: 'HEAD' })];
+    expectRefusal(got, got.status, json(got).code);
+    expect([head.status, head.body]).toEqual([got.status, '']);
+    expect(head.headers['content-length']).toBe(got.headers['content-length']);
+  }
+});
+
+test('after all this it still serves, and nothing was logged as a fault', async () => {
+  expect((await ask(server, ADA)).status).toBe(200);
+  expect(server.log.filter((line) => !line.startsWith('{') || JSON.parse(line).level > 30)).toEqual([]);
+});
+
+test('the limit of headers is a setting', async () => {
+  const generous = await startServer({ MAX_HEADER_BYTES: '64K' });
+  const [reply] = await sendRaw(generous, get(ADA, `${LAST}X: ${'x'.repeat(20_000)}\r\n`));
+  expect(reply?.status).toBe(200);
+});

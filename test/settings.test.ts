@@ -1,0 +1,224 @@
+// The settings: what each means when it is absent, where it comes from, and what it refuses.
+import { describe, expect, test } from 'vitest';
+import {
+  type ConfigError,
+  flagOf,
+  readConfig,
+  SETTING_NAMES,
+  SETTINGS,
+  type SettingName,
+  variableOf,
+} from '../src/config.ts';
+import { ask, done, json, run, startServer } from './rig.ts';
+
+type Flags = NonNullable<Parameters<typeof readConfig>[0]>;
+
+function mistakesOf(flags: Flags, environment: Record<string, string> = {}): readonly string[] {
+  try {
+    readConfig(flags, environment);
+    return [];
+  } catch (error) {
+    return (error as ConfigError).mistakes;
+  }
+}
+
+test('the defaults are those of the design', () => {
+  expect(readConfig()).toMatchObject({
+    databaseUrl: undefined,
+    host: '127.0.0.1',
+    port: 8080,
+    baseUrlA: { path: '/a', host: undefined },
+    baseUrlB: { path: '/b', host: undefined },
+    baseUrlC: { path: '/c', host: undefined },
+    adminHost: '127.0.0.1',
+    adminPort: undefined,
+    cacheControl: 'public, max-age=15, stale-while-revalidate=30, stale-if-error=86400',
+    corsOrigin: '*',
+    trustProxy: [],
+    rateLimit: undefined,
+    rateLimitExempt: [],
+    logLevel: 'info',
+    accessLog: false,
+    shutdownDelay: 0,
+  });
+});
+
+describe.each(SETTING_NAMES)('%s', (name) => {
+  test('has a variable, a flag, a meaning, and a default that it accepts itself', () => {
+    expect(variableOf(name)).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
+    expect(flagOf(name)).toBe(`--${variableOf(name).toLowerCase().replaceAll('_', '-')}`);
+    expect(SETTINGS[name].meaning).not.toBe('');
+    const { fallback } = SETTINGS[name];
+    expect(readConfig({ [name]: fallback })[name]).toEqual(readConfig()[name]);
+    expect(readConfig({}, { [variableOf(name)]: fallback })[name]).toEqual(readConfig()[name]);
+  });
+
+  test('empty or blank text stands for the default, unless it has a meaning of its own', () => {
+    const switchesOff = name.startsWith('baseUrl');
+    for (const text of ['', '  '])
+      expect(readConfig({ [name]: text })[name]).toEqual(switchesOff ? undefined : readConfig()[name]);
+  });
+});
+
+// Setting, text, value; a value of REFUSED: a mistake that names the setting and quotes the text.
+const REFUSED = Symbol('refused');
+const refusedAll = (name: SettingName, ...texts: string[]) =>
+  texts.map((text) => [name, text, REFUSED] as const);
+const VALUES: readonly (readonly [name: SettingName, text: string, value: unknown])[] = [
+  ['databaseUrl', 'site.db', 'site.db'],
+  ['databaseUrl', '/data/a b.db', '/data/a b.db'],
+  ['databaseUrl', 'file:site.db', 'site.db'],
+  ['databaseUrl', 'file:///data/a%20b.db', '/data/a b.db'],
+  ...refusedAll('databaseUrl', 'file:', 'mysql://x/y', 'https://x.example/site.db'),
+  ['host', '0.0.0.0', '0.0.0.0'],
+  ['host', '::', '::'],
+  ['host', 'localhost', 'localhost'],
+  ...refusedAll('host', '0.0.0.0:80', 'a b', 'http://x', '-x'),
+  ['port', '0', 0],
+  ['port', '65535', 65535],
+  ...refusedAll('port', '65536', '-1', '80.5', '0x50', '1e3', 'http', '８０'),
+  ['adminPort', '9090', 9090],
+  ...refusedAll('adminPort', 'x', '70000'),
+  ['answersBytes', '0', 0],
+  ['answersBytes', '65536', 65536],
+  ['answersBytes', '64K', 65536],
+  ['answersBytes', '2mib', 2 ** 21],
+  ['answersBytes', '1GB', 2 ** 30],
+  ...refusedAll('answersBytes', '-1', '1.5M', '1T', 'M', '64 K'),
+  ['maxHeaderBytes', '2048', 2048],
+  ['maxHeaderBytes', '1M', 2 ** 20],
+  ...refusedAll('maxHeaderBytes', '2047', '2M', '0'),
+  ['maxConnections', '1', 1],
+  ['maxConnections', '1000000', 1_000_000],
+  ...refusedAll('maxConnections', '0', '1000001', '10K', '1.0'),
+  ['requestTimeout', '500ms', 500],
+  ['requestTimeout', '10s', 10_000],
+  ['requestTimeout', '5m', 300_000],
+  ['requestTimeout', '24h', 86_400_000],
+  ...refusedAll('requestTimeout', '25h', '10', '1d', '-1s', '1.5s', '10 s', 's'),
+  ['maxLoopDelay', '0', 0],
+  ['rateLimit', '600/1m', { requests: 600, window: 60_000 }],
+  ['rateLimit', '1/s', { requests: 1, window: 1000 }],
+  ['rateLimit', '10/30s', { requests: 10, window: 30_000 }],
+  ...refusedAll('rateLimit', '600', '0/1m', '10/10ms', '10/0s', '/1m', '1.5/m', '10/1d', '10 per minute'),
+  ['corsOrigin', '*', '*'],
+  ['corsOrigin', 'none', []],
+  [
+    'corsOrigin',
+    'https://a.example , http://b.example:8080,',
+    ['https://a.example', 'http://b.example:8080'],
+  ],
+  ...refusedAll(
+    'corsOrigin',
+    'a.example',
+    'https://a.example/',
+    'https://A.example',
+    'https://a.example:443',
+    '*,https://a.example',
+    'null',
+  ),
+  ['trustProxy', '10.0.0.0/8, 127.0.0.1,2001:db8::/32', ['10.0.0.0/8', '127.0.0.1', '2001:db8::/32']],
+  ['trustProxy', 'loopback,uniquelocal', ['loopback', 'uniquelocal']],
+  ...refusedAll(
+    'trustProxy',
+    '1',
+    '0',
+    '2',
+    '10.0.0.1,1',
+    '3232235777',
+    'true',
+    '*',
+    'all',
+    'proxy.example',
+    '10.0.0.0/33',
+    '10.0.0',
+    '1/8',
+    '0x7f000001',
+    '010.0.0.1',
+    '10.0.0.1:80',
+  ),
+  ['rateLimitExempt', '::1', ['::1']],
+  ...refusedAll('rateLimitExempt', '1', 'me'),
+  ['cacheControl', 'no-cache', 'no-cache'],
+  ...refusedAll('cacheControl', 'no-cache\r\nSet-Cookie: a=b', 'größer', 'a\tb'),
+  ['logLevel', 'silent', 'silent'],
+  ...refusedAll('logLevel', 'loud', 'INFO', 'constructor'),
+  ['accessLog', 'on', true],
+  ...refusedAll('accessLog', 'true', '1', 'yes'),
+];
+
+test.each(VALUES)('%s as %j', (name, text, value) => {
+  if (value !== REFUSED) {
+    expect(readConfig({ [name]: text })[name]).toEqual(value);
+    expect(readConfig({}, { [variableOf(name)]: `  ${text} ` })[name]).toEqual(value);
+    return;
+  }
+  for (const [label, mistakes] of [
+    [flagOf(name), mistakesOf({ [name]: text })],
+    [variableOf(name), mistakesOf({}, { [variableOf(name)]: text })],
+  ] as const) {
+    expect(mistakes).toHaveLength(1);
+    expect(mistakes[0]).toContain(`${label} must `);
+    expect(mistakes[0]).toContain(`not ${JSON.stringify(text)}`);
+    expect(mistakes[0]).not.toContain('\n');
+  }
+});
+
+test('a flag goes before the environment, and is what a mistake names', () => {
+  expect(readConfig({ port: '81' }, { PORT: '82' }).port).toBe(81);
+  expect(readConfig({}, { PORT: '82' }).port).toBe(82);
+  expect(mistakesOf({ port: '81' }, { PORT: 'x' })).toEqual([]);
+  expect(mistakesOf({ port: 'x' }, { PORT: '82' })).toEqual([expect.stringContaining('--port must')]);
+});
+
+test('what is no setting is nobody’s business', () => {
+  expect(readConfig({}, { PATH: '/bin', PORTS: 'x', port: 'x' })).toEqual(readConfig());
+});
+
+describe('a server', () => {
+  test('names all mistakes together and ends with 2', async () => {
+    const env = { PORT: 'x', TRUST_PROXY: '1', LOG_LEVEL: 'loud', RATE_LIMIT: '10', BASE_URL_A: '/b' };
+    const { code, stdout, stderr } = await run(['serve', '--max-connections', '0', '--host', 'a b'], { env });
+    expect([code, stdout]).toEqual([2, '']);
+    const lines = stderr.trimEnd().split('\n');
+    for (const label of ['PORT', 'TRUST_PROXY', 'LOG_LEVEL', 'RATE_LIMIT', '--max-connections', '--host'])
+      expect(lines.filter((line) => line.startsWith(`vitrine: ${label} must `))).toHaveLength(1);
+    expect(lines).toHaveLength(6);
+  });
+
+  test('takes its settings from both, flags first', async () => {
+    const env = { BASE_URL_A: '/from-environment', BASE_URL_B: '/b2', BASE_URL_C: '' };
+    const server = await startServer(env, ['--base-url-a', '/from-flag', '--cache-control', 'max-age=7']);
+    const statusOf = async (path: string) => (await ask(server, path)).status;
+    expect(await statusOf('/from-flag/api/?user=ada')).toBe(200);
+    expect(await statusOf('/from-environment/api/?user=ada')).toBe(404);
+    expect(await statusOf('/b2/api/username/ada')).toBe(200);
+    expect(await statusOf('/c/api/username/ada')).toBe(404);
+    expect((await ask(server, '/b2/api/username/ada')).headers['cache-control']).toBe('max-age=7');
+  });
+
+  test('without a database serves the sample users, says so, and gives lines to try that work', async () => {
+    const server = await startServer();
+    const messages = () => server.log.map((line) => JSON.parse(line).msg as string);
+    await expect.poll(() => messages().some((msg) => msg.includes('sample users'))).toBe(true);
+    const tries =
+      messages()
+        .join('\n')
+        .match(/(?<=curl ')http[^']+/g) ?? [];
+    expect(tries).toHaveLength(3);
+    for (const line of tries) {
+      expect(line.startsWith(server.url)).toBe(true);
+      const reply = await ask(server, line.slice(server.url.length));
+      expect([reply.status, Object.keys(json(reply)).length > 0]).toEqual([200, true]);
+    }
+  });
+
+  test('lists every setting, its variable and its default in its help', async () => {
+    const help = (await done(['serve', '--help'])).replace(/\s+/g, ' ');
+    for (const name of SETTING_NAMES) {
+      expect(help).toContain(`${flagOf(name)} <value>`);
+      expect(help).toContain(`[${variableOf(name)}]`);
+      if (SETTINGS[name].fallback !== '') expect(help).toContain(`(default: ${SETTINGS[name].fallback})`);
+    }
+  });
+});

@@ -1,0 +1,123 @@
+// The end of a server: nobody is dropped, nobody is waited for in vain, and a second signal is meant.
+import { once } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { ask, dial, hearOut, json, parseReplies, type Server, startServer } from './rig.ts';
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+const HEAD = 'Host: x\r\n';
+
+/** Waits until the server has logged this. */
+async function logged(server: Server, msg: string): Promise<void> {
+  const ended = server.ended.then((code) => {
+    throw new Error(`it ended with ${code} before it said "${msg}":\n${server.log.join('\n')}`);
+  });
+  while (!server.log.some((line) => line.startsWith('{') && JSON.parse(line).msg === msg))
+    await Promise.race([once(server.child.stdout as NodeJS.ReadableStream, 'data'), ended]);
+  ended.catch(() => {});
+}
+
+describe.each(SIGNALS)('%s', (signal) => {
+  test('ends an idle server with 0, and its log says so', async () => {
+    const server = await startServer();
+    server.child.kill(signal);
+    expect(await server.ended).toBe(0);
+    const messages = server.log.map((line) => JSON.parse(line).msg);
+    expect(messages.filter((msg) => msg === 'stopping' || msg === 'stopped')).toEqual([
+      'stopping',
+      'stopped',
+    ]);
+  });
+
+  test('closes connections that are idle, and those that never asked', async () => {
+    const server = await startServer({
+      SHUTDOWN_GRACE: '10m',
+      KEEP_ALIVE_TIMEOUT: '5m',
+      HEADERS_TIMEOUT: '5m',
+      REQUEST_TIMEOUT: '5m',
+    });
+    const [idle, silent] = [await dial(server), await dial(server)];
+    const heard = hearOut(idle);
+    const nothing = hearOut(silent);
+    idle.write(`GET /healthz HTTP/1.1\r\n${HEAD}\r\n`);
+    await once(idle, 'data');
+    server.child.kill(signal);
+    expect(await server.ended).toBe(0);
+    expect(parseReplies(await heard).map((reply) => reply.status)).toEqual([200]);
+    expect((await nothing).length).toBe(0);
+  });
+});
+
+describe('while it drains', () => {
+  test('it says that it is not ready, serves on, and gives up each connection it answers on', async () => {
+    const server = await startServer({ SHUTDOWN_DELAY: '3s' });
+    const kept = await dial(server);
+    kept.write(`GET /readyz HTTP/1.1\r\n${HEAD}\r\n`);
+    await once(kept, 'data');
+    server.child.kill('SIGTERM');
+    await logged(server, 'stopping');
+    const ready = await ask(server, '/readyz');
+    expect([ready.status, json(ready)]).toEqual([503, { status: 'not ready', reason: expect.any(String) }]);
+    expect(ready.headers['retry-after']).toMatch(/^\d+$/);
+    expect((await ask(server, '/healthz')).status).toBe(200);
+    for (const url of ['/a/api/?user=ada', '/b/api/username/ada/shots', '/a/api/?user=nobody']) {
+      const reply = await ask(server, url);
+      expect([reply.status, reply.headers.connection]).toEqual([url.endsWith('nobody') ? 404 : 200, 'close']);
+    }
+    const heard = hearOut(kept);
+    kept.write(`GET /a/api/?user=ada HTTP/1.1\r\n${HEAD}\r\n`);
+    expect(parseReplies(await heard).map((reply) => [reply.status, reply.headers.connection])).toEqual([
+      [200, 'close'],
+    ]);
+    expect(await server.ended).toBe(0);
+  });
+
+  test('a request that is on its way is answered', async () => {
+    const server = await startServer();
+    const socket = await dial(server);
+    const heard = hearOut(socket);
+    socket.write(`GET /a/api/?user=ada HTTP/1.1\r\n${HEAD}`);
+    // The server has those bytes once it has answered somebody who came later.
+    expect((await ask(server, '/healthz')).status).toBe(200);
+    server.child.kill('SIGTERM');
+    await logged(server, 'stopping');
+    socket.write('\r\n');
+    const replies = parseReplies(await heard);
+    expect(replies.map((reply) => [reply.status, reply.headers.connection])).toEqual([[200, 'close']]);
+    expect(await server.ended).toBe(0);
+  });
+
+  test('what is never finished is cut off when the grace is over', async () => {
+    const server = await startServer({ SHUTDOWN_GRACE: '1s' });
+    const socket = await dial(server);
+    const heard = hearOut(socket);
+    socket.write(`GET /a/api/?user=ada HTTP/1.1\r\n${HEAD}`);
+    expect((await ask(server, '/healthz')).status).toBe(200);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toBe(0);
+    for (const reply of parseReplies(await heard)) expect(reply.status).toBeGreaterThanOrEqual(400);
+  });
+
+  test('a second signal ends it at once', async () => {
+    const server = await startServer({ SHUTDOWN_DELAY: '1h' });
+    server.child.kill('SIGTERM');
+    await logged(server, 'stopping');
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toBe(1);
+  });
+
+  test('and so does one of another kind', async () => {
+    const server = await startServer({ SHUTDOWN_DELAY: '1h' });
+    server.child.kill('SIGTERM');
+    await logged(server, 'stopping');
+    server.child.kill('SIGINT');
+    expect(await server.ended).toBe(1);
+  });
+});
+
+test('a second server on the same port says that it is taken', async () => {
+  const first = await startServer();
+  await expect(startServer({ PORT: String(first.port) })).rejects.toThrow(
+    /ended with 1:\nvitrine: the address is taken: [^\n]*\n$/,
+  );
+  expect((await ask(first, '/healthz')).status).toBe(200);
+});
