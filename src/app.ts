@@ -1,5 +1,5 @@
 // The table of contents: what Vitrine answers, line by line.
-import swagger from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { createAnswers } from './answers.ts';
 import type { Config } from './config.ts';
@@ -8,11 +8,11 @@ import { createClients } from './client.ts';
 import { docs } from './docs.ts';
 import { createGate } from './gate.ts';
 import { createLagWatch, createRateLimit } from './limits.ts';
-import { createRegistry, createRequestCounts } from './metrics.ts';
-import { openapiOptions } from './openapi.ts';
+import { describeRoutes } from './openapi.ts';
 import type { Operation } from './operations.ts';
 import { createHealth, probes } from './ops.ts';
 import { pages } from './pages.ts';
+import { createRequestCounts } from './request-counts.ts';
 import { createResponder } from './respond.ts';
 import { createRouter } from './router.ts';
 import type { Reader } from './stores/store.ts';
@@ -40,20 +40,22 @@ export function buildApp({ config, store, log }: AppOptions) {
 
   const app = createRouter({ config, respond, serverFactory: gate.serverFor });
 
-  app.register(swagger, openapiOptions(config));
   const shared = { reader: store, answers, respond };
   const variants = [
     { plugin: queryStyle, variant: 'a', base: config.baseUrlA, family: 'microblog', collection: 'posts' },
     { plugin: pathStyle, variant: 'b', base: config.baseUrlB, family: 'portfolio', collection: 'Shots' },
     { plugin: pathStyle, variant: 'c', base: config.baseUrlC, family: 'portfolio', collection: 'Posts' },
   ] as const;
-  for (const { plugin, base, ...variant } of variants)
-    if (base !== undefined) app.register(plugin, { ...variant, ...shared, base } satisfies VariantOptions);
-  app.register(docs, { config, respond });
+  const mount = (router: FastifyInstance): void => {
+    for (const { plugin, base, ...variant } of variants)
+      if (base !== undefined) router.register(plugin, { ...variant, ...shared, base } satisfies VariantOptions);
+  };
+  mount(app);
+  app.register(docs, { config, respond, describe: () => describeRoutes({ config, respond, mount }) });
   app.register(pages, { config, respond });
   app.register(probes, { health, respond });
 
   app.addHook('onClose', lag.stop);
 
-  return { app, gate, health, respond, registry: () => createRegistry({ requests, answers, store }) };
+  return { app, gate, health, respond, sources: { requests, answers, store } };
 }

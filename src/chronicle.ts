@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Clients } from './client.ts';
 import type { Config } from './config.ts';
-import type { RequestCounts } from './metrics.ts';
+import type { RequestCounts } from './request-counts.ts';
 import type { Operation } from './operations.ts';
 import type { TimedRequest } from './respond.ts';
 

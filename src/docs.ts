@@ -8,10 +8,13 @@ import { documentFor, type OpenApi, sitesOf } from './openapi.ts';
 import { PAGE } from './operations.ts';
 import type { Responder } from './respond.ts';
 import { readOnlyRoute } from './router.ts';
+import type { Awaitable } from './stores/store.ts';
 
 export interface DocsOptions {
   readonly config: Config;
   readonly respond: Responder;
+  /** Works out the OpenAPI document of the routes. */
+  readonly describe: () => Promise<OpenApi>;
 }
 
 const WEB = join(import.meta.dirname, 'web');
@@ -30,7 +33,7 @@ const TYPES: Record<string, string> = {
 };
 const EXPLORER_LINK = /\s*<a href="\.\/">Explorer<\/a>/;
 
-export const docs: FastifyPluginCallback<DocsOptions> = (app, { config, respond }, done) => {
+export const docs: FastifyPluginCallback<DocsOptions> = (app, { config, respond, describe }, done) => {
   const sites = sitesOf(config);
   const more = pageHeaders(sites.flatMap(({ base }) => base.origin ?? []));
   const made = new Map<string, Answer>();
@@ -39,13 +42,13 @@ export const docs: FastifyPluginCallback<DocsOptions> = (app, { config, respond 
   const route = (
     url: string,
     nameOf: (request: FastifyRequest) => string | undefined,
-    make: (name: string) => Answer,
+    make: (name: string) => Awaitable<Answer>,
   ) =>
     readOnlyRoute(app, respond, {
       ...{ url, host: undefined, operation: PAGE },
-      handler(request, reply) {
+      async handler(request, reply) {
         const name = nameOf(request);
-        const answer = name === undefined ? undefined : (made.get(name) ?? make(name));
+        const answer = name === undefined ? undefined : (made.get(name) ?? (await make(name)));
         reply.hijack();
         if (name === undefined || answer === undefined)
           return respond.failure(request.raw, reply.raw, PAGE, 'ROUTE_NOT_FOUND');
@@ -58,8 +61,8 @@ export const docs: FastifyPluginCallback<DocsOptions> = (app, { config, respond 
     const asked = hostKey(headers.host ?? '');
     return sites.some(({ base }) => base.host === asked) ? asked : '';
   };
-  const openapi = (host: string) => {
-    const document = documentFor(host, app.swagger() as OpenApi, config);
+  const openapi = async (host: string) => {
+    const document = documentFor(host, await describe(), config);
     return answerOf(Buffer.from(JSON.stringify(document)), respond.headersOf);
   };
   route(

@@ -1,34 +1,9 @@
-// What happened, in numbers: counted in plain arrays as requests pass, put into Prometheus' words when asked for.
+// What happened, in numbers, put into Prometheus' words when it asks.
 import { collectDefaultMetrics, Registry } from '@prometheus-io/client';
 import type { Answers } from './answers.ts';
 import type { Operation } from './operations.ts';
+import { BUCKETS, type RequestCounts } from './request-counts.ts';
 import type { Reader } from './stores/store.ts';
-
-/** Seconds. A ready answer takes tens of microseconds, a lookup on a cold disk milliseconds. */
-const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
-
-export type RequestCounts = ReturnType<typeof createRequestCounts>;
-
-/** Requests by operation and status, and how long they took. */
-export function createRequestCounts() {
-  const tallies = new Map<Operation, { statuses: Map<number, number>; buckets: Float64Array; sum: number }>();
-
-  return {
-    tallies,
-    add(operation: Operation, status: number, seconds: number): void {
-      let tally = tallies.get(operation);
-      if (tally === undefined) {
-        tally = { statuses: new Map(), buckets: new Float64Array(BUCKETS.length + 1), sum: 0 };
-        tallies.set(operation, tally);
-      }
-      tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
-      tally.sum += seconds;
-      let bucket = 0;
-      while (bucket < BUCKETS.length && seconds > (BUCKETS[bucket] as number)) bucket++;
-      (tally.buckets[bucket] as number)++;
-    },
-  };
-}
 
 export interface MetricsSources {
   readonly requests: RequestCounts;

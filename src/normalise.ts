@@ -1,5 +1,14 @@
 // Anything -> a record that is ready to be served, or what is wrong with it, member by member.
-import { FAMILIES, type Form, KIND_NAMES, KINDS, type KindName, type Member, type RecordKind, ZERO_DATE } from './records.ts';
+import {
+  FAMILIES,
+  type Form,
+  KIND_NAMES,
+  KINDS,
+  type KindName,
+  type Member,
+  type RecordKind,
+  ZERO_DATE,
+} from './records.ts';
 import type { Row } from './stores/store.ts';
 import { userKey, userNameFault } from './user-name.ts';
 
@@ -15,7 +24,9 @@ export const MAX_RECORD_BYTES = 64 * 1024;
 
 export function normalise(raw: unknown): Normalised {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
-    return { faults: [fault('record', 'must be an object with the members of a profile, a post or a shot', raw)] };
+    return {
+      faults: [fault('record', 'must be an object with the members of a profile, a post or a shot', raw)],
+    };
   const source = raw as Record<string, unknown>;
   const kind = kindOf(source);
   if (typeof kind !== 'string') return { faults: [kind] };
@@ -28,7 +39,8 @@ const ID = /^[1-9][0-9]{0,18}$/;
 const PLAIN_URL = /^https?:\/\/(?:[a-z0-9-]+\.)+[a-z]{2,}(?:\/[\w\-.~!$&'()*+,;=:@/%?]*)?$/;
 const URL_START = /^https?:\/\/[^\s/]/i;
 const SPACE_OR_CONTROL = /[\s\p{Cc}]/u;
-const DATE_TIME = /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
+const DATE_TIME =
+  /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
 const NEEDS_ESCAPE = /["\\\p{Cc}\p{Cs}]/u;
 const LARGEST_ID = String(2n ** 63n - 1n);
 
@@ -40,10 +52,11 @@ const CHECKS: Record<Form, Check> = {
   name: userNameFault,
   count: digits,
   flag: digits,
-  id: (text) => (isId(text) ? undefined : 'must be a whole number from 1 to 9223372036854775807, without leading zeros'),
+  id: (text) =>
+    isId(text) ? undefined : 'must be a whole number from 1 to 9223372036854775807, without leading zeros',
   url: (text) => (isHttpUrl(text) ? undefined : 'must be an absolute http or https URL'),
   'date-time': (text) =>
-      isDateTime(text) ? undefined : `must be a real date and time as YYYY-MM-DD HH:MM:SS, or ${ZERO_DATE}`,
+    isDateTime(text) ? undefined : `must be a real date and time as YYYY-MM-DD HH:MM:SS, or ${ZERO_DATE}`,
   token: (text) => (TOKEN.test(text) ? undefined : 'must be 40 lower-case hexadecimal characters'),
 };
 
@@ -92,8 +105,18 @@ function build(kind: KindName, source: Record<string, unknown>): Normalised {
     if (reason !== undefined) (faults ??= []).push(fault(member, reason, given));
   }
   record += '}';
-  if (faults === undefined && record.length * 3 > MAX_RECORD_BYTES && Buffer.byteLength(record) > MAX_RECORD_BYTES)
-    faults = [fault('record', `must be at most ${MAX_RECORD_BYTES} bytes as JSON`, `${Buffer.byteLength(record)} bytes`)];
+  if (
+    faults === undefined &&
+    record.length * 3 > MAX_RECORD_BYTES &&
+    Buffer.byteLength(record) > MAX_RECORD_BYTES
+  )
+    faults = [
+      fault(
+        'record',
+        `must be at most ${MAX_RECORD_BYTES} bytes as JSON`,
+        `${Buffer.byteLength(record)} bytes`,
+      ),
+    ];
   return faults === undefined ? { row: rowOf(kind, source, record) } : { faults };
 }
 
@@ -134,7 +157,9 @@ const MARKS = Object.keys(BY_MARK);
 /** The members that only this kind has, among the two profiles or the two items. */
 const ONLY_IN = Object.fromEntries(
   KIND_NAMES.map((kind) => {
-    const others = KIND_NAMES.filter((other) => other !== kind && 'owner' in KINDS[other] === 'owner' in KINDS[kind]);
+    const others = KIND_NAMES.filter(
+      (other) => other !== kind && 'owner' in KINDS[other] === 'owner' in KINDS[kind],
+    );
     const shared = new Set(others.flatMap((other) => Object.keys(KINDS[other].schema.properties)));
     return [kind, Object.keys(KINDS[kind].schema.properties).filter((member) => !shared.has(member))];
   }),
@@ -148,7 +173,11 @@ function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? '1' : '0';
   if (typeof value === 'bigint') return String(value);
-  if (typeof value === 'number' && (Number.isSafeInteger(value) || !Number.isInteger(value)) && Number.isFinite(value))
+  if (
+    typeof value === 'number' &&
+    (Number.isSafeInteger(value) || !Number.isInteger(value)) &&
+    Number.isFinite(value)
+  )
     return String(value);
   return undefined;
 }
@@ -179,7 +208,8 @@ function isDateTime(text: string): boolean {
 }
 
 // Years below 100 mean the twentieth century to Date; the calendar repeats every 400.
-const lastDay = (year: number, month: number) => new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+const lastDay = (year: number, month: number) =>
+  new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 
 const LONGEST_GOT = 60;
 
@@ -190,7 +220,8 @@ function fault(member: string, reason: string, value: unknown): Fault {
 /** A value in a few characters of printable text, for a message. */
 export function brief(value: unknown): string {
   if (value === undefined) return '';
-  const text = typeof value === 'string' ? value : typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+  const text =
+    typeof value === 'string' ? value : typeof value === 'bigint' ? String(value) : JSON.stringify(value);
   const shown = (text ?? '').toWellFormed().replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\ufffd');
   return shown.length > LONGEST_GOT ? `${shown.slice(0, LONGEST_GOT)}…` : shown;
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
-import type { FastifySchema } from 'fastify';
+import type { FastifyInstance, FastifySchema } from 'fastify';
 import type { BaseUrl, Config } from './config.ts';
 import {
   type Bodies,
@@ -15,6 +15,8 @@ import {
 import { sampleAnswers } from './openapi-examples.ts';
 import type { Operation } from './operations.ts';
 import { ITEM_CAP } from './records.ts';
+import type { Responder } from './respond.ts';
+import { createRouter } from './router.ts';
 import { LONGEST_USER_NAME } from './user-name.ts';
 
 /** As much of the document as is handled here. */
@@ -71,8 +73,25 @@ export const sitesOf = ({ baseUrlA, baseUrlB, baseUrlC }: Config): Site[] =>
     base === undefined ? [] : [{ variant: variant as Variant, base }],
   );
 
+export interface DescribeOptions {
+  readonly config: Config;
+  readonly respond: Responder;
+  /** Registers the routes that are to be described. */
+  readonly mount: (router: FastifyInstance) => void;
+}
+
+/** The document of the routes, from a router of its own: the one that serves need not carry what makes it. */
+export async function describeRoutes({ config, respond, mount }: DescribeOptions): Promise<OpenApi> {
+  const { default: swagger } = await import('@fastify/swagger');
+  const router = createRouter({ config, respond });
+  router.register(swagger, openapiOptions(config));
+  mount(router);
+  await router.ready();
+  return router.swagger() as OpenApi;
+}
+
 /** How @fastify/swagger is to read the routes; it has to be registered before them. */
-export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
+function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
   const sites = sitesOf(config);
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
   const info = {

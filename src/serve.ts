@@ -18,14 +18,19 @@ export interface Running {
 }
 
 export interface Serving extends Running {
-  readonly registry: () => Registry;
+  readonly registry: () => Promise<Registry>;
   readonly unready: Health['unready'];
 }
 
 export async function serve(config: Config, log: Logger): Promise<Serving> {
   const store = await openStore(config, log);
-  const { app, gate, health, respond, registry } = buildApp({ config, store, log });
-  const admin = config.adminPort === undefined ? undefined : buildAdmin({ config, health, respond, metrics: reporter(registry()) });
+  const { app, gate, health, respond, sources } = buildApp({ config, store, log });
+  // The Prometheus client is loaded where there is somebody to ask for it.
+  const registry = async () => (await import('./metrics.ts')).createRegistry(sources);
+  const admin =
+    config.adminPort === undefined
+      ? undefined
+      : buildAdmin({ config, health, respond, metrics: reporter(await registry()) });
   const url = await app.listen({ host: config.host, port: config.port });
   const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
 

@@ -111,7 +111,7 @@ async function askUnready(worker: Worker): Promise<string | undefined> {
 export async function serveAsWorker(config: Config, log: Logger): Promise<Running> {
   const worker = cluster.worker as Worker;
   const { registry, unready, ...running } = await serve({ ...config, adminPort: undefined }, log.child({ worker: worker.id }));
-  AggregatorRegistry.setRegistries(registry());
+  AggregatorRegistry.setRegistries(await registry());
   new AggregatorRegistry();
   worker.on('message', async ({ ask }: { ask?: string }) => {
     if (ask === 'unready') worker.send({ unready: (await unready()) ?? null } satisfies FromWorker);

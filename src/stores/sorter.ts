@@ -77,7 +77,8 @@ export function createSorter({ keyBytes, memory, fileName }: SorterOptions): Sor
 
   function longestHeld(): number {
     let longest = 0;
-    for (let i = 0; i < held; i++) longest = Math.max(longest, HEAD + bytes.readUInt32LE(starts[i] as number));
+    for (let i = 0; i < held; i++)
+      longest = Math.max(longest, HEAD + bytes.readUInt32LE(starts[i] as number));
     return longest;
   }
 
@@ -93,10 +94,14 @@ export function createSorter({ keyBytes, memory, fileName }: SorterOptions): Sor
     // The memory, free by now, is shared out among the runs.
     const share = Math.floor(memory / runs.length);
     const cursors = runs.map((run, i) => {
-      const window = share < SMALLEST_WINDOW ? Buffer.alloc(SMALLEST_WINDOW) : bytes.subarray(i * share, (i + 1) * share);
+      const window =
+        share < SMALLEST_WINDOW ? Buffer.alloc(SMALLEST_WINDOW) : bytes.subarray(i * share, (i + 1) * share);
       return openRun(fd, run, window);
     });
-    yield* merged(cursors.filter((cursor) => cursor.next()), keyBytes);
+    yield* merged(
+      cursors.filter((cursor) => cursor.next()),
+      keyBytes,
+    );
   }
 
   return {
@@ -134,7 +139,8 @@ function inOrder(bytes: Buffer, starts: Uint32Array, keyBytes: number): Uint32Ar
   const count = starts.length;
   const keys = new Uint8Array(count * keyBytes);
   for (let i = 0, to = 0; i < count; i++)
-    for (let from = (starts[i] as number) + HEAD, end = from + keyBytes; from < end; ) keys[to++] = bytes[from++] as number;
+    for (let from = (starts[i] as number) + HEAD, end = from + keyBytes; from < end; )
+      keys[to++] = bytes[from++] as number;
   let order = new Uint32Array(count).map((_, i) => i);
   let next = new Uint32Array(count);
   const places = new Uint32Array(256);

@@ -4,7 +4,7 @@ import { linkSync, rmSync, type Stats, statSync } from 'node:fs';
 import { KIND_NAMES } from '../records.ts';
 import { explained, openReader } from './sqlite.ts';
 import { inspect, run } from './sqlite-inspect.ts';
-import { type Counts, type Reader, type StoreEvents, StoreError } from './store.ts';
+import { type Counts, type Reader, StoreError, type StoreEvents } from './store.ts';
 
 /** How often the file is looked at. */
 const GLANCE_MS = 250;

@@ -8,8 +8,8 @@ import { type Counts, type Reader, StoreError } from './store.ts';
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 /** 'VITR': says whose a database file is. */
 const APPLICATION_ID = 0x56495452;
-/** Rows of half a kilobyte in a clustered table: larger pages make a flatter tree. */
-const PAGE_SIZE = 8192;
+/** A clustered table holds whole rows in its inner pages too, half a kilobyte each: larger pages make a flatter tree. */
+const PAGE_SIZE = 16384;
 
 export type Connection = Database.Database;
 
@@ -102,8 +102,10 @@ function sentence(path: string, error: unknown): string {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return `${path} is a folder.`;
   if (code === 'SQLITE_NOTADB') return `${path} is not a SQLite database.`;
   if (code.startsWith('SQLITE_CORRUPT')) return `${path} is damaged: restore it from a copy.`;
-  if (code.startsWith('SQLITE_FULL')) return `The disk is full: nothing of this was written to ${path}.`;
-  if (code.startsWith('SQLITE_BUSY')) return `${path} is being written by another process; try again when it is done.`;
+  if (code.startsWith('SQLITE_FULL') || code === 'ENOSPC')
+    return `The disk is full: nothing of this was written to ${path}.`;
+  if (code.startsWith('SQLITE_BUSY'))
+    return `${path} is being written by another process; try again when it is done.`;
   if (code.startsWith('SQLITE_READONLY')) return `${path} cannot be written: it is read-only.`;
   if (code.startsWith('SQLITE_CANTOPEN') || error instanceof TypeError)
     return `${path} cannot be opened: the folder must exist, the file must be readable, and on read-only media it must come from \`vitrine snapshot\`.`;
@@ -116,7 +118,11 @@ export interface ReadingOptions {
 }
 
 /** Opens a file, or a database held in memory, for reading only, and makes sure that it is one that can be served. */
-export function openForReading(source: string | Buffer, name: string, { tidy = false }: ReadingOptions = {}): Connection {
+export function openForReading(
+  source: string | Buffer,
+  name: string,
+  { tidy = false }: ReadingOptions = {},
+): Connection {
   return explained(name, () => {
     const readonly = !(tidy && isWritable(name));
     const db = new Database(source, { readonly, fileMustExist: true, timeout: 1000 });
@@ -151,7 +157,9 @@ function readerOf(db: Connection, path: string): Reader {
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
-  const profile = db.prepare('SELECT CAST(record AS BLOB) FROM profiles WHERE family = ? AND user_key = ?').pluck();
+  const profile = db
+    .prepare('SELECT CAST(record AS BLOB) FROM profiles WHERE family = ? AND user_key = ?')
+    .pluck();
   const items = db
     .prepare(
       `SELECT CAST('{"' || ? || '":[' || coalesce((
@@ -235,7 +243,10 @@ const counter = (db: Connection, table: 'profiles' | 'items') =>
   db.prepare(`SELECT count(*) FROM ${table} WHERE family = ?`).pluck();
 
 function* allRecords(db: Connection): Generator<string> {
-  yield* db.prepare('SELECT record FROM profiles ORDER BY family, user_key').pluck().iterate() as Iterable<string>;
+  yield* db
+    .prepare('SELECT record FROM profiles ORDER BY family, user_key')
+    .pluck()
+    .iterate() as Iterable<string>;
   yield* db
     .prepare('SELECT record FROM items ORDER BY family, owner, date DESC, id DESC')
     .pluck()

@@ -1,0 +1,28 @@
+// Requests as they pass, counted in plain arrays: what is done on every one of them has to cost next to nothing.
+import type { Operation } from './operations.ts';
+
+/** Seconds. A ready answer takes tens of microseconds, a lookup on a cold disk milliseconds. */
+export const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+export type RequestCounts = ReturnType<typeof createRequestCounts>;
+
+/** Requests by operation and status, and how long they took. */
+export function createRequestCounts() {
+  const tallies = new Map<Operation, { statuses: Map<number, number>; buckets: Float64Array; sum: number }>();
+
+  return {
+    tallies,
+    add(operation: Operation, status: number, seconds: number): void {
+      let tally = tallies.get(operation);
+      if (tally === undefined) {
+        tally = { statuses: new Map(), buckets: new Float64Array(BUCKETS.length + 1), sum: 0 };
+        tallies.set(operation, tally);
+      }
+      tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
+      tally.sum += seconds;
+      let bucket = 0;
+      while (bucket < BUCKETS.length && seconds > (BUCKETS[bucket] as number)) bucket++;
+      (tally.buckets[bucket] as number)++;
+    },
+  };
+}

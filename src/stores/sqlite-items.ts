@@ -1,0 +1,136 @@
+// Staged items -> their table, in the order in which they lie there, and their keys, in the order of their ids.
+import type { Family } from '../records.ts';
+import { createBatch } from './sqlite-batch.ts';
+import { dropOthers, largestIds, type Merge, type MergedByFamily, nothingYet } from './sqlite-merged.ts';
+import { idKey, itemRow } from './staging.ts';
+
+export function mergeItems(merge: Merge): MergedByFamily {
+  const merged = nothingYet();
+  putItems(merge, merged);
+  putKeys(merge, merged);
+  return merged;
+}
+
+/** What a comparison finds: which of its rows is not there as it is. */
+type Found = readonly { nth: number; isNew: number }[];
+
+// FAIL, since the transaction is the unit here: for its default, ABORT, SQLite keeps a journal of each statement.
+const insertInto = (table: string, columns: string) => `INSERT OR FAIL INTO ${table} (${columns}) SELECT`;
+
+function putItems({ db, pile, leftOut, misfit }: Merge, merged: MergedByFamily): void {
+  const largest = largestIds(db, 'item_keys');
+  const ownerExists = db.prepare('SELECT 1 FROM profiles WHERE family = ? AND id = ?').pluck();
+  const update = db.prepare(
+    'UPDATE items SET record = CAST(? AS TEXT) WHERE family = ? AND owner = ? AND date = ? AND id = ?',
+  );
+  const insert = createBatch(
+    db,
+    5,
+    (rows) => `${insertInto('items', 'family, owner, date, id, record')}
+      column2, column3, column4, column5, CAST(column6 AS TEXT) FROM ${rows}`,
+    (statement, values) => statement.run(values),
+  );
+  const compare = createBatch(
+    db,
+    5,
+    (rows) => `SELECT column1 AS nth, items.id IS NULL AS isNew FROM ${rows} LEFT JOIN items
+      ON items.family = column2 AND items.owner = column3 AND items.date = column4 AND items.id = column5
+      WHERE items.record IS NOT CAST(column6 AS TEXT)`,
+    (statement, values, row) => {
+      for (const { nth, isNew } of statement.all(values) as Found) {
+        const [family, owner, date, id, record] = row(nth);
+        merged[family as Family].written++;
+        if (isNew) insert.add([family, owner, date, id], record as Buffer);
+        else update.run(record, family, owner, date, id);
+      }
+    },
+  );
+
+  let last: { family: Family; owner: number | bigint; exists: boolean } | undefined;
+  for (const entry of pile.rows.entries()) {
+    const number = itemRow.number(entry);
+    if (leftOut.has(number)) continue;
+    const family = itemRow.family(entry);
+    const owner = itemRow.owner(entry);
+    const id = itemRow.id(entry);
+    const record = itemRow.record(entry);
+    if (last?.owner !== owner || last.family !== family)
+      last = { family, owner, exists: ownerExists.get(family, owner) !== undefined };
+    if (!last.exists) {
+      leftOut.add(number);
+      misfit({
+        place: itemRow.place(entry),
+        member: family === 'microblog' ? 'user' : 'user_id',
+        reason: `is nobody: no ${family} profile has this id, so item ${id} has no owner`,
+        got: String(owner),
+        record: record.toString(),
+      });
+    } else if (largest[family] === 0n) {
+      merged[family].written++;
+      insert.add([family, owner, itemRow.date(entry), id], record);
+    } else {
+      compare.add([family, owner, itemRow.date(entry), id], record);
+    }
+  }
+  compare.flush();
+  insert.flush();
+}
+
+/** By now every item lies where it should; its key tells where it lay, if it was there, and has to be taken away. */
+function putKeys({ db, pile, replaced, leftOut }: Merge, merged: MergedByFamily): void {
+  const largest = largestIds(db, 'item_keys');
+  const dropItem = db.prepare(
+    `DELETE FROM items WHERE (family, owner, date, id) =
+       (SELECT family, owner, date, id FROM item_keys WHERE family = ? AND id = ?)`,
+  );
+  const dropKey = db.prepare('DELETE FROM item_keys WHERE family = ? AND id = ?');
+  const moveKey = db.prepare('UPDATE item_keys SET owner = ?, date = ? WHERE family = ? AND id = ?');
+  const insert = createBatch(
+    db,
+    4,
+    (rows) =>
+      `${insertInto('item_keys', 'family, id, owner, date')} column2, column3, column4, column5 FROM ${rows}`,
+    (statement, values) => statement.run(values),
+  );
+  const compare = createBatch(
+    db,
+    4,
+    (rows) => `SELECT column1 AS nth, item_keys.id IS NULL AS isNew FROM ${rows} LEFT JOIN item_keys
+      ON item_keys.family = column2 AND item_keys.id = column3
+      WHERE item_keys.owner IS NOT column4 OR item_keys.date IS NOT column5`,
+    (statement, values, row) => {
+      for (const { nth, isNew } of statement.all(values) as Found) {
+        const [family, id, owner, date] = row(nth);
+        if (isNew) {
+          merged[family as Family].known--;
+          insert.add([family, id, owner, date]);
+        } else {
+          dropItem.run(family, id);
+          moveKey.run(owner, date, family, id);
+        }
+      }
+    },
+  );
+
+  for (const family of replaced) {
+    merged[family].removed = dropOthers(db, 'item_keys', family, pile, leftOut, (id) => {
+      dropItem.run(family, id);
+      dropKey.run(family, id);
+    });
+  }
+  for (const entry of pile.ids.entries()) {
+    if (leftOut.has(idKey.number(entry))) continue;
+    const family = idKey.family(entry);
+    const id = idKey.id(entry);
+    const key = [family, id, idKey.owner(entry), idKey.date(entry)];
+    merged[family].landed++;
+    if (id > largest[family]) {
+      insert.add(key);
+    } else {
+      merged[family].known++;
+      compare.add(key);
+    }
+  }
+  compare.flush();
+  insert.flush();
+}

@@ -1,0 +1,155 @@
+// People and their items for the benches: the same for the same numbers, of any size, in a site's own order of time.
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import type { Family } from '../../src/records.ts';
+
+type Raw = Record<string, string>;
+
+/** A prime, so that every user has a turn before one has a second: unless it divides their number. */
+const STRIDE = 7919;
+
+export const nameOf = (user: number) => `user${user}`;
+
+/** Every profile, and then every item by its time: each user has as many, and the users are mixed. */
+export function* people(users: number, itemsPerUser: number, family: Family = 'microblog'): Generator<Raw> {
+  const { profile, item } = MAKERS[family];
+  for (let user = 1; user <= users; user++) yield profile(user, itemsPerUser);
+  let id = 0;
+  for (let round = 0; round < itemsPerUser; round++) {
+    for (let turn = 0; turn < users; turn++) {
+      const user = users % STRIDE === 0 ? turn + 1 : ((turn * STRIDE) % users) + 1;
+      yield item(++id, user);
+    }
+  }
+}
+
+/** Writes them as NDJSON; how many records and bytes that were. */
+export async function writePeople(path: string, ...what: Parameters<typeof people>) {
+  const out = createWriteStream(path);
+  let records = 0;
+  let bytes = 0;
+  let chunk = '';
+  const flush = async () => {
+    bytes += Buffer.byteLength(chunk);
+    if (!out.write(chunk)) await once(out, 'drain');
+    chunk = '';
+  };
+  for (const record of people(...what)) {
+    records++;
+    chunk += `${JSON.stringify(record)}\n`;
+    if (chunk.length > 1 << 20) await flush();
+  }
+  await flush();
+  out.end();
+  await finished(out);
+  return { records, bytes };
+}
+
+const TOPICS = [
+  'The light was good today, and we walked along the river until it rained.',
+  'New drawing: a harbour at night, ink and a little blue.',
+  'Does anybody know a quiet place to read near the old station?',
+  'Vi åkte spårvagn hela vägen till havet och tillbaka igen.',
+  'Sketches for the poster, third round; the type is still too loud.',
+  'Bread, coffee, and a long letter to answer.',
+];
+const PLACES = ['Lisbon', 'Göteborg', 'Kraków', 'Osaka', 'Montréal', 'Porto Alegre', 'Nairobi'];
+const COUNTRIES = ['pt', 'se', 'pl', 'jp', 'ca', 'br', 'ke'];
+const BIO = 'I write about maps, trains and the quiet hours of the morning in old towns.';
+
+const pick = (list: readonly string[], number: number) => list[number % list.length] as string;
+
+const timeOf = (id: number) =>
+  new Date(Date.UTC(2012, 0, 1) + id * 97_000).toISOString().slice(0, 19).replace('T', ' ');
+
+/** Forty digits that look like a hash and are cheaper. */
+function tokenOf(id: number): string {
+  let text = '';
+  for (let part = 1; part <= 5; part++)
+    text += (Math.imul(id ^ (part * 0x9e3779b9), 0x85ebca6b) >>> 0).toString(16).padStart(8, '0');
+  return text;
+}
+
+const MAKERS: Record<
+  Family,
+  { profile(user: number, items: number): Raw; item(id: number, user: number): Raw }
+> = {
+  microblog: {
+    profile: (user, items) => ({
+      totalFollowers: String((user * 31) % 4801),
+      totalFollowing: String((user * 17) % 997),
+      totalFavs: String(user % 331),
+      totalPost: String(items),
+      id: String(user),
+      username: nameOf(user),
+      name: `User Number ${user}`,
+      location: pick(PLACES, user),
+      country: pick(COUNTRIES, user),
+      website: user % 3 === 0 ? `https://people.example.org/${user}` : '',
+      bio: user % 4 === 0 ? '' : BIO,
+      avatar: `https://img.example.org/avatar/${user}.jpg`,
+      avatar_large: `https://img.example.org/avatar/large/${user}.jpg`,
+      verified: user % 50 === 0 ? '1' : '0',
+      cover_image: `https://img.example.org/cover/${user}.jpg`,
+      cover_large: `https://img.example.org/cover/large/${user}.jpg`,
+    }),
+    item: (id, user) => ({
+      id: String(id),
+      token_id: tokenOf(id),
+      post_details: pick(TOPICS, id),
+      photo: id % 2 === 0 ? `https://img.example.org/photo/${id}.jpg` : '',
+      video_code: id % 9 === 0 ? `v${id}` : '',
+      video_title: id % 9 === 0 ? `Film ${id}` : '',
+      video_site: id % 9 === 0 ? 'vimeo' : '',
+      video_url: id % 9 === 0 ? `https://video.example.org/${id}` : '',
+      user: String(user),
+      status: '1',
+      video_thumbnail: id % 9 === 0 ? `https://img.example.org/video/${id}.jpg` : '',
+      date: timeOf(id),
+      status_general: '1',
+      url_audio: '',
+      title_audio: '',
+      thumbnail_song: '',
+    }),
+  },
+  portfolio: {
+    profile: (user, items) => ({
+      totalFollowers: String((user * 31) % 4801),
+      totalFollowing: String((user * 17) % 997),
+      Likes: String(user % 331),
+      totalShots: String(items),
+      Lists: String(user % 7),
+      Listed: String(user % 13),
+      Projects: String(user % 5),
+      id: String(user),
+      username: nameOf(user),
+      name: `User Number ${user}`,
+      location: pick(PLACES, user),
+      social_link: user % 3 === 0 ? `https://social.example.org/${user}` : '',
+      website: user % 5 === 0 ? `https://people.example.org/${user}` : '',
+      bio: user % 4 === 0 ? '' : BIO,
+      skills: 'Drawing, Lettering, Maps',
+      avatar: `https://img.example.org/avatar/${user}.jpg`,
+      type_account: '1',
+      cover_image: `https://img.example.org/cover/${user}.jpg`,
+    }),
+    item: (id, user) => ({
+      id: String(id),
+      id_project: '0',
+      created_project: '0000-00-00 00:00:00',
+      image: `https://img.example.org/shot/${id}.png`,
+      large_image: `https://img.example.org/shot/large/${id}.png`,
+      token_id: tokenOf(id),
+      description: pick(TOPICS, id),
+      title: `Shot ${id}`,
+      user_id: String(user),
+      status: '1',
+      tags: 'ink, harbour, night',
+      date: timeOf(id),
+      attachment: '',
+      url_purchased: '',
+      price_item: '',
+    }),
+  },
+};

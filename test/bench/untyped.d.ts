@@ -1,0 +1,4 @@
+// Peers that come without types, and are used in a few lines each.
+declare module 'autocannon';
+declare module 'express';
+declare module 'json-server';

@@ -1,0 +1,203 @@
+// What breaks in the middle: imports that are killed, disks that fill up, files that rot. The data stays whole.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openReader } from '../src/stores/sqlite.ts';
+import { exportLines } from '../src/transfer/export.ts';
+import { people } from './bench/data.ts';
+import { ask, databaseOf, done, importInto, json, ndjson, run, startServer, tempFile, tempFolder, vitrine } from './rig.ts';
+import { bodiesOf, generation, generationOf, until } from './stress.ts';
+
+const KILLS = 100;
+const AT_A_TIME = 2;
+
+/** What an export of it would be, as a digest. */
+async function digestOf(path: string): Promise<string> {
+  const reader = openReader(path);
+  const hash = createHash('sha256');
+  for await (const chunk of exportLines(reader)) hash.update(chunk);
+  await reader.close();
+  return hash.digest('hex');
+}
+
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+describe('kill -9', () => {
+  const before = ndjson(...people(200, 15));
+  // Every record changes.
+  const after = before.replaceAll('User Number', 'Person').replaceAll('"status":"1"', '"status":"2"');
+  let [oldDatabase, newFile] = ['', ''];
+  let [oldDigest, newDigest] = ['', ''];
+  beforeAll(async () => {
+    newFile = tempFile('after.ndjson', after);
+    oldDatabase = await databaseOf(tempFile('before.ndjson', before));
+    oldDigest = await digestOf(oldDatabase);
+    newDigest = await digestOf(await databaseOf(tempFile('before.ndjson', before), newFile));
+  }, 60_000);
+
+  test(`at ${KILLS} moments of an import leaves the old data or the new, whole, while it is served`, async () => {
+    expect(newDigest).not.toBe(oldDigest);
+    const outcomes: Record<string, number> = {};
+    const lane = async (number: number) => {
+      const path = join(tempFolder(), 'site.db');
+      copyFileSync(oldDatabase, path);
+      const server = await startServer({ DATABASE_URL: path });
+      const show = async () => (await ask(server, '/a/api/?user=user7')).body;
+      const [oldBody, newBody] = [await show(), (await show()).replace('User Number', 'Person')];
+      // How long it takes without a kill, from the moment the process begins to work.
+      const { whole, log } = await measure(path);
+      expect(await digestOf(path)).toBe(newDigest);
+      await back(path);
+      for (let kill = number; kill < KILLS; kill += AT_A_TIME) {
+        const child = vitrine(['import', '--database-url', path, newFile]);
+        const ended = once(child, 'close');
+        await begun(path, child);
+        // Half of the moments are spread over all of it, and half over its commit, which the growing log tells.
+        if (Math.floor(kill / AT_A_TIME) % 2 === 0) await Promise.race([delay(whole * 0.95 * (kill / KILLS)), ended]);
+        else while (child.exitCode === null && sizeOf(`${path}-wal`) < log * (kill / KILLS)) await immediate();
+        child.kill('SIGKILL');
+        await ended;
+        expect([oldBody, newBody]).toContain(await show());
+        const digest = await digestOf(path);
+        expect([oldDigest, newDigest]).toContain(digest);
+        expect(await show()).toBe(digest === oldDigest ? oldBody : newBody);
+        const outcome = `${digest === oldDigest ? 'old' : 'new'}, ${child.signalCode === null ? 'done' : 'killed'}`;
+        outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+        if (digest === newDigest) await back(path);
+      }
+      expect((await ask(server, '/readyz')).status).toBe(200);
+      expect(await done(['check', '--database-url', path])).toContain('is sound');
+    };
+    await Promise.all(Array.from({ length: AT_A_TIME }, (_, number) => lane(number)));
+    console.log(`kill -9: ${JSON.stringify(outcomes)}`);
+    expect(outcomes['old, killed']).toBeGreaterThan(KILLS / 5);
+  }, 600_000);
+
+  /** The import holds the file open from its first statement on. */
+  const begun = (path: string, child: { pid?: number; exitCode: number | null }) =>
+    until('the import to begin', () => child.exitCode !== null || isOpenIn(child.pid as number, path));
+
+  function isOpenIn(pid: number, path: string): boolean {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === path);
+    } catch {
+      return false;
+    }
+  }
+
+  /** How long an import takes in milliseconds, and how large its log becomes. */
+  async function measure(path: string): Promise<{ whole: number; log: number }> {
+    const child = vitrine(['import', '--database-url', path, newFile]);
+    const ended = once(child, 'close');
+    await begun(path, child);
+    const start = performance.now();
+    let log = 0;
+    while (child.exitCode === null) {
+      log = Math.max(log, sizeOf(`${path}-wal`));
+      await immediate();
+    }
+    await ended;
+    return { whole: performance.now() - start, log };
+  }
+
+  /** Brings the old data back, so that the server goes on with the same file. */
+  async function back(path: string): Promise<void> {
+    await importInto(path, ['-'], before);
+    expect(await digestOf(path)).toBe(oldDigest);
+  }
+});
+
+describe('a full disk', () => {
+  const small = generation(1);
+  const large = ndjson(...people(300, 15));
+  let smallDatabase: string;
+  let input: string;
+  let grown: number;
+  beforeAll(async () => {
+    smallDatabase = await databaseOf(tempFile('small.ndjson', ndjson(...small)));
+    input = tempFile('large.ndjson', large);
+    grown = sizeOf(await databaseOf(input));
+  });
+
+  // In shares of what the new data takes: its log needs as much again, and so does what is laid aside meanwhile.
+  const ROOMS = [0, 0.3, 0.9, 1.2, 1.5, 1.8, 2.2, 4].flatMap((share) => [[share, 'there'] as const, [share, 'elsewhere'] as const]);
+  test.each(ROOMS.filter((_, index) => index % 4 !== 1))('with room for %d of it, and temporary files %s', async (share, temporary) => {
+    const folder = tempFolder();
+    const kib = Math.ceil((sizeOf(smallDatabase) + 65_536 + share * grown) / 1024);
+    const mounted = process.getuid?.() === 0 && spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', folder]).status === 0;
+    try {
+      const path = join(folder, 'site.db');
+      copyFileSync(smallDatabase, path);
+      const digest = await digestOf(path);
+      const server = await startServer({ DATABASE_URL: path });
+      const env: Record<string, string> = temporary === 'there' ? { SQLITE_TMPDIR: folder } : {};
+      const ran = mounted ? await run(['import', '--database-url', path, input], { env }) : limited(path, kib, env);
+      const answer = await ask(server, '/b/api/username/user3');
+      expect([answer.status, generationOf(answer.body)]).toEqual([200, 1]);
+      expect(ran.code === 0 || share < 4).toBe(true);
+      if (ran.code === 0) return expect(await digestOf(path)).not.toBe(digest);
+      expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]+\n$/)]);
+      expect(ran.stderr).toMatch(/disk|full|space/i);
+      expect(await digestOf(path)).toBe(digest);
+      for (const [address, body] of bodiesOf(small)) expect((await ask(server, address)).body).toBe(body);
+      expect(await server.stop()).toBe(0);
+    } finally {
+      if (mounted) spawnSync('umount', ['-l', folder]);
+    }
+  }, 60_000);
+
+  /** Where nothing can be mounted, a process that may write no larger file. */
+  function limited(path: string, kib: number, env: Record<string, string>) {
+    const command = `ulimit -f ${kib}; trap '' XFSZ; exec "$0" "$@"`;
+    const args = ['-c', command, process.execPath, join(import.meta.dirname, '../src/vitrine.js'), 'import', '--database-url', path, input];
+    const { status, stderr } = spawnSync('bash', args, { encoding: 'utf8', env: { PATH: process.env.PATH ?? '', ...env } });
+    return { code: status, stderr };
+  }
+});
+
+describe('a damaged database at the start', () => {
+  const records = generation(2);
+  const bodies = bodiesOf(records);
+  const HURTS: [what: string, hurt: (bytes: Buffer, page: number) => Buffer | undefined][] = [
+    ['cut to half', (bytes) => bytes.subarray(0, bytes.length / 2)],
+    ['cut within a page', (bytes) => bytes.subarray(0, bytes.length - 1000)],
+    ['cut to its header', (bytes) => bytes.subarray(0, 100)],
+    ['with rubbish at its start', (bytes) => void bytes.fill('rubbish', 0, 64)],
+    ['with a header that lies about its pages', (bytes) => void bytes.writeUInt32BE(7777, 28)],
+    ['with another page size', (bytes) => void bytes.writeUInt16BE(512, 16)],
+    ...Array.from({ length: 8 }, (_, index): (typeof HURTS)[number] => [
+      `with bits flipped in the head of page ${index + 1}`,
+      (bytes, page) => void bytes.writeUInt8((bytes[index * page + (index === 0 ? 100 : 0)] ?? 0) ^ 0x5a, index * page + (index === 0 ? 100 : 0)),
+    ]),
+    ['with a page of zeros', (bytes, page) => void bytes.fill(0, 3 * page, 4 * page)],
+    ['that is a folder', () => undefined],
+  ];
+
+  let whole: Buffer;
+  beforeAll(async () => {
+    whole = readFileSync(await databaseOf(tempFile('records.ndjson', ndjson(...records))));
+  });
+
+  test.each(HURTS)('%s: it is refused in a sentence, or serves nothing that is wrong', async (what, hurt) => {
+    const path = join(tempFolder(), 'site.db');
+    const bytes = Buffer.from(whole);
+    if (what.endsWith('folder')) mkdirSync(path);
+    else writeFileSync(path, hurt(bytes, bytes.readUInt16BE(16)) ?? bytes);
+    const starting = await startServer({ DATABASE_URL: path }).catch((error: Error) => error.message);
+    if (typeof starting === 'string') {
+      expect(starting).toMatch(/ended with 1:\nvitrine: [^\n]*site\.db[^\n]+\n$/);
+      expect(starting).not.toMatch(/\bat .*:\d+:\d+|node_modules/);
+      return;
+    }
+    for (const [address, body] of bodies) {
+      const reply = await ask(starting, address);
+      if (reply.status === 200) expect(reply.body).toBe(body);
+      else expect([reply.status, json(reply).code]).toEqual([503, 'NOT_READY']);
+    }
+    expect((await ask(starting, '/healthz')).status).toBe(200);
+  });
+});

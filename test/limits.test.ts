@@ -1,0 +1,242 @@
+// Who has to wait and who is cut off: rates, time-outs, sizes, connections, and everybody while the event loop lags.
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { createLog } from '../src/log.ts';
+import { serve } from '../src/serve.ts';
+import { ask, dial, hearOut, json, parseReplies, type Reply, sendRaw, type Server, startServer } from './rig.ts';
+import { linesOf, startLoad, until } from './stress.ts';
+
+const ADA = '/a/api/?user=ada';
+const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+
+describe('RATE_LIMIT', () => {
+  const REQUESTS = 5;
+  let server: Server;
+  beforeAll(async () => {
+    server = await startServer({
+      RATE_LIMIT: `${REQUESTS}/1h`,
+      RATE_LIMIT_EXEMPT: '10.0.0.0/8, 2001:db8:ffff::/48',
+      TRUST_PROXY: '127.0.0.1',
+    });
+  });
+
+  const direct = (from: string, url = ADA, options = {}) => ask(server, url, { from, ...options });
+  /** As a client behind the trusted proxy. */
+  const behind = (client: string, url = ADA) => ask(server, url, { headers: { 'x-forwarded-for': client } });
+  async function useUp(request: () => Promise<Reply>) {
+    for (let turn = 0; turn < REQUESTS; turn++) expect((await request()).status).not.toBe(429);
+  }
+
+  test('counts down in the headers, and then says for how long to wait', async () => {
+    for (let left = REQUESTS - 1; left >= 0; left--) {
+      const { status, headers } = await direct('127.0.1.1');
+      expect([status, headers['ratelimit-policy']]).toEqual([200, `"default";q=${REQUESTS};w=3600`]);
+      expect(headers.ratelimit).toMatch(new RegExp(`^"default";r=${left};t=\\d{1,4}$`));
+      expect(headers['retry-after']).toBeUndefined();
+    }
+    const { status, headers, body } = await direct('127.0.1.1');
+    expect([status, JSON.parse(body)]).toEqual([
+      429,
+      { statusCode: '429', code: 'RATE_LIMITED', error: 'Too Many Requests', message: expect.any(String) },
+    ]);
+    const seconds = /^"default";r=0;t=(\d+)$/.exec(String(headers.ratelimit))?.[1];
+    expect(headers).toMatchObject({
+      'retry-after': seconds,
+      'cache-control': 'no-store',
+      'content-type': 'application/json; charset=utf-8',
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': expect.stringMatching(/Retry-After/i),
+    });
+    expect(Number(seconds)).toBeGreaterThan(0);
+  });
+
+  // Every kind of answer counts, also those that cost little.
+  test.each<[what: string, from: string, url: string, options: Parameters<typeof ask>[2]]>([
+    ['a ready answer', '127.0.2.1', ADA, {}],
+    ['HEAD', '127.0.2.2', ADA, { method: 'HEAD' }],
+    ['304', '127.0.2.3', ADA, { headers: { 'if-none-match': '*' } }],
+    ['an unknown user', '127.0.2.4', '/b/api/username/nobody', {}],
+    ['an unknown address', '127.0.2.5', '/nothing', {}],
+    ['another method', '127.0.2.6', ADA, { method: 'DELETE' }],
+    ['bad input', '127.0.2.7', '/a/api/?user=%', {}],
+  ])('holds for %s', async (_, from, url, options) => {
+    await useUp(() => direct(from, url, options));
+    expect((await direct(from, url, options)).status).toBe(429);
+  });
+
+  test('holds for each client by itself', async () => {
+    await useUp(() => direct('127.0.1.2'));
+    expect((await direct('127.0.1.2')).status).toBe(429);
+    expect((await direct('127.0.1.3')).status).toBe(200);
+  });
+
+  test.each([
+    ['the same IPv6 network of 64 bits', '2001:db8:1:2:a::1', '2001:0db8:1:2:b:c:d:e', 429],
+    ['the next one', '2001:db8:1:3::1', '2001:db8:1:4::1', 200],
+    ['an IPv4 address written as IPv6', '192.0.2.1', '::ffff:192.0.2.1', 429],
+    ['the next IPv4 address', '192.0.2.2', '192.0.2.3', 200],
+    ['the nearest untrusted hop, whatever is said before it', '6.6.6.6, 192.0.2.9', '7.7.7.7, 192.0.2.9', 429],
+    ['an exempt network', '10.1.2.3', '10.1.2.3', 200],
+    ['an exempt network of IPv6', '2001:db8:ffff::1', '2001:db8:ffff::1', 200],
+  ])('%s: after %s has used it up, %s gets %i', async (_, first, second, status) => {
+    await useUp(() => behind(first));
+    const reply = await behind(second);
+    expect(reply.status).toBe(status);
+    expect('ratelimit' in reply.headers).toBe(!(first.startsWith('10.') || first.includes('ffff::')));
+  });
+
+  test('is not got round by what an untrusted client says of itself', async () => {
+    let turn = 0;
+    const lying = () => direct('127.0.1.4', ADA, { headers: { 'x-forwarded-for': `192.0.2.${100 + turn++}`, forwarded: `for=${turn}` } });
+    await useUp(lying);
+    expect((await lying()).status).toBe(429);
+  });
+
+  test('never holds for probes, which do not count either', async () => {
+    await useUp(() => direct('127.0.1.5'));
+    for (let turn = 0; turn < 3 * REQUESTS; turn++)
+      for (const url of ['/healthz', '/readyz', '/readyz?x=1']) {
+        const { status, headers } = await direct('127.0.1.5', url);
+        expect([status, headers.ratelimit]).toEqual([200, undefined]);
+      }
+    await Promise.all(Array.from({ length: 3 * REQUESTS }, () => direct('127.0.1.6', '/healthz')));
+    expect((await direct('127.0.1.6')).headers.ratelimit).toContain(`r=${REQUESTS - 1};`);
+  });
+
+  test('ends with its window', async () => {
+    const brief = await startServer({ RATE_LIMIT: '2/1s' });
+    await until('a refusal', async () => (await ask(brief, ADA)).status === 429);
+    const reply = await until('a new window', async () => {
+      const answer = await ask(brief, ADA);
+      return answer.status === 200 && answer;
+    });
+    expect(reply.headers['ratelimit-policy']).toBe('"default";q=2;w=1');
+  });
+
+  test('is off unless set', async () => {
+    const free = await startServer();
+    expect(Object.keys((await ask(free, ADA)).headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
+  });
+});
+
+describe('time-outs', () => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await startServer({ HEADERS_TIMEOUT: '1s', REQUEST_TIMEOUT: '2s', KEEP_ALIVE_TIMEOUT: '1s' });
+  });
+
+  const TOO_SLOW = [408, 'REQUEST_TIMEOUT'];
+  test.concurrent.each<[what: string, sent: string, first: (number | string)[]]>([
+    ['nothing at all', '', TOO_SLOW],
+    ['half a request line', 'GET /a/ap', TOO_SLOW],
+    ['headers without an end', 'GET / HTTP/1.1\r\nHost: x\r\n', TOO_SLOW],
+    ['a good request and then half of one', `${get('/healthz')}GET /he`, [200, 'ok']],
+    ['a good request and then nothing', get('/healthz'), [200, 'ok']],
+    ['a request whose body never comes', get('/healthz', 'Content-Length: 9\r\n'), [200, 'ok']],
+    ['a request whose body never ends', get('/healthz', 'Transfer-Encoding: chunked\r\n'), [200, 'ok']],
+  ])('%s: the connection is ended', async (_, sent, first) => {
+    const replies = await sendRaw(server, sent);
+    const said = replies.map((reply) => [reply.status, json(reply).code ?? json(reply).status]);
+    // After an answer the connection may be cut without a word.
+    expect([first, [...first, ...TOO_SLOW]]).toContainEqual(said.flat());
+    for (const { status, headers } of replies.filter(({ status }) => status === 408))
+      expect([status, headers.connection, headers['access-control-allow-origin']]).toEqual([408, 'close', '*']);
+  });
+
+  test('a thousand sockets that dribble headers are cut while a good client is served', async () => {
+    const sockets = await Promise.all(Array.from({ length: 1000 }, () => dial(server)));
+    const heard = sockets.map(hearOut);
+    let open = sockets.length;
+    for (const socket of sockets) socket.once('close', () => open--).write('GET / HTTP/1.1\r\nHost: x\r\n');
+    const dribble = setInterval(() => {
+      for (const socket of sockets) if (socket.writable) socket.write('X: y\r\n');
+    }, 100);
+    const load = startLoad(server, [ADA, '/c/api/username/ada/shots'], (_, { status }) => (status === 200 ? undefined : String(status)), 1);
+    try {
+      await until('all of them to be cut', () => open === 0);
+    } finally {
+      clearInterval(dribble);
+    }
+    const answered = load.answered();
+    await until('further answers', () => load.answered() > answered);
+    expect(await load.stop()).toEqual([]);
+    expect(answered).toBeGreaterThan(10);
+    const statuses = (await Promise.all(heard)).flatMap((bytes) => parseReplies(bytes).map(({ status }) => status));
+    expect(new Set(statuses)).toEqual(new Set([408]));
+  });
+});
+
+describe('sizes and numbers', () => {
+  test('headers that are larger than the setting are refused', async () => {
+    const server = await startServer({ MAX_HEADER_BYTES: '2K' });
+    const statusOf = async (length: number) => (await sendRaw(server, get(ADA, `Connection: close\r\nX: ${'x'.repeat(length)}\r\n`)))[0]?.status;
+    expect([await statusOf(1500), await statusOf(2500)]).toEqual([200, 431]);
+  });
+
+  test('connections beyond the setting are turned away until one ends', async () => {
+    const server = await startServer({ MAX_CONNECTIONS: '3' });
+    const answers = (socket: Socket) => {
+      socket.write(get(ADA));
+      return Promise.any([once(socket, 'data'), once(socket, 'end').then(() => Promise.reject())]).then(() => true, () => false);
+    };
+    const open = [await dial(server), await dial(server), await dial(server)];
+    for (const socket of open) expect(await answers(socket)).toBe(true);
+    expect(await answers(await dial(server))).toBe(false);
+    for (const socket of open) expect(await answers(socket)).toBe(true);
+    open[0]?.destroy();
+    const placed = await until('a place', async () => {
+      const socket = await dial(server);
+      return (await answers(socket)) && socket;
+    });
+    for (const socket of [...open, placed]) socket.destroy();
+  });
+});
+
+describe('MAX_LOOP_DELAY', () => {
+  const ends: (() => Promise<void>)[] = [];
+  afterAll(() => Promise.all(ends.map((end) => end())));
+
+  async function startHere(maxLoopDelay: string): Promise<Pick<Server, 'port'>> {
+    const config = readConfig({ port: '0', maxLoopDelay, logLevel: 'silent' });
+    const { url, stop } = await serve(config, createLog(config, process.stdout));
+    ends.push(stop);
+    return { port: Number(new URL(url).port) };
+  }
+
+  /** Sends requests on an open connection, and then lets nothing run for a while. */
+  async function askThenBlock(server: Pick<Server, 'port'>, ...urls: string[]): Promise<Reply[]> {
+    const socket = await dial(server);
+    socket.write(get('/healthz'));
+    await once(socket, 'data');
+    const heard = hearOut(socket);
+    socket.write(urls.map((url, index) => get(url, index === urls.length - 1 ? 'Connection: close\r\n' : '')).join(''));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+    return parseReplies(await heard);
+  }
+
+  test('while the event loop lags, requests are answered 503 and probes as ever; then it recovers', async () => {
+    const server = await startHere('300ms');
+    expect((await ask(server, ADA)).status).toBe(200);
+    const urls = [ADA, '/healthz', '/b/api/username/ada', '/readyz', '/nothing'];
+    const replies = await askThenBlock(server, ...urls);
+    expect(replies.map(({ status }) => status)).toEqual([503, 200, 503, 200, 503]);
+    expect(json(replies[0] as Reply)).toMatchObject({ statusCode: '503', code: 'OVERLOADED' });
+    expect(replies[0]?.headers).toMatchObject({ 'retry-after': '1', 'cache-control': 'no-store', 'access-control-allow-origin': '*' });
+    await until('its recovery', async () => (await ask(server, ADA)).status === 200);
+  });
+
+  test('0: never', async () => {
+    const server = await startHere('0');
+    expect((await askThenBlock(server, ADA, '/b/api/username/ada')).map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  test('a server that has only just started turns nobody away', async () => {
+    for (let turn = 0; turn < 3; turn++) {
+      const server = await startServer({ MAX_LOOP_DELAY: '150ms' });
+      expect((await ask(server, ADA)).status).toBe(200);
+      expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
+    }
+  });
+});

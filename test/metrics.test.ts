@@ -1,0 +1,199 @@
+// The operator's port: figures with few labels whatever clients send, and probes that say what is wrong.
+import { METHODS } from 'node:http';
+import { renameSync, truncateSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ask, databaseOf, done, fixture, json, readRecords, sendRaw, type Server, startServer } from './rig.ts';
+import { adminOf, logged, metricsOf, until } from './stress.ts';
+
+const ADA = '/a/api/?user=ada';
+const FILES = [fixture('microblog.ndjson'), fixture('portfolio.ndjson')];
+
+let path: string;
+let server: Server;
+beforeAll(async () => {
+  path = await databaseOf(...FILES);
+  server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
+});
+
+const requestsOf = async () => {
+  const metrics = await metricsOf(server);
+  return (variant: string, operation: string, status: number) =>
+    metrics.get(`vitrine_requests_total{variant="${variant}",operation="${operation}",status="${status}"}`) ?? 0;
+};
+
+describe('requests', () => {
+  const items = `${ADA}&post=true`;
+  test.each<[variant: string, operation: string, status: number, url: string, options: Parameters<typeof ask>[2]]>([
+    ['a', 'profile', 200, ADA, {}],
+    ['a', 'profile', 200, '/a/api?user=ADA&x', { method: 'HEAD' }],
+    ['a', 'profile', 304, ADA, { headers: { 'if-none-match': '*' } }],
+    ['a', 'profile', 404, '/a/api/?user=nobody', {}],
+    ['a', 'profile', 400, '/a/api/', {}],
+    ['a', 'items', 200, items, {}],
+    ['a', 'items', 404, '/a/api/?user=nobody&post=true', {}],
+    ['b', 'profile', 200, '/b/api/username/ada', {}],
+    ['b', 'items', 200, '/b/api/username/ada/shots', {}],
+    ['b', 'items', 405, '/b/api/username/ada/shots', { method: 'DELETE' }],
+    ['c', 'profile', 414, `/c/api/username/${'x'.repeat(300)}`, {}],
+    ['c', 'items', 200, '/c/api/username/ada/shots', {}],
+    ['none', 'probe', 200, '/healthz', {}],
+    ['none', 'other', 404, '/nothing', {}],
+    ['none', 'other', 414, `/${'x'.repeat(9000)}`, {}],
+    ['none', 'preflight', 204, ADA, { method: 'OPTIONS', headers: { origin: 'https://x.example', 'access-control-request-method': 'GET' } }],
+  ])('counts %s %s %i', async (variant, operation, status, url, options) => {
+    const before = (await requestsOf())(variant, operation, status);
+    for (let turn = 0; turn < 3; turn++) expect((await ask(server, url, options)).status).toBe(status);
+    // Asking for the figures counts as a probe itself.
+    expect((await requestsOf())(variant, operation, status)).toBe(before + (operation === 'probe' ? 4 : 3));
+  });
+
+  test('have few labels, whatever clients send', async () => {
+    for (const method of METHODS.filter((name) => name !== 'CONNECT')) await ask(server, ADA, { method });
+    for (let nr = 0; nr < 300; nr++) {
+      const urls = [`/a/api/?user=u${nr}`, `/b/api/username/u${nr}/shots`, `/${nr}`, `/metrics/${nr}`, `/a/api/?post=${nr}`];
+      await Promise.all(urls.map((url) => ask(server, url, { headers: { host: `h${nr}.example`, 'user-agent': `a${nr}` } })));
+    }
+    await sendRaw(server, 'ODD / HTTP/1.1\r\n\r\n');
+    const labels = new Map<string, Set<string>>();
+    const counted = [...(await metricsOf(server)).keys()].filter((name) => name.startsWith('vitrine_'));
+    for (const name of counted)
+      for (const [, label, value] of name.matchAll(/(\w+)="([^"]*)"/g))
+        labels.set(label as string, (labels.get(label as string) ?? new Set()).add(value as string));
+    expect([...labels.keys()].sort()).toEqual(['kind', 'le', 'operation', 'status', 'variant']);
+    expect([...(labels.get('variant') ?? [])].sort()).toEqual(['a', 'b', 'c', 'none']);
+    const operations = ['items', 'other', 'page', 'preflight', 'probe', 'profile'];
+    expect(operations).toEqual(expect.arrayContaining([...(labels.get('operation') ?? [])]));
+    for (const status of labels.get('status') ?? []) expect(status).toMatch(/^[2345]\d\d$/);
+    expect(counted.length).toBeLessThan(400);
+  });
+
+  test('took times that add up: every bucket holds the ones before it, and all are counted', async () => {
+    await ask(adminOf(server), '/healthz');
+    const metrics = await metricsOf(server);
+    const totals = new Map<string, number>();
+    for (const [name, value] of metrics) {
+      if (name.startsWith('vitrine_')) expect([name, Number.isFinite(value)]).toEqual([name, true]);
+      const labels = /^vitrine_requests_total\{(.*),status=/.exec(name)?.[1];
+      if (labels !== undefined) totals.set(labels, (totals.get(labels) ?? 0) + value);
+    }
+    expect(totals.size).toBeGreaterThan(5);
+    for (const [labels, total] of totals) {
+      const name = 'vitrine_request_duration_seconds';
+      const buckets = [...metrics].filter(([key]) => key.startsWith(`${name}_bucket{`) && key.includes(labels)).map(([, value]) => value);
+      expect(buckets.length).toBeGreaterThan(5);
+      expect(buckets).toEqual(buckets.toSorted((a, b) => a - b));
+      expect([labels, buckets.at(-1), metrics.get(`${name}_count{${labels}}`)]).toEqual([labels, total, total]);
+      const sum = metrics.get(`${name}_sum{${labels}}`) as number;
+      expect(sum).toBeGreaterThan(0);
+      expect(sum / total).toBeLessThan(10);
+    }
+  });
+});
+
+describe('the data', () => {
+  test('ready answers: hits, misses, number and bytes', async () => {
+    const fresh = await startServer({ ADMIN_PORT: '0', ANSWERS_BYTES: '64K' });
+    const look = async () => {
+      const metrics = await metricsOf(fresh);
+      return (name: string) => metrics.get(`vitrine_answers${name}`) as number;
+    };
+    for (let turn = 0; turn < 5; turn++) await ask(fresh, ADA);
+    const some = await look();
+    expect([some(''), some('_hits_total'), some('_misses_total'), some('_evictions_total')]).toEqual([1, 4, 1, 0]);
+    expect(some('_bytes')).toBeGreaterThan((await ask(fresh, ADA)).body.length);
+    const names = readRecords(fixture('microblog.ndjson')).flatMap(({ username }) => (username as string | undefined) ?? []);
+    for (const name of names) await ask(fresh, `/a/api/?user=${encodeURIComponent(name)}&post=true`);
+    const many = await look();
+    expect(many('_evictions_total')).toBeGreaterThan(0);
+    expect(many('_bytes')).toBeLessThanOrEqual(65_536);
+    for (let nr = 0; nr < 50; nr++) await ask(fresh, `/a/api/?user=nobody${nr}`);
+    expect((await look())('')).toBe(many(''));
+  });
+
+  const records = async (kind: string) => (await metricsOf(server)).get(`vitrine_records{kind="${kind}"}`);
+  test('records by kind, and a version that moves with them', async () => {
+    const linesWith = (file: string, member: string) => readRecords(fixture(file)).filter((record) => member in record).length;
+    expect(await records('microblog profile')).toBe(linesWith('microblog.ndjson', 'username'));
+    expect(await records('post')).toBe(linesWith('microblog.ndjson', 'user'));
+    expect(await records('portfolio profile')).toBe(linesWith('portfolio.ndjson', 'username'));
+    expect(await records('shot')).toBe(linesWith('portfolio.ndjson', 'user_id'));
+    const versionOf = async () => (await metricsOf(server)).get('vitrine_store_version') as number;
+    const before = await versionOf();
+    expect(await versionOf()).toBe(before);
+    await done(['import', '--database-url', path, '-'], { input: '{"totalPost":"0","id":"777","username":"one more"}' });
+    expect(await versionOf()).toBeGreaterThan(before);
+    await until('one more', async () => (await records('microblog profile')) === linesWith('microblog.ndjson', 'username') + 1);
+  });
+
+  test('swaps and refusals', async () => {
+    const figures = async () => {
+      const metrics = await metricsOf(server);
+      return [metrics.get('vitrine_store_swaps_total'), metrics.get('vitrine_store_refusals_total')];
+    };
+    expect(await figures()).toEqual([0, 0]);
+    for (const file of [`${path}.one`, `${path}.two`]) await done(['snapshot', '--database-url', path, file]);
+    truncateSync(`${path}.two`, 9000);
+    renameSync(`${path}.two`, path);
+    await logged(server, /The data before stays/);
+    expect(await figures()).toEqual([0, 1]);
+    renameSync(`${path}.one`, path);
+    await logged(server, /took the place/);
+    expect(await figures()).toEqual([1, 1]);
+  });
+
+  test('the process and its event loop are there too', async () => {
+    const metrics = await metricsOf(server);
+    for (const name of ['process_resident_memory_bytes', 'process_open_fds', 'nodejs_eventloop_lag_seconds', 'process_cpu_seconds_total'])
+      expect([name, metrics.get(name)]).toEqual([name, expect.any(Number)]);
+  });
+});
+
+describe('ports', () => {
+  test('the main one has no metrics; both have probes, for GET and HEAD alone', async () => {
+    expect((await ask(server, '/metrics')).status).toBe(404);
+    for (const port of [server, adminOf(server)]) {
+      expect(json(await ask(port, '/healthz'))).toEqual({ status: 'ok' });
+      expect(json(await ask(port, '/readyz'))).toEqual({ status: 'ready' });
+      for (const url of ['/healthz', '/readyz']) {
+        const head = await ask(port, url, { method: 'HEAD' });
+        expect([head.status, head.body, head.headers['cache-control']]).toEqual([200, '', 'no-store']);
+        expect((await ask(port, url, { method: 'POST' })).status).toBe(405);
+      }
+    }
+  });
+
+  test('the admin one has metrics in the words of Prometheus, and nobody’s data', async () => {
+    const { status, headers, body } = await ask(adminOf(server), '/metrics');
+    expect([status, headers['content-type']]).toEqual([200, expect.stringMatching(/^text\/plain; version=[\d.]+/)]);
+    for (const line of body.split('\n').filter(Boolean)) expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{[^}]*\})? \S+)$/);
+    for (const url of [ADA, '/b/api/username/ada', '/', '/metrics/x']) {
+      const reply = await ask(adminOf(server), url);
+      expect([reply.status, json(reply).code]).toEqual([404, 'ROUTE_NOT_FOUND']);
+    }
+    expect((await ask(adminOf(server), '/metrics', { method: 'DELETE' })).status).toBe(405);
+    const [reply] = await sendRaw(adminOf(server) as Server, 'rubbish\r\n\r\n');
+    expect([reply?.status, json(reply as never).code]).toEqual([400, 'BAD_REQUEST']);
+  });
+
+  test('the admin port’s own requests fill no log', () => {
+    expect(server.log.filter((line) => /"(slow )?request"/.test(line))).toEqual([]);
+  });
+});
+
+test('readyz says which: data that became unreadable, and that it is stopping', async () => {
+  const file = `${path}.apart`;
+  await done(['snapshot', '--database-url', path, file]);
+  const apart = await startServer({ DATABASE_URL: file, ADMIN_PORT: '0', SHUTDOWN_DELAY: '1h' });
+  truncateSync(file, 0);
+  for (const port of [apart, adminOf(apart)]) {
+    const reply = await until('not being ready', async () => {
+      const answer = await ask(port, '/readyz');
+      return answer.status === 503 && answer;
+    });
+    expect(json(reply)).toEqual({ status: 'not ready', reason: expect.stringContaining(file) });
+    expect((await ask(port, '/healthz')).status).toBe(200);
+  }
+  apart.child.kill('SIGTERM');
+  for (const port of [apart, adminOf(apart)])
+    await until('its stopping', async () => json(await ask(port, '/readyz')).reason === 'The server is stopping.');
+});

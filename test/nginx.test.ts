@@ -1,0 +1,161 @@
+// Behind a real nginx with a cache, set up as README.md says.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startNginx, withoutNginx } from './nginx.ts';
+import { ask, databaseOf, fixture, type Server, startServer } from './rig.ts';
+import { linesOf, startLoad, until } from './stress.ts';
+
+const ADA = '/a/api/?user=ada';
+const SHOTS = '/b/api/username/ada/shots';
+type Front = Pick<Server, 'port'>;
+
+let database: string;
+beforeAll(async () => {
+  if (!withoutNginx) database = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
+});
+
+const stateOf = async (front: Front, url: string) => (await ask(front, url)).headers['x-cache-status'];
+
+describe.skipIf(withoutNginx)('what it keeps', () => {
+  let env: Record<string, string>;
+  let server: Server;
+  let front: Front;
+  beforeAll(async () => {
+    env = { DATABASE_URL: database, CACHE_CONTROL: 'public, max-age=1' };
+    server = await startServer(env);
+    front = await startNginx(server.port);
+  });
+
+  /** Asks until every one of these states was seen; whatever the state, the answer is the same. */
+  async function seeStates(url: string, ...wanted: string[]) {
+    const { body, headers } = await ask(server, url).catch(() => ask(front, url));
+    const seen = new Set<unknown>();
+    await until(`${wanted} for ${url}, not only ${[...seen]}`, async () => {
+      const reply = await ask(front, url);
+      expect([reply.status, reply.body, reply.headers.etag]).toEqual([200, body, headers.etag]);
+      expect(reply.headers['access-control-allow-origin']).toBe('*');
+      seen.add(reply.headers['x-cache-status']);
+      return wanted.every((state) => seen.has(state));
+    });
+  }
+
+  test.each([ADA, SHOTS])('%s: MISS, HIT, REVALIDATED; STALE while the server is down, and fresh again after', async (url) => {
+    await seeStates(url, 'MISS', 'HIT', 'REVALIDATED');
+    await server.stop();
+    await seeStates(url, 'STALE');
+    expect((await ask(front, '/a/api/?user=nobody-asked-before')).status).toBe(502);
+    server = await startServer({ ...env, PORT: String(server.port) });
+    await seeStates(url, 'REVALIDATED', 'HIT');
+  });
+
+  test('with stale-while-revalidate nobody waits for the revalidation', async () => {
+    const second = await startServer({ ...env, CACHE_CONTROL: 'public, max-age=1, stale-while-revalidate=60' });
+    const other = await startNginx(second.port);
+    const states: unknown[] = [];
+    await until('a stale answer and a fresh one after it', async () => {
+      states.push(await stateOf(other, ADA));
+      return states.includes('STALE') && states.at(-1) === 'HIT';
+    });
+    expect(states).not.toContain('REVALIDATED');
+  });
+});
+
+describe.skipIf(withoutNginx)('how it asks', () => {
+  let server: Server;
+  let front: Front;
+  beforeAll(async () => {
+    server = await startServer({
+      DATABASE_URL: database,
+      CACHE_CONTROL: 'public, max-age=600',
+      BASE_URL_C: '/deep/in/some.site',
+      ACCESS_LOG: 'on',
+      TRUST_PROXY: '127.0.0.1',
+    });
+    front = await startNginx(server.port);
+  });
+
+  const SAME: [warm: string, url: string][] = [
+    [ADA, '/a/api/?user=ada&page=2'],
+    [ADA, '/a/api/?utm_source=x&user=ada&fbclid=y'],
+    [ADA, '/a/api/?&user=ada&'],
+    [ADA, '/a/api/?User=pekka&user=ada&post_=true&xuser=tane'],
+    [`${ADA}&post=true`, '/a/api/?post=true&user=ada'],
+    [`${ADA}&post=true`, '/a/api/?x&post=true&y=post=1&user=ada&z'],
+    [SHOTS, `${SHOTS}?page=2&user=pekka`],
+    ['/b/api/username/pekka', '/b/api/username/pekka?'],
+  ];
+  test.each(SAME)('%s is kept for %s too', async (warm, url) => {
+    await ask(front, warm);
+    expect(await stateOf(front, url)).toBe('HIT');
+  });
+
+  // Nothing that is kept for one address may be given for another: through nginx all is as without it.
+  const APART = [
+    ...['', '?', '?user', '?user=', '?post=true', '?user&user=ada', '?user=ada&user=pekka', '?user=pekka&user=ada'],
+    ...['?%75ser=ada', '?%75ser=ada&user=pekka', '?user=pekka&%75ser=ada', '?User=ada', '?user=ada&post=true&post=true'],
+    ...['?user=ada&post', '?user=ada&post=', '?user=ada&post=1', '?user=ada&%70ost=true', '?user=a%64a', '?user=%', '?user=mo+farouk'],
+    ...['?user=ada?user=pekka', '?x?user=ada', '?user=ada&x=%20&us+er=1', '?user=mo%20farouk', '?user=ada%26post=true', '?user=ada;post=true'],
+  ].map((query) => `/a/api/${query}`);
+  const PATHS = [
+    ...['/b/api/username/ada', '/b/api/username/ada%2Fshots', '/b/api/username/ada/shots', '/b/api/username/ada/shots?post=true'],
+    ...['/b/api/username/ada/shots/', '/b/api/username//shots', '//b/api/username/ada', '/b/api/username/ada/../pekka'],
+    ...['/b/api/username/a%64a', '/b/api/username/ada%3Fx', '/b/api/username/ADA', '/a/api?user=ada'],
+    ...['/c/api/username/ada', '/deep/in/some.site/api/username/ada', '/deep/in/some.site/api/username/ada/shots', '/healthz?user=ada'],
+  ];
+  test.each([...APART, ...PATHS])('%s is answered as it would be without it, once and again', async (url) => {
+    await Promise.all([ADA, `${ADA}&post=true`, SHOTS, '/a/api/?user=pekka', '/b/api/username/pekka'].map((warm) => ask(front, warm)));
+    const straight = await ask(server, url);
+    for (let turn = 0; turn < 2; turn++) {
+      const { status, body, headers } = await ask(front, url);
+      expect([status, body, headers.etag]).toEqual([straight.status, straight.body, straight.headers.etag]);
+    }
+  });
+
+  test('gzip weakens the ETag, and both forms of it are still known', async () => {
+    const url = `http://127.0.0.1:${front.port}${SHOTS}`;
+    const plain = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
+    const small = await fetch(url, { headers: { 'accept-encoding': 'gzip' } });
+    expect(small.headers.get('content-encoding')).toBe('gzip');
+    expect(await small.text()).toBe(await plain.text());
+    expect(small.headers.get('etag')).toBe(`W/${plain.headers.get('etag')}`);
+    expect(small.headers.get('vary')).toContain('Accept-Encoding');
+    for (const etag of [small, plain].map(({ headers }) => headers.get('etag') as string)) {
+      for (const port of [front.port, server.port]) {
+        const again = await fetch(`http://127.0.0.1:${port}${SHOTS}`, { headers: { 'if-none-match': etag } });
+        expect([port, again.status, await again.text()]).toEqual([port, 304, '']);
+      }
+    }
+  });
+
+  test('client, protocol and request id are told by nginx, whatever the client says', async () => {
+    const headers = { 'x-forwarded-for': '6.6.6.6', 'x-forwarded-proto': 'https', 'x-request-id': 'forged' };
+    await ask(front, '/a/api/?user=told-by-nginx', { from: '127.0.0.9', headers });
+    const line = await until('its log line', () => linesOf(server).find(({ url }) => String(url).includes('told-by-nginx')));
+    expect(line).toMatchObject({ client: '127.0.0.9', protocol: 'http', id: expect.stringMatching(/^[0-9a-f]{32}$/) });
+  });
+});
+
+describe.skipIf(withoutNginx)('rolling restarts', () => {
+  test('of two servers behind it, under load over kept connections, lose no request', async () => {
+    const env = { DATABASE_URL: database, CACHE_CONTROL: 'no-store' };
+    const servers = [await startServer(env), await startServer(env)];
+    const front = await startNginx(...servers.map(({ port }) => port));
+    const good = (status: number, body: string) => status === 200 && body.includes('ada');
+    const judge = (_: string, { status, body }: { status: number; body: string }) =>
+      good(status, body) ? undefined : `${status} ${body.slice(0, 80)}`;
+    const load = startLoad(front, [ADA, '/b/api/username/ada'], judge, 16);
+    const answeredMore = async (many: number) => {
+      const before = load.answered();
+      await until(`${many} more answers`, () => load.answered() > before + many);
+    };
+    for (let round = 0; round < 6; round++) {
+      const which = round % 2;
+      const { port, stop } = servers[which] as Server;
+      await answeredMore(100);
+      expect(await stop()).toBe(0);
+      await answeredMore(100);
+      servers[which] = await startServer({ ...env, PORT: String(port) });
+    }
+    await answeredMore(100);
+    expect(await load.stop()).toEqual([]);
+  });
+});

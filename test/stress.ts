@@ -1,0 +1,142 @@
+// What the tests of endurance share: waiting with a deadline, the admin port's figures, generations of data, and load.
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
+import { ask, type Reply, type Server } from './rig.ts';
+
+/** Looks again and again until there is something to see. */
+export async function until<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  seconds = 25,
+): Promise<Exclude<T, undefined | false | null>> {
+  const deadline = Date.now() + seconds * 1000;
+  for (;;) {
+    const seen = await look();
+    if (seen) return seen as Exclude<T, undefined | false | null>;
+    if (Date.now() > deadline) throw new Error(`waited ${seconds} s in vain for ${what}`);
+    await delay(10);
+  }
+}
+
+export interface LogLine extends Record<string, unknown> {
+  readonly level: number;
+  readonly time: string;
+  readonly msg: string;
+}
+
+/** The log so far; every line has to be JSON. */
+export const linesOf = ({ log }: Pick<Server, 'log'>) => log.map((line) => JSON.parse(line) as LogLine);
+
+/** The first line that says so, from the given one on. */
+export const logged = (server: Pick<Server, 'log'>, said: RegExp, from = 0) =>
+  until(`a log line like ${said}`, () => linesOf(server).slice(from).find(({ msg }) => said.test(msg)));
+
+export function adminOf(server: Server): Pick<Server, 'port'> {
+  const serving = linesOf(server).find(({ msg }) => msg === 'serving');
+  return { port: Number(new URL(serving?.adminUrl as string).port) };
+}
+
+/** What the admin port says: each sample's figure under its name and labels. */
+export async function metricsOf(server: Server): Promise<Map<string, number>> {
+  const { body } = await ask(adminOf(server), '/metrics');
+  const samples = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]));
+}
+
+/** A port that is free, and that no outgoing connection will be given. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!free) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
+}
+
+export const USERS = 12;
+const GENERATION = /generation (\d+)\b/g;
+
+/** The same people in both families, each with as many items as their number says; every text names the generation. */
+export function generation(number: number): Raw[] {
+  const text = `generation ${number} ${'of many '.repeat(number % 7)}`;
+  const date = (item: number) => `2024-01-${String(item + 1).padStart(2, '0')} 00:00:00`;
+  return Array.from({ length: USERS }, (_, index) => index + 1).flatMap((user) => [
+    { totalPost: String(number), id: String(user), username: `user${user}`, bio: text },
+    { totalShots: String(number), id: String(user), username: `user${user}`, bio: text },
+    ...Array.from({ length: (user - 1) * 2 }, (_, item) => [
+      { id: String(user * 100 + item), user: String(user), post_details: text, date: date(item) },
+      { id: String(user * 100 + item), user_id: String(user), title: text, date: date(item) },
+    ]).flat(),
+  ]);
+}
+
+/** What each address has to answer while a generation is served. */
+export function bodiesOf(records: readonly Raw[]): Map<string, string> {
+  return new Map(
+    VARIANTS.flatMap(({ family, profile, item, collection, profileOf, itemsOf }) => {
+      const member = family === 'microblog' ? 'totalPost' : 'totalShots';
+      const items = records.filter((record) => record[item === 'post' ? 'user' : 'user_id'] !== undefined);
+      return records
+        .filter((record) => record[member] !== undefined)
+        .flatMap((record) => [
+          [profileOf(record.username as string), JSON.stringify(expectedRecord(profile, record))] as const,
+          [itemsOf(record.username as string), JSON.stringify({ [collection]: expectedItems(item, items, record.id) })] as const,
+        ]);
+    }),
+  );
+}
+
+/** The one generation a body speaks of; none in an empty list. */
+export function generationOf(body: string): number | undefined {
+  const found = new Set([...body.matchAll(GENERATION)].map(([, number]) => Number(number)));
+  if (found.size > 1) throw new Error(`a body of several generations: ${[...found]}`);
+  return [...found][0];
+}
+
+export interface Load {
+  /** How many requests were answered so far. */
+  readonly answered: () => number;
+  /** Ends the load; what was wrong with the answers, in words. */
+  stop(): Promise<string[]>;
+}
+
+/** Asks for these addresses, over kept connections, until it is stopped; `judge` says what is wrong with an answer. */
+export function startLoad(
+  server: Pick<Server, 'port'>,
+  addresses: readonly string[],
+  judge: (address: string, reply: Reply) => string | undefined,
+  clients = 8,
+): Load {
+  const faults: string[] = [];
+  let answered = 0;
+  let going = true;
+
+  async function client(seed: number): Promise<void> {
+    for (let turn = seed; going; turn += 7) {
+      const address = addresses[turn % addresses.length] as string;
+      try {
+        const reply = await ask(server, address);
+        const fault = judge(address, reply);
+        if (fault !== undefined) faults.push(`${address}: ${fault}`);
+      } catch (error) {
+        faults.push(`${address}: ${(error as Error).message}`);
+      }
+      answered++;
+    }
+  }
+
+  const clientsDone = Promise.all(Array.from({ length: clients }, (_, seed) => client(seed)));
+  return {
+    answered: () => answered,
+    async stop() {
+      going = false;
+      await clientsDone;
+      return faults;
+    },
+  };
+}

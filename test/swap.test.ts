@@ -1,0 +1,245 @@
+// Data that is replaced while it is served: what is sound takes its place, what is not is refused, and nothing is mixed.
+import { chmodSync, copyFileSync, cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openWriter } from '../src/stores/sqlite-load.ts';
+import { importFiles } from '../src/transfer/import.ts';
+import { ask, databaseOf, done, ndjson, type Reply, run, type Server, startServer, tempFile, tempFolder } from './rig.ts';
+import { bodiesOf, generation, generationOf, linesOf, logged, metricsOf, startLoad, until } from './stress.ts';
+
+const GENERATIONS = 6;
+const SWAPS = 240;
+const IMPORTS = 150;
+const ALL = Array.from({ length: GENERATIONS }, (_, number) => number);
+const EXPECTED = ALL.map((number) => bodiesOf(generation(number)));
+const ADDRESSES = [...(EXPECTED[0] as Map<string, string>).keys()];
+const PROFILE = '/b/api/username/user3';
+
+/** Each generation as a file as an import leaves it, and as a snapshot. */
+const sources: { fresh: string; snapshot: string }[] = [];
+beforeAll(async () => {
+  const made = ALL.map(async (number) => {
+    const fresh = await databaseOf(tempFile(`${number}.ndjson`, ndjson(...generation(number))));
+    const snapshot = `${fresh}.snapshot`;
+    await done(['snapshot', '--database-url', fresh, snapshot]);
+    return { fresh, snapshot };
+  });
+  sources.push(...(await Promise.all(made)));
+});
+
+/** A copy of a file in a folder of its own. */
+function served(source: string): string {
+  const path = join(tempFolder(), 'site.db');
+  copyFileSync(source, path);
+  return path;
+}
+
+function putInPlace(source: string, path: string): void {
+  copyFileSync(source, `${path}.incoming`);
+  renameSync(`${path}.incoming`, path);
+}
+
+/** Each body is whole and of one generation, and goes with one ETag. */
+function createJudge(expected: (number: number) => Map<string, string>) {
+  const bodies = new Map<string, string>();
+  const etags = new Map<string, string>();
+  return (address: string, { status, body, headers }: Reply): string | undefined => {
+    if (status !== 200) return `${status} ${body}`;
+    const etag = String(headers.etag);
+    if ((bodies.get(etag) ?? body) !== body) return `two bodies for ${etag}`;
+    if ((etags.get(body) ?? etag) !== etag) return `two ETags for one body`;
+    bodies.set(etag, body);
+    etags.set(body, etag);
+    if (expected(generationOf(body) ?? 0).get(address) !== body) return `a body of no generation: ${body}`;
+    return undefined;
+  };
+}
+
+describe('under load', () => {
+  test(`${SWAPS} swaps of freshly imported files and snapshots`, async () => {
+    const path = served(sources[0]?.fresh as string);
+    const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
+    const load = startLoad(server, ADDRESSES, createJudge((number) => EXPECTED[number] as Map<string, string>), 4);
+    for (let swap = 1; swap <= SWAPS; swap++) {
+      const number = swap % GENERATIONS;
+      const source = sources[number] as { fresh: string; snapshot: string };
+      putInPlace(Math.floor(swap / 2) % 2 === 0 ? source.snapshot : source.fresh, path);
+      const before = load.answered();
+      // Many come faster than they can be checked; some are waited for.
+      if (swap % 11 === 0) await until(`generation ${number}`, async () => generationOf((await ask(server, PROFILE)).body) === number);
+      else await until('some answers', () => load.answered() > before + (swap % 5));
+    }
+    expect(await load.stop()).toEqual([]);
+    expect(load.answered()).toBeGreaterThan(SWAPS);
+    const metrics = await metricsOf(server);
+    expect(metrics.get('vitrine_store_swaps_total')).toBeGreaterThanOrEqual(Math.floor(SWAPS / 11) - 1);
+    expect(metrics.get('vitrine_store_refusals_total')).toBe(0);
+    expect(linesOf(server).filter(({ level }) => level > 40)).toEqual([]);
+    // Nothing is left beside the file but what SQLite keeps there.
+    expect(readdirSync(dirname(path)).filter((name) => !/^site\.db(-wal|-shm)?$/.test(name))).toEqual([]);
+  }, 120_000);
+
+  test(`${IMPORTS} imports, each in the next answer, and never back`, async () => {
+    const path = served(sources[0]?.fresh as string);
+    const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
+    const known = new Map<number, Map<string, string>>();
+    const expected = (number: number) => known.get(number) ?? (known.set(number, bodiesOf(generation(number))).get(number) as Map<string, string>);
+    const judge = createJudge(expected);
+    let newest = 0;
+    const load = startLoad(server, ADDRESSES, judge);
+    const writer = openWriter(path);
+    for (let number = 1; number <= IMPORTS; number++) {
+      const stdin = Readable.from([Buffer.from(ndjson(...generation(number)))]);
+      const { tallies } = await importFiles(writer, { files: ['-'], stdin, replace: number % 2 === 0, skipInvalid: false, onProgress() {}, onFault() {} });
+      expect(tallies?.['portfolio profile']).toMatchObject({ new: 0, unchanged: 0 });
+      for (const address of [PROFILE, '/a/api/?user=user9&post=true']) {
+        const seen = generationOf((await ask(server, address)).body) as number;
+        expect(seen).toBe(number);
+        newest = Math.max(newest, seen);
+      }
+    }
+    await writer.close();
+    expect(newest).toBe(IMPORTS);
+    expect(await load.stop()).toEqual([]);
+    expect((await metricsOf(server)).get('vitrine_store_swaps_total')).toBe(0);
+  }, 120_000);
+});
+
+describe('a replacement is refused, and the data before stays, when it is', () => {
+  /** The file with one change made by SQL. */
+  function altered(sql: string): string {
+    const path = served(sources[1]?.snapshot as string);
+    const db = new Database(path);
+    db.pragma('writable_schema = ON');
+    db.exec(sql);
+    db.close();
+    return path;
+  }
+  function damaged(change: (bytes: Buffer) => Buffer | undefined): string {
+    const bytes = readFileSync(sources[1]?.snapshot as string);
+    return tempFile('damaged.db', change(bytes) ?? bytes);
+  }
+  const page = 8192;
+  const MISFITS: [what: string, make: () => string, said: RegExp][] = [
+    ['empty', () => tempFile('empty', ''), /older schema/],
+    ['text', () => tempFile('text', 'no database at all\n'.repeat(1000)), /not a SQLite database/],
+    ['truncated to half', () => damaged((bytes) => bytes.subarray(0, bytes.length / 2)), /damaged/],
+    ['truncated within a page', () => damaged((bytes) => bytes.subarray(0, bytes.length - 100)), /damaged/],
+    ['truncated to its header', () => damaged((bytes) => bytes.subarray(0, 100)), /./],
+    ['with a page of zeros', () => damaged((bytes) => void bytes.fill(0, 4 * page, 5 * page)), /damaged/],
+    ['with a page of another kind', () => damaged((bytes) => void bytes.writeUInt8(0x77, 3 * page)), /damaged/],
+    ['with flipped bits in a cell', () => damaged((bytes) => void bytes.fill(0xff, 5 * page + 8, 5 * page + 40)), /damaged/],
+    ['a database of another program', () => altered('PRAGMA application_id = 7'), /another program/],
+    ['of a newer schema', () => altered('PRAGMA user_version = 99'), /newer version/],
+    ['of an older schema', () => altered('PRAGMA user_version = 0'), /older schema/],
+    ['without a table', () => altered('DROP TABLE items'), /./],
+    ['without a column', () => altered("ALTER TABLE profiles RENAME COLUMN user_key TO other_key"), /./],
+  ];
+
+  let path: string;
+  let server: Server;
+  let shown = 0;
+  beforeAll(async () => {
+    path = served(sources[0]?.fresh as string);
+    server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
+  });
+  const refusals = async () => (await metricsOf(server)).get('vitrine_store_refusals_total') as number;
+
+  test.each(MISFITS)('%s', async (_, make, said) => {
+    const before = await refusals();
+    const from = server.log.length;
+    putInPlace(make(), path);
+    const line = await logged(server, /The data before stays/, from);
+    expect([line.level, line.msg]).toEqual([50, expect.stringMatching(said)]);
+    expect(line.msg.startsWith(path)).toBe(true);
+    for (const address of ADDRESSES) expect((await ask(server, address)).body).toBe(EXPECTED[shown]?.get(address));
+    expect((await ask(server, '/readyz')).status).toBe(200);
+    // A good one after a bad one is welcome; until then the bad one was looked at often, and refused once.
+    shown = (shown + 1) % GENERATIONS;
+    putInPlace(sources[shown]?.[shown % 2 === 0 ? 'fresh' : 'snapshot'] as string, path);
+    await until('the good one', async () => generationOf((await ask(server, PROFILE)).body) === shown);
+    expect(await refusals()).toBe(before + 1);
+  });
+
+  test('and nothing is left of the checks', () => {
+    expect(readdirSync(dirname(path)).filter((name) => name.includes('check'))).toEqual([]);
+  });
+});
+
+describe('other surprises', () => {
+  test('the file is deleted: its data is served on, and what comes in its place is taken', async () => {
+    const path = served(sources[0]?.fresh as string);
+    const server = await startServer({ DATABASE_URL: path });
+    expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
+    for (const name of readdirSync(dirname(path))) rmSync(join(dirname(path), name));
+    for (let turn = 0; turn < 50; turn++)
+      for (const address of ADDRESSES) expect([address, (await ask(server, address)).body]).toEqual([address, EXPECTED[0]?.get(address)]);
+    expect((await ask(server, '/readyz')).status).toBe(200);
+    putInPlace(sources[4]?.fresh as string, path);
+    await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 4);
+  });
+
+  test('a log of the file before lies beside the new one: it is not read into it', async () => {
+    const path = served(sources[0]?.fresh as string);
+    const server = await startServer({ DATABASE_URL: path });
+    // A writer that was killed leaves its log behind.
+    const writing = new Database(path);
+    writing.pragma('wal_autocheckpoint = 0');
+    writing.exec("UPDATE profiles SET record = replace(record, 'generation 0', 'generation 5')");
+    cpSync(`${path}-wal`, `${path}-kept`);
+    expect(generationOf((await ask(server, PROFILE)).body)).toBe(5);
+    putInPlace(sources[3]?.fresh as string, path);
+    expect((await logged(server, /The data before stays/)).msg).toMatch(/site\.db-wal.*remove/);
+    expect(generationOf((await ask(server, PROFILE)).body)).toBe(5);
+    writing.close();
+    for (const suffix of ['-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+    putInPlace(sources[3]?.fresh as string, path);
+    await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 3);
+    for (const address of ADDRESSES) expect([address, (await ask(server, address)).body]).toEqual([address, EXPECTED[3]?.get(address)]);
+  });
+
+  test('a snapshot is served from where nothing may be written', async () => {
+    const path = served(sources[2]?.snapshot as string);
+    const folder = dirname(path);
+    const isRoot = process.getuid?.() === 0;
+    const mounted = isRoot && spawnSync('mount', ['--bind', folder, folder]).status === 0;
+    if (mounted) expect(spawnSync('mount', ['-o', 'remount,bind,ro', folder]).status).toBe(0);
+    else for (const [name, mode] of [[path, 0o444], [folder, 0o555]] as const) chmodSync(name, mode);
+    try {
+      if (mounted || !isRoot) expect(() => writeFileSync(join(folder, 'x'), '')).toThrow(/EROFS|EACCES/);
+      const server = await startServer({ DATABASE_URL: path });
+      for (const address of ADDRESSES) expect([address, (await ask(server, address)).body]).toEqual([address, EXPECTED[2]?.get(address)]);
+      expect((await ask(server, '/readyz')).status).toBe(200);
+      expect(await server.stop()).toBe(0);
+      expect(readdirSync(folder)).toEqual(['site.db']);
+      const { code, stderr } = await run(['import', '--database-url', path, '-'], { input: '{"totalPost":"0","id":"5","username":"x"}' });
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]*site\.db[^\n]*\n$/)]);
+    } finally {
+      if (mounted) spawnSync('umount', [folder]);
+      else chmodSync(folder, 0o755);
+    }
+  });
+
+  test('a file is damaged in place: what cannot be read is 503, and it never ends', async () => {
+    const path = served(sources[0]?.snapshot as string);
+    const server = await startServer({ DATABASE_URL: path, ANSWERS_BYTES: '0' });
+    const size = readFileSync(path).length;
+    for (const length of [size - 8192, Math.floor(size / 2), 8192, 100, 0]) {
+      truncateSync(path, length);
+      for (const address of ADDRESSES) {
+        const reply = await ask(server, address);
+        if (reply.status === 200) expect(reply.body).toBe(EXPECTED[0]?.get(address));
+        else expect([reply.status, JSON.parse(reply.body).code]).toEqual([503, 'NOT_READY']);
+      }
+      expect((await ask(server, '/healthz')).status).toBe(200);
+    }
+    expect((await ask(server, '/readyz')).status).toBe(503);
+    putInPlace(sources[1]?.snapshot as string, path);
+    await until('the good one', async () => generationOf((await ask(server, PROFILE)).body) === 1);
+    expect((await ask(server, '/readyz')).status).toBe(200);
+    expect(existsSync(path)).toBe(true);
+  });
+});

@@ -1,0 +1,203 @@
+// Whom the log believes, and that nothing a client sends can forge a line of it; what it says of the server's life.
+import { renameSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ask, databaseOf, dial, done, fixture, hearOut, type Server, startServer, tempFile } from './rig.ts';
+import { type LogLine, linesOf, logged, until } from './stress.ts';
+
+type Headers = Record<string, string | string[]>;
+const ARABIC_DIGIT_ONE = '\u0661';
+const C1 = '\x9b31m\x85\x90';
+
+const TRUST = { nobody: '', one: '127.0.0.1', networks: 'loopback, 10.0.0.0/8, fc00::/7' };
+type Whom = keyof typeof TRUST;
+const servers = {} as Record<Whom, Server>;
+beforeAll(async () => {
+  for (const [whom, networks] of Object.entries(TRUST))
+    servers[whom as Whom] = await startServer({ TRUST_PROXY: networks, ACCESS_LOG: 'on' });
+});
+
+let asked = 0;
+/** The access log's line for a request with these headers, sent as they are. */
+async function lineFor(server: Server, headers: Headers, from = '127.0.0.1'): Promise<LogLine> {
+  const url = `/a/api/?user=ada&nr=${++asked}.`;
+  await ask(server, url, { headers: headers as Record<string, string>, from });
+  return await until('its line', () => linesOf(server).find((line) => line.url === url));
+}
+
+const OURS = expect.stringMatching(/^[0-9a-z]+-[0-9a-z]+$/);
+const forwardedFor = (value: string | string[]): Headers => ({ 'x-forwarded-for': value });
+
+describe('the client', () => {
+  const DIRECT = '127.0.0.1';
+  test.each<[whom: Whom, said: string | string[], client: string]>([
+    ['nobody', '6.6.6.6', DIRECT],
+    ['nobody', '127.0.0.1, 6.6.6.6', DIRECT],
+    ['one', '6.6.6.6', '6.6.6.6'],
+    ['one', '1.1.1.1, 6.6.6.6', '6.6.6.6'],
+    ['one', '6.6.6.6, 127.0.0.1', '6.6.6.6'],
+    ['one', '6.6.6.6, 127.0.0.2', '127.0.0.2'],
+    ['one', ['1.1.1.1', '6.6.6.6'], '6.6.6.6'],
+    ['one', '  6.6.6.6  ', '6.6.6.6'],
+    ['one', '2001:db8::1', '2001:db8::1'],
+    ['one', '::ffff:6.6.6.6', '::ffff:6.6.6.6'],
+    ['networks', '1.1.1.1, 10.0.0.5', '1.1.1.1'],
+    ['networks', '9.9.9.9, 1.1.1.1, 10.0.0.5, fc00::8', '1.1.1.1'],
+    ['networks', '10.1.1.1, 10.0.0.5', '10.1.1.1'],
+    ['networks', '1.1.1.1, ::ffff:10.0.0.5', '1.1.1.1'],
+    ['networks', '2001:db8::1, fd00::1', '2001:db8::1'],
+    // What is no address is nobody's: then the proxy that said so is as near as can be told.
+    ['one', '', DIRECT],
+    ['one', ',', DIRECT],
+    ['one', 'unknown', DIRECT],
+    ['one', '_hidden', DIRECT],
+    ['one', 'localhost', DIRECT],
+    ['one', '999.1.1.1', DIRECT],
+    ['one', '1.1.1', DIRECT],
+    ['one', '0x7f.1', DIRECT],
+    ['one', '6.6.6.6"', DIRECT],
+    ['one', `6.6.6.${C1}`, DIRECT],
+    ['one', '"}\\n{"level":30,"msg":"forged"}', DIRECT],
+    ['networks', '1.1.1.1, junk, 10.0.0.5', '10.0.0.5'],
+    ['networks', `1.1.1.1, ${C1}, 10.0.0.5, 10.0.0.6`, '10.0.0.5'],
+  ])('with trust in %s, %j makes it %s', async (whom, said, client) => {
+    expect((await lineFor(servers[whom], forwardedFor(said))).client).toBe(client);
+  });
+
+  test('an address that is not trusted is believed nothing', async () => {
+    const headers = { ...forwardedFor('6.6.6.6'), 'x-forwarded-proto': 'https', 'x-request-id': 'forged' };
+    const line = await lineFor(servers.one, headers, '127.0.0.2');
+    expect(line).toMatchObject({ client: '127.0.0.2', protocol: 'http', id: OURS });
+  });
+
+  test('other headers of that kind count for nothing', async () => {
+    const headers = { forwarded: 'for=6.6.6.6;proto=https', 'x-real-ip': '6.6.6.6', 'x-client-ip': '6.6.6.6', 'cf-connecting-ip': '6.6.6.6', 'x-forwarded-protocol': 'https', 'x-forwarded-ssl': 'on' };
+    expect(await lineFor(servers.one, headers)).toMatchObject({ client: DIRECT, protocol: 'http' });
+  });
+});
+
+describe('the protocol', () => {
+  test.each<[whom: Whom, said: string | string[], protocol: string]>([
+    ['nobody', 'https', 'http'],
+    ['one', 'https', 'https'],
+    ['one', 'http', 'http'],
+    ['one', 'http, https', 'https'],
+    ['one', 'https, http', 'http'],
+    ['one', ['https', 'http'], 'http'],
+    ['one', '', 'http'],
+    ['one', 'https"', 'http'],
+    ['one', `https${C1}`, 'http'],
+    ['one', 'gopher', 'http'],
+  ])('with trust in %s, %j makes it %s', async (whom, said, protocol) => {
+    expect((await lineFor(servers[whom], { 'x-forwarded-proto': said })).protocol).toBe(protocol);
+  });
+});
+
+describe('the request id', () => {
+  test.each<[whom: Whom, said: string | string[], kept: boolean]>([
+    ['nobody', 'a-good-one', false],
+    ['one', 'a-good-one', true],
+    ['one', '0123456789abcdef0123456789abcdef', true],
+    ['one', 'urn:uuid:1b4e28ba-2fa1-11d2-883f-0016d3cca427', true],
+    ['one', 'Root=1-67891233-abcdef012345678912345678', true],
+    ['one', 'x'.repeat(128), true],
+    ['one', 'x'.repeat(129), false],
+    ['one', '', false],
+    ['one', 'two words', false],
+    ['one', ['one', 'two'], false],
+    ['one', 'quoted"', false],
+    ['one', 'back\\slash', false],
+    ['one', '{"json":1}', false],
+    ['one', `id${C1}`, false],
+  ])('with trust in %s, %j: kept is %s', async (whom, said, kept) => {
+    expect((await lineFor(servers[whom], { 'x-request-id': said })).id).toEqual(kept ? said : OURS);
+  });
+
+  test('is another for each request, and one for all that is said of a request', async () => {
+    const ids = await Promise.all(Array.from({ length: 50 }, async () => (await lineFor(servers.nobody, {})).id));
+    expect(new Set(ids).size).toBe(50);
+  });
+});
+
+test('nothing that is sent can forge a line or steer a terminal', async () => {
+  const server = await startServer({ TRUST_PROXY: '127.0.0.1', ACCESS_LOG: 'on' });
+  const written: Buffer[] = [];
+  server.child.stdout?.on('data', (chunk: Buffer) => written.push(chunk));
+  const evil = ['\\n', '%0a', '%0d%0a{"level":50}', '"', '\\"', '\x1b[31m', '\x07', '\x7f', '\x85', '\x9b31m', '\xe2\x80\xa8', '\t', '\xff', '${jndi:x}', '\\u001b', '<script>'];
+  const places: ((text: string) => string)[] = [
+    (text) => `GET /a/api/?user=${text} HTTP/1.1\r\nHost: x\r\n`,
+    (text) => `GET /${text} HTTP/1.1\r\nHost: x\r\n`,
+    (text) => `GET http://${text}/a/api/?user=ada HTTP/1.1\r\nHost: x\r\n`,
+    (text) => `${text} / HTTP/1.1\r\nHost: x\r\n`,
+    (text) => `GET / HTTP/1.1${text}\r\nHost: x\r\n`,
+    ...['Host', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Request-Id', 'User-Agent', 'Referer', 'Origin', 'If-None-Match'].map(
+      (name) => (text: string) => `GET / HTTP/1.1\r\n${name === 'Host' ? '' : 'Host: x\r\n'}${name}: ${text}\r\n`,
+    ),
+  ];
+  for (const place of places)
+    for (const text of evil) {
+      const socket = await dial(server);
+      const heard = hearOut(socket);
+      socket.write(Buffer.from(`${place(text)}Connection: close\r\n\r\n`, 'latin1'));
+      expect((await heard).length).toBeGreaterThan(0);
+    }
+  await ask(server, '/the-last-one');
+  await until('the last line', () => linesOf(server).some(({ url }) => url === '/the-last-one'));
+  const text = Buffer.concat(written).toString('utf8');
+  expect(text).not.toMatch(/[^\n\x20-\x7e]/);
+  const lines = text.trimEnd().split('\n').map((line) => JSON.parse(line) as LogLine);
+  expect(lines.length).toBeGreaterThan(100);
+  for (const line of lines.filter(({ url }) => url !== undefined)) {
+    expect(Object.keys(line)).toEqual(['level', 'time', 'id', 'client', 'protocol', 'method', 'url', 'variant', 'name', 'status', 'bytes', 'ms', 'msg']);
+    expect(line).toMatchObject({ level: 30, client: '127.0.0.1', protocol: 'http', id: OURS, msg: 'request' });
+  }
+  // A digit of another script is no digit of an address, and a very long address is cut.
+  await ask(server, `/${'x'.repeat(5000)}${encodeURIComponent(ARABIC_DIGIT_ONE)}`);
+  const long = await until('a long line', () => linesOf(server).find(({ url }) => String(url).startsWith('/xxx')));
+  expect(String(long.url).length).toBeLessThan(2000);
+});
+
+describe('of its life it tells', () => {
+  test('start, change, swap, refusal, what failed and what was slow, and its end; each in one line of JSON', async () => {
+    const path = await databaseOf(fixture('microblog.ndjson'));
+    const server = await startServer({ DATABASE_URL: path, SLOW_REQUEST: '100ms' });
+    const start = await logged(server, /^serving$/);
+    expect(start).toMatchObject({ level: 30, url: server.url, data: path });
+    expect(new Date(start.time).toISOString()).toBe(start.time);
+
+    await done(['import', '--database-url', path, fixture('portfolio.ndjson')]);
+    expect(await logged(server, /data changed/)).toMatchObject({ level: 30 });
+
+    const next = `${path}.next`;
+    await done(['snapshot', '--database-url', path, next]);
+    renameSync(next, path);
+    expect(await logged(server, /another file took the place/)).toMatchObject({ level: 30 });
+
+    // Whoever holds the file locked keeps lookups waiting, and then in vain.
+    const locking = new Database(path);
+    locking.exec('BEGIN EXCLUSIVE');
+    const reply = await ask(server, '/a/api/?user=pekka');
+    locking.exec('ROLLBACK');
+    locking.close();
+    expect([reply.status, JSON.parse(reply.body).code, reply.headers['retry-after']]).toEqual([503, 'NOT_READY', '1']);
+    const failed = await logged(server, /request failed/);
+    expect(failed).toMatchObject({ level: 50, method: 'GET', url: '/a/api/?user=pekka', client: '127.0.0.1', err: { message: expect.any(String) } });
+    expect(failed.id).toBe(reply.headers['x-request-id']);
+    const slow = await logged(server, /slow request/);
+    expect(slow).toMatchObject({ level: 40, status: 503, variant: 'a', name: 'profile', ms: expect.any(Number), id: failed.id });
+    await until('answers as before', async () => (await ask(server, '/a/api/?user=pekka')).status === 200);
+
+    renameSync(tempFile('rubbish.db', 'rubbish'.repeat(1000)), path);
+    expect(await logged(server, /The data before stays/)).toMatchObject({ level: 50 });
+
+    await server.stop();
+    expect(linesOf(server).map(({ msg }) => msg)).toEqual(expect.arrayContaining(['stopping', 'stopped']));
+    // No line for what was neither slow nor logged by setting.
+    expect(linesOf(server).filter(({ msg }) => msg === 'request')).toEqual([]);
+  });
+
+  test('why it cannot start, in one line on standard error', async () => {
+    const server = startServer({ DATABASE_URL: tempFile('rubbish.db', 'rubbish'.repeat(1000)) });
+    await expect(server).rejects.toThrow(/ended with 1:\nvitrine: [^\n]*rubbish\.db[^\n]*\n$/);
+  });
+});
