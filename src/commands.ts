@@ -4,15 +4,22 @@ import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Readable, type Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type Config, flagOf, readConfig, SETTING_NAMES, SETTINGS, type SettingName, variableOf } from './config.ts';
+import { type DoctorOptions, examine } from './doctor/doctor.ts';
+import { readBase, type Variant } from './http-ask.ts';
 import { FAMILIES, type Family, KIND_NAMES, KINDS } from './records.ts';
 import { openReader } from './stores/sqlite.ts';
 import { openWriter } from './stores/sqlite-load.ts';
+import { openNotes } from './stores/sqlite-notes.ts';
 import { check, snapshot } from './stores/sqlite-upkeep.ts';
 import { exportLines } from './transfer/export.ts';
 import { importFiles, summary } from './transfer/import.ts';
+import { createLiveSite, type SiteOptions } from './transfer/live-site.ts';
+import { type Held, mirror } from './transfer/mirror.ts';
+import { createMirrorReport, mirrorSummary } from './transfer/mirror-report.ts';
 import { createProgress, type Terminal } from './transfer/progress.ts';
+import { listOf, readUsers } from './transfer/user-list.ts';
 import { userKey } from './user-name.ts';
 
 /** What a command may touch of the process it runs in. */
@@ -58,6 +65,27 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
     )
     .action(runImport);
 
+  command('mirror', 'takes users over from a live site of this kind, through its public API')
+    .addOption(variantOption().makeOptionMandatory())
+    .addOption(new Option('--from <base-url>', "the variant's base address there").argParser(baseOption).makeOptionMandatory())
+    .option('--user <name...>', 'whom to ask for')
+    .option('--users <file>', 'a file of user names, one a line; - is standard input')
+    .option('--prune', 'remove users whom the site does not know any more', false)
+    .option('--state <file>', 'where to remember what was asked for already (default: beside the database)')
+    .option('--restart', 'do not go on where an unfinished run stopped', false)
+    .option('--concurrency <number>', 'requests at a time', numberOption(1, 64), 4)
+    .option('--rate <number>', 'requests per second', numberOption(0.01, 10_000), 10)
+    .option('--timeout <seconds>', 'how long one request may take', numberOption(0.1, 600), 30)
+    .option('--retries <number>', 'how often a failed request is made again', numberOption(0, 20), 4)
+    .addHelpText(
+      'after',
+      `
+Each user is taken over whole, or left as they were. Items that the site does not list any more are kept: it lists 15.
+The next run asks for news only; a run that was stopped goes on where it was. Exit code 1 if any user failed.
+${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`,
+    )
+    .action(runMirror);
+
   command('export', 'writes every record as NDJSON; importing that elsewhere gives the same answers')
     .argument('[file]', 'where to; .gz is compressed; none or -: standard output')
     .addHelpText('after', examples('vitrine export backup.ndjson.gz', 'vitrine export | wc -l'))
@@ -86,6 +114,14 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
       say(`${path} is sound`);
       for (const kind of KIND_NAMES) say(`${KINDS[kind].plural}: ${counts?.[kind]}`);
     });
+
+  command('doctor', 'asks a public address what a front-end would, and says what a proxy broke and how to mend it', [])
+    .addArgument(program.createArgument('<base-url>', 'the public base address').argParser(baseOption))
+    .addOption(variantOption())
+    .option('--user <name>', 'a user who is there (default: looked for among the sample users)')
+    .option('--timeout <seconds>', 'how long one request may take', numberOption(0.1, 600), 10)
+    .addHelpText('after', examples('vitrine doctor https://example.org/b --user ada', 'vitrine doctor http://127.0.0.1:8080'))
+    .action(runDoctor);
 
   return program;
 
@@ -138,6 +174,55 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
     }
   }
 
+  interface MirrorFlags extends Partial<Record<SettingName, string>>, Omit<SiteOptions, 'base'> {
+    from: URL;
+    user?: string[];
+    users?: string;
+    prune: boolean;
+    state?: string;
+    restart: boolean;
+  }
+
+  async function runMirror({ variant, from, user, users, prune, state, restart, ...flags }: MirrorFlags): Promise<void> {
+    if ((user === undefined) === (users === undefined)) throw new Misused('say whom: either --user NAME… or --users FILE');
+    const database = databaseOf(flags);
+    const list = users === undefined ? listOf(user ?? [], '--user') : await readUsers(users, around.stdin);
+    if (list.users.length + list.faults.length === 0) throw new Misused(`${users ?? '--user'} names nobody`);
+    const report = createMirrorReport(stderr);
+    for (const fault of list.faults) report.trouble(fault);
+    const writer = openWriter(database);
+    const site = createLiveSite({ ...flags, variant, base: from, timeout: flags.timeout * 1000 });
+    try {
+      const notes = openNotes<Held>(state ?? `${database}.mirror`, `${variant} ${from.href}`, { anew: restart });
+      try {
+        const { concurrency } = flags;
+        const family: Family = variant === 'a' ? 'microblog' : 'portfolio';
+        const result = await mirror({
+          ...{ family, site, users: list.users, concurrency, writer, openReader: () => openReader(database), notes, prune },
+          ...{ onProgress: report.progress, onTrouble: report.trouble },
+        });
+        report.close();
+        say(mirrorSummary(result));
+        if (result.gaveUp !== undefined)
+          throw new Failed(`given up: ${result.gaveUp}; the same command goes on where it was`);
+        const missed = result.counts.failed + list.faults.length;
+        if (missed > 0) throw new Failed(`${missed} of ${list.users.length + list.faults.length} users could not be taken over`);
+      } finally {
+        notes.close();
+      }
+    } finally {
+      report.close();
+      site.close();
+      await writer.close();
+    }
+  }
+
+  async function runDoctor(base: URL, options: Omit<DoctorOptions, 'base'>): Promise<void> {
+    const { report, broken } = await examine({ ...options, base, timeout: options.timeout * 1000 });
+    say(report);
+    if (broken > 0) throw new Failed(`${broken === 1 ? 'one thing is' : `${broken} things are`} broken`);
+  }
+
   async function runExport(file: string | undefined, flags: Partial<Record<SettingName, string>>): Promise<void> {
     const reader = openReader(databaseOf(flags), { tidy: true });
     try {
@@ -167,6 +252,21 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
     }
   }
 }
+
+const variantOption = () => new Option('--variant <variant>', 'which of the three the site is').choices(['a', 'b', 'c'] satisfies Variant[]);
+
+function baseOption(text: string): URL {
+  const base = readBase(text);
+  if (typeof base === 'string') throw new InvalidArgumentError(`It ${base}.`);
+  return base;
+}
+
+const numberOption = (least: number, most: number) => (text: string) => {
+  const number = Number(text);
+  if (!(number >= least && number <= most) || text.trim() === '')
+    throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
+  return number;
+};
 
 const examples = (...lines: string[]) => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 
