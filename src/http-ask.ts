@@ -1,5 +1,11 @@
 // One question to another server over HTTP, bounded in time and in bytes; the answer as it came, nothing followed.
-import { Agent, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+} from 'node:http';
 import { request as requestSecurely, Agent as SecureAgent } from 'node:https';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -46,19 +52,30 @@ export type Asker = ReturnType<typeof createAsker>;
 export function createAsker({ origin, timeout, maxBytes, connections }: AskerOptions) {
   const secure = origin.protocol === 'https:';
   const agent = new (secure ? SecureAgent : Agent)({ keepAlive: true, maxSockets: connections });
-  const address = { hostname: origin.hostname.replace(/^\[|\]$/g, ''), port: origin.port || (secure ? 443 : 80) };
+  const address = {
+    hostname: origin.hostname.replace(/^\[|\]$/g, ''),
+    port: origin.port || (secure ? 443 : 80),
+  };
 
   async function ask({ method = 'GET', path, headers = {} }: Question): Promise<Heard> {
     const signal = AbortSignal.timeout(timeout);
     try {
-      const asked = (secure ? requestSecurely : request)({ ...address, agent, method, path, headers, signal });
+      const asked = (secure ? requestSecurely : request)({
+        ...address,
+        agent,
+        method,
+        path,
+        headers,
+        signal,
+      });
       const response = await responseTo(asked);
       const bodiless = method === 'HEAD' || response.statusCode === 204 || response.statusCode === 304;
       const body = await bytesOf(bodiless ? response : unpacked(response), maxBytes);
       return {
         status: response.statusCode as number,
         headers: response.headers,
-        all: (name) => response.rawHeaders.filter((_, i, raw) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === name),
+        all: (name) =>
+          response.rawHeaders.filter((_, i, raw) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === name),
         body,
       };
     } catch (error) {
@@ -100,7 +117,8 @@ function explained({ code = '', message }: NodeJS.ErrnoException): [message: str
   if (code === 'ECONNRESET' || code === 'EPIPE') return ['the connection broke off', true];
   if (code.startsWith('Z_')) return ['the gzip data of the body is corrupt', true];
   if (code.startsWith('HPE_')) return [`what came is not HTTP as it should be (${code})`, false];
-  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return [`the connection is not secure: ${message}`, false];
+  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code))
+    return [`the connection is not secure: ${message}`, false];
   return [message, true];
 }
 

@@ -7,6 +7,8 @@ import { type Responder, TimedRequest } from './respond.ts';
 import { asRead, createRouter, readOnlyRoute } from './router.ts';
 import type { Reader } from './stores/store.ts';
 
+/** Tells `vitrine doctor` how the request got here: a proxy's HTTP/1.0 is not seen from outside. */
+export const RECEIVED_OVER = 'x-received-over-http';
 
 type Readiness = Pick<Health, 'unready'>;
 
@@ -67,6 +69,7 @@ export const probes: FastifyPluginCallback<{ health: Readiness; respond: Respond
     url: '/healthz',
     handler(request, reply) {
       reply.hijack();
+      reply.raw.setHeader(RECEIVED_OVER, request.raw.httpVersion);
       respond.json(request.raw, reply.raw, PROBE, 200, { status: 'ok' });
     },
   });

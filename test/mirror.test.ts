@@ -7,10 +7,28 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VARIANTS } from './expected.ts';
-import { ask, databaseOf, done, fixture, readRecords, run, type Server, startServer, tempFile, tempFolder, ugly, vitrine } from './rig.ts';
+import {
+  ask,
+  databaseOf,
+  done,
+  fixture,
+  readRecords,
+  run,
+  type Server,
+  startServer,
+  tempFile,
+  tempFolder,
+  ugly,
+  vitrine,
+} from './rig.ts';
 import { until } from './stress.ts';
 
-const FILES = [fixture('microblog.ndjson'), fixture('portfolio.ndjson'), ugly('hostile-names.ndjson'), ugly('hostile-texts.ndjson')];
+const FILES = [
+  fixture('microblog.ndjson'),
+  fixture('portfolio.ndjson'),
+  ugly('hostile-names.ndjson'),
+  ugly('hostile-texts.ndjson'),
+];
 const FAST = ['--rate', '5000'];
 
 const newDatabase = () => join(tempFolder(), 'site.db');
@@ -39,8 +57,18 @@ async function startSite(answer: Answer) {
   return { asked, url: `http://127.0.0.1:${(site.address() as AddressInfo).port}` };
 }
 
-const person = (name: string, id: number, more: object = {}) => ({ Likes: '1', id: String(id), username: name, ...more });
-const shot = (id: number, owner: number, more: object = {}) => ({ id, user_id: owner, date: '2024-01-01 00:00:00', ...more });
+const person = (name: string, id: number, more: object = {}) => ({
+  Likes: '1',
+  id: String(id),
+  username: name,
+  ...more,
+});
+const shot = (id: number, owner: number, more: object = {}) => ({
+  id,
+  user_id: owner,
+  date: '2024-01-01 00:00:00',
+  ...more,
+});
 
 /** Answers of variant B from a table of bodies; who is not in it is unknown. */
 function portfolio(people: Record<string, { profile: unknown; shots?: unknown }>): Answer {
@@ -55,7 +83,8 @@ function portfolio(people: Record<string, { profile: unknown; shots?: unknown }>
 }
 
 const exported = (database: string) => done(['export', '--database-url', database]);
-const namesIn = async (database: string) => [...(await exported(database)).matchAll(/"username":"([^"]*)"/g)].map(([, name]) => name);
+const namesIn = async (database: string) =>
+  [...(await exported(database)).matchAll(/"username":"([^"]*)"/g)].map(([, name]) => name);
 
 describe('from another Vitrine', () => {
   let there: string;
@@ -65,30 +94,48 @@ describe('from another Vitrine', () => {
     server = await startServer({ DATABASE_URL: there });
   });
 
-  test.each(VARIANTS)('variant $variant: every answer, byte for byte, and then nothing but 304', async ({ variant, family, profile, profileOf, itemsOf }) => {
-    const mark = family === 'microblog' ? 'totalPost' : 'totalShots';
-    const people = FILES.flatMap(readRecords).filter((record) => 'username' in record && (mark in record || !('totalPost' in record || 'totalShots' in record)));
-    const names = [...new Set(people.map(({ username }) => username as string))];
-    expect(names.length).toBeGreaterThan(40);
-    const database = newDatabase();
-    const users = tempFile('users.txt', `${names.join('\r\n')}\n\n`);
-    const first = await mirror(database, variant, `${server.url}/${variant}/`, '--users', users);
-    expect(first.stderr.split('\n').filter((line) => !/: nobody there has this name|^$/.test(line))).toEqual([]);
-    const here = await startServer({ DATABASE_URL: database });
-    let alike = 0;
-    for (const name of names)
-      for (const url of [profileOf(name), itemsOf(name)]) {
-        const [ours, theirs] = [await ask(here, url), await ask(server, url)];
-        expect([url, ours.status, ours.body, ours.headers.etag]).toEqual([url, theirs.status, theirs.body, theirs.headers.etag]);
-        if (ours.status === 200) alike++;
-      }
-    await here.stop();
-    expect(alike).toBeGreaterThan(80);
-    expect(first.stdout).toMatch(new RegExp(`^users: ${alike / 2} found, 0 unchanged, \\d+ unknown, 0 failed\n`));
-    expect(first.stdout).toMatch(new RegExp(`^${profile}s +${alike / 2} +0 +0 +0$`, 'm'));
-    const again = await mirror(database, variant, `${server.url}/${variant}`, '--users', users);
-    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(new RegExp(`^users: 0 found, ${alike / 2} unchanged, `))]);
-  });
+  test.each(VARIANTS)(
+    'variant $variant: every answer, byte for byte, and then nothing but 304',
+    async ({ variant, family, profile, profileOf, itemsOf }) => {
+      const mark = family === 'microblog' ? 'totalPost' : 'totalShots';
+      const people = FILES.flatMap(readRecords).filter(
+        (record) =>
+          'username' in record && (mark in record || !('totalPost' in record || 'totalShots' in record)),
+      );
+      const names = [...new Set(people.map(({ username }) => username as string))];
+      expect(names.length).toBeGreaterThan(40);
+      const database = newDatabase();
+      const users = tempFile('users.txt', `${names.join('\r\n')}\n\n`);
+      const first = await mirror(database, variant, `${server.url}/${variant}/`, '--users', users);
+      expect(
+        first.stderr.split('\n').filter((line) => !/: nobody there has this name|^$/.test(line)),
+      ).toEqual([]);
+      const here = await startServer({ DATABASE_URL: database });
+      let alike = 0;
+      for (const name of names)
+        for (const url of [profileOf(name), itemsOf(name)]) {
+          const [ours, theirs] = [await ask(here, url), await ask(server, url)];
+          expect([url, ours.status, ours.body, ours.headers.etag]).toEqual([
+            url,
+            theirs.status,
+            theirs.body,
+            theirs.headers.etag,
+          ]);
+          if (ours.status === 200) alike++;
+        }
+      await here.stop();
+      expect(alike).toBeGreaterThan(80);
+      expect(first.stdout).toMatch(
+        new RegExp(`^users: ${alike / 2} found, 0 unchanged, \\d+ unknown, 0 failed\n`),
+      );
+      expect(first.stdout).toMatch(new RegExp(`^${profile}s +${alike / 2} +0 +0 +0$`, 'm'));
+      const again = await mirror(database, variant, `${server.url}/${variant}`, '--users', users);
+      expect([again.code, again.stdout]).toEqual([
+        0,
+        expect.stringMatching(new RegExp(`^users: 0 found, ${alike / 2} unchanged, `)),
+      ]);
+    },
+  );
 
   test('a user of whom our copy has changed since is asked for anew', async () => {
     const database = newDatabase();
@@ -104,11 +151,19 @@ describe('from another Vitrine', () => {
 describe('what the site says is read as people write it', () => {
   test('trailing commas, a byte order mark, numbers, gzip, any content type, redirects within the site', async () => {
     const profile = `\ufeff{"Likes": 1, "id": 9007199254740993, "username": "Ada",}`;
-    const table = portfolio({ ada: { profile, shots: gzipSync('{"Posts":[{"id":1,"user_id":"9007199254740993","date":"2024-01-01 00:00:00",},],"page":1}') } });
+    const table = portfolio({
+      ada: {
+        profile,
+        shots: gzipSync(
+          '{"Posts":[{"id":1,"user_id":"9007199254740993","date":"2024-01-01 00:00:00",},],"page":1}',
+        ),
+      },
+    });
     const site = await startSite((request, response) => {
       response.setHeader('content-type', 'text/html');
       if (request.url?.endsWith('/shots')) response.setHeader('content-encoding', 'gzip');
-      if (request.url === '/old/api/username/ada') response.writeHead(301, { location: '../../../api/username/ada' }).end();
+      if (request.url === '/old/api/username/ada')
+        response.writeHead(301, { location: '../../../api/username/ada' }).end();
       else {
         request.url = request.url?.replace('/old', '');
         table(request, response);
@@ -134,11 +189,16 @@ describe('what the site says is read as people write it', () => {
     people.ada = { profile: person('ada', 1, { Likes: '2' }), shots: { Shots: [shot(3, 1)] } };
     delete people.bob;
     const kept = await again();
-    expect([kept.code, kept.stdout]).toEqual([0, expect.stringMatching(/^users: 1 found, 0 unchanged, 1 unknown, 0 failed\n/)]);
+    expect([kept.code, kept.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^users: 1 found, 0 unchanged, 1 unknown, 0 failed\n/),
+    ]);
     expect(kept.stderr).toContain('/api/username/bob: nobody there has this name: left as they are here');
     expect(await namesIn(database)).toEqual(['ada', 'bob']);
     expect((await exported(database)).match(/"user_id":"1"/g)).toHaveLength(2);
-    expect((await again('--prune')).stdout).toMatch(/^users: 1 found, 0 unchanged, 1 unknown, 0 failed, 1 removed here\n/);
+    expect((await again('--prune')).stdout).toMatch(
+      /^users: 1 found, 0 unchanged, 1 unknown, 0 failed, 1 removed here\n/,
+    );
     expect(await namesIn(database)).toEqual(['ada']);
     delete people.ada;
     const empty = await again('--prune');
@@ -169,14 +229,34 @@ describe('what is wrong is told, and harms nothing else', () => {
     ['error', { error: 'no' }, undefined, 'id: is missing'],
     ['other', person('somebody', 60), undefined, 'username: is not who was asked for, got "somebody"'],
     ['deep', `{"id":${'['.repeat(500_000)}`, undefined, 'record: not valid JSON'],
-    ['deeper', `{"Likes":"1","username":"deeper","id":${'['.repeat(500_000)}${']'.repeat(500_000)}}`, undefined, 'id: must be text, a number or a boolean'],
+    [
+      'deeper',
+      `{"Likes":"1","username":"deeper","id":${'['.repeat(500_000)}${']'.repeat(500_000)}}`,
+      undefined,
+      'id: must be text, a number or a boolean',
+    ],
     ['long', ' '.repeat(4 << 20), undefined, 'the body is longer than'],
     ['bomb', bomb, undefined, 'the body is longer than'],
     ['namesake', person('namesake', 1), undefined, 'id: is that of "ada" already, got "1"'],
-    ['thief', person('thief', 61), { Shots: [shot(610, 61), shot(10, 1)] }, 'item 2: user_id: must be the id of the profile, 61, got "1"'],
-    ['undated', person('undated', 62), { Shots: [{ ...shot(11, 62), date: '2024-02-30 00:00:00' }] }, 'item 1: date: must be a real date'],
+    [
+      'thief',
+      person('thief', 61),
+      { Shots: [shot(610, 61), shot(10, 1)] },
+      'item 2: user_id: must be the id of the profile, 61, got "1"',
+    ],
+    [
+      'undated',
+      person('undated', 62),
+      { Shots: [{ ...shot(11, 62), date: '2024-02-30 00:00:00' }] },
+      'item 1: date: must be a real date',
+    ],
     ['unlisted', person('unlisted', 63), person('unlisted', 63), 'record: must be an object with a list'],
-    ['many', person('many', 64), { Shots: Array.from({ length: 2000 }, (_, i) => shot(1000 + i, 64)) }, 'record: must not list more than'],
+    [
+      'many',
+      person('many', 64),
+      { Shots: Array.from({ length: 2000 }, (_, i) => shot(1000 + i, 64)) },
+      'record: must not list more than',
+    ],
   ];
   const table = portfolio({
     ada: { profile: person('ada', 1), shots: { Shots: [shot(10, 1, { title: 'mine' })] } },
@@ -222,9 +302,17 @@ describe('what is wrong is told, and harms nothing else', () => {
     const limits = ['--timeout', '1', '--retries', '1', '--concurrency', '1'];
     const { code, stdout, stderr } = await mirror(database, 'b', site.url, '--user', ...names, ...limits);
     for (const [name, words] of cases)
-      expect(stderr.split('\n').filter((line) => line.startsWith(`${site.url}/api/username/${name}`)).join('\n')).toContain(words);
+      expect(
+        stderr
+          .split('\n')
+          .filter((line) => line.startsWith(`${site.url}/api/username/${name}`))
+          .join('\n'),
+      ).toContain(words);
     expect(stderr).toContain(`vitrine: ${cases.length} of ${names.length} users could not be taken over\n`);
-    expect([code, stdout]).toEqual([1, expect.stringMatching(`^users: 2 found, 0 unchanged, 0 unknown, ${cases.length} failed\n`)]);
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(`^users: 2 found, 0 unchanged, 0 unknown, ${cases.length} failed\n`),
+    ]);
     expect(await namesIn(database)).toEqual(['ada', 'zoe']);
     expect(await exported(database)).toContain('"title":"mine"');
   });
@@ -233,19 +321,29 @@ describe('what is wrong is told, and harms nothing else', () => {
     const database = await databaseOf(tempFile('people.ndjson', JSON.stringify(person('zoe', 5))));
     const site = await startSite(table);
     const { code, stderr, stdout } = await mirror(database, 'b', site.url, '--user', 'ada', 'zoe');
-    expect([code, stdout]).toEqual([1, expect.stringMatching(/^users: 1 found, 0 unchanged, 0 unknown, 1 failed\n/)]);
-    expect(stderr).toContain('/api/username/zoe: username: is already the name of id 5, so id 99 cannot have it, got "zoe"');
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^users: 1 found, 0 unchanged, 0 unknown, 1 failed\n/),
+    ]);
+    expect(stderr).toContain(
+      '/api/username/zoe: username: is already the name of id 5, so id 99 cannot have it, got "zoe"',
+    );
   });
 
   test('names that are nobody’s are told, and no name gets into a header or another path', async () => {
     const site = await startSite(table);
-    const users = tempFile('users.txt', `ada\nx\u0001y\n../../admin\nX HTTP/1.1\n${'n'.repeat(300)}\n?a#b\nADA\n`);
+    const users = tempFile(
+      'users.txt',
+      `ada\nx\u0001y\n../../admin\nX HTTP/1.1\n${'n'.repeat(300)}\n?a#b\nADA\n`,
+    );
     const { code, stderr } = await mirror(newDatabase(), 'b', site.url, '--users', users);
     expect(code).toBe(1);
     expect(stderr).toContain(`${users}:2: must not contain control characters, got "x\ufffdy"`);
     expect(stderr).toContain(`${users}:5: must have at most 255 characters`);
     expect(site.asked.sort()).toEqual(
-      ['..%2F..%2Fadmin', '%3Fa%23b', 'X%20HTTP%2F1.1', 'ada', 'ada/shots'].map((path) => `/api/username/${path}`).sort(),
+      ['..%2F..%2Fadmin', '%3Fa%23b', 'X%20HTTP%2F1.1', 'ada', 'ada/shots']
+        .map((path) => `/api/username/${path}`)
+        .sort(),
     );
   });
 });
@@ -267,10 +365,13 @@ describe('a site that is not well', () => {
 
   test('is left alone when it wants to be for long, and the next run goes on where this one was', async () => {
     const names = Array.from({ length: 70 }, (_, i) => `user${i}`);
-    const table = portfolio(Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1) }])));
+    const table = portfolio(
+      Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1) }])),
+    );
     let closed = true;
     const site = await startSite((request, response) => {
-      if (closed && request.url?.includes('user50')) response.writeHead(503, { 'retry-after': '86400' }).end();
+      if (closed && request.url?.includes('user50'))
+        response.writeHead(503, { 'retry-after': '86400' }).end();
       else table(request, response);
     });
     const database = newDatabase();
@@ -292,7 +393,14 @@ describe('a site that is not well', () => {
 
   test('killed at any moment, it goes on where it was', async () => {
     const names = Array.from({ length: 100 }, (_, i) => `user${i}`);
-    const table = portfolio(Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1), shots: { Shots: [shot(i + 1, i + 1)] } }])));
+    const table = portfolio(
+      Object.fromEntries(
+        names.map((name, i) => [
+          name,
+          { profile: person(name, i + 1), shots: { Shots: [shot(i + 1, i + 1)] } },
+        ]),
+      ),
+    );
     let stuck = true;
     const site = await startSite((request, response) => {
       // Never answered: that is where it is killed.
@@ -307,7 +415,10 @@ describe('a site that is not well', () => {
     expect(await done(['check', '--database-url', database])).toContain('portfolio profiles: 64\n');
     stuck = false;
     const { code, stdout } = await mirror(database, 'b', site.url, '--users', users);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^users: 36 found, .*, 64 done by the run before/)]);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^users: 36 found, .*, 64 done by the run before/),
+    ]);
     expect(await namesIn(database)).toHaveLength(100);
     const restarted = await mirror(database, 'b', site.url, '--users', users, '--restart');
     expect(restarted.stdout).toMatch(/^users: 100 found/);
@@ -327,13 +438,17 @@ describe('a site that is not well', () => {
     let open = 0;
     let most = 0;
     const names = Array.from({ length: 30 }, (_, i) => `user${i}`);
-    const table = portfolio(Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1) }])));
+    const table = portfolio(
+      Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1) }])),
+    );
     const site = await startSite((request, response) => {
       most = Math.max(most, ++open);
       response.on('close', () => open--);
       setImmediate(() => table(request, response));
     });
-    expect((await mirror(newDatabase(), 'b', site.url, '--concurrency', '3', '--user', ...names)).code).toBe(0);
+    expect((await mirror(newDatabase(), 'b', site.url, '--concurrency', '3', '--user', ...names)).code).toBe(
+      0,
+    );
     expect(most).toBeLessThanOrEqual(3);
   });
 });
@@ -361,10 +476,18 @@ describe('used wrongly', () => {
   test('a state file that is something else is left as it is', async () => {
     const state = newDatabase();
     await done(['import', '--database-url', state, fixture('microblog.ndjson')]);
-    const { code, stderr } = await run(mirrorArgs(newDatabase(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', state));
+    const { code, stderr } = await run(
+      mirrorArgs(newDatabase(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', state),
+    );
     expect([code, stderr]).toEqual([1, expect.stringContaining('does not hold the state of a mirror')]);
-    const text = tempFile('state.txt', 'something else, long enough to be looked at as a database\n'.repeat(20));
+    const text = tempFile(
+      'state.txt',
+      'something else, long enough to be looked at as a database\n'.repeat(20),
+    );
     writeFileSync(text, 'something else');
-    expect((await run(mirrorArgs(newDatabase(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', text))).code).toBe(1);
+    expect(
+      (await run(mirrorArgs(newDatabase(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', text)))
+        .code,
+    ).toBe(1);
   });
 });

@@ -52,9 +52,14 @@ function refuseForeign(db: Database.Database, path: string): void {
 function notesOf<Held>(db: Database.Database, path: string, site: string, anew: boolean) {
   const visit = db
     .transaction(() => {
-      const open = db.prepare("SELECT id FROM visits WHERE site = ? AND begun > datetime('now', ?)").pluck().get(site, STALE_AFTER);
+      const open = db
+        .prepare("SELECT id FROM visits WHERE site = ? AND begun > datetime('now', ?)")
+        .pluck()
+        .get(site, STALE_AFTER);
       if (open !== undefined && !anew) return { id: open as number, goesOn: true };
-      const id = 1 + (db.prepare('SELECT coalesce(max(visit), 0) FROM users WHERE site = ?').pluck().get(site) as number);
+      const id =
+        1 +
+        (db.prepare('SELECT coalesce(max(visit), 0) FROM users WHERE site = ?').pluck().get(site) as number);
       db.prepare("INSERT OR REPLACE INTO visits VALUES (?, ?, datetime('now'))").run(site, id);
       return { id, goesOn: false };
     })
@@ -67,7 +72,9 @@ function notesOf<Held>(db: Database.Database, path: string, site: string, anew: 
     goesOn: visit.goesOn,
 
     get(userKey: string): Note<Held> | undefined {
-      const row = select.get(site, userKey) as { visit: number; known: number; held: string | null } | undefined;
+      const row = select.get(site, userKey) as
+        | { visit: number; known: number; held: string | null }
+        | undefined;
       if (row === undefined) return undefined;
       const held = row.held === null ? undefined : (JSON.parse(row.held) as Held);
       return { userKey, known: row.known === 1, held, done: visit.goesOn && row.visit === visit.id };

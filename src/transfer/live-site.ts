@@ -1,6 +1,14 @@
 // A live site of this kind, asked politely: at its pace, again after a while, nowhere else, and only for what is new.
 import { setTimeout as delay } from 'node:timers/promises';
-import { AskError, type Asker, basePath, createAsker, type Heard, LOOKUPS, type Variant } from '../http-ask.ts';
+import {
+  AskError,
+  type Asker,
+  basePath,
+  createAsker,
+  type Heard,
+  LOOKUPS,
+  type Variant,
+} from '../http-ask.ts';
 import { brief } from '../normalise.ts';
 
 export interface SiteOptions {
@@ -75,7 +83,11 @@ export function createLiveSite(options: SiteOptions) {
   }
 
   /** An answer, or why there is none when it is worth asking again. */
-  async function askOnce(path: string, headers: Record<string, string>, last: boolean): Promise<Heard | AskError> {
+  async function askOnce(
+    path: string,
+    headers: Record<string, string>,
+    last: boolean,
+  ): Promise<Heard | AskError> {
     try {
       const heard = await follow(asker, base, pace.turn, path, headers);
       if (last && PASSING_STATUSES.includes(heard.status))
@@ -120,7 +132,10 @@ async function follow(
     if (![301, 302, 303, 307, 308].includes(heard.status) || location === undefined) return heard;
     const to = URL.parse(location, origin + path);
     if (to === null || to.origin !== origin)
-      throw new SiteError(`leads to another site, which is not followed: ${brief(to?.origin ?? location)}`, false);
+      throw new SiteError(
+        `leads to another site, which is not followed: ${brief(to?.origin ?? location)}`,
+        false,
+      );
     path = to.pathname + to.search;
   }
   throw new SiteError(`leads from address to address, more than ${MOST_REDIRECTS} times`, false);
@@ -138,10 +153,13 @@ function told({ status, headers, body }: Heard, conditional: boolean): Told {
 }
 
 const kept = (validator: string | undefined) =>
-  validator !== undefined && validator !== '' && validator.length <= LONGEST_VALIDATOR ? validator : undefined;
+  validator !== undefined && validator !== '' && validator.length <= LONGEST_VALIDATOR
+    ? validator
+    : undefined;
 
 /** Milliseconds to wait: more each time, and never the same for two. */
-const backoff = (attempt: number) => Math.random() * Math.min(FIRST_BACKOFF * 2 ** (attempt - 1), LONGEST_BACKOFF);
+const backoff = (attempt: number) =>
+  Math.random() * Math.min(FIRST_BACKOFF * 2 ** (attempt - 1), LONGEST_BACKOFF);
 
 /** What Retry-After says, in milliseconds; 0 when it says nothing. */
 export function retryAfter(text: string | undefined, now: number): number {

@@ -15,7 +15,7 @@ const kindIn = (family: Family, isItem: boolean) =>
 
 /** The profile that a body is, when it is that of the user who was asked for. */
 export function takeProfile(body: Buffer, family: Family, askedFor: string): Taken {
-  const read = valueOf(body);
+  const read = readBody(body);
   if ('problem' in read) return wrong('record', read.problem);
   if (!isObject(read.value)) return wrong('record', `must be a profile, not ${nameOf(read.value)}`);
   const result = normalise(read.value, kindIn(family, false));
@@ -27,7 +27,7 @@ export function takeProfile(body: Buffer, family: Family, askedFor: string): Tak
 
 /** The items that a body lists, as far as they are the owner's. */
 export function takeItems(body: Buffer, family: Family, owner: string): Taken {
-  const read = valueOf(body);
+  const read = readBody(body);
   if ('problem' in read) return wrong('record', read.problem);
   const list = listIn(read.value);
   if (list === undefined) return wrong('record', `must be an object with a list: ${COLLECTIONS.join(', ')}`);
@@ -40,14 +40,20 @@ export function takeItems(body: Buffer, family: Family, owner: string): Taken {
     const result = normalise(item, kind);
     if ('faults' in result) for (const fault of result.faults) refuse(fault);
     else if (result.row.owner !== owner)
-      refuse({ member: ownerMember, reason: `must be the id of the profile, ${owner}`, got: result.row.owner });
+      refuse({
+        member: ownerMember,
+        reason: `must be the id of the profile, ${owner}`,
+        got: result.row.owner,
+      });
     else rows.push(result.row);
   }
   return { rows, faults };
 }
 
 function listIn(value: unknown): unknown[] | undefined {
-  return isObject(value) ? (COLLECTIONS.map((name) => value[name]).find(Array.isArray) as unknown[] | undefined) : undefined;
+  return isObject(value)
+    ? (COLLECTIONS.map((name) => value[name]).find(Array.isArray) as unknown[] | undefined)
+    : undefined;
 }
 
 const wrong = (member: string, reason: string, got = ''): Taken => ({
@@ -55,7 +61,7 @@ const wrong = (member: string, reason: string, got = ''): Taken => ({
   faults: [{ member, reason, got: brief(got) }],
 });
 
-function valueOf(body: Buffer): ReturnType<typeof readValue> {
+function readBody(body: Buffer): ReturnType<typeof readValue> {
   const bytes = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
   const text = bytes.toString();
   return isBroken(text, bytes) ? { problem: 'not valid UTF-8' } : readValue(text);

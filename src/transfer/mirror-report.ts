@@ -44,6 +44,12 @@ export function mirrorSummary({ counts, tallies, skipped, pruned }: MirrorResult
     ...(skipped > 0 ? [`${skipped} done by the run before, which was not finished`] : []),
     ...(pruned > 0 ? [`${pruned} removed here`] : []),
   ];
-  const users = [`${found} found`, `${unchanged} unchanged`, `${unknown} unknown`, `${failed} failed`, ...more];
+  const users = [
+    `${found} found`,
+    `${unchanged} unchanged`,
+    `${unknown} unknown`,
+    `${failed} failed`,
+    ...more,
+  ];
   return `users: ${users.join(', ')}\n${summary(tallies)}`;
 }

@@ -1,6 +1,6 @@
 // Users of a live site -> records in the store, a batch of users at a time; each user whole, or left as they were.
 import { createHash } from 'node:crypto';
-import { KIND_NAMES, type Family } from '../records.ts';
+import { type Family, KIND_NAMES } from '../records.ts';
 import type { Note, Notes } from '../stores/sqlite-notes.ts';
 import type { Reader, Row, Tallies, Writer } from '../stores/store.ts';
 import { userKey } from '../user-name.ts';
@@ -68,7 +68,9 @@ const MOST_ITEMS = 1000;
 export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
   const { family, site, writer, notes, onTrouble } = options;
   const counts: Record<Outcome, number> = { found: 0, unchanged: 0, unknown: 0, failed: 0 };
-  const tallies = Object.fromEntries(KIND_NAMES.map((kind) => [kind, { new: 0, changed: 0, unchanged: 0, removed: 0 }])) as Tallies;
+  const tallies = Object.fromEntries(
+    KIND_NAMES.map((kind) => [kind, { new: 0, changed: 0, unchanged: 0, removed: 0 }]),
+  ) as Tallies;
   /** Who has which id, as far as this run has seen. */
   const names = new Map<string, string>();
   let skipped = 0;
@@ -132,10 +134,13 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
     const lookups = site.lookups(name);
     const profile = await told(lookups.profile, held?.profile);
     if (profile.state === 'unknown') {
-      onTrouble(`${site.urlOf(lookups.profile)}: nobody there has this name${options.prune ? '' : ': left as they are here'}`);
+      onTrouble(
+        `${site.urlOf(lookups.profile)}: nobody there has this name${options.prune ? '' : ': left as they are here'}`,
+      );
       return { name, outcome: 'unknown', rows: [] };
     }
-    const ownProfile = profile.state === 'body' ? checked(lookups.profile, takeProfile(profile.body, family, name)) : [];
+    const ownProfile =
+      profile.state === 'body' ? checked(lookups.profile, takeProfile(profile.body, family, name)) : [];
     if (ownProfile === undefined) return failed(name);
     const id = ownProfile[0]?.id ?? (held as Held).id;
     const namesake = names.get(id);
@@ -146,12 +151,17 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
     names.set(id, userKey(name));
 
     const items = await told(lookups.items, id === held?.id ? held.items : undefined);
-    if (items.state === 'unknown') throw new SiteError(`${site.urlOf(lookups.items)}: was answered 404, but the profile is there`, false);
+    if (items.state === 'unknown')
+      throw new SiteError(`${site.urlOf(lookups.items)}: was answered 404, but the profile is there`, false);
     const ownItems = items.state === 'body' ? checked(lookups.items, takeItems(items.body, family, id)) : [];
     if (ownItems === undefined) return failed(name);
     const rows = [...ownProfile, ...ownItems];
     return {
-      ...{ name, rows, outcome: profile.state === 'unchanged' && items.state === 'unchanged' ? 'unchanged' : 'found' },
+      ...{
+        name,
+        rows,
+        outcome: profile.state === 'unchanged' && items.state === 'unchanged' ? 'unchanged' : 'found',
+      },
       held: {
         id,
         profile: profile.state === 'body' ? profile.validators : (held as Held).profile,
@@ -164,7 +174,8 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
     try {
       return await site.get(path, validators);
     } catch (error) {
-      if (error instanceof SiteError) throw new SiteError(`${site.urlOf(path)}: ${error.message}`, error.lost);
+      if (error instanceof SiteError)
+        throw new SiteError(`${site.urlOf(path)}: ${error.message}`, error.lost);
       throw error;
     }
   }
@@ -172,7 +183,8 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
   /** The rows, unless anything is wrong, which is then told. */
   function checked(path: string, { rows, faults }: Taken): readonly Row[] | undefined {
     for (const { member, reason, got } of faults) report(path, member, reason, got);
-    if (rows.length > MOST_ITEMS) report(path, 'record', `must not list more than ${MOST_ITEMS} items`, String(rows.length));
+    if (rows.length > MOST_ITEMS)
+      report(path, 'record', `must not list more than ${MOST_ITEMS} items`, String(rows.length));
     return faults.length > 0 || rows.length > MOST_ITEMS ? undefined : rows;
   }
 
@@ -214,7 +226,8 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
         for (const [index, row] of rows.entries()) await started.add(row, user * 2 * MOST_ITEMS + index);
       const landed = await started.finish();
       for (const kind of KIND_NAMES)
-        for (const column of ['new', 'changed', 'unchanged', 'removed'] as const) tallies[kind][column] += landed?.[kind][column] ?? 0;
+        for (const column of ['new', 'changed', 'unchanged', 'removed'] as const)
+          tallies[kind][column] += landed?.[kind][column] ?? 0;
     } catch (error) {
       await started.abandon();
       throw error;
@@ -244,7 +257,10 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
 
   /** What tells our own two answers from all others; undefined when we do not know the user. */
   async function ours(reader: Reader, name: string): Promise<string | undefined> {
-    const [profile, items] = [await reader.profile(family, userKey(name)), await reader.items(family, userKey(name))];
+    const [profile, items] = [
+      await reader.profile(family, userKey(name)),
+      await reader.items(family, userKey(name)),
+    ];
     if (profile === undefined || items === undefined) return undefined;
     return createHash('sha256').update(profile).update('\n').update(items).digest('base64');
   }
@@ -253,7 +269,11 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
 const failed = (name: string): Visit => ({ name, outcome: 'failed', rows: [] });
 
 /** Some at a time; the results in the order of the values. */
-async function pooled<T, R>(values: readonly T[], width: number, action: (value: T) => Promise<R>): Promise<R[]> {
+async function pooled<T, R>(
+  values: readonly T[],
+  width: number,
+  action: (value: T) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   const queue = values.entries();
   const worker = async () => {
