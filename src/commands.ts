@@ -6,20 +6,17 @@ import { Readable, type Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type Config, flagOf, readConfig, SETTING_NAMES, SETTINGS, type SettingName, variableOf } from './config.ts';
-import { type DoctorOptions, examine } from './doctor/doctor.ts';
+import type { DoctorOptions } from './doctor/doctor.ts';
 import { readBase, type Variant } from './http-ask.ts';
 import { FAMILIES, type Family, KIND_NAMES, KINDS } from './records.ts';
 import { openReader } from './stores/sqlite.ts';
 import { openWriter } from './stores/sqlite-load.ts';
-import { openNotes } from './stores/sqlite-notes.ts';
 import { check, snapshot } from './stores/sqlite-upkeep.ts';
 import { exportLines } from './transfer/export.ts';
 import { importFiles, summary } from './transfer/import.ts';
-import { createLiveSite, type SiteOptions } from './transfer/live-site.ts';
-import { type Held, mirror } from './transfer/mirror.ts';
-import { createMirrorReport, mirrorSummary } from './transfer/mirror-report.ts';
+import type { SiteOptions } from './transfer/live-site.ts';
+import type { Held } from './transfer/live-user.ts';
 import { createProgress, type Terminal } from './transfer/progress.ts';
-import { listOf, readUsers } from './transfer/user-list.ts';
 import { userKey } from './user-name.ts';
 
 /** What a command may touch of the process it runs in. */
@@ -186,6 +183,14 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
   async function runMirror({ variant, from, user, users, prune, state, restart, ...flags }: MirrorFlags): Promise<void> {
     if ((user === undefined) === (users === undefined)) throw new Misused('say whom: either --user NAME… or --users FILE');
     const database = databaseOf(flags);
+    const [{ createLiveSite }, { mirror }, { createMirrorReport, mirrorSummary }, { listOf, readUsers }, { openNotes }] =
+      await Promise.all([
+        import('./transfer/live-site.ts'),
+        import('./transfer/mirror.ts'),
+        import('./transfer/mirror-report.ts'),
+        import('./transfer/user-list.ts'),
+        import('./stores/sqlite-notes.ts'),
+      ]);
     const list = users === undefined ? listOf(user ?? [], '--user') : await readUsers(users, around.stdin);
     if (list.users.length + list.faults.length === 0) throw new Misused(`${users ?? '--user'} names nobody`);
     const report = createMirrorReport(stderr);
@@ -218,6 +223,7 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
   }
 
   async function runDoctor(base: URL, options: Omit<DoctorOptions, 'base'>): Promise<void> {
+    const { examine } = await import('./doctor/doctor.ts');
     const { report, broken } = await examine({ ...options, base, timeout: options.timeout * 1000 });
     say(report);
     if (broken > 0) throw new Failed(`${broken === 1 ? 'one thing is' : `${broken} things are`} broken`);

@@ -2,13 +2,10 @@
 import { createServer } from 'node:http';
 import type { FastifyPluginCallback } from 'fastify';
 import type { Config } from './config.ts';
-import { PROBE } from './operations.ts';
+import { PROBE, RECEIVED_OVER } from './operations.ts';
 import { type Responder, TimedRequest } from './respond.ts';
 import { asRead, createRouter, readOnlyRoute } from './router.ts';
 import type { Reader } from './stores/store.ts';
-
-/** Tells `vitrine doctor` how the request got here: a proxy's HTTP/1.0 is not seen from outside. */
-export const RECEIVED_OVER = 'x-received-over-http';
 
 type Readiness = Pick<Health, 'unready'>;
 

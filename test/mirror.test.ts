@@ -319,7 +319,13 @@ describe('what is wrong is told, and harms nothing else', () => {
 
   test('a name that another id has here already', async () => {
     const database = await databaseOf(tempFile('people.ndjson', JSON.stringify(person('zoe', 5))));
-    const site = await startSite(table);
+    const before = await exported(database);
+    const site = await startSite(
+      portfolio({
+        ada: { profile: person('ada', 1) },
+        zoe: { profile: person('zoe', 99), shots: { Shots: [shot(1, 99)] } },
+      }),
+    );
     const { code, stderr, stdout } = await mirror(database, 'b', site.url, '--user', 'ada', 'zoe');
     expect([code, stdout]).toEqual([
       1,
@@ -328,6 +334,13 @@ describe('what is wrong is told, and harms nothing else', () => {
     expect(stderr).toContain(
       '/api/username/zoe: username: is already the name of id 5, so id 99 cannot have it, got "zoe"',
     );
+    expect(stderr).not.toContain('/shots');
+    expect(
+      (await exported(database))
+        .split('\n')
+        .filter((line) => !line.includes('"ada"'))
+        .join('\n'),
+    ).toBe(before);
   });
 
   test('names that are nobody’s are told, and no name gets into a header or another path', async () => {

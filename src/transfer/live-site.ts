@@ -52,7 +52,7 @@ export class SiteClosed extends Error {
 /** Fifteen records of 64 KiB, with room for every character to be written as an escape. */
 const LONGEST_BODY = 3 * 1024 * 1024;
 const MOST_REDIRECTS = 5;
-const LONGEST_WAIT = 120_000;
+const LONGEST_WAIT = 60_000;
 const FIRST_BACKOFF = 500;
 const LONGEST_BACKOFF = 30_000;
 const LONGEST_VALIDATOR = 1024;

@@ -1,68 +1,104 @@
-// What a live site says of one user -> rows, or what is wrong with it. Nothing is believed that was not asked for.
-import { brief, type Fault, normalise } from '../normalise.ts';
-import { type Family, KIND_NAMES, KINDS, type KindName } from '../records.ts';
+// One user of a live site: asked for, checked, and what came of it.
+import type { Family } from '../records.ts';
 import type { Row } from '../stores/store.ts';
 import { userKey } from '../user-name.ts';
-import { COLLECTIONS, isBroken, isObject, nameOf, readValue } from './json-text.ts';
+import { type Taken, takeItems, takeProfile } from './live-body.ts';
+import { type LiveSite, SiteError, type Validators } from './live-site.ts';
 
-export interface Taken {
+/** What is remembered of a user, so that the next visit can ask for news only. */
+export interface Held {
+  readonly id: string;
+  readonly profile: Validators;
+  readonly items: Validators;
+  /** What our own answers were after that: when they have changed since, "unchanged" would not be enough. */
+  readonly ours: string;
+}
+
+export type Outcome = 'found' | 'unchanged' | 'unknown' | 'failed';
+
+export interface Visit {
+  readonly name: string;
+  readonly outcome: Outcome;
   readonly rows: readonly Row[];
-  readonly faults: readonly Fault[];
+  readonly held?: Omit<Held, 'ours'>;
 }
 
-const kindIn = (family: Family, isItem: boolean) =>
-  KIND_NAMES.find((kind) => KINDS[kind].family === family && 'owner' in KINDS[kind] === isItem) as KindName;
-
-/** The profile that a body is, when it is that of the user who was asked for. */
-export function takeProfile(body: Buffer, family: Family, askedFor: string): Taken {
-  const read = readBody(body);
-  if ('problem' in read) return wrong('record', read.problem);
-  if (!isObject(read.value)) return wrong('record', `must be a profile, not ${nameOf(read.value)}`);
-  const result = normalise(read.value, kindIn(family, false));
-  if ('faults' in result) return { rows: [], faults: result.faults };
-  if (result.row.userKey !== userKey(askedFor))
-    return wrong('username', 'is not who was asked for', String(read.value.username));
-  return { rows: [result.row], faults: [] };
+export interface VisitorOptions {
+  readonly family: Family;
+  readonly site: LiveSite;
+  readonly prune: boolean;
+  /** Who has which id, as far as this run has seen. */
+  readonly names: Map<string, string>;
+  readonly onTrouble: (line: string) => void;
 }
 
-/** The items that a body lists, as far as they are the owner's. */
-export function takeItems(body: Buffer, family: Family, owner: string): Taken {
-  const read = readBody(body);
-  if ('problem' in read) return wrong('record', read.problem);
-  const list = listIn(read.value);
-  if (list === undefined) return wrong('record', `must be an object with a list: ${COLLECTIONS.join(', ')}`);
-  const kind = kindIn(family, true);
-  const { owner: ownerMember } = KINDS[kind] as { owner: string };
-  const rows: Row[] = [];
-  const faults: Fault[] = [];
-  for (const [index, item] of list.entries()) {
-    const refuse = (fault: Fault) => faults.push({ ...fault, member: `item ${index + 1}: ${fault.member}` });
-    const result = normalise(item, kind);
-    if ('faults' in result) for (const fault of result.faults) refuse(fault);
-    else if (result.row.owner !== owner)
-      refuse({
-        member: ownerMember,
-        reason: `must be the id of the profile, ${owner}`,
-        got: result.row.owner,
-      });
-    else rows.push(result.row);
+/** The site lists 15; one that lists far more is up to something. */
+export const MOST_ITEMS = 1000;
+
+export function createVisitor({ family, site, prune, names, onTrouble }: VisitorOptions) {
+  async function visit(name: string, held: Held | undefined): Promise<Visit> {
+    const lookups = site.lookups(name);
+    const profile = await told(lookups.profile, held?.profile);
+    if (profile.state === 'unknown') {
+      onTrouble(
+        `${site.urlOf(lookups.profile)}: nobody there has this name${prune ? '' : ': left as they are here'}`,
+      );
+      return { name, outcome: 'unknown', rows: [] };
+    }
+    const ownProfile =
+      profile.state === 'body' ? checked(lookups.profile, takeProfile(profile.body, family, name)) : [];
+    if (ownProfile === undefined) return failed(name);
+    const id = ownProfile[0]?.id ?? (held as Held).id;
+    const namesake = names.get(id);
+    if (namesake !== undefined && namesake !== userKey(name)) {
+      report(lookups.profile, 'id', `is that of ${JSON.stringify(namesake)} already`, id);
+      return failed(name);
+    }
+    names.set(id, userKey(name));
+
+    const items = await told(lookups.items, id === held?.id ? held.items : undefined);
+    if (items.state === 'unknown')
+      throw new SiteError(`${site.urlOf(lookups.items)}: was answered 404, but the profile is there`, false);
+    const ownItems = items.state === 'body' ? checked(lookups.items, takeItems(items.body, family, id)) : [];
+    if (ownItems === undefined) return failed(name);
+    const rows = [...ownProfile, ...ownItems];
+    return {
+      ...{
+        name,
+        rows,
+        outcome: profile.state === 'unchanged' && items.state === 'unchanged' ? 'unchanged' : 'found',
+      },
+      held: {
+        id,
+        profile: profile.state === 'body' ? profile.validators : (held as Held).profile,
+        items: items.state === 'body' ? items.validators : (held as Held).items,
+      },
+    };
   }
-  return { rows, faults };
+
+  async function told(path: string, validators: Validators | undefined) {
+    try {
+      return await site.get(path, validators);
+    } catch (error) {
+      if (error instanceof SiteError)
+        throw new SiteError(`${site.urlOf(path)}: ${error.message}`, error.lost);
+      throw error;
+    }
+  }
+
+  /** The rows, unless anything is wrong, which is then told. */
+  function checked(path: string, { rows, faults }: Taken): readonly Row[] | undefined {
+    for (const { member, reason, got } of faults) report(path, member, reason, got);
+    if (rows.length > MOST_ITEMS)
+      report(path, 'record', `must not list more than ${MOST_ITEMS} items`, String(rows.length));
+    return faults.length > 0 || rows.length > MOST_ITEMS ? undefined : rows;
+  }
+
+  function report(path: string, member: string, reason: string, got: string): void {
+    onTrouble(`${site.urlOf(path)}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`);
+  }
+
+  return { visit, report };
 }
 
-function listIn(value: unknown): unknown[] | undefined {
-  return isObject(value)
-    ? (COLLECTIONS.map((name) => value[name]).find(Array.isArray) as unknown[] | undefined)
-    : undefined;
-}
-
-const wrong = (member: string, reason: string, got = ''): Taken => ({
-  rows: [],
-  faults: [{ member, reason, got: brief(got) }],
-});
-
-function readBody(body: Buffer): ReturnType<typeof readValue> {
-  const bytes = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
-  const text = bytes.toString();
-  return isBroken(text, bytes) ? { problem: 'not valid UTF-8' } : readValue(text);
-}
+const failed = (name: string): Visit => ({ name, outcome: 'failed', rows: [] });

@@ -2,19 +2,10 @@
 import { createHash } from 'node:crypto';
 import { type Family, KIND_NAMES } from '../records.ts';
 import type { Note, Notes } from '../stores/sqlite-notes.ts';
-import type { Reader, Row, Tallies, Writer } from '../stores/store.ts';
+import type { Reader, Tallies, Writer } from '../stores/store.ts';
 import { userKey } from '../user-name.ts';
-import { type LiveSite, SiteClosed, SiteError, type Validators } from './live-site.ts';
-import { type Taken, takeItems, takeProfile } from './live-user.ts';
-
-/** What is remembered of a user, so that the next visit can ask for news only. */
-export interface Held {
-  readonly id: string;
-  readonly profile: Validators;
-  readonly items: Validators;
-  /** What our own answers were after that: when they have changed since, "unchanged" would not be enough. */
-  readonly ours: string;
-}
+import { type LiveSite, SiteClosed, SiteError } from './live-site.ts';
+import { createVisitor, type Held, MOST_ITEMS, type Outcome, type Visit } from './live-user.ts';
 
 export interface MirrorOptions {
   readonly family: Family;
@@ -50,20 +41,12 @@ export interface MirrorResult {
   readonly gaveUp: string | undefined;
 }
 
-type Outcome = 'found' | 'unchanged' | 'unknown' | 'failed';
-
-interface Visit {
-  readonly name: string;
-  readonly outcome: Outcome;
-  readonly rows: readonly Row[];
-  readonly held?: Omit<Held, 'ours'>;
-}
-
 /** Few enough that the bodies of all of them fit into memory, whatever the site sends. */
 const BATCH = 32;
 /** So many in a row who could not be had: the site is down, and the rest would fare no better. */
 const LOST_IN_A_ROW = 20;
-const MOST_ITEMS = 1000;
+/** How many rows a user can have, for telling whose a row is by its place. */
+const PLACES = MOST_ITEMS + 1;
 
 export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
   const { family, site, writer, notes, onTrouble } = options;
@@ -73,6 +56,7 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
   ) as Tallies;
   /** Who has which id, as far as this run has seen. */
   const names = new Map<string, string>();
+  const visitor = createVisitor({ ...options, names });
   let skipped = 0;
   let pruned = 0;
   let seen = 0;
@@ -113,7 +97,7 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
     if (gaveUp !== undefined) return undefined;
     let made: Visit | undefined;
     try {
-      made = await ask(name, held);
+      made = await visitor.visit(name, held);
       lost = 0;
     } catch (error) {
       if (error instanceof SiteClosed) gaveUp ??= error.message;
@@ -122,74 +106,12 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
         lost = error.lost ? lost + 1 : 0;
         if (lost >= LOST_IN_A_ROW) gaveUp ??= `${LOST_IN_A_ROW} users in a row could not be had`;
         onTrouble(error.message);
-        made = failed(name);
+        made = { name, outcome: 'failed', rows: [] };
       }
     }
     if (made !== undefined) seen++;
     options.onProgress({ users: seen, totalUsers: options.users.length, skipped });
     return made;
-  }
-
-  async function ask(name: string, held: Held | undefined): Promise<Visit> {
-    const lookups = site.lookups(name);
-    const profile = await told(lookups.profile, held?.profile);
-    if (profile.state === 'unknown') {
-      onTrouble(
-        `${site.urlOf(lookups.profile)}: nobody there has this name${options.prune ? '' : ': left as they are here'}`,
-      );
-      return { name, outcome: 'unknown', rows: [] };
-    }
-    const ownProfile =
-      profile.state === 'body' ? checked(lookups.profile, takeProfile(profile.body, family, name)) : [];
-    if (ownProfile === undefined) return failed(name);
-    const id = ownProfile[0]?.id ?? (held as Held).id;
-    const namesake = names.get(id);
-    if (namesake !== undefined && namesake !== userKey(name)) {
-      report(lookups.profile, 'id', `is that of ${JSON.stringify(namesake)} already`, id);
-      return failed(name);
-    }
-    names.set(id, userKey(name));
-
-    const items = await told(lookups.items, id === held?.id ? held.items : undefined);
-    if (items.state === 'unknown')
-      throw new SiteError(`${site.urlOf(lookups.items)}: was answered 404, but the profile is there`, false);
-    const ownItems = items.state === 'body' ? checked(lookups.items, takeItems(items.body, family, id)) : [];
-    if (ownItems === undefined) return failed(name);
-    const rows = [...ownProfile, ...ownItems];
-    return {
-      ...{
-        name,
-        rows,
-        outcome: profile.state === 'unchanged' && items.state === 'unchanged' ? 'unchanged' : 'found',
-      },
-      held: {
-        id,
-        profile: profile.state === 'body' ? profile.validators : (held as Held).profile,
-        items: items.state === 'body' ? items.validators : (held as Held).items,
-      },
-    };
-  }
-
-  async function told(path: string, validators: Validators | undefined) {
-    try {
-      return await site.get(path, validators);
-    } catch (error) {
-      if (error instanceof SiteError)
-        throw new SiteError(`${site.urlOf(path)}: ${error.message}`, error.lost);
-      throw error;
-    }
-  }
-
-  /** The rows, unless anything is wrong, which is then told. */
-  function checked(path: string, { rows, faults }: Taken): readonly Row[] | undefined {
-    for (const { member, reason, got } of faults) report(path, member, reason, got);
-    if (rows.length > MOST_ITEMS)
-      report(path, 'record', `must not list more than ${MOST_ITEMS} items`, String(rows.length));
-    return faults.length > 0 || rows.length > MOST_ITEMS ? undefined : rows;
-  }
-
-  function report(path: string, member: string, reason: string, got: string): void {
-    onTrouble(`${site.urlOf(path)}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`);
   }
 
   /** Takes a batch into the store and remembers it, in this order: what is remembered is surely there. */
@@ -209,30 +131,47 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
     });
   }
 
-  /** Loads what was found; gives those who do not fit what is there, and who are left out. */
+  /** Loads what was found; gives those who do not fit what is there, and who are left as they were. */
   async function load(visits: readonly Visit[]): Promise<Set<string>> {
     const refused = new Set<string>();
-    if (visits.every(({ rows }) => rows.length === 0)) return refused;
+    for (;;) {
+      const fitting = visits.filter(({ name, rows }) => rows.length > 0 && !refused.has(name));
+      if (fitting.length === 0) return refused;
+      const before = refused.size;
+      const landed = await loadAll(fitting, refused);
+      if (landed !== undefined) {
+        add(landed);
+        return refused;
+      }
+      if (refused.size === before) throw new Error('the store refused a batch and did not say why');
+    }
+  }
+
+  /** All of them, or none, and then whose fault it was. */
+  async function loadAll(visits: readonly Visit[], refused: Set<string>): Promise<Tallies | undefined> {
     const started = await writer.load({
-      ...{ replace: false, skipInvalid: true },
+      ...{ replace: false, skipInvalid: false },
       onMisfit({ place, member, reason, got }) {
-        const { name } = visits[Math.floor(place / (2 * MOST_ITEMS))] as Visit;
+        const { name } = visits[Math.floor(place / PLACES)] as Visit;
+        if (refused.has(name)) return;
         refused.add(name);
-        report(site.lookups(name)[member === 'username' ? 'profile' : 'items'], member, reason, got);
+        visitor.report(site.lookups(name)[member === 'username' ? 'profile' : 'items'], member, reason, got);
       },
     });
     try {
       for (const [user, { rows }] of visits.entries())
-        for (const [index, row] of rows.entries()) await started.add(row, user * 2 * MOST_ITEMS + index);
-      const landed = await started.finish();
-      for (const kind of KIND_NAMES)
-        for (const column of ['new', 'changed', 'unchanged', 'removed'] as const)
-          tallies[kind][column] += landed?.[kind][column] ?? 0;
+        for (const [index, row] of rows.entries()) await started.add(row, user * PLACES + index);
+      return await started.finish();
     } catch (error) {
       await started.abandon();
       throw error;
     }
-    return refused;
+  }
+
+  function add(landed: Tallies): void {
+    for (const kind of KIND_NAMES)
+      for (const column of ['new', 'changed', 'unchanged', 'removed'] as const)
+        tallies[kind][column] += landed[kind][column];
   }
 
   /** Takes away whom the site does not know. When it knows nobody at all, it is the site that is wrong. */
@@ -265,8 +204,6 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
     return createHash('sha256').update(profile).update('\n').update(items).digest('base64');
   }
 }
-
-const failed = (name: string): Visit => ({ name, outcome: 'failed', rows: [] });
 
 /** Some at a time; the results in the order of the values. */
 async function pooled<T, R>(
