@@ -47,6 +47,13 @@ export class AskError extends Error {
   }
 }
 
+/** An answer came, and more of it than anybody needs. */
+export class TooLong extends AskError {
+  constructor(maxBytes: number) {
+    super(`the body is longer than ${maxBytes} bytes`, false);
+  }
+}
+
 export type Asker = ReturnType<typeof createAsker>;
 
 export function createAsker({ origin, timeout, maxBytes, connections }: AskerOptions) {
@@ -105,7 +112,7 @@ async function bytesOf(chunks: AsyncIterable<Buffer>, maxBytes: number): Promise
   let length = 0;
   for await (const chunk of chunks) {
     length += chunk.length;
-    if (length > maxBytes) throw new AskError(`the body is longer than ${maxBytes} bytes`, false);
+    if (length > maxBytes) throw new TooLong(maxBytes);
     kept.push(chunk);
   }
   return Buffer.concat(kept, length);

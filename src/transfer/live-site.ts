@@ -7,6 +7,7 @@ import {
   createAsker,
   type Heard,
   LOOKUPS,
+  TooLong,
   type Variant,
 } from '../http-ask.ts';
 import { brief } from '../normalise.ts';
@@ -95,7 +96,7 @@ export function createLiveSite(options: SiteOptions) {
       return heard;
     } catch (error) {
       if (!(error instanceof AskError)) throw error;
-      if (last || !error.passing) throw new SiteError(error.message, error.passing);
+      if (last || !error.passing) throw new SiteError(error.message, !(error instanceof TooLong));
       return error;
     }
   }
@@ -144,7 +145,7 @@ async function follow(
 function told({ status, headers, body }: Heard, conditional: boolean): Told {
   if (status === 304 && conditional) return { state: 'unchanged' };
   if (status === 404 || status === 410) return { state: 'unknown' };
-  if (status !== 200) throw new SiteError(`was answered ${status}`, false);
+  if (status !== 200) throw new SiteError(`was answered ${status}`, status === 401 || status === 403);
   const encoding = headers['content-encoding']?.trim() ?? '';
   if (!/^((x-)?gzip|identity)?$/i.test(encoding))
     throw new SiteError(`is encoded as ${brief(encoding)}, which was not asked for`, false);

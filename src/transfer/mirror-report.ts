@@ -51,5 +51,6 @@ export function mirrorSummary({ counts, tallies, skipped, pruned }: MirrorResult
     `${failed} failed`,
     ...more,
   ];
-  return `users: ${users.join(', ')}\n${summary(tallies)}`;
+  const records = Object.values(tallies).some((tally) => Object.values(tally).some((count) => count > 0));
+  return `users: ${users.join(', ')}${records ? `\n${summary(tallies)}` : ''}`;
 }

@@ -27,7 +27,7 @@ export function createDisplay(out: Terminal, now = () => performance.now()) {
       if (time < next && !passing) return;
       next = time + every;
       const line = describe((time - started) / 1000);
-      if (out.isTTY) out.write(`\r${line.slice(0, (out.columns ?? 80) - 1)}\x1b[K`);
+      if (out.isTTY) out.write(`\r${line.slice(0, (out.columns || 80) - 1)}\x1b[K`);
       else if (!passing) out.write(`${line}\n`);
       drawn = true;
     },
