@@ -198,7 +198,7 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
   async function ours(reader: Reader, name: string): Promise<string | undefined> {
     const [profile, items] = [
       await reader.profile(family, userKey(name)),
-      await reader.items(family, userKey(name)),
+      await reader.items(family, userKey(name), 'items'),
     ];
     if (profile === undefined || items === undefined) return undefined;
     return createHash('sha256').update(profile).update('\n').update(items).digest('base64');
