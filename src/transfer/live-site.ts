@@ -177,8 +177,11 @@ function createPace(perSecond: number) {
     async turn(): Promise<void> {
       const at = Math.max(next, performance.now());
       next = at + 1000 / perSecond;
-      for (let until = Math.max(at, heldUntil); until > performance.now(); until = Math.max(at, heldUntil))
-        await delay(until - performance.now());
+      for (;;) {
+        const left = Math.max(at, heldUntil) - performance.now();
+        if (left <= 0) return;
+        await delay(left);
+      }
     },
     /** Nobody goes on before so many milliseconds have passed. */
     hold(milliseconds: number): void {
