@@ -14,8 +14,7 @@ import { openWriter } from './stores/sqlite-load.ts';
 import { check, snapshot } from './stores/sqlite-upkeep.ts';
 import { exportLines } from './transfer/export.ts';
 import { importFiles, summary } from './transfer/import.ts';
-import type { SiteOptions } from './transfer/live-site.ts';
-import type { Held } from './transfer/live-user.ts';
+import type { MirrorFlags } from './transfer/moving-in.ts';
 import { createProgress, type Terminal } from './transfer/progress.ts';
 import { userKey } from './user-name.ts';
 
@@ -171,53 +170,19 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     }
   }
 
-  interface MirrorFlags extends Partial<Record<SettingName, string>>, Omit<SiteOptions, 'base'> {
-    from: URL;
-    user?: string[];
-    users?: string;
-    prune: boolean;
-    state?: string;
-    restart: boolean;
-  }
+  type WholeMirrorFlags = MirrorFlags & Partial<Record<SettingName, string>> & { user?: string[]; users?: string };
 
-  async function runMirror({ variant, from, user, users, prune, state, restart, ...flags }: MirrorFlags): Promise<void> {
+  async function runMirror({ user, users, ...flags }: WholeMirrorFlags): Promise<void> {
     if ((user === undefined) === (users === undefined)) throw new Misused('say whom: either --user NAME… or --users FILE');
     const database = databaseOf(flags);
-    const [{ createLiveSite }, { mirror }, { createMirrorReport, mirrorSummary }, { listOf, readUsers }, { openNotes }] =
-      await Promise.all([
-        import('./transfer/live-site.ts'),
-        import('./transfer/mirror.ts'),
-        import('./transfer/mirror-report.ts'),
-        import('./transfer/user-list.ts'),
-        import('./stores/sqlite-notes.ts'),
-      ]);
-    const list = users === undefined ? listOf(user ?? [], '--user') : await readUsers(users, around.stdin);
-    if (list.users.length + list.faults.length === 0) throw new Misused(`${users ?? '--user'} names nobody`);
-    const report = createMirrorReport(stderr);
-    for (const fault of list.faults) report.trouble(fault);
-    const writer = openWriter(database);
-    const site = createLiveSite({ ...flags, variant, base: from, timeout: flags.timeout * 1000 });
+    const { moveIn } = await import('./transfer/moving-in.ts');
+    const names = users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin };
+    const [writer, open] = [openWriter(database), () => openReader(database)];
     try {
-      const notes = openNotes<Held>(state ?? `${database}.mirror`, `${variant} ${from.href}`, { anew: restart });
-      try {
-        const { concurrency } = flags;
-        const family: Family = variant === 'a' ? 'microblog' : 'portfolio';
-        const result = await mirror({
-          ...{ family, site, users: list.users, concurrency, writer, openReader: () => openReader(database), notes, prune },
-          ...{ onProgress: report.progress, onTrouble: report.trouble },
-        });
-        report.close();
-        say(mirrorSummary(result));
-        if (result.gaveUp !== undefined)
-          throw new Failed(`given up: ${result.gaveUp}; the same command goes on where it was`);
-        const missed = result.counts.failed + list.faults.length;
-        if (missed > 0) throw new Failed(`${missed} of ${list.users.length + list.faults.length} users could not be taken over`);
-      } finally {
-        notes.close();
-      }
+      const { said, failed } = await moveIn({ ...flags, state: flags.state ?? `${database}.mirror` }, names, writer, open, stderr);
+      if (said !== undefined) say(said);
+      if (failed !== undefined) throw new Failed(failed);
     } finally {
-      report.close();
-      site.close();
       await writer.close();
     }
   }
