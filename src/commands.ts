@@ -4,14 +4,17 @@ import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Readable, type Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type Config, flagOf, readConfig, SETTING_NAMES, SETTINGS, type SettingName, variableOf } from './config.ts';
+import type { DoctorOptions } from './doctor/doctor.ts';
+import { readBase, type Variant } from './http-ask.ts';
 import { FAMILIES, type Family, KIND_NAMES, KINDS } from './records.ts';
 import { openReader } from './stores/sqlite.ts';
 import { openWriter } from './stores/sqlite-load.ts';
 import { check, snapshot } from './stores/sqlite-upkeep.ts';
 import { exportLines } from './transfer/export.ts';
 import { importFiles, summary } from './transfer/import.ts';
+import type { MirrorFlags } from './transfer/moving-in.ts';
 import { createProgress, type Terminal } from './transfer/progress.ts';
 import { userKey } from './user-name.ts';
 
@@ -58,6 +61,27 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
     )
     .action(runImport);
 
+  command('mirror', 'takes users over from a live site of this kind, through its public API')
+    .addOption(variantOption().makeOptionMandatory())
+    .addOption(new Option('--from <base-url>', "the variant's base address there").argParser(baseOption).makeOptionMandatory())
+    .option('--user <name...>', 'whom to ask for')
+    .option('--users <file>', 'a file of user names, one a line; - is standard input')
+    .option('--prune', 'remove users whom the site does not know any more', false)
+    .option('--state <file>', 'where to remember what was asked for already (default: beside the database)')
+    .option('--restart', 'do not go on where an unfinished run stopped', false)
+    .option('--concurrency <number>', 'requests at a time', numberOption(1, 64), 4)
+    .option('--rate <number>', 'requests per second', numberOption(0.01, 10_000), 10)
+    .option('--timeout <seconds>', 'how long one request may take', numberOption(0.1, 600), 30)
+    .option('--retries <number>', 'how often a failed request is made again', numberOption(0, 20), 4)
+    .addHelpText(
+      'after',
+      `
+Each user is taken over whole, or left as they were. Items that the site does not list any more are kept: it lists 15.
+The next run asks for news only; a run that was stopped goes on where it was. Exit code 1 if any user failed.
+${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`,
+    )
+    .action(runMirror);
+
   command('export', 'writes every record as NDJSON; importing that elsewhere gives the same answers')
     .argument('[file]', 'where to; .gz is compressed; none or -: standard output')
     .addHelpText('after', examples('vitrine export backup.ndjson.gz', 'vitrine export | wc -l'))
@@ -86,6 +110,14 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
       say(`${path} is sound`);
       for (const kind of KIND_NAMES) say(`${KINDS[kind].plural}: ${counts?.[kind]}`);
     });
+
+  command('doctor', 'asks a public address what a front-end would, and says what a proxy broke and how to mend it', [])
+    .addArgument(program.createArgument('<base-url>', 'the public base address').argParser(baseOption))
+    .addOption(variantOption())
+    .option('--user <name>', 'a user who is there (default: looked for among the sample users)')
+    .option('--timeout <seconds>', 'how long one request may take', numberOption(0.1, 600), 10)
+    .addHelpText('after', examples('vitrine doctor https://example.org/b --user ada', 'vitrine doctor http://127.0.0.1:8080'))
+    .action(runDoctor);
 
   return program;
 
@@ -138,6 +170,30 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
     }
   }
 
+  type WholeMirrorFlags = MirrorFlags & Partial<Record<SettingName, string>> & { user?: string[]; users?: string };
+
+  async function runMirror({ user, users, ...flags }: WholeMirrorFlags): Promise<void> {
+    if ((user === undefined) === (users === undefined)) throw new Misused('say whom: either --user NAME… or --users FILE');
+    const database = databaseOf(flags);
+    const { moveIn } = await import('./transfer/moving-in.ts');
+    const names = users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin };
+    const [writer, open] = [openWriter(database), () => openReader(database)];
+    try {
+      const { said, failed } = await moveIn({ ...flags, state: flags.state ?? `${database}.mirror` }, names, writer, open, stderr);
+      if (said !== undefined) say(said);
+      if (failed !== undefined) throw new Failed(failed);
+    } finally {
+      await writer.close();
+    }
+  }
+
+  async function runDoctor(base: URL, options: Omit<DoctorOptions, 'base'>): Promise<void> {
+    const { examine } = await import('./doctor/doctor.ts');
+    const { report, broken } = await examine({ ...options, base, timeout: options.timeout * 1000 });
+    say(report);
+    if (broken > 0) throw new Failed(`${broken === 1 ? 'one thing is' : `${broken} things are`} broken`);
+  }
+
   async function runExport(file: string | undefined, flags: Partial<Record<SettingName, string>>): Promise<void> {
     const reader = openReader(databaseOf(flags), { tidy: true });
     try {
@@ -167,6 +223,21 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
     }
   }
 }
+
+const variantOption = () => new Option('--variant <variant>', 'which of the three the site is').choices(['a', 'b', 'c'] satisfies Variant[]);
+
+function baseOption(text: string): URL {
+  const base = readBase(text);
+  if (typeof base === 'string') throw new InvalidArgumentError(`It ${base}.`);
+  return base;
+}
+
+const numberOption = (least: number, most: number) => (text: string) => {
+  const number = Number(text);
+  if (!(number >= least && number <= most) || text.trim() === '')
+    throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
+  return number;
+};
 
 const examples = (...lines: string[]) => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 

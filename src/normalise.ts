@@ -22,13 +22,14 @@ export type Normalised = { readonly row: Row } | { readonly faults: readonly Fau
 
 export const MAX_RECORD_BYTES = 64 * 1024;
 
-export function normalise(raw: unknown): Normalised {
+/** Which of the four it is, its members tell, unless whoever gives it knows. */
+export function normalise(raw: unknown, known?: KindName): Normalised {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
     return {
       faults: [fault('record', 'must be an object with the members of a profile, a post or a shot', raw)],
     };
   const source = raw as Record<string, unknown>;
-  const kind = kindOf(source);
+  const kind = known ?? kindOf(source);
   if (typeof kind !== 'string') return { faults: [kind] };
   return build(kind, source);
 }
@@ -220,8 +221,16 @@ function fault(member: string, reason: string, value: unknown): Fault {
 /** A value in a few characters of printable text, for a message. */
 export function brief(value: unknown): string {
   if (value === undefined) return '';
-  const text =
-    typeof value === 'string' ? value : typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+  const text = typeof value === 'string' ? value : typeof value === 'bigint' ? String(value) : sourceOf(value);
   const shown = (text ?? '').toWellFormed().replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\ufffd');
   return shown.length > LONGEST_GOT ? `${shown.slice(0, LONGEST_GOT)}…` : shown;
+}
+
+function sourceOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, (_member, inner) => (typeof inner === 'bigint' ? String(inner) : inner));
+  } catch {
+    // Nested deeper than can be told.
+    return '…';
+  }
 }

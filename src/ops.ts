@@ -2,11 +2,10 @@
 import { createServer } from 'node:http';
 import type { FastifyPluginCallback } from 'fastify';
 import type { Config } from './config.ts';
-import { PROBE } from './operations.ts';
+import { PROBE, RECEIVED_OVER } from './operations.ts';
 import { type Responder, TimedRequest } from './respond.ts';
 import { asRead, createRouter, readOnlyRoute } from './router.ts';
 import type { Reader } from './stores/store.ts';
-
 
 type Readiness = Pick<Health, 'unready'>;
 
@@ -67,6 +66,7 @@ export const probes: FastifyPluginCallback<{ health: Readiness; respond: Respond
     url: '/healthz',
     handler(request, reply) {
       reply.hijack();
+      reply.raw.setHeader(RECEIVED_OVER, request.raw.httpVersion);
       respond.json(request.raw, reply.raw, PROBE, 200, { status: 'ok' });
     },
   });

@@ -27,24 +27,32 @@ export function isBroken(text: string, bytes: Buffer): boolean {
 
 /** Reads the text of one value: a record, or a response body, whose records are taken out. */
 export function readText(text: string, line: number, found: Found[]): void {
-  let value: unknown;
-  try {
-    value = parse(text);
-  } catch {
-    try {
-      value = parse(withoutTrailingCommas(text));
-    } catch (error) {
-      found.push(problemAt(line, `not valid JSON: ${reason(error as Error)}`, text));
-      return;
-    }
+  const read = readValue(text);
+  if ('problem' in read) {
+    found.push(problemAt(line, read.problem, text));
+    return;
   }
+  const { value } = read;
   if (!isObject(value)) {
-    found.push(problemAt(line, `expected a record, a JSON object, but got ${nameOf(value)}`, text));
+    found.push(problemAt(line, notRecord(value), text));
     return;
   }
   const items = itemsOf(value);
   if (items === undefined) found.push({ line, value, text: () => oneLine(text) });
   else for (const item of items) found.push(foundItem(item, line));
+}
+
+/** The value that a text holds, trailing commas or not; long numbers keep their digits. */
+export function readValue(text: string): { readonly value: unknown } | { readonly problem: string } {
+  try {
+    return { value: parse(text) };
+  } catch {
+    try {
+      return { value: parse(withoutTrailingCommas(text)) };
+    } catch (error) {
+      return { problem: `not valid JSON: ${reason(error as Error)}` };
+    }
+  }
 }
 
 /** Whether a text is one object and nothing else. */
@@ -69,7 +77,9 @@ export function nameOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-function isObject(value: unknown): value is RawRecord {
+const notRecord = (value: unknown) => `expected a record, a JSON object, but got ${nameOf(value)}`;
+
+export function isObject(value: unknown): value is RawRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -100,7 +110,7 @@ function itemsOf(value: RawRecord): unknown[] | undefined {
 function foundItem(item: unknown, line: number): Found {
   const text = () => JSON.stringify(item, (_key, value) => (typeof value === 'bigint' ? `${value}` : value));
   if (isObject(item)) return { line, value: item, text };
-  return { line, problem: `expected a record, a JSON object, but got ${nameOf(item)}`, text };
+  return { line, problem: notRecord(item), text };
 }
 
 // Blanks take the commas' place, so that the places in a parser's message stay true.

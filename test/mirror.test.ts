@@ -1,0 +1,506 @@
+// Moving in: from another Vitrine byte for byte, and from sites that are slow, broken or hostile without harm.
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { VARIANTS } from './expected.ts';
+import {
+  ask,
+  databaseOf,
+  done,
+  fixture,
+  readRecords,
+  run,
+  type Server,
+  startServer,
+  tempFile,
+  tempFolder,
+  ugly,
+  vitrine,
+} from './rig.ts';
+import { until } from './stress.ts';
+
+const FILES = [
+  fixture('microblog.ndjson'),
+  fixture('portfolio.ndjson'),
+  ugly('hostile-names.ndjson'),
+  ugly('hostile-texts.ndjson'),
+];
+const FAST = ['--rate', '5000'];
+
+const newDatabase = () => join(tempFolder(), 'site.db');
+const mirrorArgs = (database: string, variant: string, from: string, ...more: string[]) => [
+  ...['mirror', '--database-url', database, '--variant', variant, '--from', from, ...FAST, ...more],
+];
+const mirror = (...args: Parameters<typeof mirrorArgs>) => run(mirrorArgs(...args));
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+const sites = new Set<ReturnType<typeof createServer>>();
+afterAll(() => {
+  for (const site of sites) site.closeAllConnections();
+});
+
+/** A site that answers as it is told, and remembers what it was asked. */
+async function startSite(answer: Answer) {
+  const asked: string[] = [];
+  const site = createServer((request, response) => {
+    asked.push(request.url as string);
+    answer(request, response);
+  });
+  sites.add(site);
+  site.listen(0, '127.0.0.1');
+  await once(site, 'listening');
+  return { asked, url: `http://127.0.0.1:${(site.address() as AddressInfo).port}` };
+}
+
+const person = (name: string, id: number, more: object = {}) => ({
+  Likes: '1',
+  id: String(id),
+  username: name,
+  ...more,
+});
+const shot = (id: number, owner: number, more: object = {}) => ({
+  id,
+  user_id: owner,
+  date: '2024-01-01 00:00:00',
+  ...more,
+});
+
+/** Answers of variant B from a table of bodies; who is not in it is unknown. */
+function portfolio(people: Record<string, { profile: unknown; shots?: unknown }>): Answer {
+  return ({ url = '' }, response) => {
+    const [, name = '', items] = /^\/api\/username\/([^/?]*)(\/shots)?$/.exec(url) ?? [];
+    const of = people[decodeURIComponent(name)];
+    const body = of && (items === undefined ? of.profile : (of.shots ?? { Shots: [] }));
+    if (body === undefined) response.writeHead(404).end('no');
+    else if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body);
+    else response.end(JSON.stringify(body));
+  };
+}
+
+const exported = (database: string) => done(['export', '--database-url', database]);
+const namesIn = async (database: string) =>
+  [...(await exported(database)).matchAll(/"username":"([^"]*)"/g)].map(([, name]) => name);
+
+describe('from another Vitrine', () => {
+  let there: string;
+  let server: Server;
+  beforeAll(async () => {
+    there = await databaseOf(...FILES);
+    server = await startServer({ DATABASE_URL: there });
+  });
+
+  test.each(VARIANTS)(
+    'variant $variant: every answer, byte for byte, and then nothing but 304',
+    async ({ variant, family, profile, profileOf, itemsOf }) => {
+      const mark = family === 'microblog' ? 'totalPost' : 'totalShots';
+      const people = FILES.flatMap(readRecords).filter(
+        (record) =>
+          'username' in record && (mark in record || !('totalPost' in record || 'totalShots' in record)),
+      );
+      const names = [...new Set(people.map(({ username }) => username as string))];
+      expect(names.length).toBeGreaterThan(40);
+      const database = newDatabase();
+      const users = tempFile('users.txt', `${names.join('\r\n')}\n\n`);
+      const first = await mirror(database, variant, `${server.url}/${variant}/`, '--users', users);
+      expect(
+        first.stderr.split('\n').filter((line) => !/: nobody there has this name|^$/.test(line)),
+      ).toEqual([]);
+      const here = await startServer({ DATABASE_URL: database });
+      let alike = 0;
+      for (const name of names)
+        for (const url of [profileOf(name), itemsOf(name)]) {
+          const [ours, theirs] = [await ask(here, url), await ask(server, url)];
+          expect([url, ours.status, ours.body, ours.headers.etag]).toEqual([
+            url,
+            theirs.status,
+            theirs.body,
+            theirs.headers.etag,
+          ]);
+          if (ours.status === 200) alike++;
+        }
+      await here.stop();
+      expect(alike).toBeGreaterThan(80);
+      expect(first.stdout).toMatch(
+        new RegExp(`^users: ${alike / 2} found, 0 unchanged, \\d+ unknown, 0 failed\n`),
+      );
+      expect(first.stdout).toMatch(new RegExp(`^${profile}s +${alike / 2} +0 +0 +0$`, 'm'));
+      const again = await mirror(database, variant, `${server.url}/${variant}`, '--users', users);
+      expect([again.code, again.stdout]).toEqual([
+        0,
+        expect.stringMatching(new RegExp(`^users: 0 found, ${alike / 2} unchanged, `)),
+      ]);
+    },
+  );
+
+  test('a user of whom our copy has changed since is asked for anew', async () => {
+    const database = newDatabase();
+    await mirror(database, 'b', `${server.url}/b`, '--user', 'ada', 'nikos');
+    const before = await exported(database);
+    await done(['remove', '--database-url', database, '--family', 'portfolio', 'ada']);
+    const { stdout } = await mirror(database, 'b', `${server.url}/b`, '--user', 'ada', 'NIKOS');
+    expect(stdout).toMatch(/^users: 1 found, 1 unchanged, 0 unknown, 0 failed\n/);
+    expect(await exported(database)).toBe(before);
+  });
+});
+
+describe('what the site says is read as people write it', () => {
+  test('trailing commas, a byte order mark, numbers, gzip, any content type, redirects within the site', async () => {
+    const profile = `\ufeff{"Likes": 1, "id": 9007199254740993, "username": "Ada",}`;
+    const table = portfolio({
+      ada: {
+        profile,
+        shots: gzipSync(
+          '{"Posts":[{"id":1,"user_id":"9007199254740993","date":"2024-01-01 00:00:00",},],"page":1}',
+        ),
+      },
+    });
+    const site = await startSite((request, response) => {
+      response.setHeader('content-type', 'text/html');
+      if (request.url?.endsWith('/shots')) response.setHeader('content-encoding', 'gzip');
+      if (request.url === '/old/api/username/ada')
+        response.writeHead(301, { location: '../../../api/username/ada' }).end();
+      else {
+        request.url = request.url?.replace('/old', '');
+        table(request, response);
+      }
+    });
+    const database = newDatabase();
+    const { code, stdout, stderr } = await mirror(database, 'b', `${site.url}/old`, '--user', 'ada');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^users: 1 found/);
+    expect(await exported(database)).toContain('"id":"9007199254740993","username":"Ada"');
+    expect(await exported(database)).toContain('"user_id":"9007199254740993"');
+  });
+
+  test('items that it lists no more are kept; users whom it knows no more as well, unless they are to go', async () => {
+    const people: Parameters<typeof portfolio>[0] = {
+      ada: { profile: person('ada', 1), shots: { Shots: [shot(1, 1)] } },
+      bob: { profile: person('bob', 2), shots: { Shots: [shot(2, 2)] } },
+    };
+    const site = await startSite((request, response) => portfolio(people)(request, response));
+    const database = newDatabase();
+    const again = (...more: string[]) => mirror(database, 'b', site.url, '--user', 'ada', 'bob', ...more);
+    await again();
+    people.ada = { profile: person('ada', 1, { Likes: '2' }), shots: { Shots: [shot(3, 1)] } };
+    delete people.bob;
+    const kept = await again();
+    expect([kept.code, kept.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^users: 1 found, 0 unchanged, 1 unknown, 0 failed\n/),
+    ]);
+    expect(kept.stderr).toContain('/api/username/bob: nobody there has this name: left as they are here');
+    expect(await namesIn(database)).toEqual(['ada', 'bob']);
+    expect((await exported(database)).match(/"user_id":"1"/g)).toHaveLength(2);
+    expect((await again('--prune')).stdout).toMatch(
+      /^users: 1 found, 0 unchanged, 1 unknown, 0 failed, 1 removed here\n/,
+    );
+    expect(await namesIn(database)).toEqual(['ada']);
+    delete people.ada;
+    const empty = await again('--prune');
+    expect(empty.stderr).toContain('nobody is removed');
+    expect(await namesIn(database)).toEqual(['ada']);
+  });
+
+  test('without an ETag, Last-Modified asks for news', async () => {
+    const date = 'Mon, 01 Jan 2024 00:00:00 GMT';
+    const table = portfolio({ ada: { profile: person('ada', 1) } });
+    const site = await startSite((request, response) => {
+      if (request.headers['if-modified-since'] === date) response.writeHead(304).end();
+      else table(request, response.setHeader('last-modified', date));
+    });
+    const database = newDatabase();
+    for (const words of ['1 found, 0 unchanged', '0 found, 1 unchanged'])
+      expect((await mirror(database, 'b', site.url, '--user', 'ada')).stdout).toContain(words);
+  });
+});
+
+describe('what is wrong is told, and harms nothing else', () => {
+  const bomb = gzipSync(Buffer.alloc(64 << 20, ' '));
+  const HOSTILE: [name: string, profile: unknown, shots: unknown, words: string][] = [
+    ['html', '<html>', undefined, 'record: not valid JSON'],
+    ['latin', Buffer.from([0x7b, 0xff, 0x7d]), undefined, 'record: not valid UTF-8'],
+    ['empty', '', undefined, 'record: not valid JSON'],
+    ['list', [], undefined, 'record: must be a profile, not an array'],
+    ['error', { error: 'no' }, undefined, 'id: is missing'],
+    ['other', person('somebody', 60), undefined, 'username: is not who was asked for, got "somebody"'],
+    ['deep', `{"id":${'['.repeat(500_000)}`, undefined, 'record: not valid JSON'],
+    [
+      'deeper',
+      `{"Likes":"1","username":"deeper","id":${'['.repeat(500_000)}${']'.repeat(500_000)}}`,
+      undefined,
+      'id: must be text, a number or a boolean',
+    ],
+    ['long', ' '.repeat(4 << 20), undefined, 'the body is longer than'],
+    ['bomb', bomb, undefined, 'the body is longer than'],
+    ['namesake', person('namesake', 1), undefined, 'id: is that of "ada" already, got "1"'],
+    [
+      'thief',
+      person('thief', 61),
+      { Shots: [shot(610, 61), shot(10, 1)] },
+      'item 2: user_id: must be the id of the profile, 61, got "1"',
+    ],
+    [
+      'undated',
+      person('undated', 62),
+      { Shots: [{ ...shot(11, 62), date: '2024-02-30 00:00:00' }] },
+      'item 1: date: must be a real date',
+    ],
+    ['unlisted', person('unlisted', 63), person('unlisted', 63), 'record: must be an object with a list'],
+    [
+      'many',
+      person('many', 64),
+      { Shots: Array.from({ length: 2000 }, (_, i) => shot(1000 + i, 64)) },
+      'record: must not list more than',
+    ],
+  ];
+  const table = portfolio({
+    ada: { profile: person('ada', 1), shots: { Shots: [shot(10, 1, { title: 'mine' })] } },
+    zoe: { profile: person('zoe', 99) },
+    ...Object.fromEntries(HOSTILE.map(([name, profile, shots]) => [name, { profile, shots }])),
+  });
+  const SPECIAL: Record<string, Answer> = {
+    away: (_, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end(),
+    relative: (_, response) => response.writeHead(302, { location: '//localhost:1/x' }).end(),
+    around: (request, response) => response.writeHead(302, { location: request.url }).end(),
+    file: (_, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
+    brotli: (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end('x'),
+    forbidden: (_, response) => response.writeHead(403).end(),
+    unasked: (_, response) => response.writeHead(304).end(),
+    broken: (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip'),
+    slow: (_, response) => void response.writeHead(200).write('{'),
+    hangup: (request) => request.socket.destroy(),
+  };
+  const WORDS: Record<string, string> = {
+    away: 'leads to another site, which is not followed: http://169.254.169.254',
+    relative: 'leads to another site, which is not followed: http://localhost:1',
+    around: 'leads from address to address',
+    file: 'leads to another site',
+    brotli: 'is encoded as br',
+    forbidden: 'was answered 403',
+    unasked: 'was answered 304',
+    broken: 'the gzip data of the body is corrupt',
+    slow: 'no whole answer within 1 s',
+    hangup: 'the connection broke off',
+  };
+
+  test.each([
+    ['what it says', HOSTILE.map(([name, , , words]) => [name, words] as const)],
+    ['how it answers', Object.entries(WORDS)],
+  ])('in %s', async (_, cases) => {
+    const site = await startSite((request, response) => {
+      const [name = ''] = cases.find(([name]) => request.url?.includes(`/${name}`)) ?? [];
+      if (name === 'bomb') response.setHeader('content-encoding', 'gzip');
+      (SPECIAL[name] ?? table)(request, response);
+    });
+    const database = newDatabase();
+    const names = ['ada', ...cases.map(([name]) => name), 'zoe'];
+    const limits = ['--timeout', '1', '--retries', '1', '--concurrency', '1'];
+    const { code, stdout, stderr } = await mirror(database, 'b', site.url, '--user', ...names, ...limits);
+    for (const [name, words] of cases)
+      expect(
+        stderr
+          .split('\n')
+          .filter((line) => line.startsWith(`${site.url}/api/username/${name}`))
+          .join('\n'),
+      ).toContain(words);
+    expect(stderr).toContain(`vitrine: ${cases.length} of ${names.length} users could not be taken over\n`);
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(`^users: 2 found, 0 unchanged, 0 unknown, ${cases.length} failed\n`),
+    ]);
+    expect(await namesIn(database)).toEqual(['ada', 'zoe']);
+    expect(await exported(database)).toContain('"title":"mine"');
+  });
+
+  test('a name that another id has here already', async () => {
+    const database = await databaseOf(tempFile('people.ndjson', JSON.stringify(person('zoe', 5))));
+    const before = await exported(database);
+    const site = await startSite(
+      portfolio({
+        ada: { profile: person('ada', 1) },
+        zoe: { profile: person('zoe', 99), shots: { Shots: [shot(1, 99)] } },
+      }),
+    );
+    const { code, stderr, stdout } = await mirror(database, 'b', site.url, '--user', 'ada', 'zoe');
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^users: 1 found, 0 unchanged, 0 unknown, 1 failed\n/),
+    ]);
+    expect(stderr).toContain(
+      '/api/username/zoe: username: is already the name of id 5, so id 99 cannot have it, got "zoe"',
+    );
+    expect(stderr).not.toContain('/shots');
+    expect(
+      (await exported(database))
+        .split('\n')
+        .filter((line) => !line.includes('"ada"'))
+        .join('\n'),
+    ).toBe(before);
+  });
+
+  test('names that are nobody’s are told, and no name gets into a header or another path', async () => {
+    const site = await startSite(table);
+    const users = tempFile(
+      'users.txt',
+      `ada\nx\u0001y\n../../admin\nX HTTP/1.1\n${'n'.repeat(300)}\n?a#b\nADA\n`,
+    );
+    const { code, stderr } = await mirror(newDatabase(), 'b', site.url, '--users', users);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${users}:2: must not contain control characters, got "x\ufffdy"`);
+    expect(stderr).toContain(`${users}:5: must have at most 255 characters`);
+    expect(site.asked.sort()).toEqual(
+      ['..%2F..%2Fadmin', '%3Fa%23b', 'X%20HTTP%2F1.1', 'ada', 'ada/shots']
+        .map((path) => `/api/username/${path}`)
+        .sort(),
+    );
+  });
+});
+
+describe('a site that is not well', () => {
+  test('is asked again, after as long as it says', async () => {
+    const times: number[] = [];
+    const table = portfolio({ ada: { profile: person('ada', 1) } });
+    const site = await startSite((request, response) => {
+      times.push(performance.now());
+      if (times.length === 1) response.writeHead(503).end();
+      else if (times.length === 2) response.writeHead(429, { 'retry-after': '1' }).end();
+      else table(request, response);
+    });
+    const { code, stdout } = await mirror(newDatabase(), 'b', site.url, '--user', 'ada');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('1 found')]);
+    expect((times[2] as number) - (times[1] as number)).toBeGreaterThan(990);
+  });
+
+  test('is left alone when it wants to be for long, and the next run goes on where this one was', async () => {
+    const names = Array.from({ length: 70 }, (_, i) => `user${i}`);
+    const table = portfolio(
+      Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1) }])),
+    );
+    let closed = true;
+    const site = await startSite((request, response) => {
+      if (closed && request.url?.includes('user50'))
+        response.writeHead(503, { 'retry-after': '86400' }).end();
+      else table(request, response);
+    });
+    const database = newDatabase();
+    const state = join(tempFolder(), 'state');
+    const more = ['--users', tempFile('users.txt', names.join('\n')), '--state', state];
+    const first = await mirror(database, 'b', site.url, ...more);
+    expect([first.code, first.stdout]).toEqual([1, expect.stringMatching(/^users: \d+ found/)]);
+    expect(first.stderr).toContain('given up: the site asks to be left alone for 86400 s');
+    expect([existsSync(state), existsSync(`${database}.mirror`)]).toEqual([true, false]);
+    closed = false;
+    const before = site.asked.length;
+    const second = await mirror(database, 'b', site.url, ...more);
+    expect([second.code, second.stderr]).toEqual([0, '']);
+    const skipped = Number(/failed, (\d+) done by the run before/.exec(second.stdout)?.[1]);
+    expect(skipped).toBeGreaterThanOrEqual(32);
+    expect(site.asked.length - before).toBe(2 * (70 - skipped));
+    expect(await namesIn(database)).toHaveLength(70);
+  });
+
+  test('killed at any moment, it goes on where it was', async () => {
+    const names = Array.from({ length: 100 }, (_, i) => `user${i}`);
+    const table = portfolio(
+      Object.fromEntries(
+        names.map((name, i) => [
+          name,
+          { profile: person(name, i + 1), shots: { Shots: [shot(i + 1, i + 1)] } },
+        ]),
+      ),
+    );
+    let stuck = true;
+    const site = await startSite((request, response) => {
+      // Never answered: that is where it is killed.
+      if (!(stuck && request.url?.includes('user70'))) table(request, response);
+    });
+    const database = newDatabase();
+    const users = tempFile('users.txt', names.join('\n'));
+    const child = vitrine(mirrorArgs(database, 'b', site.url, '--users', users));
+    await until('it to be stuck', () => site.asked.some((path) => path.includes('user70')));
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    expect(await done(['check', '--database-url', database])).toContain('portfolio profiles: 64\n');
+    stuck = false;
+    const { code, stdout } = await mirror(database, 'b', site.url, '--users', users);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^users: 36 found, .*, 64 done by the run before/),
+    ]);
+    expect(await namesIn(database)).toHaveLength(100);
+    const restarted = await mirror(database, 'b', site.url, '--users', users, '--restart');
+    expect(restarted.stdout).toMatch(/^users: 100 found/);
+  });
+
+  test('is given up when nothing of it can be had', async () => {
+    const users = tempFile('users.txt', Array.from({ length: 200 }, (_, i) => `user${i}`).join('\n'));
+    const site = await startSite((_, response) => response.writeHead(500).end());
+    const { code, stderr } = await mirror(newDatabase(), 'a', site.url, '--users', users, '--retries', '0');
+    expect(code).toBe(1);
+    expect(stderr).toContain('given up: 20 users in a row could not be had');
+    expect(stderr).toContain('was answered 500');
+    expect(site.asked.length).toBeLessThan(30);
+  });
+
+  test('is never asked by more at a time than it may be', async () => {
+    let open = 0;
+    let most = 0;
+    const names = Array.from({ length: 30 }, (_, i) => `user${i}`);
+    const table = portfolio(
+      Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1) }])),
+    );
+    const site = await startSite((request, response) => {
+      most = Math.max(most, ++open);
+      response.on('close', () => open--);
+      setImmediate(() => table(request, response));
+    });
+    expect((await mirror(newDatabase(), 'b', site.url, '--concurrency', '3', '--user', ...names)).code).toBe(
+      0,
+    );
+    expect(most).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('used wrongly', () => {
+  const ok = ['--variant', 'b', '--from', 'http://127.0.0.1:1/b', '--database-url', '/nowhere/site.db'];
+  const without = (flag: string) => ok.filter((_, i) => ok[i] !== flag && ok[i - 1] !== flag);
+  test.each([
+    [ok, '--user'],
+    [[...ok, '--user', 'ada', '--users', 'x'], '--user'],
+    [[...without('--variant'), '--user', 'ada'], '--variant'],
+    [[...without('--from'), '--user', 'ada'], '--from'],
+    [[...without('--database-url'), '--user', 'ada'], 'DATABASE_URL'],
+    [[...ok, '--user', 'ada', '--from', 'ftp://x/'], 'http or https'],
+    [[...ok, '--user', 'ada', '--from', 'http://me:secret@x/'], 'user name or password'],
+    [[...ok, '--user', 'ada', '--from', 'http://x/?a=b'], 'query'],
+    [[...ok, '--user', 'ada', '--rate', '0'], 'must be a number'],
+    [[...ok, '--user', 'ada', '--concurrency', 'x'], 'must be a number'],
+  ])('%j', async (args, words) => {
+    const { code, stdout, stderr } = await run(['mirror', ...args]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(words);
+  });
+
+  test('a state file that is something else is left as it is', async () => {
+    const state = newDatabase();
+    await done(['import', '--database-url', state, fixture('microblog.ndjson')]);
+    const { code, stderr } = await run(
+      mirrorArgs(newDatabase(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', state),
+    );
+    expect([code, stderr]).toEqual([1, expect.stringContaining('does not hold the state of a mirror')]);
+    const text = tempFile(
+      'state.txt',
+      'something else, long enough to be looked at as a database\n'.repeat(20),
+    );
+    writeFileSync(text, 'something else');
+    expect(
+      (await run(mirrorArgs(newDatabase(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', text)))
+        .code,
+    ).toBe(1);
+  });
+});

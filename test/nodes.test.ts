@@ -1,0 +1,130 @@
+// A snapshot on many nodes: rolled out under load, no request is lost and no node goes back or mixes two states.
+import { copyFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { withoutNginx } from './nginx.ts';
+import { runNginx } from './nginx-any.ts';
+import { ask, done, ndjson, type Reply, type Server, startServer, tempFolder } from './rig.ts';
+import { bodiesOf, freePort, generation, generationOf, linesOf, startLoad, until } from './stress.ts';
+
+const NODES = 3;
+const ROLL_OUTS = 3;
+const PATIENCE = 120_000;
+
+const GENERATIONS = Array.from({ length: ROLL_OUTS + 1 }, (_, index) => index + 1);
+
+interface Node {
+  readonly file: string;
+  readonly server: Server;
+}
+
+describe.skipIf(withoutNginx)('three nodes behind nginx', () => {
+  const nodes: Node[] = [];
+  const snapshots = new Map<number, string>();
+  const staging = join(tempFolder(), 'staging.db');
+  let port: number;
+
+  /** Imported once, and a snapshot of it written. */
+  async function snapshotOf(number: number): Promise<string> {
+    const snapshot = join(tempFolder(), 'snapshot.db');
+    await done(['import', '--replace', '--database-url', staging, '-'], {
+      input: ndjson(...generation(number)),
+    });
+    await done(['snapshot', '--database-url', staging, snapshot]);
+    return snapshot;
+  }
+
+  /** What the recipe says: copied beside the file that is served, and renamed over it. */
+  function putInPlace(snapshot: string, { file }: Node): void {
+    copyFileSync(snapshot, `${file}.new`);
+    renameSync(`${file}.new`, file);
+  }
+
+  beforeAll(async () => {
+    for (const number of GENERATIONS) snapshots.set(number, await snapshotOf(number));
+    for (let number = 0; number < NODES; number++) {
+      const file = join(tempFolder(), 'site.db');
+      copyFileSync(snapshots.get(1) as string, file);
+      nodes.push({ file, server: await startServer({ DATABASE_URL: file, CACHE_CONTROL: 'no-store' }) });
+    }
+    port = await freePort();
+    await runNginx(
+      `upstream nodes {
+        ${nodes.map(({ server }) => `server 127.0.0.1:${server.port} max_fails=0;`).join('\n')}
+        keepalive 32;
+      }
+      server {
+        listen 127.0.0.1:${port};
+        location / {
+          proxy_pass http://nodes;
+          proxy_http_version 1.1;
+          proxy_set_header Connection "";
+          proxy_set_header Host $http_host;
+          add_header X-Node $upstream_addr always;
+        }
+      }`,
+      [port],
+    );
+  }, PATIENCE);
+
+  test(
+    'a new snapshot goes live on one after the other, while they are asked',
+    async () => {
+      const bodies = new Map(GENERATIONS.map((number) => [number, bodiesOf(generation(number))]));
+      const addresses = [...(bodies.get(1) as Map<string, string>).keys()];
+      /** The newest that each node is known to have served. */
+      const newest = new Map<string, number>();
+      const seenBy = new Map<string, Set<number>>();
+
+      function judge(address: string, { status, body, headers }: Reply): string | undefined {
+        if (status !== 200) return `${status} ${body}`;
+        const number = generationOf(body) ?? emptyGeneration(body);
+        if (number === 0) return undefined;
+        if (bodies.get(number)?.get(address) !== body)
+          return `not what generation ${number} has: ${body.slice(0, 200)}`;
+        const node = headers['x-node'] as string;
+        newest.set(node, Math.max(newest.get(node) ?? 0, number));
+        seenBy.set(node, (seenBy.get(node) ?? new Set()).add(number));
+        return undefined;
+      }
+
+      // With several at a time an older answer may overtake a newer one; one who asks alone sees each node's own order.
+      async function watch(node: Node, stopped: () => boolean): Promise<string[]> {
+        const faults: string[] = [];
+        let last = 0;
+        for (let turn = 0; !stopped(); turn++) {
+          const address = addresses[turn % addresses.length] as string;
+          const number = generationOf((await ask(node.server, address)).body) ?? last;
+          if (number < last) faults.push(`${node.server.port} went back from ${last} to ${number}`);
+          last = number;
+        }
+        return faults;
+      }
+
+      let over = false;
+      const load = startLoad({ port }, addresses, judge, 6);
+      const watches = nodes.map((node) => watch(node, () => over));
+      try {
+        for (const number of GENERATIONS.slice(1))
+          for (const node of nodes) {
+            putInPlace(snapshots.get(number) as string, node);
+            const name = `127.0.0.1:${node.server.port}`;
+            await until(`generation ${number} from ${name}`, () => newest.get(name) === number);
+          }
+      } finally {
+        over = true;
+      }
+      expect(await load.stop()).toEqual([]);
+      expect((await Promise.all(watches)).flat()).toEqual([]);
+      expect(load.answered()).toBeGreaterThan(NODES * ROLL_OUTS * 10);
+      expect([...seenBy].map(([, numbers]) => [...numbers].sort())).toEqual(
+        Array.from({ length: NODES }, () => GENERATIONS),
+      );
+      for (const { server } of nodes) expect(linesOf(server).filter(({ level }) => level >= 50)).toEqual([]);
+    },
+    PATIENCE,
+  );
+});
+
+/** A list without items belongs to every generation. */
+const emptyGeneration = (body: string) => (/^\{"\w+":\[\]\}$/.test(body) ? 0 : Number.NaN);
