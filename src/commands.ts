@@ -6,10 +6,9 @@ import { Readable, type Writable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { Command, CommanderError, Option } from 'commander';
 import { type Config, flagOf, readConfig, SETTING_NAMES, SETTINGS, type SettingName, variableOf } from './config.ts';
+import { shownDatabase } from './database-url.ts';
 import { FAMILIES, type Family, KIND_NAMES, KINDS } from './records.ts';
-import { openReader } from './stores/sqlite.ts';
-import { openWriter } from './stores/sqlite-load.ts';
-import { check, snapshot } from './stores/sqlite-upkeep.ts';
+import { checkDatabase, openForChange, openForExport, snapshotDatabase } from './stores/open.ts';
 import { exportLines } from './transfer/export.ts';
 import { importFiles, summary } from './transfer/import.ts';
 import { createProgress, type Terminal } from './transfer/progress.ts';
@@ -73,17 +72,18 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
     .argument('<file>', 'where to; one that is there is replaced at once')
     .addHelpText('after', examples('vitrine snapshot /backup/site.db'))
     .action((file: string, flags) => {
-      snapshot(databaseOf(flags), file);
+      snapshotDatabase(databaseOf(flags), file);
       say(`snapshot written to ${file}`);
     });
 
   command('check', 'reads the whole database and says whether it is sound, and what it holds')
     .addHelpText('after', examples('vitrine check'))
-    .action((flags) => {
-      const path = databaseOf(flags);
-      const { faults, counts } = check(path);
-      if (faults.length > 0) throw new Failed(`${path} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`);
-      say(`${path} is sound`);
+    .action(async (flags) => {
+      const url = databaseOf(flags);
+      const shown = shownDatabase(url);
+      const { faults, counts } = await checkDatabase(url);
+      if (faults.length > 0) throw new Failed(`${shown} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`);
+      say(`${shown} is sound`);
       for (const kind of KIND_NAMES) say(`${KINDS[kind].plural}: ${counts?.[kind]}`);
     });
 
@@ -120,7 +120,7 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
     if (rejects !== undefined && !skipInvalid) throw new Misused('--rejects goes with --skip-invalid');
     if (files.filter((file) => file === '-').length > 1) throw new Misused('standard input can be read once only');
     const progress = createProgress(stderr);
-    const writer = openWriter(databaseOf(flags));
+    const writer = await openForChange(databaseOf(flags));
     try {
       const { tallies, faulty, records } = await importFiles(writer, {
         ...{ files, stdin: around.stdin, replace, skipInvalid, rejects, onProgress: progress.show },
@@ -139,7 +139,7 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
   }
 
   async function runExport(file: string | undefined, flags: Partial<Record<SettingName, string>>): Promise<void> {
-    const reader = openReader(databaseOf(flags), { tidy: true });
+    const reader = await openForExport(databaseOf(flags));
     try {
       const lines = Readable.from(exportLines(reader), { objectMode: false, highWaterMark: 1 << 20 });
       if (file === undefined || file === '-') return await pipeline(lines, stdout, { end: false });
@@ -157,7 +157,7 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
   }
 
   async function runRemove(user: string, { family, ...flags }: { family: Family } & Record<string, string>) {
-    const writer = openWriter(databaseOf(flags));
+    const writer = await openForChange(databaseOf(flags));
     try {
       const removed = await writer.remove(family, userKey(user));
       if (removed === undefined) throw new Failed(`nobody in the ${family} family is called ${JSON.stringify(user)}`);
