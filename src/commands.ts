@@ -8,10 +8,9 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { type Config, flagOf, readConfig, SETTING_NAMES, SETTINGS, type SettingName, variableOf } from './config.ts';
 import type { DoctorOptions } from './doctor/doctor.ts';
 import { readBase, type Variant } from './http-ask.ts';
+import { isPostgresUrl, shownDatabase } from './database-url.ts';
 import { FAMILIES, type Family, KIND_NAMES, KINDS } from './records.ts';
-import { openReader } from './stores/sqlite.ts';
-import { openWriter } from './stores/sqlite-load.ts';
-import { check, snapshot } from './stores/sqlite-upkeep.ts';
+import { checkDatabase, openForChange, openForExport, openForLookups, snapshotDatabase } from './stores/open.ts';
 import { exportLines } from './transfer/export.ts';
 import { importFiles, summary } from './transfer/import.ts';
 import type { MirrorFlags } from './transfer/moving-in.ts';
@@ -97,17 +96,18 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     .argument('<file>', 'where to; one that is there is replaced at once')
     .addHelpText('after', examples('vitrine snapshot /backup/site.db'))
     .action((file: string, flags) => {
-      snapshot(databaseOf(flags), file);
+      snapshotDatabase(databaseOf(flags), file);
       say(`snapshot written to ${file}`);
     });
 
   command('check', 'reads the whole database and says whether it is sound, and what it holds')
     .addHelpText('after', examples('vitrine check'))
-    .action((flags) => {
-      const path = databaseOf(flags);
-      const { faults, counts } = check(path);
-      if (faults.length > 0) throw new Failed(`${path} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`);
-      say(`${path} is sound`);
+    .action(async (flags) => {
+      const url = databaseOf(flags);
+      const shown = shownDatabase(url);
+      const { faults, counts } = await checkDatabase(url);
+      if (faults.length > 0) throw new Failed(`${shown} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`);
+      say(`${shown} is sound`);
       for (const kind of KIND_NAMES) say(`${KINDS[kind].plural}: ${counts?.[kind]}`);
     });
 
@@ -152,7 +152,7 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     if (rejects !== undefined && !skipInvalid) throw new Misused('--rejects goes with --skip-invalid');
     if (files.filter((file) => file === '-').length > 1) throw new Misused('standard input can be read once only');
     const progress = createProgress(stderr);
-    const writer = openWriter(databaseOf(flags));
+    const writer = await openForChange(databaseOf(flags));
     try {
       const { tallies, faulty, records } = await importFiles(writer, {
         ...{ files, stdin: around.stdin, replace, skipInvalid, rejects, onProgress: progress.show },
@@ -177,9 +177,11 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     const database = databaseOf(flags);
     const { moveIn } = await import('./transfer/moving-in.ts');
     const names = users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin };
-    const [writer, open] = [openWriter(database), () => openReader(database)];
+    if (flags.state === undefined && isPostgresUrl(database)) throw new Misused('with PostgreSQL, name a file by --state');
+    const state = flags.state ?? `${database}.mirror`;
+    const [writer, open] = [await openForChange(database), () => openForLookups(database)];
     try {
-      const { said, failed } = await moveIn({ ...flags, state: flags.state ?? `${database}.mirror` }, names, writer, open, stderr);
+      const { said, failed } = await moveIn({ ...flags, state }, names, writer, open, stderr);
       if (said !== undefined) say(said);
       if (failed !== undefined) throw new Failed(failed);
     } finally {
@@ -195,7 +197,7 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
   }
 
   async function runExport(file: string | undefined, flags: Partial<Record<SettingName, string>>): Promise<void> {
-    const reader = openReader(databaseOf(flags), { tidy: true });
+    const reader = await openForExport(databaseOf(flags));
     try {
       const lines = Readable.from(exportLines(reader), { objectMode: false, highWaterMark: 1 << 20 });
       if (file === undefined || file === '-') return await pipeline(lines, stdout, { end: false });
@@ -213,7 +215,7 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
   }
 
   async function runRemove(user: string, { family, ...flags }: { family: Family } & Record<string, string>) {
-    const writer = openWriter(databaseOf(flags));
+    const writer = await openForChange(databaseOf(flags));
     try {
       const removed = await writer.remove(family, userKey(user));
       if (removed === undefined) throw new Failed(`nobody in the ${family} family is called ${JSON.stringify(user)}`);

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import proxyAddr from '@fastify/proxy-addr';
+import { isPostgresUrl, parsePostgresUrl, shownDatabase } from './database-url.ts';
 
 /** Says what is wrong with a setting's text; the sentence goes on after the setting's name. */
 class Mistake extends Error {}
@@ -23,7 +24,7 @@ const setting = <T>(
 ): Setting<T> => ({ meaning, fallback, parse, ...more });
 
 export const SETTINGS = {
-  databaseUrl: setting('', optional(databaseUrl), 'where the records live: the path (or `file:` URL) of a SQLite file; none: the sample users, from memory'),
+  databaseUrl: setting('', optional(databaseUrl), 'where the records live: the path (or `file:` URL) of a SQLite file, or `postgres://…`; none: the sample users, from memory'),
   host: setting('127.0.0.1', address, 'address to listen on'),
   port: setting('8080', port, 'port to listen on'),
   baseUrlA: setting('/a', baseUrl, "variant A's base address: a path, or a URL whose host has to match too; empty: off", { emptyCounts: true }),
@@ -86,7 +87,8 @@ export function readConfig(
       return [name, parse(text)];
     } catch (error) {
       if (!(error instanceof Mistake)) throw error;
-      mistakes.push(`${label} ${error.message}, not ${JSON.stringify(text)}`);
+      const shown = name === 'databaseUrl' ? shownDatabase(text) : text;
+      mistakes.push(`${label} ${error.message}, not ${JSON.stringify(shown)}`);
       return [name, undefined];
     }
   });
@@ -140,13 +142,21 @@ function clashes(config: Config): string[] {
   return [...claims, ...shared];
 }
 
-/** The path of a SQLite file. */
+/** The path of a SQLite file, or the URL of a PostgreSQL database as it is. */
 function databaseUrl(text: string): string {
+  if (isPostgresUrl(text)) {
+    try {
+      parsePostgresUrl(text);
+      return text;
+    } catch (error) {
+      throw new Mistake(`must ${(error as Error).message}`);
+    }
+  }
   if (/^file:/i.test(text)) {
     const path = /^file:\/\//i.test(text) ? fileURLToPath(text) : text.slice('file:'.length);
     if (path !== '') return path;
   } else if (!/^[a-z][a-z0-9+.-]+:/i.test(text)) return text;
-  throw new Mistake('must be the path or file: URL of a SQLite file');
+  throw new Mistake('must be the path or file: URL of a SQLite file, or a postgres:// URL');
 }
 
 function address(text: string): string {

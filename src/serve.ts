@@ -4,9 +4,9 @@ import type { Logger } from 'pino';
 import type { Registry } from '@prometheus-io/client';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
+import { shownDatabase } from './database-url.ts';
 import { buildAdmin, type Health } from './ops.ts';
-import { openReader, prepareFile } from './stores/sqlite.ts';
-import { openServed } from './stores/sqlite-served.ts';
+import { openForServing, openSamples } from './stores/open.ts';
 import type { Reader } from './stores/store.ts';
 import { sampleDatabase } from './transfer/samples.ts';
 
@@ -58,7 +58,7 @@ export async function serve(config: Config, log: Logger): Promise<Serving> {
 /** The log's first words: where it serves what, and what to try. */
 export function announce(config: Config, log: Logger, { url, adminUrl }: Running): void {
   const { databaseUrl, workers } = config;
-  log.info({ url, adminUrl, data: databaseUrl ?? 'the sample users', workers }, 'serving');
+  log.info({ url, adminUrl, data: databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl), workers }, 'serving');
   if (databaseUrl === undefined) log.info(`no DATABASE_URL: these are sample users. Try:\n${tryLines(config, url)}`);
 }
 
@@ -68,10 +68,10 @@ const SILENT_GRACE_MS = 500;
 const reporter = (registry: Registry) => async () => ({ type: registry.contentType, text: await registry.metrics() });
 
 async function openStore({ databaseUrl }: Config, log: Logger): Promise<Reader> {
-  if (databaseUrl === undefined) return openReader(await sampleDatabase());
-  prepareFile(databaseUrl);
-  return openServed(databaseUrl, {
+  if (databaseUrl === undefined) return openSamples(await sampleDatabase());
+  return openForServing(databaseUrl, {
     onChange: (what) => log.info(what),
+    onWarning: (what) => log.warn(what),
     onFault: (what) => log.error(what),
   });
 }

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll } from 'vitest';
-import { openWriter } from '../src/stores/sqlite-load.ts';
+import { openForChange } from '../src/stores/open.ts';
 import { importFiles } from '../src/transfer/import.ts';
 
 export const ROOT = join(import.meta.dirname, '..');
@@ -92,7 +92,7 @@ export async function done(
 /** Imports in this process, which is faster; what could not be imported is thrown. */
 export async function importInto(path: string, files: readonly string[], input = ''): Promise<void> {
   const faults: string[] = [];
-  const writer = openWriter(path);
+  const writer = await openForChange(path);
   try {
     const options = {
       replace: false,
@@ -110,12 +110,21 @@ export async function importInto(path: string, files: readonly string[], input =
   }
 }
 
-/** A new database with the records of these files. */
-export async function databaseOf(...files: string[]): Promise<string> {
+type MakeDatabase = (...files: string[]) => Promise<string>;
+
+let makeDatabase: MakeDatabase = async (...files) => {
   const path = join(tempFolder(), 'site.db');
   await importInto(path, files);
   return path;
+};
+
+/** Has the tests of this process run against databases of another kind. */
+export function useDatabases(make: MakeDatabase): void {
+  makeDatabase = make;
 }
+
+/** A new database with the records of these files. */
+export const databaseOf: MakeDatabase = (...files) => makeDatabase(...files);
 
 export interface Server {
   readonly url: string;

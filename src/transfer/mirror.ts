@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type Family, KIND_NAMES } from '../records.ts';
 import type { Note, Notes } from '../stores/sqlite-notes.ts';
-import type { Reader, Tallies, Writer } from '../stores/store.ts';
+import type { Awaitable, Reader, Tallies, Writer } from '../stores/store.ts';
 import { userKey } from '../user-name.ts';
 import { type LiveSite, SiteClosed, SiteError } from './live-site.ts';
 import { createVisitor, type Held, MOST_ITEMS, type Outcome, type Visit } from './live-user.ts';
@@ -15,7 +15,7 @@ export interface MirrorOptions {
   readonly concurrency: number;
   readonly writer: Writer;
   /** Opens the same data for reading. */
-  readonly openReader: () => Reader;
+  readonly openReader: () => Awaitable<Reader>;
   readonly notes: Notes<Held>;
   /** Whether users whom the site does not know any more are removed. */
   readonly prune: boolean;
@@ -186,7 +186,7 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
   }
 
   async function reading<T>(action: (reader: Reader) => Promise<T>): Promise<T> {
-    const reader = options.openReader();
+    const reader = await options.openReader();
     try {
       return await action(reader);
     } finally {

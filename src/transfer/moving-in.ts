@@ -1,6 +1,6 @@
 // The whole of a mirror: from what was asked for on the command line to the last word about it.
 import { openNotes } from '../stores/sqlite-notes.ts';
-import type { Reader, Writer } from '../stores/store.ts';
+import type { Awaitable, Reader, Writer } from '../stores/store.ts';
 import { createLiveSite, type SiteOptions } from './live-site.ts';
 import type { Held } from './live-user.ts';
 import { mirror } from './mirror.ts';
@@ -29,7 +29,7 @@ export async function moveIn(
   { from, prune, state, restart, ...flags }: MirrorFlags & { readonly state: string },
   names: Names,
   writer: Writer,
-  openReader: () => Reader,
+  openReader: () => Awaitable<Reader>,
   out: Terminal,
 ): Promise<MovedIn> {
   const { users, faults } =

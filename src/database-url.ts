@@ -1,0 +1,71 @@
+// DATABASE_URL as it may be given: where PostgreSQL is, and what of it may be shown to people.
+
+export interface HostAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What a `postgres://` URL says. */
+export interface PostgresAddress {
+  readonly hosts: readonly HostAddress[];
+  readonly user: string | undefined;
+  /** None: the driver asks PGPASSWORD and ~/.pgpass. */
+  readonly password: string | undefined;
+  readonly database: string | undefined;
+  readonly sslmode: SslMode;
+  /** A file with the certificates to trust; none: those that Node trusts. */
+  readonly sslrootcert: string | undefined;
+}
+
+const SSL_MODES = ['disable', 'require', 'verify-full'] as const;
+export type SslMode = (typeof SSL_MODES)[number];
+
+const STANDARD_PORT = 5432;
+
+export const isPostgresUrl = (text: string) => /^postgres(ql)?:/i.test(text);
+
+/** Throws an Error whose message goes on after "must". */
+export function parsePostgresUrl(text: string): PostgresAddress {
+  const match = /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(?:\/([^/?#]*))?(?:\?([^#]*))?$/i.exec(text);
+  if (match === null) throw new Error('look like postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE');
+  const [, login = '', hosts = '', database = '', query = ''] = match;
+  const colon = login.indexOf(':');
+  const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys())
+    if (name !== 'sslmode' && name !== 'sslrootcert')
+      throw new Error('have no parameters but sslmode and sslrootcert');
+  const sslmode = SSL_MODES.find((mode) => mode === (parameters.get('sslmode') ?? 'disable'));
+  if (sslmode === undefined) throw new Error(`have an sslmode of ${SSL_MODES.join(', ')}`);
+  return {
+    hosts: hosts.split(',').map(hostAddress),
+    user: decoded(colon < 0 ? login : login.slice(0, colon)),
+    password: colon < 0 ? undefined : decoded(login.slice(colon + 1)),
+    database: decoded(database),
+    sslmode,
+    sslrootcert: parameters.get('sslrootcert') ?? undefined,
+  };
+}
+
+function hostAddress(text: string): HostAddress {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/i.exec(text);
+  const port = Number(match?.[3] ?? STANDARD_PORT);
+  const host = decoded(match?.[1] ?? match?.[2] ?? '');
+  if (host === undefined || port < 1 || port > 65535) throw new Error('name each host as HOST or HOST:PORT');
+  return { host, port };
+}
+
+function decoded(text: string): string | undefined {
+  if (text === '') return undefined;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error('write a percent sign as %25, and @ : / in a password as %40 %3A %2F');
+  }
+}
+
+/** Where the records live, without what is secret; also of a URL that is not well-formed. */
+export function shownDatabase(url: string): string {
+  return url
+    .replace(/^([a-z][a-z0-9+.-]+:\/*)[\s\S]*@/i, (_, scheme: string) => `${scheme}…@`)
+    .replace(/(password=)[^&]*/gi, '$1…');
+}

@@ -1,0 +1,54 @@
+// Which store a DATABASE_URL means. Nothing else names one; what belongs to PostgreSQL is loaded when it is asked for.
+import { isPostgresUrl } from '../database-url.ts';
+import { openReader, prepareFile } from './sqlite.ts';
+import { openWriter } from './sqlite-load.ts';
+import { openServed } from './sqlite-served.ts';
+import { type CheckResult, check, snapshot } from './sqlite-upkeep.ts';
+import { type Awaitable, type Reader, StoreError, type Writer } from './store.ts';
+
+export interface ServedOptions {
+  /** Told of what happened to the data, in a sentence. */
+  readonly onChange: (what: string) => void;
+  readonly onWarning: (what: string) => void;
+  readonly onFault: (what: string) => void;
+}
+
+/** Opens what is served, made first where it is missing. */
+export async function openForServing(url: string, options: ServedOptions): Promise<Reader> {
+  if (isPostgresUrl(url)) return (await import('./postgres-served.ts')).openServed(url, options);
+  prepareFile(url);
+  return openServed(url, options);
+}
+
+/** Opens a database that is there for a few questions. */
+export async function openForLookups(url: string): Promise<Reader> {
+  const silent = { onChange() {}, onWarning() {}, onFault() {} };
+  return isPostgresUrl(url) ? await openForServing(url, silent) : openReader(url);
+}
+
+/** Opens a SQLite database held in memory. */
+export const openSamples = (bytes: Buffer): Reader => openReader(bytes);
+
+/** Opens a database whose records are to be changed, made first where it is missing. */
+export async function openForChange(url: string): Promise<Writer> {
+  return isPostgresUrl(url) ? (await import('./postgres-load.ts')).openWriter(url) : openWriter(url);
+}
+
+/** Opens a database whose records are to be written elsewhere. */
+export async function openForExport(url: string): Promise<Pick<Reader, 'records' | 'close'>> {
+  if (!isPostgresUrl(url)) return openReader(url, { tidy: true });
+  const { allRecords } = await import('./postgres.ts');
+  return { records: () => allRecords(url), close() {} };
+}
+
+export async function checkDatabase(url: string): Promise<CheckResult> {
+  return isPostgresUrl(url) ? (await import('./postgres.ts')).check(url) : check(url);
+}
+
+export function snapshotDatabase(url: string, target: string): Awaitable<void> {
+  if (isPostgresUrl(url))
+    throw new StoreError(
+      'A snapshot is a copy of a SQLite file: of a PostgreSQL database take an export, or a dump by its own tools.',
+    );
+  snapshot(url, target);
+}

@@ -1,0 +1,238 @@
+// PostgreSQL servers of the tests' own: a primary and streaming standbys from Debian's programs, on free ports, as nobody in particular.
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+
+const run = promisify(execFile);
+
+function findPrograms(): string | undefined {
+  const root = '/usr/lib/postgresql';
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [
+    ...versions.map((version) => join(root, version, 'bin')),
+    ...(process.env.PATH ?? '').split(':'),
+  ];
+  return folders.find((folder) =>
+    ['initdb', 'pg_ctl', 'pg_basebackup'].every((name) => existsSync(join(folder, name))),
+  );
+}
+
+const programs = findPrograms();
+
+/** Whether these tests can run. Where they have to, they do, and fail for want of the programs. */
+export const havePostgres = programs !== undefined || process.env.CI !== undefined;
+if (!havePostgres)
+  console.warn('\nSKIPPED: no PostgreSQL programs on this machine (apt-get install postgresql)\n');
+
+const asRoot = process.getuid?.() === 0;
+
+export interface PostgresServer {
+  readonly port: number;
+  readonly address: string;
+  /** Runs SQL as the superuser; the rows of the last statement. */
+  sql(text: string, database?: string): Promise<Record<string, string>[]>;
+  start(): Promise<void>;
+  /** Ends it in an orderly way. */
+  stop(): Promise<void>;
+  /** Ends it as a power cut would. */
+  kill(): void;
+  /** Makes it deaf without ending it, or hear again. */
+  freeze(signal: 'SIGSTOP' | 'SIGCONT'): void;
+  promote(): Promise<void>;
+}
+
+export interface Cluster {
+  readonly primary: PostgresServer;
+  readonly standbys: readonly PostgresServer[];
+  /** A DATABASE_URL of these servers. */
+  url(database: string, servers?: readonly PostgresServer[], user?: string): string;
+  /** A new, empty database; its name. */
+  createDatabase(): Promise<string>;
+  /** Seconds of CPU that the primary has used so far, all its processes together. */
+  cpuSeconds(): number;
+  /** Ends the servers and takes everything away. */
+  remove(): Promise<void>;
+}
+
+/** Starts the servers. */
+export async function startCluster(standbyCount = 0): Promise<Cluster> {
+  if (programs === undefined)
+    throw new Error('no PostgreSQL programs on this machine (apt-get install postgresql)');
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-postgres-'));
+  chmodSync(folder, 0o755);
+  let as: string[] = [];
+  if (asRoot) {
+    // PostgreSQL refuses to run as root.
+    const { stdout } = await run('id', ['-u', 'postgres']);
+    chownSync(folder, Number(stdout), -1);
+    as = ['runuser', '-u', 'postgres', '--'];
+  }
+  const servers: PostgresServer[] = [];
+  async function program(name: string, ...args: string[]): Promise<void> {
+    const [file, ...rest] = [...as, join(programs as string, name), ...args] as [string, ...string[]];
+    // What pg_ctl starts would hold its output open.
+    await run(file, rest, {
+      cwd: folder,
+      env: { LC_ALL: 'C.UTF-8', PATH: process.env.PATH },
+      timeout: 60_000,
+    });
+  }
+
+  async function serverIn(data: string): Promise<PostgresServer> {
+    const port = await freePort();
+    writeFileSync(join(data, 'vitrine.conf'), confOf(port, folder));
+    writeFileSync(join(data, 'postgresql.conf'), `include 'vitrine.conf'\n`);
+    const control = (...args: string[]) =>
+      program('pg_ctl', '-D', data, '-l', `${data}.log`, '-w', '-t', '30', ...args);
+    const postmaster = () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+    const server: PostgresServer = {
+      port,
+      address: `127.0.0.1:${port}`,
+      async sql(text, database = 'postgres') {
+        const client = new pg.Client({ host: '127.0.0.1', port, user: 'owner', database });
+        client.on('error', () => {});
+        await client.connect();
+        const found = (await client.query(text).finally(() => client.end())) as
+          | pg.QueryResult
+          | pg.QueryResult[];
+        return [found].flat().at(-1)?.rows ?? [];
+      },
+      async start() {
+        // What was killed lets go of its memory a moment later.
+        for (let attempt = 1; ; attempt++) {
+          try {
+            return await control('start');
+          } catch (error) {
+            if (attempt === 20)
+              throw new Error(readFileSync(`${data}.log`, 'utf8').slice(-2000), { cause: error });
+            await delay(200);
+          }
+        }
+      },
+      stop: () => control('-m', 'immediate', 'stop'),
+      kill: () => signalAll(postmaster(), 'SIGKILL'),
+      freeze: (signal) => signalAll(postmaster(), signal),
+      promote: () => control('promote'),
+    };
+    await server.start();
+    servers.push(server);
+    return server;
+  }
+
+  const first = join(folder, 'primary');
+  await program(
+    'initdb',
+    '-D',
+    first,
+    '-U',
+    'owner',
+    '-A',
+    'trust',
+    '-E',
+    'UTF8',
+    '--locale=C.UTF-8',
+    '--no-sync',
+  );
+  const primary = await serverIn(first);
+  const standbys: PostgresServer[] = [];
+  for (let i = 1; i <= standbyCount; i++) {
+    const data = join(folder, `standby${i}`);
+    const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'owner'];
+    await program('pg_basebackup', ...from, '-D', data, '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
+    standbys.push(await serverIn(data));
+  }
+  let made = 0;
+
+  return {
+    primary,
+    standbys,
+    url: (database, servers = [primary, ...standbys], user = 'owner') =>
+      `postgres://${user}@${servers.map(({ address }) => address).join(',')}/${database}`,
+    async createDatabase() {
+      const name = `site${++made}`;
+      await primary.sql(`CREATE DATABASE ${name}`);
+      return name;
+    },
+    cpuSeconds: () =>
+      familyOf(Number(readFileSync(join(first, 'postmaster.pid'), 'utf8').split('\n')[0])).reduce(addCpu, 0),
+    async remove() {
+      await Promise.all(servers.map((server) => server.stop().catch(() => {})));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const confOf = (port: number, folder: string) => `port = ${port}
+listen_addresses = '127.0.0.1'
+unix_socket_directories = '${folder}'
+max_connections = 100
+shared_buffers = 32MB
+wal_level = replica
+hot_standby = on
+wal_keep_size = 256MB
+recovery_target_timeline = 'latest'
+fsync = off
+full_page_writes = off
+`;
+
+/** The postmaster, and everything that it started. */
+function familyOf(postmaster: number): number[] {
+  const children = readdirSync('/proc').filter(
+    (pid) => /^\d+$/.test(pid) && statOf(pid)?.[1] === String(postmaster),
+  );
+  return [postmaster, ...children.map(Number)];
+}
+
+function signalAll(postmaster: number, signal: NodeJS.Signals): void {
+  for (const pid of familyOf(postmaster)) {
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      // Some are gone as soon as they have nothing to do.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
+
+const TICKS_PER_SECOND = 100;
+
+function addCpu(sum: number, pid: number): number {
+  const fields = statOf(String(pid)) ?? [];
+  // In its own code and in the kernel's.
+  return sum + (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS_PER_SECOND;
+}
+
+/** What Linux says of a process, from its state on. */
+function statOf(pid: string): string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  return await new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,386 @@
+// One contract, one battery: what every store has to do, against each of them.
+
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkDatabase, openForChange, openForExport, openForServing } from '../src/stores/open.ts';
+import type { Reader, Tallies } from '../src/stores/store.ts';
+import { importFiles } from '../src/transfer/import.ts';
+import { type Cluster, havePostgres, startCluster } from './postgres-rig.ts';
+import { fixture, ndjson, tempFolder, ugly } from './rig.ts';
+
+type Raw = Record<string, unknown>;
+const blog = (id: number | string, username: string, more: Raw = {}) => ({
+  totalFavs: '0',
+  id: String(id),
+  username,
+  ...more,
+});
+const folio = (id: number | string, username: string, more: Raw = {}) => ({
+  totalShots: '0',
+  id: String(id),
+  username,
+  ...more,
+});
+const post = (id: number | string, user: number | string, more: Raw = {}) => ({
+  id: String(id),
+  user: String(user),
+  date: '2024-01-01 00:00:00',
+  ...more,
+});
+const shot = (id: number | string, user: number | string, more: Raw = {}) => ({
+  id: String(id),
+  user_id: String(user),
+  date: '2024-01-01 00:00:00',
+  ...more,
+});
+
+let cluster: Cluster | undefined;
+const BACKENDS: [name: string, present: boolean, make: () => Promise<string>][] = [
+  ['SQLite', true, async () => join(tempFolder(), 'site.db')],
+  [
+    'PostgreSQL',
+    havePostgres,
+    async () => (cluster as Cluster).url(await (cluster as Cluster).createDatabase()),
+  ],
+];
+beforeAll(async () => {
+  if (havePostgres) cluster = await startCluster();
+}, 60_000);
+
+interface Landed {
+  /** new, changed, unchanged, removed; undefined when nothing landed. */
+  readonly tallies: Record<string, readonly number[]> | undefined;
+  readonly faults: string[];
+}
+
+async function take(
+  url: string,
+  records: object[] | string[],
+  options: { replace?: boolean; skipInvalid?: boolean } = {},
+): Promise<Landed> {
+  const faults: string[] = [];
+  const writer = await openForChange(url);
+  const files = typeof records[0] === 'string' ? (records as string[]) : ['-'];
+  try {
+    const { tallies } = await importFiles(writer, {
+      ...{
+        files,
+        replace: false,
+        skipInvalid: false,
+        onProgress() {},
+        onFault: (line) => faults.push(line),
+        ...options,
+      },
+      stdin: (async function* () {
+        yield Buffer.from(ndjson(...(records as object[])));
+      })(),
+    });
+    return { tallies: tallies && told(tallies), faults };
+  } finally {
+    await writer.close();
+  }
+}
+
+const told = (tallies: Tallies) =>
+  Object.fromEntries(
+    Object.entries(tallies)
+      .map(([kind, tally]) => [kind, [tally.new, tally.changed, tally.unchanged, tally.removed]] as const)
+      .filter(([, counts]) => counts.some((count) => count > 0)),
+  );
+
+async function all(url: string): Promise<Raw[]> {
+  const reader = await openForExport(url);
+  try {
+    const records: Raw[] = [];
+    for await (const line of reader.records()) records.push(JSON.parse(line));
+    return records;
+  } finally {
+    await reader.close();
+  }
+}
+
+const briefly = (records: Raw[]) =>
+  records.map(({ id, username, user, user_id }) => `${username ?? `${user ?? user_id}'s`} ${id}`);
+
+afterAll(() => cluster?.remove(), 30_000);
+
+describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => {
+  test('what is there already is brought up to date, and counted as such', async () => {
+    const url = await make();
+    const first = await take(url, [
+      post(1, 1),
+      blog(1, 'one'),
+      blog(2, 'two'),
+      post(2, 1),
+      post(3, 2),
+      folio(1, 'one'),
+      shot(1, 1),
+    ]);
+    expect(first.tallies).toEqual({
+      'microblog profile': [2, 0, 0, 0],
+      post: [3, 0, 0, 0],
+      'portfolio profile': [1, 0, 0, 0],
+      shot: [1, 0, 0, 0],
+    });
+    const again = [
+      blog(1, 'one'),
+      blog(2, 'TWO', { bio: 'x' }),
+      post(2, 2),
+      post(3, 2),
+      post(4, 1, { date: '2025-01-01 00:00:00' }),
+    ];
+    expect((await take(url, again)).tallies).toEqual({
+      'microblog profile': [0, 1, 1, 0],
+      post: [1, 1, 1, 0],
+    });
+    expect((await take(url, again)).tallies).toEqual({
+      'microblog profile': [0, 0, 2, 0],
+      post: [0, 0, 3, 0],
+    });
+    expect(briefly(await all(url))).toEqual([
+      'one 1',
+      'TWO 2',
+      'one 1',
+      "1's 4",
+      "1's 1",
+      "2's 3",
+      "2's 2",
+      "1's 1",
+    ]);
+    expect((await checkDatabase(url)).faults).toEqual([]);
+  });
+
+  test('of two records with one id the later stands', async () => {
+    const url = await make();
+    const { tallies } = await take(url, [
+      blog(2, 'two', { bio: 'a' }),
+      post(5, 1),
+      blog(1, 'one'),
+      blog(2, 'zwei', { bio: 'b' }),
+      post(5, 2),
+    ]);
+    expect(tallies).toEqual({ 'microblog profile': [2, 0, 0, 0], post: [1, 0, 0, 0] });
+    expect(briefly(await all(url))).toEqual(['one 1', 'zwei 2', "2's 5"]);
+  });
+
+  test('two users may swap names, and one may take what another gives up', async () => {
+    const url = await make();
+    await take(url, [blog(1, 'one'), blog(2, 'two'), blog(3, 'three')]);
+    expect((await take(url, [blog(1, 'two'), blog(2, 'one')])).tallies).toEqual({
+      'microblog profile': [0, 2, 0, 0],
+    });
+    expect((await take(url, [blog(4, 'three'), blog(3, 'four')])).tallies).toEqual({
+      'microblog profile': [1, 1, 0, 0],
+    });
+    expect(briefly(await all(url))).toEqual(['four 3', 'one 2', 'three 4', 'two 1']);
+  });
+
+  test('a name belongs to whoever has it; between two newcomers, to the first; in each family of its own', async () => {
+    const url = await make();
+    await take(url, [blog(1, 'Zoë'), folio(9, 'ZOË')]);
+    const { tallies, faults } = await take(url, [
+      blog(2, 'zoe\u0308'),
+      blog(3, 'new'),
+      blog(4, 'NEW'),
+      folio(2, 'new'),
+    ]);
+    expect(tallies).toBeUndefined();
+    expect(faults).toEqual([
+      'standard input:1: username: is already the name of id 1, so id 2 cannot have it, got "zoe\u0308"',
+      'standard input:3: username: is already the name of id 3, so id 4 cannot have it, got "NEW"',
+    ]);
+    expect(briefly(await all(url))).toEqual(['Zoë 1', 'ZOË 9']);
+  });
+
+  test('whoever is left out keeps the old name, also when it was meant for another', async () => {
+    const url = await make();
+    await take(url, [blog(1, 'one'), blog(2, 'two')]);
+    // 1 cannot become `two`, so keeps `one`, so 3 cannot have that.
+    const { tallies, faults } = await take(
+      url,
+      [blog(1, 'two'), blog(2, 'two', { bio: 'x' }), blog(3, 'one'), blog(5, 'five')],
+      { skipInvalid: true },
+    );
+    expect(tallies).toEqual({ 'microblog profile': [1, 1, 0, 0] });
+    expect(faults.map((line) => line.split(':')[1])).toEqual(['1', '3']);
+    expect(briefly(await all(url))).toEqual(['five 5', 'one 1', 'two 2']);
+  });
+
+  test('an item of nobody is refused or left out', async () => {
+    const url = await make();
+    await take(url, [blog(1, 'one'), post(1, 1), folio(9, 'nine')]);
+    const records = [post(1, 9), post(2, 1), shot(3, 1)];
+    const refused = await take(url, records);
+    expect(refused).toEqual({
+      tallies: undefined,
+      faults: [
+        'standard input:1: user: is nobody: no microblog profile has this id, so item 1 has no owner, got "9"',
+        'standard input:3: user_id: is nobody: no portfolio profile has this id, so item 3 has no owner, got "1"',
+      ],
+    });
+    expect((await take(url, records, { skipInvalid: true })).tallies).toEqual({ post: [1, 0, 0, 0] });
+    expect(briefly(await all(url))).toEqual(['one 1', 'nine 9', "1's 2", "1's 1"]);
+  });
+
+  test('replacing makes the files the whole of each family in them, and of no other', async () => {
+    const url = await make();
+    await take(url, [blog(1, 'one'), blog(2, 'two'), post(1, 1), post(2, 2), folio(1, 'one'), shot(1, 1)]);
+    const { tallies } = await take(url, [blog(2, 'two'), blog(3, 'one'), post(2, 2), post(9, 3)], {
+      replace: true,
+    });
+    expect(tallies).toEqual({ 'microblog profile': [1, 0, 1, 1], post: [1, 0, 1, 1] });
+    expect(briefly(await all(url))).toEqual(['one 3', 'two 2', 'one 1', "2's 2", "3's 9", "1's 1"]);
+    const orphaned = await take(url, [blog(3, 'one'), post(2, 2)], { replace: true });
+    expect(orphaned.faults).toHaveLength(1);
+    expect(briefly(await all(url))).toHaveLength(6);
+    expect(
+      (await take(url, [blog(3, 'one'), post(2, 2)], { replace: true, skipInvalid: true })).tallies,
+    ).toEqual({ 'microblog profile': [0, 0, 1, 1], post: [0, 0, 0, 2] });
+    expect((await checkDatabase(url)).faults).toEqual([]);
+  });
+
+  test('removing takes one user and their items', async () => {
+    const url = await make();
+    await take(url, [
+      blog(1, 'one'),
+      blog(2, 'two'),
+      post(1, 1),
+      post(2, 2),
+      post(3, 1),
+      folio(1, 'one'),
+      shot(1, 1),
+    ]);
+    const writer = await openForChange(url);
+    expect(await writer.remove('microblog', 'one')).toEqual({ items: 2 });
+    expect(await writer.remove('microblog', 'one')).toBeUndefined();
+    await writer.close();
+    expect(briefly(await all(url))).toEqual(['two 2', 'one 1', "2's 2", "1's 1"]);
+  });
+
+  test('what is abandoned, or ends with an error, leaves the data as it was', async () => {
+    const url = await make();
+    await take(url, [blog(1, 'one')]);
+    expect(
+      (await take(url, [blog(1, 'one', { bio: 'x' }), { ...blog(2, 'two'), totalFavs: 'many' }])).tallies,
+    ).toBeUndefined();
+    await expect(take(url, [fixture('microblog.ndjson'), '/nowhere'])).rejects.toThrow();
+    expect(briefly(await all(url))).toEqual(['one 1']);
+  });
+
+  describe('as it is served', () => {
+    let url: string;
+    let reader: Reader;
+    const told: string[] = [];
+    beforeAll(async () => {
+      url = await make();
+      const many = Array.from({ length: 20 }, (_, i) =>
+        post(i + 1, 1, { date: `2024-01-${i < 10 ? '01' : '02'} 00:00:00` }),
+      );
+      await take(url, [
+        blog(1, 'one'),
+        blog(2, 'none'),
+        blog('9223372036854775807', 'last'),
+        ...many,
+        post('9223372036854775807', '9223372036854775807'),
+        folio(1, 'one'),
+      ]);
+      const tell = (what: string) => void told.push(what);
+      reader = await openForServing(url, { onChange: tell, onWarning: tell, onFault: tell });
+    });
+    afterAll(async () => await reader.close());
+
+    const ids = async (name: string) =>
+      JSON.parse(String(await reader.items('microblog', name, 'posts'))).posts.map(({ id }: Raw) => id);
+
+    test('profiles, as they were imported, by key and family', async () => {
+      expect(JSON.parse(String(await reader.profile('microblog', 'one')))).toMatchObject({
+        id: '1',
+        username: 'one',
+        totalFavs: '0',
+      });
+      expect(await reader.profile('portfolio', 'none')).toBeUndefined();
+      expect(await reader.profile('microblog', "one' OR 1=1")).toBeUndefined();
+      expect(JSON.parse(String(await reader.profile('microblog', 'last')))).toMatchObject({
+        id: '9223372036854775807',
+      });
+    });
+
+    test('the newest 15 items, by date and then by number', async () => {
+      expect(await ids('one')).toEqual([
+        '20',
+        '19',
+        '18',
+        '17',
+        '16',
+        '15',
+        '14',
+        '13',
+        '12',
+        '11',
+        '10',
+        '9',
+        '8',
+        '7',
+        '6',
+      ]);
+      expect(await ids('last')).toEqual(['9223372036854775807']);
+      expect(String(await reader.items('microblog', 'none', 'Shots'))).toBe('{"Shots":[]}');
+      expect(await reader.items('microblog', 'nobody', 'posts')).toBeUndefined();
+    });
+
+    test('counts, and no fault', async () => {
+      expect(await reader.counts()).toEqual({
+        'microblog profile': 3,
+        post: 21,
+        'portfolio profile': 1,
+        shot: 0,
+      });
+      expect(await reader.fault()).toBeUndefined();
+    });
+
+    test('the version moves with what is committed, within a second', async () => {
+      const before = reader.version();
+      await take(url, [blog(2, 'none', { bio: 'new' })]);
+      for (const started = performance.now(); reader.version() === before; await delay(10))
+        expect(performance.now() - started).toBeLessThan(1000);
+      expect(String(await reader.profile('microblog', 'none'))).toContain('"bio":"new"');
+    });
+  });
+
+  test('every text comes back as it went in', async () => {
+    const url = await make();
+    const files = [
+      fixture('microblog.ndjson'),
+      fixture('portfolio.ndjson'),
+      ugly('hostile-names.ndjson'),
+      ugly('date-ties.ndjson'),
+    ];
+    await take(url, files);
+    const awkward = [
+      '\\',
+      '\\\\N',
+      '\\.',
+      'a\tb\nc\rd',
+      '\u0000',
+      '\\u0000',
+      '"quoted"',
+      '🗺️',
+      '\u2028',
+      'é',
+      '\u007f',
+      '%s $1 {}',
+      '/* -- ;',
+    ];
+    await take(
+      url,
+      awkward.map((bio, i) => blog(700_000 + i, `awkward ${i} \\ " ' \\N`, { bio })),
+    );
+    const records = await all(url);
+    for (const [i, bio] of awkward.entries())
+      expect(records.find(({ id }) => id === String(700_000 + i))?.bio).toBe(bio);
+    const reader = await openForServing(url, { onChange() {}, onWarning() {}, onFault() {} });
+    expect(JSON.parse(String(await reader.profile('microblog', `awkward 1 \\ " ' \\n`))).bio).toBe('\\\\N');
+    await reader.close();
+  });
+});
