@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { createAnswers } from './answers.ts';
-import type { Config } from './config.ts';
 import { createChronicle } from './chronicle.ts';
 import { createClients } from './client.ts';
+import type { Config } from './config.ts';
 import { docs } from './docs.ts';
 import { createGate } from './gate.ts';
 import { createLagWatch, createRateLimit } from './limits.ts';
@@ -32,7 +32,11 @@ export function buildApp({ config, store, log }: AppOptions) {
   const requests = createRequestCounts();
   const chronicle = createChronicle({ config, log, clients, requests });
   const respond = createResponder({ config, observe: chronicle.observe, onFault: chronicle.fault });
-  const answers = createAnswers<Operation>({ reader: store, maxBytes: config.answersBytes, headersOf: respond.headersOf });
+  const answers = createAnswers<Operation>({
+    reader: store,
+    maxBytes: config.answersBytes,
+    headersOf: respond.headersOf,
+  });
   const lag = createLagWatch(config);
   const rateLimit = createRateLimit(config, clients);
   const { overloaded } = lag;
@@ -48,7 +52,8 @@ export function buildApp({ config, store, log }: AppOptions) {
   ] as const;
   const mount = (router: FastifyInstance): void => {
     for (const { plugin, base, ...variant } of variants)
-      if (base !== undefined) router.register(plugin, { ...variant, ...shared, base } satisfies VariantOptions);
+      if (base !== undefined)
+        router.register(plugin, { ...variant, ...shared, base } satisfies VariantOptions);
   };
   mount(app);
   app.register(docs, { config, respond, describe: () => describeRoutes({ config, respond, mount }) });

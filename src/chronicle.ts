@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Clients } from './client.ts';
 import type { Config } from './config.ts';
-import type { RequestCounts } from './request-counts.ts';
 import type { Operation } from './operations.ts';
+import type { RequestCounts } from './request-counts.ts';
 import type { TimedRequest } from './respond.ts';
 
 export interface ChronicleOptions {
@@ -33,7 +33,13 @@ export function createChronicle({ config, log, clients, requests }: ChronicleOpt
       const milliseconds = performance.now() - (request as TimedRequest).arrived;
       requests.add(operation, status, milliseconds / 1000);
       if (!config.accessLog && milliseconds < slow) return;
-      const line = { ...about(request), ...operation, status, bytes, ms: Math.round(milliseconds * 1000) / 1000 };
+      const line = {
+        ...about(request),
+        ...operation,
+        status,
+        bytes,
+        ms: Math.round(milliseconds * 1000) / 1000,
+      };
       if (milliseconds >= slow) log.warn(line, 'slow request');
       else log.info(line, 'request');
     },
@@ -51,5 +57,7 @@ const LONGEST_LOGGED = 1024;
 
 /** An address as it can stand in any terminal: Node lets bytes above ASCII through, some of which steer one. */
 function printable(url: string): string {
-  return url.slice(0, LONGEST_LOGGED).replace(/[^\x21-\x7e]/g, (letter) => `\\x${letter.charCodeAt(0).toString(16)}`);
+  return url
+    .slice(0, LONGEST_LOGGED)
+    .replace(/[^\x21-\x7e]/g, (letter) => `\\x${letter.charCodeAt(0).toString(16)}`);
 }

@@ -21,7 +21,10 @@ export function createClients({ trustProxy }: Pick<Config, 'trustProxy'>) {
     addressOf({ socket, headers }: IncomingMessage): string {
       const remote = socket.remoteAddress ?? '';
       if (trustProxy.length === 0 || remote === '') return remote;
-      return proxyAddr.all({ socket, headers } as IncomingMessage, trusts).findLast((hop) => isIP(hop) > 0) ?? remote;
+      return (
+        proxyAddr.all({ socket, headers } as IncomingMessage, trusts).findLast((hop) => isIP(hop) > 0) ??
+        remote
+      );
     },
 
     protocolOf(request: IncomingMessage): 'http' | 'https' {

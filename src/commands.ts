@@ -1,16 +1,30 @@
 // The command line: what each command takes, does and says.
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { pipeline } from 'node:stream/promises';
 import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { type Config, flagOf, readConfig, SETTING_NAMES, SETTINGS, type SettingName, variableOf } from './config.ts';
+import {
+  type Config,
+  flagOf,
+  readConfig,
+  SETTING_NAMES,
+  SETTINGS,
+  type SettingName,
+  variableOf,
+} from './config.ts';
+import { isPostgresUrl, shownDatabase } from './database-url.ts';
 import type { DoctorOptions } from './doctor/doctor.ts';
 import { readBase, type Variant } from './http-ask.ts';
-import { isPostgresUrl, shownDatabase } from './database-url.ts';
 import { FAMILIES, type Family, KIND_NAMES, KINDS } from './records.ts';
-import { checkDatabase, openForChange, openForExport, openForLookups, snapshotDatabase } from './stores/open.ts';
+import {
+  checkDatabase,
+  openForChange,
+  openForExport,
+  openForLookups,
+  snapshotDatabase,
+} from './stores/open.ts';
 import { exportLines } from './transfer/export.ts';
 import { importFiles, summary } from './transfer/import.ts';
 import type { MirrorFlags } from './transfer/moving-in.ts';
@@ -40,10 +54,20 @@ export function createProgram(around: Surroundings): Command {
     .helpCommand(true)
     .showHelpAfterError('Try vitrine --help.')
     .exitOverride()
-    .configureOutput({ writeOut: (text) => void stdout.write(text), writeErr: (text) => void stderr.write(text) });
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+    });
 
-  command('serve', 'answers HTTP requests, from the database or, without one, from sample users', SETTING_NAMES)
-    .addHelpText('after', examples('vitrine serve', 'vitrine serve --database-url site.db --port 80 --base-url-a /'))
+  command(
+    'serve',
+    'answers HTTP requests, from the database or, without one, from sample users',
+    SETTING_NAMES,
+  )
+    .addHelpText(
+      'after',
+      examples('vitrine serve', 'vitrine serve --database-url site.db --port 80 --base-url-a /'),
+    )
     .action((flags) => around.serve(configOf(flags)));
 
   command('import', 'takes records from files into the database: all of them, or none')
@@ -62,7 +86,11 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
 
   command('mirror', 'takes users over from a live site of this kind, through its public API')
     .addOption(variantOption().makeOptionMandatory())
-    .addOption(new Option('--from <base-url>', "the variant's base address there").argParser(baseOption).makeOptionMandatory())
+    .addOption(
+      new Option('--from <base-url>', "the variant's base address there")
+        .argParser(baseOption)
+        .makeOptionMandatory(),
+    )
     .option('--user <name...>', 'whom to ask for')
     .option('--users <file>', 'a file of user names, one a line; - is standard input')
     .option('--prune', 'remove users whom the site does not know any more', false)
@@ -106,27 +134,41 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
       const url = databaseOf(flags);
       const shown = shownDatabase(url);
       const { faults, counts } = await checkDatabase(url);
-      if (faults.length > 0) throw new Failed(`${shown} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`);
+      if (faults.length > 0)
+        throw new Failed(`${shown} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`);
       say(`${shown} is sound`);
       for (const kind of KIND_NAMES) say(`${KINDS[kind].plural}: ${counts?.[kind]}`);
     });
 
-  command('doctor', 'asks a public address what a front-end would, and says what a proxy broke and how to mend it', [])
+  command(
+    'doctor',
+    'asks a public address what a front-end would, and says what a proxy broke and how to mend it',
+    [],
+  )
     .addArgument(program.createArgument('<base-url>', 'the public base address').argParser(baseOption))
     .addOption(variantOption())
     .option('--user <name>', 'a user who is there (default: looked for among the sample users)')
     .option('--timeout <seconds>', 'how long one request may take', numberOption(0.1, 600), 10)
-    .addHelpText('after', examples('vitrine doctor https://example.org/b --user ada', 'vitrine doctor http://127.0.0.1:8080'))
+    .addHelpText(
+      'after',
+      examples('vitrine doctor https://example.org/b --user ada', 'vitrine doctor http://127.0.0.1:8080'),
+    )
     .action(runDoctor);
 
   return program;
 
-  function command(name: string, description: string, settings: readonly SettingName[] = ['databaseUrl']): Command {
+  function command(
+    name: string,
+    description: string,
+    settings: readonly SettingName[] = ['databaseUrl'],
+  ): Command {
     const made = program.command(name).description(description);
     for (const setting of settings) {
       const { meaning, fallback } = SETTINGS[setting];
       const standard = fallback === '' ? '' : ` (default: ${fallback})`;
-      made.addOption(new Option(`${flagOf(setting)} <value>`, `${meaning}${standard} [${variableOf(setting)}]`));
+      made.addOption(
+        new Option(`${flagOf(setting)} <value>`, `${meaning}${standard} [${variableOf(setting)}]`),
+      );
     }
     return made;
   }
@@ -138,7 +180,8 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
   function databaseOf(flags: Partial<Record<SettingName, string>>): string {
     const { DATABASE_URL } = around.environment;
     const { databaseUrl } = readConfig({ databaseUrl: flags.databaseUrl }, { DATABASE_URL });
-    if (databaseUrl === undefined) throw new Misused('name the database: set DATABASE_URL or give --database-url');
+    if (databaseUrl === undefined)
+      throw new Misused('name the database: set DATABASE_URL or give --database-url');
     return databaseUrl;
   }
 
@@ -148,9 +191,13 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     rejects?: string;
   }
 
-  async function runImport(files: string[], { replace, skipInvalid, rejects, ...flags }: ImportFlags): Promise<void> {
+  async function runImport(
+    files: string[],
+    { replace, skipInvalid, rejects, ...flags }: ImportFlags,
+  ): Promise<void> {
     if (rejects !== undefined && !skipInvalid) throw new Misused('--rejects goes with --skip-invalid');
-    if (files.filter((file) => file === '-').length > 1) throw new Misused('standard input can be read once only');
+    if (files.filter((file) => file === '-').length > 1)
+      throw new Misused('standard input can be read once only');
     const progress = createProgress(stderr);
     const writer = await openForChange(databaseOf(flags));
     try {
@@ -162,7 +209,8 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
         },
       });
       progress.clear();
-      if (tallies === undefined) throw new Failed(`nothing was imported: ${faulty} of ${records} records are wrong`);
+      if (tallies === undefined)
+        throw new Failed(`nothing was imported: ${faulty} of ${records} records are wrong`);
       say(`${summary(tallies)}${faulty > 0 ? `\n${faulty} left out` : ''}`);
     } finally {
       progress.clear();
@@ -170,14 +218,17 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     }
   }
 
-  type WholeMirrorFlags = MirrorFlags & Partial<Record<SettingName, string>> & { user?: string[]; users?: string };
+  type WholeMirrorFlags = MirrorFlags &
+    Partial<Record<SettingName, string>> & { user?: string[]; users?: string };
 
   async function runMirror({ user, users, ...flags }: WholeMirrorFlags): Promise<void> {
-    if ((user === undefined) === (users === undefined)) throw new Misused('say whom: either --user NAME… or --users FILE');
+    if ((user === undefined) === (users === undefined))
+      throw new Misused('say whom: either --user NAME… or --users FILE');
     const database = databaseOf(flags);
     const { moveIn } = await import('./transfer/moving-in.ts');
     const names = users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin };
-    if (flags.state === undefined && isPostgresUrl(database)) throw new Misused('with PostgreSQL, name a file by --state');
+    if (flags.state === undefined && isPostgresUrl(database))
+      throw new Misused('with PostgreSQL, name a file by --state');
     const state = flags.state ?? `${database}.mirror`;
     const [writer, open] = [await openForChange(database), () => openForLookups(database)];
     try {
@@ -196,7 +247,10 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     if (broken > 0) throw new Failed(`${broken === 1 ? 'one thing is' : `${broken} things are`} broken`);
   }
 
-  async function runExport(file: string | undefined, flags: Partial<Record<SettingName, string>>): Promise<void> {
+  async function runExport(
+    file: string | undefined,
+    flags: Partial<Record<SettingName, string>>,
+  ): Promise<void> {
     const reader = await openForExport(databaseOf(flags));
     try {
       const lines = Readable.from(exportLines(reader), { objectMode: false, highWaterMark: 1 << 20 });
@@ -218,7 +272,8 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     const writer = await openForChange(databaseOf(flags));
     try {
       const removed = await writer.remove(family, userKey(user));
-      if (removed === undefined) throw new Failed(`nobody in the ${family} family is called ${JSON.stringify(user)}`);
+      if (removed === undefined)
+        throw new Failed(`nobody in the ${family} family is called ${JSON.stringify(user)}`);
       say(`removed ${JSON.stringify(user)} and ${removed.items} items`);
     } finally {
       await writer.close();
@@ -226,7 +281,12 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
   }
 }
 
-const variantOption = () => new Option('--variant <variant>', 'which of the three the site is').choices(['a', 'b', 'c'] satisfies Variant[]);
+const variantOption = () =>
+  new Option('--variant <variant>', 'which of the three the site is').choices([
+    'a',
+    'b',
+    'c',
+  ] satisfies Variant[]);
 
 function baseOption(text: string): URL {
   const base = readBase(text);

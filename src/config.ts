@@ -24,34 +24,87 @@ const setting = <T>(
 ): Setting<T> => ({ meaning, fallback, parse, ...more });
 
 export const SETTINGS = {
-  databaseUrl: setting('', optional(databaseUrl), 'where the records live: the path (or `file:` URL) of a SQLite file, or `postgres://…`; none: the sample users, from memory'),
+  databaseUrl: setting(
+    '',
+    optional(databaseUrl),
+    'where the records live: the path (or `file:` URL) of a SQLite file, or `postgres://…`; none: the sample users, from memory',
+  ),
   host: setting('127.0.0.1', address, 'address to listen on'),
   port: setting('8080', port, 'port to listen on'),
-  baseUrlA: setting('/a', baseUrl, "variant A's base address: a path, or a URL whose host has to match too; empty: off", { emptyCounts: true }),
+  baseUrlA: setting(
+    '/a',
+    baseUrl,
+    "variant A's base address: a path, or a URL whose host has to match too; empty: off",
+    { emptyCounts: true },
+  ),
   baseUrlB: setting('/b', baseUrl, "variant B's base address, likewise", { emptyCounts: true }),
   baseUrlC: setting('/c', baseUrl, "variant C's base address, likewise", { emptyCounts: true }),
-  workers: setting('1', workerCount, 'processes that share the port, or `auto` for one a core; memory and rate limits are each one\'s own'),
+  workers: setting(
+    '1',
+    workerCount,
+    "processes that share the port, or `auto` for one a core; memory and rate limits are each one's own",
+  ),
   adminHost: setting('127.0.0.1', address, 'address of the admin port'),
   adminPort: setting('', optional(port), 'port for `/metrics`, `/healthz` and `/readyz`; none: no metrics'),
-  cacheControl: setting('public, max-age=15, stale-while-revalidate=30, stale-if-error=86400', headerText, '`Cache-Control` of every success'),
-  corsOrigin: setting('*', origins, 'origins that may read the answers: `*`, `none`, or a list separated by commas'),
-  trustProxy: setting('', networks, 'proxies whose `X-Forwarded-*` and `X-Request-Id` are believed: addresses and networks, or `loopback`, `linklocal`, `uniquelocal`'),
-  rateLimit: setting('', optional(rate), 'requests a client may make in a time, such as `600/1m`; none: no limit'),
+  cacheControl: setting(
+    'public, max-age=15, stale-while-revalidate=30, stale-if-error=86400',
+    headerText,
+    '`Cache-Control` of every success',
+  ),
+  corsOrigin: setting(
+    '*',
+    origins,
+    'origins that may read the answers: `*`, `none`, or a list separated by commas',
+  ),
+  trustProxy: setting(
+    '',
+    networks,
+    'proxies whose `X-Forwarded-*` and `X-Request-Id` are believed: addresses and networks, or `loopback`, `linklocal`, `uniquelocal`',
+  ),
+  rateLimit: setting(
+    '',
+    optional(rate),
+    'requests a client may make in a time, such as `600/1m`; none: no limit',
+  ),
   rateLimitExempt: setting('', networks, 'clients without a limit: addresses and networks'),
   explorer: setting('on', onOff, 'the explorer page at `/`: `on` or `off`'),
-  imageHosts: setting('none', origins, "origins from which the explorer page may load people's pictures: `*`, `none`, or a list"),
+  imageHosts: setting(
+    'none',
+    origins,
+    "origins from which the explorer page may load people's pictures: `*`, `none`, or a list",
+  ),
   docs: setting('on', onOff, 'the API reference page at `/docs`: `on` or `off`'),
   answersBytes: setting('64M', bytes, 'how much memory ready answers may take; 0: keep none'),
   headersTimeout: setting('10s', duration, 'how long a request may take to send its headers'),
   requestTimeout: setting('30s', duration, 'how long a request may take to arrive whole'),
-  keepAliveTimeout: setting('65s', duration, 'how long an idle connection is kept; longer than the proxy in front keeps it'),
+  keepAliveTimeout: setting(
+    '65s',
+    duration,
+    'how long an idle connection is kept; longer than the proxy in front keeps it',
+  ),
   maxHeaderBytes: setting('16K', between(bytes, 2048, 1 << 20), 'largest request line and headers'),
-  maxConnections: setting('10000', between(whole, 1, 1_000_000), 'connections at a time; further ones are turned away'),
-  maxLoopDelay: setting('500ms', duration, 'requests are answered 503 while the event loop lags more than this; 0: never'),
-  logLevel: setting('info', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'the least grave log line to write'),
+  maxConnections: setting(
+    '10000',
+    between(whole, 1, 1_000_000),
+    'connections at a time; further ones are turned away',
+  ),
+  maxLoopDelay: setting(
+    '500ms',
+    duration,
+    'requests are answered 503 while the event loop lags more than this; 0: never',
+  ),
+  logLevel: setting(
+    'info',
+    oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    'the least grave log line to write',
+  ),
   accessLog: setting('off', onOff, 'a log line for each request: `on` or `off`'),
   slowRequest: setting('1s', duration, 'log requests that took longer; 0: none'),
-  shutdownDelay: setting('0s', duration, 'after SIGTERM, how long to go on serving, not ready, so that a balancer can notice'),
+  shutdownDelay: setting(
+    '0s',
+    duration,
+    'after SIGTERM, how long to go on serving, not ready, so that a balancer can notice',
+  ),
   shutdownGrace: setting('5s', duration, 'after that, how long requests in flight may take'),
 } satisfies Record<string, Setting<unknown>>;
 
@@ -60,7 +113,8 @@ export type Config = { readonly [Name in SettingName]: ReturnType<(typeof SETTIN
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
 /** `baseUrlA` as the environment spells it: `BASE_URL_A`. */
-export const variableOf = (name: SettingName) => name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+export const variableOf = (name: SettingName) =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 /** `baseUrlA` as the command line spells it: `--base-url-a`. */
 export const flagOf = (name: SettingName) => `--${variableOf(name).toLowerCase().replaceAll('_', '-')}`;
 
@@ -109,7 +163,8 @@ export interface BaseUrl {
 function baseUrl(text: string): BaseUrl | undefined {
   if (text === '') return undefined;
   const absolute = /^https?:\/\//i.test(text);
-  if (!absolute && !text.startsWith('/')) throw new Mistake('must be a path such as /a, an http(s) URL, or empty');
+  if (!absolute && !text.startsWith('/'))
+    throw new Mistake('must be a path such as /a, an http(s) URL, or empty');
   const path = absolute ? text.replace(/^https?:\/\/[^/?#]*/i, '') : text;
   const trimmed = path.replace(/\/+$/, '');
   if (!/^(\/[A-Za-z0-9._~!$&'+,;=@-]+)*$/.test(trimmed) || /\/\.{1,2}(\/|$)/.test(trimmed))
@@ -126,7 +181,10 @@ export const hostKey = (host: string) => host.toLowerCase().replace(/:(80|443)?$
 
 function clashes(config: Config): string[] {
   const shared =
-    config.adminPort !== undefined && config.adminPort !== 0 && config.adminPort === config.port && config.adminHost === config.host
+    config.adminPort !== undefined &&
+    config.adminPort !== 0 &&
+    config.adminPort === config.port &&
+    config.adminHost === config.host
       ? ['ADMIN_PORT and PORT are the same: give the admin port its own']
       : [];
   const bases = (['baseUrlA', 'baseUrlB', 'baseUrlC'] as const).flatMap((name) => {
@@ -137,7 +195,10 @@ function clashes(config: Config): string[] {
     bases
       .slice(index + 1)
       .filter((two) => one.path === two.path && (one.host ?? two.host) === (two.host ?? one.host))
-      .map((two) => `${variableOf(one.name)} and ${variableOf(two.name)} claim the same address: give each its own`),
+      .map(
+        (two) =>
+          `${variableOf(one.name)} and ${variableOf(two.name)} claim the same address: give each its own`,
+      ),
   );
   return [...claims, ...shared];
 }
@@ -205,7 +266,8 @@ const LONGEST_DURATION = 24 * MILLISECONDS.h;
 /** Milliseconds. */
 function duration(text: string): number {
   const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text === '0' ? '0s' : text);
-  const value = match === null ? Number.NaN : Number(match[1]) * MILLISECONDS[match[2] as keyof typeof MILLISECONDS];
+  const value =
+    match === null ? Number.NaN : Number(match[1]) * MILLISECONDS[match[2] as keyof typeof MILLISECONDS];
   if (!(value <= LONGEST_DURATION)) throw new Mistake('must be a time such as 500ms, 10s or 5m, at most 24h');
   return value;
 }
@@ -227,7 +289,10 @@ function rate(text: string): Rate {
 
 /** Addresses and networks, checked; what they mean is `proxy-addr`'s business. */
 function networks(text: string): string[] {
-  const list = text.split(',').map((part) => part.trim()).filter(Boolean);
+  const list = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
   for (const part of list) {
     if (/^\d+$/.test(part) || !isNetwork(part))
       throw new Mistake('must be addresses and networks separated by commas, such as 10.0.0.0/8 or loopback');
@@ -250,7 +315,10 @@ function isNetwork(part: string): boolean {
 function origins(text: string): '*' | string[] {
   if (text === '*') return '*';
   if (text === 'none') return [];
-  const list = text.split(',').map((part) => part.trim()).filter(Boolean);
+  const list = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
   for (const part of list) {
     if (!URL.canParse(part) || new URL(part).origin !== part)
       throw new Mistake('must be *, none, or origins such as https://example.org separated by commas');

@@ -5,7 +5,10 @@ import { Type } from '@sinclair/typebox';
 const CATALOGUE = {
   USER_MISSING: [400, 'Name a user.'],
   USER_REPEATED: [400, 'Name one user: the parameter `user` must stand once.'],
-  USER_MALFORMED: [400, 'The user name must be 1 to 255 characters of well-formed text without control characters.'],
+  USER_MALFORMED: [
+    400,
+    'The user name must be 1 to 255 characters of well-formed text without control characters.',
+  ],
   POST_MALFORMED: [400, 'The parameter `post` must be absent, or stand once as `post=true`.'],
   BAD_ESCAPE: [400, 'The address has a broken percent escape: write a literal percent sign as %25.'],
   BAD_REQUEST: [400, 'The request is not well-formed HTTP.'],
@@ -29,7 +32,10 @@ export const ERROR_CODES = Object.keys(CATALOGUE) as ErrorCode[];
 
 export const ErrorBody = Type.Object(
   {
-    statusCode: Type.String({ description: 'The HTTP status, as decimal digits.', pattern: '^[45][0-9]{2}$' }),
+    statusCode: Type.String({
+      description: 'The HTTP status, as decimal digits.',
+      pattern: '^[45][0-9]{2}$',
+    }),
     code: Type.Union(
       ERROR_CODES.map((code) => Type.Literal(code)),
       { description: 'What went wrong, for programs.' },

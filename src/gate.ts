@@ -10,8 +10,8 @@ import type { Socket } from 'node:net';
 import type { Answers } from './answers.ts';
 import { type Config, hostKey } from './config.ts';
 import type { ErrorCode } from './errors.ts';
-import { createRefusals, LONGEST_URL } from './malformed.ts';
 import type { RateLimit } from './limits.ts';
+import { createRefusals, LONGEST_URL } from './malformed.ts';
 import { type Operation, OTHER, PREFLIGHT } from './operations.ts';
 import { ALLOW, EXPOSED, type Responder, TimedRequest } from './respond.ts';
 import { asRead } from './router.ts';
@@ -113,7 +113,9 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
         response.setHeader('connection', 'close');
         respond.failure(request, response, OTHER, 'EXPECTATION_FAILED');
       });
-      server.on('connect', (_request, socket) => createRefusals(config).refuse(socket, 'METHOD_NOT_ALLOWED', ALLOW));
+      server.on('connect', (_request, socket) =>
+        createRefusals(config).refuse(socket, 'METHOD_NOT_ALLOWED', ALLOW),
+      );
       return server;
     },
 
@@ -125,12 +127,14 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
 }
 
 function setHeaders(response: ServerResponse, headers: readonly string[]): void {
-  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] as string, headers[i + 1] as string);
+  for (let i = 0; i < headers.length; i += 2)
+    response.setHeader(headers[i] as string, headers[i + 1] as string);
 }
 
 const isProbe = (url: string) => /^\/(healthz|readyz)(\?|$)/.test(url);
 
-const isPreflight = (request: IncomingMessage) => request.headers['access-control-request-method'] !== undefined;
+const isPreflight = (request: IncomingMessage) =>
+  request.headers['access-control-request-method'] !== undefined;
 
 /** What forbids to go on with a request; an absolute target is brought to the form of a path. */
 function refusalOf(request: IncomingMessage): ErrorCode | undefined {

@@ -20,7 +20,9 @@ const program = createProgram({
 });
 
 // `vitrine export | head` is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? DONE : FAILED));
+process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+  process.exit(error.code === 'EPIPE' ? DONE : FAILED),
+);
 
 try {
   await program.parseAsync();

@@ -28,25 +28,74 @@ export function createRegistry({ requests, answers, store }: MetricsSources): Re
     aggregator = 'sum',
   ) => {
     // The client asks a metric for its values when it is scraped, and wants no more of it than this.
-    const metric = { name, type, help, aggregator, get: async () => ({ name, type, help, aggregator, values: await get() }) };
+    const metric = {
+      name,
+      type,
+      help,
+      aggregator,
+      get: async () => ({ name, type, help, aggregator, values: await get() }),
+    };
     registry.registerMetric(metric as never);
   };
   const figure = (value: () => number) => () => [{ labels: {}, value: value() }];
   const { figures } = answers;
 
-  add('vitrine_requests_total', 'counter', 'Requests, by variant, operation and status.', () => requestSamples(requests));
-  add('vitrine_request_duration_seconds', 'histogram', "From a request's headers to its answer being handed over.", () =>
-    durationSamples(requests),
+  add('vitrine_requests_total', 'counter', 'Requests, by variant, operation and status.', () =>
+    requestSamples(requests),
+  );
+  add(
+    'vitrine_request_duration_seconds',
+    'histogram',
+    "From a request's headers to its answer being handed over.",
+    () => durationSamples(requests),
   );
   add('vitrine_answers', 'gauge', 'Ready answers kept.', figure(answers.count));
-  add('vitrine_answers_bytes', 'gauge', 'Memory that ready answers take.', figure(() => figures.bytes));
-  add('vitrine_answers_hits_total', 'counter', 'Answers that were ready.', figure(() => figures.hits));
-  add('vitrine_answers_misses_total', 'counter', 'Answers that had to be read.', figure(() => figures.misses));
-  add('vitrine_answers_evictions_total', 'counter', 'Answers that made room for others.', figure(() => figures.evictions));
+  add(
+    'vitrine_answers_bytes',
+    'gauge',
+    'Memory that ready answers take.',
+    figure(() => figures.bytes),
+  );
+  add(
+    'vitrine_answers_hits_total',
+    'counter',
+    'Answers that were ready.',
+    figure(() => figures.hits),
+  );
+  add(
+    'vitrine_answers_misses_total',
+    'counter',
+    'Answers that had to be read.',
+    figure(() => figures.misses),
+  );
+  add(
+    'vitrine_answers_evictions_total',
+    'counter',
+    'Answers that made room for others.',
+    figure(() => figures.evictions),
+  );
   add('vitrine_store_version', 'gauge', 'Moves when the data does.', figure(store.version), 'max');
-  add('vitrine_store_swaps_total', 'counter', 'Database files put in place of the one before.', figure(() => store.events.swaps), 'max');
-  add('vitrine_store_refusals_total', 'counter', 'Database files refused because they are not fit to be served.', figure(() => store.events.refusals), 'max');
-  add('vitrine_records', 'gauge', 'Records, by kind.', async () => recordSamples(await store.counts()), 'first');
+  add(
+    'vitrine_store_swaps_total',
+    'counter',
+    'Database files put in place of the one before.',
+    figure(() => store.events.swaps),
+    'max',
+  );
+  add(
+    'vitrine_store_refusals_total',
+    'counter',
+    'Database files refused because they are not fit to be served.',
+    figure(() => store.events.refusals),
+    'max',
+  );
+  add(
+    'vitrine_records',
+    'gauge',
+    'Records, by kind.',
+    async () => recordSamples(await store.counts()),
+    'first',
+  );
   return registry;
 }
 
@@ -54,7 +103,10 @@ const labelsOf = ({ variant, name }: Operation) => ({ variant, operation: name }
 
 function requestSamples({ tallies }: RequestCounts): Sample[] {
   return [...tallies].flatMap(([operation, { statuses }]) =>
-    [...statuses].map(([status, value]) => ({ labels: { ...labelsOf(operation), status: String(status) }, value })),
+    [...statuses].map(([status, value]) => ({
+      labels: { ...labelsOf(operation), status: String(status) },
+      value,
+    })),
   );
 }
 
@@ -65,7 +117,11 @@ function durationSamples({ tallies }: RequestCounts): Sample[] {
     let count = 0;
     const cumulated = [...buckets].map((value, index) => {
       count += value;
-      return { metricName: `${name}_bucket`, labels: { ...labels, le: String(BUCKETS[index] ?? '+Inf') }, value: count };
+      return {
+        metricName: `${name}_bucket`,
+        labels: { ...labels, le: String(BUCKETS[index] ?? '+Inf') },
+        value: count,
+      };
     });
     return [
       ...cumulated,

@@ -87,7 +87,7 @@ const PLANS = Object.fromEntries(
 ) as Record<KindName, Step[]>;
 
 function build(kind: KindName, source: Record<string, unknown>): Normalised {
-  let faults: Fault[] | undefined;
+  const faults: Fault[] = [];
   let record = '';
   for (const { member, opening, check, plain, absent } of PLANS[kind]) {
     const given = source[member];
@@ -103,22 +103,20 @@ function build(kind: KindName, source: Record<string, unknown>): Normalised {
       if (plain || text === '' || !NEEDS_ESCAPE.test(text)) record += `${opening}"${text}"`;
       else record += opening + JSON.stringify(text.toWellFormed());
     }
-    if (reason !== undefined) (faults ??= []).push(fault(member, reason, given));
+    if (reason !== undefined) faults.push(fault(member, reason, given));
   }
   record += '}';
-  if (
-    faults === undefined &&
-    record.length * 3 > MAX_RECORD_BYTES &&
-    Buffer.byteLength(record) > MAX_RECORD_BYTES
-  )
-    faults = [
-      fault(
-        'record',
-        `must be at most ${MAX_RECORD_BYTES} bytes as JSON`,
-        `${Buffer.byteLength(record)} bytes`,
-      ),
-    ];
-  return faults === undefined ? { row: rowOf(kind, source, record) } : { faults };
+  // Three bytes are the most that one of its characters takes.
+  if (faults.length === 0 && record.length * 3 > MAX_RECORD_BYTES) {
+    const bytes = Buffer.byteLength(record);
+    if (bytes > MAX_RECORD_BYTES)
+      faults.push({
+        member: 'record',
+        reason: `must be at most ${MAX_RECORD_BYTES} bytes as JSON`,
+        got: `${bytes} bytes`,
+      });
+  }
+  return faults.length === 0 ? { row: rowOf(kind, source, record) } : { faults };
 }
 
 /** With its keys, from a source whose members have all been checked. */
@@ -221,7 +219,8 @@ function fault(member: string, reason: string, value: unknown): Fault {
 /** A value in a few characters of printable text, for a message. */
 export function brief(value: unknown): string {
   if (value === undefined) return '';
-  const text = typeof value === 'string' ? value : typeof value === 'bigint' ? String(value) : sourceOf(value);
+  const text =
+    typeof value === 'string' ? value : typeof value === 'bigint' ? String(value) : sourceOf(value);
   const shown = (text ?? '').toWellFormed().replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\ufffd');
   return shown.length > LONGEST_GOT ? `${shown.slice(0, LONGEST_GOT)}…` : shown;
 }

@@ -59,7 +59,11 @@ export function buildAdmin({ config, health, respond, metrics }: AdminOptions) {
 /** What Prometheus is told, and in which of its formats. */
 export type Metrics = () => Promise<{ type: string; text: string }>;
 
-export const probes: FastifyPluginCallback<{ health: Readiness; respond: Responder }> = (app, { health, respond }, done) => {
+export const probes: FastifyPluginCallback<{ health: Readiness; respond: Responder }> = (
+  app,
+  { health, respond },
+  done,
+) => {
   const route = { host: undefined, operation: PROBE };
   readOnlyRoute(app, respond, {
     ...route,

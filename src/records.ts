@@ -24,8 +24,10 @@ const count = (description: string) => member('count', description, { pattern: '
 const flag = (description: string) => member('flag', description, { pattern: '^[0-9]*$', default: '0' });
 const id = (description: string) => member('id', description, { pattern: '^[1-9][0-9]{0,18}$' });
 const userName = (description: string) => member('name', description, { minLength: 1, maxLength: 255 });
-const url = (description: string) => member('url', description, { pattern: '^(https?://\\S+)?$', default: '' });
-const token = (description: string) => member('token', description, { pattern: '^([0-9a-f]{40})?$', default: '' });
+const url = (description: string) =>
+  member('url', description, { pattern: '^(https?://\\S+)?$', default: '' });
+const token = (description: string) =>
+  member('token', description, { pattern: '^([0-9a-f]{40})?$', default: '' });
 
 const DATE_TIME = '[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}';
 const dateTime = (description: string) => member('date-time', description, { pattern: `^${DATE_TIME}$` });

@@ -28,11 +28,19 @@ export function createRouter({ config, respond, serverFactory }: RouterOptions):
     clientErrorHandler: (error, socket) => createRefusals(config).malformed(error as Error, socket),
     frameworkErrors: (error, request, reply) => {
       reply.hijack();
-      respond.failure(request.raw, reply.raw, OTHER, error.code === 'FST_ERR_BAD_URL' ? 'BAD_ESCAPE' : 'URI_TOO_LONG');
+      respond.failure(
+        request.raw,
+        reply.raw,
+        OTHER,
+        error.code === 'FST_ERR_BAD_URL' ? 'BAD_ESCAPE' : 'URI_TOO_LONG',
+      );
     },
     // Instead of the compilers for ajv and for response schemas, neither of which is used here.
     schemaController: {
-      compilersFactory: { buildValidator: () => strictly as never, buildSerializer: () => () => JSON.stringify },
+      compilersFactory: {
+        buildValidator: () => strictly as never,
+        buildSerializer: () => () => JSON.stringify,
+      },
     },
     // While stopping, what still arrives is answered like the rest.
     return503OnClosing: false,
@@ -99,7 +107,12 @@ const strictly: FastifySchemaCompiler<unknown> = ({ schema }) => {
   return (value) =>
     compiled.Check(value)
       ? { value }
-      : { error: [...compiled.Errors(value)].map(({ message, path }) => ({ message, instancePath: path })) as never };
+      : {
+          error: [...compiled.Errors(value)].map(({ message, path }) => ({
+            message,
+            instancePath: path,
+          })) as never,
+        };
 };
 
 /** A variant whose base address names a host answers on that host only. */

@@ -1,7 +1,7 @@
 // A server's life: open the data, listen, and stop without dropping anybody.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import type { Registry } from '@prometheus-io/client';
+import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import { shownDatabase } from './database-url.ts';
@@ -58,14 +58,26 @@ export async function serve(config: Config, log: Logger): Promise<Serving> {
 /** The log's first words: where it serves what, and what to try. */
 export function announce(config: Config, log: Logger, { url, adminUrl }: Running): void {
   const { databaseUrl, workers } = config;
-  log.info({ url, adminUrl, data: databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl), workers }, 'serving');
-  if (databaseUrl === undefined) log.info(`no DATABASE_URL: these are sample users. Try:\n${tryLines(config, url)}`);
+  log.info(
+    {
+      url,
+      adminUrl,
+      data: databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl),
+      workers,
+    },
+    'serving',
+  );
+  if (databaseUrl === undefined)
+    log.info(`no DATABASE_URL: these are sample users. Try:\n${tryLines(config, url)}`);
 }
 
 /** A connection that was just made may have its request on the way; one that stays silent is not waited for. */
 const SILENT_GRACE_MS = 500;
 
-const reporter = (registry: Registry) => async () => ({ type: registry.contentType, text: await registry.metrics() });
+const reporter = (registry: Registry) => async () => ({
+  type: registry.contentType,
+  text: await registry.metrics(),
+});
 
 async function openStore({ databaseUrl }: Config, log: Logger): Promise<Reader> {
   if (databaseUrl === undefined) return openSamples(await sampleDatabase());
@@ -77,7 +89,8 @@ async function openStore({ databaseUrl }: Config, log: Logger): Promise<Reader> 
 }
 
 function tryLines(config: Config, url: string): string {
-  const at = (base: Config['baseUrlA'], path: string) => (base === undefined ? [] : `  curl '${url}${base.path}${path}'`);
+  const at = (base: Config['baseUrlA'], path: string) =>
+    base === undefined ? [] : `  curl '${url}${base.path}${path}'`;
   return [
     at(config.baseUrlA, '/api/?user=ada'),
     at(config.baseUrlB, '/api/username/ada'),

@@ -110,7 +110,10 @@ async function askUnready(worker: Worker): Promise<string | undefined> {
 /** The worker's side: serves, and answers what the supervisor asks. */
 export async function serveAsWorker(config: Config, log: Logger): Promise<Running> {
   const worker = cluster.worker as Worker;
-  const { registry, unready, ...running } = await serve({ ...config, adminPort: undefined }, log.child({ worker: worker.id }));
+  const { registry, unready, ...running } = await serve(
+    { ...config, adminPort: undefined },
+    log.child({ worker: worker.id }),
+  );
   AggregatorRegistry.setRegistries(await registry());
   new AggregatorRegistry();
   worker.on('message', async ({ ask }: { ask?: string }) => {

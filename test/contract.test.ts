@@ -5,13 +5,31 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { ErrorBody } from '../src/errors.ts';
 import { ITEM_CAP, itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../src/records.ts';
 import { VARIANTS } from './expected.ts';
-import { ask, databaseOf, fixture, json, type Reply, readRecords, sendRaw, type Server, startServer, ugly } from './rig.ts';
+import {
+  ask,
+  databaseOf,
+  fixture,
+  json,
+  type Reply,
+  readRecords,
+  type Server,
+  sendRaw,
+  startServer,
+  ugly,
+} from './rig.ts';
 
 const PROFILES = { 'microblog profile': MicroblogProfile, 'portfolio profile': PortfolioProfile };
 const ITEMS = { post: Post, shot: Shot };
 const error = TypeCompiler.Compile(ErrorBody);
-const FILES = [fixture('microblog.ndjson'), fixture('portfolio.ndjson'), ugly('hostile-names.ndjson'), ugly('hostile-texts.ndjson')];
-const NAMES = [...new Set(FILES.flatMap(readRecords).flatMap(({ username }) => (username as string | undefined) ?? []))];
+const FILES = [
+  fixture('microblog.ndjson'),
+  fixture('portfolio.ndjson'),
+  ugly('hostile-names.ndjson'),
+  ugly('hostile-texts.ndjson'),
+];
+const NAMES = [
+  ...new Set(FILES.flatMap(readRecords).flatMap(({ username }) => (username as string | undefined) ?? [])),
+];
 
 let server: Server;
 let limited: Server;
@@ -21,13 +39,21 @@ beforeAll(async () => {
 });
 
 /** What a schema finds wrong with a body, member by member. */
-const faultsOf = (schema: { Check(value: unknown): boolean; Errors(value: unknown): Iterable<{ path: string; message: string }> }, body: unknown) =>
-  schema.Check(body) ? [] : [...schema.Errors(body)].map(({ path, message }) => `${path}: ${message}`);
+const faultsOf = (
+  schema: {
+    Check(value: unknown): boolean;
+    Errors(value: unknown): Iterable<{ path: string; message: string }>;
+  },
+  body: unknown,
+) => (schema.Check(body) ? [] : [...schema.Errors(body)].map(({ path, message }) => `${path}: ${message}`));
 
 function expectError(reply: Pick<Reply, 'status' | 'body'>) {
   const body = json(reply);
   expect([reply.body, faultsOf(error, body)]).toEqual([reply.body, []]);
-  expect([Object.keys(body), body.statusCode]).toEqual([Object.keys(ErrorBody.properties), String(reply.status)]);
+  expect([Object.keys(body), body.statusCode]).toEqual([
+    Object.keys(ErrorBody.properties),
+    String(reply.status),
+  ]);
 }
 
 describe.each(VARIANTS)('variant $variant', ({ profile, item, collection, profileOf, itemsOf }) => {
@@ -52,7 +78,8 @@ describe.each(VARIANTS)('variant $variant', ({ profile, item, collection, profil
       expect(Object.keys(json(one))).toEqual(Object.keys(profileSchema.properties));
       expect([name, faultsOf(aList, json(list))]).toEqual([name, []]);
       expect(Object.keys(json(list))).toEqual([collection]);
-      for (const each of json(list)[collection]) expect(Object.keys(each)).toEqual(Object.keys(itemSchema.properties));
+      for (const each of json(list)[collection])
+        expect(Object.keys(each)).toEqual(Object.keys(itemSchema.properties));
       lengths.add(json(list)[collection].length);
     }
     // A test that met no list, or only short ones, would hold little.
@@ -81,7 +108,12 @@ describe.each(VARIANTS)('variant $variant', ({ profile, item, collection, profil
 test('so are the refusals of what never reaches a route', async () => {
   const host = 'Host: x\r\nConnection: close\r\n';
   const raw = [
-    ...['rubbish\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n', `GET /a b HTTP/1.1\r\n${host}\r\n`, `CONNECT x:1 HTTP/1.1\r\n${host}\r\n`],
+    ...[
+      'rubbish\r\n\r\n',
+      'GET / HTTP/1.1\r\n\r\n',
+      `GET /a b HTTP/1.1\r\n${host}\r\n`,
+      `CONNECT x:1 HTTP/1.1\r\n${host}\r\n`,
+    ],
     ...[`GET / HTTP/1.1\r\n${host}Expect: x\r\n\r\n`, `GET /${'x'.repeat(9000)} HTTP/1.1\r\n${host}\r\n`],
     ...[`GET / HTTP/1.1\r\n${host}X: ${'x'.repeat(70_000)}\r\n\r\n`, `GET ftp://x/ HTTP/1.1\r\n${host}\r\n`],
   ];

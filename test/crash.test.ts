@@ -2,14 +2,34 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openReader } from '../src/stores/sqlite.ts';
 import { exportLines } from '../src/transfer/export.ts';
 import { people } from './bench/data.ts';
-import { ask, databaseOf, done, importInto, json, ndjson, run, startServer, tempFile, tempFolder, vitrine } from './rig.ts';
+import {
+  ask,
+  databaseOf,
+  done,
+  importInto,
+  json,
+  ndjson,
+  run,
+  startServer,
+  tempFile,
+  tempFolder,
+  vitrine,
+} from './rig.ts';
 import { bodiesOf, generation, generationOf, until } from './stress.ts';
 
 const KILLS = 100;
@@ -57,8 +77,10 @@ describe('kill -9', () => {
         const ended = once(child, 'close');
         await begun(path, child);
         // Half of the moments are spread over all of it, and half over its commit, which the growing log tells.
-        if (Math.floor(kill / AT_A_TIME) % 2 === 0) await Promise.race([delay(whole * 0.95 * (kill / KILLS)), ended]);
-        else while (child.exitCode === null && sizeOf(`${path}-wal`) < log * (kill / KILLS)) await immediate();
+        if (Math.floor(kill / AT_A_TIME) % 2 === 0)
+          await Promise.race([delay(whole * 0.95 * (kill / KILLS)), ended]);
+        else
+          while (child.exitCode === null && sizeOf(`${path}-wal`) < log * (kill / KILLS)) await immediate();
         child.kill('SIGKILL');
         await ended;
         expect([oldBody, newBody]).toContain(await show());
@@ -124,37 +146,60 @@ describe('a full disk', () => {
   });
 
   // In shares of what the new data takes: its log needs as much again, and so does what is laid aside meanwhile.
-  const ROOMS = [0, 0.3, 0.9, 1.2, 1.5, 1.8, 2.2, 4].flatMap((share) => [[share, 'there'] as const, [share, 'elsewhere'] as const]);
-  test.each(ROOMS.filter((_, index) => index % 4 !== 1))('with room for %d of it, and temporary files %s', async (share, temporary) => {
-    const folder = tempFolder();
-    const kib = Math.ceil((sizeOf(smallDatabase) + 65_536 + share * grown) / 1024);
-    const mounted = process.getuid?.() === 0 && spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', folder]).status === 0;
-    try {
-      const path = join(folder, 'site.db');
-      copyFileSync(smallDatabase, path);
-      const digest = await digestOf(path);
-      const server = await startServer({ DATABASE_URL: path });
-      const env: Record<string, string> = temporary === 'there' ? { SQLITE_TMPDIR: folder } : {};
-      const ran = mounted ? await run(['import', '--database-url', path, input], { env }) : limited(path, kib, env);
-      const answer = await ask(server, '/b/api/username/user3');
-      expect([answer.status, generationOf(answer.body)]).toEqual([200, 1]);
-      expect(ran.code === 0 || share < 4).toBe(true);
-      if (ran.code === 0) return expect(await digestOf(path)).not.toBe(digest);
-      expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]+\n$/)]);
-      expect(ran.stderr).toMatch(/disk|full|space/i);
-      expect(await digestOf(path)).toBe(digest);
-      for (const [address, body] of bodiesOf(small)) expect((await ask(server, address)).body).toBe(body);
-      expect(await server.stop()).toBe(0);
-    } finally {
-      if (mounted) spawnSync('umount', ['-l', folder]);
-    }
-  }, 60_000);
+  const ROOMS = [0, 0.3, 0.9, 1.2, 1.5, 1.8, 2.2, 4].flatMap((share) => [
+    [share, 'there'] as const,
+    [share, 'elsewhere'] as const,
+  ]);
+  test.each(ROOMS.filter((_, index) => index % 4 !== 1))(
+    'with room for %d of it, and temporary files %s',
+    async (share, temporary) => {
+      const folder = tempFolder();
+      const kib = Math.ceil((sizeOf(smallDatabase) + 65_536 + share * grown) / 1024);
+      const mounted =
+        process.getuid?.() === 0 &&
+        spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', folder]).status === 0;
+      try {
+        const path = join(folder, 'site.db');
+        copyFileSync(smallDatabase, path);
+        const digest = await digestOf(path);
+        const server = await startServer({ DATABASE_URL: path });
+        const env: Record<string, string> = temporary === 'there' ? { SQLITE_TMPDIR: folder } : {};
+        const ran = mounted
+          ? await run(['import', '--database-url', path, input], { env })
+          : limited(path, kib, env);
+        const answer = await ask(server, '/b/api/username/user3');
+        expect([answer.status, generationOf(answer.body)]).toEqual([200, 1]);
+        expect(ran.code === 0 || share < 4).toBe(true);
+        if (ran.code === 0) return expect(await digestOf(path)).not.toBe(digest);
+        expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]+\n$/)]);
+        expect(ran.stderr).toMatch(/disk|full|space/i);
+        expect(await digestOf(path)).toBe(digest);
+        for (const [address, body] of bodiesOf(small)) expect((await ask(server, address)).body).toBe(body);
+        expect(await server.stop()).toBe(0);
+      } finally {
+        if (mounted) spawnSync('umount', ['-l', folder]);
+      }
+    },
+    60_000,
+  );
 
   /** Where nothing can be mounted, a process that may write no larger file. */
   function limited(path: string, kib: number, env: Record<string, string>) {
     const command = `ulimit -f ${kib}; trap '' XFSZ; exec "$0" "$@"`;
-    const args = ['-c', command, process.execPath, join(import.meta.dirname, '../src/vitrine.js'), 'import', '--database-url', path, input];
-    const { status, stderr } = spawnSync('bash', args, { encoding: 'utf8', env: { PATH: process.env.PATH ?? '', ...env } });
+    const args = [
+      '-c',
+      command,
+      process.execPath,
+      join(import.meta.dirname, '../src/vitrine.js'),
+      'import',
+      '--database-url',
+      path,
+      input,
+    ];
+    const { status, stderr } = spawnSync('bash', args, {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH ?? '', ...env },
+    });
     return { code: status, stderr };
   }
 });
@@ -171,7 +216,11 @@ describe('a damaged database at the start', () => {
     ['with another page size', (bytes) => void bytes.writeUInt16BE(512, 16)],
     ...Array.from({ length: 8 }, (_, index): (typeof HURTS)[number] => [
       `with bits flipped in the head of page ${index + 1}`,
-      (bytes, page) => void bytes.writeUInt8((bytes[index * page + (index === 0 ? 100 : 0)] ?? 0) ^ 0x5a, index * page + (index === 0 ? 100 : 0)),
+      (bytes, page) =>
+        void bytes.writeUInt8(
+          (bytes[index * page + (index === 0 ? 100 : 0)] ?? 0) ^ 0x5a,
+          index * page + (index === 0 ? 100 : 0),
+        ),
     ]),
     ['with a page of zeros', (bytes, page) => void bytes.fill(0, 3 * page, 4 * page)],
     ['that is a folder', () => undefined],

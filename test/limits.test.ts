@@ -5,7 +5,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { createLog } from '../src/log.ts';
 import { serve } from '../src/serve.ts';
-import { ask, dial, hearOut, json, parseReplies, type Reply, sendRaw, type Server, startServer } from './rig.ts';
+import {
+  ask,
+  dial,
+  hearOut,
+  json,
+  parseReplies,
+  type Reply,
+  type Server,
+  sendRaw,
+  startServer,
+} from './rig.ts';
 import { linesOf, startLoad, until } from './stress.ts';
 
 const ADA = '/a/api/?user=ada';
@@ -77,7 +87,12 @@ describe('RATE_LIMIT', () => {
     ['the next one', '2001:db8:1:3::1', '2001:db8:1:4::1', 200],
     ['an IPv4 address written as IPv6', '192.0.2.1', '::ffff:192.0.2.1', 429],
     ['the next IPv4 address', '192.0.2.2', '192.0.2.3', 200],
-    ['the nearest untrusted hop, whatever is said before it', '6.6.6.6, 192.0.2.9', '7.7.7.7, 192.0.2.9', 429],
+    [
+      'the nearest untrusted hop, whatever is said before it',
+      '6.6.6.6, 192.0.2.9',
+      '7.7.7.7, 192.0.2.9',
+      429,
+    ],
     ['an exempt network', '10.1.2.3', '10.1.2.3', 200],
     ['an exempt network of IPv6', '2001:db8:ffff::1', '2001:db8:ffff::1', 200],
   ])('%s: after %s has used it up, %s gets %i', async (_, first, second, status) => {
@@ -89,7 +104,10 @@ describe('RATE_LIMIT', () => {
 
   test('is not got round by what an untrusted client says of itself', async () => {
     let turn = 0;
-    const lying = () => direct('127.0.1.4', ADA, { headers: { 'x-forwarded-for': `192.0.2.${100 + turn++}`, forwarded: `for=${turn}` } });
+    const lying = () =>
+      direct('127.0.1.4', ADA, {
+        headers: { 'x-forwarded-for': `192.0.2.${100 + turn++}`, forwarded: `for=${turn}` },
+      });
     await useUp(lying);
     expect((await lying()).status).toBe(429);
   });
@@ -142,7 +160,11 @@ describe('time-outs', () => {
     // After an answer the connection may be cut without a word.
     expect([first, [...first, ...TOO_SLOW]]).toContainEqual(said.flat());
     for (const { status, headers } of replies.filter(({ status }) => status === 408))
-      expect([status, headers.connection, headers['access-control-allow-origin']]).toEqual([408, 'close', '*']);
+      expect([status, headers.connection, headers['access-control-allow-origin']]).toEqual([
+        408,
+        'close',
+        '*',
+      ]);
   });
 
   test('a thousand sockets that dribble headers are cut while a good client is served', async () => {
@@ -153,7 +175,12 @@ describe('time-outs', () => {
     const dribble = setInterval(() => {
       for (const socket of sockets) if (socket.writable) socket.write('X: y\r\n');
     }, 100);
-    const load = startLoad(server, [ADA, '/c/api/username/ada/shots'], (_, { status }) => (status === 200 ? undefined : String(status)), 1);
+    const load = startLoad(
+      server,
+      [ADA, '/c/api/username/ada/shots'],
+      (_, { status }) => (status === 200 ? undefined : String(status)),
+      1,
+    );
     try {
       await until('all of them to be cut', () => open === 0);
     } finally {
@@ -163,7 +190,9 @@ describe('time-outs', () => {
     await until('further answers', () => load.answered() > answered);
     expect(await load.stop()).toEqual([]);
     expect(answered).toBeGreaterThan(10);
-    const statuses = (await Promise.all(heard)).flatMap((bytes) => parseReplies(bytes).map(({ status }) => status));
+    const statuses = (await Promise.all(heard)).flatMap((bytes) =>
+      parseReplies(bytes).map(({ status }) => status),
+    );
     expect(new Set(statuses)).toEqual(new Set([408]));
   });
 });
@@ -171,7 +200,8 @@ describe('time-outs', () => {
 describe('sizes and numbers', () => {
   test('headers that are larger than the setting are refused', async () => {
     const server = await startServer({ MAX_HEADER_BYTES: '2K' });
-    const statusOf = async (length: number) => (await sendRaw(server, get(ADA, `Connection: close\r\nX: ${'x'.repeat(length)}\r\n`)))[0]?.status;
+    const statusOf = async (length: number) =>
+      (await sendRaw(server, get(ADA, `Connection: close\r\nX: ${'x'.repeat(length)}\r\n`)))[0]?.status;
     expect([await statusOf(1500), await statusOf(2500)]).toEqual([200, 431]);
   });
 
@@ -179,7 +209,10 @@ describe('sizes and numbers', () => {
     const server = await startServer({ MAX_CONNECTIONS: '3' });
     const answers = (socket: Socket) => {
       socket.write(get(ADA));
-      return Promise.any([once(socket, 'data'), once(socket, 'end').then(() => Promise.reject())]).then(() => true, () => false);
+      return Promise.any([once(socket, 'data'), once(socket, 'end').then(() => Promise.reject())]).then(
+        () => true,
+        () => false,
+      );
     };
     const open = [await dial(server), await dial(server), await dial(server)];
     for (const socket of open) expect(await answers(socket)).toBe(true);
@@ -205,14 +238,22 @@ describe('MAX_LOOP_DELAY', () => {
     return { port: Number(new URL(url).port) };
   }
 
-  /** Sends requests on an open connection, and then lets nothing run for a while. */
+  const block = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+
+  /** Sends requests on an open connection, and lets nothing run for a while before it and again after it. */
   async function askThenBlock(server: Pick<Server, 'port'>, ...urls: string[]): Promise<Reply[]> {
     const socket = await dial(server);
     socket.write(get('/healthz'));
     await once(socket, 'data');
     const heard = hearOut(socket);
-    socket.write(urls.map((url, index) => get(url, index === urls.length - 1 ? 'Connection: close\r\n' : '')).join(''));
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+    for (let glances = 0; glances < 2; glances++) {
+      block();
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    socket.write(
+      urls.map((url, index) => get(url, index === urls.length - 1 ? 'Connection: close\r\n' : '')).join(''),
+    );
+    block();
     return parseReplies(await heard);
   }
 
@@ -223,13 +264,19 @@ describe('MAX_LOOP_DELAY', () => {
     const replies = await askThenBlock(server, ...urls);
     expect(replies.map(({ status }) => status)).toEqual([503, 200, 503, 200, 503]);
     expect(json(replies[0] as Reply)).toMatchObject({ statusCode: '503', code: 'OVERLOADED' });
-    expect(replies[0]?.headers).toMatchObject({ 'retry-after': '1', 'cache-control': 'no-store', 'access-control-allow-origin': '*' });
+    expect(replies[0]?.headers).toMatchObject({
+      'retry-after': '1',
+      'cache-control': 'no-store',
+      'access-control-allow-origin': '*',
+    });
     await until('its recovery', async () => (await ask(server, ADA)).status === 200);
   });
 
   test('0: never', async () => {
     const server = await startHere('0');
-    expect((await askThenBlock(server, ADA, '/b/api/username/ada')).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await askThenBlock(server, ADA, '/b/api/username/ada')).map(({ status }) => status)).toEqual([
+      200, 200,
+    ]);
   });
 
   test('a server that has only just started turns nobody away', async () => {

@@ -1,8 +1,19 @@
 // The operator's port: figures with few labels whatever clients send, and probes that say what is wrong.
-import { METHODS } from 'node:http';
+
 import { renameSync, truncateSync } from 'node:fs';
+import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ask, databaseOf, done, fixture, json, readRecords, sendRaw, type Server, startServer } from './rig.ts';
+import {
+  ask,
+  databaseOf,
+  done,
+  fixture,
+  json,
+  readRecords,
+  type Server,
+  sendRaw,
+  startServer,
+} from './rig.ts';
 import { adminOf, logged, metricsOf, until } from './stress.ts';
 
 const ADA = '/a/api/?user=ada';
@@ -12,18 +23,21 @@ let path: string;
 let server: Server;
 beforeAll(async () => {
   path = await databaseOf(...FILES);
-  server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
+  server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0', SLOW_REQUEST: '0' });
 });
 
 const requestsOf = async () => {
   const metrics = await metricsOf(server);
   return (variant: string, operation: string, status: number) =>
-    metrics.get(`vitrine_requests_total{variant="${variant}",operation="${operation}",status="${status}"}`) ?? 0;
+    metrics.get(`vitrine_requests_total{variant="${variant}",operation="${operation}",status="${status}"}`) ??
+    0;
 };
 
 describe('requests', () => {
   const items = `${ADA}&post=true`;
-  test.each<[variant: string, operation: string, status: number, url: string, options: Parameters<typeof ask>[2]]>([
+  test.each<
+    [variant: string, operation: string, status: number, url: string, options: Parameters<typeof ask>[2]]
+  >([
     ['a', 'profile', 200, ADA, {}],
     ['a', 'profile', 200, '/a/api?user=ADA&x', { method: 'HEAD' }],
     ['a', 'profile', 304, ADA, { headers: { 'if-none-match': '*' } }],
@@ -39,7 +53,13 @@ describe('requests', () => {
     ['none', 'probe', 200, '/healthz', {}],
     ['none', 'other', 404, '/nothing', {}],
     ['none', 'other', 414, `/${'x'.repeat(9000)}`, {}],
-    ['none', 'preflight', 204, ADA, { method: 'OPTIONS', headers: { origin: 'https://x.example', 'access-control-request-method': 'GET' } }],
+    [
+      'none',
+      'preflight',
+      204,
+      ADA,
+      { method: 'OPTIONS', headers: { origin: 'https://x.example', 'access-control-request-method': 'GET' } },
+    ],
   ])('counts %s %s %i', async (variant, operation, status, url, options) => {
     const before = (await requestsOf())(variant, operation, status);
     for (let turn = 0; turn < 3; turn++) expect((await ask(server, url, options)).status).toBe(status);
@@ -50,8 +70,16 @@ describe('requests', () => {
   test('have few labels, whatever clients send', async () => {
     for (const method of METHODS.filter((name) => name !== 'CONNECT')) await ask(server, ADA, { method });
     for (let nr = 0; nr < 300; nr++) {
-      const urls = [`/a/api/?user=u${nr}`, `/b/api/username/u${nr}/shots`, `/${nr}`, `/metrics/${nr}`, `/a/api/?post=${nr}`];
-      await Promise.all(urls.map((url) => ask(server, url, { headers: { host: `h${nr}.example`, 'user-agent': `a${nr}` } })));
+      const urls = [
+        `/a/api/?user=u${nr}`,
+        `/b/api/username/u${nr}/shots`,
+        `/${nr}`,
+        `/metrics/${nr}`,
+        `/a/api/?post=${nr}`,
+      ];
+      await Promise.all(
+        urls.map((url) => ask(server, url, { headers: { host: `h${nr}.example`, 'user-agent': `a${nr}` } })),
+      );
     }
     await sendRaw(server, 'ODD / HTTP/1.1\r\n\r\n');
     const labels = new Map<string, Set<string>>();
@@ -79,10 +107,16 @@ describe('requests', () => {
     expect(totals.size).toBeGreaterThan(5);
     for (const [labels, total] of totals) {
       const name = 'vitrine_request_duration_seconds';
-      const buckets = [...metrics].filter(([key]) => key.startsWith(`${name}_bucket{`) && key.includes(labels)).map(([, value]) => value);
+      const buckets = [...metrics]
+        .filter(([key]) => key.startsWith(`${name}_bucket{`) && key.includes(labels))
+        .map(([, value]) => value);
       expect(buckets.length).toBeGreaterThan(5);
       expect(buckets).toEqual(buckets.toSorted((a, b) => a - b));
-      expect([labels, buckets.at(-1), metrics.get(`${name}_count{${labels}}`)]).toEqual([labels, total, total]);
+      expect([labels, buckets.at(-1), metrics.get(`${name}_count{${labels}}`)]).toEqual([
+        labels,
+        total,
+        total,
+      ]);
       const sum = metrics.get(`${name}_sum{${labels}}`) as number;
       expect(sum).toBeGreaterThan(0);
       expect(sum / total).toBeLessThan(10);
@@ -99,10 +133,16 @@ describe('the data', () => {
     };
     for (let turn = 0; turn < 5; turn++) await ask(fresh, ADA);
     const some = await look();
-    expect([some(''), some('_hits_total'), some('_misses_total'), some('_evictions_total')]).toEqual([1, 4, 1, 0]);
+    expect([some(''), some('_hits_total'), some('_misses_total'), some('_evictions_total')]).toEqual([
+      1, 4, 1, 0,
+    ]);
     expect(some('_bytes')).toBeGreaterThan((await ask(fresh, ADA)).body.length);
-    const names = readRecords(fixture('microblog.ndjson')).flatMap(({ username }) => (username as string | undefined) ?? []);
-    for (const name of names) await ask(fresh, `/a/api/?user=${encodeURIComponent(name)}&post=true`);
+    const names = readRecords(fixture('microblog.ndjson')).flatMap(
+      ({ username }) => (username as string | undefined) ?? [],
+    );
+    // What is asked for once does not push out what is kept: only the second time it is worth its room.
+    for (const name of [...names, ...names].sort())
+      await ask(fresh, `/a/api/?user=${encodeURIComponent(name)}&post=true`);
     const many = await look();
     expect(many('_evictions_total')).toBeGreaterThan(0);
     expect(many('_bytes')).toBeLessThanOrEqual(65_536);
@@ -112,7 +152,8 @@ describe('the data', () => {
 
   const records = async (kind: string) => (await metricsOf(server)).get(`vitrine_records{kind="${kind}"}`);
   test('records by kind, and a version that moves with them', async () => {
-    const linesWith = (file: string, member: string) => readRecords(fixture(file)).filter((record) => member in record).length;
+    const linesWith = (file: string, member: string) =>
+      readRecords(fixture(file)).filter((record) => member in record).length;
     expect(await records('microblog profile')).toBe(linesWith('microblog.ndjson', 'username'));
     expect(await records('post')).toBe(linesWith('microblog.ndjson', 'user'));
     expect(await records('portfolio profile')).toBe(linesWith('portfolio.ndjson', 'username'));
@@ -120,9 +161,14 @@ describe('the data', () => {
     const versionOf = async () => (await metricsOf(server)).get('vitrine_store_version') as number;
     const before = await versionOf();
     expect(await versionOf()).toBe(before);
-    await done(['import', '--database-url', path, '-'], { input: '{"totalPost":"0","id":"777","username":"one more"}' });
+    await done(['import', '--database-url', path, '-'], {
+      input: '{"totalPost":"0","id":"777","username":"one more"}',
+    });
     expect(await versionOf()).toBeGreaterThan(before);
-    await until('one more', async () => (await records('microblog profile')) === linesWith('microblog.ndjson', 'username') + 1);
+    await until(
+      'one more',
+      async () => (await records('microblog profile')) === linesWith('microblog.ndjson', 'username') + 1,
+    );
   });
 
   test('swaps and refusals', async () => {
@@ -143,7 +189,12 @@ describe('the data', () => {
 
   test('the process and its event loop are there too', async () => {
     const metrics = await metricsOf(server);
-    for (const name of ['process_resident_memory_bytes', 'process_open_fds', 'nodejs_eventloop_lag_seconds', 'process_cpu_seconds_total'])
+    for (const name of [
+      'process_resident_memory_bytes',
+      'process_open_fds',
+      'nodejs_eventloop_lag_seconds',
+      'process_cpu_seconds_total',
+    ])
       expect([name, metrics.get(name)]).toEqual([name, expect.any(Number)]);
   });
 });
@@ -164,8 +215,12 @@ describe('ports', () => {
 
   test('the admin one has metrics in the words of Prometheus, and nobody’s data', async () => {
     const { status, headers, body } = await ask(adminOf(server), '/metrics');
-    expect([status, headers['content-type']]).toEqual([200, expect.stringMatching(/^text\/plain; version=[\d.]+/)]);
-    for (const line of body.split('\n').filter(Boolean)) expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{[^}]*\})? \S+)$/);
+    expect([status, headers['content-type']]).toEqual([
+      200,
+      expect.stringMatching(/^text\/plain; version=[\d.]+/),
+    ]);
+    for (const line of body.split('\n').filter(Boolean))
+      expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{[^}]*\})? \S+)$/);
     for (const url of [ADA, '/b/api/username/ada', '/', '/metrics/x']) {
       const reply = await ask(adminOf(server), url);
       expect([reply.status, json(reply).code]).toEqual([404, 'ROUTE_NOT_FOUND']);
@@ -195,5 +250,8 @@ test('readyz says which: data that became unreadable, and that it is stopping', 
   }
   apart.child.kill('SIGTERM');
   for (const port of [apart, adminOf(apart)])
-    await until('its stopping', async () => json(await ask(port, '/readyz')).reason === 'The server is stopping.');
+    await until(
+      'its stopping',
+      async () => json(await ask(port, '/readyz')).reason === 'The server is stopping.',
+    );
 });

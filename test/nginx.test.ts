@@ -38,17 +38,23 @@ describe.skipIf(withoutNginx)('what it keeps', () => {
     });
   }
 
-  test.each([ADA, SHOTS])('%s: MISS, HIT, REVALIDATED; STALE while the server is down, and fresh again after', async (url) => {
-    await seeStates(url, 'MISS', 'HIT', 'REVALIDATED');
-    await server.stop();
-    await seeStates(url, 'STALE');
-    expect((await ask(front, '/a/api/?user=nobody-asked-before')).status).toBe(502);
-    server = await startServer({ ...env, PORT: String(server.port) });
-    await seeStates(url, 'REVALIDATED', 'HIT');
-  });
+  test.each([ADA, SHOTS])(
+    '%s: MISS, HIT, REVALIDATED; STALE while the server is down, and fresh again after',
+    async (url) => {
+      await seeStates(url, 'MISS', 'HIT', 'REVALIDATED');
+      await server.stop();
+      await seeStates(url, 'STALE');
+      expect((await ask(front, '/a/api/?user=nobody-asked-before')).status).toBe(502);
+      server = await startServer({ ...env, PORT: String(server.port) });
+      await seeStates(url, 'REVALIDATED', 'HIT');
+    },
+  );
 
   test('with stale-while-revalidate nobody waits for the revalidation', async () => {
-    const second = await startServer({ ...env, CACHE_CONTROL: 'public, max-age=1, stale-while-revalidate=60' });
+    const second = await startServer({
+      ...env,
+      CACHE_CONTROL: 'public, max-age=1, stale-while-revalidate=60',
+    });
     const other = await startNginx(second.port);
     const states: unknown[] = [];
     await until('a stale answer and a fresh one after it', async () => {
@@ -90,19 +96,68 @@ describe.skipIf(withoutNginx)('how it asks', () => {
 
   // Nothing that is kept for one address may be given for another: through nginx all is as without it.
   const APART = [
-    ...['', '?', '?user', '?user=', '?post=true', '?user&user=ada', '?user=ada&user=pekka', '?user=pekka&user=ada'],
-    ...['?%75ser=ada', '?%75ser=ada&user=pekka', '?user=pekka&%75ser=ada', '?User=ada', '?user=ada&post=true&post=true'],
-    ...['?user=ada&post', '?user=ada&post=', '?user=ada&post=1', '?user=ada&%70ost=true', '?user=a%64a', '?user=%', '?user=mo+farouk'],
-    ...['?user=ada?user=pekka', '?x?user=ada', '?user=ada&x=%20&us+er=1', '?user=mo%20farouk', '?user=ada%26post=true', '?user=ada;post=true'],
+    ...[
+      '',
+      '?',
+      '?user',
+      '?user=',
+      '?post=true',
+      '?user&user=ada',
+      '?user=ada&user=pekka',
+      '?user=pekka&user=ada',
+    ],
+    ...[
+      '?%75ser=ada',
+      '?%75ser=ada&user=pekka',
+      '?user=pekka&%75ser=ada',
+      '?User=ada',
+      '?user=ada&post=true&post=true',
+    ],
+    ...[
+      '?user=ada&post',
+      '?user=ada&post=',
+      '?user=ada&post=1',
+      '?user=ada&%70ost=true',
+      '?user=a%64a',
+      '?user=%',
+      '?user=mo+farouk',
+    ],
+    ...[
+      '?user=ada?user=pekka',
+      '?x?user=ada',
+      '?user=ada&x=%20&us+er=1',
+      '?user=mo%20farouk',
+      '?user=ada%26post=true',
+      '?user=ada;post=true',
+    ],
   ].map((query) => `/a/api/${query}`);
   const PATHS = [
-    ...['/b/api/username/ada', '/b/api/username/ada%2Fshots', '/b/api/username/ada/shots', '/b/api/username/ada/shots?post=true'],
-    ...['/b/api/username/ada/shots/', '/b/api/username//shots', '//b/api/username/ada', '/b/api/username/ada/../pekka'],
+    ...[
+      '/b/api/username/ada',
+      '/b/api/username/ada%2Fshots',
+      '/b/api/username/ada/shots',
+      '/b/api/username/ada/shots?post=true',
+    ],
+    ...[
+      '/b/api/username/ada/shots/',
+      '/b/api/username//shots',
+      '//b/api/username/ada',
+      '/b/api/username/ada/../pekka',
+    ],
     ...['/b/api/username/a%64a', '/b/api/username/ada%3Fx', '/b/api/username/ADA', '/a/api?user=ada'],
-    ...['/c/api/username/ada', '/deep/in/some.site/api/username/ada', '/deep/in/some.site/api/username/ada/shots', '/healthz?user=ada'],
+    ...[
+      '/c/api/username/ada',
+      '/deep/in/some.site/api/username/ada',
+      '/deep/in/some.site/api/username/ada/shots',
+      '/healthz?user=ada',
+    ],
   ];
   test.each([...APART, ...PATHS])('%s is answered as it would be without it, once and again', async (url) => {
-    await Promise.all([ADA, `${ADA}&post=true`, SHOTS, '/a/api/?user=pekka', '/b/api/username/pekka'].map((warm) => ask(front, warm)));
+    await Promise.all(
+      [ADA, `${ADA}&post=true`, SHOTS, '/a/api/?user=pekka', '/b/api/username/pekka'].map((warm) =>
+        ask(front, warm),
+      ),
+    );
     const straight = await ask(server, url);
     for (let turn = 0; turn < 2; turn++) {
       const { status, body, headers } = await ask(front, url);
@@ -129,8 +184,14 @@ describe.skipIf(withoutNginx)('how it asks', () => {
   test('client, protocol and request id are told by nginx, whatever the client says', async () => {
     const headers = { 'x-forwarded-for': '6.6.6.6', 'x-forwarded-proto': 'https', 'x-request-id': 'forged' };
     await ask(front, '/a/api/?user=told-by-nginx', { from: '127.0.0.9', headers });
-    const line = await until('its log line', () => linesOf(server).find(({ url }) => String(url).includes('told-by-nginx')));
-    expect(line).toMatchObject({ client: '127.0.0.9', protocol: 'http', id: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    const line = await until('its log line', () =>
+      linesOf(server).find(({ url }) => String(url).includes('told-by-nginx')),
+    );
+    expect(line).toMatchObject({
+      client: '127.0.0.9',
+      protocol: 'http',
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
   });
 });
 

@@ -6,7 +6,17 @@ import { dirname } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openForReading } from '../src/stores/sqlite.ts';
-import { ask, databaseOf, dial, done, fixture, hearOut, parseReplies, type Server, startServer } from './rig.ts';
+import {
+  ask,
+  databaseOf,
+  dial,
+  done,
+  fixture,
+  hearOut,
+  parseReplies,
+  type Server,
+  startServer,
+} from './rig.ts';
 import { metricsOf } from './stress.ts';
 
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
@@ -31,25 +41,53 @@ function flagsOf(pid: number, start: string): Map<string, number> {
 
 const ACCESS = 0o3;
 
-const EVIL = ["ada'; DROP TABLE items; --", '"; DELETE FROM profiles', '%00', '../site.db', 'ada%27%3BPRAGMA%20user_version%3D9', '{"$gt":""}'];
-const name = fc.oneof(fc.constantFrom('ada', 'pekka', 'nobody', ...EVIL.map(encodeURIComponent)), fc.string({ maxLength: 10 }).map((text) => encodeURIComponent(text)));
+const EVIL = [
+  "ada'; DROP TABLE items; --",
+  '"; DELETE FROM profiles',
+  '%00',
+  '../site.db',
+  'ada%27%3BPRAGMA%20user_version%3D9',
+  '{"$gt":""}',
+];
+const name = fc.oneof(
+  fc.constantFrom('ada', 'pekka', 'nobody', ...EVIL.map(encodeURIComponent)),
+  fc.string({ maxLength: 10 }).map((text) => encodeURIComponent(text)),
+);
 const url = fc.oneof(
   name.map((user) => `/a/api/?user=${user}`),
   name.map((user) => `/a/api/?user=${user}&post=true`),
   name.map((user) => `/b/api/username/${user}`),
   name.map((user) => `/c/api/username/${user}/shots`),
-  fc.constantFrom('/', '/site.db', '/import', '/a/api/import', '/metrics', '/healthz', '/readyz', '/b/api/username'),
+  fc.constantFrom(
+    '/',
+    '/site.db',
+    '/import',
+    '/a/api/import',
+    '/metrics',
+    '/healthz',
+    '/readyz',
+    '/b/api/username',
+  ),
 );
 const BODY = '{"totalPost":"9","id":"12","username":"ada","bio":"written by a request"}\n';
-const request = fc.record({ method: fc.constantFrom(...METHODS.filter((each) => each !== 'CONNECT')), url, type: fc.constantFrom('application/json', 'application/x-ndjson', 'text/csv') });
+const request = fc.record({
+  method: fc.constantFrom(...METHODS.filter((each) => each !== 'CONNECT')),
+  url,
+  type: fc.constantFrom('application/json', 'application/x-ndjson', 'text/csv'),
+});
 
-async function sendAll(server: Server, requests: { method: string; url: string; type: string }[]): Promise<void> {
+async function sendAll(
+  server: Server,
+  requests: { method: string; url: string; type: string }[],
+): Promise<void> {
   const socket = await dial(server);
   const heard = hearOut(socket);
   for (const [index, { method, url, type }] of requests.entries()) {
     const length = method === 'GET' || method === 'HEAD' ? 0 : BODY.length;
     const last = index === requests.length - 1 ? 'Connection: close\r\n' : '';
-    socket.write(`${method} ${url} HTTP/1.1\r\nHost: x\r\n${last}Content-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n${BODY.slice(0, length)}`);
+    socket.write(
+      `${method} ${url} HTTP/1.1\r\nHost: x\r\n${last}Content-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n${BODY.slice(0, length)}`,
+    );
   }
   expect((await heard).length).toBeGreaterThan(0);
 }
@@ -62,9 +100,12 @@ describe.each(['as an import leaves it', 'a snapshot'])('a database %s', (kind) 
     const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
     const [before, ada] = [stateOf(path), (await ask(server, '/a/api/?user=ada')).body];
     console.log(`read-only: FUZZ_SEED=${SEED}`);
-    const property = fc.asyncProperty(fc.array(request, { minLength: 30, maxLength: 30 }), (requests) => sendAll(server, requests));
+    const property = fc.asyncProperty(fc.array(request, { minLength: 30, maxLength: 30 }), (requests) =>
+      sendAll(server, requests),
+    );
     await fc.assert(property, { seed: SEED, numRuns: ROUNDS, endOnFailure: true });
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) expect((await ask(server, '/a/api/?user=ada', { method })).status).toBe(405);
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
+      expect((await ask(server, '/a/api/?user=ada', { method })).status).toBe(405);
     await metricsOf(server);
     expect(stateOf(path)).toEqual(before);
     expect((await ask(server, '/a/api/?user=ada')).body).toBe(ada);
@@ -83,7 +124,10 @@ describe.each(['as an import leaves it', 'a snapshot'])('a database %s', (kind) 
     await ask(server, '/a/api/?user=ada');
     // Beside it SQLite keeps the log and its index open for both, whoever reads: readers leave their marks there.
     const flags = flagsOf(server.child.pid as number, served);
-    expect([(flags.get(served) ?? ACCESS) & ACCESS, [...flags.keys()].filter((file) => !/-(wal|shm)$/.test(file))]).toEqual([0, [served]]);
+    expect([
+      (flags.get(served) ?? ACCESS) & ACCESS,
+      [...flags.keys()].filter((file) => !/-(wal|shm)$/.test(file)),
+    ]).toEqual([0, [served]]);
   });
 });
 
@@ -92,7 +136,14 @@ test('the handle refuses to write, and cannot be talked into it', async () => {
   const before = stateOf(path);
   const db = openForReading(path, path);
   expect([db.readonly, db.pragma('query_only', { simple: true })]).toEqual([true, 1]);
-  const STATEMENTS = ['DELETE FROM items', "UPDATE profiles SET record = ''", 'CREATE TABLE t (x)', 'DROP VIEW posts', 'PRAGMA user_version = 9', 'VACUUM'];
+  const STATEMENTS = [
+    'DELETE FROM items',
+    "UPDATE profiles SET record = ''",
+    'CREATE TABLE t (x)',
+    'DROP VIEW posts',
+    'PRAGMA user_version = 9',
+    'VACUUM',
+  ];
   const tryAll = () => {
     for (const sql of STATEMENTS) expect(() => db.exec(sql), sql).toThrow(/readonly|query_only|read-only/);
   };
@@ -107,6 +158,8 @@ test('replies to all this stay whole', async () => {
   const server = await startServer();
   const socket = await dial(server);
   const heard = hearOut(socket);
-  socket.write(`PUT /a/api/?user=ada HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`);
+  socket.write(
+    `PUT /a/api/?user=ada HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
+  );
   expect(parseReplies(await heard).map(({ status }) => status)).toEqual([405]);
 });

@@ -11,13 +11,18 @@ const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
 /** The code blocks of a language, in order. */
 const blocks = (language: string) =>
-  [...README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1] as string);
+  [...README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(
+    (match) => match[1] as string,
+  );
 
 describe('what there is, the README names', () => {
-  it.each(SETTING_NAMES.map((name) => [variableOf(name), SETTINGS[name]] as const))('%s', (variable, setting) => {
-    const standard = setting.fallback === '' ? 'none' : `\`${setting.fallback}\``;
-    expect(README).toContain(`| \`${variable}\` | ${standard} | ${setting.meaning} |`);
-  });
+  it.each(SETTING_NAMES.map((name) => [variableOf(name), SETTINGS[name]] as const))(
+    '%s',
+    (variable, setting) => {
+      const standard = setting.fallback === '' ? 'none' : `\`${setting.fallback}\``;
+      expect(README).toContain(`| \`${variable}\` | ${standard} | ${setting.meaning} |`);
+    },
+  );
 
   it.each(commandNames())('vitrine %s', (name) => {
     expect(README).toMatch(new RegExp(`^\\| \`vitrine ${name}\\b`, 'm'));
@@ -32,7 +37,9 @@ describe('what there is, the README names', () => {
 
   it('every status of an error', () => {
     const text = README.split('\n').find((line) => line.startsWith('| errors |'));
-    const served = ERROR_CODES.map((code) => FAILURES[code].status).filter((status) => ![408, 417].includes(status));
+    const served = ERROR_CODES.map((code) => FAILURES[code].status).filter(
+      (status) => ![408, 417].includes(status),
+    );
     for (const status of new Set(served)) expect(text).toContain(String(status));
   });
 });
@@ -54,7 +61,9 @@ describe('what it shows is what happens', () => {
     const env = { DATABASE_URL: join(folder, 'site.db') };
     const [ndjson = '', json = ''] = blocks('json');
     const [csv = ''] = blocks('csv');
-    expect(await done(['import', tempFile('people.ndjson', ndjson)], { env })).toMatch(/microblog profiles +1.*\nposts +1/);
+    expect(await done(['import', tempFile('people.ndjson', ndjson)], { env })).toMatch(
+      /microblog profiles +1.*\nposts +1/,
+    );
     expect(await done(['import', tempFile('people.csv', csv)], { env })).toMatch(/portfolio profiles +1/);
     expect(await done(['import', tempFile('shots.json', json)], { env })).toMatch(/shots +1/);
 
@@ -66,6 +75,12 @@ describe('what it shows is what happens', () => {
 });
 
 function commandNames(): string[] {
-  const program = createProgram({ environment: {}, stdin: [] as never, stdout: {} as never, stderr: {} as never, serve: async () => {} });
+  const program = createProgram({
+    environment: {},
+    stdin: [] as never,
+    stdout: {} as never,
+    stderr: {} as never,
+    serve: async () => {},
+  });
   return program.commands.map((command) => command.name());
 }

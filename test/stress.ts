@@ -30,7 +30,11 @@ export const linesOf = ({ log }: Pick<Server, 'log'>) => log.map((line) => JSON.
 
 /** The first line that says so, from the given one on. */
 export const logged = (server: Pick<Server, 'log'>, said: RegExp, from = 0) =>
-  until(`a log line like ${said}`, () => linesOf(server).slice(from).find(({ msg }) => said.test(msg)));
+  until(`a log line like ${said}`, () =>
+    linesOf(server)
+      .slice(from)
+      .find(({ msg }) => said.test(msg)),
+  );
 
 export function adminOf(server: Server): Pick<Server, 'port'> {
   const serving = linesOf(server).find(({ msg }) => msg === 'serving');
@@ -41,7 +45,9 @@ export function adminOf(server: Server): Pick<Server, 'port'> {
 export async function metricsOf(server: Server): Promise<Map<string, number>> {
   const { body } = await ask(adminOf(server), '/metrics');
   const samples = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  return new Map(samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]));
+  return new Map(
+    samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+  );
 }
 
 /** A port that is free, and that no outgoing connection will be given. */
@@ -85,7 +91,10 @@ export function bodiesOf(records: readonly Raw[]): Map<string, string> {
         .filter((record) => record[member] !== undefined)
         .flatMap((record) => [
           [profileOf(record.username as string), JSON.stringify(expectedRecord(profile, record))] as const,
-          [itemsOf(record.username as string), JSON.stringify({ [collection]: expectedItems(item, items, record.id) })] as const,
+          [
+            itemsOf(record.username as string),
+            JSON.stringify({ [collection]: expectedItems(item, items, record.id) }),
+          ] as const,
         ]);
     }),
   );

@@ -71,7 +71,14 @@ describe('the client', () => {
   });
 
   test('other headers of that kind count for nothing', async () => {
-    const headers = { forwarded: 'for=6.6.6.6;proto=https', 'x-real-ip': '6.6.6.6', 'x-client-ip': '6.6.6.6', 'cf-connecting-ip': '6.6.6.6', 'x-forwarded-protocol': 'https', 'x-forwarded-ssl': 'on' };
+    const headers = {
+      forwarded: 'for=6.6.6.6;proto=https',
+      'x-real-ip': '6.6.6.6',
+      'x-client-ip': '6.6.6.6',
+      'cf-connecting-ip': '6.6.6.6',
+      'x-forwarded-protocol': 'https',
+      'x-forwarded-ssl': 'on',
+    };
     expect(await lineFor(servers.one, headers)).toMatchObject({ client: DIRECT, protocol: 'http' });
   });
 });
@@ -114,7 +121,9 @@ describe('the request id', () => {
   });
 
   test('is another for each request, and one for all that is said of a request', async () => {
-    const ids = await Promise.all(Array.from({ length: 50 }, async () => (await lineFor(servers.nobody, {})).id));
+    const ids = await Promise.all(
+      Array.from({ length: 50 }, async () => (await lineFor(servers.nobody, {})).id),
+    );
     expect(new Set(ids).size).toBe(50);
   });
 });
@@ -123,15 +132,42 @@ test('nothing that is sent can forge a line or steer a terminal', async () => {
   const server = await startServer({ TRUST_PROXY: '127.0.0.1', ACCESS_LOG: 'on' });
   const written: Buffer[] = [];
   server.child.stdout?.on('data', (chunk: Buffer) => written.push(chunk));
-  const evil = ['\\n', '%0a', '%0d%0a{"level":50}', '"', '\\"', '\x1b[31m', '\x07', '\x7f', '\x85', '\x9b31m', '\xe2\x80\xa8', '\t', '\xff', '${jndi:x}', '\\u001b', '<script>'];
+  const evil = [
+    '\\n',
+    '%0a',
+    '%0d%0a{"level":50}',
+    '"',
+    '\\"',
+    '\x1b[31m',
+    '\x07',
+    '\x7f',
+    '\x85',
+    '\x9b31m',
+    '\xe2\x80\xa8',
+    '\t',
+    '\xff',
+    '\x24{jndi:x}',
+    '\\u001b',
+    '<script>',
+  ];
   const places: ((text: string) => string)[] = [
     (text) => `GET /a/api/?user=${text} HTTP/1.1\r\nHost: x\r\n`,
     (text) => `GET /${text} HTTP/1.1\r\nHost: x\r\n`,
     (text) => `GET http://${text}/a/api/?user=ada HTTP/1.1\r\nHost: x\r\n`,
     (text) => `${text} / HTTP/1.1\r\nHost: x\r\n`,
     (text) => `GET / HTTP/1.1${text}\r\nHost: x\r\n`,
-    ...['Host', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Request-Id', 'User-Agent', 'Referer', 'Origin', 'If-None-Match'].map(
-      (name) => (text: string) => `GET / HTTP/1.1\r\n${name === 'Host' ? '' : 'Host: x\r\n'}${name}: ${text}\r\n`,
+    ...[
+      'Host',
+      'X-Forwarded-For',
+      'X-Forwarded-Proto',
+      'X-Request-Id',
+      'User-Agent',
+      'Referer',
+      'Origin',
+      'If-None-Match',
+    ].map(
+      (name) => (text: string) =>
+        `GET / HTTP/1.1\r\n${name === 'Host' ? '' : 'Host: x\r\n'}${name}: ${text}\r\n`,
     ),
   ];
   for (const place of places)
@@ -145,15 +181,40 @@ test('nothing that is sent can forge a line or steer a terminal', async () => {
   await until('the last line', () => linesOf(server).some(({ url }) => url === '/the-last-one'));
   const text = Buffer.concat(written).toString('utf8');
   expect(text).not.toMatch(/[^\n\x20-\x7e]/);
-  const lines = text.trimEnd().split('\n').map((line) => JSON.parse(line) as LogLine);
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as LogLine);
   expect(lines.length).toBeGreaterThan(100);
   for (const line of lines.filter(({ url }) => url !== undefined)) {
-    expect(Object.keys(line)).toEqual(['level', 'time', 'id', 'client', 'protocol', 'method', 'url', 'variant', 'name', 'status', 'bytes', 'ms', 'msg']);
-    expect(line).toMatchObject({ level: 30, client: '127.0.0.1', protocol: 'http', id: OURS, msg: 'request' });
+    expect(Object.keys(line)).toEqual([
+      'level',
+      'time',
+      'id',
+      'client',
+      'protocol',
+      'method',
+      'url',
+      'variant',
+      'name',
+      'status',
+      'bytes',
+      'ms',
+      'msg',
+    ]);
+    expect(line).toMatchObject({
+      level: 30,
+      client: '127.0.0.1',
+      protocol: 'http',
+      id: OURS,
+      msg: 'request',
+    });
   }
   // A digit of another script is no digit of an address, and a very long address is cut.
   await ask(server, `/${'x'.repeat(5000)}${encodeURIComponent(ARABIC_DIGIT_ONE)}`);
-  const long = await until('a long line', () => linesOf(server).find(({ url }) => String(url).startsWith('/xxx')));
+  const long = await until('a long line', () =>
+    linesOf(server).find(({ url }) => String(url).startsWith('/xxx')),
+  );
   expect(String(long.url).length).toBeLessThan(2000);
 });
 
@@ -179,12 +240,29 @@ describe('of its life it tells', () => {
     const reply = await ask(server, '/a/api/?user=pekka');
     locking.exec('ROLLBACK');
     locking.close();
-    expect([reply.status, JSON.parse(reply.body).code, reply.headers['retry-after']]).toEqual([503, 'NOT_READY', '1']);
+    expect([reply.status, JSON.parse(reply.body).code, reply.headers['retry-after']]).toEqual([
+      503,
+      'NOT_READY',
+      '1',
+    ]);
     const failed = await logged(server, /request failed/);
-    expect(failed).toMatchObject({ level: 50, method: 'GET', url: '/a/api/?user=pekka', client: '127.0.0.1', err: { message: expect.any(String) } });
+    expect(failed).toMatchObject({
+      level: 50,
+      method: 'GET',
+      url: '/a/api/?user=pekka',
+      client: '127.0.0.1',
+      err: { message: expect.any(String) },
+    });
     expect(failed.id).toBe(reply.headers['x-request-id']);
     const slow = await logged(server, /slow request/);
-    expect(slow).toMatchObject({ level: 40, status: 503, variant: 'a', name: 'profile', ms: expect.any(Number), id: failed.id });
+    expect(slow).toMatchObject({
+      level: 40,
+      status: 503,
+      variant: 'a',
+      name: 'profile',
+      ms: expect.any(Number),
+      id: failed.id,
+    });
     await until('answers as before', async () => (await ask(server, '/a/api/?user=pekka')).status === 200);
 
     renameSync(tempFile('rubbish.db', 'rubbish'.repeat(1000)), path);

@@ -16,7 +16,10 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const workers = () =>
-  readFileSync(`/proc/${server.child.pid}/task/${server.child.pid}/children`, 'utf8').trim().split(' ').map(Number);
+  readFileSync(`/proc/${server.child.pid}/task/${server.child.pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number);
 
 async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
   for (;;) {

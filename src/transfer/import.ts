@@ -50,10 +50,13 @@ export async function importFiles(writer: Writer, options: ImportOptions): Promi
   const progress = (phase: Progress['phase']) => options.onProgress({ phase, bytes, totalBytes, records });
   try {
     for (const [index, file] of files.entries()) {
-      const chunks = counted(file === '-' ? options.stdin : createReadStream(file, { highWaterMark: 1 << 20 }), (size) => {
-        bytes += size;
-        progress('reading');
-      });
+      const chunks = counted(
+        file === '-' ? options.stdin : createReadStream(file, { highWaterMark: 1 << 20 }),
+        (size) => {
+          bytes += size;
+          progress('reading');
+        },
+      );
       for await (const batch of readRecords(chunks)) {
         for (const found of batch) await addOne(load, found, index, faults);
         records += batch.length;
@@ -77,19 +80,25 @@ export async function importFiles(writer: Writer, options: ImportOptions): Promi
 }
 
 function addOne(load: Load, found: Found, file: number, faults: FaultReporter) {
-  if ('problem' in found) return faults.found(file, found, [{ member: 'record', reason: found.problem, got: '' }]);
+  if ('problem' in found)
+    return faults.found(file, found, [{ member: 'record', reason: found.problem, got: '' }]);
   const result = normalise(found.value);
   if ('faults' in result) return faults.found(file, found, result.faults);
   return load.add(result.row, file * LINES + found.line);
 }
 
 async function sizeOf(files: readonly string[]): Promise<number | undefined> {
-  const sizes = await Promise.all(files.map(async (file) => (file === '-' ? Number.NaN : (await stat(file)).size)));
+  const sizes = await Promise.all(
+    files.map(async (file) => (file === '-' ? Number.NaN : (await stat(file)).size)),
+  );
   const total = sizes.reduce((sum, size) => sum + size, 0);
   return Number.isNaN(total) ? undefined : total;
 }
 
-async function* counted(chunks: AsyncIterable<Buffer>, onChunk: (size: number) => void): AsyncGenerator<Buffer> {
+async function* counted(
+  chunks: AsyncIterable<Buffer>,
+  onChunk: (size: number) => void,
+): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     onChunk(chunk.length);
     yield chunk;
@@ -103,15 +112,24 @@ function faultReporter({ files, onFault }: ImportOptions, rejects: Rejects | und
   let records = 0;
   let lines = 0;
 
-  function tell(file: number, line: number, { member, reason, got }: { member: string; reason: string; got: string }) {
+  function tell(
+    file: number,
+    line: number,
+    { member, reason, got }: { member: string; reason: string; got: string },
+  ) {
     lines++;
     const name = files[file] === '-' ? 'standard input' : files[file];
-    if (lines <= FAULTS_SHOWN) onFault(`${name}:${line}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`);
+    if (lines <= FAULTS_SHOWN)
+      onFault(`${name}:${line}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`);
   }
 
   return {
     count: () => records,
-    found(file: number, { line, text }: Found, faults: readonly { member: string; reason: string; got: string }[]): void {
+    found(
+      file: number,
+      { line, text }: Found,
+      faults: readonly { member: string; reason: string; got: string }[],
+    ): void {
       records++;
       for (const fault of faults) tell(file, line, fault);
       rejects?.add(text());
@@ -138,7 +156,8 @@ function openRejects(path: string) {
     add: (text: string) => void stream.write(`${text}\n`),
     async drained(): Promise<void> {
       if (stream.errored) throw stream.errored;
-      if (stream.writableNeedDrain) await Promise.race([new Promise<void>((resolve) => stream.once('drain', resolve)), done]);
+      if (stream.writableNeedDrain)
+        await Promise.race([new Promise<void>((resolve) => stream.once('drain', resolve)), done]);
     },
     async close(): Promise<void> {
       stream.end();
@@ -152,10 +171,21 @@ export function summary(tallies: Tallies): string {
   const columns = ['new', 'changed', 'unchanged', 'removed'] as const;
   const rows = Object.entries(tallies)
     .filter(([, tally]) => columns.some((column) => tally[column] > 0))
-    .map(([kind, tally]) => [KINDS[kind as keyof typeof KINDS].plural, ...columns.map((column) => String(tally[column]))]);
+    .map(([kind, tally]) => [
+      KINDS[kind as keyof typeof KINDS].plural,
+      ...columns.map((column) => String(tally[column])),
+    ]);
   const table = [['', ...columns], ...rows];
-  const widths = ['', ...columns].map((_, column) => Math.max(...table.map((row) => (row[column] as string).length)));
+  const widths = ['', ...columns].map((_, column) =>
+    Math.max(...table.map((row) => (row[column] as string).length)),
+  );
   return table
-    .map((row) => row.map((cell, i) => (i === 0 ? cell.padEnd(widths[0] as number) : cell.padStart((widths[i] as number) + 2))).join(''))
+    .map((row) =>
+      row
+        .map((cell, i) =>
+          i === 0 ? cell.padEnd(widths[0] as number) : cell.padStart((widths[i] as number) + 2),
+        )
+        .join(''),
+    )
     .join('\n');
 }

@@ -17,6 +17,7 @@ export async function sampleDatabase(): Promise<Buffer> {
     onProgress() {},
     onFault: (line) => faults.push(line),
   });
-  if (tallies === undefined) throw new Error(`the sample data is not fit to be served:\n${faults.join('\n')}`);
+  if (tallies === undefined)
+    throw new Error(`the sample data is not fit to be served:\n${faults.join('\n')}`);
   return memory.bytes();
 }

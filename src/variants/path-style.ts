@@ -15,8 +15,18 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
   const itemsAddress = (key: string) => `${profileAddress(key)}/shots`;
 
   const lookups = [
-    { url: `${users}/:username`, operation: operations.profile, sendAnswer: sendProfile, address: profileAddress },
-    { url: `${users}/:username/shots`, operation: operations.items, sendAnswer: sendItems, address: itemsAddress },
+    {
+      url: `${users}/:username`,
+      operation: operations.profile,
+      sendAnswer: sendProfile,
+      address: profileAddress,
+    },
+    {
+      url: `${users}/:username/shots`,
+      operation: operations.items,
+      sendAnswer: sendItems,
+      address: itemsAddress,
+    },
   ];
   for (const { url, operation, sendAnswer, address } of lookups) {
     readOnlyRoute(app, respond, {
@@ -40,7 +50,8 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
     { url: `${users}//shots`, operation: operations.items },
   ];
   for (const { url, operation } of nameless) {
-    const handler = (request: FastifyRequest, reply: FastifyReply) => refuse(request, reply, operation, 'USER_MISSING');
+    const handler = (request: FastifyRequest, reply: FastifyReply) =>
+      refuse(request, reply, operation, 'USER_MISSING');
     readOnlyRoute(app, respond, { url, host: base.host, operation, handler });
   }
   done();

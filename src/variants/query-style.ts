@@ -8,7 +8,9 @@ import { createReading, UserName, userFault, type VariantOptions } from './readi
 
 const Query = Type.Object({
   user: UserName,
-  post: Type.Optional(Type.Literal('true', { description: 'Ask for the newest posts instead of the profile.' })),
+  post: Type.Optional(
+    Type.Literal('true', { description: 'Ask for the newest posts instead of the profile.' }),
+  ),
 });
 
 export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
@@ -36,4 +38,5 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
   done();
 };
 
-const postFault = (post: QueryValue | undefined): ErrorCode => (post === null ? 'BAD_ESCAPE' : 'POST_MALFORMED');
+const postFault = (post: QueryValue | undefined): ErrorCode =>
+  post === null ? 'BAD_ESCAPE' : 'POST_MALFORMED';

@@ -7,7 +7,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs, promisify } from 'node:util';
-import { Type } from '@sinclair/typebox';
+import { type TObject, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import Database from 'better-sqlite3';
 import { MicroblogProfile, Post } from '../../src/records.ts';
@@ -127,7 +127,7 @@ function median(numbers: number[]): number {
 async function straightforward(folder: string): Promise<void> {
   const db = new Database(join(folder, 'peer.db'));
   db.pragma('journal_mode = WAL');
-  const table = (name: string, schema: typeof Post | typeof MicroblogProfile) => {
+  const table = (name: string, schema: TObject) => {
     const columns = Object.keys(schema.properties);
     db.exec(`CREATE TABLE ${name} (${columns.map((column) => `"${column}" TEXT NOT NULL`)})`);
     const insert = db.prepare(`INSERT INTO ${name} VALUES (${columns.map(() => '?')})`);

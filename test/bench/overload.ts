@@ -25,7 +25,16 @@ const CONNECTIONS = Number(values.connections);
 const PIPELINE = Number(values.pipeline);
 
 if (isMainThread) {
-  const args = [join(import.meta.dirname, '../../src/vitrine.js'), 'serve', '--port', '0', '--admin-port', '0', '--max-loop-delay', values['max-loop-delay']];
+  const args = [
+    join(import.meta.dirname, '../../src/vitrine.js'),
+    'serve',
+    '--port',
+    '0',
+    '--admin-port',
+    '0',
+    '--max-loop-delay',
+    values['max-loop-delay'],
+  ];
   const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   try {
     process.exitCode = (await overload(server)) ? 0 : 1;
@@ -73,11 +82,21 @@ async function overload(server: ChildProcess): Promise<boolean> {
   const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
   const counted = [...metrics.matchAll(/^vitrine_requests_total\{.*status="(\d+)"\} (\d+)$/gm)];
   const served = Object.groupBy(counted, ([, status]) => status as string);
-  const total = Object.fromEntries(Object.entries(served).map(([status, rows]) => [status, rows?.reduce((sum, [, , count]) => sum + Number(count), 0)]));
+  const total = Object.fromEntries(
+    Object.entries(served).map(([status, rows]) => [
+      status,
+      rows?.reduce((sum, [, , count]) => sum + Number(count), 0),
+    ]),
+  );
   probes.sort((a, b) => a - b);
-  const at = (share: number) => (probes[Math.min(probes.length - 1, Math.floor(share * probes.length))] ?? 0).toFixed(0);
-  console.log(`answered in ${seconds} s over ${CONNECTIONS} connections, ${PIPELINE} requests at a time each: ${JSON.stringify(total)}`);
-  console.log(`probes meanwhile: ${probes.length}, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${at(1)} ms; ${rss.toFixed(0)} MB resident`);
+  const at = (share: number) =>
+    (probes[Math.min(probes.length - 1, Math.floor(share * probes.length))] ?? 0).toFixed(0);
+  console.log(
+    `answered in ${seconds} s over ${CONNECTIONS} connections, ${PIPELINE} requests at a time each: ${JSON.stringify(total)}`,
+  );
+  console.log(
+    `probes meanwhile: ${probes.length}, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${at(1)} ms; ${rss.toFixed(0)} MB resident`,
+  );
 
   const checks: [string, boolean][] = [
     ['it shed with 503', (total['503'] ?? 0) > 0],
@@ -105,12 +124,16 @@ async function floodFromHere(port: number): Promise<void> {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => {});
     await once(socket, 'connect');
-    const requests = Array.from({ length: PIPELINE }, (_, nr) => `GET /a/api/?user=${nr % 2 === 0 ? 'ada' : `nobody${nr}`}&x=${nr} HTTP/1.1\r\nHost: x\r\n\r\n`).join('');
+    const requests = Array.from(
+      { length: PIPELINE },
+      (_, nr) =>
+        `GET /a/api/?user=${nr % 2 === 0 ? 'ada' : `nobody${nr}`}&x=${nr} HTTP/1.1\r\nHost: x\r\n\r\n`,
+    ).join('');
     let answers = 0;
     socket.on('data', (chunk) => {
       const text = chunk.toString('latin1');
       answers += text.split('HTTP/1.1 ').length - 1;
-      for (const [head] of text.matchAll(/HTTP\/1\.1 503[^]*?\r\n\r\n/g))
+      for (const [head] of text.matchAll(/HTTP\/1\.1 503.*?\r\n\r\n/gs))
         if (!/retry-after: \d/i.test(head)) faulty++;
       while (going && answers >= PIPELINE) {
         answers -= PIPELINE;

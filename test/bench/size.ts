@@ -1,5 +1,5 @@
 // What size costs: lookups in 4.5 million items against 45,000, reads on a cold page cache, start, and memory after a soak.
-import { readFileSync, rmSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -94,7 +94,9 @@ async function lookupCost(reader: Reader, count: number): Promise<number> {
   return (user + system) / LOOKUPS;
 }
 
-const randomName = (count: number) => nameOf(1 + Math.floor(Math.random() * count));
+function randomName(count: number): string {
+  return nameOf(1 + Math.floor(Math.random() * count));
+}
 
 /** Brings a file into the page cache. */
 function readThrough(path: string): void {

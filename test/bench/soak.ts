@@ -53,7 +53,19 @@ async function soak(): Promise<boolean> {
   const file = join(folder, 'people.ndjson');
   await writePeople(file, users, 15);
   await importing(file);
-  const server = vitrine('serve', '--database-url', database, '--port', '0', '--admin-port', '0', '--answers-bytes', values.answers, '--max-loop-delay', '0');
+  const server = vitrine(
+    'serve',
+    '--database-url',
+    database,
+    '--port',
+    '0',
+    '--admin-port',
+    '0',
+    '--answers-bytes',
+    values.answers,
+    '--max-loop-delay',
+    '0',
+  );
   const { url, adminUrl } = await serving(server);
 
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
@@ -95,7 +107,9 @@ async function soak(): Promise<boolean> {
       const [profile] = people(1, 0);
       newest?.stdin?.end(`${JSON.stringify({ ...profile, bio: `Import ${turn}` })}\n`);
       await child;
-      await new Promise((resolve) => setTimeout(resolve, Math.min(IMPORT_EVERY_MS, Math.max(0, until - performance.now()))));
+      await new Promise((resolve) =>
+        setTimeout(resolve, Math.min(IMPORT_EVERY_MS, Math.max(0, until - performance.now()))),
+      );
     }
   }
 
@@ -112,8 +126,20 @@ async function soak(): Promise<boolean> {
     const elapsed = seconds - (until - performance.now()) / 1000;
     const mega = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
     const heap = [mega(figure('nodejs_heap_size_used_bytes')), mega(figure('nodejs_external_memory_bytes'))];
-    const columns = [elapsed.toFixed(0), look.rss.toFixed(0), ...heap, look.files, look.answers, mega(look.bytes), requests];
-    console.log(columns.map((column, index) => String(column).padStart([4, 11, 10, 11, 6, 8, 10, 10][index] ?? 8)).join(' '));
+    const columns = [
+      elapsed.toFixed(0),
+      look.rss.toFixed(0),
+      ...heap,
+      look.files,
+      look.answers,
+      mega(look.bytes),
+      requests,
+    ];
+    console.log(
+      columns
+        .map((column, index) => String(column).padStart([4, 11, 10, 11, 6, 8, 10, 10][index] ?? 8))
+        .join(' '),
+    );
     return look;
   }
 
@@ -125,10 +151,22 @@ async function soak(): Promise<boolean> {
     const growth = highest(settled.slice(half), 'rss') / highest(settled.slice(0, half), 'rss');
     const bound = bytesOf(values.answers);
     const checks: [string, boolean][] = [
-      [`only 200, 304, 400 and 404: ${JSON.stringify(Object.fromEntries(statuses))}`, [...statuses.keys()].every((status) => [200, 304, 400, 404].includes(status))],
-      [`memory flat: the second half's highest is ${(growth * 100 - 100).toFixed(1)}% above the first's`, growth < 1.15],
-      [`open files flat: ${highest(settled, 'files')} at most`, highest(settled, 'files') <= highest(all.slice(0, 3), 'files') + 8],
-      [`ready answers within their bound: ${(highest(all, 'bytes') / 2 ** 20).toFixed(1)} MB at most`, highest(all, 'bytes') <= bound],
+      [
+        `only 200, 304, 400 and 404: ${JSON.stringify(Object.fromEntries(statuses))}`,
+        [...statuses.keys()].every((status) => [200, 304, 400, 404].includes(status)),
+      ],
+      [
+        `memory flat: the second half's highest is ${(growth * 100 - 100).toFixed(1)}% above the first's`,
+        growth < 1.15,
+      ],
+      [
+        `open files flat: ${highest(settled, 'files')} at most`,
+        highest(settled, 'files') <= highest(all.slice(0, 3), 'files') + 8,
+      ],
+      [
+        `ready answers within their bound: ${(highest(all, 'bytes') / 2 ** 20).toFixed(1)} MB at most`,
+        highest(all, 'bytes') <= bound,
+      ],
       [`stopped with ${code}`, code === 0],
     ];
     for (const [what, holds] of checks) console.log(`${holds ? 'ok  ' : 'FAIL'} ${what}`);
@@ -145,8 +183,17 @@ interface Look {
 
 /** Known users and unknown ones, profiles and items, addresses in many spellings, and some that are wrong. */
 function anything(): string {
-  const user = encodeURIComponent(Math.random() < 0.8 ? nameOf(1 + Math.floor(Math.random() * users)) : `nobody${Math.random()}`);
-  const kinds = [`/a/api/?user=${user}`, `/a/api/?user=${user}&post=true`, `/a/api/?user=${user}&x=${Math.random()}`, `/a/api?user=${user.toUpperCase()}`, `/b/api/username/${user}`, '/a/api/?user=%'];
+  const user = encodeURIComponent(
+    Math.random() < 0.8 ? nameOf(1 + Math.floor(Math.random() * users)) : `nobody${Math.random()}`,
+  );
+  const kinds = [
+    `/a/api/?user=${user}`,
+    `/a/api/?user=${user}&post=true`,
+    `/a/api/?user=${user}&x=${Math.random()}`,
+    `/a/api?user=${user.toUpperCase()}`,
+    `/b/api/username/${user}`,
+    '/a/api/?user=%',
+  ];
   return kinds[Math.floor(Math.random() * kinds.length)] as string;
 }
 

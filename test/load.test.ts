@@ -1,0 +1,311 @@
+// The contract of a store's writing side, row by row: random loads against a model, many rows, and who sees what when.
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Family, KINDS, type KindName } from '../src/records.ts';
+import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
+import { createSorter } from '../src/stores/sorter.ts';
+import type { LoadOptions, Misfit, Row, Tallies } from '../src/stores/store.ts';
+import { type Cluster, havePostgres, startCluster } from './postgres-rig.ts';
+import { tempFolder } from './rig.ts';
+
+let cluster: Cluster | undefined;
+beforeAll(async () => {
+  if (havePostgres) cluster = await startCluster();
+}, 60_000);
+afterAll(() => cluster?.remove(), 30_000);
+
+const BACKENDS: [name: string, present: boolean, make: () => Promise<string>][] = [
+  ['SQLite', true, async () => join(tempFolder(), 'site.db')],
+  [
+    'PostgreSQL',
+    havePostgres,
+    async () => (cluster as Cluster).url(await (cluster as Cluster).createDatabase()),
+  ],
+];
+
+const profile = (id: string, userKey: string, more = '', kind: KindName = 'microblog profile'): Row => ({
+  ...{ kind, id, userKey, owner: '', date: '' },
+  record: JSON.stringify({ id, username: userKey, more }),
+});
+const item = (id: string, owner: string, date: string, more = '', kind: KindName = 'post'): Row => ({
+  ...{ kind, id, userKey: '', owner, date },
+  record: JSON.stringify({ id, owner, date, more }),
+});
+const day = (number: number) => `2024-01-${String((number % 28) + 1).padStart(2, '0')} 00:00:00`;
+
+async function load(url: string, rows: Iterable<Row>, options: Partial<LoadOptions> = {}) {
+  const misfits: Misfit[] = [];
+  const writer = await openForChange(url);
+  try {
+    const load = await writer.load({
+      replace: false,
+      skipInvalid: false,
+      onMisfit: (misfit) => void misfits.push(misfit),
+      ...options,
+    });
+    let place = 0;
+    for (const row of rows) await load.add(row, ++place);
+    return { tallies: await load.finish(), misfits };
+  } finally {
+    await writer.close();
+  }
+}
+
+async function recordsIn(url: string): Promise<string[]> {
+  const reader = await openForExport(url);
+  try {
+    const records: string[] = [];
+    for await (const record of reader.records()) records.push(record);
+    return records;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** What a load should do, in the plainest way: `names` tells who has which, since there are no clashes. */
+class Model {
+  readonly rows = new Map<string, Row>();
+
+  load(rows: readonly Row[], replace: boolean): { tallies: Tallies; misfits: number } {
+    const tallies = Object.fromEntries(
+      Object.keys(KINDS).map((kind) => [kind, { new: 0, changed: 0, unchanged: 0, removed: 0 }]),
+    ) as Tallies;
+    const last = new Map(rows.map((row) => [keyOf(row), row]));
+    const owners = new Set([...(replace ? [] : this.rows.keys()), ...last.keys()]);
+    let misfits = 0;
+    for (const [key, row] of last) {
+      if (row.owner === '' || owners.has(`${KINDS[row.kind].family} profile ${row.owner}`)) continue;
+      last.delete(key);
+      misfits++;
+    }
+    const families = new Set(rows.map((row) => KINDS[row.kind].family));
+    for (const [key, row] of replace ? [...this.rows] : []) {
+      if (last.has(key) || !families.has(KINDS[row.kind].family)) continue;
+      this.rows.delete(key);
+      tallies[row.kind].removed++;
+    }
+    for (const [key, row] of last) {
+      const old = this.rows.get(key);
+      const same =
+        old?.record === row.record &&
+        old.owner === row.owner &&
+        old.date === row.date &&
+        old.userKey === row.userKey;
+      tallies[row.kind][old === undefined ? 'new' : same ? 'unchanged' : 'changed']++;
+      this.rows.set(key, row);
+    }
+    return { tallies, misfits };
+  }
+
+  items(family: Family, owner: string): string[] {
+    return [...this.rows.values()]
+      .filter((row) => row.owner === owner && KINDS[row.kind].family === family)
+      .sort((a, b) => (a.date === b.date ? (BigInt(a.id) < BigInt(b.id) ? 1 : -1) : a.date < b.date ? 1 : -1))
+      .map(({ record }) => record);
+  }
+}
+const keyOf = (row: Row) => `${KINDS[row.kind].family} ${row.owner === '' ? 'profile' : 'item'} ${row.id}`;
+
+// Few of each, so that they meet; and some where numbers cease to be exact.
+const IDS = [
+  '1',
+  '2',
+  '3',
+  '10',
+  '255',
+  '256',
+  '4294967296',
+  '9007199254740992',
+  '9007199254740993',
+  '9223372036854775807',
+];
+const anId = fc.constantFrom(...IDS);
+const aKind = fc.constantFrom<[KindName, KindName]>(
+  ['microblog profile', 'post'],
+  ['portfolio profile', 'shot'],
+);
+const aRow = fc.oneof(
+  // One name for an id in each of two ways: names never clash.
+  fc
+    .record({ id: anId, way: fc.nat(1), more: fc.nat(2), kind: aKind })
+    .map(({ id, way, more, kind }) => profile(id, `name ${id} ${way}`, String(more), kind[0])),
+  fc
+    .record({ id: anId, owner: anId, date: fc.nat(3), more: fc.nat(2), kind: aKind })
+    .map(({ id, owner, date, more, kind }) => item(id, owner, day(date), String(more), kind[1])),
+);
+const aLoad = fc.record({ rows: fc.array(aRow, { maxLength: 25 }), replace: fc.boolean() });
+
+describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) => {
+  test('any loads in any order leave what a plain map would hold, and say so', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(aLoad, { minLength: 1, maxLength: 4 }), async (loads) => {
+        const url = await make();
+        const model = new Model();
+        for (const { rows, replace } of loads) {
+          const expected = model.load(rows, replace);
+          const { tallies, misfits } = await load(url, rows, { replace, skipInvalid: true });
+          expect(misfits.length).toBe(expected.misfits);
+          expect(tallies).toEqual(expected.tallies);
+        }
+        expect((await recordsIn(url)).sort()).toEqual(
+          [...model.rows.values()].map(({ record }) => record).sort(),
+        );
+        const reader = await openForLookups(url);
+        try {
+          for (const row of model.rows.values()) {
+            if (row.owner !== '') continue;
+            const { family } = KINDS[row.kind];
+            expect(String(await reader.profile(family, row.userKey))).toBe(row.record);
+            const items = await reader.items(family, row.userKey, 'list');
+            expect(String(items)).toBe(`{"list":[${model.items(family, row.id).slice(0, 15).join()}]}`);
+          }
+        } finally {
+          await reader.close();
+        }
+      }),
+      { numRuns: name === 'SQLite' ? 60 : 10 },
+    );
+  }, 120_000);
+
+  test('many names move at once: a ring of users, each taking the next one’s', async () => {
+    const url = await make();
+    const users = Array.from({ length: 500 }, (_, i) => String(i + 1));
+    await load(
+      url,
+      users.map((id) => profile(id, `user ${id}`)),
+    );
+    const moved = users.map((id) => profile(id, `user ${(Number(id) % 500) + 1}`));
+    const { tallies } = await load(url, moved);
+    expect(tallies?.['microblog profile']).toEqual({ new: 0, changed: 500, unchanged: 0, removed: 0 });
+    expect((await recordsIn(url)).sort()).toEqual(moved.map(({ record }) => record).sort());
+  });
+
+  test('who keeps a name loses it to nobody, also when brought up to date after the newcomer', async () => {
+    const url = await make();
+    await load(url, [profile('5', 'ada')]);
+    const { tallies, misfits } = await load(url, [profile('7', 'ada'), profile('5', 'ada', 'new')], {
+      skipInvalid: true,
+    });
+    expect(misfits.map(({ place, member, reason }) => [place, member, reason])).toEqual([
+      [1, 'username', 'is already the name of id 5, so id 7 cannot have it'],
+    ]);
+    expect(tallies?.['microblog profile']).toEqual({ new: 0, changed: 1, unchanged: 0, removed: 0 });
+  });
+
+  test('misfits are told in the order in which they came, whole', async () => {
+    const url = await make();
+    const rows = [
+      item('9', '4', day(0)),
+      profile('1', 'one'),
+      item('3', '2', day(1), 'é"'),
+      item('5', '1', day(0)),
+      item('1', '3', day(2)),
+    ];
+    const refused = await load(url, rows);
+    expect(refused.tallies).toBeUndefined();
+    expect(refused.misfits.map(({ place, record }) => [place, record])).toEqual(
+      [1, 3, 5].map((place) => [place, rows[place - 1]?.record]),
+    );
+    expect(refused.misfits[0]?.reason).toMatch(/\b9\b/);
+    expect(await recordsIn(url)).toEqual([]);
+  });
+
+  test('nothing shows before the end, then all of it', async () => {
+    const url = await make();
+    await load(url, [profile('1', 'one')]);
+    const reader = await openForLookups(url);
+    const writer = await openForChange(url);
+    try {
+      const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });
+      const before = await reader.version();
+      for (let i = 1; i <= 3000; i++) await load.add(item(String(i), '1', day(i)), i);
+      expect(String(await reader.items('microblog', 'one', 'list'))).toBe('{"list":[]}');
+      await load.finish();
+      const until = performance.now() + 5000;
+      while (reader.version() === before && performance.now() < until) await new Promise(setImmediate);
+      expect(reader.version()).not.toBe(before);
+      expect(JSON.parse(String(await reader.items('microblog', 'one', 'list'))).list).toHaveLength(15);
+      expect(await reader.items('microblog', 'two', 'list')).toBeUndefined();
+    } finally {
+      await writer.close();
+      await reader.close();
+    }
+  });
+});
+
+describe('SQLite files', () => {
+  /** More than the staging holds in memory, mixed as a site's own order mixes them. */
+  function* many(round: number): Generator<Row> {
+    const filler = 'x'.repeat(1500);
+    for (let owner = 1; owner <= 1000; owner++) yield profile(String(owner), `user ${owner}`, filler);
+    for (let id = 1; id <= 20_000; id++)
+      yield item(
+        String(id),
+        String(((id * 7919) % 1000) + 1),
+        day(id),
+        id % 100 < round ? 'changed' : filler,
+      );
+  }
+
+  test('more rows than memory holds are all there, in order; the file is whole by itself, and nothing lies beside it', async () => {
+    const folder = join(tempFolder(), 'data');
+    mkdirSync(folder);
+    const url = join(folder, 'site.db');
+    const first = await load(url, many(0));
+    expect(first.tallies?.post).toEqual({ new: 20_000, changed: 0, unchanged: 0, removed: 0 });
+    expect(readdirSync(folder)).toEqual(['site.db']);
+    const { tallies } = await load(url, [...many(10)].reverse());
+    expect(tallies?.post).toEqual({ new: 0, changed: 2000, unchanged: 18_000, removed: 0 });
+    const model = new Model();
+    model.load([...many(10)], false);
+    const records = await recordsIn(url);
+    expect(records.length).toBe(21_000);
+    const owners = Array.from({ length: 1000 }, (_, i) => String(i + 1));
+    expect(records.slice(1000)).toEqual(owners.flatMap((owner) => model.items('microblog', owner)));
+  }, 120_000);
+
+  test('a reader in a long look neither waits nor is waited for, and sees the old data to its end', async () => {
+    const url = join(tempFolder(), 'site.db');
+    await load(url, [profile('1', 'one'), profile('2', 'two')]);
+    const reader = await openForExport(url);
+    const records = (reader.records() as Iterable<string>)[Symbol.iterator]();
+    records.next();
+    await load(url, [profile('3', 'three'), profile('1', 'one', 'changed')]);
+    const rest = [...{ [Symbol.iterator]: () => records }];
+    await reader.close();
+    expect(rest).toEqual([profile('2', 'two').record]);
+    expect(await recordsIn(url)).toHaveLength(3);
+  }, 60_000);
+});
+
+test('a sorter sorts, however little memory it has', () => {
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.tuple(fc.uint8Array({ minLength: 3, maxLength: 3, max: 3 }), fc.string({ maxLength: 90 })),
+        { maxLength: 200 },
+      ),
+      fc.constantFrom(512, 4096, 1 << 20),
+      (entries, memory) => {
+        const sorter = createSorter({ keyBytes: 3, memory, fileName: () => join(tempFolder(), 'runs') });
+        for (const [key, text] of entries) {
+          const entry = sorter.begin(3 + Buffer.byteLength(text));
+          entry.bytes.set(key, entry.at);
+          entry.end = entry.at + 3 + entry.bytes.write(text, entry.at + 3);
+          sorter.take();
+        }
+        expect(sorter.count()).toBe(entries.length);
+        const expected = entries
+          .toSorted(([a], [b]) => Buffer.compare(a, b))
+          .map(([, text]) => text.toWellFormed());
+        for (let time = 0; time < 2; time++)
+          expect([
+            ...sorter.entries().map(({ bytes, at, end }) => bytes.toString('utf8', at + 3, end)),
+          ]).toEqual(expected);
+        sorter.close();
+      },
+    ),
+  );
+});

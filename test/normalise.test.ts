@@ -1,0 +1,263 @@
+// What becomes of a raw object: a record with every member as a string, or what is wrong with it, member by member.
+import { describe, expect, test } from 'vitest';
+import { brief, MAX_RECORD_BYTES, normalise } from '../src/normalise.ts';
+import { expectedRecord, type Kind, ORDERS, type Raw } from './expected.ts';
+
+const SAMPLES: Record<Kind, Raw> = {
+  'microblog profile': { totalPost: '1', id: '1', username: 'ada' },
+  post: { id: '1', user: '2', date: '2024-02-29 23:59:59' },
+  'portfolio profile': { totalShots: '1', id: '1', username: 'ada' },
+  shot: { id: '1', user_id: '2', date: '2024-02-29 23:59:59' },
+};
+const KINDS = Object.keys(SAMPLES) as Kind[];
+
+const row = (raw: unknown) => {
+  const result = normalise(raw);
+  if (!('row' in result)) throw new Error(JSON.stringify(result.faults));
+  return result.row;
+};
+const record = (raw: unknown) => JSON.parse(row(raw).record);
+const faults = (raw: unknown) => {
+  const result = normalise(raw);
+  return 'faults' in result ? result.faults : [];
+};
+const faultyMembers = (raw: unknown) => faults(raw).map(({ member }) => member);
+
+describe.each(KINDS)('a %s', (kind) => {
+  test('has every member of the specification, in its order, and only those', () => {
+    const raw = { zzz: 'no member', ...SAMPLES[kind], constructor: 'x' };
+    expect(row(raw).kind).toBe(kind);
+    expect(row(raw).record).toBe(JSON.stringify(expectedRecord(kind, raw)));
+    expect(row(Object.fromEntries(Object.entries(raw).reverse())).record).toBe(row(raw).record);
+  });
+
+  test('lacks nothing where a member is null', () => {
+    const nulls = Object.fromEntries(ORDERS[kind].split(' ').map((member) => [member, null]));
+    expect(row({ ...nulls, ...SAMPLES[kind] }).record).toBe(row(SAMPLES[kind]).record);
+  });
+
+  test('comes back the same from its own text', () => {
+    const first = row({ ...SAMPLES[kind], username: 'Ada "the" \\ Ünï\u2028code 🗺️' }).record;
+    expect(row(JSON.parse(first)).record).toBe(first);
+  });
+
+  test('tells of every faulty member at once, in their order', () => {
+    const wrong = Object.fromEntries(ORDERS[kind].split(' ').map((member) => [member, ['x']]));
+    const ofTheOther = kind.startsWith('microblog') ? 'totalShots' : 'totalPost';
+    expect(faultyMembers({ ...wrong, [ofTheOther]: undefined })).toEqual(ORDERS[kind].split(' '));
+  });
+
+  test('needs its id, and its name or its owner and date', () => {
+    for (const member of Object.keys(SAMPLES[kind]).filter((name) => !name.startsWith('total')))
+      expect(faults({ ...SAMPLES[kind], [member]: null })).toEqual([
+        { member, reason: 'is missing', got: 'null' },
+      ]);
+  });
+});
+
+const ID_WORDS = 'a whole number';
+type Spot = readonly [kind: Kind, member: string];
+const COUNT: Spot = ['microblog profile', 'totalFollowers'];
+const FLAG: Spot = ['post', 'status'];
+const ID: Spot = ['post', 'id'];
+const LINK: Spot = ['post', 'photo'];
+const DATE: Spot = ['post', 'date'];
+const TOKEN: Spot = ['post', 'token_id'];
+const NAME: Spot = ['microblog profile', 'username'];
+const TEXT: Spot = ['post', 'post_details'];
+const PROJECT_DATE: Spot = ['shot', 'created_project'];
+
+const give = ([kind, member]: Spot, value: unknown) => ({ ...SAMPLES[kind], [member]: value });
+
+describe('what is taken, and what it becomes', () => {
+  test.each<[of: Spot, given: unknown, becomes: string]>([
+    [COUNT, '0012', '0012'],
+    [COUNT, '', ''],
+    [COUNT, 12, '12'],
+    [COUNT, 2 ** 53 - 1, '9007199254740991'],
+    [COUNT, 12345678901234567890n, '12345678901234567890'],
+    [COUNT, true, '1'],
+    [FLAG, false, '0'],
+    [FLAG, 2, '2'],
+    [ID, 1, '1'],
+    [ID, 9007199254740993n, '9007199254740993'],
+    [ID, '9223372036854775807', '9223372036854775807'],
+    [LINK, 'http://a.example', 'http://a.example'],
+    [LINK, 'HTTPS://A.example:8080/x?y=%20#z', 'HTTPS://A.example:8080/x?y=%20#z'],
+    [LINK, 'https://日本.example/写真', 'https://日本.example/写真'],
+    [LINK, 'http://[::1]/"quoted"', 'http://[::1]/"quoted"'],
+    [LINK, 'http://127.0.0.1/', 'http://127.0.0.1/'],
+    [LINK, '', ''],
+    [DATE, '2000-02-29 00:00:00', '2000-02-29 00:00:00'],
+    [DATE, '2024-02-29 23:59:59', '2024-02-29 23:59:59'],
+    [DATE, '0001-01-31 00:00:00', '0001-01-31 00:00:00'],
+    [DATE, '0000-00-00 00:00:00', '0000-00-00 00:00:00'],
+    [PROJECT_DATE, '', ''],
+    [TOKEN, 'a'.repeat(40), 'a'.repeat(40)],
+    [TOKEN, '', ''],
+    [NAME, ' ', ' '],
+    [NAME, 'x'.repeat(255), 'x'.repeat(255)],
+    [NAME, '🗺'.repeat(255), '🗺'.repeat(255)],
+    [NAME, 7, '7'],
+    [NAME, '__proto__', '__proto__'],
+    [TEXT, 'a\u0000b\nc\td\u007f', 'a\u0000b\nc\td\u007f'],
+    [TEXT, 'lone \ud800 and \udc00', 'lone \ufffd and \ufffd'],
+    [TEXT, 'pair \ud83d\uddfa', 'pair \ud83d\uddfa'],
+    [TEXT, '"\\/\u2028', '"\\/\u2028'],
+    [TEXT, -1.5, '-1.5'],
+    [TEXT, true, '1'],
+  ])('%s: %o is %j', (of, given, becomes) => {
+    expect(record(give(of, given))[of[1]]).toBe(becomes);
+  });
+});
+
+describe('what is refused, and why', () => {
+  test.each<[of: Spot, given: unknown, reason: string]>([
+    [COUNT, '-1', 'decimal digits'],
+    [COUNT, '1.5', 'decimal digits'],
+    [COUNT, ' 1', 'decimal digits'],
+    [COUNT, '١', 'decimal digits'],
+    [COUNT, -1, 'decimal digits'],
+    [COUNT, 1e21, 'too large'],
+    [COUNT, 2 ** 53, 'too large'],
+    [COUNT, Number.NaN, 'too large'],
+    [COUNT, [], 'not an array'],
+    [COUNT, {}, 'not an object'],
+    [FLAG, 'yes', 'decimal digits'],
+    [ID, '0', ID_WORDS],
+    [ID, '01', ID_WORDS],
+    [ID, '9223372036854775808', ID_WORDS],
+    [ID, '10000000000000000000', ID_WORDS],
+    [ID, '', ID_WORDS],
+    [ID, '1 ', ID_WORDS],
+    [ID, '1\n', ID_WORDS],
+    [ID, false, ID_WORDS],
+    [ID, null, 'missing'],
+    [LINK, 'a.example', 'absolute http'],
+    [LINK, '//a.example', 'absolute http'],
+    [LINK, 'ftp://a.example', 'absolute http'],
+    [LINK, 'javascript:alert(1)', 'absolute http'],
+    [LINK, 'http://', 'absolute http'],
+    [LINK, 'http://a.example/a b', 'absolute http'],
+    [LINK, 'http://a.example/\n', 'absolute http'],
+    [LINK, 'http://a.example/\u0085', 'absolute http'],
+    [LINK, 'https://a..example:x/', 'absolute http'],
+    [DATE, '', 'real date'],
+    [DATE, '2023-02-29 00:00:00', 'real date'],
+    [DATE, '1900-02-29 00:00:00', 'real date'],
+    [DATE, '2024-04-31 00:00:00', 'real date'],
+    [DATE, '2024-13-01 00:00:00', 'real date'],
+    [DATE, '2024-00-01 00:00:00', 'real date'],
+    [DATE, '2024-01-00 00:00:00', 'real date'],
+    [DATE, '0000-01-01 00:00:00', 'real date'],
+    [DATE, '2024-01-01 24:00:00', 'real date'],
+    [DATE, '2024-01-01 00:60:00', 'real date'],
+    [DATE, '2024-01-01 00:00:60', 'real date'],
+    [DATE, '2024-01-01T00:00:00', 'real date'],
+    [DATE, '2024-01-01', 'real date'],
+    [DATE, '2024-01-01 00:00:00\n', 'real date'],
+    [PROJECT_DATE, 'never', 'real date'],
+    [TOKEN, 'A'.repeat(40), '40 lower-case'],
+    [TOKEN, 'a'.repeat(39), '40 lower-case'],
+    [TOKEN, 'a'.repeat(41), '40 lower-case'],
+    [NAME, '', 'empty'],
+    [NAME, 'x'.repeat(256), 'at most 255'],
+    [NAME, 'a\u0000', 'control'],
+    [NAME, 'a\u009f', 'control'],
+    [NAME, '\ud800', 'well-formed'],
+  ])('%s: %o: %s', (of, given, reason) => {
+    const found = faults(give(of, given));
+    expect(found.map(({ member }) => member)).toEqual([of[1]]);
+    expect(found[0]?.reason).toContain(reason);
+  });
+});
+
+describe('which record it is', () => {
+  test.each<[raw: Raw, kind: Kind]>([
+    [{ id: '1', user: '2', date: '2024-01-01 00:00:00', title: 'x' }, 'post'],
+    [{ id: '1', user_id: '2', date: '2024-01-01 00:00:00', photo: '' }, 'shot'],
+    [{ id: '1', username: 'a', country: 'pt' }, 'microblog profile'],
+    [{ id: '1', username: 'a', skills: '' }, 'portfolio profile'],
+    [{ id: '1', username: 'a', Likes: 0, Lists: 0, verified: '1' }, 'portfolio profile'],
+  ])('%j is a %s', (raw, kind) => {
+    expect(row(raw).kind).toBe(kind);
+  });
+
+  test.each<[raw: unknown, reason: string]>([
+    [{ id: '1', username: 'a' }, 'either family'],
+    [{ id: '1', username: 'a', verified: '1', skills: 'x' }, 'either family'],
+    [{}, 'has not the members'],
+    [{ id: '1', date: '2024-01-01 00:00:00' }, 'has not the members'],
+    [[], 'must be an object'],
+    [null, 'must be an object'],
+    ['text', 'must be an object'],
+    [7, 'must be an object'],
+    [undefined, 'must be an object'],
+  ])('%o: %s', (raw, reason) => {
+    const found = faults(raw);
+    expect(found.map(({ member }) => member)).toEqual(['record']);
+    expect(found[0]?.reason).toContain(reason);
+  });
+});
+
+describe('the keys', () => {
+  test.each([
+    ['ADA', 'ada'],
+    ['E\u0301lan', '\u00e9lan'],
+    ['İ', 'i\u0307'],
+    ['日本', '日本'],
+    ['constructor', 'constructor'],
+  ])('%j is found as %j, and returned as it was', (username, key) => {
+    const found = row({ ...SAMPLES['microblog profile'], username });
+    expect([found.userKey, JSON.parse(found.record).username]).toEqual([key, username]);
+    expect([found.owner, found.date]).toEqual(['', '']);
+  });
+
+  test('an item has owner and date, whatever they were given as', () => {
+    const found = row({ id: 5, user_id: 9223372036854775807n, date: '2024-01-01 00:00:00', user: undefined });
+    expect([found.id, found.owner, found.date, found.userKey]).toEqual([
+      '5',
+      '9223372036854775807',
+      '2024-01-01 00:00:00',
+      '',
+    ]);
+  });
+});
+
+test('hostile keys change nothing but themselves', () => {
+  const raw = JSON.parse(
+    '{"__proto__":{"username":"evil","id":"7"},"toString":"x","id":"1","user":"2","date":"2024-01-01 00:00:00"}',
+  );
+  expect(row(raw).record).toBe(row({ id: '1', user: '2', date: '2024-01-01 00:00:00' }).record);
+  expect(({} as Raw).username).toBeUndefined();
+});
+
+test('a record may take 64 KiB as JSON, and not a byte more', () => {
+  const bare = Buffer.byteLength(row(give(TEXT, '')).record);
+  for (const [letter, bytes] of [
+    ['x', 1],
+    ['é', 2],
+    ['\n', 2],
+    ['\u0001', 6],
+    ['日', 3],
+  ] as const) {
+    const room = MAX_RECORD_BYTES - bare;
+    const full = letter.repeat(Math.floor(room / bytes)) + 'x'.repeat(room % bytes);
+    expect(Buffer.byteLength(row(give(TEXT, full)).record)).toBe(MAX_RECORD_BYTES);
+    expect(faults(give(TEXT, `${full}x`))).toEqual([
+      { member: 'record', reason: 'must be at most 65536 bytes as JSON', got: '65537 bytes' },
+    ]);
+  }
+});
+
+test.each([
+  [undefined, ''],
+  ['plain', 'plain'],
+  ['a\u0000b\u001b[31m\u2028', 'a\ufffdb\ufffd[31m\ufffd'],
+  ['x'.repeat(61), `${'x'.repeat(60)}…`],
+  [12n, '12'],
+  [{ a: [1] }, '{"a":[1]}'],
+  ['\ud800', '\ufffd'],
+])('%o is quoted as %j in a message', (value, said) => {
+  expect(brief(value)).toBe(said);
+});

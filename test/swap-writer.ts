@@ -1,0 +1,14 @@
+// A writer in a thread of its own, so that whoever asks meanwhile is not kept from asking.
+import { parentPort, workerData } from 'node:worker_threads';
+import { openWriter } from '../src/stores/sqlite-load.ts';
+import { importFiles } from '../src/transfer/import.ts';
+
+const writer = openWriter(workerData as string);
+parentPort?.on('message', async ({ text, replace }: { text: string; replace: boolean }) => {
+  const stdin = (async function* () {
+    yield Buffer.from(text);
+  })();
+  const options = { replace, skipInvalid: false, onProgress() {}, onFault() {} };
+  const { tallies } = await importFiles(writer, { files: ['-'], stdin, ...options });
+  parentPort?.postMessage(tallies);
+});
