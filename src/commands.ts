@@ -1,9 +1,5 @@
 // The command line: what each command takes, does and says.
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
-import { Readable, type Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
+import type { Writable } from 'node:stream';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import {
   type Config,
@@ -25,7 +21,7 @@ import {
   openForLookups,
   snapshotDatabase,
 } from './stores/open.ts';
-import { exportLines } from './transfer/export.ts';
+import { writeExport } from './transfer/export.ts';
 import { importFiles, summary } from './transfer/import.ts';
 import type { MirrorFlags } from './transfer/moving-in.ts';
 import { createProgress, type Terminal } from './transfer/progress.ts';
@@ -253,16 +249,7 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
   ): Promise<void> {
     const reader = await openForExport(databaseOf(flags));
     try {
-      const lines = Readable.from(exportLines(reader), { objectMode: false, highWaterMark: 1 << 20 });
-      if (file === undefined || file === '-') return await pipeline(lines, stdout, { end: false });
-      const unfinished = `${file}.unfinished`;
-      try {
-        const out = createWriteStream(unfinished, { flush: true });
-        await (file.endsWith('.gz') ? pipeline(lines, createGzip(), out) : pipeline(lines, out));
-        await rename(unfinished, file);
-      } finally {
-        await rm(unfinished, { force: true });
-      }
+      await writeExport(reader, file, stdout);
     } finally {
       await reader.close();
     }

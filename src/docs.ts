@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
 import { type Answer, answerOf } from './answers.ts';
-import { type Config, hostKey } from './config.ts';
+import type { Config } from './config.ts';
 import { documentFor, type OpenApi, sitesOf } from './openapi.ts';
 import { PAGE } from './operations.ts';
 import type { Responder } from './respond.ts';
 import { readOnlyRoute } from './router.ts';
+import { hostKey } from './setting-values.ts';
 import type { Awaitable } from './stores/store.ts';
 
 export interface DocsOptions {

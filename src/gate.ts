@@ -8,13 +8,14 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Answers } from './answers.ts';
-import { type Config, hostKey } from './config.ts';
+import type { Config } from './config.ts';
 import type { ErrorCode } from './errors.ts';
 import type { RateLimit } from './limits.ts';
 import { createRefusals, LONGEST_URL } from './malformed.ts';
 import { type Operation, OTHER, PREFLIGHT } from './operations.ts';
 import { ALLOW, EXPOSED, type Responder, TimedRequest } from './respond.ts';
 import { asRead } from './router.ts';
+import { hostKey } from './setting-values.ts';
 
 export interface GateOptions {
   readonly config: Config;

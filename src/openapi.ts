@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { FastifyInstance, FastifySchema } from 'fastify';
-import type { BaseUrl, Config } from './config.ts';
+import type { Config } from './config.ts';
 import {
   type Bodies,
   failureResponses,
@@ -17,6 +17,7 @@ import type { Operation } from './operations.ts';
 import { ITEM_CAP } from './records.ts';
 import type { Responder } from './respond.ts';
 import { createRouter } from './router.ts';
+import type { BaseUrl } from './setting-values.ts';
 import { LONGEST_USER_NAME } from './user-name.ts';
 
 /** As much of the document as is handled here. */

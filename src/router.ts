@@ -10,11 +10,12 @@ import Fastify, {
   type FastifyServerOptions,
   type RouteHandlerMethod,
 } from 'fastify';
-import { type Config, hostKey } from './config.ts';
+import type { Config } from './config.ts';
 import { createRefusals } from './malformed.ts';
 import { type Operation, OTHER } from './operations.ts';
 import { parseQuery } from './query.ts';
 import type { Responder, TimedRequest } from './respond.ts';
+import { hostKey } from './setting-values.ts';
 
 export interface RouterOptions {
   readonly config: Config;

@@ -261,7 +261,10 @@ describe('MAX_LOOP_DELAY', () => {
     const server = await startHere('300ms');
     expect((await ask(server, ADA)).status).toBe(200);
     const urls = [ADA, '/healthz', '/b/api/username/ada', '/readyz', '/nothing'];
-    const replies = await askThenBlock(server, ...urls);
+    const replies = await until('it to shed', async () => {
+      const answers = await askThenBlock(server, ...urls);
+      return answers[0]?.status === 503 && answers;
+    });
     expect(replies.map(({ status }) => status)).toEqual([503, 200, 503, 200, 503]);
     expect(json(replies[0] as Reply)).toMatchObject({ statusCode: '503', code: 'OVERLOADED' });
     expect(replies[0]?.headers).toMatchObject({

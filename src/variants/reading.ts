@@ -2,11 +2,11 @@
 import { FormatRegistry, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Answer, Answers } from '../answers.ts';
-import type { BaseUrl } from '../config.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Operation } from '../operations.ts';
 import type { Family } from '../records.ts';
 import type { Responder } from '../respond.ts';
+import type { BaseUrl } from '../setting-values.ts';
 import type { Awaitable, Reader } from '../stores/store.ts';
 import { LONGEST_USER_NAME, userKey, userNameFault } from '../user-name.ts';
 

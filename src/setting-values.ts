@@ -1,0 +1,176 @@
+// How the text of a setting becomes a value, and what is wrong with it when it does not.
+import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import proxyAddr from '@fastify/proxy-addr';
+import { isPostgresUrl, parsePostgresUrl } from './database-url.ts';
+
+/** Says what is wrong with a setting's text; the sentence goes on after the setting's name. */
+export class Mistake extends Error {}
+
+/** Where a variant answers: at a path, on one host or on any. */
+export interface BaseUrl {
+  readonly path: string;
+  readonly host: string | undefined;
+  /** Scheme and host as they were given. */
+  readonly origin: string | undefined;
+}
+
+export function baseUrl(text: string): BaseUrl | undefined {
+  if (text === '') return undefined;
+  const absolute = /^https?:\/\//i.test(text);
+  if (!absolute && !text.startsWith('/'))
+    throw new Mistake('must be a path such as /a, an http(s) URL, or empty');
+  const path = absolute ? text.replace(/^https?:\/\/[^/?#]*/i, '') : text;
+  const trimmed = path.replace(/\/+$/, '');
+  if (!/^(\/[A-Za-z0-9._~!$&'+,;=@-]+)*$/.test(trimmed) || /\/\.{1,2}(\/|$)/.test(trimmed))
+    throw new Mistake("must have a path of letters, digits and -._~!$&'+,;=@ only");
+  if (!absolute) return { path: trimmed, host: undefined, origin: undefined };
+  if (!URL.canParse(text)) throw new Mistake('must be a path such as /a, an http(s) URL, or empty');
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '') throw new Mistake('must not carry a user name or password');
+  return { path: trimmed, host: hostKey(url.host), origin: url.origin };
+}
+
+/** A Host in the form in which two spellings of it meet: lower case, no default port. */
+export const hostKey = (host: string) => host.toLowerCase().replace(/:(80|443)?$/, '');
+
+/** The path of a SQLite file, or the URL of a PostgreSQL database as it is. */
+export function databaseUrl(text: string): string {
+  if (isPostgresUrl(text)) {
+    try {
+      parsePostgresUrl(text);
+      return text;
+    } catch (error) {
+      throw new Mistake(`must ${(error as Error).message}`);
+    }
+  }
+  if (/^file:/i.test(text)) {
+    const path = /^file:\/\//i.test(text) ? fileURLToPath(text) : text.slice('file:'.length);
+    if (path !== '') return path;
+  } else if (!/^[a-z][a-z0-9+.-]+:/i.test(text)) return text;
+  throw new Mistake('must be the path or file: URL of a SQLite file, or a postgres:// URL');
+}
+
+export function address(text: string): string {
+  if (isIP(text) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text))
+    throw new Mistake('must be an IP address or a host name');
+  return text;
+}
+
+export function whole(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number)) throw new Mistake('must be a whole number');
+  return number;
+}
+
+export function workerCount(text: string): number {
+  return text === 'auto' ? availableParallelism() : between(whole, 1, 256)(text);
+}
+
+export function port(text: string): number {
+  return between(whole, 0, 65535)(text);
+}
+
+export function between(parse: (text: string) => number, least: number, most: number) {
+  return (text: string) => {
+    const number = parse(text);
+    if (number < least || number > most) throw new Mistake(`must be from ${least} to ${most}`);
+    return number;
+  };
+}
+
+export function optional<T>(parse: (text: string) => T) {
+  return (text: string) => (text === '' ? undefined : parse(text));
+}
+
+const UNITS = { '': 1, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30 } as const;
+
+export function bytes(text: string): number {
+  const match = /^(\d{1,12})([KMG]?)i?B?$/i.exec(text);
+  if (match === null) throw new Mistake('must be a number of bytes such as 65536, 64K or 1G');
+  return Number(match[1]) * UNITS[match[2]?.toUpperCase() as keyof typeof UNITS];
+}
+
+const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+const LONGEST_DURATION = 24 * MILLISECONDS.h;
+
+/** Milliseconds. */
+export function duration(text: string): number {
+  const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text === '0' ? '0s' : text);
+  const value =
+    match === null ? Number.NaN : Number(match[1]) * MILLISECONDS[match[2] as keyof typeof MILLISECONDS];
+  if (!(value <= LONGEST_DURATION)) throw new Mistake('must be a time such as 500ms, 10s or 5m, at most 24h');
+  return value;
+}
+
+export interface Rate {
+  readonly requests: number;
+  /** Milliseconds. */
+  readonly window: number;
+}
+
+export function rate(text: string): Rate {
+  const match = /^(\d{1,9})\/(\d*)(ms|s|m|h)$/.exec(text);
+  const requests = Number(match?.[1]);
+  const window = match === null ? 0 : duration(`${match[2] || 1}${match[3]}`);
+  if (!(requests >= 1) || window < 1000)
+    throw new Mistake('must be requests per time, such as 600/1m, with a time of at least 1s');
+  return { requests, window };
+}
+
+/** Addresses and networks, checked; what they mean is `proxy-addr`'s business. */
+export function networks(text: string): string[] {
+  const list = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+  for (const part of list) {
+    if (/^\d+$/.test(part) || !isNetwork(part))
+      throw new Mistake('must be addresses and networks separated by commas, such as 10.0.0.0/8 or loopback');
+  }
+  return list;
+}
+
+function isNetwork(part: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(part)) return true;
+  // The library would take 10.0.0 or 0x7f000001 for an address, too.
+  if (isIP(part.split('/')[0] as string) === 0) return false;
+  try {
+    proxyAddr.compile(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function origins(text: string): '*' | string[] {
+  if (text === '*') return '*';
+  if (text === 'none') return [];
+  const list = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+  for (const part of list) {
+    if (!URL.canParse(part) || new URL(part).origin !== part)
+      throw new Mistake('must be *, none, or origins such as https://example.org separated by commas');
+  }
+  return list;
+}
+
+export function headerText(text: string): string {
+  if (!/^[\x20-\x7e]+$/.test(text)) throw new Mistake('must be one line of plain ASCII');
+  return text;
+}
+
+export function oneOf<const T extends string>(...words: T[]) {
+  return (text: string): T => {
+    const word = words.find((candidate) => candidate === text);
+    if (word === undefined) throw new Mistake(`must be one of ${words.join(', ')}`);
+    return word;
+  };
+}
+
+export function onOff(text: string): boolean {
+  return oneOf('on', 'off')(text) === 'on';
+}
