@@ -86,7 +86,7 @@ export const SETTINGS = {
     "origins from which the explorer page may load people's pictures: `*`, `none`, or a list",
   ),
   docs: setting('on', onOff, 'the API reference page at `/docs`: `on` or `off`'),
-  answersBytes: setting('64M', bytes, 'how much memory ready answers may take; 0: keep none'),
+  answersBytes: setting('24M', bytes, 'how much memory ready answers may take; 0: keep none'),
   headersTimeout: setting('10s', duration, 'how long a request may take to send its headers'),
   requestTimeout: setting('30s', duration, 'how long a request may take to arrive whole'),
   keepAliveTimeout: setting(
@@ -185,5 +185,9 @@ function clashes(config: Config): string[] {
           `${variableOf(one.name)} and ${variableOf(two.name)} claim the same address: give each its own`,
       ),
   );
-  return [...claims, ...shared];
+  const timeouts =
+    config.headersTimeout > config.requestTimeout
+      ? ['HEADERS_TIMEOUT is longer than REQUEST_TIMEOUT: the headers are a part of the request']
+      : [];
+  return [...claims, ...shared, ...timeouts];
 }

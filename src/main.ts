@@ -1,6 +1,7 @@
 // argv -> command. Nothing else touches the process, its signals or its exit code.
 import cluster from 'node:cluster';
 import process from 'node:process';
+import v8 from 'node:v8';
 import { alreadySaid, createProgram, Failed, Misused } from './commands.ts';
 import { type Config, ConfigError } from './config.ts';
 import { createLog, prettyStream } from './log.ts';
@@ -35,6 +36,8 @@ try {
 async function serveUntilStopped(config: Config): Promise<void> {
   const out = (process.stdout.isTTY && (await prettyStream())) || process.stdout;
   const log = createLog(config, out);
+  // What a request leaves behind is young and many: the room for it would grow by itself to hundreds of megabytes.
+  v8.setFlagsFromString('--semi-space-growth-factor=1');
   // Only a server needs the server's code: the other commands start without it.
   const { announce, serve } = await import('./serve.ts');
   const { serveAsWorker, supervise } = await import('./supervise.ts');

@@ -158,6 +158,8 @@ describe('a replacement is refused, and the data before stays, when it is', () =
     const bytes = fs.readFileSync(sources[1]?.snapshot as string);
     return tempFile('damaged.db', change(bytes, pageSize(bytes)) ?? bytes);
   }
+  const otherKind = (bytes: Buffer, page: number) => void bytes.writeUInt8(0x77, 3 * page);
+  const flipped = (bytes: Buffer, page: number) => void bytes.fill(0xff, 5 * page + 8, 5 * page + 40);
   const MISFITS: [what: string, make: () => string, said: RegExp][] = [
     ['empty', () => tempFile('empty', ''), /older schema/],
     ['text', () => tempFile('text', 'no database at all\n'.repeat(1000)), /not a SQLite database/],
@@ -169,16 +171,8 @@ describe('a replacement is refused, and the data before stays, when it is', () =
       () => damaged((bytes, page) => void bytes.fill(0, 4 * page, 5 * page)),
       /damaged/,
     ],
-    [
-      'with a page of another kind',
-      () => damaged((bytes, page) => void bytes.writeUInt8(0x77, 3 * page)),
-      /damaged/,
-    ],
-    [
-      'with flipped bits in a cell',
-      () => damaged((bytes, page) => void bytes.fill(0xff, 5 * page + 8, 5 * page + 40)),
-      /damaged/,
-    ],
+    ['with a page of another kind', () => damaged(otherKind), /damaged/],
+    ['with flipped bits in its cells', () => damaged(flipped), /damaged/],
     ['a database of another program', () => altered('PRAGMA application_id = 7'), /another program/],
     ['of a newer schema', () => altered('PRAGMA user_version = 99'), /newer version/],
     ['of an older schema', () => altered('PRAGMA user_version = 0'), /older schema/],

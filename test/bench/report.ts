@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
-import type { Group } from './contenders.ts';
+import { GROUPS, type Group } from './contenders.ts';
 import { versionOf } from './load.ts';
 import { PINNED } from './processes.ts';
 
@@ -98,7 +98,7 @@ export function table(figures: readonly Figures[]): string {
     .join('\n\n');
 }
 
-const order = (group: Group) => Object.values(TITLES).indexOf(TITLES[group]);
+const order = (group: Group) => GROUPS.indexOf(group);
 
 export function markdown(about: readonly string[], figures: readonly Figures[]): string {
   const row = (texts: readonly string[]) => `| ${texts.join(' | ')} |`;
