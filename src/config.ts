@@ -185,9 +185,5 @@ function clashes(config: Config): string[] {
           `${variableOf(one.name)} and ${variableOf(two.name)} claim the same address: give each its own`,
       ),
   );
-  const timeouts =
-    config.headersTimeout > config.requestTimeout
-      ? ['HEADERS_TIMEOUT is longer than REQUEST_TIMEOUT: the headers are a part of the request']
-      : [];
-  return [...claims, ...shared, ...timeouts];
+  return [...claims, ...shared];
 }

@@ -97,7 +97,8 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
           // Hardly any request has a body, and none is read: the rest need no stream for one.
           optimizeEmptyRequests: true,
           maxHeaderSize: config.maxHeaderBytes,
-          headersTimeout: config.headersTimeout,
+          // The headers are a part of the request; Node refuses to start with a longer time for them.
+          headersTimeout: headersTimeout(config),
           requestTimeout: config.requestTimeout,
           keepAliveTimeout: config.keepAliveTimeout,
           connectionsCheckingInterval: 1000,
@@ -125,6 +126,11 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
       for (const socket of silent) socket.destroy();
     },
   };
+}
+
+/** 0 means that there is no limit. */
+function headersTimeout({ headersTimeout: headers, requestTimeout: request }: Config): number {
+  return request > 0 && (headers === 0 || headers > request) ? request : headers;
 }
 
 function setHeaders(response: ServerResponse, headers: readonly string[]): void {
