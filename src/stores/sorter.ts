@@ -30,14 +30,17 @@ export interface Sorter {
 
 /** The length stands before each entry. */
 const HEAD = 4;
-const SHORTEST = 32;
+/** Fewer bytes behind their keys no entries have on the whole. */
+const SHORTEST = 16;
 const WRITE_BYTES = 1 << 18;
 const SMALLEST_WINDOW = 1 << 12;
 
 export function createSorter({ keyBytes, memory, fileName }: SorterOptions): Sorter {
-  // Never grows and never moves: only what is used of it becomes resident.
+  // All of it made once, since V8 is slow to let go of bytes: and only what is used of it becomes resident.
   const bytes = Buffer.allocUnsafeSlow(memory);
-  const starts = new Uint32Array(memory / SHORTEST);
+  const starts = new Uint32Array(memory / (HEAD + keyBytes + SHORTEST));
+  const out = Buffer.allocUnsafeSlow(Math.min(WRITE_BYTES, memory));
+  const inOrder = createOrdering(bytes, starts, keyBytes);
   const runs: { start: number; end: number }[] = [];
   const entry: Entry = { bytes, at: 0, end: 0 };
   let file: number | undefined;
@@ -50,24 +53,18 @@ export function createSorter({ keyBytes, memory, fileName }: SorterOptions): Sor
     if (held === 0) return;
     file ??= openUnnamed(fileName());
     const run = { start: fileEnd, end: fileEnd };
-    const out = Buffer.allocUnsafeSlow(Math.max(WRITE_BYTES, longestHeld()));
     let filled = 0;
-    const write = (fd: number) => {
-      for (let done = 0; done < filled; ) {
-        const written = writeSync(fd, out, done, filled - done, fileEnd);
-        done += written;
-        fileEnd += written;
-      }
-      filled = 0;
-    };
-    for (const index of inOrder(bytes, starts.subarray(0, held), keyBytes)) {
+    for (const index of inOrder(held)) {
       const start = starts[index] as number;
       const length = HEAD + bytes.readUInt32LE(start);
-      if (filled + length > out.length) write(file);
-      bytes.copy(out, filled, start, start + length);
-      filled += length;
+      if (filled + length > out.length) {
+        append(file, out.subarray(0, filled));
+        filled = 0;
+      }
+      if (length > out.length) append(file, bytes.subarray(start, start + length));
+      else filled += bytes.copy(out, filled, start, start + length);
     }
-    write(file);
+    append(file, out.subarray(0, filled));
     run.end = fileEnd;
     runs.push(run);
     spilt += held;
@@ -75,15 +72,16 @@ export function createSorter({ keyBytes, memory, fileName }: SorterOptions): Sor
     held = 0;
   }
 
-  function longestHeld(): number {
-    let longest = 0;
-    for (let i = 0; i < held; i++)
-      longest = Math.max(longest, HEAD + bytes.readUInt32LE(starts[i] as number));
-    return longest;
+  function append(to: number, chunk: Buffer): void {
+    for (let done = 0; done < chunk.length; ) {
+      const written = writeSync(to, chunk, done, chunk.length - done, fileEnd);
+      done += written;
+      fileEnd += written;
+    }
   }
 
   function* fromMemory(): Generator<Entry> {
-    for (const index of inOrder(bytes, starts.subarray(0, held), keyBytes)) {
+    for (const index of inOrder(held)) {
       entry.at = (starts[index] as number) + HEAD;
       entry.end = entry.at + bytes.readUInt32LE(entry.at - HEAD);
       yield entry;
@@ -134,33 +132,41 @@ function openUnnamed(name: string): number {
   return file;
 }
 
-/** The entries' numbers in the order of their keys: byte by byte from the last, each pass keeping what the last one did. */
-function inOrder(bytes: Buffer, starts: Uint32Array, keyBytes: number): Uint32Array {
-  const count = starts.length;
-  const keys = new Uint8Array(count * keyBytes);
-  for (let i = 0, to = 0; i < count; i++)
-    for (let from = (starts[i] as number) + HEAD, end = from + keyBytes; from < end; )
-      keys[to++] = bytes[from++] as number;
-  let order = new Uint32Array(count).map((_, i) => i);
-  let next = new Uint32Array(count);
+/** Gives the entries' numbers in the order of their keys: byte by byte from the last, each pass keeping the one before. */
+function createOrdering(
+  bytes: Buffer,
+  starts: Uint32Array,
+  keyBytes: number,
+): (count: number) => Uint32Array {
+  const keys = new Uint8Array(starts.length * keyBytes);
   const places = new Uint32Array(256);
-  for (let byte = keyBytes - 1; byte >= 0; byte--) {
-    places.fill(0);
-    for (let at = byte; at < keys.length; at += keyBytes) (places[keys[at] as number] as number)++;
-    if (places[keys[byte] as number] === count) continue;
-    for (let value = 0, place = 0; value < 256; value++) {
-      const size = places[value] as number;
-      places[value] = place;
-      place += size;
+  let order = new Uint32Array(starts.length);
+  let next = new Uint32Array(starts.length);
+
+  return (count) => {
+    for (let i = 0, to = 0; i < count; i++) {
+      order[i] = i;
+      const from = (starts[i] as number) + HEAD;
+      for (let at = from; at < from + keyBytes; at++) keys[to++] = bytes[at] as number;
     }
-    for (let i = 0; i < count; i++) {
-      const value = keys[(order[i] as number) * keyBytes + byte] as number;
-      next[places[value] as number] = order[i] as number;
-      (places[value] as number)++;
+    for (let byte = keyBytes - 1; byte >= 0; byte--) {
+      places.fill(0);
+      for (let i = 0, at = byte; i < count; i++, at += keyBytes) (places[keys[at] as number] as number)++;
+      if (places[keys[byte] as number] === count) continue;
+      for (let value = 0, place = 0; value < 256; value++) {
+        const size = places[value] as number;
+        places[value] = place;
+        place += size;
+      }
+      for (let i = 0; i < count; i++) {
+        const value = keys[(order[i] as number) * keyBytes + byte] as number;
+        next[places[value] as number] = order[i] as number;
+        (places[value] as number)++;
+      }
+      [order, next] = [next, order];
     }
-    [order, next] = [next, order];
-  }
-  return order;
+    return order.subarray(0, count);
+  };
 }
 
 interface Cursor {

@@ -37,12 +37,13 @@ export function createBatch(
   }
 
   return {
-    add(row: readonly unknown[], record?: Buffer): void {
-      if (record !== undefined && used + record.length > BYTES) flush();
+    add(row: readonly unknown[], from?: Buffer, start = 0, end = from?.length ?? 0): void {
+      const length = end - start;
+      if (used + length > BYTES) flush();
       for (const value of row) values.push(value);
-      if (record !== undefined) {
-        values.push(bytes.subarray(used, used + record.length));
-        used += record.copy(bytes, used);
+      if (from !== undefined) {
+        values.push(bytes.subarray(used, used + length));
+        used += from.copy(bytes, used, start, end);
       }
       if (++rows === ROWS) flush();
     },

@@ -53,7 +53,7 @@ function putItems({ db, pile, leftOut, misfit }: Merge, merged: MergedByFamily):
     const family = itemRow.family(entry);
     const owner = itemRow.owner(entry);
     const id = itemRow.id(entry);
-    const record = itemRow.record(entry);
+    const start = itemRow.recordAt(entry);
     if (last?.owner !== owner || last.family !== family)
       last = { family, owner, exists: ownerExists.get(family, owner) !== undefined };
     if (!last.exists) {
@@ -63,13 +63,13 @@ function putItems({ db, pile, leftOut, misfit }: Merge, merged: MergedByFamily):
         member: family === 'microblog' ? 'user' : 'user_id',
         reason: `is nobody: no ${family} profile has this id, so item ${id} has no owner`,
         got: String(owner),
-        record: record.toString(),
+        record: entry.bytes.toString('utf8', start, entry.end),
       });
     } else if (largest[family] === 0n) {
       merged[family].written++;
-      insert.add([family, owner, itemRow.date(entry), id], record);
+      insert.add([family, owner, itemRow.date(entry), id], entry.bytes, start, entry.end);
     } else {
-      compare.add([family, owner, itemRow.date(entry), id], record);
+      compare.add([family, owner, itemRow.date(entry), id], entry.bytes, start, entry.end);
     }
   }
   compare.flush();

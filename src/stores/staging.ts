@@ -23,7 +23,7 @@ export interface Staging {
 }
 
 // Little of it is touched by a small import, and all of it stays well below what a small container has.
-const MEMORY = { items: 12 << 20, profiles: 4 << 20, ids: 2 << 20 };
+const MEMORY = { items: 8 << 20, profiles: 2 << 20, ids: 1 << 20 };
 const KEY_START = 24;
 const BYTES_OF = { profile: 1 + KEY_START, item: 1 + 8 + 6 + 8, id: 1 + 8 };
 const UTF8_LONGEST = 3;
@@ -111,7 +111,8 @@ export const itemRow = {
   },
   number: ({ bytes, at }: Entry) => bytes.readUInt32LE(at + 23),
   place: ({ bytes, at }: Entry) => bytes.readDoubleLE(at + 27),
-  record: ({ bytes, at, end }: Entry) => bytes.subarray(at + 35, end),
+  /** The record is the rest. */
+  recordAt: ({ at }: Entry) => at + 35,
 };
 
 /** What an entry of either pile's ids says. */
