@@ -16,6 +16,7 @@ import { type Operation, OTHER, PREFLIGHT } from './operations.ts';
 import { ALLOW, EXPOSED, type Responder, TimedRequest } from './respond.ts';
 import { asRead } from './router.ts';
 import { hostKey } from './setting-values.ts';
+import { turn } from './turn.ts';
 
 export interface GateOptions {
   readonly config: Config;
@@ -63,7 +64,6 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
   }
 
   function enter(request: IncomingMessage, response: ServerResponse, route: RequestListener): void {
-    if (silent.size > 0) silent.delete(request.socket);
     dress(request, response);
     const refusal = turnedAway(request, response);
     if (refusal !== undefined) return respond.failure(request, response, OTHER, refusal);
@@ -103,7 +103,10 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
           keepAliveTimeout: config.keepAliveTimeout,
           connectionsCheckingInterval: 1000,
         },
-        (request, response) => enterSafely(request, response, route),
+        (request, response) => {
+          silent.delete(request.socket);
+          turn.route(() => enterSafely(request, response, route));
+        },
       );
       server.maxConnections = config.maxConnections;
       server.on('connection', (socket: Socket) => {

@@ -8,6 +8,7 @@ import type { Config } from './config.ts';
 import { type ErrorCode, FAILURES, type Failure } from './errors.ts';
 import type { Operation } from './operations.ts';
 import { StoreError } from './stores/store.ts';
+import { turn } from './turn.ts';
 
 /** A request that knows when its headers had arrived, and that its connection knows. */
 export class TimedRequest extends IncomingMessage {
@@ -77,9 +78,16 @@ export function createResponder({ config, observe, onFault }: ResponderOptions) 
     headers: readonly string[],
     body?: Buffer,
   ): void {
-    response.writeHead(status, headers as string[]);
-    response.end(body);
-    observe(request, operation, status, body?.length ?? 0);
+    turn.answer(() => {
+      try {
+        response.writeHead(status, headers as string[]);
+        response.end(body);
+        observe(request, operation, status, body?.length ?? 0);
+      } catch (error) {
+        onFault(request, error);
+        response.destroy();
+      }
+    });
   }
 
   /** What is true at this moment only. */

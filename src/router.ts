@@ -16,6 +16,7 @@ import { type Operation, OTHER } from './operations.ts';
 import { parseQuery } from './query.ts';
 import type { Responder, TimedRequest } from './respond.ts';
 import { hostKey } from './setting-values.ts';
+import { turn } from './turn.ts';
 
 export interface RouterOptions {
   readonly config: Config;
@@ -26,7 +27,8 @@ export interface RouterOptions {
 export function createRouter({ config, respond, serverFactory }: RouterOptions): FastifyInstance {
   const router = Fastify({
     ...(serverFactory && { serverFactory }),
-    clientErrorHandler: (error, socket) => createRefusals(config).malformed(error as Error, socket),
+    clientErrorHandler: (error, socket) =>
+      turn.refuse(() => createRefusals(config).malformed(error as Error, socket)),
     frameworkErrors: (error, request, reply) => {
       reply.hijack();
       respond.failure(

@@ -8,6 +8,7 @@ import type { Family } from '../records.ts';
 import type { Responder } from '../respond.ts';
 import type { BaseUrl } from '../setting-values.ts';
 import type { Awaitable, Reader } from '../stores/store.ts';
+import { turn } from '../turn.ts';
 import { LONGEST_USER_NAME, userKey, userNameFault } from '../user-name.ts';
 
 FormatRegistry.Set('user-name', (name) => userNameFault(name) === undefined);
@@ -55,16 +56,23 @@ export function createReading({
     { raw: request }: FastifyRequest,
     reply: FastifyReply,
     operation: Operation,
-    answer: Awaitable<Answer | undefined>,
+    find: () => Awaitable<Answer | undefined>,
   ): void {
     reply.hijack();
+    const fault = (error: unknown) => respond.fault(request, reply.raw, operation, error);
     const settle = (found: Answer | undefined) =>
       found === undefined
         ? respond.failure(request, reply.raw, operation, 'USER_NOT_FOUND')
         : respond.answer(request, reply.raw, operation, found);
-    if (answer instanceof Promise)
-      answer.then(settle).catch((error) => respond.fault(request, reply.raw, operation, error));
-    else settle(answer);
+    turn.lookUp(() => {
+      try {
+        const answer = find();
+        if (answer instanceof Promise) answer.then(settle).catch(fault);
+        else settle(answer);
+      } catch (error) {
+        fault(error);
+      }
+    });
   }
 
   return {
@@ -83,12 +91,8 @@ export function createReading({
       address: (key: string) => string,
     ): void {
       const key = userKey(name);
-      send(
-        request,
-        reply,
-        profile,
-        answers.answer(site + address(key), profile, () => reader.profile(family, key)),
-      );
+      const read = () => reader.profile(family, key);
+      send(request, reply, profile, () => answers.answer(site + address(key), profile, read));
     },
 
     sendItems(
@@ -99,7 +103,7 @@ export function createReading({
     ): void {
       const key = userKey(name);
       const read = () => reader.items(family, key, collection);
-      send(request, reply, items, answers.answer(site + address(key), items, read));
+      send(request, reply, items, () => answers.answer(site + address(key), items, read));
     },
   };
 }
