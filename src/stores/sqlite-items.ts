@@ -1,12 +1,18 @@
 // Staged items -> their table, in the order in which they lie there, and their keys, in the order of their ids.
 import type { Family } from '../records.ts';
 import { createBatch } from './sqlite-batch.ts';
+import { createItemDropper, createLists, type List } from './sqlite-lists.ts';
 import { dropOthers, largestIds, type Merge, type MergedByFamily, nothingYet } from './sqlite-merged.ts';
+import { createOwnerPlaces, type Placed } from './sqlite-owners.ts';
+import { familyAt } from './sqlite-places.ts';
 import { idKey, itemRow } from './staging.ts';
 
-export function mergeItems(merge: Merge): MergedByFamily {
+/** No owner's place. */
+const NOWHERE = 0;
+
+export function mergeItems(merge: Merge, owners: Placed): MergedByFamily {
   const merged = nothingYet();
-  putItems(merge, merged);
+  putItems(merge, owners, merged);
   putKeys(merge, merged);
   return merged;
 }
@@ -17,36 +23,42 @@ type Found = readonly { nth: number; isNew: number }[];
 // FAIL, since the transaction is the unit here: for its default, ABORT, SQLite keeps a journal of each statement.
 const insertInto = (table: string, columns: string) => `INSERT OR FAIL INTO ${table} (${columns}) SELECT`;
 
-function putItems({ db, pile, leftOut, misfit }: Merge, merged: MergedByFamily): void {
+function putItems({ db, pile, leftOut, misfit }: Merge, owners: Placed, merged: MergedByFamily): void {
   const largest = largestIds(db, 'item_keys');
-  const ownerExists = db.prepare('SELECT 1 FROM profiles WHERE family = ? AND id = ?').pluck();
-  const update = db.prepare(
-    'UPDATE items SET record = CAST(? AS TEXT) WHERE family = ? AND owner = ? AND date = ? AND id = ?',
-  );
+  const placeOf = createOwnerPlaces(db, owners);
+  const update = db.prepare('UPDATE items SET record = CAST(? AS TEXT) WHERE place = ? << 32 | ?');
   const insert = createBatch(
     db,
     5,
-    (rows) => `${insertInto('items', 'family, owner, date, id, record')}
-      column2, column3, column4, column5, CAST(column6 AS TEXT) FROM ${rows}`,
+    (rows) => `${insertInto('items', 'place, date, id, record')}
+      column2 << 32 | column3, column4, column5, CAST(column6 AS TEXT) FROM ${rows}`,
     (statement, values) => statement.run(values),
   );
   const compare = createBatch(
     db,
-    5,
-    (rows) => `SELECT column1 AS nth, items.id IS NULL AS isNew FROM ${rows} LEFT JOIN items
-      ON items.family = column2 AND items.owner = column3 AND items.date = column4 AND items.id = column5
-      WHERE items.record IS NOT CAST(column6 AS TEXT)`,
+    3,
+    (rows) => `SELECT column1 AS nth FROM ${rows} JOIN items ON items.place = column2 << 32 | column3
+      WHERE items.record <> CAST(column4 AS TEXT)`,
     (statement, values, row) => {
-      for (const { nth, isNew } of statement.all(values) as Found) {
-        const [family, owner, date, id, record] = row(nth);
-        merged[family as Family].written++;
-        if (isNew) insert.add([family, owner, date, id], record as Buffer);
-        else update.run(record, family, owner, date, id);
+      for (const { nth } of statement.all(values) as Found) {
+        const [list, slot, record] = row(nth) as [number, number, Buffer];
+        merged[familyAt(list)].written++;
+        update.run(record, list, slot);
       }
     },
   );
+  const openList = createLists(db, {
+    lay(list, slot, { date, id, bytes, start, end }) {
+      merged[familyAt(list)].written++;
+      insert.add([list, slot, date, id], bytes, start, end);
+    },
+    settle() {
+      compare.flush();
+      insert.flush();
+    },
+  });
 
-  let last: { family: Family; owner: number | bigint; exists: boolean } | undefined;
+  let last: { family: Family; owner: number | bigint; place: number; list: List } | undefined;
   for (const entry of pile.rows.entries()) {
     const number = itemRow.number(entry);
     if (leftOut.has(number)) continue;
@@ -54,9 +66,13 @@ function putItems({ db, pile, leftOut, misfit }: Merge, merged: MergedByFamily):
     const owner = itemRow.owner(entry);
     const id = itemRow.id(entry);
     const start = itemRow.recordAt(entry);
-    if (last?.owner !== owner || last.family !== family)
-      last = { family, owner, exists: ownerExists.get(family, owner) !== undefined };
-    if (!last.exists) {
+    if (last?.owner !== owner || last.family !== family) {
+      last?.list.close();
+      const place = placeOf(family, owner);
+      const isEmpty = largest[family] === 0n || place === undefined;
+      last = { family, owner, place: place ?? NOWHERE, list: openList(place ?? NOWHERE, { isEmpty }) };
+    }
+    if (last.place === NOWHERE) {
       leftOut.add(number);
       misfit({
         place: itemRow.place(entry),
@@ -65,13 +81,14 @@ function putItems({ db, pile, leftOut, misfit }: Merge, merged: MergedByFamily):
         got: String(owner),
         record: entry.bytes.toString('utf8', start, entry.end),
       });
-    } else if (largest[family] === 0n) {
-      merged[family].written++;
-      insert.add([family, owner, itemRow.date(entry), id], entry.bytes, start, entry.end);
-    } else {
-      compare.add([family, owner, itemRow.date(entry), id], entry.bytes, start, entry.end);
+      continue;
     }
+    const item = { date: itemRow.date(entry), id, bytes: entry.bytes, start, end: entry.end };
+    const slot = last.list.find(item);
+    if (slot === undefined) last.list.add(item);
+    else compare.add([last.place, slot], entry.bytes, start, entry.end);
   }
+  last?.list.close();
   compare.flush();
   insert.flush();
 }
@@ -79,10 +96,7 @@ function putItems({ db, pile, leftOut, misfit }: Merge, merged: MergedByFamily):
 /** By now every item lies where it should; its key tells where it lay, if it was there, and has to be taken away. */
 function putKeys({ db, pile, replaced, leftOut }: Merge, merged: MergedByFamily): void {
   const largest = largestIds(db, 'item_keys');
-  const dropItem = db.prepare(
-    `DELETE FROM items WHERE (family, owner, date, id) =
-       (SELECT family, owner, date, id FROM item_keys WHERE family = ? AND id = ?)`,
-  );
+  const dropItem = createItemDropper(db);
   const dropKey = db.prepare('DELETE FROM item_keys WHERE family = ? AND id = ?');
   const moveKey = db.prepare('UPDATE item_keys SET owner = ?, date = ? WHERE family = ? AND id = ?');
   const insert = createBatch(
@@ -105,7 +119,7 @@ function putKeys({ db, pile, replaced, leftOut }: Merge, merged: MergedByFamily)
           merged[family as Family].known--;
           insert.add([family, id, owner, date]);
         } else {
-          dropItem.run(family, id);
+          dropItem(family as Family, id as number | bigint);
           moveKey.run(owner, date, family, id);
         }
       }
@@ -114,7 +128,7 @@ function putKeys({ db, pile, replaced, leftOut }: Merge, merged: MergedByFamily)
 
   for (const family of replaced) {
     merged[family].removed = dropOthers(db, 'item_keys', family, pile, leftOut, (id) => {
-      dropItem.run(family, id);
+      dropItem(family, id);
       dropKey.run(family, id);
     });
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Family } from '../records.ts';
 import { type Connection, explained, openForWriting } from './sqlite.ts';
 import { merge } from './sqlite-merge.ts';
+import { itemsBehind } from './sqlite-places.ts';
 import { createStaging } from './staging.ts';
 import type { Load, LoadOptions, Writer } from './store.ts';
 
@@ -36,18 +37,14 @@ function writerOf(db: Connection, path: string, fileName: () => string): Writer 
 function remove(db: Connection, family: Family, userKey: string): { items: number } | undefined {
   const removed = db
     .transaction(() => {
-      const id = db
-        .prepare('DELETE FROM profiles WHERE family = ? AND user_key = ? RETURNING id')
+      const place = db
+        .prepare('DELETE FROM profiles WHERE family = ? AND user_key = ? RETURNING place')
         .pluck()
-        .safeIntegers()
-        .get(family, userKey) as bigint | undefined;
-      if (id === undefined) return undefined;
-      db.prepare(
-        'DELETE FROM item_keys WHERE (family, id) IN (SELECT family, id FROM items WHERE family = ? AND owner = ?)',
-      ).run(family, id);
-      return {
-        items: db.prepare('DELETE FROM items WHERE family = ? AND owner = ?').run(family, id).changes,
-      };
+        .get(family, userKey) as number | undefined;
+      if (place === undefined) return undefined;
+      const own = `FROM items WHERE ${itemsBehind('@place')}`;
+      db.prepare(`DELETE FROM item_keys WHERE (family, id) IN (SELECT family, id ${own})`).run({ place });
+      return { items: db.prepare(`DELETE ${own}`).run({ place }).changes };
     })
     .immediate();
   emptyLog(db);

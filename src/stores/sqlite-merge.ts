@@ -19,7 +19,7 @@ export function merge(db: Connection, staging: Staging, options: LoadOptions): T
     const itemsLeftOut = repeatsOf(items);
     for (;;) {
       const before = misfits.count();
-      const placed = mergeProfiles({
+      const { merged, placed } = mergeProfiles({
         db,
         pile: profiles,
         replaced,
@@ -27,8 +27,11 @@ export function merge(db: Connection, staging: Staging, options: LoadOptions): T
         misfit: misfits.add,
       });
       if (misfits.count() === before) {
-        const laid = mergeItems({ db, pile: items, replaced, leftOut: itemsLeftOut, misfit: misfits.add });
-        return misfits.count() === 0 || options.skipInvalid ? talliesOf(placed, laid) : undefined;
+        const laid = mergeItems(
+          { db, pile: items, replaced, leftOut: itemsLeftOut, misfit: misfits.add },
+          placed,
+        );
+        return misfits.count() === 0 || options.skipInvalid ? talliesOf(merged, laid) : undefined;
       }
       if (!options.skipInvalid) return undefined;
       // A profile that is left out keeps its old name, which may have been meant for another: hence again.

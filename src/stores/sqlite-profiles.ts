@@ -1,14 +1,25 @@
 // Staged profiles -> their table, in the order in which they lie there.
+
 import { dropOthers, largestIds, type Merge, type MergedByFamily, nothingYet } from './sqlite-merged.ts';
+import { createPlaces, type Placed } from './sqlite-owners.ts';
+import { itemsBehind } from './sqlite-places.ts';
 import { idKey, profileRow } from './staging.ts';
 
-export function mergeProfiles({ db, pile, replaced, leftOut, misfit }: Merge): MergedByFamily {
+export function mergeProfiles({ db, pile, replaced, leftOut, misfit }: Merge): {
+  merged: MergedByFamily;
+  placed: Placed;
+} {
   const merged = nothingYet();
+  const places = new Uint32Array(pile.rows.count());
+  const newPlaces = createPlaces(db);
   const largest = largestIds(db, 'profiles');
-  const keepsName = db.prepare('SELECT user_key = ? FROM profiles WHERE family = ? AND id = ?').pluck();
-  const drop = db.prepare('DELETE FROM profiles WHERE family = ? AND id = ?');
+  const known = db.prepare(
+    'SELECT place, user_key = ? AS keepsName FROM profiles WHERE family = ? AND id = ?',
+  );
+  const drop = db.prepare('DELETE FROM profiles WHERE family = ? AND id = ? RETURNING place').pluck();
+  const dropItems = db.prepare(`DELETE FROM items WHERE ${itemsBehind('@place')}`);
   const put = db.prepare(
-    `INSERT INTO profiles (family, user_key, id, record) VALUES (?, ?, ?, CAST(? AS TEXT))
+    `INSERT INTO profiles (family, user_key, id, place, record) VALUES (?, ?, ?, ?, CAST(? AS TEXT))
      ON CONFLICT (family, user_key) DO UPDATE SET record = excluded.record
      WHERE id = excluded.id AND record <> excluded.record`,
   );
@@ -17,20 +28,28 @@ export function mergeProfiles({ db, pile, replaced, leftOut, misfit }: Merge): M
     .pluck();
 
   for (const family of replaced)
-    merged[family].removed = dropOthers(db, 'profiles', family, pile, leftOut, (id) => drop.run(family, id));
+    merged[family].removed = dropOthers(db, 'profiles', family, pile, leftOut, (id) => {
+      dropItems.run({ place: drop.get(family, id) });
+    });
 
-  // Old names are given up before new ones are taken, so that two users may swap theirs.
+  // Old names are given up before new ones are taken, so that two users may swap theirs. The places of new profiles
+  // are in the order of their ids, since the items come in the order of their owners' ids.
   for (const entry of pile.ids.entries()) {
-    if (leftOut.has(idKey.number(entry))) continue;
+    const number = idKey.number(entry);
+    if (leftOut.has(number)) continue;
     const family = idKey.family(entry);
     const id = idKey.id(entry);
     merged[family].landed++;
-    if (id > largest[family]) continue;
-    const keeps = keepsName.get(idKey.userKey(entry), family, id);
-    if (keeps === undefined) continue;
+    const before =
+      id > largest[family]
+        ? undefined
+        : (known.get(idKey.userKey(entry), family, id) as { place: number; keepsName: number } | undefined);
+    places[number] = before?.place ?? newPlaces.give(family);
+    if (before === undefined) continue;
     merged[family].known++;
-    if (keeps === 0) drop.run(family, id);
+    if (before.keepsName === 0) drop.get(family, id);
   }
+  newPlaces.save();
 
   for (const entry of pile.rows.entries()) {
     const number = profileRow.number(entry);
@@ -39,7 +58,7 @@ export function mergeProfiles({ db, pile, replaced, leftOut, misfit }: Merge): M
     const id = profileRow.id(entry);
     const userKey = profileRow.userKey(entry);
     const record = profileRow.record(entry);
-    const written = put.run(family, userKey, id, record).changes;
+    const written = put.run(family, userKey, id, places[number], record).changes;
     merged[family].written += written;
     const other = written === 0 ? holder.get(family, userKey) : String(id);
     if (other === String(id)) continue;
@@ -53,5 +72,5 @@ export function mergeProfiles({ db, pile, replaced, leftOut, misfit }: Merge): M
       record: text,
     });
   }
-  return merged;
+  return { merged, placed: { pile, leftOut, places } };
 }

@@ -42,11 +42,14 @@ export function check(path: string): CheckResult {
       .filter((line) => line !== 'ok');
     if (faults.length > 0) return { faults, counts: undefined };
     const one = (sql: string) => db.prepare(sql).pluck().get() as number;
-    const ownerless = one(
-      `SELECT count(*) FROM items WHERE NOT EXISTS
-         (SELECT 1 FROM profiles WHERE family = items.family AND id = items.owner)`,
-    );
+    const ownerless = one('SELECT count(*) FROM items WHERE place >> 32 NOT IN (SELECT place FROM profiles)');
     if (ownerless > 0) faults.push(`${ownerless} items have no owner`);
+    const shared = one('SELECT count(*) - count(DISTINCT place) FROM profiles');
+    if (shared > 0) faults.push(`${shared} profiles stand where another does`);
+    const keyless = one(
+      `SELECT count(*) FROM items LEFT JOIN item_keys USING (family, id) WHERE item_keys.date IS NOT items.date`,
+    );
+    if (keyless > 0) faults.push(`${keyless} items cannot be found by their ids`);
     for (const table of ['profiles', 'items']) {
       const broken = one(`SELECT count(*) FROM ${table} WHERE NOT json_valid(record)`);
       if (broken > 0) faults.push(`${broken} ${table} are not valid JSON`);

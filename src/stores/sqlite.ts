@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync 
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { ITEM_CAP, KIND_NAMES, KINDS } from '../records.ts';
+import { itemsBehind } from './sqlite-places.ts';
 import { type Counts, type Reader, StoreError } from './store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
@@ -164,10 +165,9 @@ function readerOf(db: Connection, path: string): Reader {
     .prepare(
       `SELECT CAST('{"' || ? || '":[' || coalesce((
          SELECT group_concat(record, ',') FROM (
-           SELECT record FROM items
-           WHERE family = profiles.family AND owner = profiles.id
-           ORDER BY date DESC, id DESC LIMIT ${ITEM_CAP})), '') || ']}' AS BLOB)
-       FROM profiles WHERE family = ? AND user_key = ?`,
+           SELECT record FROM items WHERE ${itemsBehind('profiles.place')}
+           ORDER BY place LIMIT ${ITEM_CAP})), '') || ']}' AS BLOB)
+       FROM profiles INDEXED BY places WHERE family = ? AND user_key = ?`,
     )
     .pluck();
 
@@ -230,7 +230,7 @@ function readerOf(db: Connection, path: string): Reader {
 }
 
 export function countRecords(db: Connection): Counts {
-  const count = { profile: counter(db, 'profiles'), item: counter(db, 'items') };
+  const count = { profile: counter(db, 'profiles'), item: counter(db, 'item_keys') };
   return Object.fromEntries(
     KIND_NAMES.map((kind) => [
       kind,
@@ -239,7 +239,7 @@ export function countRecords(db: Connection): Counts {
   ) as Counts;
 }
 
-const counter = (db: Connection, table: 'profiles' | 'items') =>
+const counter = (db: Connection, table: 'profiles' | 'item_keys') =>
   db.prepare(`SELECT count(*) FROM ${table} WHERE family = ?`).pluck();
 
 function* allRecords(db: Connection): Generator<string> {
@@ -248,7 +248,10 @@ function* allRecords(db: Connection): Generator<string> {
     .pluck()
     .iterate() as Iterable<string>;
   yield* db
-    .prepare('SELECT record FROM items ORDER BY family, owner, date DESC, id DESC')
+    .prepare(
+      `SELECT items.record FROM profiles CROSS JOIN items ON items.${itemsBehind('profiles.place')}
+       ORDER BY profiles.family, profiles.id, items.place`,
+    )
     .pluck()
     .iterate() as Iterable<string>;
 }

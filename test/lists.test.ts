@@ -1,0 +1,141 @@
+// Items lie in their order, however they came: one import or many, late, between others, moved, or from an older schema.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { checkDatabase, openForChange, openForExport } from '../src/stores/open.ts';
+import { importFiles } from '../src/transfer/import.ts';
+import { fixture, ndjson, ROOT, readRecords, run, tempFolder } from './rig.ts';
+
+type Raw = Record<string, string>;
+
+const profile = (id: number): Raw => ({ totalFavs: '0', id: String(id), username: `user${id}` });
+const post = (id: number, user: number, minute: number, text = ''): Raw => ({
+  id: String(id),
+  user: String(user),
+  date: `2024-01-01 ${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00`,
+  post_details: text,
+});
+const newDatabase = () => join(tempFolder(), 'site.db');
+
+async function take(url: string, records: readonly object[], replace = false): Promise<void> {
+  const writer = await openForChange(url);
+  try {
+    await importFiles(writer, {
+      ...{ files: ['-'], replace, skipInvalid: false, onProgress() {} },
+      onFault: (fault) => expect.unreachable(fault),
+      stdin: (async function* () {
+        yield Buffer.from(ndjson(...records));
+      })(),
+    });
+  } finally {
+    await writer.close();
+  }
+}
+
+async function exported(url: string): Promise<string[]> {
+  const reader = await openForExport(url);
+  try {
+    const records: string[] = [];
+    for await (const record of reader.records()) records.push(record);
+    return records;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** A database holds what another does that took all of it at once, and is sound. */
+async function expectSame(url: string, records: readonly object[]): Promise<void> {
+  const fresh = newDatabase();
+  await take(fresh, records);
+  expect(await exported(url)).toEqual(await exported(fresh));
+  expect((await checkDatabase(url)).faults).toEqual([]);
+}
+
+const USERS = [1, 2, 3];
+const anyPost = fc.record({
+  id: fc.integer({ min: 1, max: 60 }),
+  user: fc.constantFrom(...USERS),
+  minute: fc.integer({ min: 0, max: 30 }),
+  text: fc.constantFrom('', 'a', 'b'),
+});
+const anyImport = fc.record({
+  replace: fc.boolean(),
+  posts: fc.array(anyPost, { maxLength: 40 }),
+});
+
+test('any sequence of imports leaves what one import of the outcome leaves', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyImport, { minLength: 1, maxLength: 6 }), async (imports) => {
+      const url = newDatabase();
+      const outcome = new Map<number, Raw>();
+      for (const { replace, posts } of imports) {
+        if (replace) outcome.clear();
+        const records = posts.map(({ id, user, minute, text }) => post(id, user, minute, text));
+        for (const record of records) outcome.set(Number(record.id), record);
+        await take(url, [...USERS.map(profile), ...records], replace);
+      }
+      await expectSame(url, [...USERS.map(profile), ...outcome.values()]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+describe('one list', () => {
+  const hour = (from: number, count: number, minute: number) =>
+    Array.from({ length: count }, (_, nth) => post(from + nth, 1, minute));
+
+  test.each<[string, (nth: number) => number]>([
+    ['newer and newer', (nth) => nth],
+    ['older and older', (nth) => 600 - nth],
+    ['always in the same gap, from above', (nth) => (nth === 0 ? 0 : 600 - nth)],
+    ['always in the same gap, from below', (nth) => (nth === 0 ? 600 : nth)],
+  ])('items that come one by one: %s', async (_, minuteOf) => {
+    const url = newDatabase();
+    const posts = Array.from({ length: 40 }, (_, nth) => post(nth + 1, 1, minuteOf(nth)));
+    await take(url, [profile(1)]);
+    for (const one of posts) await take(url, [one]);
+    await expectSame(url, [profile(1), ...posts]);
+  });
+
+  test('more items between two others than there is room for', async () => {
+    const url = newDatabase();
+    const ends = [post(1, 1, 0), post(2, 1, 30), post(3, 1, 60)];
+    const between = [...hour(1000, 700, 45), ...hour(2000, 9000, 15)];
+    await take(url, [profile(1), ...ends]);
+    await take(url, between);
+    await expectSame(url, [profile(1), ...ends, ...between]);
+  });
+
+  test('every second item of a long one', async () => {
+    const url = newDatabase();
+    const posts = Array.from({ length: 3000 }, (_, nth) => post(nth + 1, 1, nth % 1440));
+    await take(url, [profile(1), ...posts.filter((_, nth) => nth % 2 === 0)]);
+    await take(
+      url,
+      posts.filter((_, nth) => nth % 2 === 1),
+    );
+    await expectSame(url, [profile(1), ...posts]);
+  });
+});
+
+test('a database of the first schema is migrated, and holds what it held', async () => {
+  const records = [...readRecords(fixture('microblog.ndjson')), ...readRecords(fixture('portfolio.ndjson'))];
+  const url = newDatabase();
+  const modern = newDatabase();
+  await take(modern, records);
+  const db = new Database(url);
+  db.exec(readFileSync(join(ROOT, 'migrations/001-records.sql'), 'utf8'));
+  db.pragma(`application_id = ${0x56495452}`);
+  db.pragma('user_version = 1');
+  db.exec(`ATTACH '${modern}' AS modern;
+    INSERT INTO profiles SELECT family, user_key, id, record FROM modern.profiles;
+    INSERT INTO items SELECT family, profiles.id, date, items.id, items.record
+      FROM modern.items JOIN (SELECT place, id FROM modern.profiles) AS profiles ON profiles.place = items.place >> 32;
+    INSERT INTO item_keys SELECT * FROM modern.item_keys;`);
+  db.close();
+  expect((await run(['export', '--database-url', url])).stderr).toMatch(/older schema \(1, wanted 2\)/);
+  await take(url, records.slice(0, 1));
+  await expectSame(url, records);
+});
