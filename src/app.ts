@@ -8,7 +8,6 @@ import type { Config } from './config.ts';
 import { docs } from './docs.ts';
 import { createGate } from './gate.ts';
 import { createLagWatch, createRateLimit } from './limits.ts';
-import { describeRoutes } from './openapi.ts';
 import type { Operation } from './operations.ts';
 import { createHealth, probes } from './ops.ts';
 import { pages } from './pages.ts';
@@ -56,7 +55,10 @@ export function buildApp({ config, store, log }: AppOptions) {
         router.register(plugin, { ...variant, ...shared, base } satisfies VariantOptions);
   };
   mount(app);
-  app.register(docs, { config, respond, describe: () => describeRoutes({ config, respond, mount }) });
+  app.register(docs, {
+    ...{ config, respond },
+    describe: async () => (await import('./openapi.ts')).describeRoutes({ config, respond, mount }),
+  });
   app.register(pages, { config, respond });
   app.register(probes, { health, respond });
 

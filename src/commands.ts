@@ -21,10 +21,8 @@ import {
   openForLookups,
   snapshotDatabase,
 } from './stores/open.ts';
-import { writeExport } from './transfer/export.ts';
-import { importFiles, summary } from './transfer/import.ts';
 import type { MirrorFlags } from './transfer/moving-in.ts';
-import { createProgress, type Terminal } from './transfer/progress.ts';
+import type { Terminal } from './transfer/progress.ts';
 import { userKey } from './user-name.ts';
 
 /** What a command may touch of the process it runs in. */
@@ -119,8 +117,8 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
   command('snapshot', 'writes a compact copy of the database that can be served from read-only media')
     .argument('<file>', 'where to; one that is there is replaced at once')
     .addHelpText('after', examples('vitrine snapshot /backup/site.db'))
-    .action((file: string, flags) => {
-      snapshotDatabase(databaseOf(flags), file);
+    .action(async (file: string, flags) => {
+      await snapshotDatabase(databaseOf(flags), file);
       say(`snapshot written to ${file}`);
     });
 
@@ -194,6 +192,8 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     if (rejects !== undefined && !skipInvalid) throw new Misused('--rejects goes with --skip-invalid');
     if (files.filter((file) => file === '-').length > 1)
       throw new Misused('standard input can be read once only');
+    const { importFiles, summary } = await import('./transfer/import.ts');
+    const { createProgress } = await import('./transfer/progress.ts');
     const progress = createProgress(stderr);
     const writer = await openForChange(databaseOf(flags));
     try {
@@ -248,6 +248,7 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     flags: Partial<Record<SettingName, string>>,
   ): Promise<void> {
     const reader = await openForExport(databaseOf(flags));
+    const { writeExport } = await import('./transfer/export.ts');
     try {
       await writeExport(reader, file, stdout);
     } finally {

@@ -2,6 +2,7 @@
 import { shownDatabase } from './database-url.ts';
 import {
   address,
+  type BaseUrl,
   baseUrl,
   between,
   bytes,
@@ -123,6 +124,17 @@ export const SETTINGS = {
 export type SettingName = keyof typeof SETTINGS;
 export type Config = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
+
+/** A variant that is on, and its base address. */
+export interface Site {
+  readonly variant: 'a' | 'b' | 'c';
+  readonly base: BaseUrl;
+}
+
+export const sitesOf = ({ baseUrlA, baseUrlB, baseUrlC }: Config): Site[] =>
+  Object.entries({ a: baseUrlA, b: baseUrlB, c: baseUrlC }).flatMap(([variant, base]) =>
+    base === undefined ? [] : [{ variant: variant as Site['variant'], base }],
+  );
 
 /** `baseUrlA` as the environment spells it: `BASE_URL_A`. */
 export const variableOf = (name: SettingName) =>

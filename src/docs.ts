@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
 import { type Answer, answerOf } from './answers.ts';
-import type { Config } from './config.ts';
-import { documentFor, type OpenApi, sitesOf } from './openapi.ts';
+import { type Config, sitesOf } from './config.ts';
+import type { OpenApi } from './openapi.ts';
 import { PAGE } from './operations.ts';
 import type { Responder } from './respond.ts';
 import { readOnlyRoute } from './router.ts';
@@ -63,6 +63,7 @@ export const docs: FastifyPluginCallback<DocsOptions> = (app, { config, respond,
     return sites.some(({ base }) => base.host === asked) ? asked : '';
   };
   const openapi = async (host: string) => {
+    const { documentFor } = await import('./openapi.ts');
     const document = documentFor(host, await describe(), config);
     return answerOf(Buffer.from(JSON.stringify(document)), respond.headersOf);
   };

@@ -38,10 +38,9 @@ async function serveUntilStopped(config: Config): Promise<void> {
   const log = createLog(config, out);
   // What a request leaves behind is young and many: the room for it would grow by itself to hundreds of megabytes.
   v8.setFlagsFromString('--semi-space-growth-factor=1');
-  // Only a server needs the server's code: the other commands start without it.
+  // Only a server needs the server's code, and only one of several what keeps them together.
   const { announce, serve } = await import('./serve.ts');
-  const { serveAsWorker, supervise } = await import('./supervise.ts');
-  const start = cluster.isWorker ? serveAsWorker : config.workers > 1 ? supervise : serve;
+  const start = cluster.isWorker || config.workers > 1 ? await oneOfSeveral() : serve;
   const running = await start(config, log);
   const stopped = askedToStop();
   if (cluster.isPrimary) announce(config, log, running);
@@ -49,6 +48,11 @@ async function serveUntilStopped(config: Config): Promise<void> {
   if (cluster.isPrimary) log.info('stopping');
   await running.stop();
   if (cluster.isPrimary) log.info('stopped');
+}
+
+async function oneOfSeveral(): Promise<typeof supervise> {
+  const { serveAsWorker, supervise } = await import('./supervise.ts');
+  return cluster.isWorker ? serveAsWorker : supervise;
 }
 
 /** Waits for the first signal to stop; the second is meant, and ends the process at once. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { FastifyInstance, FastifySchema } from 'fastify';
-import type { Config } from './config.ts';
+import { type Config, type Site, sitesOf } from './config.ts';
 import {
   type Bodies,
   failureResponses,
@@ -25,7 +25,6 @@ export interface OpenApi {
   readonly paths?: Readonly<Record<string, object | undefined>>;
   readonly [part: string]: unknown;
 }
-type Variant = Exclude<Operation['variant'], 'none'>;
 
 const OVERVIEW = `Read-only lookups, by user name, of people's public profiles and of the newest ${ITEM_CAP} things they published.
 
@@ -40,7 +39,7 @@ interface About extends Bodies {
   readonly about: string;
 }
 
-const VARIANTS: Record<Variant, About> = {
+const VARIANTS: Record<Site['variant'], About> = {
   a: {
     name: 'Variant A',
     about: 'Microblogging: profiles and posts. The user, and whether posts are wanted, stand in the query.',
@@ -63,16 +62,6 @@ const VARIANTS: Record<Variant, About> = {
     collection: 'Posts',
   },
 };
-
-interface Site {
-  readonly variant: Variant;
-  readonly base: BaseUrl;
-}
-
-export const sitesOf = ({ baseUrlA, baseUrlB, baseUrlC }: Config): Site[] =>
-  Object.entries({ a: baseUrlA, b: baseUrlB, c: baseUrlC }).flatMap(([variant, base]) =>
-    base === undefined ? [] : [{ variant: variant as Variant, base }],
-  );
 
 export interface DescribeOptions {
   readonly config: Config;

@@ -3,11 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyPluginCallback } from 'fastify';
 import { answerOf } from './answers.ts';
-import type { Config } from './config.ts';
+import { type Config, sitesOf } from './config.ts';
 import { PAGE } from './operations.ts';
 import type { Responder } from './respond.ts';
 import { readOnlyRoute } from './router.ts';
-import { samplePicture } from './sample-pictures/draw.ts';
 
 export interface PagesOptions {
   readonly config: Config;
@@ -99,9 +98,10 @@ export const pages: FastifyPluginCallback<PagesOptions> = (app, { config, respon
   if (samples)
     readOnlyRoute(app, respond, {
       ...{ url: '/samples/:picture', host: undefined, operation: PAGE },
-      handler(request, reply) {
+      async handler(request, reply) {
         reply.hijack();
         const { picture } = request.params as { picture: string };
+        const { samplePicture } = await import('./sample-pictures/draw.ts');
         const drawn = picture.endsWith('.svg') ? samplePicture(picture.slice(0, -'.svg'.length)) : undefined;
         if (drawn === undefined) respond.failure(request.raw, reply.raw, PAGE, 'ROUTE_NOT_FOUND');
         else
@@ -120,11 +120,10 @@ const read = (file: string) => readFileSync(join(WEB, file));
 
 /** The page, told in a data block what it cannot find out by itself. */
 function explorerPage(config: Config, samples: boolean): string {
-  const bases = { a: config.baseUrlA, b: config.baseUrlB, c: config.baseUrlC };
   const configuration = JSON.stringify({
-    variants: Object.entries(bases).flatMap(([name, base]) =>
-      base === undefined ? [] : [{ name, path: base.path, origin: base.origin ?? null }],
-    ),
+    variants: sitesOf(config).map(({ variant: name, base: { path, origin = null } }) => ({
+      ...{ name, path, origin },
+    })),
     samples,
     people: samples
       ? PEOPLE.map(({ name, picture }) => ({

@@ -8,7 +8,6 @@ import { shownDatabase } from './database-url.ts';
 import { buildAdmin, type Health } from './ops.ts';
 import { openForServing, openSamples } from './stores/open.ts';
 import type { Reader } from './stores/store.ts';
-import { sampleDatabase } from './transfer/samples.ts';
 
 export interface Running {
   /** Where it listens, as URLs. */
@@ -80,7 +79,10 @@ const reporter = (registry: Registry) => async () => ({
 });
 
 async function openStore({ databaseUrl }: Config, log: Logger): Promise<Reader> {
-  if (databaseUrl === undefined) return openSamples(await sampleDatabase());
+  if (databaseUrl === undefined) {
+    const { sampleDatabase } = await import('./transfer/samples.ts');
+    return openSamples(await sampleDatabase());
+  }
   return openForServing(databaseUrl, {
     onChange: (what) => log.info(what),
     onWarning: (what) => log.warn(what),

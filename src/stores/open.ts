@@ -1,10 +1,10 @@
-// Which store a DATABASE_URL means. Nothing else names one; what belongs to PostgreSQL is loaded when it is asked for.
+// Which store a DATABASE_URL means. Nothing else names one; what the serving of a file does without is loaded when it is
+// asked for.
 import { isPostgresUrl } from '../database-url.ts';
 import { openReader, prepareFile } from './sqlite.ts';
-import { openWriter } from './sqlite-load.ts';
 import { openServed } from './sqlite-served.ts';
-import { type CheckResult, check, snapshot } from './sqlite-upkeep.ts';
-import { type Awaitable, type Reader, StoreError, type Writer } from './store.ts';
+import type { CheckResult } from './sqlite-upkeep.ts';
+import { type Reader, StoreError, type Writer } from './store.ts';
 
 export interface ServedOptions {
   /** Told of what happened to the data, in a sentence. */
@@ -31,7 +31,10 @@ export const openSamples = (bytes: Buffer): Reader => openReader(bytes);
 
 /** Opens a database whose records are to be changed, made first where it is missing. */
 export async function openForChange(url: string): Promise<Writer> {
-  return isPostgresUrl(url) ? (await import('./postgres-load.ts')).openWriter(url) : openWriter(url);
+  const { openWriter } = await (isPostgresUrl(url)
+    ? import('./postgres-load.ts')
+    : import('./sqlite-load.ts'));
+  return openWriter(url);
 }
 
 /** Opens a database whose records are to be written elsewhere. */
@@ -42,13 +45,15 @@ export async function openForExport(url: string): Promise<Pick<Reader, 'records'
 }
 
 export async function checkDatabase(url: string): Promise<CheckResult> {
-  return isPostgresUrl(url) ? (await import('./postgres.ts')).check(url) : check(url);
+  const { check } = await (isPostgresUrl(url) ? import('./postgres.ts') : import('./sqlite-upkeep.ts'));
+  return check(url);
 }
 
-export function snapshotDatabase(url: string, target: string): Awaitable<void> {
+export async function snapshotDatabase(url: string, target: string): Promise<void> {
   if (isPostgresUrl(url))
     throw new StoreError(
       'A snapshot is a copy of a SQLite file: of a PostgreSQL database take an export, or a dump by its own tools.',
     );
+  const { snapshot } = await import('./sqlite-upkeep.ts');
   snapshot(url, target);
 }
