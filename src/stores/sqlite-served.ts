@@ -8,8 +8,8 @@ import { type Counts, type Reader, StoreError, type StoreEvents } from './store.
 
 /** How often the file is looked at. */
 const GLANCE_MS = 250;
-/** A file up to this size is checked before it is served at all; a larger one while it already is. */
-const CHECKED_FIRST = 16 * 2 ** 20;
+/** A file up to this size is read through before it is served, in milliseconds; for a larger one no start waits. */
+const READ_THROUGH = 2 ** 20;
 
 export interface ServedOptions {
   /** Told of what happened to the data, in a sentence. */
@@ -26,18 +26,16 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
   let moves = 1;
   let seen = reader.version();
   let told = moves;
-  let damage: string | undefined;
   let refused: string | undefined;
   let checking = false;
   let closed = false;
 
-  if ((file?.size ?? 0) <= CHECKED_FIRST) {
-    const { fault } = run({ path, name: path, want: 'soundness' });
-    if (fault !== undefined) {
-      reader.close();
-      throw new StoreError(fault);
-    }
-  } else void checkWhileServing();
+  const want = (file?.size ?? 0) <= READ_THROUGH ? 'soundness' : 'wholeness';
+  const { fault } = run({ path, name: path, want });
+  if (fault !== undefined) {
+    reader.close();
+    throw new StoreError(fault);
+  }
 
   const timer = setInterval(() => void glance(), GLANCE_MS);
   timer.unref();
@@ -56,15 +54,6 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
     return moves;
   }
 
-  async function checkWhileServing(): Promise<void> {
-    const checked = reader;
-    const { fault } = await inspect({ path, name: path, want: 'soundness' });
-    if (fault === undefined || checked !== reader || closed) return;
-    damage = fault;
-    moves++;
-    onFault(`${fault} Nothing of it is served any more.`);
-  }
-
   async function glance(): Promise<void> {
     if (checking) return;
     const current = identity(path);
@@ -78,7 +67,7 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
     }
     log = identity(`${path}-wal`);
     index = identity(`${path}-shm`);
-    if (damage === undefined && version() !== told) {
+    if (version() !== told) {
       told = moves;
       onChange('the data changed');
     }
@@ -140,25 +129,19 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
     file = candidate;
     seen = reader.version();
     told = ++moves;
-    damage = undefined;
     refused = undefined;
     events.swaps++;
     onChange('another file took the place of the data');
   }
 
-  function sound(): Reader {
-    if (damage !== undefined) throw new StoreError(damage);
-    return reader;
-  }
-
   return {
     events,
     version,
-    profile: (family, userKey) => sound().profile(family, userKey),
-    items: (family, userKey, collection) => sound().items(family, userKey, collection),
+    profile: (family, userKey) => reader.profile(family, userKey),
+    items: (family, userKey, collection) => reader.items(family, userKey, collection),
     counts: countsOf(path, version),
-    records: () => sound().records(),
-    fault: () => damage ?? reader.fault(),
+    records: () => reader.records(),
+    fault: () => reader.fault(),
     close() {
       closed = true;
       clearInterval(timer);

@@ -1,0 +1,55 @@
+// The start of a server: it waits for no data, however much there is, but serves nothing of a file that was cut short.
+import { copyFileSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { people } from './bench/data.ts';
+import { ask, databaseOf, ndjson, run, startServer, tempFile, tempFolder } from './rig.ts';
+
+const MEGABYTE = 2 ** 20;
+
+let small: string;
+let large: string;
+beforeAll(async () => {
+  small = await databaseOf(tempFile('few.ndjson', ndjson(...people(2, 2))));
+  large = await databaseOf(tempFile('many.ndjson', ndjson(...people(700, 15))));
+});
+
+/** A copy that may be spoilt. */
+function copyOf(path: string): string {
+  const copy = join(tempFolder(), 'site.db');
+  copyFileSync(path, copy);
+  return copy;
+}
+
+test.runIf(process.platform === 'linux')(
+  'reads of a large database what it reads of a small one',
+  async () => {
+    const [little, much] = [await bytesReadBy(small), await bytesReadBy(large)];
+    expect(statSync(large).size).toBeGreaterThan(4 * MEGABYTE);
+    expect(much - little).toBeLessThan(MEGABYTE);
+
+    /** By a whole process, its code included, until it has answered. */
+    async function bytesReadBy(path: string): Promise<number> {
+      const server = await startServer({ DATABASE_URL: path });
+      expect((await ask(server, '/a/api/?user=user1')).status).toBe(200);
+      const figures = readFileSync(`/proc/${server.child.pid}/io`, 'utf8');
+      await server.stop();
+      return Number(/^rchar: (\d+)/m.exec(figures)?.[1]);
+    }
+  },
+);
+
+describe('of a large database', () => {
+  test.each([
+    ['cut to half', (size: number) => Math.floor(size / 2 / 8192) * 8192],
+    ['cut within a page', (size: number) => size - 100],
+  ])('%s: it is refused in a sentence', async (_, left) => {
+    const path = copyOf(large);
+    truncateSync(path, left(statSync(path).size));
+    const { code, stderr } = await run(['serve'], { env: { DATABASE_URL: path, PORT: '0' } });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^vitrine: [^\n]*site\.db is damaged[^\n]+\n$/),
+    ]);
+  });
+});
