@@ -12,7 +12,7 @@ import {
 } from './config.ts';
 import { isPostgresUrl, shownDatabase } from './database-url.ts';
 import type { DoctorOptions } from './doctor/doctor.ts';
-import { readBase, type Variant } from './http-ask.ts';
+import { readBase, type Variant } from './lookups.ts';
 import { FAMILIES, type Family, KIND_NAMES, KINDS } from './records.ts';
 import {
   checkDatabase,

@@ -1,17 +1,12 @@
 // What happens to a request before it is routed: malformed ones are refused, and ready answers go out at once.
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Answers } from './answers.ts';
 import type { Config } from './config.ts';
 import type { ErrorCode } from './errors.ts';
 import type { RateLimit } from './limits.ts';
 import { createRefusals, LONGEST_URL } from './malformed.ts';
+import { createServer } from './node-http.ts';
 import { type Operation, OTHER, PREFLIGHT } from './operations.ts';
 import { ALLOW, EXPOSED, type Responder, TimedRequest } from './respond.ts';
 import { asRead } from './router.ts';

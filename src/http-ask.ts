@@ -1,14 +1,9 @@
 // One question to another server over HTTP, bounded in time and in bytes; the answer as it came, nothing followed.
-import {
-  Agent,
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request,
-} from 'node:http';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { request as requestSecurely, Agent as SecureAgent } from 'node:https';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { Agent, request } from './node-http.ts';
 
 export interface Question {
   readonly method?: 'GET' | 'HEAD' | 'OPTIONS';
@@ -128,33 +123,3 @@ function explained({ code = '', message }: NodeJS.ErrnoException): [message: str
     return [`the connection is not secure: ${message}`, false];
   return [message, true];
 }
-
-/** A base address as people give it, without the slash at its end; or why it cannot be one. */
-export function readBase(text: string): URL | string {
-  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
-  if (url === null) return 'must be an http or https URL';
-  if (url.username !== '' || url.password !== '') return 'must not carry a user name or password';
-  if (/[?#]/.test(text)) return 'must have neither query nor fragment';
-  url.pathname = url.pathname.replace(/\/+$/, '');
-  return url;
-}
-
-/** Where a variant's two lookups are, under the path of its base address. */
-export const LOOKUPS = {
-  a: (base: string, name: string) => {
-    const profile = `${base}/api/?user=${encodeURIComponent(name)}`;
-    return { profile, items: `${profile}&post=true` };
-  },
-  b: inPath,
-  c: inPath,
-} as const;
-
-function inPath(base: string, name: string) {
-  const profile = `${base}/api/username/${encodeURIComponent(name)}`;
-  return { profile, items: `${profile}/shots` };
-}
-
-export type Variant = keyof typeof LOOKUPS;
-
-/** The path under which everything of a base address lies: empty for the root. */
-export const basePath = ({ pathname }: URL) => (pathname === '/' ? '' : pathname);

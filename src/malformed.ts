@@ -1,8 +1,8 @@
 // What Node rejects before there is a request: the answer is written to the socket as it is.
-import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Config } from './config.ts';
 import { type ErrorCode, FAILURES } from './errors.ts';
+import { STATUS_CODES } from './node-http.ts';
 import { isWithinRequest } from './respond.ts';
 
 /** Longer than any address that can be meant: a name of 255 characters takes 3,060 bytes at most. */

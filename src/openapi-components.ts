@@ -1,7 +1,7 @@
 // The parts that the OpenAPI document's operations share: the records, the lists, the headers and the errors.
-import { STATUS_CODES } from 'node:http';
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { ERROR_CODES, ErrorBody, type ErrorCode, FAILURES } from './errors.ts';
+import { STATUS_CODES } from './node-http.ts';
 import { type Family, itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from './records.ts';
 
 export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });

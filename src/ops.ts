@@ -1,7 +1,7 @@
 // For whoever runs it: whether the process lives, and whether it can serve.
-import { createServer } from 'node:http';
 import type { FastifyPluginCallback } from 'fastify';
 import type { Config } from './config.ts';
+import { createServer } from './node-http.ts';
 import { PROBE, RECEIVED_OVER } from './operations.ts';
 import { type Responder, TimedRequest } from './respond.ts';
 import { asRead, createRouter, readOnlyRoute } from './router.ts';

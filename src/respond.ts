@@ -1,17 +1,18 @@
 // The one place where responses are written: the headers each carries, 200 or 304, errors, and what is counted.
-import { IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Answer } from './answers.ts';
 import { matches } from './conditional.ts';
 import type { Config } from './config.ts';
 import { type ErrorCode, FAILURES, type Failure } from './errors.ts';
+import * as http from './node-http.ts';
 import type { Operation } from './operations.ts';
 import { StoreError } from './stores/store.ts';
 import { turn } from './turn.ts';
 
 /** A request that knows when its headers had arrived, and that its connection knows. */
-export class TimedRequest extends IncomingMessage {
+export class TimedRequest extends http.IncomingMessage {
   readonly arrived = performance.now();
   /** The method, where it is none that reads. */
   otherMethod: string | undefined;

@@ -135,6 +135,13 @@ describe('one place for each', () => {
     expect(touches.map(({ name }) => name)).toEqual(['main.ts', 'vitrine.js']);
   });
 
+  test('node:http is had from node-http.ts: an import that is more than its types brings a web client along', () => {
+    const imports = (text: string) =>
+      [...text.matchAll(/^(import (?:type )?)[^;]*?'node:http'/gm)].map(([, opening]) => opening);
+    for (const { name, text } of sources)
+      expect([name, imports(text).filter((opening) => opening !== 'import type ')]).toEqual([name, []]);
+  });
+
   test('console is for the way in alone', () => {
     expect(sources.filter(({ text }) => /\bconsole\./.test(text)).map(({ name }) => name)).toEqual([
       'vitrine.js',

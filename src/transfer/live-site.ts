@@ -1,15 +1,7 @@
 // A live site of this kind, asked politely: at its pace, again after a while, nowhere else, and only for what is new.
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  AskError,
-  type Asker,
-  basePath,
-  createAsker,
-  type Heard,
-  LOOKUPS,
-  TooLong,
-  type Variant,
-} from '../http-ask.ts';
+import { AskError, type Asker, createAsker, type Heard, TooLong } from '../http-ask.ts';
+import { basePath, LOOKUPS, type Variant } from '../lookups.ts';
 import { brief } from '../normalise.ts';
 
 export interface SiteOptions {
