@@ -16,7 +16,7 @@ COPY src ./src
 # Readable by everyone whatever the checkout's umask was. The compiled code is kept for the user who runs it.
 RUN chmod -R a+rX,go-w . && chmod a+x src/vitrine.js && install -d -o node node_modules/.cache
 USER node
-RUN node src/vitrine.js --help && chmod -R a+rX node_modules/.cache
+RUN node src/vitrine.js serve & sleep 5 && kill $! && wait $! && chmod -R a+rX node_modules/.cache
 
 
 FROM node:${NODE_TAG}

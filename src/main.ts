@@ -1,5 +1,6 @@
 // argv -> command. Nothing else touches the process, its signals or its exit code.
 import cluster from 'node:cluster';
+import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import v8 from 'node:v8';
 import { alreadySaid, createProgram, Failed, Misused } from './commands.ts';
@@ -44,6 +45,8 @@ async function serveUntilStopped(config: Config): Promise<void> {
   const running = await start(config, log);
   const stopped = askedToStop();
   if (cluster.isPrimary) announce(config, log, running);
+  // The next start has the code compiled, however this process ends.
+  flushCompileCache();
   await stopped;
   if (cluster.isPrimary) log.info('stopping');
   await running.stop();

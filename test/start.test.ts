@@ -1,5 +1,5 @@
 // The start of a server: it waits for no data, however much there is, but serves nothing of a file that was cut short.
-import { copyFileSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { copyFileSync, globSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { people } from './bench/data.ts';
@@ -38,6 +38,15 @@ test.runIf(process.platform === 'linux')(
     }
   },
 );
+
+test('leaves its compiled code to the next, even when it is killed', async () => {
+  const cache = tempFolder();
+  const server = await startServer({ NODE_COMPILE_CACHE: cache });
+  expect((await ask(server, '/healthz')).status).toBe(200);
+  server.child.kill('SIGKILL');
+  await server.ended;
+  expect(globSync(`${cache}/*/*`).length).toBeGreaterThan(100);
+});
 
 describe('of a large database', () => {
   test.each([
