@@ -1,8 +1,8 @@
-// The explorer, the embeddable card and the sample users' pictures: read once, answered from memory.
+// The explorer, the embeddable card and the sample users' pictures: read when first asked for, then answered from memory.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyPluginCallback } from 'fastify';
-import { answerOf } from './answers.ts';
+import { type Answer, answerOf } from './answers.ts';
 import { type Config, sitesOf } from './config.ts';
 import { PAGE } from './operations.ts';
 import type { Responder } from './respond.ts';
@@ -71,29 +71,30 @@ export const pages: FastifyPluginCallback<PagesOptions> = (app, { config, respon
 
   const page = (
     url: string,
-    content: Buffer | string,
+    content: () => Buffer | string,
     type: string,
     caching: string,
     more: readonly string[],
   ) => {
-    const answer = made(content, type, caching, more);
+    let answer: Answer | undefined;
     readOnlyRoute(app, respond, {
       ...{ url, host: undefined, operation: PAGE },
       handler(request, reply) {
+        answer ??= made(content(), type, caching, more);
         reply.hijack();
         respond.answer(request.raw, reply.raw, PAGE, answer);
       },
     });
   };
 
-  page('/embed.js', read('embed.js'), SCRIPT, AN_HOUR, [...readable, ...ANYBODYS]);
+  page('/embed.js', () => read('embed.js'), SCRIPT, AN_HOUR, [...readable, ...ANYBODYS]);
   if (config.explorer) {
-    page('/', explorerPage(config, samples), HTML, EACH_TIME, [
+    page('/', () => explorerPage(config, samples), HTML, EACH_TIME, [
       ...policy(config),
       'cross-origin-opener-policy',
       'same-origin',
     ]);
-    for (const { file, type } of PARTS) page(`/${file}`, read(file), type, EACH_TIME, OURS_ONLY);
+    for (const { file, type } of PARTS) page(`/${file}`, () => read(file), type, EACH_TIME, OURS_ONLY);
   }
   if (samples)
     readOnlyRoute(app, respond, {
