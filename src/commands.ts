@@ -12,8 +12,8 @@ import {
 } from './config.ts';
 import { isPostgresUrl, shownDatabase } from './database-url.ts';
 import type { DoctorOptions } from './doctor/doctor.ts';
+import { FAMILIES, type Family, KIND_NAMES, KINDS } from './kinds.ts';
 import { readBase, type Variant } from './lookups.ts';
-import { FAMILIES, type Family, KIND_NAMES, KINDS } from './records.ts';
 import {
   checkDatabase,
   openForChange,

@@ -1,5 +1,4 @@
 // Every error a client can meet: its code, its status and a sentence that says what to do.
-import { Type } from '@sinclair/typebox';
 import { STATUS_CODES } from './node-http.ts';
 
 const CATALOGUE = {
@@ -29,22 +28,6 @@ const CATALOGUE = {
 
 export type ErrorCode = keyof typeof CATALOGUE;
 export const ERROR_CODES = Object.keys(CATALOGUE) as ErrorCode[];
-
-export const ErrorBody = Type.Object(
-  {
-    statusCode: Type.String({
-      description: 'The HTTP status, as decimal digits.',
-      pattern: '^[45][0-9]{2}$',
-    }),
-    code: Type.Union(
-      ERROR_CODES.map((code) => Type.Literal(code)),
-      { description: 'What went wrong, for programs.' },
-    ),
-    error: Type.String({ description: "The status's standard phrase." }),
-    message: Type.String({ description: 'What to do about it, for people.' }),
-  },
-  { $id: 'Error', title: 'Error', description: 'The body of every answer that is not a success.' },
-);
 
 export interface Failure {
   readonly status: number;

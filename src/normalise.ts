@@ -1,14 +1,6 @@
 // Anything -> a record that is ready to be served, or what is wrong with it, member by member.
-import {
-  FAMILIES,
-  type Form,
-  KIND_NAMES,
-  KINDS,
-  type KindName,
-  type Member,
-  type RecordKind,
-  ZERO_DATE,
-} from './records.ts';
+import { FAMILIES, KIND_NAMES, KINDS, type KindName, type RecordKind } from './kinds.ts';
+import { type Form, type Member, SCHEMAS, ZERO_DATE } from './records.ts';
 import type { Row } from './stores/store.ts';
 import { userKey, userNameFault } from './user-name.ts';
 
@@ -73,7 +65,7 @@ interface Step {
 const PLANS = Object.fromEntries(
   KIND_NAMES.map((kind) => [
     kind,
-    Object.entries(KINDS[kind].schema.properties as Record<string, Member>).map(
+    Object.entries(SCHEMAS[kind].properties as Record<string, Member>).map(
       ([member, schema], index): Step => ({
         member,
         opening: `${index === 0 ? '{' : ','}"${member}":`,
@@ -159,8 +151,8 @@ const ONLY_IN = Object.fromEntries(
     const others = KIND_NAMES.filter(
       (other) => other !== kind && 'owner' in KINDS[other] === 'owner' in KINDS[kind],
     );
-    const shared = new Set(others.flatMap((other) => Object.keys(KINDS[other].schema.properties)));
-    return [kind, Object.keys(KINDS[kind].schema.properties).filter((member) => !shared.has(member))];
+    const shared = new Set(others.flatMap((other) => Object.keys(SCHEMAS[other].properties)));
+    return [kind, Object.keys(SCHEMAS[kind].properties).filter((member) => !shared.has(member))];
   }),
 ) as Record<KindName, string[]>;
 

@@ -1,10 +1,27 @@
 // The parts that the OpenAPI document's operations share: the records, the lists, the headers and the errors.
-import type { TObject, TSchema } from '@sinclair/typebox';
-import { ERROR_CODES, ErrorBody, type ErrorCode, FAILURES } from './errors.ts';
+import { type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { ERROR_CODES, type ErrorCode, FAILURES } from './errors.ts';
+import type { Family } from './kinds.ts';
 import { STATUS_CODES } from './node-http.ts';
-import { type Family, itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from './records.ts';
+import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from './records.ts';
 
 export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+export const ErrorBody = Type.Object(
+  {
+    statusCode: Type.String({
+      description: 'The HTTP status, as decimal digits.',
+      pattern: '^[45][0-9]{2}$',
+    }),
+    code: Type.Union(
+      ERROR_CODES.map((code) => Type.Literal(code)),
+      { description: 'What went wrong, for programs.' },
+    ),
+    error: Type.String({ description: "The status's standard phrase." }),
+    message: Type.String({ description: 'What to do about it, for people.' }),
+  },
+  { $id: 'Error', title: 'Error', description: 'The body of every answer that is not a success.' },
+);
 
 const RECORDS: Record<Family, { profile: TObject; item: TObject }> = {
   microblog: { profile: MicroblogProfile, item: Post },

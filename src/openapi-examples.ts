@@ -1,8 +1,8 @@
 // Answers for the OpenAPI document to show: what the sample data holds for one user.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Family, KINDS } from './kinds.ts';
 import { normalise } from './normalise.ts';
-import { type Family, KINDS } from './records.ts';
 import type { Row } from './stores/store.ts';
 import { userKey } from './user-name.ts';
 

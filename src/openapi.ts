@@ -2,8 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { type TObject, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { type Config, type Site, sitesOf } from './config.ts';
+import { ITEM_CAP } from './kinds.ts';
 import {
   type Bodies,
   failureResponses,
@@ -14,9 +16,8 @@ import {
 } from './openapi-components.ts';
 import { sampleAnswers } from './openapi-examples.ts';
 import type { Operation } from './operations.ts';
-import { ITEM_CAP } from './records.ts';
 import type { Responder } from './respond.ts';
-import { createRouter } from './router.ts';
+import { createRouter, type Input } from './router.ts';
 import type { BaseUrl } from './setting-values.ts';
 import { LONGEST_USER_NAME } from './user-name.ts';
 
@@ -63,6 +64,22 @@ const VARIANTS: Record<Site['variant'], About> = {
   },
 };
 
+const UserName = Type.String({
+  format: 'user-name',
+  description: 'The user name: 1 to 255 characters; letter case does not matter.',
+});
+
+/** What the routes take, by where it stands. */
+const INPUTS: Record<Input, TObject> = {
+  querystring: Type.Object({
+    user: UserName,
+    post: Type.Optional(
+      Type.Literal('true', { description: 'Ask for the newest posts instead of the profile.' }),
+    ),
+  }),
+  params: Type.Object({ username: UserName }),
+};
+
 export interface DescribeOptions {
   readonly config: Config;
   readonly respond: Responder;
@@ -95,17 +112,17 @@ function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
   return {
     openapi: { openapi: '3.1.0', info, security: [] },
     stripBasePath: false,
-    transform({ schema, url, route }) {
+    transform({ url, route }) {
       const operation = route.config?.operation;
       const site = sites.find(({ variant }) => variant === operation?.variant);
-      const input = schema?.params ?? schema?.querystring;
+      const input = route.config?.input;
       // Of two spellings, the one without a slash at the end is told: linters insist.
       if (operation === undefined || site === undefined || input === undefined || url.endsWith('/'))
         return { url, schema: { hide: true } };
       // Marked, because two variants may have the same path on two hosts.
       return {
         url: `/${site.variant}${url}`,
-        schema: describe(operation.name, schema as FastifySchema, site),
+        schema: describe(operation.name, { [input]: INPUTS[input] }, site),
       };
     },
   };

@@ -1,8 +1,6 @@
 // The four records and the bodies that carry them, member by member as the specification lists them.
 import { type TObject, type TString, Type } from '@sinclair/typebox';
-
-/** "The last 15 content items": the one cap, of the schemas here and of every store's query. */
-export const ITEM_CAP = 15;
+import { ITEM_CAP, type KindName } from './kinds.ts';
 
 /** What a date-time says when there is none. */
 export const ZERO_DATE = '0000-00-00 00:00:00';
@@ -123,28 +121,12 @@ export const Shot = Type.Object(
   { $id: 'Shot', title: 'Shot', description: 'A shot of variants B and C.' },
 );
 
-/** Whose records a variant shows. */
-export type Family = 'microblog' | 'portfolio';
-export const FAMILIES: readonly Family[] = ['microblog', 'portfolio'];
-
-export interface RecordKind {
-  readonly family: Family;
-  readonly plural: string;
-  readonly schema: TObject;
-  /** The member that names the owner's id; a profile has none. */
-  readonly owner?: 'user' | 'user_id';
-}
-
-/** Every kind of record there is. */
-export const KINDS = {
-  'microblog profile': { family: 'microblog', plural: 'microblog profiles', schema: MicroblogProfile },
-  post: { family: 'microblog', plural: 'posts', schema: Post, owner: 'user' },
-  'portfolio profile': { family: 'portfolio', plural: 'portfolio profiles', schema: PortfolioProfile },
-  shot: { family: 'portfolio', plural: 'shots', schema: Shot, owner: 'user_id' },
-} as const satisfies Record<string, RecordKind>;
-
-export type KindName = keyof typeof KINDS;
-export const KIND_NAMES = Object.keys(KINDS) as KindName[];
+export const SCHEMAS = {
+  'microblog profile': MicroblogProfile,
+  post: Post,
+  'portfolio profile': PortfolioProfile,
+  shot: Shot,
+} as const satisfies Record<KindName, TObject>;
 
 /** The body of an item list: one member, whose name is the variant's. */
 export const itemsBody = ($id: string, collection: string, item: TObject) =>

@@ -1,11 +1,7 @@
-// Fastify as it is used here: read-only routes, input checked as it is, and our own words for every error.
+// Fastify as it is used here: read-only routes, and our own words for every error.
 import type { IncomingMessage } from 'node:http';
-import type { TSchema } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
 import Fastify, {
   type FastifyInstance,
-  type FastifySchema,
-  type FastifySchemaCompiler,
   type FastifyServerFactory,
   type FastifyServerOptions,
   type RouteHandlerMethod,
@@ -38,10 +34,10 @@ export function createRouter({ config, respond, serverFactory }: RouterOptions):
         error.code === 'FST_ERR_BAD_URL' ? 'BAD_ESCAPE' : 'URI_TOO_LONG',
       );
     },
-    // Instead of the compilers for ajv and for response schemas, neither of which is used here.
+    // No route has a schema that is to be compiled: so no start loads the compilers for them.
     schemaController: {
       compilersFactory: {
-        buildValidator: () => strictly as never,
+        buildValidator: () => (() => () => true) as never,
         buildSerializer: () => () => JSON.stringify,
       },
     },
@@ -73,11 +69,14 @@ export function asRead(request: IncomingMessage): IncomingMessage {
   return request;
 }
 
+export type Input = 'querystring' | 'params';
+
 export interface ReadOnlyRoute {
   readonly url: string;
   readonly host: string | undefined;
   readonly operation: Operation;
-  readonly schema?: FastifySchema;
+  /** Where the user stands; the API's description tells of the routes that say it. */
+  readonly input?: Input;
   readonly handler: RouteHandlerMethod;
 }
 
@@ -85,15 +84,13 @@ export interface ReadOnlyRoute {
 export function readOnlyRoute(
   app: FastifyInstance,
   respond: Responder,
-  { url, host, operation, schema, handler }: ReadOnlyRoute,
+  { url, host, operation, input, handler }: ReadOnlyRoute,
 ): void {
   app.route({
     method: 'GET',
     url,
-    schema: schema ?? {},
     constraints: host === undefined ? {} : { site: host },
-    config: { operation },
-    attachValidation: true,
+    config: { operation, input },
     handler(request, reply) {
       const { otherMethod } = request.raw as TimedRequest;
       if (otherMethod === undefined) return handler.call(this, request, reply);
@@ -103,20 +100,6 @@ export function readOnlyRoute(
     },
   });
 }
-
-/** Checks input as it is: the type provider's own compiler would first turn what does not fit into what does. */
-const strictly: FastifySchemaCompiler<unknown> = ({ schema }) => {
-  const compiled = TypeCompiler.Compile(schema as TSchema);
-  return (value) =>
-    compiled.Check(value)
-      ? { value }
-      : {
-          error: [...compiled.Errors(value)].map(({ message, path }) => ({
-            message,
-            instancePath: path,
-          })) as never,
-        };
-};
 
 /** A variant whose base address names a host answers on that host only. */
 const SITE: NonNullable<NonNullable<FastifyServerOptions['routerOptions']>['constraints']>[string] = {
@@ -132,5 +115,6 @@ const SITE: NonNullable<NonNullable<FastifyServerOptions['routerOptions']>['cons
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation;
+    input?: Input | undefined;
   }
 }

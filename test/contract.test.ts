@@ -2,8 +2,9 @@
 import { METHODS } from 'node:http';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ErrorBody } from '../src/errors.ts';
-import { ITEM_CAP, itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../src/records.ts';
+import { ITEM_CAP } from '../src/kinds.ts';
+import { ErrorBody } from '../src/openapi-components.ts';
+import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../src/records.ts';
 import { VARIANTS } from './expected.ts';
 import {
   ask,

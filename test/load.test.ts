@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Family, KINDS, type KindName } from '../src/records.ts';
+import { type Family, KINDS, type KindName } from '../src/kinds.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import { createSorter } from '../src/stores/sorter.ts';
 import type { LoadOptions, Misfit, Row, Tallies } from '../src/stores/store.ts';

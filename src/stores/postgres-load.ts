@@ -1,7 +1,7 @@
 // The side of PostgreSQL that writes: imports, staged by COPY, and removals, each one transaction on the primary.
 import { once } from 'node:events';
 import { from as copyFrom } from 'pg-copy-streams';
-import { type Family, KINDS } from '../records.ts';
+import { type Family, KINDS } from '../kinds.ts';
 import { migrate, openPrimary, type Session } from './postgres.ts';
 import { type Client, drop, explained, firstOf } from './postgres-connect.ts';
 import { CHANNEL } from './postgres-host.ts';

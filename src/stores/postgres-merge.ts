@@ -1,5 +1,5 @@
 // Staged rows -> the tables: profiles, then items, whose owners are known by then.
-import { type Family, KIND_NAMES, KINDS, type KindName } from '../records.ts';
+import { type Family, KIND_NAMES, KINDS, type KindName } from '../kinds.ts';
 import { type Client, rowsOf } from './postgres-connect.ts';
 import type { LoadOptions, Misfit, Tallies, Tally } from './store.ts';
 

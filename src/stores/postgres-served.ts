@@ -1,7 +1,7 @@
 // PostgreSQL as it is served: each read goes to a host that lives, and never back behind what was read before.
 import { setTimeout as delay } from 'node:timers/promises';
 import { parsePostgresUrl } from '../database-url.ts';
-import { ITEM_CAP } from '../records.ts';
+import { ITEM_CAP } from '../kinds.ts';
 import { allRecords, countRecords, NO_COUNTS, prepareDatabase } from './postgres.ts';
 import { isLasting, isUnprepared, sentence } from './postgres-connect.ts';
 import { createHost, type Host, type Query } from './postgres-host.ts';

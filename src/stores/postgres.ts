@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PostgresAddress, parsePostgresUrl } from '../database-url.ts';
-import { KIND_NAMES, KINDS } from '../records.ts';
+import { KIND_NAMES, KINDS } from '../kinds.ts';
 import { type Client, connect, explained, firstOf, nameOf, rowsOf, sentence } from './postgres-connect.ts';
 import { type Counts, StoreError } from './store.ts';
 

@@ -1,5 +1,5 @@
 // Staged items -> their table, in the order in which they lie there, and their keys, in the order of their ids.
-import type { Family } from '../records.ts';
+import type { Family } from '../kinds.ts';
 import { createBatch } from './sqlite-batch.ts';
 import { createItemDropper, createLists, type List } from './sqlite-lists.ts';
 import { dropOthers, largestIds, type Merge, type MergedByFamily, nothingYet } from './sqlite-merged.ts';

@@ -1,5 +1,5 @@
 // Where an owner's items lie: behind the owner's place, newest first, in slots with gaps for those that come late.
-import type { Family } from '../records.ts';
+import type { Family } from '../kinds.ts';
 import type { Connection } from './sqlite.ts';
 import { LAST_SLOT } from './sqlite-places.ts';
 import { StoreError } from './store.ts';

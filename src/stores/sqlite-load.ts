@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Family } from '../records.ts';
+import type { Family } from '../kinds.ts';
 import { type Connection, explained, openForWriting } from './sqlite.ts';
 import { merge } from './sqlite-merge.ts';
 import { itemsBehind } from './sqlite-places.ts';

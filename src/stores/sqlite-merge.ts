@@ -1,5 +1,5 @@
 // Staged rows -> the tables: profiles, then items, whose owners are known by then.
-import { type Family, KIND_NAMES, KINDS, type KindName } from '../records.ts';
+import { type Family, KIND_NAMES, KINDS, type KindName } from '../kinds.ts';
 import { createMarks, type Marks } from './marks.ts';
 import { createSorter } from './sorter.ts';
 import type { Connection } from './sqlite.ts';

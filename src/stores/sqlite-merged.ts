@@ -1,5 +1,5 @@
 // What the merges of profiles and of items have in common: what they are given, what they count, what they look up.
-import type { Family } from '../records.ts';
+import type { Family } from '../kinds.ts';
 import type { Marks } from './marks.ts';
 import type { Connection } from './sqlite.ts';
 import { idKey, type Pile } from './staging.ts';

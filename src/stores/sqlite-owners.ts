@@ -1,5 +1,5 @@
 // Profiles' places: each is given once, and found again for the items.
-import { FAMILIES, type Family } from '../records.ts';
+import { FAMILIES, type Family } from '../kinds.ts';
 import type { Marks } from './marks.ts';
 import type { Connection } from './sqlite.ts';
 import { idKey, type Pile } from './staging.ts';

@@ -1,5 +1,5 @@
 // What the integer by which an item is found is made of: the place of its owner's profile, and a slot behind it.
-import type { Family } from '../records.ts';
+import type { Family } from '../kinds.ts';
 
 const FIRST_OF_PORTFOLIO = 2 ** 30;
 export const LAST_SLOT = 2 ** 32 - 1;

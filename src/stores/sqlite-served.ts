@@ -1,7 +1,7 @@
 // The file that is served: when another is renamed over it, that one is checked, and only then takes its place.
 import { randomUUID } from 'node:crypto';
 import { linkSync, rmSync, type Stats, statSync } from 'node:fs';
-import { KIND_NAMES } from '../records.ts';
+import { KIND_NAMES } from '../kinds.ts';
 import { explained, openReader } from './sqlite.ts';
 import { inspect, run } from './sqlite-inspect.ts';
 import { type Counts, type Reader, StoreError, type StoreEvents } from './store.ts';

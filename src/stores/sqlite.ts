@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { ITEM_CAP, KIND_NAMES, KINDS } from '../records.ts';
+import { ITEM_CAP, KIND_NAMES, KINDS } from '../kinds.ts';
 import { itemsBehind } from './sqlite-places.ts';
 import { type Counts, type Reader, StoreError } from './store.ts';
 

@@ -1,5 +1,5 @@
 // Where an import's rows wait: as bytes, twice, by the order in which they will lie and by their ids.
-import { FAMILIES, type Family, KINDS } from '../records.ts';
+import { FAMILIES, type Family, KINDS } from '../kinds.ts';
 import { createSorter, type Entry, type Sorter } from './sorter.ts';
 import type { Row } from './store.ts';
 

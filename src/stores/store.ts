@@ -1,5 +1,5 @@
 // The contract between Vitrine and the place where its records live. A method may answer now or later.
-import type { Family, KindName } from '../records.ts';
+import type { Family, KindName } from '../kinds.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 

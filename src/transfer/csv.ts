@@ -1,12 +1,12 @@
 // CSV whose header names the members. Rows are cut here, so that lines are counted and a bad row spoils no
 // other; csv-parse takes them apart, many at a time.
 import { parse } from 'csv-parse/sync';
-import { KINDS } from '../records.ts';
+import { SCHEMAS } from '../records.ts';
 import { createCarry, type Found, glimpse, LONGEST, problemAt, tooLong } from './found.ts';
 import { isBroken } from './json-text.ts';
 
 const [TAB, NEWLINE, QUOTE, COMMA, SEMICOLON] = [9, 10, 34, 44, 59];
-const MEMBERS = new Set(Object.values(KINDS).flatMap(({ schema }) => Object.keys(schema.properties)));
+const MEMBERS = new Set(Object.values(SCHEMAS).flatMap(({ properties }) => Object.keys(properties)));
 
 interface Row {
   readonly line: number;

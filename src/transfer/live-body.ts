@@ -1,6 +1,7 @@
 // What a live site says of one user -> rows, or what is wrong with it. Nothing is believed that was not asked for.
+
+import { type Family, KIND_NAMES, KINDS, type KindName } from '../kinds.ts';
 import { brief, type Fault, normalise } from '../normalise.ts';
-import { type Family, KIND_NAMES, KINDS, type KindName } from '../records.ts';
 import type { Row } from '../stores/store.ts';
 import { userKey } from '../user-name.ts';
 import { COLLECTIONS, isBroken, isObject, nameOf, readValue } from './json-text.ts';

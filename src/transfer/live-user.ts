@@ -1,5 +1,5 @@
 // One user of a live site: asked for, checked, and what came of it.
-import type { Family } from '../records.ts';
+import type { Family } from '../kinds.ts';
 import type { Row } from '../stores/store.ts';
 import { userKey } from '../user-name.ts';
 import { type Taken, takeItems, takeProfile } from './live-body.ts';

@@ -1,6 +1,6 @@
 // Users of a live site -> records in the store, a batch of users at a time; each user whole, or left as they were.
 import { createHash } from 'node:crypto';
-import { type Family, KIND_NAMES } from '../records.ts';
+import { type Family, KIND_NAMES } from '../kinds.ts';
 import type { Note, Notes } from '../stores/sqlite-notes.ts';
 import type { Awaitable, Reader, Tallies, Writer } from '../stores/store.ts';
 import { userKey } from '../user-name.ts';

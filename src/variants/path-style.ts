@@ -1,11 +1,8 @@
 // Variants B and C: the user stands in the path.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
-import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readOnlyRoute } from '../router.ts';
-import { createReading, UserName, userFault, type VariantOptions } from './reading.ts';
-
-const Params = Type.Object({ username: UserName });
+import { createReading, userFault, type VariantOptions } from './reading.ts';
 
 export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
   const { base, respond } = options;
@@ -33,10 +30,10 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
       url,
       host: base.host,
       operation,
-      schema: { params: Params },
+      input: 'params',
       handler(request, reply) {
         const { username } = request.params as { username: string };
-        const fault = request.validationError && userFault(username);
+        const fault = userFault(username);
         if (fault) refuse(request, reply, operation, fault);
         else sendAnswer(request, reply, username, address);
       },

@@ -1,17 +1,9 @@
 // Variant A: the user and what is wanted of them stand in the query.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
-import { Type } from '@sinclair/typebox';
 import type { ErrorCode } from '../errors.ts';
 import type { QueryMembers, QueryValue } from '../query.ts';
 import { readOnlyRoute } from '../router.ts';
-import { createReading, UserName, userFault, type VariantOptions } from './reading.ts';
-
-const Query = Type.Object({
-  user: UserName,
-  post: Type.Optional(
-    Type.Literal('true', { description: 'Ask for the newest posts instead of the profile.' }),
-  ),
-});
+import { createReading, userFault, type VariantOptions } from './reading.ts';
 
 export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
   const { base, respond } = options;
@@ -24,12 +16,12 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
       url,
       host: base.host,
       operation: reading.operations.profile,
-      schema: { querystring: Query },
+      input: 'querystring',
       handler(request, reply) {
         const { user, post } = request.query as QueryMembers;
         const operation = post === undefined ? reading.operations.profile : reading.operations.items;
-        if (request.validationError !== undefined)
-          return reading.refuse(request, reply, operation, userFault(user) ?? postFault(post));
+        const fault = userFault(user) ?? postFault(post);
+        if (fault !== undefined) return reading.refuse(request, reply, operation, fault);
         if (post === undefined) reading.sendProfile(request, reply, user as string, profileAddress);
         else reading.sendItems(request, reply, user as string, itemsAddress);
       },
@@ -38,5 +30,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
   done();
 };
 
-const postFault = (post: QueryValue | undefined): ErrorCode =>
-  post === null ? 'BAD_ESCAPE' : 'POST_MALFORMED';
+function postFault(post: QueryValue | undefined): ErrorCode | undefined {
+  if (post === undefined || post === 'true') return undefined;
+  return post === null ? 'BAD_ESCAPE' : 'POST_MALFORMED';
+}

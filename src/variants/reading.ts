@@ -1,22 +1,14 @@
 // What both styles of route share: the user name as input, read-only routes, and finding and sending what was asked.
-import { FormatRegistry, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Answer, Answers } from '../answers.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { Family } from '../kinds.ts';
 import type { Operation } from '../operations.ts';
-import type { Family } from '../records.ts';
 import type { Responder } from '../respond.ts';
 import type { BaseUrl } from '../setting-values.ts';
 import type { Awaitable, Reader } from '../stores/store.ts';
 import { turn } from '../turn.ts';
 import { LONGEST_USER_NAME, userKey, userNameFault } from '../user-name.ts';
-
-FormatRegistry.Set('user-name', (name) => userNameFault(name) === undefined);
-
-export const UserName = Type.String({
-  format: 'user-name',
-  description: 'The user name: 1 to 255 characters; letter case does not matter.',
-});
 
 /** What is wrong with a user name as it was asked for: absent, repeated, with a broken escape (null), or no name. */
 export function userFault(name: string | string[] | null | undefined): ErrorCode | undefined {
