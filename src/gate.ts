@@ -5,6 +5,7 @@ import type { Answers } from './answers.ts';
 import type { Config } from './config.ts';
 import type { ErrorCode } from './errors.ts';
 import type { RateLimit } from './limits.ts';
+import { isLingering, letLinger } from './linger.ts';
 import { createRefusals, LONGEST_URL } from './malformed.ts';
 import { createServer } from './node-http.ts';
 import { type Operation, OTHER, PREFLIGHT } from './operations.ts';
@@ -99,6 +100,7 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
           connectionsCheckingInterval: 1000,
         },
         (request, response) => {
+          if (isLingering(request.socket)) return;
           silent.delete(request.socket);
           turn.route(() => enterSafely(request, response, route));
         },
@@ -106,6 +108,7 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
       server.maxConnections = config.maxConnections;
       server.on('connection', (socket: Socket) => {
         silent.add(socket);
+        letLinger(socket);
         socket.once('close', () => silent.delete(socket));
       });
       server.on('checkExpectation', (request, response) => {

@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { Config } from './config.ts';
 import { type ErrorCode, FAILURES } from './errors.ts';
+import { isLingering } from './linger.ts';
 import { STATUS_CODES } from './node-http.ts';
 import { isWithinRequest } from './respond.ts';
 
@@ -28,6 +29,7 @@ export function createRefusals({ corsOrigin }: Pick<Config, 'corsOrigin'>) {
     refuse,
 
     malformed(error: Malformed, socket: Duplex): void {
+      if (isLingering(socket)) return;
       // Nothing can be said to a client that is gone, nor of a request that has its answer already.
       if (error.code === 'ECONNRESET' || !socket.writable || isWithinRequest(socket)) socket.destroy();
       else refuse(socket, codeOf(error));
