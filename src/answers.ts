@@ -122,7 +122,7 @@ export function answerOf(body: Buffer, headersOf: AnswersOptions['headersOf']): 
 }
 
 /** About as many addresses are remembered as there is room for answers of the usual size by default. */
-const SLOTS = 2 ** 14;
+const SLOTS = 2 ** 12;
 
 /** Says of a text whether it was asked about before, roughly and lately: the newer takes the place of the older. */
 function createRecollection() {

@@ -9,8 +9,8 @@ import { type Counts, type Reader, StoreError } from './store.ts';
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 /** 'VITR': says whose a database file is. */
 const APPLICATION_ID = 0x56495452;
-/** A clustered table holds whole rows in its inner pages too, half a kilobyte each: larger pages make a flatter tree. */
-const PAGE_SIZE = 16384;
+/** Kilobytes: the inner pages fit, and what lies in a cache that is larger is no nearer than what the system keeps. */
+const READING_CACHE = 2000;
 
 export type Connection = Database.Database;
 
@@ -29,7 +29,6 @@ export function openForWriting(path: string): Connection {
     const db = new Database(path, { timeout: 60_000 });
     try {
       refuseForeign(db, path);
-      db.pragma(`page_size = ${PAGE_SIZE}`);
       db.pragma('journal_mode = WAL');
       migrate(db);
     } catch (error) {
@@ -129,6 +128,7 @@ export function openForReading(
     const db = new Database(source, { readonly, fileMustExist: true, timeout: 1000 });
     try {
       db.pragma('query_only = ON');
+      db.pragma(`cache_size = -${READING_CACHE}`);
       db.pragma('trusted_schema = OFF');
       refuseUnfit(db, name);
       return db;
