@@ -46,9 +46,10 @@ INSERT INTO next_places
   FROM (VALUES ('microblog', 1), ('portfolio', 1073741824));
 
 INSERT INTO items (place, date, id, record)
-  SELECT place << 32 | (2147483648 + 256 * nth), date, id, record FROM (
+  SELECT place << 32 | (2147483648 + nth * min(64, 2147483647 / count)), date, id, record FROM (
     SELECT profiles.place, items_1.date, items_1.id, items_1.record,
-      row_number() OVER (PARTITION BY items_1.family, owner ORDER BY date DESC, items_1.id DESC) AS nth
+      row_number() OVER (PARTITION BY items_1.family, owner ORDER BY date DESC, items_1.id DESC) AS nth,
+      count(*) OVER (PARTITION BY items_1.family, owner) AS count
     FROM items_1 JOIN profiles ON profiles.family = items_1.family AND profiles.id = owner)
   ORDER BY place, nth;
 

@@ -3,9 +3,9 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import type { Answers } from './answers.ts';
 import type { Config } from './config.ts';
+import { afterAnswers, isLingering, letLinger, noteResponse } from './connection.ts';
 import type { ErrorCode } from './errors.ts';
 import type { RateLimit } from './limits.ts';
-import { isLingering, letLinger } from './linger.ts';
 import { createRefusals, LONGEST_URL } from './malformed.ts';
 import { createServer } from './node-http.ts';
 import { type Operation, OTHER, PREFLIGHT } from './operations.ts';
@@ -102,6 +102,7 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
         (request, response) => {
           if (isLingering(request.socket)) return;
           silent.delete(request.socket);
+          noteResponse(request, response);
           turn.route(() => enterSafely(request, response, route));
         },
       );
@@ -112,13 +113,17 @@ export function createGate({ config, answers, respond, overloaded, rateLimit, dr
         socket.once('close', () => silent.delete(socket));
       });
       server.on('checkExpectation', (request, response) => {
+        noteResponse(request, response);
         dress(request, response);
         response.setHeader('connection', 'close');
         respond.failure(request, response, OTHER, 'EXPECTATION_FAILED');
       });
-      server.on('connect', (_request, socket) =>
-        createRefusals(config).refuse(socket, 'METHOD_NOT_ALLOWED', ALLOW),
-      );
+      server.on('connect', (_request, stream) => {
+        const socket = stream as Socket;
+        // Node has left this socket to us, with its errors and with what comes on it.
+        socket.on('error', () => socket.destroy()).resume();
+        afterAnswers(socket, () => createRefusals(config).refuse(socket, 'METHOD_NOT_ALLOWED', ALLOW));
+      });
       return server;
     },
 

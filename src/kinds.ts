@@ -1,6 +1,6 @@
 // The kinds of record, and whose they are; what stands in each, `records.ts` says.
 
-/** "The last 15 content items": the one cap, of the schemas here and of every store's query. */
+/** "The last 15 content items": the one cap, of the schemas and of every store's query. */
 export const ITEM_CAP = 15;
 
 /** Whose records a variant shows. */

@@ -1,10 +1,9 @@
 // What Node rejects before there is a request: the answer is written to the socket as it is.
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import type { Config } from './config.ts';
+import { afterAnswers, isLingering, isWithinRequest } from './connection.ts';
 import { type ErrorCode, FAILURES } from './errors.ts';
-import { isLingering } from './linger.ts';
 import { STATUS_CODES } from './node-http.ts';
-import { isWithinRequest } from './respond.ts';
 
 /** Longer than any address that can be meant: a name of 255 characters takes 3,060 bytes at most. */
 export const LONGEST_URL = 8 * 1024;
@@ -13,7 +12,7 @@ export function createRefusals({ corsOrigin }: Pick<Config, 'corsOrigin'>) {
   // With a list of origins nobody knows here who asks.
   const cors = corsOrigin === '*' ? ['access-control-allow-origin', '*'] : [];
 
-  function refuse(socket: Duplex, code: ErrorCode, more: readonly string[] = []): void {
+  function refuse(socket: Socket, code: ErrorCode, more: readonly string[] = []): void {
     const { status, body } = FAILURES[code];
     const headers = [
       ...['content-type', 'application/json; charset=utf-8', 'content-length', String(body.length)],
@@ -22,17 +21,21 @@ export function createRefusals({ corsOrigin }: Pick<Config, 'corsOrigin'>) {
     ];
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
     for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
-    socket.end(`${head}\r\n${body}`);
+    if (socket.writable) socket.write(`${head}\r\n${body}`);
+    socket.destroySoon();
   }
 
   return {
     refuse,
 
-    malformed(error: Malformed, socket: Duplex): void {
-      if (isLingering(socket)) return;
+    malformed(error: Malformed, socket: Socket): void {
       // Nothing can be said to a client that is gone, nor of a request that has its answer already.
-      if (error.code === 'ECONNRESET' || !socket.writable || isWithinRequest(socket)) socket.destroy();
-      else refuse(socket, codeOf(error));
+      if (error.code === 'ECONNRESET') socket.destroy();
+      else
+        afterAnswers(socket, () => {
+          if (isWithinRequest(socket)) socket.destroySoon();
+          else if (!isLingering(socket)) refuse(socket, codeOf(error));
+        });
     },
   };
 }

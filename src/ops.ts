@@ -1,6 +1,7 @@
 // For whoever runs it: whether the process lives, and whether it can serve.
 import type { FastifyPluginCallback } from 'fastify';
 import type { Config } from './config.ts';
+import { noteResponse } from './connection.ts';
 import { createServer } from './node-http.ts';
 import { PROBE, RECEIVED_OVER } from './operations.ts';
 import { type Responder, TimedRequest } from './respond.ts';
@@ -38,9 +39,10 @@ export function buildAdmin({ config, health, respond, metrics }: AdminOptions) {
     config,
     respond,
     serverFactory: (route) =>
-      createServer({ IncomingMessage: TimedRequest, requireHostHeader: false }, (request, response) =>
-        route(asRead(request), response),
-      ),
+      createServer({ IncomingMessage: TimedRequest, requireHostHeader: false }, (request, response) => {
+        noteResponse(request, response);
+        route(asRead(request), response);
+      }),
   });
   admin.register(probes, { health, respond });
   readOnlyRoute(admin, respond, {

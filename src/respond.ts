@@ -1,10 +1,10 @@
 // The one place where responses are written: the headers each carries, 200 or 304, errors, and what is counted.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Answer } from './answers.ts';
 import { matches } from './conditional.ts';
 import type { Config } from './config.ts';
+import { noteRequest } from './connection.ts';
 import { type ErrorCode, FAILURES, type Failure } from './errors.ts';
 import * as http from './node-http.ts';
 import type { Operation } from './operations.ts';
@@ -19,15 +19,9 @@ export class TimedRequest extends http.IncomingMessage {
 
   constructor(socket: Socket) {
     super(socket);
-    (socket as Asking)[LATEST] = this;
+    noteRequest(socket, this);
   }
 }
-
-const LATEST = Symbol('latest request');
-type Asking = Socket & { [LATEST]?: IncomingMessage };
-
-/** Whether what comes on a connection is still the body of a request that was given its answer, or will be. */
-export const isWithinRequest = (socket: Duplex): boolean => (socket as Asking)[LATEST]?.complete === false;
 
 /** Told of every response, as it is handed to Node. */
 export type Observer = (

@@ -1,5 +1,6 @@
 // Fastify as it is used here: read-only routes, and our own words for every error.
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import Fastify, {
   type FastifyInstance,
   type FastifyServerFactory,
@@ -12,7 +13,6 @@ import { type Operation, OTHER } from './operations.ts';
 import { parseQuery } from './query.ts';
 import type { Responder, TimedRequest } from './respond.ts';
 import { hostKey } from './setting-values.ts';
-import { turn } from './turn.ts';
 
 export interface RouterOptions {
   readonly config: Config;
@@ -23,8 +23,7 @@ export interface RouterOptions {
 export function createRouter({ config, respond, serverFactory }: RouterOptions): FastifyInstance {
   const router = Fastify({
     ...(serverFactory && { serverFactory }),
-    clientErrorHandler: (error, socket) =>
-      turn.refuse(() => createRefusals(config).malformed(error as Error, socket)),
+    clientErrorHandler: (error, socket) => createRefusals(config).malformed(error as Error, socket as Socket),
     frameworkErrors: (error, request, reply) => {
       reply.hijack();
       respond.failure(

@@ -7,17 +7,11 @@ type Task = () => void;
 const routing: Task[] = [];
 const lookups: Task[] = [];
 const answering: Task[] = [];
-const refusing: Task[] = [];
+const stages = [routing, lookups, answering];
 let due = false;
 
 /** Where work waits for its part of the turn. Tasks answer for their own errors. */
-export const turn = {
-  route: adderTo(routing),
-  lookUp: adderTo(lookups),
-  answer: adderTo(answering),
-  /** After the answers to what came before on the same connection. */
-  refuse: adderTo(refusing),
-};
+export const turn = { route: adderTo(routing), lookUp: adderTo(lookups), answer: adderTo(answering) };
 
 function adderTo(stage: Task[]) {
   return (task: Task): void => {
@@ -29,9 +23,11 @@ function adderTo(stage: Task[]) {
 }
 
 function run(): void {
-  due = false;
-  for (const stage of [routing, lookups, answering, refusing]) {
-    for (let next = 0; next < stage.length; next++) (stage[next] as Task)();
-    stage.length = 0;
+  try {
+    for (const stage of stages) for (const task of stage.splice(0)) task();
+  } finally {
+    // What a task left for a stage that had passed waits for the next turn.
+    due = stages.some((stage) => stage.length > 0);
+    if (due) setImmediate(run);
   }
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // The way in. Every Node since 12 can read this file, so that one too old for the rest says so in a sentence.
 if (Number(process.versions.node.split('.')[0]) >= 24) {
-  // Code compiled once starts faster the next time; where the folder cannot be written, nothing is kept.
   // What passes through an import is young and soon gone: a heap that may not grow keeps the process small, and is given
   // to it at its start or not at all. The process is replaced, not doubled.
   const frugal = ['--max-semi-space-size=2', '--max-old-space-size=64'];
@@ -12,6 +11,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
       [process.execPath, ...process.execArgv, ...frugal, ...process.argv.slice(1)],
       process.env,
     );
+  // Code compiled once starts faster the next time; where the folder cannot be written, nothing is kept.
   const cache = `${import.meta.dirname}/../node_modules/.cache/vitrine`;
   process.getBuiltinModule('node:module').enableCompileCache(cache);
   import('./main.ts');

@@ -10,13 +10,25 @@ import { fixture, ndjson, ROOT, readRecords, run, tempFolder } from './rig.ts';
 
 type Raw = Record<string, string>;
 
-const profile = (id: number): Raw => ({ totalFavs: '0', id: String(id), username: `user${id}` });
-const post = (id: number, user: number, minute: number, text = ''): Raw => ({
-  id: String(id),
-  user: String(user),
-  date: `2024-01-01 ${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00`,
-  post_details: text,
-});
+interface Makers {
+  readonly profile: (id: number) => Raw;
+  readonly item: (id: number, user: number, minute: number, text?: string) => Raw;
+}
+const two = (number: number) => String(number).padStart(2, '0');
+const dateOf = (minute: number) => `2024-01-01 ${two(Math.floor(minute / 60))}:${two(minute % 60)}:00`;
+
+const MICROBLOG: Makers = {
+  profile: (id) => ({ totalFavs: '0', id: String(id), username: `user${id}` }),
+  item: (id, user, minute, text = '') => ({
+    ...{ id: String(id), user: String(user), date: dateOf(minute), post_details: text },
+  }),
+};
+const PORTFOLIO: Makers = {
+  profile: (id) => ({ totalShots: '0', id: String(id), username: `user${id}` }),
+  item: (id, user, minute, text = '') => ({
+    ...{ id: String(id), user_id: String(user), date: dateOf(minute), title: text },
+  }),
+};
 const newDatabase = () => join(tempFolder(), 'site.db');
 
 async function take(url: string, records: readonly object[], replace = false): Promise<void> {
@@ -54,37 +66,46 @@ async function expectSame(url: string, records: readonly object[]): Promise<void
 }
 
 const USERS = [1, 2, 3];
-const anyPost = fc.record({
-  id: fc.integer({ min: 1, max: 60 }),
-  user: fc.constantFrom(...USERS),
-  minute: fc.integer({ min: 0, max: 30 }),
-  text: fc.constantFrom('', 'a', 'b'),
-});
 const anyImport = fc.record({
   replace: fc.boolean(),
-  posts: fc.array(anyPost, { maxLength: 40 }),
+  items: fc.array(
+    fc.record({
+      makers: fc.constantFrom(MICROBLOG, PORTFOLIO),
+      id: fc.integer({ min: 1, max: 60 }),
+      user: fc.constantFrom(...USERS),
+      minute: fc.integer({ min: 0, max: 30 }),
+      text: fc.constantFrom('', 'a', 'b'),
+    }),
+    { maxLength: 40 },
+  ),
 });
 
 test('any sequence of imports leaves what one import of the outcome leaves', async () => {
+  const profiles = [MICROBLOG, PORTFOLIO].flatMap(({ profile }) => USERS.map(profile));
   await fc.assert(
     fc.asyncProperty(fc.array(anyImport, { minLength: 1, maxLength: 6 }), async (imports) => {
       const url = newDatabase();
-      const outcome = new Map<number, Raw>();
-      for (const { replace, posts } of imports) {
+      const outcome = new Map<string, Raw>();
+      for (const { replace, items } of imports) {
         if (replace) outcome.clear();
-        const records = posts.map(({ id, user, minute, text }) => post(id, user, minute, text));
-        for (const record of records) outcome.set(Number(record.id), record);
-        await take(url, [...USERS.map(profile), ...records], replace);
+        const records = items.map(({ makers, id, user, minute, text }) =>
+          makers.item(id, user, minute, text),
+        );
+        for (const record of records) outcome.set(`${'user' in record} ${record.id}`, record);
+        await take(url, [...profiles, ...records], replace);
       }
-      await expectSame(url, [...USERS.map(profile), ...outcome.values()]);
+      await expectSame(url, [...profiles, ...outcome.values()]);
     }),
     { numRuns: 60 },
   );
 });
 
-describe('one list', () => {
-  const hour = (from: number, count: number, minute: number) =>
-    Array.from({ length: count }, (_, nth) => post(from + nth, 1, minute));
+describe.each([
+  ['microblog', MICROBLOG],
+  ['portfolio', PORTFOLIO],
+])('one list, %s', (_, { profile, item }) => {
+  const within = (from: number, count: number, minute: number) =>
+    Array.from({ length: count }, (_, nth) => item(from + nth, 1, minute));
 
   test.each<[string, (nth: number) => number]>([
     ['newer and newer', (nth) => nth],
@@ -93,16 +114,16 @@ describe('one list', () => {
     ['always in the same gap, from below', (nth) => (nth === 0 ? 600 : nth)],
   ])('items that come one by one: %s', async (_, minuteOf) => {
     const url = newDatabase();
-    const posts = Array.from({ length: 40 }, (_, nth) => post(nth + 1, 1, minuteOf(nth)));
+    const items = Array.from({ length: 30 }, (_, nth) => item(nth + 1, 1, minuteOf(nth)));
     await take(url, [profile(1)]);
-    for (const one of posts) await take(url, [one]);
-    await expectSame(url, [profile(1), ...posts]);
+    for (const one of items) await take(url, [one]);
+    await expectSame(url, [profile(1), ...items]);
   });
 
   test('more items between two others than there is room for', async () => {
     const url = newDatabase();
-    const ends = [post(1, 1, 0), post(2, 1, 30), post(3, 1, 60)];
-    const between = [...hour(1000, 700, 45), ...hour(2000, 9000, 15)];
+    const ends = [item(1, 1, 0), item(2, 1, 30), item(3, 1, 60)];
+    const between = [...within(1000, 700, 45), ...within(2000, 9000, 15)];
     await take(url, [profile(1), ...ends]);
     await take(url, between);
     await expectSame(url, [profile(1), ...ends, ...between]);
@@ -110,14 +131,37 @@ describe('one list', () => {
 
   test('every second item of a long one', async () => {
     const url = newDatabase();
-    const posts = Array.from({ length: 3000 }, (_, nth) => post(nth + 1, 1, nth % 1440));
-    await take(url, [profile(1), ...posts.filter((_, nth) => nth % 2 === 0)]);
+    const items = Array.from({ length: 3000 }, (_, nth) => item(nth + 1, 1, nth % 1440));
+    await take(url, [profile(1), ...items.filter((_, nth) => nth % 2 === 0)]);
     await take(
       url,
-      posts.filter((_, nth) => nth % 2 === 1),
+      items.filter((_, nth) => nth % 2 === 1),
     );
-    await expectSame(url, [profile(1), ...posts]);
+    await expectSame(url, [profile(1), ...items]);
   });
+});
+
+test.each([
+  [
+    'an item behind another user',
+    'UPDATE items SET place = place + 4294967296 WHERE id = 1',
+    /do not lie where/,
+  ],
+  [
+    'an item twice',
+    'INSERT INTO items (place, date, id, record) SELECT place + 1, date, id, record FROM items WHERE id = 1',
+    /fewer ids than items/,
+  ],
+  ['an id without its item', 'DELETE FROM items WHERE id = 1', /more ids than items/],
+  ['items in disorder', 'UPDATE items SET place = place - 1000 WHERE id = 1', /newer than the one before/],
+])('check finds %s', async (_, harm, told) => {
+  const url = newDatabase();
+  const { profile, item } = MICROBLOG;
+  await take(url, [profile(1), profile(2), item(1, 1, 0), item(2, 1, 1), item(3, 1, 2)]);
+  const db = new Database(url);
+  db.exec(harm);
+  db.close();
+  expect((await checkDatabase(url)).faults.join()).toMatch(told);
 });
 
 test('a database of the first schema is migrated, and holds what it held', async () => {

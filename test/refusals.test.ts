@@ -115,6 +115,29 @@ describe('refused', () => {
     expectRefusal(bad as Reply, 400, 'BAD_REQUEST');
   });
 
+  test.each<[string, string, number[]]>([
+    ['garbage after two requests', `${get(ADA, HOST).repeat(2)}rubbish\r\n\r\n`, [200, 200, 400]],
+    ['CONNECT after a request', `${get(ADA, HOST)}CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`, [200, 405]],
+    ['garbage after what is answered later', `${get('/readyz', HOST)}rubbish\r\n\r\n`, [200, 400]],
+    [
+      'a request after the last one',
+      get(ADA, HOST) + get(ADA, `${HOST}Connection: close\r\n`) + get(ADA, HOST),
+      [200, 200],
+    ],
+  ])('no refusal comes before the answers that are owed: %s', async (_, bytes, statuses) => {
+    const replies = await sendRaw(server, bytes);
+    expect(replies.map(({ status }) => status)).toEqual(statuses);
+  });
+
+  test('who is gone before the refusal does no harm', async () => {
+    for (let nth = 0; nth < 60; nth++) {
+      const socket = await dial(server);
+      socket.write(`CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`);
+      socket.resetAndDestroy();
+    }
+    expect((await sendRaw(server, get(ADA, `${HOST}Connection: close\r\n`)))[0]?.status).toBe(200);
+  });
+
   // A connection that is closed over bytes nobody has read is reset, and the answers on it may be lost.
   test('what goes on coming takes no answer back', async () => {
     const refused = get(`/${'x'.repeat(9000)}`, HOST);

@@ -75,7 +75,7 @@ function putItems({ db, pile, leftOut, misfit }: Merge, owners: Placed, merged: 
     if (last.place === NOWHERE) {
       leftOut.add(number);
       misfit({
-        place: itemRow.place(entry),
+        place: itemRow.origin(entry),
         member: family === 'microblog' ? 'user' : 'user_id',
         reason: `is nobody: no ${family} profile has this id, so item ${id} has no owner`,
         got: String(owner),

@@ -6,11 +6,12 @@ import { StoreError } from './store.ts';
 
 /** Lists grow at their newer end, mostly; some have older items added. */
 const MIDDLE = 2 ** 31;
-const STEP = 256;
+const STEP = 64;
 /** So many items of a list are looked at at once. */
 const PAGE = 256;
-/** So many new items between two old ones are laid down at once. */
+/** So many new items between two old ones, or bytes of them, are laid down at once. */
 const LONGEST_RUN = 4096;
+const LARGEST_RUN = 2 << 20;
 
 /** What items are ordered by. */
 export interface ItemKey {
@@ -44,7 +45,8 @@ export function createLists(db: Connection, { lay, settle }: ListTasks) {
     )
     .safeIntegers();
   const makeRoom = db.prepare(
-    'UPDATE items SET place = place - @room WHERE place BETWEEN @list << 32 AND @list << 32 | @last',
+    // Numbers are bound as floating point, which is too coarse for places.
+    'UPDATE items SET place = place - CAST(@room AS INTEGER) WHERE place BETWEEN @list << 32 AND @list << 32 | @last',
   );
 
   /** The list of one owner, to be gone through from the newest item on. */
@@ -54,6 +56,7 @@ export function createLists(db: Connection, { lay, settle }: ListTasks) {
     let atEnd = isEmpty;
     let passed: number | undefined;
     let run: NewItem[] = [];
+    let runBytes = 0;
 
     function next() {
       if (at === page.length && !atEnd) {
@@ -76,6 +79,7 @@ export function createLists(db: Connection, { lay, settle }: ListTasks) {
       const [first, step] = roomFor(run.length, after && Number(after.slot));
       const items = run;
       run = [];
+      runBytes = 0;
       for (const [nth, item] of items.entries()) layAt(first + nth * step, item);
     }
 
@@ -120,7 +124,8 @@ export function createLists(db: Connection, { lay, settle }: ListTasks) {
         } else {
           const bytes = Buffer.from(item.bytes.subarray(item.start, item.end));
           run.push({ ...item, bytes, start: 0, end: bytes.length });
-          if (run.length === LONGEST_RUN) layRun();
+          runBytes += bytes.length;
+          if (run.length === LONGEST_RUN || runBytes > LARGEST_RUN) layRun();
         }
       },
       close: layRun,
@@ -128,7 +133,10 @@ export function createLists(db: Connection, { lay, settle }: ListTasks) {
   };
 }
 
-const full = (list: number) => new StoreError(`The user at place ${list} has too many items for one list.`);
+const full = (list: number) =>
+  new StoreError(
+    `One user has more items than fit into a list: the one whose profile has the place ${list}.`,
+  );
 
 /** Takes items away that are known by their family and id; what their keys say must be true still. */
 export function createItemDropper(db: Connection) {

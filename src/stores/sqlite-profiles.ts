@@ -1,5 +1,4 @@
 // Staged profiles -> their table, in the order in which they lie there.
-
 import { dropOthers, largestIds, type Merge, type MergedByFamily, nothingYet } from './sqlite-merged.ts';
 import { createPlaces, type Placed } from './sqlite-owners.ts';
 import { itemsBehind } from './sqlite-places.ts';
@@ -65,7 +64,7 @@ export function mergeProfiles({ db, pile, replaced, leftOut, misfit }: Merge): {
     leftOut.add(number);
     const text = record.toString();
     misfit({
-      place: profileRow.place(entry),
+      place: profileRow.origin(entry),
       member: 'username',
       reason: `is already the name of id ${other}, so id ${id} cannot have it`,
       got: JSON.parse(text).username,

@@ -8,7 +8,7 @@ import { type Counts, type Reader, StoreError, type StoreEvents } from './store.
 
 /** How often the file is looked at. */
 const GLANCE_MS = 250;
-/** A file up to this size is read through before it is served, in milliseconds; for a larger one no start waits. */
+/** Bytes: a file up to this size is read through before it is served; for a larger one no start waits. */
 const READ_THROUGH = 2 ** 20;
 
 export interface ServedOptions {

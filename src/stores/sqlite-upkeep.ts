@@ -46,10 +46,21 @@ export function check(path: string): CheckResult {
     if (ownerless > 0) faults.push(`${ownerless} items have no owner`);
     const shared = one('SELECT count(*) - count(DISTINCT place) FROM profiles');
     if (shared > 0) faults.push(`${shared} profiles stand where another does`);
-    const keyless = one(
-      `SELECT count(*) FROM items LEFT JOIN item_keys USING (family, id) WHERE item_keys.date IS NOT items.date`,
+    const misplaced = one(
+      `SELECT count(*) FROM items LEFT JOIN item_keys USING (family, id)
+         LEFT JOIN profiles ON profiles.family = items.family AND profiles.id = item_keys.owner
+       WHERE item_keys.date IS NOT items.date OR profiles.place IS NOT items.place >> 32`,
     );
-    if (keyless > 0) faults.push(`${keyless} items cannot be found by their ids`);
+    if (misplaced > 0) faults.push(`${misplaced} items do not lie where their ids are looked for`);
+    const keys = one('SELECT (SELECT count(*) FROM item_keys) - (SELECT count(*) FROM items)');
+    if (keys !== 0) faults.push(`there are ${Math.abs(keys)} ${keys > 0 ? 'more' : 'fewer'} ids than items`);
+    const disordered = one(
+      `SELECT count(*) FROM (
+         SELECT place, date, id, lag(place) OVER lie AS before, lag(date) OVER lie AS newer, lag(id) OVER lie AS higher
+         FROM items WINDOW lie AS (ORDER BY place))
+       WHERE place >> 32 = before >> 32 AND (date > newer OR (date = newer AND id >= higher))`,
+    );
+    if (disordered > 0) faults.push(`${disordered} items are newer than the one before`);
     for (const table of ['profiles', 'items']) {
       const broken = one(`SELECT count(*) FROM ${table} WHERE NOT json_valid(record)`);
       if (broken > 0) faults.push(`${broken} ${table} are not valid JSON`);

@@ -80,6 +80,10 @@ export function prepareFile(path: string): void {
     try {
       const current = explained(path, () => userVersion(db));
       if (current >= schemaVersion()) return;
+      if (current > 0 && !isWritable(path))
+        throw new StoreError(
+          `${path} has an older schema (${current}, wanted ${schemaVersion()}) and cannot be written: make a new snapshot of its source with this version.`,
+        );
     } finally {
       db.close();
     }

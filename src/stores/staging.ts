@@ -110,7 +110,7 @@ export const itemRow = {
     return joined(high, low);
   },
   number: ({ bytes, at }: Entry) => bytes.readUInt32LE(at + 23),
-  place: ({ bytes, at }: Entry) => bytes.readDoubleLE(at + 27),
+  origin: ({ bytes, at }: Entry) => bytes.readDoubleLE(at + 27),
   /** The record is the rest. */
   recordAt: ({ at }: Entry) => at + 35,
 };
@@ -157,7 +157,7 @@ function addProfile({ rows, ids, noteId }: OpenPile, row: Row, place: number): v
 export const profileRow = {
   family: ({ bytes, at }: Entry) => FAMILIES[bytes[at] as number] as Family,
   number: ({ bytes, at }: Entry) => bytes.readUInt32LE(at + 25),
-  place: ({ bytes, at }: Entry) => bytes.readDoubleLE(at + 29),
+  origin: ({ bytes, at }: Entry) => bytes.readDoubleLE(at + 29),
   id: ({ bytes, at }: Entry) => readId(bytes, at + 37),
   userKey: ({ bytes, at }: Entry) => bytes.toString('utf8', at + 47, at + 47 + bytes.readUInt16LE(at + 45)),
   record: ({ bytes, at, end }: Entry) => bytes.subarray(at + 47 + bytes.readUInt16LE(at + 45), end),

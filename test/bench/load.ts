@@ -2,7 +2,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { pinned } from './processes.ts';
+import { pinned, type Role } from './processes.ts';
 
 export const CONNECTIONS = 32;
 
@@ -46,11 +46,12 @@ export async function load(
   { before, users, after, etag }: Ask,
   seconds: number,
   seed: number,
+  role: Role = 'load',
 ): Promise<Loaded> {
   const what = [before, String(users), after, String(seed), ...(etag === undefined ? [] : [etag])];
   const wrk = ['-t', '1', '-c', String(CONNECTIONS), '-d', `${Math.ceil(seconds)}s`, '--timeout', '20s'];
   const [command, args] = pinned(
-    'load',
+    role,
     wrkVersion === undefined
       ? [
           process.execPath,

@@ -21,7 +21,6 @@ const { values: flags } = parseArgs({
     help: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
     only: { type: 'string' },
-
     markdown: { type: 'string' },
     plot: { type: 'string' },
     data: { type: 'string' },
@@ -104,7 +103,7 @@ interface Sample {
 
 async function sampleOf({ group, name, server, ask }: Row, seconds: number, seed: number): Promise<Sample> {
   for (let attempt = 1; ; attempt++) {
-    const before = cpuSeconds(server);
+    const before = cpuSeconds(server.child.pid);
     const {
       requests,
       seconds: took,
@@ -113,7 +112,7 @@ async function sampleOf({ group, name, server, ask }: Row, seconds: number, seed
       failed,
       refused,
     } = await load(server.port, ask, seconds, seed);
-    const used = cpuSeconds(server) - before;
+    const used = cpuSeconds(server.child.pid) - before;
     if (failed === 0 && (refused === 0 || group === '404'))
       return { rate: requests / took, p50, p99, cpu: (used / requests) * 1e6 };
     if (attempt === ATTEMPTS) throw new Error(`${name} (${group}): ${failed} failed, ${refused} refused`);

@@ -130,7 +130,7 @@ async function bodyOf({ port }: Process, address: string): Promise<string> {
 }
 
 async function sampleOf({ name, server, ask }: Row, round: number): Promise<Sample> {
-  const before = [cpuSeconds(server), cluster.cpuSeconds()] as const;
+  const before = [cpuSeconds(server.child.pid), cluster.cpuSeconds()] as const;
   const { requests, seconds, p50, p99, failed, refused } = await load(server.port, ask, 1, round + 1);
   if (failed + refused > 0) throw new Error(`${name}: ${failed} failed, ${refused} refused`);
   const each = (used: number) => (used / requests) * 1e6;
@@ -138,7 +138,7 @@ async function sampleOf({ name, server, ask }: Row, round: number): Promise<Samp
     requests / seconds,
     p50,
     p99,
-    each(cpuSeconds(server) - before[0]),
+    each(cpuSeconds(server.child.pid) - before[0]),
     each(cluster.cpuSeconds() - before[1]),
   ];
 }

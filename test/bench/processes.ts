@@ -8,13 +8,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** The server has one core for itself, and the load another, where there are two. */
 export const PINNED = availableParallelism() > 1 && existsSync('/usr/bin/taskset');
-const CORES = { server: '0', load: '1' };
+const CORES = { server: '0', load: '1', anything: undefined };
 
-export function pinned(
-  role: keyof typeof CORES,
-  [command = '', ...args]: readonly string[],
-): [string, string[]] {
-  return PINNED ? ['taskset', ['-c', CORES[role], command, ...args]] : [command, args];
+/** What a process does, which says where it may run. */
+export type Role = keyof typeof CORES;
+
+export function pinned(role: Role, [command = '', ...args]: readonly string[]): [string, string[]] {
+  const core = CORES[role];
+  return PINNED && core !== undefined ? ['taskset', ['-c', core, command, ...args]] : [command, args];
 }
 
 export interface Process {
@@ -32,11 +33,11 @@ process.once('exit', () => {
 export async function start(
   command: (port: number) => readonly string[],
   env: Record<string, string> = {},
-  { probe = '/' } = {},
+  { probe = '/', role = 'server' }: { probe?: string; role?: Role } = {},
 ): Promise<Process> {
   const port = await freePort();
   const { PATH = '', HOME = '' } = process.env;
-  const [program, args] = pinned('server', command(port));
+  const [program, args] = pinned(role, command(port));
   const child = spawn(program, args, {
     env: { PATH, HOME, NODE_ENV: 'production', ...env, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -78,8 +79,8 @@ async function freePort(): Promise<number> {
 }
 
 /** Waits until a server has done what it does on its own account after it started. */
-export async function atRest(server: Process): Promise<void> {
-  for (let before = Number.NaN, now = cpuSeconds(server); now !== before; now = cpuSeconds(server)) {
+export async function atRest({ child: { pid } }: Process): Promise<void> {
+  for (let before = Number.NaN, now = cpuSeconds(pid); now !== before; now = cpuSeconds(pid)) {
     before = now;
     await delay(300);
   }
@@ -88,8 +89,8 @@ export async function atRest(server: Process): Promise<void> {
 const TICKS_PER_SECOND = 100;
 
 /** Seconds of CPU that a process has used so far, all its threads together, in its own code and in the kernel's. */
-export function cpuSeconds({ child }: Process): number {
-  const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
+export function cpuSeconds(pid: number | string | undefined): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
