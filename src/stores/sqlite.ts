@@ -9,8 +9,8 @@ import { type Counts, type Reader, StoreError } from './store.ts';
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 /** 'VITR': says whose a database file is. */
 const APPLICATION_ID = 0x56495452;
-/** Kilobytes: the inner pages fit, and what lies in a cache that is larger is no nearer than what the system keeps. */
-const READING_CACHE = 2000;
+/** Kilobytes: what lies in a larger cache is no nearer than what the system keeps (node test/bench/size.ts). */
+const READING_CACHE = 500;
 
 export type Connection = Database.Database;
 
