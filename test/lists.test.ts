@@ -12,7 +12,7 @@ type Raw = Record<string, string>;
 
 interface Makers {
   readonly profile: (id: number) => Raw;
-  readonly item: (id: number, user: number, minute: number, text?: string) => Raw;
+  readonly item: (id: number | string, user: number, minute: number, text?: string) => Raw;
 }
 const two = (number: number) => String(number).padStart(2, '0');
 const dateOf = (minute: number) => `2024-01-01 ${two(Math.floor(minute / 60))}:${two(minute % 60)}:00`;
@@ -71,7 +71,13 @@ const anyImport = fc.record({
   items: fc.array(
     fc.record({
       makers: fc.constantFrom(MICROBLOG, PORTFOLIO),
-      id: fc.integer({ min: 1, max: 60 }),
+      id: fc.oneof(
+        { weight: 9, arbitrary: fc.integer({ min: 1, max: 60 }).map(String) },
+        {
+          weight: 1,
+          arbitrary: fc.constantFrom('9007199254740992', '9007199254740993', '9223372036854775807'),
+        },
+      ),
       user: fc.constantFrom(...USERS),
       minute: fc.integer({ min: 0, max: 30 }),
       text: fc.constantFrom('', 'a', 'b'),

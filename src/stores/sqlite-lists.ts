@@ -26,6 +26,11 @@ export interface NewItem extends ItemKey {
   readonly end: number;
 }
 
+/** An item that is there. */
+interface Listed extends ItemKey {
+  readonly slot: number;
+}
+
 export interface ListTasks {
   /** An item that has no slot yet, and that which it gets. */
   readonly lay: (list: number, slot: number, item: NewItem) => void;
@@ -38,12 +43,18 @@ const isNewer = (a: ItemKey, b: ItemKey) => a.date > b.date || (!(a.date < b.dat
 export type List = ReturnType<ReturnType<typeof createLists>>;
 
 export function createLists(db: Connection, { lay, settle }: ListTasks) {
+  // Ids are text where a number would not be exact: big integers for all of them would be slower.
   const following = db
     .prepare(
-      `SELECT place & ${LAST_SLOT} AS slot, date, id FROM items
+      `SELECT place & ${LAST_SLOT}, date, iif(id > ${Number.MAX_SAFE_INTEGER}, CAST(id AS TEXT), id) FROM items
        WHERE place BETWEEN @list << 32 | @slot AND @list << 32 | ${LAST_SLOT} ORDER BY place LIMIT ${PAGE}`,
     )
-    .safeIntegers();
+    .raw();
+  const itemsFrom = (list: number, slot: number): Listed[] =>
+    (following.all({ list, slot }) as [number, number, number | string][]).map(([slot, date, id]) => {
+      const exact = typeof id === 'string' ? BigInt(id) : id;
+      return { slot, date, id: exact };
+    });
   const makeRoom = db.prepare(
     // Numbers are bound as floating point, which is too coarse for places.
     'UPDATE items SET place = place - CAST(@room AS INTEGER) WHERE place BETWEEN @list << 32 AND @list << 32 | @last',
@@ -51,7 +62,7 @@ export function createLists(db: Connection, { lay, settle }: ListTasks) {
 
   /** The list of one owner, to be gone through from the newest item on. */
   return function openList(list: number, { isEmpty }: { isEmpty: boolean }) {
-    let page: { slot: bigint; date: bigint; id: bigint }[] = [];
+    let page: Listed[] = [];
     let at = 0;
     let atEnd = isEmpty;
     let passed: number | undefined;
@@ -60,7 +71,7 @@ export function createLists(db: Connection, { lay, settle }: ListTasks) {
 
     function next() {
       if (at === page.length && !atEnd) {
-        page = following.all({ list, slot: Number(page.at(-1)?.slot ?? -1) + 1 }) as typeof page;
+        page = itemsFrom(list, (page.at(-1)?.slot ?? -1) + 1);
         at = 0;
         atEnd = page.length < PAGE;
       }
@@ -69,14 +80,14 @@ export function createLists(db: Connection, { lay, settle }: ListTasks) {
 
     function pass(): void {
       layRun();
-      passed = Number(page[at++]?.slot);
+      passed = page[at++]?.slot;
     }
 
     /** Lays down the new items between the last that was passed and the next. */
     function layRun(): void {
       if (run.length === 0) return;
       const after = next();
-      const [first, step] = roomFor(run.length, after && Number(after.slot));
+      const [first, step] = roomFor(run.length, after?.slot);
       const items = run;
       run = [];
       runBytes = 0;
@@ -89,7 +100,7 @@ export function createLists(db: Connection, { lay, settle }: ListTasks) {
       if (after - passed <= count) {
         settle();
         const room = count * STEP;
-        const newest = firstSlot();
+        const [newest] = following.get({ list, slot: 0 }) as [number];
         if (newest < room) throw full(list);
         makeRoom.run({ list, last: passed, room });
         passed -= room;
@@ -97,8 +108,6 @@ export function createLists(db: Connection, { lay, settle }: ListTasks) {
       const step = Math.floor((after - passed) / (count + 1));
       return [passed + step, step];
     }
-
-    const firstSlot = () => Number((following.get({ list, slot: 0 }) as (typeof page)[0]).slot);
 
     function layAt(slot: number, item: NewItem): void {
       if (slot < 0 || slot >= LAST_SLOT) throw full(list);

@@ -46,10 +46,10 @@ export async function load(
   { before, users, after, etag }: Ask,
   seconds: number,
   seed: number,
-  role: Role = 'load',
+  { role = 'load', connections = CONNECTIONS }: { role?: Role; connections?: number } = {},
 ): Promise<Loaded> {
   const what = [before, String(users), after, String(seed), ...(etag === undefined ? [] : [etag])];
-  const wrk = ['-t', '1', '-c', String(CONNECTIONS), '-d', `${Math.ceil(seconds)}s`, '--timeout', '20s'];
+  const wrk = ['-t', '1', '-c', String(connections), '-d', `${Math.ceil(seconds)}s`, '--timeout', '20s'];
   const [command, args] = pinned(
     role,
     wrkVersion === undefined
@@ -58,7 +58,7 @@ export async function load(
           join(import.meta.dirname, 'autocannon.ts'),
           String(port),
           String(seconds),
-          String(CONNECTIONS),
+          String(connections),
           ...what,
         ]
       : [

@@ -1,12 +1,13 @@
 // What several processes on one port cost: CPU per request with two workers against one, in rounds that interleave.
 //   node test/bench/workers.ts [--workers 2] [--rounds 7] [--seconds 2]
-// Where the load shares the cores with the workers, as it does on two, throughput says little: the CPU of a request does.
+// Each worker has as many connections. Where the load shares the cores with the workers, as it does on two, throughput
+// says little: the CPU of a request does.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { vitrineDatabase } from './dataset.ts';
-import { load } from './load.ts';
+import { CONNECTIONS, load } from './load.ts';
 import { cpuSeconds, type Process, start } from './processes.ts';
 import { median } from './report.ts';
 
@@ -38,9 +39,12 @@ try {
     })),
   );
   for (let round = 0; round <= Number(flags.rounds); round++) {
-    for (const { server, rates, costs } of sides) {
+    for (const { workers, server, rates, costs } of sides) {
       const before = familyCpuSeconds(server);
-      const { requests, seconds } = await load(server.port, ASK, Number(flags.seconds), round, 'anything');
+      const { requests, seconds } = await load(server.port, ASK, Number(flags.seconds), round, {
+        role: 'anything',
+        connections: CONNECTIONS * Number(workers),
+      });
       if (round === 0) continue;
       rates.push(requests / seconds);
       costs.push(((familyCpuSeconds(server) - before) / requests) * 1e6);
