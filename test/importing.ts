@@ -1,6 +1,6 @@
 // What the tests of imports share: short records, and what is in a database afterwards.
 import { join } from 'node:path';
-import { openReader } from '../src/stores/sqlite.ts';
+import { openForExport } from '../src/stores/open.ts';
 import type { Kind, Raw } from './expected.ts';
 import { run, tempFolder } from './rig.ts';
 
@@ -9,17 +9,20 @@ export const newPath = () => join(tempFolder(), 'site.db');
 export const into = (path: string, files: string[], options: Parameters<typeof run>[1] = {}) =>
   run(['import', '--database-url', path, ...files], options);
 
-/** Every record of a database, a line each. */
-export async function recordsIn(path: string): Promise<string[]> {
-  const reader = openReader(path);
+/** Every record of a store, a line each, in the order of an export. */
+export async function exported(url: string): Promise<string[]> {
+  const reader = await openForExport(url);
   try {
     const lines: string[] = [];
     for await (const line of reader.records()) lines.push(line);
-    return lines.sort();
+    return lines;
   } finally {
     await reader.close();
   }
 }
+
+/** The same in an order that depends on the lines alone. */
+export const recordsIn = async (path: string) => (await exported(path)).sort();
 
 /** The numbers of a summary's line: new, changed, unchanged, removed. */
 export const tally = (stdout: string, plural: string) =>
@@ -41,6 +44,13 @@ export const folio = (id: Id, username: string, more: Raw = {}): Raw => ({
 export const post = (id: Id, user: Id, more: Raw = {}): Raw => ({
   id: String(id),
   user: String(user),
+  date: '2024-01-01 00:00:00',
+  ...more,
+});
+
+export const shot = (id: Id, user: Id, more: Raw = {}): Raw => ({
+  id: String(id),
+  user_id: String(user),
   date: '2024-01-01 00:00:00',
   ...more,
 });

@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkDatabase, openForChange, openForExport } from '../src/stores/open.ts';
-import { importFiles } from '../src/transfer/import.ts';
-import { fixture, ndjson, ROOT, readRecords, run, tempFolder } from './rig.ts';
-
-type Raw = Record<string, string>;
+import { checkDatabase } from '../src/stores/open.ts';
+import type { Raw } from './expected.ts';
+import { blog, exported, folio, newPath, post, shot } from './importing.ts';
+import { fixture, importInto, ndjson, ROOT, readRecords, run } from './rig.ts';
 
 interface Makers {
   readonly profile: (id: number) => Raw;
@@ -18,48 +17,20 @@ const two = (number: number) => String(number).padStart(2, '0');
 const dateOf = (minute: number) => `2024-01-01 ${two(Math.floor(minute / 60))}:${two(minute % 60)}:00`;
 
 const MICROBLOG: Makers = {
-  profile: (id) => ({ totalFavs: '0', id: String(id), username: `user${id}` }),
-  item: (id, user, minute, text = '') => ({
-    ...{ id: String(id), user: String(user), date: dateOf(minute), post_details: text },
-  }),
+  profile: (id) => blog(id, `user${id}`),
+  item: (id, user, minute, text = '') => post(id, user, { date: dateOf(minute), post_details: text }),
 };
 const PORTFOLIO: Makers = {
-  profile: (id) => ({ totalShots: '0', id: String(id), username: `user${id}` }),
-  item: (id, user, minute, text = '') => ({
-    ...{ id: String(id), user_id: String(user), date: dateOf(minute), title: text },
-  }),
+  profile: (id) => folio(id, `user${id}`),
+  item: (id, user, minute, text = '') => shot(id, user, { date: dateOf(minute), title: text }),
 };
-const newDatabase = () => join(tempFolder(), 'site.db');
 
-async function take(url: string, records: readonly object[], replace = false): Promise<void> {
-  const writer = await openForChange(url);
-  try {
-    await importFiles(writer, {
-      ...{ files: ['-'], replace, skipInvalid: false, onProgress() {} },
-      onFault: (fault) => expect.unreachable(fault),
-      stdin: (async function* () {
-        yield Buffer.from(ndjson(...records));
-      })(),
-    });
-  } finally {
-    await writer.close();
-  }
-}
-
-async function exported(url: string): Promise<string[]> {
-  const reader = await openForExport(url);
-  try {
-    const records: string[] = [];
-    for await (const record of reader.records()) records.push(record);
-    return records;
-  } finally {
-    await reader.close();
-  }
-}
+const take = (url: string, records: readonly object[], replace = false) =>
+  importInto(url, ['-'], ndjson(...records), { replace });
 
 /** A database holds what another does that took all of it at once, and is sound. */
 async function expectSame(url: string, records: readonly object[]): Promise<void> {
-  const fresh = newDatabase();
+  const fresh = newPath();
   await take(fresh, records);
   expect(await exported(url)).toEqual(await exported(fresh));
   expect((await checkDatabase(url)).faults).toEqual([]);
@@ -90,7 +61,7 @@ test('any sequence of imports leaves what one import of the outcome leaves', asy
   const profiles = [MICROBLOG, PORTFOLIO].flatMap(({ profile }) => USERS.map(profile));
   await fc.assert(
     fc.asyncProperty(fc.array(anyImport, { minLength: 1, maxLength: 6 }), async (imports) => {
-      const url = newDatabase();
+      const url = newPath();
       const outcome = new Map<string, Raw>();
       for (const { replace, items } of imports) {
         if (replace) outcome.clear();
@@ -119,7 +90,7 @@ describe.each([
     ['always in the same gap, from above', (nth) => (nth === 0 ? 0 : 600 - nth)],
     ['always in the same gap, from below', (nth) => (nth === 0 ? 600 : nth)],
   ])('items that come one by one: %s', async (_, minuteOf) => {
-    const url = newDatabase();
+    const url = newPath();
     const items = Array.from({ length: 30 }, (_, nth) => item(nth + 1, 1, minuteOf(nth)));
     await take(url, [profile(1)]);
     for (const one of items) await take(url, [one]);
@@ -127,7 +98,7 @@ describe.each([
   });
 
   test('more items between two others than there is room for', async () => {
-    const url = newDatabase();
+    const url = newPath();
     const ends = [item(1, 1, 0), item(2, 1, 30), item(3, 1, 60)];
     const between = [...within(1000, 700, 45), ...within(2000, 9000, 15)];
     await take(url, [profile(1), ...ends]);
@@ -136,7 +107,7 @@ describe.each([
   });
 
   test('every second item of a long one', async () => {
-    const url = newDatabase();
+    const url = newPath();
     const items = Array.from({ length: 3000 }, (_, nth) => item(nth + 1, 1, nth % 1440));
     await take(url, [profile(1), ...items.filter((_, nth) => nth % 2 === 0)]);
     await take(
@@ -161,7 +132,7 @@ test.each([
   ['an id without its item', 'DELETE FROM items WHERE id = 1', /more ids than items/],
   ['items in disorder', 'UPDATE items SET place = place - 1000 WHERE id = 1', /newer than the one before/],
 ])('check finds %s', async (_, harm, told) => {
-  const url = newDatabase();
+  const url = newPath();
   const { profile, item } = MICROBLOG;
   await take(url, [profile(1), profile(2), item(1, 1, 0), item(2, 1, 1), item(3, 1, 2)]);
   const db = new Database(url);
@@ -172,8 +143,8 @@ test.each([
 
 test('a database of the first schema is migrated, and holds what it held', async () => {
   const records = [...readRecords(fixture('microblog.ndjson')), ...readRecords(fixture('portfolio.ndjson'))];
-  const url = newDatabase();
-  const modern = newDatabase();
+  const url = newPath();
+  const modern = newPath();
   await take(modern, records);
   const db = new Database(url);
   db.exec(readFileSync(join(ROOT, 'migrations/001-records.sql'), 'utf8'));

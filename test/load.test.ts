@@ -7,6 +7,7 @@ import { type Family, KINDS, type KindName } from '../src/kinds.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import { createSorter } from '../src/stores/sorter.ts';
 import type { LoadOptions, Misfit, Row, Tallies } from '../src/stores/store.ts';
+import { exported } from './importing.ts';
 import { type Cluster, havePostgres, startCluster } from './postgres-rig.ts';
 import { tempFolder } from './rig.ts';
 
@@ -50,17 +51,6 @@ async function load(url: string, rows: Iterable<Row>, options: Partial<LoadOptio
     return { tallies: await load.finish(), misfits };
   } finally {
     await writer.close();
-  }
-}
-
-async function recordsIn(url: string): Promise<string[]> {
-  const reader = await openForExport(url);
-  try {
-    const records: string[] = [];
-    for await (const record of reader.records()) records.push(record);
-    return records;
-  } finally {
-    await reader.close();
   }
 }
 
@@ -149,7 +139,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) =
           expect(misfits.length).toBe(expected.misfits);
           expect(tallies).toEqual(expected.tallies);
         }
-        expect((await recordsIn(url)).sort()).toEqual(
+        expect((await exported(url)).sort()).toEqual(
           [...model.rows.values()].map(({ record }) => record).sort(),
         );
         const reader = await openForLookups(url);
@@ -179,7 +169,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) =
     const moved = users.map((id) => profile(id, `user ${(Number(id) % 500) + 1}`));
     const { tallies } = await load(url, moved);
     expect(tallies?.['microblog profile']).toEqual({ new: 0, changed: 500, unchanged: 0, removed: 0 });
-    expect((await recordsIn(url)).sort()).toEqual(moved.map(({ record }) => record).sort());
+    expect((await exported(url)).sort()).toEqual(moved.map(({ record }) => record).sort());
   });
 
   test('who keeps a name loses it to nobody, also when brought up to date after the newcomer', async () => {
@@ -209,7 +199,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) =
       [1, 3, 5].map((place) => [place, rows[place - 1]?.record]),
     );
     expect(refused.misfits[0]?.reason).toMatch(/\b9\b/);
-    expect(await recordsIn(url)).toEqual([]);
+    expect(await exported(url)).toEqual([]);
   });
 
   test('nothing shows before the end, then all of it', async () => {
@@ -260,7 +250,7 @@ describe('SQLite files', () => {
     expect(tallies?.post).toEqual({ new: 0, changed: 2000, unchanged: 18_000, removed: 0 });
     const model = new Model();
     model.load([...many(10)], false);
-    const records = await recordsIn(url);
+    const records = await exported(url);
     expect(records.length).toBe(21_000);
     const owners = Array.from({ length: 1000 }, (_, i) => String(i + 1));
     expect(records.slice(1000)).toEqual(owners.flatMap((owner) => model.items('microblog', owner)));
@@ -276,7 +266,7 @@ describe('SQLite files', () => {
     const rest = [...{ [Symbol.iterator]: () => records }];
     await reader.close();
     expect(rest).toEqual([profile('2', 'two').record]);
-    expect(await recordsIn(url)).toHaveLength(3);
+    expect(await exported(url)).toHaveLength(3);
   }, 60_000);
 });
 

@@ -7,7 +7,8 @@ import { afterAll } from 'vitest';
 import { dial, tempFolder } from './rig.ts';
 import { until } from './stress.ts';
 
-const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx'].find(existsSync) ?? 'nginx';
+/** Where it is, if it is installed. */
+export const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx'].find(existsSync);
 const running = new Set<ChildProcess>();
 afterAll(() => Promise.all([...running].map(end)));
 
@@ -33,7 +34,7 @@ http {
   ${http.replaceAll('CACHE', join(folder, 'cache'))}
 }`,
   );
-  const child = spawn(NGINX, ['-c', config, '-p', folder, '-e', 'stderr'], {
+  const child = spawn(NGINX ?? 'nginx', ['-c', config, '-p', folder, '-e', 'stderr'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const said: string[] = [];

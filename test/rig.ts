@@ -90,12 +90,17 @@ export async function done(
 }
 
 /** Imports in this process, which is faster; what could not be imported is thrown. */
-export async function importInto(path: string, files: readonly string[], input = ''): Promise<void> {
+export async function importInto(
+  path: string,
+  files: readonly string[],
+  input = '',
+  { replace = false } = {},
+): Promise<void> {
   const faults: string[] = [];
   const writer = await openForChange(path);
   try {
     const options = {
-      replace: false,
+      replace,
       skipInvalid: false,
       onProgress() {},
       onFault: (line: string) => faults.push(line),

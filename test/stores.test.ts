@@ -3,9 +3,10 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkDatabase, openForChange, openForExport, openForServing } from '../src/stores/open.ts';
+import { checkDatabase, openForChange, openForServing } from '../src/stores/open.ts';
 import type { Reader, Tallies } from '../src/stores/store.ts';
 import { importFiles } from '../src/transfer/import.ts';
+import { exported } from './importing.ts';
 import { type Cluster, havePostgres, startCluster } from './postgres-rig.ts';
 import { fixture, ndjson, tempFolder, ugly } from './rig.ts';
 
@@ -89,16 +90,7 @@ const told = (tallies: Tallies) =>
       .filter(([, counts]) => counts.some((count) => count > 0)),
   );
 
-async function all(url: string): Promise<Raw[]> {
-  const reader = await openForExport(url);
-  try {
-    const records: Raw[] = [];
-    for await (const line of reader.records()) records.push(JSON.parse(line));
-    return records;
-  } finally {
-    await reader.close();
-  }
-}
+const all = async (url: string): Promise<Raw[]> => (await exported(url)).map((line) => JSON.parse(line));
 
 const briefly = (records: Raw[]) =>
   records.map(({ id, username, user, user_id }) => `${username ?? `${user ?? user_id}'s`} ${id}`);

@@ -17,9 +17,6 @@ export function mergeItems(merge: Merge, owners: Placed): MergedByFamily {
   return merged;
 }
 
-/** What a comparison finds: which of its rows is not there as it is. */
-type Found = readonly { nth: number; isNew: number }[];
-
 // FAIL, since the transaction is the unit here: for its default, ABORT, SQLite keeps a journal of each statement.
 const insertInto = (table: string, columns: string) => `INSERT OR FAIL INTO ${table} (${columns}) SELECT`;
 
@@ -40,7 +37,7 @@ function putItems({ db, pile, leftOut, misfit }: Merge, owners: Placed, merged: 
     (rows) => `SELECT column1 AS nth FROM ${rows} JOIN items ON items.place = column2 << 32 | column3
       WHERE items.record <> CAST(column4 AS TEXT)`,
     (statement, values, row) => {
-      for (const { nth } of statement.all(values) as Found) {
+      for (const { nth } of statement.all(values) as { nth: number }[]) {
         const [list, slot, record] = row(nth) as [number, number, Buffer];
         merged[familyAt(list)].written++;
         update.run(record, list, slot);
@@ -113,7 +110,7 @@ function putKeys({ db, pile, replaced, leftOut }: Merge, merged: MergedByFamily)
       ON item_keys.family = column2 AND item_keys.id = column3
       WHERE item_keys.owner IS NOT column4 OR item_keys.date IS NOT column5`,
     (statement, values, row) => {
-      for (const { nth, isNew } of statement.all(values) as Found) {
+      for (const { nth, isNew } of statement.all(values) as { nth: number; isNew: number }[]) {
         const [family, id, owner, date] = row(nth);
         if (isNew) {
           merged[family as Family].known--;
