@@ -3,11 +3,11 @@ import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import v8 from 'node:v8';
-import { alreadySaid, createProgram, Failed, Misused } from './commands.ts';
-import { type Config, ConfigError } from './config.ts';
-import { createLog, prettyStream } from './log.ts';
+import { alreadySaid, createProgram, Failed, Misused } from './cli/program.ts';
+import { type Config, ConfigError } from './config/config.ts';
+import { WorkerFailed } from './server/worker-failed.ts';
 import { StoreError } from './stores/store.ts';
-import { WorkerFailed } from './worker-failed.ts';
+import { createLog, prettyStream } from './telemetry/log.ts';
 
 const DONE = 0;
 const FAILED = 1;
@@ -40,7 +40,7 @@ async function serveUntilStopped(config: Config): Promise<void> {
   // What a request leaves behind is young and many: the room for it would grow by itself to hundreds of megabytes.
   v8.setFlagsFromString('--semi-space-growth-factor=1');
   // Only a server needs the server's code, and only one of several what keeps them together.
-  const { announce, serve } = await import('./serve.ts');
+  const { announce, serve } = await import('./server/serve.ts');
   const start = cluster.isWorker || config.workers > 1 ? await oneOfSeveral() : serve;
   const running = await start(config, log);
   const stopped = askedToStop();
@@ -54,7 +54,7 @@ async function serveUntilStopped(config: Config): Promise<void> {
 }
 
 async function oneOfSeveral(): Promise<typeof supervise> {
-  const { serveAsWorker, supervise } = await import('./supervise.ts');
+  const { serveAsWorker, supervise } = await import('./server/supervise.ts');
   return cluster.isWorker ? serveAsWorker : supervise;
 }
 

@@ -1,6 +1,6 @@
 // Where each variant answers: under a path, at the root, on a host of its own, or nowhere.
 import { afterAll, describe, expect, test } from 'vitest';
-import { type ConfigError, readConfig } from '../src/config.ts';
+import { type ConfigError, readConfig } from '../src/config/config.ts';
 import { ask, json, run, type Server, sendRaw, startServer } from './rig.ts';
 
 type Bases = Partial<Record<'BASE_URL_A' | 'BASE_URL_B' | 'BASE_URL_C', string>>;

@@ -1,6 +1,6 @@
 // Caching and reading from other origins: ETags, 304, Cache-Control and CORS on every kind of answer.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { matches } from '../src/conditional.ts';
+import { matches } from '../src/http/conditional.ts';
 import { VARIANTS } from './expected.ts';
 import {
   ask,

@@ -2,9 +2,9 @@
 import { METHODS } from 'node:http';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ITEM_CAP } from '../src/kinds.ts';
-import { ErrorBody } from '../src/openapi-components.ts';
-import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../src/records.ts';
+import { ErrorBody } from '../src/openapi/components.ts';
+import { ITEM_CAP } from '../src/records/kinds.ts';
+import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../src/records/schemas.ts';
 import { VARIANTS } from './expected.ts';
 import {
   ask,

@@ -1,10 +1,10 @@
 // What an import commits is in the very next answer; ready answers are bounded, and dropped when the data moves.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAnswers } from '../src/answers.ts';
-import { readConfig } from '../src/config.ts';
-import { createLog } from '../src/log.ts';
-import { serve } from '../src/serve.ts';
-import { openReader } from '../src/stores/sqlite.ts';
+import { readConfig } from '../src/config/config.ts';
+import { createAnswers } from '../src/http/answer-cache.ts';
+import { serve } from '../src/server/serve.ts';
+import { openReader } from '../src/stores/sqlite/sqlite.ts';
+import { createLog } from '../src/telemetry/log.ts';
 import { VARIANTS } from './expected.ts';
 import {
   ask,

@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../src/config.ts';
-import { createLog } from '../src/log.ts';
-import { serve } from '../src/serve.ts';
+import { readConfig } from '../src/config/config.ts';
+import { serve } from '../src/server/serve.ts';
+import { createLog } from '../src/telemetry/log.ts';
 import {
   ask,
   dial,

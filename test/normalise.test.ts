@@ -1,6 +1,6 @@
 // What becomes of a raw object: a record with every member as a string, or what is wrong with it, member by member.
 import { describe, expect, test } from 'vitest';
-import { brief, MAX_RECORD_BYTES, normalise } from '../src/normalise.ts';
+import { brief, MAX_RECORD_BYTES, normalise } from '../src/records/normalise.ts';
 import { expectedRecord, type Kind, ORDERS, type Raw } from './expected.ts';
 
 const SAMPLES: Record<Kind, Raw> = {

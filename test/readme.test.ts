@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createProgram } from '../src/commands.ts';
-import { SETTING_NAMES, SETTINGS, variableOf } from '../src/config.ts';
-import { ERROR_CODES, FAILURES } from '../src/errors.ts';
+import { createProgram } from '../src/cli/program.ts';
+import { SETTING_NAMES, SETTINGS, variableOf } from '../src/config/config.ts';
+import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
 import { ask, done, ROOT, run, startServer, tempFile, tempFolder } from './rig.ts';
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');

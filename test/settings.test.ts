@@ -8,7 +8,7 @@ import {
   SETTINGS,
   type SettingName,
   variableOf,
-} from '../src/config.ts';
+} from '../src/config/config.ts';
 import { ask, done, json, run, startServer } from './rig.ts';
 
 type Flags = NonNullable<Parameters<typeof readConfig>[0]>;

@@ -1,5 +1,5 @@
 // Whether what is asked for arrives as it was written: the prefix, the name, the query, the method.
-import { AskError } from '../http-ask.ts';
+import { AskError } from '../remote/http-client.ts';
 import { broken, type Check, NEEDS_USER, ok, unclear } from './check.ts';
 import { codeOf, isProfile, objectIn } from './patient.ts';
 import { quoted } from './report.ts';

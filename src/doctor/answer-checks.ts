@@ -1,5 +1,5 @@
 // Whether an answer comes back as it was given: its type, its errors, and who may read it.
-import type { Heard } from '../http-ask.ts';
+import type { Heard } from '../remote/http-client.ts';
 import { broken, type Check, NEEDS_USER, ok, unclear } from './check.ts';
 import { codeOf, isProfile, objectIn, type Patient } from './patient.ts';
 import { quoted } from './report.ts';

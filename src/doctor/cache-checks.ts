@@ -1,5 +1,5 @@
 // Whether answers can be kept and revalidated: ETag, 304, Cache-Control, and what a cache on the way makes of them.
-import type { Heard } from '../http-ask.ts';
+import type { Heard } from '../remote/http-client.ts';
 import { broken, type Check, NEEDS_USER, ok, unclear, type Verdict } from './check.ts';
 import { codeOf, type Patient } from './patient.ts';
 import { quoted } from './report.ts';

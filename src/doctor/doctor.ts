@@ -1,6 +1,6 @@
 // Asks a public address what a front-end would, and tells what a proxy on the way broke and how to mend it.
-import { AskError, createAsker } from '../http-ask.ts';
-import type { Variant } from '../lookups.ts';
+import { AskError, createAsker } from '../remote/http-client.ts';
+import type { Variant } from '../remote/lookups.ts';
 import { ADDRESS_CHECKS } from './address-checks.ts';
 import { ANSWER_CHECKS } from './answer-checks.ts';
 import { CACHE_CHECKS } from './cache-checks.ts';

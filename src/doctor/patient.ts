@@ -1,6 +1,6 @@
 // The deployment that is looked at: where its variant answers, for whom, and what it says to the plainest questions.
-import { AskError, type Asker, type Heard } from '../http-ask.ts';
-import { basePath, LOOKUPS, type Variant } from '../lookups.ts';
+import { AskError, type Asker, type Heard } from '../remote/http-client.ts';
+import { basePath, LOOKUPS, type Variant } from '../remote/lookups.ts';
 
 export interface Patient {
   /** Whether anything of this kind answers there. */

@@ -1,5 +1,5 @@
 // What was found, a line for each check, and then how to mend what is broken.
-import { brief } from '../normalise.ts';
+import { brief } from '../records/normalise.ts';
 import type { Check, Verdict } from './check.ts';
 
 export function reportOf(verdicts: readonly { check: Check; verdict: Verdict }[]): string {

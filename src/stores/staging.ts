@@ -1,7 +1,7 @@
 // Where an import's rows wait: as bytes, twice, by the order in which they will lie and by their ids.
-import { FAMILIES, type Family, KINDS } from '../kinds.ts';
+import { FAMILIES, type Family, KINDS } from '../records/kinds.ts';
+import type { Row } from '../records/row.ts';
 import { createSorter, type Entry, type Sorter } from './sorter.ts';
-import type { Row } from './store.ts';
 
 /** The rows of one table. A row's number is how many of the table came before it. */
 export interface Pile {

@@ -1,19 +1,8 @@
 // The contract between Vitrine and the place where its records live. A method may answer now or later.
-import type { Family, KindName } from '../kinds.ts';
+import type { Family, KindName } from '../records/kinds.ts';
+import type { Row } from '../records/row.ts';
 
 export type Awaitable<T> = T | Promise<T>;
-
-/** A record that passed every check: its keys, and the JSON text that is served. */
-export interface Row {
-  readonly kind: KindName;
-  readonly id: string;
-  /** A profile's user key; empty for an item. */
-  readonly userKey: string;
-  /** An item's owner and date; empty for a profile. */
-  readonly owner: string;
-  readonly date: string;
-  readonly record: string;
-}
 
 /** How many records of each kind. */
 export type Counts = Record<KindName, number>;

@@ -1,7 +1,7 @@
 // CSV whose header names the members. Rows are cut here, so that lines are counted and a bad row spoils no
 // other; csv-parse takes them apart, many at a time.
 import { parse } from 'csv-parse/sync';
-import { SCHEMAS } from '../records.ts';
+import { SCHEMAS } from '../records/schemas.ts';
 import { createCarry, type Found, glimpse, LONGEST, problemAt, tooLong } from './found.ts';
 import { isBroken } from './json-text.ts';
 

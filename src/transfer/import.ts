@@ -2,8 +2,8 @@
 import { createReadStream, createWriteStream, type WriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
-import { KINDS } from '../kinds.ts';
-import { normalise } from '../normalise.ts';
+import { KINDS } from '../records/kinds.ts';
+import { normalise } from '../records/normalise.ts';
 import type { Load, Misfit, Tallies, Writer } from '../stores/store.ts';
 import { type Found, readRecords } from './formats.ts';
 

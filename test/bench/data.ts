@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
-import type { Family } from '../../src/kinds.ts';
+import type { Family } from '../../src/records/kinds.ts';
 
 type Raw = Record<string, string>;
 

@@ -10,7 +10,7 @@ import { parseArgs, promisify } from 'node:util';
 import { type TObject, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import Database from 'better-sqlite3';
-import { MicroblogProfile, Post } from '../../src/records.ts';
+import { MicroblogProfile, Post } from '../../src/records/schemas.ts';
 import { people, writePeople } from './data.ts';
 
 const ITEMS_PER_USER = 15;

@@ -1,7 +1,7 @@
 // Variant A as it would be written by hand with Express and pg: the database makes the JSON, as PostgREST has it do.
 import express from 'express';
 import pg from 'pg';
-import { parsePostgresUrl } from '../../../src/database-url.ts';
+import { parsePostgresUrl } from '../../../src/config/database-url.ts';
 import { POST_MEMBERS, PROFILE_MEMBERS } from './queries.ts';
 
 const { hosts, user, database } = parsePostgresUrl(process.env.DATABASE_URL as string);

@@ -1,5 +1,5 @@
 // The ordinary tables of the hand-written peers: a column for each member, and an index for the newest items of a user.
-import { MicroblogProfile, Post } from '../../../src/records.ts';
+import { MicroblogProfile, Post } from '../../../src/records/schemas.ts';
 
 export const PROFILE_MEMBERS = Object.keys(MicroblogProfile.properties);
 export const POST_MEMBERS = Object.keys(Post.properties);

@@ -1,0 +1,53 @@
+// Who asks: what trusted proxies say of the client is believed, and what anybody else says is not.
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import proxyAddr from '@fastify/proxy-addr';
+import ipaddr from 'ipaddr.js';
+import type { Config } from '../config/config.ts';
+
+export type Clients = ReturnType<typeof createClients>;
+
+const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
+
+export function createClients({ trustProxy }: Pick<Config, 'trustProxy'>) {
+  const trusts = proxyAddr.compile(trustProxy);
+  const fromProxy = ({ socket }: IncomingMessage) => trusts(socket.remoteAddress ?? '', 0);
+  const run = Date.now().toString(36);
+  let made = 0;
+  const ids = new WeakMap<IncomingMessage, string>();
+
+  return {
+    /** The nearest address that is no trusted proxy's; where a proxy names what is no address, the proxy's own. */
+    addressOf({ socket, headers }: IncomingMessage): string {
+      const remote = socket.remoteAddress ?? '';
+      if (trustProxy.length === 0 || remote === '') return remote;
+      return (
+        proxyAddr.all({ socket, headers } as IncomingMessage, trusts).findLast((hop) => isIP(hop) > 0) ??
+        remote
+      );
+    },
+
+    protocolOf(request: IncomingMessage): 'http' | 'https' {
+      const said = fromProxy(request) && request.headers['x-forwarded-proto'];
+      // Each proxy adds its own; the last is from the one we trust.
+      return said && String(said).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http';
+    },
+
+    /** The proxy's name for the request, or one of ours; the same in every line. */
+    requestIdOf(request: IncomingMessage): string {
+      const known = ids.get(request);
+      if (known !== undefined) return known;
+      const said = fromProxy(request) ? request.headers['x-request-id'] : undefined;
+      const id = typeof said === 'string' && REQUEST_ID.test(said) ? said : `${run}-${(++made).toString(36)}`;
+      ids.set(request, id);
+      return id;
+    },
+  };
+}
+
+/** Clients that share a key count as one: an IPv4 address, or an IPv6 network of 64 bits. */
+export function clientKey(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
+}

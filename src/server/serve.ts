@@ -1,0 +1,103 @@
+// A server's life: open the data, listen, and stop without dropping anybody.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Registry } from '@prometheus-io/client';
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { shownDatabase } from '../config/database-url.ts';
+import { openForServing, openSamples } from '../stores/open.ts';
+import type { Reader } from '../stores/store.ts';
+import { buildAdmin, type Health } from './admin.ts';
+import { buildApp } from './app.ts';
+
+export interface Running {
+  /** Where it listens, as URLs. */
+  readonly url: string;
+  readonly adminUrl: string | undefined;
+  stop(): Promise<void>;
+}
+
+export interface Serving extends Running {
+  readonly registry: () => Promise<Registry>;
+  readonly unready: Health['unready'];
+}
+
+export async function serve(config: Config, log: Logger): Promise<Serving> {
+  const store = await openStore(config, log);
+  const { app, gate, health, respond, sources } = buildApp({ config, store, log });
+  // The Prometheus client is loaded where there is somebody to ask for it.
+  const registry = async () => (await import('../telemetry/metrics.ts')).createRegistry(sources);
+  const admin =
+    config.adminPort === undefined
+      ? undefined
+      : buildAdmin({ config, health, respond, metrics: reporter(await registry()) });
+  const url = await app.listen({ host: config.host, port: config.port });
+  const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
+
+  return {
+    url,
+    adminUrl,
+    registry,
+    unready: health.unready,
+    async stop() {
+      health.drain();
+      await delay(config.shutdownDelay);
+      const closed = app.close();
+      const timers = [
+        setTimeout(() => gate.closeSilent(), Math.min(SILENT_GRACE_MS, config.shutdownGrace)),
+        setTimeout(() => app.server.closeAllConnections(), config.shutdownGrace),
+      ];
+      await closed;
+      for (const timer of timers) clearTimeout(timer);
+      await admin?.close();
+      await store.close();
+    },
+  };
+}
+
+/** The log's first words: where it serves what, and what to try. */
+export function announce(config: Config, log: Logger, { url, adminUrl }: Running): void {
+  const { databaseUrl, workers } = config;
+  log.info(
+    {
+      url,
+      adminUrl,
+      data: databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl),
+      workers,
+    },
+    'serving',
+  );
+  if (databaseUrl === undefined)
+    log.info(`no DATABASE_URL: these are sample users. Try:\n${tryLines(config, url)}`);
+}
+
+/** A connection that was just made may have its request on the way; one that stays silent is not waited for. */
+const SILENT_GRACE_MS = 500;
+
+const reporter = (registry: Registry) => async () => ({
+  type: registry.contentType,
+  text: await registry.metrics(),
+});
+
+async function openStore({ databaseUrl }: Config, log: Logger): Promise<Reader> {
+  if (databaseUrl === undefined) {
+    const { sampleDatabase } = await import('../samples/samples.ts');
+    return openSamples(await sampleDatabase());
+  }
+  return openForServing(databaseUrl, {
+    onChange: (what) => log.info(what),
+    onWarning: (what) => log.warn(what),
+    onFault: (what) => log.error(what),
+  });
+}
+
+function tryLines(config: Config, url: string): string {
+  const at = (base: Config['baseUrlA'], path: string) =>
+    base === undefined ? [] : `  curl '${url}${base.path}${path}'`;
+  return [
+    at(config.baseUrlA, '/api/?user=ada'),
+    at(config.baseUrlB, '/api/username/ada'),
+    at(config.baseUrlC, '/api/username/ada/shots'),
+  ]
+    .flat()
+    .join('\n');
+}

@@ -1,0 +1,130 @@
+// Several processes behind one port: each worker serves, and this process watches, replaces, stops and counts them.
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AggregatorRegistry, Registry } from '@prometheus-io/client';
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { createResponder } from '../http/respond.ts';
+import { buildAdmin } from './admin.ts';
+import { type Running, serve } from './serve.ts';
+import { WorkerFailed } from './worker-failed.ts';
+
+/** A worker that dies young is not replaced at once, so that a lasting cause does not spin. */
+const YOUNG_MS = 5000;
+const PAUSE_MS = 1000;
+const ANSWER_MS = 2000;
+
+type FromWorker = { readonly serving: string } | { readonly unready: string | null };
+
+export async function supervise(config: Config, log: Logger): Promise<Running> {
+  const metrics = new AggregatorRegistry(Registry.PROMETHEUS_CONTENT_TYPE);
+  const listening = new Set<Worker>();
+  let stopping = false;
+
+  // The first alone: what is wrong with the settings or the data is then said once.
+  const url = await start();
+  await Promise.all(Array.from({ length: config.workers - 1 }, () => start()));
+  const admin =
+    config.adminPort === undefined
+      ? undefined
+      : buildAdmin({
+          config,
+          health: { unready },
+          respond: createResponder({ config, observe() {}, onFault: fault }),
+          metrics: async () => ({ type: metrics.contentType, text: await metrics.clusterMetrics() }),
+        });
+  const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
+
+  /** Starts one worker; its address once it serves. */
+  async function start(): Promise<string> {
+    const worker = cluster.fork();
+    const started = performance.now();
+    const serving = Promise.withResolvers<string>();
+    worker.on('message', (message: FromWorker) => {
+      if (!('serving' in message)) return;
+      listening.add(worker);
+      serving.resolve(message.serving);
+    });
+    worker.once('exit', (code, signal) => {
+      serving.reject(new WorkerFailed(code ?? 1));
+      if (!listening.delete(worker) || stopping) return;
+      log.error({ worker: worker.id, code, signal }, 'a worker died and is replaced');
+      void replace(performance.now() - started < YOUNG_MS ? PAUSE_MS : 0);
+    });
+    return serving.promise;
+  }
+
+  async function replace(pause: number): Promise<void> {
+    await delay(pause);
+    if (stopping) return;
+    try {
+      await start();
+    } catch {
+      await replace(PAUSE_MS);
+    }
+  }
+
+  /** The whole is ready while any of it is. */
+  async function unready(): Promise<string | undefined> {
+    if (stopping) return 'The server is stopping.';
+    const reasons = await Promise.all([...listening].map(askUnready));
+    return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'No worker is running.');
+  }
+
+  function fault(_request: unknown, error: unknown): string {
+    log.error({ err: error }, 'request failed');
+    return '';
+  }
+
+  return {
+    url,
+    adminUrl,
+    async stop() {
+      stopping = true;
+      const workers = Object.values(cluster.workers ?? {}) as Worker[];
+      await Promise.all(
+        workers.map(async (worker) => {
+          worker.process.kill('SIGTERM');
+          await once(worker, 'exit');
+        }),
+      );
+      await admin?.close();
+    },
+  };
+}
+
+async function askUnready(worker: Worker): Promise<string | undefined> {
+  const timeout = AbortSignal.timeout(ANSWER_MS);
+  try {
+    worker.send({ ask: 'unready' });
+    for (;;) {
+      const [message] = (await once(worker, 'message', { signal: timeout })) as [FromWorker];
+      if ('unready' in message) return message.unready ?? undefined;
+    }
+  } catch {
+    return 'A worker does not answer.';
+  }
+}
+
+/** The worker's side: serves, and answers what the supervisor asks. */
+export async function serveAsWorker(config: Config, log: Logger): Promise<Running> {
+  const worker = cluster.worker as Worker;
+  const { registry, unready, ...running } = await serve(
+    { ...config, adminPort: undefined },
+    log.child({ worker: worker.id }),
+  );
+  AggregatorRegistry.setRegistries(await registry());
+  new AggregatorRegistry();
+  worker.on('message', async ({ ask }: { ask?: string }) => {
+    if (ask === 'unready') worker.send({ unready: (await unready()) ?? null } satisfies FromWorker);
+  });
+  worker.send({ serving: running.url } satisfies FromWorker);
+  return {
+    ...running,
+    async stop() {
+      await running.stop();
+      worker.disconnect();
+    },
+  };
+}

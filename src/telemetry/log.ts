@@ -1,0 +1,17 @@
+// One JSON line per event on standard output; readable lines where a developer watches a terminal.
+import { type DestinationStream, type Logger, pino } from 'pino';
+import type { Config } from '../config/config.ts';
+
+export function createLog(config: Pick<Config, 'logLevel'>, out: DestinationStream): Logger {
+  return pino({ level: config.logLevel, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }, out);
+}
+
+/** pino-pretty's lines, where that development dependency is installed; undefined in the container. */
+export async function prettyStream(): Promise<DestinationStream | undefined> {
+  try {
+    const { default: pretty } = await import('pino-pretty');
+    return pretty({ translateTime: 'HH:MM:ss', sync: true });
+  } catch {
+    return undefined;
+  }
+}
