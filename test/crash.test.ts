@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openReader } from '../src/stores/sqlite/sqlite.ts';
+import { openReader } from '../src/stores/sqlite/read.ts';
 import { exportLines } from '../src/transfer/export.ts';
 import { people } from './bench/data.ts';
 import {

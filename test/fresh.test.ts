@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
 import { createAnswers } from '../src/http/answer-cache.ts';
 import { serve } from '../src/server/serve.ts';
-import { openReader } from '../src/stores/sqlite/sqlite.ts';
+import { openReader } from '../src/stores/sqlite/read.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { VARIANTS } from './expected.ts';
 import {

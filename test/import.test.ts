@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { check } from '../src/stores/sqlite/upkeep.ts';
+import { check } from '../src/stores/sqlite/check.ts';
 import type { Raw } from './expected.ts';
 import { blog, folio, into, kindOf, newPath, post, recordsIn, tally } from './importing.ts';
 import {

@@ -1,6 +1,7 @@
 // What the tests of imports share: short records, and what is in a database afterwards.
 import { join } from 'node:path';
 import { openForExport } from '../src/stores/open.ts';
+import type { Stored } from '../src/stores/store.ts';
 import type { Kind, Raw } from './expected.ts';
 import { run, tempFolder } from './rig.ts';
 
@@ -63,3 +64,6 @@ export const kindOf = (raw: Raw): Kind =>
       : 'totalShots' in raw
         ? 'portfolio profile'
         : 'microblog profile';
+
+/** The text of what a reader found. */
+export const bodyOf = (found: Stored | undefined) => String(found?.body);

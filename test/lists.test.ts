@@ -1,13 +1,12 @@
 // Items lie in their order, however they came: one import or many, late, between others, moved, or from an older schema.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkDatabase } from '../src/stores/open.ts';
+import { checkDatabase, openForChange } from '../src/stores/open.ts';
 import type { Raw } from './expected.ts';
 import { blog, exported, folio, newPath, post, shot } from './importing.ts';
-import { fixture, importInto, ndjson, ROOT, readRecords, run } from './rig.ts';
+import { fixture, importInto, ndjson, readRecords, run } from './rig.ts';
 
 interface Makers {
   readonly profile: (id: number) => Raw;
@@ -118,45 +117,80 @@ describe.each([
   });
 });
 
-test.each([
-  [
-    'an item behind another user',
-    'UPDATE items SET place = place + 4294967296 WHERE id = 1',
-    /do not lie where/,
-  ],
-  [
-    'an item twice',
-    'INSERT INTO items (place, date, id, record) SELECT place + 1, date, id, record FROM items WHERE id = 1',
-    /fewer ids than items/,
-  ],
-  ['an id without its item', 'DELETE FROM items WHERE id = 1', /more ids than items/],
-  ['items in disorder', 'UPDATE items SET place = place - 1000 WHERE id = 1', /newer than the one before/],
-])('check finds %s', async (_, harm, told) => {
+test('importing the same records again writes no list', async () => {
   const url = newPath();
   const { profile, item } = MICROBLOG;
-  await take(url, [profile(1), profile(2), item(1, 1, 0), item(2, 1, 1), item(3, 1, 2)]);
+  const records = [profile(1), profile(2), item(1, 1, 0), item(2, 2, 1)];
+  await take(url, records);
   const db = new Database(url);
-  db.exec(harm);
+  db.exec(`CREATE TRIGGER no_list BEFORE INSERT ON lists WHEN new.user_key = 'user2'
+    BEGIN SELECT raise(ABORT, 'wrote the list of user2'); END`);
   db.close();
-  expect((await checkDatabase(url)).faults.join()).toMatch(told);
+  await take(url, records);
+  await take(url, [item(3, 1, 2)]);
+  await expect(take(url, [item(4, 2, 2)])).rejects.toThrow('wrote the list of user2');
 });
 
-test('a database of the first schema is migrated, and holds what it held', async () => {
-  const records = [...readRecords(fixture('microblog.ndjson')), ...readRecords(fixture('portfolio.ndjson'))];
+describe('check', () => {
+  const { profile, item } = MICROBLOG;
+  const records = [profile(1), profile(2), item(1, 1, 0), item(2, 1, 1), item(3, 1, 2)];
+
+  async function damaged(harm: string): Promise<string> {
+    const url = newPath();
+    await take(url, records);
+    const db = new Database(url);
+    db.pragma('foreign_keys = OFF');
+    db.exec(harm);
+    db.close();
+    return url;
+  }
+
+  test.each([
+    ['a damaged list', "UPDATE lists SET items = '[]' WHERE owner = 1", /1 lists do not match.*"user1"/],
+    ['a missing list', 'DELETE FROM lists WHERE owner = 2', /1 lists do not match.*"user2"/],
+    [
+      'the list of nobody',
+      `INSERT INTO lists (family, user_key, owner, etag, items) VALUES ('microblog', 'nobody', 9, '""', '[]')`,
+      /1 lists do not match.*"nobody"/,
+    ],
+    ['a list under another name', "UPDATE lists SET user_key = 'x' WHERE owner = 1", /"user1"/],
+    [
+      "a list's ETag of another text",
+      `UPDATE lists SET etag = '"x"' WHERE owner = 1`,
+      /1 lists do not match.*"user1"/,
+    ],
+    ["a profile's ETag of another text", `UPDATE profiles SET etag = '"x"' WHERE id = 2`, /ETag.*"user2"/],
+    ['a missing item', 'DELETE FROM items WHERE id = 3', /1 lists do not match.*"user1"/],
+  ])('names the user of %s, and --repair mends it', async (_, harm, fault) => {
+    const url = await damaged(harm);
+    expect((await checkDatabase(url)).faults.join()).toMatch(fault);
+    const { stdout } = await run(['check', '--repair', '--database-url', url]);
+    expect(stdout).toMatch(/^repaired 1 /);
+    expect((await checkDatabase(url)).faults).toEqual([]);
+  });
+
+  test.each([
+    ['an item without an owner', 'UPDATE items SET owner = 7 WHERE id = 1', /1 items have no owner .*"1"/],
+    ['an item with the date of another', "UPDATE items SET date = 'x' WHERE id = 2", /1 records are filed/],
+    ['a record that is not JSON', "UPDATE items SET record = '{' WHERE id = 2", /1 records are filed/],
+  ])('finds %s, which no repair can mend', async (_, harm, fault) => {
+    const url = await damaged(harm);
+    expect((await checkDatabase(url)).faults.join()).toMatch(fault);
+    expect((await run(['check', '--repair', '--database-url', url])).code).toBe(1);
+  });
+});
+
+test.each([1, 2])('a file of schema %i is migrated, and holds what it held', async (version) => {
+  const records = readRecords(fixture('older/records.ndjson'));
   const url = newPath();
-  const modern = newPath();
-  await take(modern, records);
-  const db = new Database(url);
-  db.exec(readFileSync(join(ROOT, 'migrations/001-records.sql'), 'utf8'));
-  db.pragma(`application_id = ${0x56495452}`);
-  db.pragma('user_version = 1');
-  db.exec(`ATTACH '${modern}' AS modern;
-    INSERT INTO profiles SELECT family, user_key, id, record FROM modern.profiles;
-    INSERT INTO items SELECT family, profiles.id, date, items.id, items.record
-      FROM modern.items JOIN (SELECT place, id FROM modern.profiles) AS profiles ON profiles.place = items.place >> 32;
-    INSERT INTO item_keys SELECT * FROM modern.item_keys;`);
-  db.close();
-  expect((await run(['export', '--database-url', url])).stderr).toMatch(/older schema \(1, wanted 2\)/);
-  await take(url, records.slice(0, 1));
+  copyFileSync(fixture(`older/schema-${version}.db`), url);
+  expect((await run(['export', '--database-url', url])).stderr).toMatch(
+    `older schema (${version}, wanted 3)`,
+  );
+  const writer = await openForChange(url);
+  await writer.close();
   await expectSame(url, records);
+  const db = new Database(url, { readonly: true });
+  expect(db.prepare('SELECT id FROM posts ORDER BY id').pluck().all()).toHaveLength(17);
+  db.close();
 });

@@ -5,10 +5,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Family, KINDS, type KindName } from '../src/records/kinds.ts';
 import type { Row } from '../src/records/row.ts';
+import { etagOf } from '../src/stores/etag.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
-import { createSorter } from '../src/stores/sorter.ts';
 import type { LoadOptions, Misfit, Tallies } from '../src/stores/store.ts';
-import { exported } from './importing.ts';
+import { bodyOf, exported } from './importing.ts';
 import { type Cluster, havePostgres, startCluster } from './postgres-rig.ts';
 import { tempFolder } from './rig.ts';
 
@@ -148,9 +148,13 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) =
           for (const row of model.rows.values()) {
             if (row.owner !== '') continue;
             const { family } = KINDS[row.kind];
-            expect(String(await reader.profile(family, row.userKey))).toBe(row.record);
+            const found = await reader.profile(family, row.userKey);
+            expect(bodyOf(found)).toBe(row.record);
+            expect(found?.etag).toBe(etagOf(row.record));
+            const list = `[${model.items(family, row.id).slice(0, 15).join()}]`;
             const items = await reader.items(family, row.userKey, 'list');
-            expect(String(items)).toBe(`{"list":[${model.items(family, row.id).slice(0, 15).join()}]}`);
+            expect(bodyOf(items)).toBe(`{"list":${list}}`);
+            expect(items?.etag).toBe(etagOf(list));
           }
         } finally {
           await reader.close();
@@ -212,12 +216,12 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) =
       const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });
       const before = await reader.version();
       for (let i = 1; i <= 3000; i++) await load.add(item(String(i), '1', day(i)), i);
-      expect(String(await reader.items('microblog', 'one', 'list'))).toBe('{"list":[]}');
+      expect(bodyOf(await reader.items('microblog', 'one', 'list'))).toBe('{"list":[]}');
       await load.finish();
       const until = performance.now() + 5000;
       while (reader.version() === before && performance.now() < until) await new Promise(setImmediate);
       expect(reader.version()).not.toBe(before);
-      expect(JSON.parse(String(await reader.items('microblog', 'one', 'list'))).list).toHaveLength(15);
+      expect(JSON.parse(bodyOf(await reader.items('microblog', 'one', 'list'))).list).toHaveLength(15);
       expect(await reader.items('microblog', 'two', 'list')).toBeUndefined();
     } finally {
       await writer.close();
@@ -269,34 +273,4 @@ describe('SQLite files', () => {
     expect(rest).toEqual([profile('2', 'two').record]);
     expect(await exported(url)).toHaveLength(3);
   }, 60_000);
-});
-
-test('a sorter sorts, however little memory it has', () => {
-  fc.assert(
-    fc.property(
-      fc.array(
-        fc.tuple(fc.uint8Array({ minLength: 3, maxLength: 3, max: 3 }), fc.string({ maxLength: 90 })),
-        { maxLength: 200 },
-      ),
-      fc.constantFrom(512, 4096, 1 << 20),
-      (entries, memory) => {
-        const sorter = createSorter({ keyBytes: 3, memory, fileName: () => join(tempFolder(), 'runs') });
-        for (const [key, text] of entries) {
-          const entry = sorter.begin(3 + Buffer.byteLength(text));
-          entry.bytes.set(key, entry.at);
-          entry.end = entry.at + 3 + entry.bytes.write(text, entry.at + 3);
-          sorter.take();
-        }
-        expect(sorter.count()).toBe(entries.length);
-        const expected = entries
-          .toSorted(([a], [b]) => Buffer.compare(a, b))
-          .map(([, text]) => text.toWellFormed());
-        for (let time = 0; time < 2; time++)
-          expect([
-            ...sorter.entries().map(({ bytes, at, end }) => bytes.toString('utf8', at + 3, end)),
-          ]).toEqual(expected);
-        sorter.close();
-      },
-    ),
-  );
 });

@@ -5,7 +5,7 @@ import { METHODS } from 'node:http';
 import { dirname } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openForReading } from '../src/stores/sqlite/sqlite.ts';
+import { openForReading } from '../src/stores/sqlite/connect.ts';
 import {
   ask,
   databaseOf,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, openForChange, openForServing } from '../src/stores/open.ts';
 import type { Reader, Tallies } from '../src/stores/store.ts';
 import { importFiles } from '../src/transfer/import.ts';
-import { exported } from './importing.ts';
+import { bodyOf, exported } from './importing.ts';
 import { type Cluster, havePostgres, startCluster } from './postgres-rig.ts';
 import { fixture, ndjson, tempFolder, ugly } from './rig.ts';
 
@@ -207,8 +207,8 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
     expect(refused).toEqual({
       tallies: undefined,
       faults: [
-        'standard input:1: user: is nobody: no microblog profile has this id, so item 1 has no owner, got "9"',
-        'standard input:3: user_id: is nobody: no portfolio profile has this id, so item 3 has no owner, got "1"',
+        'standard input:1: user: unknown owner of item 1: no microblog profile has this id, got "9"',
+        'standard input:3: user_id: unknown owner of item 3: no portfolio profile has this id, got "1"',
       ],
     });
     expect((await take(url, records, { skipInvalid: true })).tallies).toEqual({ post: [1, 0, 0, 0] });
@@ -283,17 +283,17 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
     afterAll(async () => await reader.close());
 
     const ids = async (name: string) =>
-      JSON.parse(String(await reader.items('microblog', name, 'posts'))).posts.map(({ id }: Raw) => id);
+      JSON.parse(bodyOf(await reader.items('microblog', name, 'posts'))).posts.map(({ id }: Raw) => id);
 
     test('profiles, as they were imported, by key and family', async () => {
-      expect(JSON.parse(String(await reader.profile('microblog', 'one')))).toMatchObject({
+      expect(JSON.parse(bodyOf(await reader.profile('microblog', 'one')))).toMatchObject({
         id: '1',
         username: 'one',
         totalFavs: '0',
       });
       expect(await reader.profile('portfolio', 'none')).toBeUndefined();
       expect(await reader.profile('microblog', "one' OR 1=1")).toBeUndefined();
-      expect(JSON.parse(String(await reader.profile('microblog', 'last')))).toMatchObject({
+      expect(JSON.parse(bodyOf(await reader.profile('microblog', 'last')))).toMatchObject({
         id: '9223372036854775807',
       });
     });
@@ -317,7 +317,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
         '6',
       ]);
       expect(await ids('last')).toEqual(['9223372036854775807']);
-      expect(String(await reader.items('microblog', 'none', 'Shots'))).toBe('{"Shots":[]}');
+      expect(bodyOf(await reader.items('microblog', 'none', 'Shots'))).toBe('{"Shots":[]}');
       expect(await reader.items('microblog', 'nobody', 'posts')).toBeUndefined();
     });
 
@@ -336,7 +336,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
       await take(url, [blog(2, 'none', { bio: 'new' })]);
       for (const started = performance.now(); reader.version() === before; await delay(10))
         expect(performance.now() - started).toBeLessThan(1000);
-      expect(String(await reader.profile('microblog', 'none'))).toContain('"bio":"new"');
+      expect(bodyOf(await reader.profile('microblog', 'none'))).toContain('"bio":"new"');
     });
   });
 
@@ -372,7 +372,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
     for (const [i, bio] of awkward.entries())
       expect(records.find(({ id }) => id === String(700_000 + i))?.bio).toBe(bio);
     const reader = await openForServing(url, { onChange() {}, onWarning() {}, onFault() {} });
-    expect(JSON.parse(String(await reader.profile('microblog', `awkward 1 \\ " ' \\n`))).bio).toBe('\\\\N');
+    expect(JSON.parse(bodyOf(await reader.profile('microblog', `awkward 1 \\ " ' \\n`))).bio).toBe('\\\\N');
     await reader.close();
   });
 });

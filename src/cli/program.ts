@@ -21,6 +21,7 @@ import {
   openForChange,
   openForExport,
   openForLookups,
+  repairDatabase,
   snapshotDatabase,
 } from '../stores/open.ts';
 import type { Terminal } from '../transfer/progress.ts';
@@ -123,9 +124,11 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     });
 
   command('check', 'reads the whole database and says whether it is sound, and what it holds')
-    .addHelpText('after', examples('vitrine check'))
-    .action(async (flags) => {
+    .option('--repair', 'rebuild lists and ETags that do not match the items and records', false)
+    .addHelpText('after', examples('vitrine check', 'vitrine check --repair'))
+    .action(async ({ repair, ...flags }) => {
       const url = databaseOf(flags);
+      if (repair) say(`repaired ${await repairDatabase(url)} lists and ETags`);
       const shown = shownDatabase(url);
       const { faults, counts } = await checkDatabase(url);
       if (faults.length > 0)

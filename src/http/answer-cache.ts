@@ -1,6 +1,6 @@
 // Ready answers: the bytes and ETag of what was asked for before, bounded in bytes, dropped when the data moves.
 import { hash } from 'node:crypto';
-import type { Awaitable, Reader } from '../stores/store.ts';
+import type { Awaitable, Reader, Stored } from '../stores/store.ts';
 
 /** The bytes of one success, and the headers that go with them. */
 export interface Answer {
@@ -56,8 +56,9 @@ export function createAnswers<Operation>({ reader, maxBytes, headersOf }: Answer
   }
 
   /** Keeps what was read at a version, unless the data moved meanwhile. */
-  function keep(address: string, operation: Operation, body: Buffer, readAt: number): Answer {
-    const answer = answerOf(body, headersOf);
+  function keep(address: string, operation: Operation, { body, etag }: Stored, readAt: number): Answer {
+    if (body === null) throw new Error('no body');
+    const answer = { body, etag, ...headersOf(body, etag) };
     const size = body.length + address.length + OVERHEAD;
     if (readAt === version && isWorthKeeping(address, size) && !kept.has(address)) {
       kept.set(address, { answer, operation, size, wanted: false });
@@ -101,13 +102,13 @@ export function createAnswers<Operation>({ reader, maxBytes, headersOf }: Answer
     answer(
       address: string,
       operation: Operation,
-      read: () => Awaitable<Buffer | undefined>,
+      read: () => Awaitable<Stored | undefined>,
     ): Awaitable<Answer | undefined> {
       const found = find(address);
       if (found !== undefined) return found.answer;
       figures.misses++;
       const readAt = version;
-      const settle = (body: Buffer | undefined) =>
+      const settle = (body: Stored | undefined) =>
         body === undefined ? undefined : keep(address, operation, body, readAt);
       const body = read();
       return body instanceof Promise ? body.then(settle) : settle(body);

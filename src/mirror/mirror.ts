@@ -1,5 +1,4 @@
 // Users of a live site -> records in the store, a batch of users at a time; each user whole, or left as they were.
-import { createHash } from 'node:crypto';
 import { type Family, KIND_NAMES } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
 import type { Awaitable, Reader, Tallies, Writer } from '../stores/store.ts';
@@ -201,7 +200,7 @@ export async function mirror(options: MirrorOptions): Promise<MirrorResult> {
       await reader.items(family, userKey(name), 'items'),
     ];
     if (profile === undefined || items === undefined) return undefined;
-    return createHash('sha256').update(profile).update('\n').update(items).digest('base64');
+    return `${profile.etag} ${items.etag}`;
   }
 }
 

@@ -1,6 +1,6 @@
 // What is remembered of a live site between two visits: what was held of each user, and how far a visit has come.
 import Database from 'better-sqlite3';
-import { explained } from '../stores/sqlite/sqlite.ts';
+import { withSentences } from '../stores/sqlite/connect.ts';
 import { StoreError } from '../stores/store.ts';
 
 /** 'VITN': says whose a file is. */
@@ -28,7 +28,7 @@ export interface Note<Held> {
 export type Notes<Held> = ReturnType<typeof openNotes<Held>>;
 
 export function openNotes<Held>(path: string, site: string, { anew = false } = {}) {
-  return explained(path, () => {
+  return withSentences(path, () => {
     const db = new Database(path, { timeout: 10_000 });
     try {
       refuseForeign(db, path);
@@ -82,7 +82,7 @@ function notesOf<Held>(db: Database.Database, path: string, site: string, anew: 
 
     /** All of them, or none. */
     save(notes: readonly Pick<Note<Held>, 'userKey' | 'known' | 'held'>[]): void {
-      explained(path, () =>
+      withSentences(path, () =>
         db.transaction(() => {
           for (const { userKey, known, held } of notes)
             put.run(site, userKey, visit.id, known ? 1 : 0, held === undefined ? null : JSON.stringify(held));

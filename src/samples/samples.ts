@@ -1,6 +1,6 @@
 // The sample users of `fixtures/`, as a database in memory.
 import { join } from 'node:path';
-import { openMemory } from '../stores/sqlite/load.ts';
+import { openMemory } from '../stores/sqlite/write.ts';
 import { importFiles } from '../transfer/import.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../fixtures');

@@ -1,26 +1,25 @@
-// Which store a DATABASE_URL means. Nothing else names one; what the serving of a file does without is loaded when it is
-// asked for.
+// Which store a DATABASE_URL means. Only this file knows both; a process loads the one it uses.
 import { isPostgresUrl } from '../config/database-url.ts';
-import { openServed } from './sqlite/served.ts';
-import { openReader, prepareFile } from './sqlite/sqlite.ts';
-import type { CheckResult } from './sqlite/upkeep.ts';
-import { type Reader, StoreError, type Writer } from './store.ts';
+import { prepareFile } from './sqlite/connect.ts';
+import { openReader } from './sqlite/read.ts';
+import { openServed } from './sqlite/watch.ts';
+import { type CheckResult, type Reader, StoreError, type Writer } from './store.ts';
 
 export interface ServedOptions {
-  /** Told of what happened to the data, in a sentence. */
+  /** Told what happened to the data, in a sentence. */
   readonly onChange: (what: string) => void;
   readonly onWarning: (what: string) => void;
   readonly onFault: (what: string) => void;
 }
 
-/** Opens what is served, made first where it is missing. */
+/** Opens the data for serving; creates it where it is missing. */
 export async function openForServing(url: string, options: ServedOptions): Promise<Reader> {
-  if (isPostgresUrl(url)) return (await import('./postgres/served.ts')).openServed(url, options);
+  if (isPostgresUrl(url)) return (await import('./postgres/read.ts')).openServed(url, options);
   prepareFile(url);
   return openServed(url, options);
 }
 
-/** Opens a database that is there for a few questions. */
+/** Opens an existing database for a few lookups. */
 export async function openForLookups(url: string): Promise<Reader> {
   const silent = { onChange() {}, onWarning() {}, onFault() {} };
   return isPostgresUrl(url) ? await openForServing(url, silent) : openReader(url);
@@ -29,33 +28,40 @@ export async function openForLookups(url: string): Promise<Reader> {
 /** Opens a SQLite database held in memory. */
 export const openSamples = (bytes: Buffer): Reader => openReader(bytes);
 
-/** Opens a database whose records are to be changed, made first where it is missing. */
+/** Opens a database for changes; creates it where it is missing. */
 export async function openForChange(url: string): Promise<Writer> {
   const { openWriter } = await (isPostgresUrl(url)
-    ? import('./postgres/load.ts')
-    : import('./sqlite/load.ts'));
+    ? import('./postgres/write.ts')
+    : import('./sqlite/write.ts'));
   return openWriter(url);
 }
 
-/** Opens a database whose records are to be written elsewhere. */
 export async function openForExport(url: string): Promise<Pick<Reader, 'records' | 'close'>> {
   if (!isPostgresUrl(url)) return openReader(url, { tidy: true });
-  const { allRecords } = await import('./postgres/postgres.ts');
+  const { allRecords } = await import('./postgres/database.ts');
   return { records: () => allRecords(url), close() {} };
 }
 
 export async function checkDatabase(url: string): Promise<CheckResult> {
-  const { check } = await (isPostgresUrl(url)
-    ? import('./postgres/postgres.ts')
-    : import('./sqlite/upkeep.ts'));
+  const { check } = await (isPostgresUrl(url) ? import('./postgres/check.ts') : import('./sqlite/check.ts'));
   return check(url);
+}
+
+/** Rebuilds what does not match the items and records; how many lists and ETags that were. */
+export async function repairDatabase(url: string): Promise<number> {
+  const writer = await openForChange(url);
+  try {
+    return await writer.repair();
+  } finally {
+    await writer.close();
+  }
 }
 
 export async function snapshotDatabase(url: string, target: string): Promise<void> {
   if (isPostgresUrl(url))
     throw new StoreError(
-      'A snapshot is a copy of a SQLite file: of a PostgreSQL database take an export, or a dump by its own tools.',
+      'Only a SQLite file can be copied by snapshot. For PostgreSQL use `vitrine export` or pg_dump.',
     );
-  const { snapshot } = await import('./sqlite/upkeep.ts');
+  const { snapshot } = await import('./sqlite/snapshot.ts');
   snapshot(url, target);
 }

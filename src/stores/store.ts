@@ -1,4 +1,4 @@
-// The contract between Vitrine and the place where its records live. A method may answer now or later.
+// What every store offers, to those who read and to those who write. A method may answer now or later.
 import type { Family, KindName } from '../records/kinds.ts';
 import type { Row } from '../records/row.ts';
 
@@ -7,38 +7,47 @@ export type Awaitable<T> = T | Promise<T>;
 /** How many records of each kind. */
 export type Counts = Record<KindName, number>;
 
+/** JSON text ready to be sent, with its ETag. */
+export interface Stored {
+  readonly etag: string;
+  /** Null when the client already has it: the ETag was among those it named. */
+  readonly body: Buffer | null;
+}
+
 export interface StoreEvents {
-  /** How often other data took the place of what was served. */
+  /** How often other data replaced what was served. */
   swaps: number;
-  /** How often other data was not fit to. */
+  /** How often other data was refused. */
   refusals: number;
 }
 
-/** The side that serves: it cannot write, by construction. */
+/** The reading side. It cannot write, by construction. */
 export interface Reader {
-  /** Moves whenever what was committed may differ from what was read before. */
+  /** Changes whenever committed data may differ from what was read before. */
   version(): number;
-  /** The profile's JSON text, or undefined when nobody has that name. */
-  profile(family: Family, userKey: string): Awaitable<Buffer | undefined>;
-  /** The newest items as the JSON text of an object whose one member is the list, or undefined when nobody has that name. */
-  items(family: Family, userKey: string, collection: string): Awaitable<Buffer | undefined>;
+  /**
+   * The profile of a user; undefined for an unknown user. `known` is the client's If-None-Match: when the ETag stands
+   * in it, the body is not read.
+   */
+  profile(family: Family, userKey: string, known?: string): Awaitable<Stored | undefined>;
+  /** The newest items, as an object with one member named `collection`. */
+  items(family: Family, userKey: string, collection: string, known?: string): Awaitable<Stored | undefined>;
   counts(): Awaitable<Counts>;
-  /** Every record's JSON text, profiles before items, in an order that depends on nothing but the data. */
+  /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
   records(): Iterable<string> | AsyncIterable<string>;
-  /** What became of the data while it was served. */
   readonly events: StoreEvents;
-  /** Why the data cannot be read, in one sentence; undefined when it can. */
+  /** Why the data cannot be read, as a sentence; undefined when it can. */
   fault(): Awaitable<string | undefined>;
   close(): Awaitable<void>;
 }
 
 export interface LoadOptions {
-  /** What is loaded becomes the whole of each family in it. */
+  /** The loaded records replace everything of the families they belong to. */
   readonly replace: boolean;
-  /** Misfits are left out; otherwise one of them refuses the whole. */
+  /** Misfits are left out; otherwise one misfit refuses the whole load. */
   readonly skipInvalid: boolean;
-  /** Told of each row that passed its own checks but does not fit the rest. */
-  readonly onMisfit: (misfit: Misfit) => void;
+  /** Called with each row that is valid by itself but does not fit the rest. */
+  readonly onMisfit: (misfit: Misfit) => Awaitable<void>;
 }
 
 export interface Misfit {
@@ -58,24 +67,32 @@ export interface Tally {
 }
 export type Tallies = Record<KindName, Tally>;
 
-/** One import: nothing shows before `finish` has committed all of it. */
+/** One import. Nothing is visible before `finish` has committed everything. */
 export interface Load {
-  /** `place` tells where the row came from and grows from row to row; of two rows with one id the later wins. */
+  /** `place` tells where the row came from and never decreases; of two rows with one id the later wins. */
   add(row: Row, place: number): Awaitable<void>;
-  /** What landed; undefined when nothing did because of misfits. */
+  /** The tallies; undefined when misfits refused the load. */
   finish(): Awaitable<Tallies | undefined>;
   abandon(): Awaitable<void>;
 }
 
-/** The side that changes data. */
+/** The writing side. */
 export interface Writer {
   load(options: LoadOptions): Awaitable<Load>;
-  /** Takes one user and all their items away; undefined when nobody has that name. */
+  /** Removes one user and all their items; undefined for an unknown user. */
   remove(family: Family, userKey: string): Awaitable<{ items: number } | undefined>;
+  /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
+  repair(): Awaitable<number>;
   close(): Awaitable<void>;
 }
 
-/** What went wrong with the data itself, told in a sentence for the operator. */
+export interface CheckResult {
+  readonly faults: readonly string[];
+  /** Undefined when the database is too damaged to be counted. */
+  readonly counts: Counts | undefined;
+}
+
+/** A fault of the data or the database, as a sentence for the operator. */
 export class StoreError extends Error {
   override name = 'StoreError';
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { KindName } from '../../src/records/kinds.ts';
-import { openWriter } from '../../src/stores/sqlite/load.ts';
+import { openWriter } from '../../src/stores/sqlite/write.ts';
 import { nameOf, people } from './data.ts';
 import { ADD_POST, ADD_PROFILE, INDEXES, POST_MEMBERS, PROFILE_MEMBERS, TABLES } from './peers/queries.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { openReader } from '../../src/stores/sqlite/sqlite.ts';
+import { openReader } from '../../src/stores/sqlite/read.ts';
 import type { Reader } from '../../src/stores/store.ts';
 import { startVitrine } from './contenders.ts';
 import { nameOf } from './data.ts';

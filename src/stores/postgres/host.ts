@@ -1,7 +1,7 @@
 // One host that is read from: a few pipelined connections, and one more that watches whether it lives and what it holds.
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
 import { type Client, codeOf, connect, drop, nameOf, prepareClient, sentence } from './connect.ts';
-import { refuseUnfit } from './postgres.ts';
+import { refuseUnfit } from './database.ts';
 
 /** How many connections a process reads through; each takes many queries one after another without waiting. */
 const CONNECTIONS = 4;

@@ -2,7 +2,8 @@
 import { statSync } from 'node:fs';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { type Counts, StoreError } from '../store.ts';
-import { type Connection, countRecords, explained, openForReading } from './sqlite.ts';
+import { type Connection, openForReading, withSentences } from './connect.ts';
+import { countRecords } from './read.ts';
 
 export interface Errand {
   readonly path: string;
@@ -31,7 +32,7 @@ export function inspect(errand: Errand): Promise<Finding> {
 /** The errand itself, wherever it is run. */
 export function run({ path, name, want }: Errand): Finding {
   try {
-    return explained(name, () => {
+    return withSentences(name, () => {
       const db = openForReading(path, name);
       try {
         if (want === 'counts') return { counts: countRecords(db) };

@@ -5,9 +5,9 @@ import { type Family, KINDS } from '../../records/kinds.ts';
 import type { Row } from '../../records/row.ts';
 import type { Load, LoadOptions, Writer } from '../store.ts';
 import { type Client, drop, explained, firstOf } from './connect.ts';
+import { migrate, openPrimary, type Session } from './database.ts';
 import { CHANNEL } from './host.ts';
 import { merge } from './merge.ts';
-import { migrate, openPrimary, type Session } from './postgres.ts';
 
 /** How long a write waits for another one. */
 const LOCK_MS = 60_000;

@@ -4,8 +4,8 @@ import { parsePostgresUrl } from '../../config/database-url.ts';
 import { ITEM_CAP } from '../../records/kinds.ts';
 import { type Counts, type Reader, StoreError } from '../store.ts';
 import { isLasting, isUnprepared, sentence } from './connect.ts';
+import { allRecords, countRecords, NO_COUNTS, prepareDatabase } from './database.ts';
 import { createHost, type Host, type Query } from './host.ts';
-import { allRecords, countRecords, NO_COUNTS, prepareDatabase } from './postgres.ts';
 
 /** How long a read is tried on one host after another. */
 const READ_MS = 1000;

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, rmSync, type Stats, statSync } from 'node:fs';
 import { KIND_NAMES } from '../../records/kinds.ts';
 import { type Counts, type Reader, StoreError, type StoreEvents } from '../store.ts';
+import { withSentences } from './connect.ts';
 import { inspect, run } from './inspect.ts';
-import { explained, openReader } from './sqlite.ts';
+import { openReader } from './read.ts';
 
 /** How often the file is looked at. */
 const GLANCE_MS = 250;
@@ -19,7 +20,7 @@ export interface ServedOptions {
 
 export function openServed(path: string, { onChange, onFault }: ServedOptions): Reader {
   const events: StoreEvents = { swaps: 0, refusals: 0 };
-  let reader = explained(path, () => openReader(path));
+  let reader = withSentences(path, () => openReader(path));
   let file = identity(path);
   let log = identity(`${path}-wal`);
   let index = identity(`${path}-shm`);
@@ -105,7 +106,7 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
         return (await inspect({ path, name: path, want: 'soundness' })).fault;
       }
       clear();
-      explained(path, () => linkSync(path, link));
+      withSentences(path, () => linkSync(path, link));
       return (await inspect({ path: link, name: path, want: 'soundness' })).fault;
     } catch (error) {
       return (error as Error).message;
@@ -121,7 +122,7 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
       rmSync(`${path}-shm`, { force: true });
       rmSync(`${path}-wal`, { force: true });
     }
-    const opened = explained(path, () => openReader(path));
+    const opened = withSentences(path, () => openReader(path));
     // Yet another file may have come after this one was checked: it waits for its own check.
     if (identity(path)?.ino !== candidate.ino) return void opened.close();
     reader = opened;
@@ -137,8 +138,8 @@ export function openServed(path: string, { onChange, onFault }: ServedOptions): 
   return {
     events,
     version,
-    profile: (family, userKey) => reader.profile(family, userKey),
-    items: (family, userKey, collection) => reader.items(family, userKey, collection),
+    profile: (family, userKey, known) => reader.profile(family, userKey, known),
+    items: (family, userKey, collection, known) => reader.items(family, userKey, collection, known),
     counts: countsOf(path, version),
     records: () => reader.records(),
     fault: () => reader.fault(),

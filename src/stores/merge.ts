@@ -1,0 +1,278 @@
+// Staged rows -> profiles, items and lists, in set-based SQL that SQLite and PostgreSQL both understand.
+//
+// `staged` holds the rows of an import as they came. For each family the steps below drop repeated ids, take out the
+// rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
+// makes it one change.
+import { FAMILIES, type Family, ITEM_CAP, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
+import type { Awaitable, LoadOptions, Misfit, Tallies, Tally } from './store.ts';
+
+/** What the steps need of a database connection. */
+export interface MergeConnection {
+  /** Runs a statement; how many rows it changed. */
+  run(sql: string): Awaitable<number>;
+  /** The rows of a query, as arrays of texts. */
+  rows(sql: string): Iterable<string[]> | AsyncIterable<string[]>;
+}
+
+/** The columns that a writer fills; `n` numbers the rows in the order they came. */
+export const STAGED_COLUMNS = ['kind', 'place', 'id', 'user_key', 'owner', 'date', 'record'] as const;
+export const stagedKind = (kind: KindName) => KIND_NAMES.indexOf(kind);
+
+/** Beside `staged`; each store creates them as temporary tables. */
+export const WORK_TABLES = {
+  changed: 'n bigint NOT NULL, owner_before bigint',
+  touched: 'owner bigint PRIMARY KEY',
+  misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',
+};
+
+const INDEXES = [
+  'CREATE INDEX staged_by_id ON staged (kind, id)',
+  'CREATE INDEX staged_by_name ON staged (kind, user_key) WHERE owner IS NULL',
+  'ANALYZE staged',
+];
+
+/** Undefined when misfits refuse the import; the caller then rolls back. */
+export async function merge(
+  db: MergeConnection,
+  { replace, skipInvalid, onMisfit }: LoadOptions,
+): Promise<Tallies | undefined> {
+  const tallies = noTallies();
+  let misfits = 0;
+  for (const index of INDEXES) await db.run(index);
+  const kinds = new Set<number>();
+  for await (const [kind] of db.rows('SELECT DISTINCT kind FROM staged')) kinds.add(Number(kind));
+  for (const family of FAMILIES) {
+    const statements = statementsFor(family);
+    if (!kinds.has(statements.profileKind) && !kinds.has(statements.itemKind)) continue;
+    await db.run('DELETE FROM touched');
+    await db.run(statements.dropRepeats);
+    const clashes = await takeOutClashes(db, statements, replace);
+    misfits += clashes;
+    if (clashes > 0 && !skipInvalid) continue;
+    tallies[kindOf(family, 'profile')] = await moveProfiles(db, statements, replace);
+    misfits += await takeOut(db, statements.ownerless);
+    if (misfits > 0 && !skipInvalid) continue;
+    tallies[kindOf(family, 'item')] = await moveItems(db, statements, replace);
+    await rebuildLists(db, family);
+  }
+  if (misfits > 0) await report(db, onMisfit);
+  return misfits > 0 && !skipInvalid ? undefined : tallies;
+}
+
+type Statements = ReturnType<typeof statementsFor>;
+
+const kindOf = (family: Family, role: 'profile' | 'item') =>
+  KIND_NAMES.find(
+    (kind) => KINDS[kind].family === family && 'owner' in KINDS[kind] === (role === 'item'),
+  ) as KindName;
+
+const noTallies = () =>
+  Object.fromEntries(
+    KIND_NAMES.map((kind): [KindName, Tally] => [kind, { new: 0, changed: 0, unchanged: 0, removed: 0 }]),
+  ) as Tallies;
+
+/** A profile that is left out keeps its old name, which another may have been meant to take: hence the loop. */
+async function takeOutClashes(db: MergeConnection, { clashes }: Statements, replace: boolean) {
+  let all = 0;
+  for (;;) {
+    const found = await takeOut(db, clashes(replace));
+    if (found === 0) return all;
+    all += found;
+  }
+}
+
+/** Moves the rows that a query names from `staged` to `misfits`; how many. */
+async function takeOut(db: MergeConnection, query: string): Promise<number> {
+  const found = await db.run(`INSERT INTO misfits (n, place, kind, id, fault, other, record) ${query}`);
+  if (found > 0) await db.run('DELETE FROM staged WHERE n IN (SELECT n FROM misfits)');
+  return found;
+}
+
+async function moveProfiles(db: MergeConnection, { profiles }: Statements, replace: boolean): Promise<Tally> {
+  const staged = await count(db, profiles.staged);
+  await db.run(profiles.touchNewAndRenamed);
+  if (replace) await db.run(profiles.touchRemoved);
+  const removed = replace ? await db.run(profiles.remove) : 0;
+  const changed = await db.run(profiles.findChanged);
+  if (changed > 0) {
+    await db.run(profiles.parkNames);
+    await db.run(profiles.update);
+    await db.run('DELETE FROM changed');
+  }
+  const added = await db.run(profiles.insert);
+  return { new: added, changed, unchanged: staged - added - changed, removed };
+}
+
+async function moveItems(db: MergeConnection, { items }: Statements, replace: boolean): Promise<Tally> {
+  const staged = await count(db, items.staged);
+  if (replace) await db.run(items.touchRemoved);
+  const removed = replace ? await db.run(items.remove) : 0;
+  const changed = await db.run(items.findChanged);
+  if (changed > 0) {
+    await db.run(items.touchChanged);
+    await db.run(items.update);
+    await db.run('DELETE FROM changed');
+  }
+  await db.run(items.touchNew);
+  const added = await db.run(items.insert);
+  return { new: added, changed, unchanged: staged - added - changed, removed };
+}
+
+/** Rebuilds the lists of the users in `touched`; a user who is gone has none. */
+export async function rebuildLists(db: MergeConnection, family: Family): Promise<void> {
+  await db.run(`DELETE FROM lists WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)`);
+  await db.run(`
+    INSERT INTO lists (family, user_key, owner, etag, items)
+    SELECT '${family}', user_key, id, etag_of(items), items FROM (
+      SELECT user_key, id, ${LIST_OF_PROFILE} AS items
+      FROM touched JOIN profiles ON profiles.family = '${family}' AND profiles.id = touched.owner
+      ORDER BY id LIMIT ${MAX_ROWS} OFFSET 0) AS built`);
+}
+
+/** The list as the items of a row of `profiles` give it. */
+export const LIST_OF_PROFILE = `(
+  SELECT '[' || coalesce(string_agg(record, ','), '') || ']' FROM (
+    SELECT record FROM items WHERE items.family = profiles.family AND items.owner = profiles.id
+    ORDER BY date DESC, id DESC LIMIT ${ITEM_CAP}) AS newest)`;
+
+/** A limit that never cuts. It keeps SQLite from computing the list once for each mention of it. */
+const MAX_ROWS = '9223372036854775807';
+
+async function count(db: MergeConnection, query: string): Promise<number> {
+  for await (const [number] of db.rows(query)) return Number(number);
+  return 0;
+}
+
+/** In the order of the files. */
+async function report(db: MergeConnection, onMisfit: LoadOptions['onMisfit']): Promise<void> {
+  const query = 'SELECT place, kind, id, fault, other, record FROM misfits ORDER BY place, n';
+  for await (const row of db.rows(query)) await onMisfit(misfitOf(row));
+}
+
+function misfitOf([place = '', kindCode = '', id = '', fault, other = '', record = '']: string[]): Misfit {
+  const about = KINDS[KIND_NAMES[Number(kindCode)] as KindName];
+  if (fault === 'name' || !('owner' in about))
+    return {
+      place: Number(place),
+      member: 'username',
+      reason: `is already the name of id ${other}, so id ${id} cannot have it`,
+      got: JSON.parse(record).username,
+      record,
+    };
+  return {
+    place: Number(place),
+    member: about.owner,
+    reason: `unknown owner of item ${id}: no ${about.family} profile has this id`,
+    got: other,
+    record,
+  };
+}
+
+function statementsFor(family: Family) {
+  const profileKind = stagedKind(kindOf(family, 'profile'));
+  const itemKind = stagedKind(kindOf(family, 'item'));
+  return {
+    profileKind,
+    itemKind,
+    profiles: profileStatements(family, profileKind),
+    items: itemStatements(family, itemKind),
+
+    /** Of rows with one id only the last stays. */
+    dropRepeats: `
+      DELETE FROM staged WHERE n IN (
+        SELECT earlier.n FROM (
+          SELECT kind, id, max(n) AS last FROM staged WHERE kind IN (${profileKind}, ${itemKind})
+          GROUP BY kind, id HAVING count(*) > 1) AS repeated
+        JOIN staged AS earlier ON earlier.kind = repeated.kind AND earlier.id = repeated.id AND earlier.n < last)`,
+
+    /** A name belongs to whoever has it, unless this import renames them; of two newcomers, to the first. */
+    clashes: (replace: boolean) => clashesOf(family, profileKind, replace),
+
+    ownerless: `
+      SELECT n, place, kind, CAST(id AS text), 'owner', CAST(owner AS text), record FROM staged
+      WHERE kind = ${itemKind} AND NOT EXISTS (
+        SELECT 1 FROM profiles WHERE profiles.family = '${family}' AND profiles.id = staged.owner)`,
+  };
+}
+
+function clashesOf(family: Family, kind: number, replace: boolean): string {
+  const keepsName = (row: string) =>
+    `EXISTS (SELECT 1 FROM profiles WHERE family = '${family}' AND profiles.id = ${row}.id AND profiles.user_key = ${row}.user_key)`;
+  const stored = `
+    SELECT staged.n, profiles.id AS other, 0 AS position
+    FROM staged JOIN profiles ON family = '${family}' AND profiles.user_key = staged.user_key
+    WHERE kind = ${kind} AND profiles.id <> staged.id AND NOT EXISTS (
+      SELECT 1 FROM staged AS renamed WHERE renamed.kind = ${kind} AND renamed.id = profiles.id)`;
+  const position = (row: string) => `CASE WHEN ${keepsName(row)} THEN 0 ELSE ${row}.n END`;
+  const staged = `
+    SELECT n, other, position FROM (
+      SELECT one.n, two.id AS other, ${position('two')} AS position, ${position('one')} AS own_position
+      FROM staged AS one JOIN staged AS two ON two.kind = ${kind} AND two.user_key = one.user_key AND two.owner IS NULL
+      WHERE one.kind = ${kind} AND two.id <> one.id AND one.owner IS NULL) AS pairs
+    WHERE position < own_position`;
+  return `
+    SELECT staged.n, place, kind, CAST(staged.id AS text), 'name', CAST(other AS text), record FROM (
+      SELECT n, other, row_number() OVER (PARTITION BY n ORDER BY position) AS nth
+      FROM (${replace ? staged : `${stored} UNION ALL ${staged}`}) AS held) AS first_held
+    JOIN staged ON staged.n = first_held.n WHERE nth = 1`;
+}
+
+function profileStatements(family: Family, kind: number) {
+  const same = `profiles.family = '${family}' AND profiles.id = staged.id`;
+  const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
+  return {
+    staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
+    touchNewAndRenamed: `
+      INSERT INTO touched SELECT id FROM staged WHERE kind = ${kind}
+      AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same} AND profiles.user_key = staged.user_key)
+      ON CONFLICT DO NOTHING`,
+    touchRemoved: `
+      INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND NOT ${isStaged} ON CONFLICT DO NOTHING`,
+    remove: `DELETE FROM profiles WHERE family = '${family}' AND NOT ${isStaged}`,
+    findChanged: `
+      INSERT INTO changed (n) SELECT staged.n FROM staged JOIN profiles ON ${same}
+      WHERE kind = ${kind} AND (profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
+    // A tab stands in no name. Without this, two users could not swap names.
+    parkNames: `
+      UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (
+        SELECT staged.id FROM changed JOIN staged ON staged.n = changed.n
+        JOIN profiles AS stored ON stored.family = '${family}' AND stored.id = staged.id
+        WHERE stored.user_key <> staged.user_key)`,
+    update: `
+      UPDATE profiles SET user_key = staged.user_key, etag = etag_of(staged.record), record = staged.record
+      FROM changed JOIN staged ON staged.n = changed.n WHERE ${same}`,
+    insert: `
+      INSERT INTO profiles (family, user_key, id, etag, record)
+      SELECT '${family}', user_key, id, etag_of(record), record FROM staged
+      WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same}) ORDER BY id`,
+  };
+}
+
+function itemStatements(family: Family, kind: number) {
+  const same = `items.family = '${family}' AND items.id = staged.id`;
+  const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = items.id)`;
+  return {
+    staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
+    touchRemoved: `
+      INSERT INTO touched SELECT DISTINCT owner FROM items WHERE family = '${family}' AND NOT ${isStaged}
+      ON CONFLICT DO NOTHING`,
+    remove: `DELETE FROM items WHERE family = '${family}' AND NOT ${isStaged}`,
+    findChanged: `
+      INSERT INTO changed SELECT staged.n, items.owner FROM staged JOIN items ON ${same}
+      WHERE kind = ${kind} AND items.record <> staged.record`,
+    touchChanged: `
+      INSERT INTO touched SELECT owner_before FROM changed
+      UNION SELECT owner FROM changed JOIN staged ON staged.n = changed.n WHERE true ON CONFLICT DO NOTHING`,
+    update: `
+      UPDATE items SET owner = staged.owner, date = staged.date, record = staged.record
+      FROM changed JOIN staged ON staged.n = changed.n WHERE ${same}`,
+    touchNew: `
+      INSERT INTO touched SELECT DISTINCT owner FROM staged
+      WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM items WHERE ${same}) ON CONFLICT DO NOTHING`,
+    // In the order of the lists, so that the rows of one user are neighbours.
+    insert: `
+      INSERT INTO items (family, id, owner, date, record)
+      SELECT '${family}', id, owner, date, record FROM staged
+      WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM items WHERE ${same}) ORDER BY owner, date DESC, id DESC`,
+  };
+}

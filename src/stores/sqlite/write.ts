@@ -1,0 +1,153 @@
+// The writing side of SQLite: imports, removals and repairs, each one transaction.
+import { FAMILIES, type Family } from '../../records/kinds.ts';
+import {
+  type MergeConnection,
+  merge,
+  rebuildLists,
+  STAGED_COLUMNS,
+  stagedKind,
+  WORK_TABLES,
+} from '../merge.ts';
+import type { Load, LoadOptions, Writer } from '../store.ts';
+import { WRONG_ETAGS, WRONG_LISTS } from './check.ts';
+import { asStoreError, type Connection, openForWriting, withSentences } from './connect.ts';
+
+/** Kilobytes: an import's memory, on top of what Node itself takes. */
+const WRITING_CACHE = 8000;
+
+export function openWriter(path: string): Writer {
+  return createWriter(openForWriting(path), path);
+}
+
+/** A database in memory, to be filled and then served from its bytes. */
+export function openMemory(): { writer: Writer; bytes: () => Buffer } {
+  const db = openForWriting(':memory:');
+  return { writer: createWriter(db, 'the sample data'), bytes: () => db.serialize() };
+}
+
+function createWriter(db: Connection, path: string): Writer {
+  db.pragma(`cache_size = -${WRITING_CACHE}`);
+  db.pragma(`temp.cache_size = -${WRITING_CACHE}`);
+  return {
+    load: (options) => withSentences(path, () => startLoad(db, path, options)),
+    remove: (family, userKey) => withSentences(path, () => remove(db, family, userKey)),
+    repair: () => repair(db, path),
+    close() {
+      db.close();
+    },
+  };
+}
+
+const STAGED = `
+  CREATE TEMP TABLE staged (
+    n INTEGER PRIMARY KEY, kind INTEGER, place INTEGER, id INTEGER, user_key TEXT, owner INTEGER, date TEXT,
+    record TEXT
+  ) STRICT`;
+const STAGE = `INSERT INTO staged (${STAGED_COLUMNS.join()}) VALUES (${STAGED_COLUMNS.map(() => '?').join()})`;
+
+/** Rows wait in a temporary table, so that other writers are held up only while they are merged. */
+function startLoad(db: Connection, path: string, options: LoadOptions): Load {
+  db.exec('BEGIN');
+  db.exec(STAGED);
+  createWorkTables(db);
+  const stage = db.prepare(STAGE);
+  return {
+    add({ kind, id, userKey, owner, date, record }, place) {
+      withSentences(path, () =>
+        // A text becomes an exact integer in its column; a JavaScript number would be rounded.
+        stage.run(stagedKind(kind), place, id, userKey, owner === '' ? null : owner, date, record),
+      );
+    },
+    async finish() {
+      try {
+        db.exec('COMMIT; BEGIN IMMEDIATE');
+        const tallies = await merge(mergeConnection(db), options);
+        db.exec(tallies === undefined ? 'ROLLBACK' : 'COMMIT');
+        return tallies;
+      } catch (error) {
+        throw asStoreError(path, error);
+      } finally {
+        endLoad(db);
+      }
+    },
+    abandon: () => endLoad(db),
+  };
+}
+
+function createWorkTables(db: Connection): void {
+  for (const [name, columns] of Object.entries(WORK_TABLES))
+    db.exec(`CREATE TEMP TABLE ${name} (${columns})`);
+}
+
+function endLoad(db: Connection): void {
+  if (!db.open) return;
+  if (db.inTransaction) db.exec('ROLLBACK');
+  for (const name of ['staged', ...Object.keys(WORK_TABLES)]) db.exec(`DROP TABLE IF EXISTS temp.${name}`);
+  emptyLog(db);
+}
+
+function mergeConnection(db: Connection): MergeConnection {
+  return {
+    run: (sql) => db.prepare(sql).run().changes,
+    rows: (sql) => db.prepare(sql).raw().iterate() as Iterable<string[]>,
+  };
+}
+
+function remove(db: Connection, family: Family, userKey: string): { items: number } | undefined {
+  const removed = db
+    .transaction(() => {
+      const id = db
+        .prepare('DELETE FROM profiles WHERE family = ? AND user_key = ? RETURNING CAST(id AS text)')
+        .pluck()
+        .get(family, userKey);
+      if (id === undefined) return undefined;
+      db.prepare('DELETE FROM lists WHERE family = ? AND owner = ?').run(family, id);
+      return {
+        items: db.prepare('DELETE FROM items WHERE family = ? AND owner = ?').run(family, id).changes,
+      };
+    })
+    .immediate();
+  emptyLog(db);
+  return removed;
+}
+
+async function repair(db: Connection, path: string): Promise<number> {
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    createWorkTables(db);
+    let repaired = db
+      .prepare(`UPDATE profiles SET etag = etag_of(record) WHERE n IN (SELECT n FROM (${WRONG_ETAGS}))`)
+      .run().changes;
+    for (const family of FAMILIES) {
+      db.exec('DELETE FROM touched');
+      repaired += db
+        .prepare(`INSERT INTO touched SELECT owner FROM (${WRONG_LISTS}) WHERE family = ?`)
+        .run(family).changes;
+      await rebuildLists(mergeConnection(db), family);
+    }
+    db.exec('COMMIT');
+    return repaired;
+  } catch (error) {
+    throw asStoreError(path, error);
+  } finally {
+    endLoad(db);
+  }
+}
+
+const LOG_WAIT_MS = 5000;
+
+/**
+ * Moves what the log holds into the file, so that the file alone can be copied or replaced. A reader in the middle of a
+ * long read, such as an export, keeps the log from being emptied: then the next writer does it. A full disk does so as
+ * well: what was committed is safe in the log, so this is not a failure of the import.
+ */
+function emptyLog(db: Connection): void {
+  const timeout = db.pragma('busy_timeout', { simple: true });
+  db.pragma(`busy_timeout = ${LOG_WAIT_MS}`);
+  try {
+    db.pragma('wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    if (!/^SQLITE_(FULL|IOERR)/.test((error as { code?: string }).code ?? '')) throw error;
+  }
+  db.pragma(`busy_timeout = ${timeout}`);
+}
