@@ -8,7 +8,7 @@ import {
   stagedKind,
   WORK_TABLES,
 } from '../merge.ts';
-import type { Load, LoadOptions, Writer } from '../store.ts';
+import type { Load, LoadOptions, Tallies, Writer } from '../store.ts';
 import { WRONG_ETAGS, WRONG_LISTS } from './check.ts';
 import { asStoreError, type Connection, openForWriting, withSentences } from './connect.ts';
 
@@ -61,7 +61,7 @@ function startLoad(db: Connection, path: string, options: LoadOptions): Load {
     async finish() {
       try {
         db.exec('COMMIT; BEGIN IMMEDIATE');
-        const tallies = await merge(mergeConnection(db), options);
+        const tallies = await mergeStaged(db, options);
         db.exec(tallies === undefined ? 'ROLLBACK' : 'COMMIT');
         return tallies;
       } catch (error) {
@@ -72,6 +72,15 @@ function startLoad(db: Connection, path: string, options: LoadOptions): Load {
     },
     abandon: () => endLoad(db),
   };
+}
+
+/** A first import builds the index of ids at its end: filling it in the items' order costs a fifth of the whole. */
+async function mergeStaged(db: Connection, options: LoadOptions): Promise<Tallies | undefined> {
+  const isFirst = db.prepare('SELECT 1 FROM items LIMIT 1').get() === undefined;
+  if (isFirst) db.exec('DROP INDEX items_by_id');
+  const tallies = await merge(mergeConnection(db), options);
+  if (isFirst) db.exec('CREATE UNIQUE INDEX items_by_id ON items (family, id)');
+  return tallies;
 }
 
 function createWorkTables(db: Connection): void {
