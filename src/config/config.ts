@@ -1,4 +1,5 @@
 // Every setting there is, in one table: its meaning, its default, and how its text becomes a value.
+import { VARIANT_NAMES, type Variant } from '../variants.ts';
 import { shownDatabase } from './database-url.ts';
 import {
   address,
@@ -36,6 +37,22 @@ const setting = <T>(
   more: { emptyCounts?: boolean } = {},
 ): Setting<T> => ({ meaning, fallback, parse, ...more });
 
+type BaseUrlSetting = `baseUrl${Uppercase<Variant>}`;
+
+const baseUrlSetting = (variant: Variant) => `baseUrl${variant.toUpperCase()}` as BaseUrlSetting;
+
+/** BASE_URL_A and so on: one setting for each variant. */
+function baseUrlSettings(): Record<BaseUrlSetting, Setting<BaseUrl | undefined>> {
+  const settings = VARIANT_NAMES.map((variant, index) => {
+    const meaning =
+      index === 0
+        ? 'base address of variant A: a path, or a URL whose host has to match too; empty: off'
+        : `base address of variant ${variant.toUpperCase()}, likewise`;
+    return [baseUrlSetting(variant), setting(`/${variant}`, baseUrl, meaning, { emptyCounts: true })];
+  });
+  return Object.fromEntries(settings);
+}
+
 export const SETTINGS = {
   databaseUrl: setting(
     '',
@@ -44,14 +61,7 @@ export const SETTINGS = {
   ),
   host: setting('127.0.0.1', address, 'address to listen on'),
   port: setting('8080', port, 'port to listen on'),
-  baseUrlA: setting(
-    '/a',
-    baseUrl,
-    "variant A's base address: a path, or a URL whose host has to match too; empty: off",
-    { emptyCounts: true },
-  ),
-  baseUrlB: setting('/b', baseUrl, "variant B's base address, likewise", { emptyCounts: true }),
-  baseUrlC: setting('/c', baseUrl, "variant C's base address, likewise", { emptyCounts: true }),
+  ...baseUrlSettings(),
   workers: setting(
     '1',
     workerCount,
@@ -127,14 +137,15 @@ export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
 /** A variant that is on, and its base address. */
 export interface Site {
-  readonly variant: 'a' | 'b' | 'c';
+  readonly variant: Variant;
   readonly base: BaseUrl;
 }
 
-export const sitesOf = ({ baseUrlA, baseUrlB, baseUrlC }: Config): Site[] =>
-  Object.entries({ a: baseUrlA, b: baseUrlB, c: baseUrlC }).flatMap(([variant, base]) =>
-    base === undefined ? [] : [{ variant: variant as Site['variant'], base }],
-  );
+export const sitesOf = (config: Config): Site[] =>
+  VARIANT_NAMES.flatMap((variant) => {
+    const base = config[baseUrlSetting(variant)];
+    return base === undefined ? [] : [{ variant, base }];
+  });
 
 /** `baseUrlA` as the environment spells it: `BASE_URL_A`. */
 export const variableOf = (name: SettingName) =>
@@ -184,10 +195,7 @@ function clashes(config: Config): string[] {
     config.adminHost === config.host
       ? ['ADMIN_PORT and PORT are the same: give the admin port its own']
       : [];
-  const bases = (['baseUrlA', 'baseUrlB', 'baseUrlC'] as const).flatMap((name) => {
-    const base = config[name];
-    return base === undefined ? [] : [{ name, ...base }];
-  });
+  const bases = sitesOf(config).map(({ variant, base }) => ({ name: baseUrlSetting(variant), ...base }));
   const claims = bases.flatMap((one, index) =>
     bases
       .slice(index + 1)

@@ -1,5 +1,5 @@
 // How the bytes travel: whether connections are kept, to the proxy and from there to Vitrine.
-import { RECEIVED_OVER } from '../telemetry/operations.ts';
+import { RECEIVED_OVER } from '../http/operations.ts';
 import { broken, type Check, ok, unclear } from './check.ts';
 
 const connections: Check = {

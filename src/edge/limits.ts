@@ -1,16 +1,20 @@
-// Who has to wait: clients that ask too often, and everybody while the event loop lags.
+// Load shedding: clients that ask too often are refused, and everybody while the event loop lags.
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
+import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
-import { type Clients, clientKey } from './client.ts';
+import { type Headers, setHeaders } from '../http/headers.ts';
+import { PROBE } from '../http/operations.ts';
+import { sendFailure } from '../http/replies.ts';
+import { type Clients, clientKey } from './clients.ts';
 
 /** What a client may still do, for the `RateLimit` headers. */
 export interface Allowance {
   readonly refused: boolean;
-  readonly headers: readonly string[];
+  readonly headers: Headers;
 }
 
-/** More clients than this are not kept in mind at a time; the oldest are forgotten first. */
+/** How many clients are counted at a time; the oldest are forgotten first. */
 const MOST_CLIENTS = 100_000;
 
 export function createRateLimit(
@@ -21,7 +25,7 @@ export function createRateLimit(
   if (rateLimit === undefined) return undefined;
   const { requests, window } = rateLimit;
   const exempt = proxyAddr.compile(rateLimitExempt);
-  const policy = ['ratelimit-policy', `"default";q=${requests};w=${Math.ceil(window / 1000)}`];
+  const policy = `"default";q=${requests};w=${Math.ceil(window / 1000)}`;
   const used = new Map<string, { count: number; ends: number }>();
 
   /** Counts a request; undefined for a client without a limit. */
@@ -44,36 +48,53 @@ export function createRateLimit(
     const refused = use.count > requests;
     return {
       refused,
-      headers: [
-        ...policy,
-        'ratelimit',
-        `"default";r=${left};t=${seconds}`,
-        ...(refused ? ['retry-after', String(seconds)] : []),
-      ],
+      headers: {
+        'ratelimit-policy': policy,
+        ratelimit: `"default";r=${left};t=${seconds}`,
+        ...(refused && { 'retry-after': String(seconds) }),
+      },
     };
   };
 }
 
 export type RateLimit = NonNullable<ReturnType<typeof createRateLimit>>;
 
-const GLANCE_MS = 50;
+const POLL_MS = 50;
 
-/** Watches how late the event loop is with what it was to do; `stop` ends the watch. */
+/** Measures how late the event loop runs its timers. */
 export function createLagWatch({ maxLoopDelay }: Pick<Config, 'maxLoopDelay'>) {
   let lag = 0;
   let lagBefore = 0;
-  // The first glance comes when the start is done, however long that kept the loop: nobody was waiting then.
+  // The first measurement comes after the start, during which nobody was waiting.
   let due = Number.POSITIVE_INFINITY;
   const timer = setInterval(() => {
     const time = performance.now();
     lagBefore = lag;
     lag = time - due;
-    due = time + GLANCE_MS;
-  }, GLANCE_MS);
+    due = time + POLL_MS;
+  }, POLL_MS);
   timer.unref();
   return {
-    // One late glance may be the machine's doing; two in a row are a queue.
+    // One late timer may be the machine's doing; two in a row are a queue.
     overloaded: () => maxLoopDelay > 0 && lag > maxLoopDelay && lagBefore > maxLoopDelay,
     stop: () => clearInterval(timer),
   };
+}
+
+export interface Limits {
+  readonly overloaded: () => boolean;
+  readonly rateLimit: RateLimit | undefined;
+}
+
+/** Refuses what is over the limits; probes always pass, since they ask how things are. */
+export function addLimits(app: FastifyInstance, { overloaded, rateLimit }: Limits): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.routeOptions.config.operation === PROBE) return done();
+    if (overloaded()) return void sendFailure(reply, 'OVERLOADED');
+    const allowance = rateLimit?.(request.raw);
+    // On the response itself, since answers may be written past the reply.
+    if (allowance !== undefined) setHeaders(reply.raw, allowance.headers);
+    if (allowance?.refused) sendFailure(reply, 'RATE_LIMITED');
+    else done();
+  });
 }

@@ -1,5 +1,6 @@
 // Every error a client can meet: its code, its status and a sentence that says what to do.
-import { STATUS_CODES } from './node-http.ts';
+import { STATUS_CODES } from 'node:http';
+import { type TSchema, Type } from '@sinclair/typebox';
 
 const CATALOGUE = {
   USER_MISSING: [400, 'Name a user.'],
@@ -12,14 +13,14 @@ const CATALOGUE = {
   BAD_ESCAPE: [400, 'The address has a broken percent escape: write a literal percent sign as %25.'],
   BAD_REQUEST: [400, 'The request is not well-formed HTTP.'],
   HOST_MISSING: [400, 'An HTTP/1.1 request must carry one Host header.'],
-  USER_NOT_FOUND: [404, 'Nobody here has that user name; letter case does not matter, spelling does.'],
+  USER_NOT_FOUND: [404, 'No user has this name. Letter case does not matter, spelling does.'],
   ROUTE_NOT_FOUND: [404, 'There is nothing at this address.'],
   METHOD_NOT_ALLOWED: [405, 'This address is read-only: use GET or HEAD.'],
-  REQUEST_TIMEOUT: [408, 'The request did not arrive whole in time.'],
+  REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
   URI_TOO_LONG: [414, 'The address is too long.'],
   USER_TOO_LONG: [414, 'A user name has at most 255 characters.'],
   EXPECTATION_FAILED: [417, 'The only expectation that can be met is 100-continue.'],
-  RATE_LIMITED: [429, 'Too many requests: wait for the time that Retry-After says.'],
+  RATE_LIMITED: [429, 'Too many requests: wait as long as Retry-After says.'],
   HEADERS_TOO_LARGE: [431, 'The request headers are too large.'],
   INTERNAL: [500, 'Something went wrong here; it has been logged.'],
   OVERLOADED: [503, 'Too busy to answer just now: try again shortly.'],
@@ -29,17 +30,82 @@ const CATALOGUE = {
 export type ErrorCode = keyof typeof CATALOGUE;
 export const ERROR_CODES = Object.keys(CATALOGUE) as ErrorCode[];
 
+/** Thrown where a request cannot be answered; the error handler sends what the catalogue says. */
+export class RequestError extends Error {
+  override name = 'RequestError';
+  readonly code: ErrorCode;
+  constructor(code: ErrorCode) {
+    super(code);
+    this.code = code;
+  }
+}
+
 export interface Failure {
   readonly status: number;
   readonly code: ErrorCode;
   readonly body: Buffer;
 }
 
-/** Each error's ready answer. */
+/** Each error's status and body, ready to be sent. */
 export const FAILURES = Object.fromEntries(
   ERROR_CODES.map((code) => {
     const [status, message] = CATALOGUE[code];
-    const body = { statusCode: String(status), code, error: STATUS_CODES[status], message };
+    const body = {
+      statusCode: String(status),
+      code,
+      error: STATUS_CODES[status],
+      message,
+    };
     return [code, { status, code, body: Buffer.from(JSON.stringify(body)) }];
   }),
 ) as Record<ErrorCode, Failure>;
+
+const codeSchema = (codes: readonly ErrorCode[]) =>
+  Type.Union(
+    codes.map((code) => Type.Literal(code)),
+    { description: 'The kind of error, for programs.' },
+  );
+
+const errorBody = (statusCode: TSchema, codes: readonly ErrorCode[], options: object) =>
+  Type.Object(
+    {
+      statusCode,
+      code: codeSchema(codes),
+      error: Type.String({ description: 'The standard phrase of the status.' }),
+      message: Type.String({ description: 'What to do about it, for people.' }),
+    },
+    options,
+  );
+
+/** The body of every answer that is not a success. */
+export const ErrorBody = errorBody(
+  Type.String({ description: 'The HTTP status, as decimal digits.', pattern: '^[45][0-9]{2}$' }),
+  ERROR_CODES,
+  { $id: 'Error', title: 'Error', description: 'The body of every answer that is not a success.' },
+);
+
+/** Errors that any address can give. */
+const OF_ANY_ADDRESS: readonly ErrorCode[] = [
+  'BAD_REQUEST',
+  'HOST_MISSING',
+  'REQUEST_TIMEOUT',
+  'URI_TOO_LONG',
+  'EXPECTATION_FAILED',
+  'RATE_LIMITED',
+  'HEADERS_TOO_LARGE',
+  'INTERNAL',
+  'OVERLOADED',
+  'NOT_READY',
+];
+
+/** The response schemas of a route's errors: by status, its own codes and those that any address can give. */
+export function errorResponses(...codes: readonly ErrorCode[]): Record<number, TSchema> {
+  const all = ERROR_CODES.filter((code) => codes.includes(code) || OF_ANY_ADDRESS.includes(code));
+  const byStatus = Map.groupBy(all, (code) => FAILURES[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, group]) => [
+      status,
+      errorBody(Type.Literal(String(status)), group, { 'x-error-codes': group }),
+    ]),
+  );
+}

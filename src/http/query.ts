@@ -1,13 +1,16 @@
-// The query of an address, as strictly as its two members ask for.
+// The query of an address, read strictly: only `user` and `post` count.
 
-/** A member's value: several when it is repeated, null when its percent escapes are broken. */
-export type QueryValue = string | string[] | null;
+/** A member's value: an array when it is repeated, null when its percent escapes are broken. */
+type QueryValue = string | string[] | null;
+
 export interface QueryMembers {
   user?: QueryValue;
   post?: QueryValue;
 }
 
-/** Reads the two members that count; unknown ones are ignored. */
+/** What a repeated member becomes; how often it is repeated does not matter. */
+const REPEATED: string[] = [];
+
 export function parseQuery(text: string): QueryMembers {
   const members: QueryMembers = {};
   if (text === '') return members;
@@ -15,9 +18,8 @@ export function parseQuery(text: string): QueryMembers {
     const equals = part.indexOf('=');
     const name = unescaped(equals === -1 ? part : part.slice(0, equals));
     if (name !== 'user' && name !== 'post') continue;
-    const value = unescaped(equals === -1 ? '' : part.slice(equals + 1));
-    const before = members[name];
-    members[name] = before === undefined ? value : [before, value].flat().map((one) => one ?? '');
+    members[name] =
+      members[name] === undefined ? unescaped(equals === -1 ? '' : part.slice(equals + 1)) : REPEATED;
   }
   return members;
 }

@@ -1,60 +1,33 @@
-// The parts that the OpenAPI document's operations share: the records, the lists, the headers and the errors.
-import { type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { ERROR_CODES, type ErrorCode, FAILURES } from '../http/errors.ts';
-import { STATUS_CODES } from '../http/node-http.ts';
-import type { Family } from '../records/kinds.ts';
-import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
+// TypeBox schemas of the routes -> the parts of the OpenAPI document: references, headers and examples.
+import { STATUS_CODES } from 'node:http';
+import type { TSchema } from '@sinclair/typebox';
+import { ErrorBody, type ErrorCode, FAILURES } from '../http/errors.ts';
+import { LONGEST_USER_NAME } from '../records/user-name.ts';
+import { bodiesOf } from '../routes/lookup.ts';
+import { VARIANTS, type Variant } from '../variants.ts';
+import { sampleAnswers } from './examples.ts';
 
-export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-export const ErrorBody = Type.Object(
-  {
-    statusCode: Type.String({
-      description: 'The HTTP status, as decimal digits.',
-      pattern: '^[45][0-9]{2}$',
-    }),
-    code: Type.Union(
-      ERROR_CODES.map((code) => Type.Literal(code)),
-      { description: 'What went wrong, for programs.' },
-    ),
-    error: Type.String({ description: "The status's standard phrase." }),
-    message: Type.String({ description: 'What to do about it, for people.' }),
-  },
-  { $id: 'Error', title: 'Error', description: 'The body of every answer that is not a success.' },
-);
-
-const RECORDS: Record<Family, { profile: TObject; item: TObject }> = {
-  microblog: { profile: MicroblogProfile, item: Post },
-  portfolio: { profile: PortfolioProfile, item: Shot },
-};
-
-export interface Bodies {
-  readonly family: Family;
-  /** The item list's name, and its one member. */
-  readonly list: string;
-  readonly collection: string;
-}
-
-export const profileName = (family: Family) => RECORDS[family].profile.$id as string;
-
-/** What these variants answer with, and nothing else. */
-export function schemasFor(variants: readonly Bodies[]): Record<string, object> {
-  const bodies = variants.flatMap(({ family, list, collection }) => {
-    const { profile, item } = RECORDS[family];
-    return [profile, item, itemsBody(list, collection, item)];
+/** The named schemas of these variants: records, lists and the error body. */
+export function componentsOf(variants: readonly Variant[]): Record<string, object> {
+  const bodies = variants.flatMap((variant) => {
+    const { Profile, Items } = bodiesOf(variant);
+    const [list] = Object.values(Items.properties);
+    return [Profile, (list as TSchema).items as TSchema, Items];
   });
-  return Object.fromEntries([...bodies, ErrorBody].map((schema: TSchema) => [schema.$id, plain(schema)]));
+  return Object.fromEntries([...bodies, ErrorBody].map((schema) => [schema.$id, plain(schema)]));
 }
 
-/** A schema as readers take it: they never meet a default, for every member is there. */
+/** A schema as readers take it: with references to named schemas, and without defaults, since every member is present. */
 function plain(schema: TSchema): object {
   const text = JSON.stringify(schema, (key, value) => {
     if (key === 'default' || key === '$id') return undefined;
-    if (key === '$ref') return schemaRef(value).$ref;
-    const choices = Array.isArray(value?.anyOf)
-      ? value.anyOf.map((choice: TSchema) => choice.const)
-      : undefined;
-    return choices === undefined ? value : { type: 'string', description: value.description, enum: choices };
+    if (typeof value !== 'object' || value === null) return value;
+    if (value.$id !== undefined && value !== schema) return schemaRef(value.$id);
+    if (!Array.isArray(value.anyOf)) return value;
+    const choices = value.anyOf.map((choice: TSchema) => choice.const);
+    return { type: 'string', description: value.description, enum: choices };
   });
   return JSON.parse(text);
 }
@@ -76,36 +49,70 @@ const LIMITING = {
   'RateLimit-Policy': header('The limit, where the operator has set one.', '"default";q=600;w=60'),
 };
 const WAITING = { 'Retry-After': header('Seconds to wait before asking again.', '1') };
-
-/** Of 200 and 304. */
-export const SUCCESS_HEADERS = {
-  ETag: header('Says what the body is: send it back as `If-None-Match`.', '"yJ5ZCIaZ0yN1hQ0b3S6w4g"'),
+const SUCCESS_HEADERS = {
+  ETag: header('Identifies the body: send it back as `If-None-Match`.', '"yJ5ZCIaZ0yN1hQ0b3S6w4g"'),
   ...CACHING,
   ...LIMITING,
 };
 
-/** What no lookup gives: other methods and other addresses do. */
-const ELSEWHERE: readonly ErrorCode[] = ['METHOD_NOT_ALLOWED', 'ROUTE_NOT_FOUND'];
-const OF_QUERIES: readonly ErrorCode[] = ['USER_REPEATED', 'POST_MALFORMED'];
+/** The responses that a route declares, as @fastify/swagger takes them. */
+export function responsesOf(variant: Variant, declared: Record<string, TSchema>) {
+  const entries = Object.entries(declared).map(([status, schema]) => {
+    if (status === '200') return [status, successResponse(variant, schema)];
+    if (status === '304') return [status, { ...notModified(schema), headers: SUCCESS_HEADERS }];
+    return [status, failureResponse(Number(status), schema['x-error-codes'])];
+  });
+  return Object.fromEntries(entries);
+}
 
-/** The errors that a lookup can give, by status, each with its codes as examples. */
-export function failureResponses(style: 'query' | 'path') {
-  const codes = ERROR_CODES.filter(
-    (code) => !ELSEWHERE.includes(code) && (style === 'query' || !OF_QUERIES.includes(code)),
+const notModified = ({ description }: TSchema) => ({ description, type: 'null' });
+
+function successResponse(variant: Variant, schema: TSchema) {
+  const { family, collection } = VARIANTS[variant];
+  const schemas: TSchema[] = schema.anyOf ?? [schema];
+  const samples = sampleAnswers(family, collection);
+  const { Profile } = bodiesOf(variant);
+  const examples = schemas.map(({ $id }) =>
+    $id === Profile.$id ? (['profile', samples.profile] as const) : (['items', samples.items] as const),
   );
-  const byStatus = Map.groupBy(codes, (code) => FAILURES[code].status);
-  return Object.fromEntries([...byStatus].map(([status, group]) => [status, failureResponse(status, group)]));
+  const refs = schemas.map(({ $id }) => schemaRef($id as string));
+  return {
+    description: schema.description,
+    headers: SUCCESS_HEADERS,
+    content: {
+      'application/json': {
+        schema: refs.length === 1 ? refs[0] : { oneOf: refs },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  };
 }
 
 function failureResponse(status: number, codes: readonly ErrorCode[]) {
-  const bodies = codes.map(
-    (code) => [code, JSON.parse(FAILURES[code].body.toString()) as { message: string }] as const,
-  );
-  const examples = bodies.map(([code, value]) => [code, { summary: value.message, value }]);
+  const examples = codes.map((code) => {
+    const value = JSON.parse(FAILURES[code].body.toString()) as { message: string };
+    return [code, { summary: value.message, value }] as const;
+  });
   return {
     description:
-      bodies.length === 1 ? bodies[0]?.[1].message : `${STATUS_CODES[status]}: \`code\` says what it was.`,
+      examples.length === 1 ? examples[0]?.[1].summary : `${STATUS_CODES[status]}: \`code\` names the error.`,
     headers: { ...CACHING, ...(status === 429 && LIMITING), ...([429, 503].includes(status) && WAITING) },
     content: { 'application/json': { schema: schemaRef('Error'), examples: Object.fromEntries(examples) } },
   };
+}
+
+const USER_NAMES = {
+  plain: { summary: 'A sample user', value: 'ada' },
+  otherCase: { summary: 'Letter case does not matter', value: 'zoë' },
+  otherScript: { summary: 'Any script will do', value: '日本の朝' },
+};
+
+/** A route's input for readers: the user name with its length and examples instead of our own format. */
+export function inputSchema({ properties, ...rest }: TSchema) {
+  const entries = Object.entries(properties as Record<string, TSchema>).map(([name, schema]) => {
+    if (schema.format !== 'user-name') return [name, schema];
+    const { format: _format, ...others } = schema;
+    return [name, { ...others, minLength: 1, maxLength: LONGEST_USER_NAME, 'x-examples': USER_NAMES }];
+  });
+  return { ...rest, properties: Object.fromEntries(entries) };
 }

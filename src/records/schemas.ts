@@ -131,6 +131,6 @@ export const SCHEMAS = {
 /** The body of an item list: one member, whose name is the variant's. */
 export const itemsBody = ($id: string, collection: string, item: TObject) =>
   Type.Object(
-    { [collection]: Type.Array(Type.Ref(item.$id as string), { maxItems: ITEM_CAP }) },
+    { [collection]: Type.Array(item, { maxItems: ITEM_CAP }) },
     { $id, description: `The newest ${ITEM_CAP} items, newest first; empty when there are none.` },
   );

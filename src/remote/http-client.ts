@@ -1,9 +1,14 @@
 // One question to another server over HTTP, bounded in time and in bytes; the answer as it came, nothing followed.
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+} from 'node:http';
 import { request as requestSecurely, Agent as SecureAgent } from 'node:https';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { Agent, request } from '../http/node-http.ts';
 
 export interface Question {
   readonly method?: 'GET' | 'HEAD' | 'OPTIONS';

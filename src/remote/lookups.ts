@@ -1,4 +1,7 @@
-// Where another site of this kind is, and its lookups there.
+// Base addresses as people give them, and the lookups under them.
+import { type RouteStyle, VARIANT_NAMES, VARIANTS, type Variant } from '../variants.ts';
+
+export type { Variant } from '../variants.ts';
 
 /** A base address as people give it, without the slash at its end; or why it cannot be one. */
 export function readBase(text: string): URL | string {
@@ -10,22 +13,21 @@ export function readBase(text: string): URL | string {
   return url;
 }
 
-/** Where a variant's two lookups are, under the path of its base address. */
-export const LOOKUPS = {
-  a: (base: string, name: string) => {
+const STYLES: Record<RouteStyle, (base: string, name: string) => { profile: string; items: string }> = {
+  query(base, name) {
     const profile = `${base}/api/?user=${encodeURIComponent(name)}`;
     return { profile, items: `${profile}&post=true` };
   },
-  b: inPath,
-  c: inPath,
-} as const;
+  path(base, name) {
+    const profile = `${base}/api/username/${encodeURIComponent(name)}`;
+    return { profile, items: `${profile}/shots` };
+  },
+};
 
-function inPath(base: string, name: string) {
-  const profile = `${base}/api/username/${encodeURIComponent(name)}`;
-  return { profile, items: `${profile}/shots` };
-}
-
-export type Variant = keyof typeof LOOKUPS;
+/** Where a variant's two lookups of a user are, under the path of a base address. */
+export const LOOKUPS = Object.fromEntries(
+  VARIANT_NAMES.map((variant) => [variant, STYLES[VARIANTS[variant].style]]),
+) as Record<Variant, (typeof STYLES)[RouteStyle]>;
 
 /** The path under which everything of a base address lies: empty for the root. */
 export const basePath = ({ pathname }: URL) => (pathname === '/' ? '' : pathname);

@@ -1,22 +1,16 @@
-// For those who build front-ends: the OpenAPI document, and the page that shows it and lets one try it.
+// For front-end developers: the OpenAPI document, and the page that shows it and tries it out.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
+import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
 import { type Config, sitesOf } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
-import { type Answer, answerOf } from '../http/answer-cache.ts';
-import type { Responder } from '../http/respond.ts';
-import type { OpenApi } from '../openapi/document.ts';
-import { readOnlyRoute } from '../server/router.ts';
-import type { Awaitable } from '../stores/store.ts';
-import { PAGE } from '../telemetry/operations.ts';
-
-export interface DocsOptions {
-  readonly config: Config;
-  readonly respond: Responder;
-  /** Works out the OpenAPI document of the routes. */
-  readonly describe: () => Promise<OpenApi>;
-}
+import { errorResponses, RequestError } from '../http/errors.ts';
+import { JSON_TYPE, jsonHeaders } from '../http/headers.ts';
+import { PAGE } from '../http/operations.ts';
+import { type Asset, createAsset, sendAsset } from '../http/replies.ts';
+import { documentFor } from '../openapi/document.ts';
+import { NotModified } from './lookup.ts';
 
 const WEB = join(import.meta.dirname, '../web');
 const SCRIPT = 'text/javascript; charset=utf-8';
@@ -33,75 +27,89 @@ const TYPES: Record<string, string> = {
   'icon.svg': 'image/svg+xml',
 };
 const EXPLORER_LINK = /\s*<a href="\.\/">Explorer<\/a>/;
+const REVALIDATED = 'no-cache';
 
-export const docs: FastifyPluginCallback<DocsOptions> = (app, { config, respond, describe }, done) => {
+const Page = { config: { operation: PAGE } };
+const File = Type.Object({ file: Type.String() });
+const pageSchema = {
+  hide: true,
+  response: { 200: Type.String(), 304: NotModified, ...errorResponses('ROUTE_NOT_FOUND') },
+};
+
+export const docs: FastifyPluginCallbackTypebox<{ config: Config }> = (app, { config }, done) => {
   const sites = sitesOf(config);
-  const more = pageHeaders(sites.flatMap(({ base }) => base.origin ?? []));
-  const made = new Map<string, Answer>();
-
-  /** Each answer is made when it is first asked for: no start waits for it. */
-  const route = (
-    url: string,
-    nameOf: (request: FastifyRequest) => string | undefined,
-    make: (name: string) => Awaitable<Answer>,
-  ) =>
-    readOnlyRoute(app, respond, {
-      ...{ url, host: undefined, operation: PAGE },
-      async handler(request, reply) {
-        const name = nameOf(request);
-        const answer = name === undefined ? undefined : (made.get(name) ?? (await make(name)));
-        reply.hijack();
-        if (name === undefined || answer === undefined)
-          return respond.failure(request.raw, reply.raw, PAGE, 'ROUTE_NOT_FOUND');
-        made.set(name, answer);
-        respond.answer(request.raw, reply.raw, PAGE, answer);
-      },
-    });
-
-  const hostOf = ({ headers }: FastifyRequest) => {
-    const asked = hostKey(headers.host ?? '');
-    return sites.some(({ base }) => base.host === asked) ? asked : '';
-  };
-  const openapi = async (host: string) => {
-    const { documentFor } = await import('../openapi/document.ts');
-    const document = documentFor(host, await describe(), config);
-    return answerOf(Buffer.from(JSON.stringify(document)), respond.headersOf);
-  };
-  route(
+  const openapi = once((host) =>
+    createAsset(JSON.stringify(documentFor(host, app.swagger(), config)), {
+      ...jsonHeaders(config.corsOrigin),
+      'content-type': JSON_TYPE,
+      'cache-control': config.cacheControl,
+    }),
+  );
+  app.get(
     '/openapi.json',
-    (request) => `@${hostOf(request)}`,
-    (name) => openapi(name.slice(1)),
+    {
+      ...Page,
+      schema: { hide: true, response: { 200: Type.Object({}), 304: NotModified, ...errorResponses() } },
+    },
+    (request, reply) => {
+      const asked = hostKey(request.headers.host ?? '');
+      sendAsset(reply, openapi(sites.some(({ base }) => base.host === asked) ? asked : ''));
+    },
   );
   if (!config.docs) return done();
 
-  const file = (name: string) => {
+  const headers = pageHeaders(sites.flatMap(({ base }) => base.origin ?? []));
+  const file = once((name) => {
+    const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
+    if (type === undefined) throw new RequestError('ROUTE_NOT_FOUND');
     const text = readFileSync(join(WEB, name), 'utf8');
-    const shown = config.explorer ? text : text.replace(EXPLORER_LINK, '');
-    return answerOf(Buffer.from(shown), (body, etag) =>
-      respond.headersOf(body, etag, { type: TYPES[name] as string, caching: 'no-cache', more }),
-    );
-  };
-  const within = (folder: string) => (request: FastifyRequest) => {
-    const name = `${folder}/${(request.params as { file: string }).file}`;
-    return Object.hasOwn(TYPES, name) ? name : undefined;
-  };
-  route('/docs', () => 'docs.html', file);
-  route('/docs/:file', within('docs'), file);
+    return createAsset(config.explorer ? text : text.replace(EXPLORER_LINK, ''), {
+      ...headers,
+      'content-type': type,
+      'cache-control': REVALIDATED,
+    });
+  });
+  const folder = (name: string) =>
+    app.get(`/${name}/:file`, { ...Page, schema: { ...pageSchema, params: File } }, (request, reply) => {
+      sendAsset(reply, file(`${name}/${request.params.file}`));
+    });
+  app.get(
+    '/docs',
+    { ...Page, schema: pageSchema },
+    (_request, reply) => void sendAsset(reply, file('docs.html')),
+  );
+  folder('docs');
   // The explorer's parts that the page uses as well, when there is no explorer to bring them.
   if (!config.explorer) {
-    route('/explorer/:file', within('explorer'), file);
-    route('/icon.svg', () => 'icon.svg', file);
+    folder('explorer');
+    app.get(
+      '/icon.svg',
+      { ...Page, schema: pageSchema },
+      (_request, reply) => void sendAsset(reply, file('icon.svg')),
+    );
   }
   done();
 };
 
-/** The page talks to nobody but this server, and to the hosts of the variants that have one of their own. */
-const pageHeaders = (origins: readonly string[]) => [
-  ...['x-content-type-options', 'nosniff', 'referrer-policy', 'no-referrer'],
-  'content-security-policy',
-  [
+/** Creates each asset when it is first asked for, so that no start waits for it, and only once. */
+export function once(create: (name: string) => Asset): (name: string) => Asset {
+  const created = new Map<string, Asset>();
+  return (name) => {
+    const known = created.get(name);
+    if (known !== undefined) return known;
+    const asset = create(name);
+    created.set(name, asset);
+    return asset;
+  };
+}
+
+/** The page connects to this server only, and to the hosts of the variants that have one of their own. */
+const pageHeaders = (origins: readonly string[]) => ({
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': [
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'",
     ["connect-src 'self'", ...origins].join(' '),
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   ].join('; '),
-];
+});

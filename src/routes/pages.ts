@@ -1,17 +1,17 @@
 // The explorer, the embeddable card and the sample users' pictures: read when first asked for, then answered from memory.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FastifyPluginCallback } from 'fastify';
+import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
 import { type Config, sitesOf } from '../config/config.ts';
-import { type Answer, answerOf } from '../http/answer-cache.ts';
-import type { Responder } from '../http/respond.ts';
-import { readOnlyRoute } from '../server/router.ts';
-import { PAGE } from '../telemetry/operations.ts';
-
-export interface PagesOptions {
-  readonly config: Config;
-  readonly respond: Responder;
-}
+import { errorResponses, RequestError } from '../http/errors.ts';
+import type { Headers } from '../http/headers.ts';
+import { PAGE } from '../http/operations.ts';
+import { createAsset, sendAsset } from '../http/replies.ts';
+import { samplePicture as draw } from '../samples/pictures/draw.ts';
+import { VARIANTS } from '../variants.ts';
+import { once } from './docs.ts';
+import { NotModified } from './lookup.ts';
 
 const WEB = join(import.meta.dirname, '../web');
 const HTML = 'text/html; charset=utf-8';
@@ -54,77 +54,85 @@ const EACH_TIME = 'no-cache';
 const AN_HOUR = 'public, max-age=3600, stale-while-revalidate=86400';
 const A_DAY = 'public, max-age=86400';
 
-const GUARD = ['x-content-type-options', 'nosniff', 'referrer-policy', 'no-referrer'];
-const INERT = ['content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox"];
-const OURS_ONLY = ['cross-origin-resource-policy', 'same-origin'];
-const ANYBODYS = ['cross-origin-resource-policy', 'cross-origin'];
+const GUARD = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
+const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
+const SAME_ORIGIN = { 'cross-origin-resource-policy': 'same-origin' };
+const CROSS_ORIGIN = { 'cross-origin-resource-policy': 'cross-origin' };
 
-export const pages: FastifyPluginCallback<PagesOptions> = (app, { config, respond }, done) => {
-  // Scripts are loaded as modules, and those need leave: the card may run wherever the answers may be read.
-  const readable = config.corsOrigin === '*' ? ['access-control-allow-origin', '*'] : [];
+const options = {
+  config: { operation: PAGE },
+  schema: {
+    hide: true,
+    response: { 200: Type.String(), 304: NotModified, ...errorResponses('ROUTE_NOT_FOUND') },
+  },
+};
+const Picture = Type.Object({ picture: Type.String() });
+
+export const pages: FastifyPluginCallbackTypebox<{ config: Config }> = (app, { config }, done) => {
+  // Scripts are loaded as modules, which needs CORS: the card may run wherever the answers may be read.
+  const readable: Headers = config.corsOrigin === '*' ? { 'access-control-allow-origin': '*' } : {};
   const samples = config.databaseUrl === undefined;
 
-  const made = (content: Buffer | string, type: string, caching: string, more: readonly string[]) =>
-    answerOf(Buffer.from(content), (body, etag) =>
-      respond.headersOf(body, etag, { type, caching, more: [...GUARD, ...more] }),
-    );
-
-  const page = (
-    url: string,
-    content: () => Buffer | string,
-    type: string,
-    caching: string,
-    more: readonly string[],
-  ) => {
-    let answer: Answer | undefined;
-    readOnlyRoute(app, respond, {
-      ...{ url, host: undefined, operation: PAGE },
-      handler(request, reply) {
-        answer ??= made(content(), type, caching, more);
-        reply.hijack();
-        respond.answer(request.raw, reply.raw, PAGE, answer);
-      },
-    });
+  const page = (url: string, content: () => Buffer | string, headers: Headers) => {
+    const asset = once(() => createAsset(content(), { ...GUARD, ...headers }));
+    app.get(url, options, (_request, reply) => void sendAsset(reply, asset(url)));
   };
 
-  page('/embed.js', () => read('embed.js'), SCRIPT, AN_HOUR, [...readable, ...ANYBODYS]);
+  page('/embed.js', () => read('embed.js'), {
+    ...readable,
+    ...CROSS_ORIGIN,
+    ...typed(SCRIPT, AN_HOUR),
+  });
   if (config.explorer) {
-    page('/', () => explorerPage(config, samples), HTML, EACH_TIME, [
-      ...policy(config),
-      'cross-origin-opener-policy',
-      'same-origin',
-    ]);
-    for (const { file, type } of PARTS) page(`/${file}`, () => read(file), type, EACH_TIME, OURS_ONLY);
-  }
-  if (samples)
-    readOnlyRoute(app, respond, {
-      ...{ url: '/samples/:picture', host: undefined, operation: PAGE },
-      async handler(request, reply) {
-        reply.hijack();
-        const { picture } = request.params as { picture: string };
-        const { samplePicture } = await import('../samples/pictures/draw.ts');
-        const drawn = picture.endsWith('.svg') ? samplePicture(picture.slice(0, -'.svg'.length)) : undefined;
-        if (drawn === undefined) respond.failure(request.raw, reply.raw, PAGE, 'ROUTE_NOT_FOUND');
-        else
-          respond.answer(
-            request.raw,
-            reply.raw,
-            PAGE,
-            made(drawn, SVG, A_DAY, [...INERT, ...readable, ...ANYBODYS]),
-          );
-      },
+    page('/', () => explorerPage(config, samples), {
+      ...typed(HTML, EACH_TIME),
+      'content-security-policy': policy(config),
+      'cross-origin-opener-policy': 'same-origin',
     });
+    for (const { file, type } of PARTS)
+      page(`/${file}`, () => read(file), { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });
+  }
+  if (samples) {
+    const picture = once((name) =>
+      createAsset(samplePicture(name), {
+        ...GUARD,
+        ...INERT,
+        ...readable,
+        ...CROSS_ORIGIN,
+        ...typed(SVG, A_DAY),
+      }),
+    );
+    app.get(
+      '/samples/:picture',
+      { ...options, schema: { ...options.schema, params: Picture } },
+      (request, reply) => {
+        sendAsset(reply, picture(request.params.picture));
+      },
+    );
+  }
   done();
 };
+
+const typed = (type: string, caching: string): Headers => ({
+  'content-type': type,
+  'cache-control': caching,
+});
+
+function samplePicture(name: string): string {
+  const drawn = name.endsWith('.svg') ? draw(name.slice(0, -'.svg'.length)) : undefined;
+  if (drawn === undefined) throw new RequestError('ROUTE_NOT_FOUND');
+  return drawn;
+}
 
 const read = (file: string) => readFileSync(join(WEB, file));
 
 /** The page, told in a data block what it cannot find out by itself. */
 function explorerPage(config: Config, samples: boolean): string {
   const configuration = JSON.stringify({
-    variants: sitesOf(config).map(({ variant: name, base: { path, origin = null } }) => ({
-      ...{ name, path, origin },
-    })),
+    variants: sitesOf(config).map(({ variant: name, base: { path, origin = null } }) => {
+      const { style, family, collection } = VARIANTS[name];
+      return { name, path, origin, style, family, collection };
+    }),
     samples,
     people: samples
       ? PEOPLE.map(({ name, picture }) => ({
@@ -142,7 +150,7 @@ function explorerPage(config: Config, samples: boolean): string {
 }
 
 /** The page runs our own files, asks this server, and shows pictures from here and from where the setting allows. */
-function policy({ imageHosts }: Config): string[] {
+function policy({ imageHosts }: Config): string {
   const pictures = ["'self'", 'data:', ...(imageHosts === '*' ? ['*'] : imageHosts)];
   const rules = [
     "default-src 'none'",
@@ -154,5 +162,5 @@ function policy({ imageHosts }: Config): string[] {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ];
-  return ['content-security-policy', rules.join('; ')];
+  return rules.join('; ');
 }

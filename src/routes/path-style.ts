@@ -1,55 +1,57 @@
-// Variants B and C: the user stands in the path.
+// Variants B and C: the path names the user.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { readOnlyRoute } from '../server/router.ts';
-import { createReading, userFault, type VariantOptions } from './reading.ts';
+import { Type } from '@sinclair/typebox';
+import { ITEM_CAP } from '../records/kinds.ts';
+import { VARIANTS } from '../variants.ts';
+import { bodiesOf, createLookups, lookupResponses, siteConstraint, type VariantOptions } from './lookup.ts';
+import { UserName } from './user-name-input.ts';
+
+const Params = Type.Object({ username: UserName });
 
 export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
-  const { base, respond } = options;
-  const { operations, refuse, sendProfile, sendItems } = createReading(options);
-  const users = `${base.path}/api/username`;
-  const profileAddress = (key: string) => `${users}/${encodeURIComponent(key)}`;
-  const itemsAddress = (key: string) => `${profileAddress(key)}/shots`;
+  const { variant, base } = options;
+  const { Profile, Items } = bodiesOf(variant);
+  const letter = variant.toUpperCase();
+  const { operations, sendProfile, sendItems } = createLookups(options, {
+    profile: (name) => `/api/username/${name}`,
+    items: (name) => `/api/username/${name}/shots`,
+  });
 
-  const lookups = [
-    {
-      url: `${users}/:username`,
-      operation: operations.profile,
-      sendAnswer: sendProfile,
-      address: profileAddress,
+  const profile = {
+    constraints: siteConstraint(base),
+    config: { operation: operations.profile },
+    schema: {
+      operationId: `getProfile${letter}`,
+      summary: "Get a user's profile",
+      description: 'The profile of the user with this name.',
+      tags: [`Variant ${letter}`],
+      params: Params,
+      response: lookupResponses(Profile),
     },
-    {
-      url: `${users}/:username/shots`,
-      operation: operations.items,
-      sendAnswer: sendItems,
-      address: itemsAddress,
-    },
-  ];
-  for (const { url, operation, sendAnswer, address } of lookups) {
-    readOnlyRoute(app, respond, {
-      url,
-      host: base.host,
-      operation,
-      input: 'params',
-      handler(request, reply) {
-        const { username } = request.params as { username: string };
-        const fault = userFault(username);
-        if (fault) refuse(request, reply, operation, fault);
-        else sendAnswer(request, reply, username, address);
-      },
-    });
-  }
+  };
+  app.get('/api/username/:username', profile, (request, reply) =>
+    sendProfile(request, reply, request.params.username),
+  );
 
-  // Where the name is left out, the answer is what is missing rather than that there is no such route.
-  const nameless = [
-    { url: users, operation: operations.profile },
-    { url: `${users}/`, operation: operations.profile },
-    { url: `${users}//shots`, operation: operations.items },
-  ];
-  for (const { url, operation } of nameless) {
-    const handler = (request: FastifyRequest, reply: FastifyReply) =>
-      refuse(request, reply, operation, 'USER_MISSING');
-    readOnlyRoute(app, respond, { url, host: base.host, operation, handler });
-  }
+  const items = {
+    constraints: siteConstraint(base),
+    config: { operation: operations.items },
+    schema: {
+      operationId: `getItems${letter}`,
+      summary: "Get a user's newest shots",
+      description: `The newest ${ITEM_CAP} shots of the user with this name, newest first, as \`${VARIANTS[variant].collection}\`.`,
+      tags: [`Variant ${letter}`],
+      params: Params,
+      response: lookupResponses(Items),
+    },
+  };
+  app.get('/api/username/:username/shots', items, (request, reply) =>
+    sendItems(request, reply, request.params.username),
+  );
+
+  // Without a name these would be unknown addresses; the schema says what is missing.
+  for (const url of ['/api/username', '/api/username/'])
+    app.get(url, { ...profile, schema: { ...profile.schema, hide: true } }, () => {});
+  app.get('/api/username//shots', { ...items, schema: { ...items.schema, hide: true } }, () => {});
   done();
 };

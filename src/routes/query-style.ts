@@ -1,36 +1,50 @@
-// Variant A: the user and what is wanted of them stand in the query.
+// Variant A: the query names the user, and asks for the items.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
-import type { ErrorCode } from '../http/errors.ts';
-import type { QueryMembers, QueryValue } from '../http/query.ts';
-import { readOnlyRoute } from '../server/router.ts';
-import { createReading, userFault, type VariantOptions } from './reading.ts';
+import { Type } from '@sinclair/typebox';
+import { ITEM_CAP } from '../records/kinds.ts';
+import { bodiesOf, createLookups, lookupResponses, siteConstraint, type VariantOptions } from './lookup.ts';
+import { UserName } from './user-name-input.ts';
+
+const Query = Type.Object({
+  user: UserName,
+  post: Type.Optional(
+    Type.Literal('true', { description: 'Ask for the newest posts instead of the profile.' }),
+  ),
+});
 
 export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
-  const { base, respond } = options;
-  const reading = createReading(options);
-  const profileAddress = (key: string) => `${base.path}/api/?user=${encodeURIComponent(key)}`;
-  const itemsAddress = (key: string) => `${profileAddress(key)}&post=true`;
+  const { variant, base } = options;
+  const { Profile, Items } = bodiesOf(variant);
+  const letter = variant.toUpperCase();
+  const { operations, sendProfile, sendItems } = createLookups(options, {
+    profile: (name) => `/api/?user=${name}`,
+    items: (name) => `/api/?user=${name}&post=true`,
+  });
 
-  for (const url of [`${base.path}/api/`, `${base.path}/api`]) {
-    readOnlyRoute(app, respond, {
+  const schema = {
+    operationId: `getProfileOrItems${letter}`,
+    summary: "Get a user's profile, or newest posts",
+    description: `Without \`post\`, the profile; with \`post=true\`, the newest ${ITEM_CAP} posts, newest first. \`${base.path}/api/?user=…\`, with a slash before the question mark, is the same address.`,
+    tags: [`Variant ${letter}`],
+    querystring: Query,
+    response: lookupResponses(
+      Type.Union([Profile, Items], { description: 'The profile, or the list of posts.' }),
+      'USER_REPEATED',
+      'POST_MALFORMED',
+    ),
+  };
+  for (const url of ['/api', '/api/'])
+    app.get(
       url,
-      host: base.host,
-      operation: reading.operations.profile,
-      input: 'querystring',
-      handler(request, reply) {
-        const { user, post } = request.query as QueryMembers;
-        const operation = post === undefined ? reading.operations.profile : reading.operations.items;
-        const fault = userFault(user) ?? postFault(post);
-        if (fault !== undefined) return reading.refuse(request, reply, operation, fault);
-        if (post === undefined) reading.sendProfile(request, reply, user as string, profileAddress);
-        else reading.sendItems(request, reply, user as string, itemsAddress);
+      {
+        constraints: siteConstraint(base),
+        config: { operation: operations.profile },
+        schema: { ...schema, hide: url.endsWith('/') },
       },
-    });
-  }
+      (request, reply) => {
+        const { user, post } = request.query;
+        return post === undefined ? sendProfile(request, reply, user) : sendItems(request, reply, user);
+      },
+    );
   done();
 };
-
-function postFault(post: QueryValue | undefined): ErrorCode | undefined {
-  if (post === undefined || post === 'true') return undefined;
-  return post === null ? 'BAD_ESCAPE' : 'POST_MALFORMED';
-}

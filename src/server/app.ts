@@ -1,23 +1,38 @@
 // The table of contents: what Vitrine answers, line by line.
-import type { FastifyInstance } from 'fastify';
+
+import swagger from '@fastify/swagger';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import Fastify from 'fastify';
 import type { Logger } from 'pino';
-import type { Config } from '../config/config.ts';
-import { createClients } from '../edge/client.ts';
-import { createGate } from '../edge/gate.ts';
-import { createLagWatch, createRateLimit } from '../edge/limits.ts';
-import { createAnswers } from '../http/answer-cache.ts';
-import { createResponder } from '../http/respond.ts';
+import { type Config, sitesOf } from '../config/config.ts';
+import { createClients } from '../edge/clients.ts';
+import { addCors } from '../edge/cors.ts';
+import { createHttpServer } from '../edge/http-server.ts';
+import { addLimits, createLagWatch, createRateLimit } from '../edge/limits.ts';
+import { refuseOtherMethods } from '../edge/methods.ts';
+import { createAnswerCache } from '../http/answer-cache.ts';
+import { jsonHeaders } from '../http/headers.ts';
+import { createAnswerWriter } from '../http/write-answer.ts';
+import { openapiOptions } from '../openapi/document.ts';
 import { docs } from '../routes/docs.ts';
+import type { ReadyAnswer } from '../routes/lookup.ts';
 import { pages } from '../routes/pages.ts';
 import { pathStyle } from '../routes/path-style.ts';
+import { probes } from '../routes/probes.ts';
 import { queryStyle } from '../routes/query-style.ts';
-import type { VariantOptions } from '../routes/reading.ts';
 import type { Reader } from '../stores/store.ts';
-import type { Operation } from '../telemetry/operations.ts';
 import { createRequestCounts } from '../telemetry/request-counts.ts';
-import { createChronicle } from '../telemetry/request-log.ts';
-import { createHealth, probes } from './admin.ts';
-import { createRouter } from './router.ts';
+import { createRequestLog } from '../telemetry/request-log.ts';
+import { VARIANTS } from '../variants.ts';
+import {
+  addErrorHandlers,
+  addRequestChecks,
+  addResponseHook,
+  fastifyOptions,
+  setCompilers,
+} from './fastify.ts';
+import { createHealth } from './health.ts';
+import { createReadyAnswers } from './ready-answers.ts';
 
 export interface AppOptions {
   readonly config: Config;
@@ -25,44 +40,41 @@ export interface AppOptions {
   readonly log: Logger;
 }
 
+const STYLES = { query: queryStyle, path: pathStyle };
+
 export function buildApp({ config, store, log }: AppOptions) {
   const health = createHealth(store);
   const clients = createClients(config);
-  const requests = createRequestCounts();
-  const chronicle = createChronicle({ config, log, clients, requests });
-  const respond = createResponder({ config, observe: chronicle.observe, onFault: chronicle.fault });
-  const answers = createAnswers<Operation>({
-    reader: store,
-    maxBytes: config.answersBytes,
-    headersOf: respond.headersOf,
-  });
+  const counts = createRequestCounts();
+  const requestLog = createRequestLog({ config, log, clients, counts });
+  const cache = createAnswerCache<ReadyAnswer>({ maxBytes: config.answersBytes, version: store.version });
+  const writeAnswer = createAnswerWriter(config, requestLog.observe);
   const lag = createLagWatch(config);
-  const rateLimit = createRateLimit(config, clients);
-  const { overloaded } = lag;
-  const gate = createGate({ config, answers, respond, overloaded, rateLimit, draining: health.draining });
+  const limits = { overloaded: lag.overloaded, rateLimit: createRateLimit(config, clients) };
+  const answerAtOnce = createReadyAnswers({ config, cache, writeAnswer, limits, draining: health.draining });
 
-  const app = createRouter({ config, respond, serverFactory: gate.serverFor });
+  const app = Fastify({
+    ...fastifyOptions(config),
+    serverFactory: (route) => createHttpServer(route, { config, answerAtOnce }),
+  }).withTypeProvider<TypeBoxTypeProvider>();
 
-  const shared = { reader: store, answers, respond };
-  const variants = [
-    { plugin: queryStyle, variant: 'a', base: config.baseUrlA, family: 'microblog', collection: 'posts' },
-    { plugin: pathStyle, variant: 'b', base: config.baseUrlB, family: 'portfolio', collection: 'Shots' },
-    { plugin: pathStyle, variant: 'c', base: config.baseUrlC, family: 'portfolio', collection: 'Posts' },
-  ] as const;
-  const mount = (router: FastifyInstance): void => {
-    for (const { plugin, base, ...variant } of variants)
-      if (base !== undefined)
-        router.register(plugin, { ...variant, ...shared, base } satisfies VariantOptions);
-  };
-  mount(app);
-  app.register(docs, {
-    ...{ config, respond },
-    describe: async () => (await import('../openapi/document.ts')).describeRoutes({ config, respond, mount }),
-  });
-  app.register(pages, { config, respond });
-  app.register(probes, { health, respond });
+  setCompilers(app);
+  addErrorHandlers(app, requestLog.fault);
+  addRequestChecks(app);
+  addCors(app, config);
+  addLimits(app, limits);
+  addResponseHook(app, jsonHeaders(config.corsOrigin), requestLog.observe);
+  refuseOtherMethods(app);
+
+  app.register(swagger, openapiOptions(config));
+  for (const { variant, base } of sitesOf(config)) {
+    const { style } = VARIANTS[variant];
+    app.register(STYLES[style], { prefix: base.path, variant, base, store, cache, writeAnswer });
+  }
+  app.register(docs, { config });
+  app.register(pages, { config });
+  app.register(probes, { unready: health.unready });
 
   app.addHook('onClose', lag.stop);
-
-  return { app, gate, health, respond, sources: { requests, answers, store } };
+  return { app, health, logFault: requestLog.fault, sources: { counts, cache, store } };
 }

@@ -2,12 +2,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
-import type { Config } from '../config/config.ts';
+import { type Config, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
+import { closeSilentConnections } from '../edge/http-server.ts';
+import { LOOKUPS } from '../remote/lookups.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
 import type { Reader } from '../stores/store.ts';
-import { buildAdmin, type Health } from './admin.ts';
+import { buildAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
+import type { Health } from './health.ts';
 
 export interface Running {
   /** Where it listens, as URLs. */
@@ -23,13 +26,13 @@ export interface Serving extends Running {
 
 export async function serve(config: Config, log: Logger): Promise<Serving> {
   const store = await openStore(config, log);
-  const { app, gate, health, respond, sources } = buildApp({ config, store, log });
+  const { app, health, logFault, sources } = buildApp({ config, store, log });
   // The Prometheus client is loaded where there is somebody to ask for it.
   const registry = async () => (await import('../telemetry/metrics.ts')).createRegistry(sources);
   const admin =
     config.adminPort === undefined
       ? undefined
-      : buildAdmin({ config, health, respond, metrics: reporter(await registry()) });
+      : buildAdmin({ config, unready: health.unready, logFault, metrics: reporter(await registry()) });
   const url = await app.listen({ host: config.host, port: config.port });
   const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
 
@@ -43,7 +46,7 @@ export async function serve(config: Config, log: Logger): Promise<Serving> {
       await delay(config.shutdownDelay);
       const closed = app.close();
       const timers = [
-        setTimeout(() => gate.closeSilent(), Math.min(SILENT_GRACE_MS, config.shutdownGrace)),
+        setTimeout(() => closeSilentConnections(app.server), Math.min(SILENT_GRACE_MS, config.shutdownGrace)),
         setTimeout(() => app.server.closeAllConnections(), config.shutdownGrace),
       ];
       await closed;
@@ -91,13 +94,10 @@ async function openStore({ databaseUrl }: Config, log: Logger): Promise<Reader> 
 }
 
 function tryLines(config: Config, url: string): string {
-  const at = (base: Config['baseUrlA'], path: string) =>
-    base === undefined ? [] : `  curl '${url}${base.path}${path}'`;
-  return [
-    at(config.baseUrlA, '/api/?user=ada'),
-    at(config.baseUrlB, '/api/username/ada'),
-    at(config.baseUrlC, '/api/username/ada/shots'),
-  ]
-    .flat()
+  return sitesOf(config)
+    .flatMap(({ variant, base: { path } }) => {
+      const { profile, items } = LOOKUPS[variant](path, 'ada');
+      return [`  curl '${url}${profile}'`, `  curl '${url}${items}'`];
+    })
     .join('\n');
 }

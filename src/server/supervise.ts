@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AggregatorRegistry, Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { createResponder } from '../http/respond.ts';
 import { buildAdmin } from './admin.ts';
 import { type Running, serve } from './serve.ts';
 import { WorkerFailed } from './worker-failed.ts';
@@ -30,8 +29,8 @@ export async function supervise(config: Config, log: Logger): Promise<Running> {
       ? undefined
       : buildAdmin({
           config,
-          health: { unready },
-          respond: createResponder({ config, observe() {}, onFault: fault }),
+          unready,
+          logFault,
           metrics: async () => ({ type: metrics.contentType, text: await metrics.clusterMetrics() }),
         });
   const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
@@ -72,7 +71,7 @@ export async function supervise(config: Config, log: Logger): Promise<Running> {
     return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'No worker is running.');
   }
 
-  function fault(_request: unknown, error: unknown): string {
+  function logFault(_request: unknown, error: unknown): string {
     log.error({ err: error }, 'request failed');
     return '';
   }

@@ -1,127 +1,91 @@
-// What happened, in numbers, put into Prometheus' words when it asks.
-import { collectDefaultMetrics, Registry } from '@prometheus-io/client';
-import type { Answers } from '../http/answer-cache.ts';
+// The metrics, read when Prometheus asks for them.
+import { type Aggregator, Counter, collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
+import type { AnswerCache } from '../http/answer-cache.ts';
+import type { Operation } from '../http/operations.ts';
 import type { Reader } from '../stores/store.ts';
-import type { Operation } from './operations.ts';
 import { BUCKETS, type RequestCounts } from './request-counts.ts';
 
 export interface MetricsSources {
-  readonly requests: RequestCounts;
-  readonly answers: Answers<Operation>;
+  readonly counts: RequestCounts;
+  readonly cache: Pick<AnswerCache<{ body: Buffer }>, 'figures' | 'count' | 'bytes'>;
   readonly store: Pick<Reader, 'version' | 'counts' | 'events'>;
 }
 
-interface Sample {
-  readonly labels?: Record<string, string>;
-  readonly value: number;
-  readonly metricName?: string;
-}
-
-export function createRegistry({ requests, answers, store }: MetricsSources): Registry {
+export function createRegistry({ counts, cache, store }: MetricsSources): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const add = (
-    name: string,
-    type: 'counter' | 'gauge' | 'histogram',
-    help: string,
-    get: () => Sample[] | Promise<Sample[]>,
-    aggregator = 'sum',
-  ) => {
-    // The client asks a metric for its values when it is scraped, and wants no more of it than this.
-    const metric = {
-      name,
-      type,
-      help,
-      aggregator,
-      get: async () => ({ name, type, help, aggregator, values: await get() }),
-    };
-    registry.registerMetric(metric as never);
-  };
-  const figure = (value: () => number) => () => [{ labels: {}, value: value() }];
-  const { figures } = answers;
+  const counter = (name: string, help: string, read: () => number, aggregator: Aggregator = 'sum') =>
+    new Counter({
+      ...{ name, help, aggregator, registers: [registry] },
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  const gauge = (name: string, help: string, read: () => number, aggregator: Aggregator = 'sum') =>
+    new Gauge({
+      ...{ name, help, aggregator, registers: [registry] },
+      collect() {
+        this.set(read());
+      },
+    });
 
-  add('vitrine_requests_total', 'counter', 'Requests, by variant, operation and status.', () =>
-    requestSamples(requests),
-  );
-  add(
-    'vitrine_request_duration_seconds',
-    'histogram',
-    "From a request's headers to its answer being handed over.",
-    () => durationSamples(requests),
-  );
-  add('vitrine_answers', 'gauge', 'Ready answers kept.', figure(answers.count));
-  add(
-    'vitrine_answers_bytes',
-    'gauge',
-    'Memory that ready answers take.',
-    figure(() => figures.bytes),
-  );
-  add(
-    'vitrine_answers_hits_total',
-    'counter',
-    'Answers that were ready.',
-    figure(() => figures.hits),
-  );
-  add(
-    'vitrine_answers_misses_total',
-    'counter',
-    'Answers that had to be read.',
-    figure(() => figures.misses),
-  );
-  add(
-    'vitrine_answers_evictions_total',
-    'counter',
-    'Answers that made room for others.',
-    figure(() => figures.evictions),
-  );
-  add('vitrine_store_version', 'gauge', 'Moves when the data does.', figure(store.version), 'max');
-  add(
-    'vitrine_store_swaps_total',
-    'counter',
-    'Database files put in place of the one before.',
-    figure(() => store.events.swaps),
-    'max',
-  );
-  add(
+  addRequestMetrics(registry, counts);
+  gauge('vitrine_answers', 'Answers in memory.', cache.count);
+  gauge('vitrine_answers_bytes', 'Memory that they take.', cache.bytes);
+  counter('vitrine_answers_hits_total', 'Answers found in memory.', () => cache.figures.hits);
+  counter('vitrine_answers_misses_total', 'Answers read from the store.', () => cache.figures.misses);
+  counter('vitrine_answers_evictions_total', 'Answers evicted for others.', () => cache.figures.evictions);
+  gauge('vitrine_store_version', 'Changes when the data does.', store.version, 'max');
+  counter('vitrine_store_swaps_total', 'Database files put into service.', () => store.events.swaps, 'max');
+  counter(
     'vitrine_store_refusals_total',
-    'counter',
-    'Database files refused because they are not fit to be served.',
-    figure(() => store.events.refusals),
+    'Database files refused because they cannot be served.',
+    () => store.events.refusals,
     'max',
   );
-  add(
-    'vitrine_records',
-    'gauge',
-    'Records, by kind.',
-    async () => recordSamples(await store.counts()),
-    'first',
-  );
+  new Gauge({
+    ...{ name: 'vitrine_records', help: 'Records, by kind.', labelNames: ['kind'] },
+    ...{ aggregator: 'first', registers: [registry] },
+    async collect() {
+      for (const [kind, count] of Object.entries(await store.counts())) this.set({ kind }, count);
+    },
+  });
   return registry;
 }
 
 const labelsOf = ({ variant, name }: Operation) => ({ variant, operation: name });
 
-function requestSamples({ tallies }: RequestCounts): Sample[] {
-  return [...tallies].flatMap(([operation, { statuses }]) =>
-    [...statuses].map(([status, value]) => ({
-      labels: { ...labelsOf(operation), status: String(status) },
-      value,
-    })),
-  );
+function addRequestMetrics(registry: Registry, { tallies }: RequestCounts): void {
+  new Counter({
+    name: 'vitrine_requests_total',
+    help: 'Requests, by variant, operation and status.',
+    labelNames: ['variant', 'operation', 'status'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [operation, { statuses }] of tallies)
+        for (const [status, count] of statuses)
+          this.inc({ ...labelsOf(operation), status: String(status) }, count);
+    },
+  });
+  // The client's histogram wants each request observed, which costs more than counting them all in arrays.
+  const [name, type] = ['vitrine_request_duration_seconds', 'histogram'];
+  const help = 'From the arrival of a request to its answer being handed to Node.';
+  const aggregator = 'sum';
+  const get = async () => ({ name, type, help, aggregator, values: durationSamples(name, tallies) });
+  // biome-ignore lint/suspicious/noExplicitAny: a metric is anything that has `get`, but its type is a class
+  registry.registerMetric({ name, type, help, aggregator, get } as any);
 }
 
-function durationSamples({ tallies }: RequestCounts): Sample[] {
-  const name = 'vitrine_request_duration_seconds';
+function durationSamples(name: string, tallies: RequestCounts['tallies']) {
   return [...tallies].flatMap(([operation, { buckets, sum }]) => {
     const labels = labelsOf(operation);
     let count = 0;
     const cumulated = [...buckets].map((value, index) => {
       count += value;
-      return {
-        metricName: `${name}_bucket`,
-        labels: { ...labels, le: String(BUCKETS[index] ?? '+Inf') },
-        value: count,
-      };
+      const le = String(BUCKETS[index] ?? '+Inf');
+      return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count };
     });
     return [
       ...cumulated,
@@ -130,6 +94,3 @@ function durationSamples({ tallies }: RequestCounts): Sample[] {
     ];
   });
 }
-
-const recordSamples = (counts: Record<string, number>): Sample[] =>
-  Object.entries(counts).map(([kind, value]) => ({ labels: { kind }, value }));

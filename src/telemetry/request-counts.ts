@@ -1,5 +1,5 @@
-// Requests as they pass, counted in plain arrays: what is done on every one of them has to cost next to nothing.
-import type { Operation } from './operations.ts';
+// Counts requests in plain arrays, since every request pays for it.
+import type { Operation } from '../http/operations.ts';
 
 /** Seconds. A ready answer takes tens of microseconds, a lookup on a cold disk milliseconds. */
 export const BUCKETS = [

@@ -1,20 +1,19 @@
-// What is told of each request, to the metrics and to the log, from the one place where all of them are seen.
+// Counts every response, and logs the slow ones and the faults.
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import type { Clients } from '../edge/client.ts';
-import type { TimedRequest } from '../http/respond.ts';
-import type { Operation } from './operations.ts';
+import type { Clients } from '../edge/clients.ts';
+import type { Operation } from '../http/operations.ts';
 import type { RequestCounts } from './request-counts.ts';
 
-export interface ChronicleOptions {
+export interface RequestLogOptions {
   readonly config: Pick<Config, 'accessLog' | 'slowRequest'>;
   readonly log: Logger;
   readonly clients: Clients;
-  readonly requests: RequestCounts;
+  readonly counts: RequestCounts;
 }
 
-export function createChronicle({ config, log, clients, requests }: ChronicleOptions) {
+export function createRequestLog({ config, log, clients, counts }: RequestLogOptions) {
   const slow = config.slowRequest === 0 ? Number.POSITIVE_INFINITY : config.slowRequest;
 
   function about(request: IncomingMessage) {
@@ -22,7 +21,7 @@ export function createChronicle({ config, log, clients, requests }: ChronicleOpt
       id: clients.requestIdOf(request),
       client: clients.addressOf(request),
       protocol: clients.protocolOf(request),
-      method: (request as TimedRequest).otherMethod ?? request.method,
+      method: request.method,
       url: printable(request.url ?? ''),
     };
   }
@@ -30,21 +29,16 @@ export function createChronicle({ config, log, clients, requests }: ChronicleOpt
   return {
     /** Counts a response; logs it when it took long, or when every request is to be logged. */
     observe(request: IncomingMessage, operation: Operation, status: number, bytes: number): void {
-      const milliseconds = performance.now() - (request as TimedRequest).arrived;
-      requests.add(operation, status, milliseconds / 1000);
+      const milliseconds = performance.now() - arrivalOf(request);
+      counts.add(operation, status, milliseconds / 1000);
       if (!config.accessLog && milliseconds < slow) return;
-      const line = {
-        ...about(request),
-        ...operation,
-        status,
-        bytes,
-        ms: Math.round(milliseconds * 1000) / 1000,
-      };
+      const ms = Math.round(milliseconds * 1000) / 1000;
+      const line = { ...about(request), ...operation, status, bytes, ms };
       if (milliseconds >= slow) log.warn(line, 'slow request');
       else log.info(line, 'request');
     },
 
-    /** Logs what went wrong inside; gives the id under which the client may ask about it. */
+    /** Logs an error of ours; the id under which the client may ask about it. */
     fault(request: IncomingMessage, error: unknown): string {
       const line = about(request);
       log.error({ ...line, err: error }, 'request failed');
@@ -53,9 +47,13 @@ export function createChronicle({ config, log, clients, requests }: ChronicleOpt
   };
 }
 
+/** A request that did not come through our server, such as an injected one, has just arrived. */
+const arrivalOf = (request: IncomingMessage) =>
+  (request as { arrived?: number }).arrived ?? performance.now();
+
 const LONGEST_LOGGED = 1024;
 
-/** An address as it can stand in any terminal: Node lets bytes above ASCII through, some of which steer one. */
+/** Safe for any terminal: Node lets bytes above ASCII through, and some of them are control sequences. */
 function printable(url: string): string {
   return url
     .slice(0, LONGEST_LOGGED)

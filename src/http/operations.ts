@@ -1,7 +1,8 @@
-// What can be asked of Vitrine, as the metrics and the log name it: few names, whatever clients send.
+// What a request asks for, as metrics and log name it: few names, whatever clients send.
+import type { Variant } from '../variants.ts';
 
 export interface Operation {
-  readonly variant: 'a' | 'b' | 'c' | 'none';
+  readonly variant: Variant | 'none';
   readonly name: 'profile' | 'items' | 'probe' | 'page' | 'preflight' | 'other';
 }
 
@@ -10,5 +11,5 @@ export const PAGE: Operation = { variant: 'none', name: 'page' };
 export const PREFLIGHT: Operation = { variant: 'none', name: 'preflight' };
 export const OTHER: Operation = { variant: 'none', name: 'other' };
 
-/** The header in which a probe tells how it got here: that a proxy speaks HTTP/1.0 is not seen from outside. */
+/** The header in which a probe says how it was received: HTTP/1.0 from a proxy cannot be seen from outside. */
 export const RECEIVED_OVER = 'x-received-over-http';

@@ -1,0 +1,66 @@
+// What is wrong with a request, decided here for all that receive one: the server, the router and the validators.
+import type { IncomingMessage } from 'node:http';
+import { LONGEST_USER_NAME } from '../records/user-name.ts';
+import type { ErrorCode } from './errors.ts';
+
+/** Longer than any address that can be meant: a name of 255 characters takes 3,060 bytes at most. */
+export const LONGEST_URL = 8 * 1024;
+
+/** Why a request whose headers could be parsed must be refused; undefined when it may be routed. */
+export function requestFault(request: IncomingMessage): ErrorCode | undefined {
+  const url = request.url as string;
+  if (url.length > LONGEST_URL) return 'URI_TOO_LONG';
+  const hosts = countHosts(request.rawHeaders);
+  if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) return 'HOST_MISSING';
+  if (url.startsWith('/') || ABSOLUTE.test(url)) return undefined;
+  return url === '*' && request.method === 'OPTIONS' ? undefined : 'BAD_REQUEST';
+}
+
+const ABSOLUTE = /^https?:\/\/([^/?#]+)([^#]*)/i;
+
+/** An absolute target becomes its path, and its host is the one that counts (RFC 9112, 3.2.2). */
+export function pathOf(request: IncomingMessage): string {
+  const url = request.url as string;
+  const absolute = url.startsWith('/') ? null : ABSOLUTE.exec(url);
+  if (absolute === null) return url;
+  const [, host, target = ''] = absolute;
+  request.headers.host = host;
+  return target.startsWith('/') ? target : `/${target}`;
+}
+
+/** Node's `headers` keep the first Host only; RFC 9112 (3.2) wants a request with several refused. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') count++;
+  return count;
+}
+
+/** What Node's parser reports. */
+export interface ParserError extends Error {
+  readonly code: string;
+  /** Fastify's type is that of a Buffer as JSON; what comes is a Buffer. */
+  readonly rawPacket: unknown;
+}
+
+/** Why the parser gave up. */
+export function parserFault({ code, rawPacket }: ParserError): ErrorCode {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'REQUEST_TIMEOUT';
+  if (code !== 'HPE_HEADER_OVERFLOW') return 'BAD_REQUEST';
+  // The limit covers the request line as well: when that is too long alone, or had not ended, the address is at fault.
+  const lineEnd = Buffer.isBuffer(rawPacket) ? rawPacket.indexOf('\n') : -1;
+  return lineEnd === -1 || lineEnd > LONGEST_URL ? 'URI_TOO_LONG' : 'HEADERS_TOO_LARGE';
+}
+
+/** Why the router could not read the path. */
+export const routingFault = (code: string): ErrorCode =>
+  code === 'FST_ERR_BAD_URL' ? 'BAD_ESCAPE' : 'URI_TOO_LONG';
+
+/** Why an input does not fit its schema: `path` and `value` are what TypeBox reports. */
+export function inputFault(path: string, value: unknown): ErrorCode {
+  if (value === null) return 'BAD_ESCAPE';
+  if (path === '/post') return 'POST_MALFORMED';
+  if (value === undefined || value === '') return 'USER_MISSING';
+  if (typeof value !== 'string') return 'USER_REPEATED';
+  return [...value].length > LONGEST_USER_NAME ? 'USER_TOO_LONG' : 'USER_MALFORMED';
+}

@@ -1,0 +1,45 @@
+// What handlers send through Fastify's reply: errors, small JSON bodies, and files held in memory.
+import type { FastifyReply } from 'fastify';
+import { etagOf } from '../stores/etag.ts';
+import { matches } from './conditional.ts';
+import { type ErrorCode, FAILURES } from './errors.ts';
+import { type Headers, JSON_TYPE, METHODS, NOT_FOUND_CACHING } from './headers.ts';
+
+export function sendFailure(reply: FastifyReply, code: ErrorCode): FastifyReply {
+  const { status, body } = FAILURES[code];
+  if (status === 405) reply.header('allow', METHODS);
+  if (status === 503) reply.header('retry-after', '1');
+  return reply
+    .code(status)
+    .type(JSON_TYPE)
+    .header('cache-control', status === 404 ? NOT_FOUND_CACHING : 'no-store')
+    .send(body);
+}
+
+/** For what is true at this moment only. */
+export function sendFresh(reply: FastifyReply, status: number, body: object | string, type = JSON_TYPE) {
+  if (status === 503) reply.header('retry-after', '1');
+  return reply
+    .code(status)
+    .type(type)
+    .header('cache-control', 'no-store')
+    .send(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+/** A body that does not change while the server runs, with its headers. */
+export interface Asset {
+  readonly body: Buffer;
+  readonly headers: Headers;
+}
+
+export function createAsset(content: Buffer | string, headers: Headers): Asset {
+  const body = Buffer.from(content);
+  return { body, headers: { etag: etagOf(body), ...headers } };
+}
+
+export function sendAsset(reply: FastifyReply, { body, headers }: Asset): FastifyReply {
+  const { 'content-type': type = '', ...others } = headers;
+  reply.headers(others);
+  if (matches(reply.request.headers['if-none-match'], headers.etag as string)) return reply.code(304).send();
+  return reply.type(type).send(body);
+}

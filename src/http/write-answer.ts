@@ -1,0 +1,50 @@
+// Writes stored bytes straight to the response: the one way around Fastify's reply. Ready answers are written before
+// routing, looked-up ones after it. `reply.headers().send()` with its hooks would cost 3 to 4 µs of a lookup's 23
+// (npm run bench).
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Config } from '../config/config.ts';
+import { matches } from './conditional.ts';
+import { JSON_TYPE, jsonHeaders } from './headers.ts';
+import type { Operation } from './operations.ts';
+
+/** JSON bytes and their ETag; no body when the client is known to have it. */
+export interface StoredAnswer {
+  readonly etag: string;
+  readonly body: Buffer | null;
+}
+
+/** Called for every response when it is handed to Node. */
+export type Observer = (
+  request: IncomingMessage,
+  operation: Operation,
+  status: number,
+  bytes: number,
+) => void;
+
+export type WriteAnswer = ReturnType<typeof createAnswerWriter>;
+
+export function createAnswerWriter(config: Pick<Config, 'cacheControl' | 'corsOrigin'>, observe: Observer) {
+  const common = Object.entries({
+    'cache-control': config.cacheControl,
+    ...jsonHeaders(config.corsOrigin),
+  }).flat();
+
+  /** 200 with the body, or 304 when the client has it already. */
+  return function writeAnswer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    operation: Operation,
+    { etag, body }: StoredAnswer,
+  ): void {
+    if (body === null || matches(request.headers['if-none-match'], etag)) {
+      response.writeHead(304, ['etag', etag, ...common]);
+      response.end();
+      observe(request, operation, 304, 0);
+      return;
+    }
+    const length = String(body.length);
+    response.writeHead(200, ['content-type', JSON_TYPE, 'content-length', length, 'etag', etag, ...common]);
+    response.end(body);
+    observe(request, operation, 200, body.length);
+  };
+}

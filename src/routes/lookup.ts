@@ -1,0 +1,124 @@
+// What both route styles share: the user name as input, the response schemas, and finding and sending an answer.
+
+import { type TSchema, Type } from '@sinclair/typebox';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { BaseUrl } from '../config/setting-values.ts';
+import type { AnswerCache } from '../http/answer-cache.ts';
+import { type ErrorCode, errorResponses } from '../http/errors.ts';
+import type { Operation } from '../http/operations.ts';
+import { sendFailure } from '../http/replies.ts';
+import type { WriteAnswer } from '../http/write-answer.ts';
+import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
+import { userKey } from '../records/user-name.ts';
+import type { Awaitable, Reader, Stored } from '../stores/store.ts';
+import { VARIANTS, type Variant } from '../variants.ts';
+
+/** An answer in the cache, with the operation it is counted under. */
+export interface ReadyAnswer {
+  readonly etag: string;
+  readonly body: Buffer;
+  readonly operation: Operation;
+}
+
+export interface VariantOptions {
+  readonly variant: Variant;
+  readonly base: BaseUrl;
+  readonly store: Reader;
+  readonly cache: AnswerCache<ReadyAnswer>;
+  readonly writeAnswer: WriteAnswer;
+}
+
+const RECORDS = {
+  microblog: { Profile: MicroblogProfile, Item: Post },
+  portfolio: { Profile: PortfolioProfile, Item: Shot },
+} as const;
+
+export const NotModified = Type.Null({ description: 'Nothing has changed since; there is no body.' });
+
+/** The bodies of a variant's two lookups. */
+export function bodiesOf(variant: Variant) {
+  const { family, collection } = VARIANTS[variant];
+  const { Profile, Item } = RECORDS[family];
+  return { Profile, Items: itemsBody(`Items${variant.toUpperCase()}`, collection, Item) };
+}
+
+/** The responses of a lookup: the body, 304, and its errors. */
+export const lookupResponses = (body: TSchema, ...more: ErrorCode[]) => ({
+  200: body,
+  304: NotModified,
+  ...errorResponses(
+    'USER_MISSING',
+    'USER_MALFORMED',
+    'USER_TOO_LONG',
+    'BAD_ESCAPE',
+    'USER_NOT_FOUND',
+    ...more,
+  ),
+});
+
+/** Where requests for one host only are routed; any host without one. */
+export const siteConstraint = ({ host }: BaseUrl) => (host === undefined ? {} : { site: host });
+
+/** The cache key of an address; a base address with a host has keys of its own. */
+export const addressKey = (host: string | undefined, address: string) =>
+  host === undefined ? address : `${host} ${address}`;
+
+/** Where the two lookups of a user are, written as clients should: such requests find ready answers before routing. */
+export interface Addresses {
+  readonly profile: (encodedKey: string) => string;
+  readonly items: (encodedKey: string) => string;
+}
+
+export function createLookups(options: VariantOptions, addresses: Addresses) {
+  const { variant, base, store, cache, writeAnswer } = options;
+  const { family, collection } = VARIANTS[variant];
+  const operations = {
+    profile: { variant, name: 'profile' },
+    items: { variant, name: 'items' },
+  } as const satisfies Record<string, Operation>;
+
+  function send(request: FastifyRequest, reply: FastifyReply, operation: Operation, answer: Stored): void {
+    reply.hijack();
+    writeAnswer(request.raw, reply.raw, operation, answer);
+  }
+
+  function answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    operation: Operation,
+    address: string,
+    read: (known: string | undefined) => Awaitable<Stored | undefined>,
+  ): Awaitable<void> {
+    const ready = cache.find(address);
+    if (ready !== undefined) return send(request, reply, operation, ready);
+    const version = cache.currentVersion();
+    const settle = (found: Stored | undefined): void => {
+      if (found === undefined) return void sendFailure(reply, 'USER_NOT_FOUND');
+      const { etag, body } = found;
+      if (body !== null) cache.keep(address, { etag, body, operation }, version);
+      send(request, reply, operation, found);
+    };
+    const found = read(request.headers['if-none-match']);
+    return found instanceof Promise ? found.then(settle) : settle(found);
+  }
+
+  return {
+    operations,
+
+    sendProfile(request: FastifyRequest, reply: FastifyReply, name: string): Awaitable<void> {
+      const key = userKey(name);
+      const address = addressKey(base.host, base.path + addresses.profile(encodeURIComponent(key)));
+      return answer(request, reply, operations.profile, address, (known) =>
+        store.profile(family, key, known),
+      );
+    },
+
+    sendItems(request: FastifyRequest, reply: FastifyReply, name: string): Awaitable<void> {
+      const key = userKey(name);
+      const address = addressKey(base.host, base.path + addresses.items(encodeURIComponent(key)));
+      return answer(request, reply, operations.items, address, (known) =>
+        store.items(family, key, collection, known),
+      );
+    },
+  };
+}

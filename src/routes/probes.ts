@@ -1,0 +1,37 @@
+// Probes: whether the process lives, and whether it can serve.
+import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import { PROBE, RECEIVED_OVER } from '../http/operations.ts';
+import { sendFresh } from '../http/replies.ts';
+
+export interface Readiness {
+  /** Why requests should go elsewhere; undefined when they may come. */
+  readonly unready: () => Promise<string | undefined>;
+}
+
+const Alive = Type.Object({ status: Type.Literal('ok') });
+const Ready = Type.Object({ status: Type.Literal('ready') });
+const NotReady = Type.Object({ status: Type.Literal('not ready'), reason: Type.String() });
+
+export const probes: FastifyPluginCallbackTypebox<Readiness> = (app, { unready }, done) => {
+  app.get(
+    '/healthz',
+    { config: { operation: PROBE }, schema: { hide: true, response: { 200: Alive } } },
+    (request, reply) => {
+      reply.header(RECEIVED_OVER, request.raw.httpVersion);
+      sendFresh(reply, 200, { status: 'ok' });
+    },
+  );
+
+  app.get(
+    '/readyz',
+    { config: { operation: PROBE }, schema: { hide: true, response: { 200: Ready, 503: NotReady } } },
+    async (_request, reply) => {
+      const reason = await unready();
+      if (reason === undefined) sendFresh(reply, 200, { status: 'ready' });
+      else sendFresh(reply, 503, { status: 'not ready', reason });
+      return reply;
+    },
+  );
+  done();
+};

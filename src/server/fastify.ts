@@ -1,0 +1,109 @@
+// What our two Fastify instances, the server and the admin port, have in common: options, error handling, hooks.
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance, FastifyServerOptions } from 'fastify';
+import type { Config } from '../config/config.ts';
+import { hostKey } from '../config/setting-values.ts';
+import { expectsTheImpossible } from '../edge/http-server.ts';
+import { createRawRefusals } from '../edge/raw-refusal.ts';
+import { RequestError } from '../http/errors.ts';
+import type { Headers } from '../http/headers.ts';
+import { pathOf, requestFault, routingFault } from '../http/malformed.ts';
+import { type Operation, OTHER, PREFLIGHT } from '../http/operations.ts';
+import { parseQuery } from '../http/query.ts';
+import { sendFailure } from '../http/replies.ts';
+import { compileInput, compileResponse } from '../http/schema-compilers.ts';
+import type { Observer } from '../http/write-answer.ts';
+import { StoreError } from '../stores/store.ts';
+
+type Constraints = NonNullable<NonNullable<FastifyServerOptions['routerOptions']>['constraints']>;
+
+/** A variant whose base address names a host answers on that host only. */
+const site: Constraints[string] = {
+  name: 'site',
+  storage() {
+    const sites = new Map();
+    return { get: (name) => sites.get(name) ?? null, set: (name, route) => void sites.set(name, route) };
+  },
+  validate() {},
+  deriveConstraint: (request) => hostKey(request.headers.host ?? ''),
+};
+
+export function fastifyOptions(config: Config): FastifyServerOptions {
+  return {
+    clientErrorHandler: (error, socket) => createRawRefusals(config).malformed(error, socket as Socket),
+    frameworkErrors: (error, _request, reply) => void sendFailure(reply, routingFault(error.code)),
+    rewriteUrl: (request) => pathOf(request),
+    // While stopping, requests that still arrive are answered like the rest.
+    return503OnClosing: false,
+    routerOptions: {
+      maxParamLength: config.maxHeaderBytes,
+      querystringParser: (text) => ({ ...parseQuery(text) }),
+      constraints: { site },
+    },
+  };
+}
+
+/** Logs an error of ours; the id under which the client may ask about it. */
+export type FaultLogger = (request: IncomingMessage, error: unknown) => string;
+
+/** TypeBox's compiler checks the inputs; bodies are sent as they are. */
+export function setCompilers(app: FastifyInstance): void {
+  app.setValidatorCompiler(compileInput);
+  app.setSerializerCompiler(compileResponse);
+}
+
+export function addErrorHandlers(app: FastifyInstance, logFault: FaultLogger): void {
+  app.setNotFoundHandler((_request, reply) => void sendFailure(reply, 'ROUTE_NOT_FOUND'));
+  app.setErrorHandler((error, request, reply) => {
+    if (error instanceof RequestError) return void sendFailure(reply, error.code);
+    reply.header('x-request-id', logFault(request.raw, error));
+    sendFailure(reply, isDataFault(error) ? 'NOT_READY' : 'INTERNAL');
+  });
+  // No body is ever read.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _body, done) => done(null));
+}
+
+const isDataFault = (error: unknown) =>
+  error instanceof StoreError || (error instanceof Error && error.name === 'SqliteError');
+
+/** Refuses what is malformed, and closes its connection. */
+export function addRequestChecks(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const fault = expectsTheImpossible(request.raw) ? 'EXPECTATION_FAILED' : requestFault(request.raw);
+    if (fault === undefined) return done();
+    reply.header('connection', 'close');
+    sendFailure(reply, fault);
+  });
+}
+
+/** Completes every response that is sent through a reply, and reports it. */
+export function addResponseHook(app: FastifyInstance, headers: Headers, observe: Observer): void {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    // Pages bring headers of their own.
+    if (!reply.hasHeader('x-content-type-options')) reply.headers(headers);
+    const length =
+      typeof payload === 'string'
+        ? Buffer.byteLength(payload)
+        : Buffer.isBuffer(payload)
+          ? payload.length
+          : 0;
+    observe(
+      request.raw,
+      operationOf(request.method, request.routeOptions.config.operation),
+      reply.statusCode,
+      length,
+    );
+    done();
+  });
+}
+
+const operationOf = (method: string, operation: Operation | undefined) =>
+  operation ?? (method === 'OPTIONS' ? PREFLIGHT : OTHER);
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operation?: Operation;
+  }
+}
