@@ -1,9 +1,8 @@
 // What an import commits is in the very next answer; ready answers are bounded, and dropped when the data moves.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
-import { createAnswers } from '../src/http/answer-cache.ts';
+import { createAnswerCache } from '../src/http/answer-cache.ts';
 import { serve } from '../src/server/serve.ts';
-import { openReader } from '../src/stores/sqlite/read.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { VARIANTS } from './expected.ts';
 import {
@@ -129,106 +128,77 @@ describe('a database that is made while the server runs', () => {
   });
 });
 
-describe('ready answers', () => {
-  const headersOf = () => ({ headers: [], notModifiedHeaders: [] });
-  const BODY = Buffer.alloc(1000, 'x');
+describe('the answer cache', () => {
+  const BODY = Buffer.alloc(500);
 
-  function answersOver(maxBytes: number) {
-    const data = { version: 1, reads: 0 };
-    const answers = createAnswers<string>({ reader: { version: () => data.version }, maxBytes, headersOf });
-    const read = (body: Buffer | undefined) => () => {
-      data.reads++;
-      return body;
+  function cacheOf(maxBytes: number) {
+    const data = { version: 1 };
+    const cache = createAnswerCache<{ body: Buffer }>({ maxBytes, version: () => data.version });
+    /** Finds an answer, or keeps a new one, as a lookup does. */
+    const ask = (address: string, body = BODY) => {
+      const found = cache.find(address);
+      if (found === undefined) cache.keep(address, { body }, cache.currentVersion());
+      return found;
     };
-    return {
-      answers,
-      data,
-      ask: (address: string, body: Buffer | undefined = BODY) =>
-        answers.answer(address, 'profile', read(body)),
-    };
+    return { cache, data, ask };
   }
 
-  test('are read once', () => {
-    const { ask, answers, data } = answersOver(1e6);
-    expect(ask('/one')).toBe(ask('/one'));
-    expect([data.reads, answers.count()]).toEqual([1, 1]);
-    expect(answers.ready('/one')?.operation).toBe('profile');
+  test('keeps what was read, and counts', () => {
+    const { cache, ask } = cacheOf(1e6);
+    expect(ask('/one')).toBeUndefined();
+    expect(ask('/one')).toEqual({ body: BODY });
+    expect([cache.count(), cache.figures.hits, cache.figures.misses]).toEqual([1, 1, 1]);
   });
 
-  test('never take more than the bound, whatever comes', () => {
-    const { ask, answers } = answersOver(50_000);
+  test('never takes more than its bound, whatever comes', () => {
+    const { cache, ask } = cacheOf(50_000);
     for (let n = 0; n < 5000; n++) {
-      // Once the room is taken, what is asked for once is not worth pushing others out.
-      for (let time = 0; time < 2; time++) ask(`/user/${n}`, Buffer.alloc((n * 7919) % 9000));
-      ask(`/user/${n % 7}`);
-      expect(answers.figures.bytes).toBeLessThanOrEqual(50_000);
+      ask(`/user/${n}`, Buffer.alloc((n * 7919) % 9000));
+      expect(cache.bytes()).toBeLessThanOrEqual(50_000);
     }
-    expect(answers.count()).toBeGreaterThan(5);
-    expect(answers.figures.evictions).toBeGreaterThan(4000);
+    expect(cache.count()).toBeGreaterThan(5);
   });
 
-  test('are not pushed out by what is asked for once', () => {
-    const { ask, answers } = answersOver(50_000);
+  test('lets few in once it is full: users asked for once hardly push others out', () => {
+    const { cache, ask } = cacheOf(50_000);
     for (let n = 0; n < 5000; n++) ask(`/user/${n}`);
-    expect(answers.figures.evictions).toBeLessThan(50);
-    for (let time = 0; time < 2; time++) ask('/user/4000');
-    expect(answers.ready('/user/4000')).toBeDefined();
+    expect(cache.figures.evictions).toBeLessThan(100);
   });
 
-  test('that are larger than the bound, or with a bound of nothing, are answered and not kept', () => {
-    for (const bound of [0, 900]) {
-      const { ask, answers } = answersOver(bound);
-      expect((ask('/one') as { body: Buffer }).body).toBe(BODY);
-      expect([answers.count(), answers.figures.bytes]).toEqual([0, 0]);
-    }
-  });
-
-  test('are not pushed out by unknown users', () => {
-    const { answers, ask } = answersOver(50_000);
-    for (let n = 0; n < 20; n++) ask(`/known/${n}`);
-    const { bytes } = answers.figures;
-    for (let n = 0; n < 10_000; n++)
-      expect(answers.answer(`/unknown/${n}`, 'profile', () => undefined)).toBeUndefined();
-    expect([answers.count(), answers.figures.bytes, answers.figures.evictions]).toEqual([20, bytes, 0]);
-    for (let n = 0; n < 20; n++) expect(answers.ready(`/known/${n}`)).toBeDefined();
-  });
-
-  test('that are asked for stay longer than those that are not', () => {
-    const { answers, ask } = answersOver(50_000);
-    ask('/favourite');
-    for (let n = 0; n < 500; n++) {
+  test('lets in what is asked for again and again', () => {
+    const { cache, ask } = cacheOf(50_000);
+    for (let n = 0; n < 200; n++) ask(`/user/${n}`);
+    for (let n = 0; n < 200; n++) ask('/favourite');
+    expect(cache.find('/favourite')).toBeDefined();
+    for (let n = 0; n < 20_000; n++) {
       ask(`/once/${n}`);
-      expect(answers.ready('/favourite')).toBeDefined();
+      if (n % 10 === 0) ask('/favourite');
     }
+    expect(cache.find('/favourite')).toBeDefined();
   });
 
-  test('are dropped when the data moves, whatever is being read meanwhile', async () => {
-    const { answers, data, ask } = answersOver(1e6);
+  test.each([0, 900])('with a bound of %i keeps nothing that is larger', (bound) => {
+    const { cache, ask } = cacheOf(bound);
+    ask('/one', Buffer.alloc(1000));
+    expect([cache.count(), cache.bytes()]).toEqual([0, 0]);
+  });
+
+  test('drops everything when the data changes, and what was being read meanwhile', () => {
+    const { cache, data, ask } = cacheOf(1e6);
     ask('/one');
+    const before = cache.currentVersion();
     data.version++;
-    expect(answers.ready('/one')).toBeUndefined();
-    expect([answers.count(), answers.figures.bytes, answers.figures.drops]).toEqual([0, 0, 1]);
-    const late = Promise.withResolvers<Buffer>();
-    const slow = answers.answer('/slow', 'profile', () => late.promise);
-    data.version++;
-    ask('/two');
-    late.resolve(BODY);
-    expect(await slow).toBeDefined();
-    expect(answers.ready('/slow')).toBeUndefined();
+    expect(cache.find('/one')).toBeUndefined();
+    expect([cache.count(), cache.bytes(), cache.figures.drops]).toEqual([0, 0, 1]);
+    cache.keep('/slow', { body: BODY }, before);
+    expect(cache.find('/slow')).toBeUndefined();
   });
 });
 
-test('unknown users leave the memory of a server’s ready answers alone', async () => {
-  const path = await databaseOf(fixture('microblog.ndjson'));
-  const reader = openReader(path);
-  const answers = createAnswers<string>({
-    reader,
-    maxBytes: 100_000,
-    headersOf: () => ({ headers: [], notModifiedHeaders: [] }),
-  });
-  const profile = (name: string) => answers.answer(name, 'profile', () => reader.profile('microblog', name));
-  expect(profile('ada')).toBeDefined();
-  for (let n = 0; n < 3000; n++) expect(profile(`nobody-${n}`)).toBeUndefined();
-  expect([answers.count(), answers.ready('ada') === undefined]).toEqual([1, false]);
-  await reader.close();
+test('unknown users leave the answer cache alone', async () => {
+  const server = await startServer({ ADMIN_PORT: '0' });
+  const admin = { port: Number(new URL(JSON.parse(server.log[0] as string).adminUrl).port) };
+  await ask(server, '/a/api/?user=ada');
+  for (let n = 0; n < 300; n++) expect((await ask(server, `/a/api/?user=nobody-${n}`)).status).toBe(404);
+  expect((await ask(admin, '/metrics')).body).toMatch(/^vitrine_answers 1$/m);
 });

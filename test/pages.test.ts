@@ -95,8 +95,15 @@ test('the page is told which variants there are, and cannot be broken out of', a
   });
   const { variants, docs } = configurationIn(await html(odd));
   expect(variants).toEqual([
-    { name: 'b', path: "/it's$&", origin: null },
-    { name: 'c', path: '/x', origin: 'https://c.example' },
+    { name: 'b', path: "/it's$&", origin: null, style: 'path', family: 'portfolio', collection: 'Shots' },
+    {
+      name: 'c',
+      path: '/x',
+      origin: 'https://c.example',
+      style: 'path',
+      family: 'portfolio',
+      collection: 'Posts',
+    },
   ]);
   expect(docs).toBe(false);
 });

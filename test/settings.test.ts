@@ -205,7 +205,7 @@ describe('a server', () => {
       messages()
         .join('\n')
         .match(/(?<=curl ')http[^']+/g) ?? [];
-    expect(tries).toHaveLength(3);
+    expect(tries).toHaveLength(6);
     for (const line of tries) {
       expect(line.startsWith(server.url)).toBe(true);
       const reply = await ask(server, line.slice(server.url.length));

@@ -39,34 +39,6 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test('loads what serves, and nothing that describes, imports or measures', async () => {
-  const hook = tempFile(
-    'hook.mjs',
-    `import { registerHooks } from 'node:module';
-registerHooks({
-  load(url, context, next) {
-    const name = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url)?.[1];
-    if (name) process.stderr.write(name + '\\n');
-    return next(url, context);
-  },
-});`,
-  );
-  const server = await startServer({ DATABASE_URL: small, NODE_OPTIONS: `--import=${hook}` });
-  expect((await ask(server, '/a/api/?user=user1')).status).toBe(200);
-  await server.stop();
-  const packages = new Set(server.log.join('\n').split('\n'));
-  expect([...packages]).toEqual(expect.arrayContaining(['fastify', 'better-sqlite3', 'pino']));
-  for (const name of [
-    '@sinclair/typebox',
-    '@fastify/swagger',
-    'ajv',
-    '@prometheus-io/client',
-    'pg',
-    'csv-parse',
-  ])
-    expect([name, packages.has(name)]).toEqual([name, false]);
-});
-
 test('leaves its compiled code to the next, even when it is killed', async () => {
   const cache = tempFolder();
   const server = await startServer({ NODE_COMPILE_CACHE: cache });

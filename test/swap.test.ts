@@ -65,17 +65,17 @@ function putInPlace(source: string, path: string): void {
   fs.renameSync(`${path}.incoming`, path);
 }
 
-/** Each body is whole and of one generation, and goes with one ETag. */
+/** Each body of an address is whole and of one generation, and goes with one ETag. */
 function createJudge(expected: (number: number) => Map<string, string>) {
   const bodies = new Map<string, string>();
   const etags = new Map<string, string>();
   return (address: string, { status, body, headers }: Reply): string | undefined => {
     if (status !== 200) return `${status} ${body}`;
-    const etag = String(headers.etag);
+    const etag = `${address} ${headers.etag}`;
     if ((bodies.get(etag) ?? body) !== body) return `two bodies for ${etag}`;
-    if ((etags.get(body) ?? etag) !== etag) return `two ETags for one body`;
+    if ((etags.get(address + body) ?? etag) !== etag) return `two ETags for one body`;
     bodies.set(etag, body);
-    etags.set(body, etag);
+    etags.set(address + body, etag);
     if (expected(generationOf(body) ?? 0).get(address) !== body) return `a body of no generation: ${body}`;
     return undefined;
   };
@@ -176,7 +176,7 @@ describe('a replacement is refused, and the data before stays, when it is', () =
     ['a database of another program', () => altered('PRAGMA application_id = 7'), /another program/],
     ['of a newer schema', () => altered('PRAGMA user_version = 99'), /newer version/],
     ['of an older schema', () => altered('PRAGMA user_version = 0'), /older schema/],
-    ['without a table', () => altered('DROP TABLE items'), /./],
+    ['without a table', () => altered('DROP TABLE lists'), /./],
     ['without a column', () => altered('ALTER TABLE profiles RENAME COLUMN user_key TO other_key'), /./],
   ];
 

@@ -6,15 +6,19 @@ import { METHODS, oneOrigin, setHeaders } from '../http/headers.ts';
 
 const A_DAY = '86400';
 
-export function addCors(app: FastifyInstance, { corsOrigin }: Pick<Config, 'corsOrigin'>): void {
-  if (corsOrigin !== '*' && corsOrigin.length > 0)
-    app.addHook('onRequest', (request, reply, done) => {
-      const { origin } = request.headers;
-      // On the response itself, since answers may be written past the reply.
-      reply.raw.setHeader('vary', 'Origin');
-      if (origin !== undefined && corsOrigin.includes(origin)) setHeaders(reply.raw, oneOrigin(origin));
-      done();
-    });
+export function addOriginHeaders(app: FastifyInstance, { corsOrigin }: Pick<Config, 'corsOrigin'>): void {
+  if (corsOrigin === '*' || corsOrigin.length === 0) return;
+  app.addHook('onRequest', (request, reply, done) => {
+    const { origin } = request.headers;
+    // On the response itself, since answers may be written past the reply.
+    reply.raw.setHeader('vary', 'Origin');
+    if (origin !== undefined && corsOrigin.includes(origin)) setHeaders(reply.raw, oneOrigin(origin));
+    done();
+  });
+}
+
+/** Answers what browsers ask before they fetch, at any address. */
+export function addPreflights(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method !== 'OPTIONS' || !(isPreflight(request) || request.raw.url === '*')) return done();
     sendOptions(request, reply);

@@ -12,14 +12,36 @@ export function requestFault(request: IncomingMessage): ErrorCode | undefined {
   if (url.length > LONGEST_URL) return 'URI_TOO_LONG';
   const hosts = countHosts(request.rawHeaders);
   if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) return 'HOST_MISSING';
-  if (url.startsWith('/') || ABSOLUTE.test(url)) return undefined;
-  return url === '*' && request.method === 'OPTIONS' ? undefined : 'BAD_REQUEST';
+  if (url === '*' && request.method === 'OPTIONS') return undefined;
+  if (!url.startsWith('/') && !ABSOLUTE.test(url)) return 'BAD_REQUEST';
+  return hasBrokenEscape(url) ? 'BAD_ESCAPE' : undefined;
 }
 
+/** No route has a space, and no request target can. */
+const NOWHERE = '/ ';
 const ABSOLUTE = /^https?:\/\/([^/?#]+)([^#]*)/i;
 
-/** An absolute target becomes its path, and its host is the one that counts (RFC 9112, 3.2.2). */
-export function pathOf(request: IncomingMessage): string {
+/** Whether the path cannot be decoded; the query's members are looked at one by one. */
+function hasBrokenEscape(url: string): boolean {
+  if (!url.includes('%')) return false;
+  try {
+    decodeURIComponent(url.split('?', 1)[0] as string);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * Where a request is routed. An absolute target becomes its path, and its host is the one that counts (RFC 9112,
+ * 3.2.2). What the router could not read is nowhere: there a hook refuses it.
+ */
+export function routedPath(request: IncomingMessage): string {
+  const fault = requestFault(request);
+  if (fault !== undefined) {
+    refused.set(request, fault);
+    return NOWHERE;
+  }
   const url = request.url as string;
   const absolute = url.startsWith('/') ? null : ABSOLUTE.exec(url);
   if (absolute === null) return url;
@@ -27,6 +49,10 @@ export function pathOf(request: IncomingMessage): string {
   request.headers.host = host;
   return target.startsWith('/') ? target : `/${target}`;
 }
+
+/** Why a request that was routed nowhere is refused. */
+const refused = new WeakMap<IncomingMessage, ErrorCode>();
+export const refusalOf = (request: IncomingMessage): ErrorCode | undefined => refused.get(request);
 
 /** Node's `headers` keep the first Host only; RFC 9112 (3.2) wants a request with several refused. */
 function countHosts(rawHeaders: readonly string[]): number {
@@ -51,10 +77,6 @@ export function parserFault({ code, rawPacket }: ParserError): ErrorCode {
   const lineEnd = Buffer.isBuffer(rawPacket) ? rawPacket.indexOf('\n') : -1;
   return lineEnd === -1 || lineEnd > LONGEST_URL ? 'URI_TOO_LONG' : 'HEADERS_TOO_LARGE';
 }
-
-/** Why the router could not read the path. */
-export const routingFault = (code: string): ErrorCode =>
-  code === 'FST_ERR_BAD_URL' ? 'BAD_ESCAPE' : 'URI_TOO_LONG';
 
 /** Why an input does not fit its schema: `path` and `value` are what TypeBox reports. */
 export function inputFault(path: string, value: unknown): ErrorCode {

@@ -1,6 +1,6 @@
 // What handlers send through Fastify's reply: errors, small JSON bodies, and files held in memory.
 import type { FastifyReply } from 'fastify';
-import { etagOf } from '../stores/etag.ts';
+import { etagOf } from '../records/etag.ts';
 import { matches } from './conditional.ts';
 import { type ErrorCode, FAILURES } from './errors.ts';
 import { type Headers, JSON_TYPE, METHODS, NOT_FOUND_CACHING } from './headers.ts';

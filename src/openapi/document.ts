@@ -39,7 +39,9 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
     openapi: { openapi: '3.1.0', info, security: [] },
     stripBasePath: false,
     transform({ url, schema, route }) {
-      const site = sites.find(({ variant }) => variant === route.config?.operation?.variant);
+      const { operation } = route.config ?? {};
+      const { variant: served } = (typeof operation === 'function' ? operation({}) : operation) ?? {};
+      const site = sites.find(({ variant }) => variant === served);
       if (site === undefined || schema?.hide) return { url, schema: { hide: true } };
       const { querystring, params, response, ...words } = schema as Record<string, TSchema>;
       return {

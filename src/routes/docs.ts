@@ -9,7 +9,6 @@ import { errorResponses, RequestError } from '../http/errors.ts';
 import { JSON_TYPE, jsonHeaders } from '../http/headers.ts';
 import { PAGE } from '../http/operations.ts';
 import { type Asset, createAsset, sendAsset } from '../http/replies.ts';
-import { documentFor } from '../openapi/document.ts';
 import { NotModified } from './lookup.ts';
 
 const WEB = join(import.meta.dirname, '../web');
@@ -36,10 +35,16 @@ const pageSchema = {
   response: { 200: Type.String(), 304: NotModified, ...errorResponses('ROUTE_NOT_FOUND') },
 };
 
-export const docs: FastifyPluginCallbackTypebox<{ config: Config }> = (app, { config }, done) => {
+export interface DocsOptions {
+  readonly config: Config;
+  /** The OpenAPI document as it is for one host. */
+  readonly describe: (host: string) => object;
+}
+
+export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, { config, describe }, done) => {
   const sites = sitesOf(config);
   const openapi = once((host) =>
-    createAsset(JSON.stringify(documentFor(host, app.swagger(), config)), {
+    createAsset(JSON.stringify(describe(host)), {
       ...jsonHeaders(config.corsOrigin),
       'content-type': JSON_TYPE,
       'cache-control': config.cacheControl,

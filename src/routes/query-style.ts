@@ -21,6 +21,9 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
     items: (name) => `/api/?user=${name}&post=true`,
   });
 
+  const operationOf = (query: unknown) =>
+    (query as { post?: unknown }).post === undefined ? operations.profile : operations.items;
+
   const schema = {
     operationId: `getProfileOrItems${letter}`,
     summary: "Get a user's profile, or newest posts",
@@ -38,7 +41,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
       url,
       {
         constraints: siteConstraint(base),
-        config: { operation: operations.profile },
+        config: { operation: operationOf },
         schema: { ...schema, hide: url.endsWith('/') },
       },
       (request, reply) => {

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { TimedRequest } from '../edge/http-server.ts';
 import { refuseOtherMethods } from '../edge/methods.ts';
 import { jsonHeaders } from '../http/headers.ts';
+import type { Observer } from '../http/write-answer.ts';
 import { type Metrics, metricsRoute } from '../routes/metrics.ts';
 import { probes, type Readiness } from '../routes/probes.ts';
 import {
@@ -19,9 +20,10 @@ export interface AdminOptions extends Readiness {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly logFault: FaultLogger;
+  readonly observe: Observer;
 }
 
-export function buildAdmin({ config, unready, metrics, logFault }: AdminOptions) {
+export function buildAdmin({ config, unready, metrics, logFault, observe }: AdminOptions) {
   const admin = Fastify({
     ...fastifyOptions({ ...config, corsOrigin: [] }),
     http: { IncomingMessage: TimedRequest, requireHostHeader: false },
@@ -29,7 +31,7 @@ export function buildAdmin({ config, unready, metrics, logFault }: AdminOptions)
   setCompilers(admin);
   addErrorHandlers(admin, logFault);
   addRequestChecks(admin);
-  addResponseHook(admin, jsonHeaders([]), () => {});
+  addResponseHook(admin, jsonHeaders([]), observe);
   refuseOtherMethods(admin);
   admin.register(probes, { unready });
   admin.register(metricsRoute, { metrics });

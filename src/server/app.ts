@@ -6,14 +6,14 @@ import Fastify from 'fastify';
 import type { Logger } from 'pino';
 import { type Config, sitesOf } from '../config/config.ts';
 import { createClients } from '../edge/clients.ts';
-import { addCors } from '../edge/cors.ts';
+import { addOriginHeaders, addPreflights } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
 import { addLimits, createLagWatch, createRateLimit } from '../edge/limits.ts';
 import { refuseOtherMethods } from '../edge/methods.ts';
 import { createAnswerCache } from '../http/answer-cache.ts';
 import { jsonHeaders } from '../http/headers.ts';
 import { createAnswerWriter } from '../http/write-answer.ts';
-import { openapiOptions } from '../openapi/document.ts';
+import { documentFor, openapiOptions } from '../openapi/document.ts';
 import { docs } from '../routes/docs.ts';
 import type { ReadyAnswer } from '../routes/lookup.ts';
 import { pages } from '../routes/pages.ts';
@@ -25,6 +25,7 @@ import { createRequestCounts } from '../telemetry/request-counts.ts';
 import { createRequestLog } from '../telemetry/request-log.ts';
 import { VARIANTS } from '../variants.ts';
 import {
+  addDraining,
   addErrorHandlers,
   addRequestChecks,
   addResponseHook,
@@ -60,8 +61,10 @@ export function buildApp({ config, store, log }: AppOptions) {
 
   setCompilers(app);
   addErrorHandlers(app, requestLog.fault);
+  addDraining(app, health.draining);
+  addOriginHeaders(app, config);
   addRequestChecks(app);
-  addCors(app, config);
+  addPreflights(app);
   addLimits(app, limits);
   addResponseHook(app, jsonHeaders(config.corsOrigin), requestLog.observe);
   refuseOtherMethods(app);
@@ -71,10 +74,10 @@ export function buildApp({ config, store, log }: AppOptions) {
     const { style } = VARIANTS[variant];
     app.register(STYLES[style], { prefix: base.path, variant, base, store, cache, writeAnswer });
   }
-  app.register(docs, { config });
+  app.register(docs, { config, describe: (host) => documentFor(host, app.swagger(), config) });
   app.register(pages, { config });
   app.register(probes, { unready: health.unready });
 
   app.addHook('onClose', lag.stop);
-  return { app, health, logFault: requestLog.fault, sources: { counts, cache, store } };
+  return { app, health, requestLog, sources: { counts, cache, store } };
 }

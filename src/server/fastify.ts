@@ -1,14 +1,14 @@
 // What our two Fastify instances, the server and the admin port, have in common: options, error handling, hooks.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyInstance, FastifyServerOptions } from 'fastify';
+import type { FastifyInstance, FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { expectsTheImpossible } from '../edge/http-server.ts';
 import { createRawRefusals } from '../edge/raw-refusal.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Headers } from '../http/headers.ts';
-import { pathOf, requestFault, routingFault } from '../http/malformed.ts';
+import { LONGEST_URL, refusalOf, routedPath } from '../http/malformed.ts';
 import { type Operation, OTHER, PREFLIGHT } from '../http/operations.ts';
 import { parseQuery } from '../http/query.ts';
 import { sendFailure } from '../http/replies.ts';
@@ -32,12 +32,11 @@ const site: Constraints[string] = {
 export function fastifyOptions(config: Config): FastifyServerOptions {
   return {
     clientErrorHandler: (error, socket) => createRawRefusals(config).malformed(error, socket as Socket),
-    frameworkErrors: (error, _request, reply) => void sendFailure(reply, routingFault(error.code)),
-    rewriteUrl: (request) => pathOf(request),
+    rewriteUrl: (request) => routedPath(request),
     // While stopping, requests that still arrive are answered like the rest.
     return503OnClosing: false,
     routerOptions: {
-      maxParamLength: config.maxHeaderBytes,
+      maxParamLength: LONGEST_URL,
       querystringParser: (text) => ({ ...parseQuery(text) }),
       constraints: { site },
     },
@@ -68,13 +67,22 @@ export function addErrorHandlers(app: FastifyInstance, logFault: FaultLogger): v
 const isDataFault = (error: unknown) =>
   error instanceof StoreError || (error instanceof Error && error.name === 'SqliteError');
 
-/** Refuses what is malformed, and closes its connection. */
+/** Refuses what is malformed, and closes the connection unless only the path's escapes are broken. */
 export function addRequestChecks(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    const fault = expectsTheImpossible(request.raw) ? 'EXPECTATION_FAILED' : requestFault(request.raw);
+    const fault = expectsTheImpossible(request.raw) ? 'EXPECTATION_FAILED' : refusalOf(request.raw);
     if (fault === undefined) return done();
-    reply.header('connection', 'close');
+    if (fault !== 'BAD_ESCAPE') reply.header('connection', 'close');
     sendFailure(reply, fault);
+  });
+}
+
+/** While the server drains, each connection ends with its next answer. */
+export function addDraining(app: FastifyInstance, draining: () => boolean): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    // On the response itself, since answers may be written past the reply.
+    if (draining()) reply.raw.setHeader('connection', 'close');
+    done();
   });
 }
 
@@ -89,21 +97,20 @@ export function addResponseHook(app: FastifyInstance, headers: Headers, observe:
         : Buffer.isBuffer(payload)
           ? payload.length
           : 0;
-    observe(
-      request.raw,
-      operationOf(request.method, request.routeOptions.config.operation),
-      reply.statusCode,
-      length,
-    );
+    observe(request.raw, operationOf(request), reply.statusCode, length);
     done();
   });
 }
 
-const operationOf = (method: string, operation: Operation | undefined) =>
-  operation ?? (method === 'OPTIONS' ? PREFLIGHT : OTHER);
+function operationOf({ method, query, routeOptions }: FastifyRequest): Operation {
+  if (method === 'OPTIONS') return PREFLIGHT;
+  const { operation = OTHER } = routeOptions.config;
+  return typeof operation === 'function' ? operation(query) : operation;
+}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    operation?: Operation;
+    /** What requests of the route are counted as; it may depend on the query. */
+    operation?: Operation | ((query: unknown) => Operation);
   }
 }

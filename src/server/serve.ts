@@ -26,13 +26,19 @@ export interface Serving extends Running {
 
 export async function serve(config: Config, log: Logger): Promise<Serving> {
   const store = await openStore(config, log);
-  const { app, health, logFault, sources } = buildApp({ config, store, log });
+  const { app, health, requestLog, sources } = buildApp({ config, store, log });
   // The Prometheus client is loaded where there is somebody to ask for it.
   const registry = async () => (await import('../telemetry/metrics.ts')).createRegistry(sources);
   const admin =
     config.adminPort === undefined
       ? undefined
-      : buildAdmin({ config, unready: health.unready, logFault, metrics: reporter(await registry()) });
+      : buildAdmin({
+          config,
+          unready: health.unready,
+          logFault: requestLog.fault,
+          observe: requestLog.observe,
+          metrics: reporter(await registry()),
+        });
   const url = await app.listen({ host: config.host, port: config.port });
   const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
 

@@ -31,6 +31,7 @@ export async function supervise(config: Config, log: Logger): Promise<Running> {
           config,
           unready,
           logFault,
+          observe() {},
           metrics: async () => ({ type: metrics.contentType, text: await metrics.clusterMetrics() }),
         });
   const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });

@@ -22,7 +22,7 @@ export function createRequestLog({ config, log, clients, counts }: RequestLogOpt
       client: clients.addressOf(request),
       protocol: clients.protocolOf(request),
       method: request.method,
-      url: printable(request.url ?? ''),
+      url: printable(originalUrl(request)),
     };
   }
 
@@ -46,6 +46,10 @@ export function createRequestLog({ config, log, clients, counts }: RequestLogOpt
     },
   };
 }
+
+/** Fastify keeps the address here where the routed one differs. */
+const originalUrl = (request: IncomingMessage) =>
+  (request as { originalUrl?: string }).originalUrl ?? request.url ?? '';
 
 /** A request that did not come through our server, such as an injected one, has just arrived. */
 const arrivalOf = (request: IncomingMessage) =>

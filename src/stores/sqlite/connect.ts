@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { etagOf } from '../etag.ts';
+import { etagOf } from '../../records/etag.ts';
 import { StoreError } from '../store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
