@@ -1,10 +1,14 @@
 // Known addresses answer other methods than GET and HEAD with 405 and Allow; unknown ones are 404 whatever the method.
 import { METHODS as NODE_METHODS } from 'node:http';
+import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import { errorResponses } from '../http/errors.ts';
 import { sendFailure } from '../http/replies.ts';
 import { sendOptions } from './cors.ts';
 
 const OTHER_METHODS = NODE_METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT'].includes(method));
+
+const RESPONSES = { 204: Type.Null(), ...errorResponses('METHOD_NOT_ALLOWED') };
 
 export function refuseOtherMethods(app: FastifyInstance): void {
   for (const method of OTHER_METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
@@ -15,7 +19,7 @@ export function refuseOtherMethods(app: FastifyInstance): void {
       url,
       ...(constraints && { constraints }),
       ...(config && { config }),
-      schema: { hide: true },
+      schema: { hide: true, response: RESPONSES },
       // Before a body would be parsed.
       onRequest(request, reply) {
         if (request.method === 'OPTIONS') sendOptions(request, reply);
