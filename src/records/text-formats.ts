@@ -10,7 +10,7 @@ export const LONGEST_USER_NAME = 255;
 FormatRegistry.Set('positive-int64', fitsInt64);
 FormatRegistry.Set('http-url', isUrl);
 FormatRegistry.Set('calendar-date-time', hasRealDay);
-FormatRegistry.Set('user-name', (name) => !isTooLong(name) && name.isWellFormed());
+FormatRegistry.Set('unicode-name', (name) => !isTooLong(name) && name.isWellFormed());
 
 /** Counts characters in Unicode form NFC: a name has the same length however its accents are written. */
 export function isTooLong(name: string): boolean {

@@ -10,7 +10,7 @@ export const UserName = Type.String({
   description: `The user name: 1 to ${LONGEST_USER_NAME} characters, no control characters.`,
   minLength: 1,
   pattern: '^[^\\u0000-\\u001F\\u007F-\\u009F]*$',
-  format: 'user-name',
+  format: 'unicode-name',
 });
 
 const compiled = TypeCompiler.Compile(UserName);
