@@ -79,9 +79,7 @@ describe.each(VARIANTS)('variant $variant', ({ profile, item, collection, profil
         expectError(list);
         continue;
       }
-      // TypeBox measures in UTF-16 where JSON Schema counts characters.
-      const short = { ...json(one), username: [...name].length <= 255 ? name.slice(0, 255) : name };
-      expect([name, faultsOf(aProfile, short)]).toEqual([name, []]);
+      expect([name, faultsOf(aProfile, json(one))]).toEqual([name, []]);
       expect(Object.keys(json(one))).toEqual(Object.keys(profileSchema.properties));
       expect([name, faultsOf(aList, json(list))]).toEqual([name, []]);
       expect(Object.keys(json(list))).toEqual([collection]);
@@ -164,7 +162,8 @@ describe('every answer is as its own route declares it', () => {
   }
 
   const lookups = VARIANTS.flatMap(({ profileOf, itemsOf }) =>
-    NAMES.flatMap((name) => [profileOf(name), itemsOf(name)]),
+    // Injection resolves dot segments, as browsers do.
+    NAMES.filter((name) => !/^\.\.?$/.test(name)).flatMap((name) => [profileOf(name), itemsOf(name)]),
   );
   const REQUESTS: [method: InjectOptions['method'], url: string, headers?: Record<string, string>][] = [
     ...lookups.map((url): ['GET', string] => ['GET', url]),

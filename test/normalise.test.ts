@@ -1,6 +1,7 @@
-// What becomes of a raw object: a record with every member as a string, or what is wrong with it, member by member.
+// Raw objects become records with every member as a string, or a list of faults, one for each wrong member.
 import { describe, expect, test } from 'vitest';
 import { brief, MAX_RECORD_BYTES, normalise } from '../src/records/normalise.ts';
+import { parseKeepingDigits } from '../src/records/scalar.ts';
 import { expectedRecord, type Kind, ORDERS, type Raw } from './expected.ts';
 
 const SAMPLES: Record<Kind, Raw> = {
@@ -31,23 +32,23 @@ describe.each(KINDS)('a %s', (kind) => {
     expect(row(Object.fromEntries(Object.entries(raw).reverse())).record).toBe(row(raw).record);
   });
 
-  test('lacks nothing where a member is null', () => {
+  test('takes null for an absent member', () => {
     const nulls = Object.fromEntries(ORDERS[kind].split(' ').map((member) => [member, null]));
     expect(row({ ...nulls, ...SAMPLES[kind] }).record).toBe(row(SAMPLES[kind]).record);
   });
 
-  test('comes back the same from its own text', () => {
+  test('is the same after a second pass', () => {
     const first = row({ ...SAMPLES[kind], username: 'Ada "the" \\ Ünï\u2028code 🗺️' }).record;
     expect(row(JSON.parse(first)).record).toBe(first);
   });
 
-  test('tells of every faulty member at once, in their order', () => {
+  test('reports every faulty member, in order', () => {
     const wrong = Object.fromEntries(ORDERS[kind].split(' ').map((member) => [member, ['x']]));
     const ofTheOther = kind.startsWith('microblog') ? 'totalShots' : 'totalPost';
     expect(faultyMembers({ ...wrong, [ofTheOther]: undefined })).toEqual(ORDERS[kind].split(' '));
   });
 
-  test('needs its id, and its name or its owner and date', () => {
+  test('requires an id, and a user name or an owner and a date', () => {
     for (const member of Object.keys(SAMPLES[kind]).filter((name) => !name.startsWith('total')))
       expect(faults({ ...SAMPLES[kind], [member]: null })).toEqual([
         { member, reason: 'is missing', got: 'null' },
@@ -69,7 +70,7 @@ const PROJECT_DATE: Spot = ['shot', 'created_project'];
 
 const give = ([kind, member]: Spot, value: unknown) => ({ ...SAMPLES[kind], [member]: value });
 
-describe('what is taken, and what it becomes', () => {
+describe('accepted values', () => {
   test.each<[of: Spot, given: unknown, becomes: string]>([
     [COUNT, '0012', '0012'],
     [COUNT, '', ''],
@@ -106,12 +107,41 @@ describe('what is taken, and what it becomes', () => {
     [TEXT, '"\\/\u2028', '"\\/\u2028'],
     [TEXT, -1.5, '-1.5'],
     [TEXT, true, '1'],
+    [NAME, `${'e\u0301'.repeat(255)}`, `${'e\u0301'.repeat(255)}`],
   ])('%s: %o is %j', (of, given, becomes) => {
     expect(record(give(of, given))[of[1]]).toBe(becomes);
   });
 });
 
-describe('what is refused, and why', () => {
+describe('JSON numbers keep their digits', () => {
+  test.each<[of: Spot, written: string, becomes: string]>([
+    [TEXT, '9.90', '9.90'],
+    [TEXT, '10.00', '10.00'],
+    [TEXT, '1e2', '1e2'],
+    [TEXT, '-0', '-0'],
+    [TEXT, '1E400', '1E400'],
+    [TEXT, '0.1000000000000000055511151231257827', '0.1000000000000000055511151231257827'],
+    [COUNT, '9007199254740993', '9007199254740993'],
+    [COUNT, '12.0', '12'],
+    [COUNT, '1e2', '100'],
+    [COUNT, '-0', '0'],
+    [ID, '9223372036854775807', '9223372036854775807'],
+    [ID, '7.0', '7'],
+  ])('%s: %s is %j', (of, written, becomes) => {
+    expect(record(give(of, parseKeepingDigits(written)))[of[1]]).toBe(becomes);
+  });
+
+  test.each<[of: Spot, written: string]>([
+    [COUNT, '9.90'],
+    [COUNT, '1e400'],
+    [ID, '12345678901234567890.0'],
+  ])('%s: %s is refused as written', (of, written) => {
+    const [fault] = faults(give(of, parseKeepingDigits(written)));
+    expect(fault).toMatchObject({ member: of[1], got: written });
+  });
+});
+
+describe('refused values', () => {
   test.each<[of: Spot, given: unknown, reason: string]>([
     [COUNT, '-1', 'decimal digits'],
     [COUNT, '1.5', 'decimal digits'],
@@ -162,6 +192,7 @@ describe('what is refused, and why', () => {
     [TOKEN, 'a'.repeat(41), '40 lower-case'],
     [NAME, '', 'empty'],
     [NAME, 'x'.repeat(256), 'at most 255'],
+    [NAME, 'e\u0301'.repeat(256), 'at most 255'],
     [NAME, 'a\u0000', 'control'],
     [NAME, 'a\u009f', 'control'],
     [NAME, '\ud800', 'well-formed'],
@@ -172,7 +203,7 @@ describe('what is refused, and why', () => {
   });
 });
 
-describe('which record it is', () => {
+describe('the kind is recognised by the members', () => {
   test.each<[raw: Raw, kind: Kind]>([
     [{ id: '1', user: '2', date: '2024-01-01 00:00:00', title: 'x' }, 'post'],
     [{ id: '1', user_id: '2', date: '2024-01-01 00:00:00', photo: '' }, 'shot'],
@@ -184,10 +215,10 @@ describe('which record it is', () => {
   });
 
   test.each<[raw: unknown, reason: string]>([
-    [{ id: '1', username: 'a' }, 'either family'],
-    [{ id: '1', username: 'a', verified: '1', skills: 'x' }, 'either family'],
-    [{}, 'has not the members'],
-    [{ id: '1', date: '2024-01-01 00:00:00' }, 'has not the members'],
+    [{ id: '1', username: 'a' }, 'fits both families'],
+    [{ id: '1', username: 'a', verified: '1', skills: 'x' }, 'fits both families'],
+    [{}, 'must have username'],
+    [{ id: '1', date: '2024-01-01 00:00:00' }, 'must have username'],
     [[], 'must be an object'],
     [null, 'must be an object'],
     ['text', 'must be an object'],
@@ -200,20 +231,21 @@ describe('which record it is', () => {
   });
 });
 
-describe('the keys', () => {
+describe('the keys of a row', () => {
   test.each([
     ['ADA', 'ada'],
     ['E\u0301lan', '\u00e9lan'],
     ['İ', 'i\u0307'],
+    ['ΝΙΚΟΣ', 'νικοσ'],
     ['日本', '日本'],
     ['constructor', 'constructor'],
-  ])('%j is found as %j, and returned as it was', (username, key) => {
+  ])('user %j has the key %j and keeps its spelling', (username, key) => {
     const found = row({ ...SAMPLES['microblog profile'], username });
     expect([found.userKey, JSON.parse(found.record).username]).toEqual([key, username]);
     expect([found.owner, found.date]).toEqual(['', '']);
   });
 
-  test('an item has owner and date, whatever they were given as', () => {
+  test('an item has its owner and date, numbers included', () => {
     const found = row({ id: 5, user_id: 9223372036854775807n, date: '2024-01-01 00:00:00', user: undefined });
     expect([found.id, found.owner, found.date, found.userKey]).toEqual([
       '5',
@@ -224,7 +256,7 @@ describe('the keys', () => {
   });
 });
 
-test('hostile keys change nothing but themselves', () => {
+test('members like __proto__ and toString are ignored', () => {
   const raw = JSON.parse(
     '{"__proto__":{"username":"evil","id":"7"},"toString":"x","id":"1","user":"2","date":"2024-01-01 00:00:00"}',
   );
@@ -232,7 +264,7 @@ test('hostile keys change nothing but themselves', () => {
   expect(({} as Raw).username).toBeUndefined();
 });
 
-test('a record may take 64 KiB as JSON, and not a byte more', () => {
+test('a record may have 64 KiB as JSON, and not a byte more', () => {
   const bare = Buffer.byteLength(row(give(TEXT, '')).record);
   for (const [letter, bytes] of [
     ['x', 1],
@@ -254,10 +286,13 @@ test.each([
   [undefined, ''],
   ['plain', 'plain'],
   ['a\u0000b\u001b[31m\u2028', 'a\ufffdb\ufffd[31m\ufffd'],
+  ['\u009b31m \u0085 \u202e', '\ufffd31m \ufffd \ufffd'],
+  [`${'x'.repeat(59)}🗺`, `${'x'.repeat(59)}\ufffd…`],
+  [parseKeepingDigits('[9.90]'), '[9.90]'],
   ['x'.repeat(61), `${'x'.repeat(60)}…`],
   [12n, '12'],
   [{ a: [1] }, '{"a":[1]}'],
   ['\ud800', '\ufffd'],
-])('%o is quoted as %j in a message', (value, said) => {
-  expect(brief(value)).toBe(said);
+])('a message quotes %o as %j', (value, quoted) => {
+  expect(brief(value)).toBe(quoted);
 });

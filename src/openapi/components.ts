@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { TSchema } from '@sinclair/typebox';
 import { ErrorBody, type ErrorCode, FAILURES } from '../http/errors.ts';
-import { LONGEST_USER_NAME } from '../records/user-name.ts';
+import { LONGEST_USER_NAME, UserName } from '../records/user-name.ts';
 import { bodiesOf } from '../routes/lookup.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 import { sampleAnswers } from './examples.ts';
@@ -110,9 +110,9 @@ const USER_NAMES = {
 /** A route's input for readers: the user name with its length and examples instead of our own format. */
 export function inputSchema({ properties, ...rest }: TSchema) {
   const entries = Object.entries(properties as Record<string, TSchema>).map(([name, schema]) => {
-    if (schema.format !== 'user-name') return [name, schema];
+    if (schema.format !== UserName.format) return [name, schema];
     const { format: _format, ...others } = schema;
-    return [name, { ...others, minLength: 1, maxLength: LONGEST_USER_NAME, 'x-examples': USER_NAMES }];
+    return [name, { ...others, maxLength: LONGEST_USER_NAME, 'x-examples': USER_NAMES }];
   });
   return { ...rest, properties: Object.fromEntries(entries) };
 }

@@ -1,36 +1,51 @@
-// The four records and the bodies that carry them, member by member as the specification lists them.
+// The four records and the bodies that carry them, member by member as the specification lists them. Each rule for a
+// member stands here and nowhere else: `normalise` and the routes compile these schemas.
 import { type TObject, type TString, Type } from '@sinclair/typebox';
 import { ITEM_CAP, type KindName } from './kinds.ts';
+import { ZERO_DATE } from './text-formats.ts';
+import { UserName } from './user-name.ts';
 
-/** What a date-time says when there is none. */
-export const ZERO_DATE = '0000-00-00 00:00:00';
+export { ZERO_DATE };
 
-/** How a member's text has to look; `normalise.ts` holds one check for each. */
+/** What a member's text means. */
 export type Form = 'text' | 'name' | 'count' | 'flag' | 'id' | 'url' | 'date-time' | 'token';
 
 export interface Member extends TString {
   'x-form': Form;
   description: string;
+  /** Stands for an absent member. A member without a default is required. */
+  default?: string;
 }
 
 const member = (form: Form, description: string, rules: object = {}) =>
-  Type.String({ description, ...rules, 'x-form': form }) as Member;
+  // The options are spread into the schema, which TypeBox's type does not tell.
+  Type.String({ ...rules, description, 'x-form': form }) as Member;
 
-// `default` is what stands for an absent member; a member without one is required.
+// The specification writes an absent optional value as an empty string, so every optional member allows that.
+const DIGITS = '^[0-9]*$';
+const DATE_TIME =
+  '0000-00-00 00:00:00|[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]) (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]';
+const HTTP_URL =
+  '^(?:[Hh][Tt][Tt][Pp][Ss]?://[^/\\s\\u0000-\\u001F\\u007F-\\u009F][^\\s\\u0000-\\u001F\\u007F-\\u009F]*)?$';
+
 const text = (description: string) => member('text', description, { default: '' });
-const count = (description: string) => member('count', description, { pattern: '^[0-9]*$', default: '0' });
-const flag = (description: string) => member('flag', description, { pattern: '^[0-9]*$', default: '0' });
-const id = (description: string) => member('id', description, { pattern: '^[1-9][0-9]{0,18}$' });
-const userName = (description: string) => member('name', description, { minLength: 1, maxLength: 255 });
+const count = (description: string) => member('count', description, { pattern: DIGITS, default: '0' });
+const flag = (description: string) => member('flag', description, { pattern: DIGITS, default: '0' });
+const id = (description: string) =>
+  member('id', description, { pattern: '^[1-9][0-9]{0,18}$', format: 'positive-int64' });
+const userName = (description: string) => member('name', description, UserName);
 const url = (description: string) =>
-  member('url', description, { pattern: '^(https?://\\S+)?$', default: '' });
+  member('url', description, { pattern: HTTP_URL, format: 'http-url', default: '' });
 const token = (description: string) =>
-  member('token', description, { pattern: '^([0-9a-f]{40})?$', default: '' });
-
-const DATE_TIME = '[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}';
-const dateTime = (description: string) => member('date-time', description, { pattern: `^${DATE_TIME}$` });
+  member('token', description, { pattern: '^(?:[0-9a-f]{40})?$', default: '' });
+const dateTime = (description: string) =>
+  member('date-time', description, { pattern: `^(?:${DATE_TIME})$`, format: 'calendar-date-time' });
 const optionalDateTime = (description: string) =>
-  member('date-time', description, { pattern: `^(${DATE_TIME})?$`, default: ZERO_DATE });
+  member('date-time', description, {
+    pattern: `^(?:${DATE_TIME})?$`,
+    format: 'calendar-date-time',
+    default: ZERO_DATE,
+  });
 
 export const MicroblogProfile = Type.Object(
   {

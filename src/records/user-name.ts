@@ -1,22 +1,45 @@
-// What a user name may be, and the form in which two spellings of one name meet.
+// Which user names are legal, and the key under which all spellings of a name are found.
+import { Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { isTooLong, LONGEST_USER_NAME } from './text-formats.ts';
 
-const CONTROL = /\p{Cc}/u;
-const PLAIN = /^[\x20-\x7e]*$/;
+export { LONGEST_USER_NAME };
 
-export const LONGEST_USER_NAME = 255;
+/** The one rule for user names, in records and in requests. */
+export const UserName = Type.String({
+  description: `The user name: 1 to ${LONGEST_USER_NAME} characters, no control characters.`,
+  minLength: 1,
+  pattern: '^[^\\u0000-\\u001F\\u007F-\\u009F]*$',
+  format: 'unicode-name',
+});
 
-/** Why this cannot be anybody's name; undefined when it can. */
+const compiled = TypeCompiler.Compile(UserName);
+const isLegal = (name: string): boolean => compiled.Check(name);
+
+/** Why this is not a legal user name; undefined when it is one. */
 export function userNameFault(name: string): string | undefined {
+  if (isLegal(name)) return undefined;
   if (name === '') return 'must not be empty';
-  if (name.length > LONGEST_USER_NAME && [...name].length > LONGEST_USER_NAME)
-    return `must have at most ${LONGEST_USER_NAME} characters`;
-  if (CONTROL.test(name)) return 'must not contain control characters';
-  if (!name.isWellFormed()) return 'must be well-formed Unicode';
-  return undefined;
+  if (isTooLong(name)) return `must have at most ${LONGEST_USER_NAME} characters`;
+  return name.isWellFormed() ? 'must not contain control characters' : 'must be well-formed Unicode';
 }
 
-/** Names match whatever their letter case and Unicode form; lower-casing can undo NFC, hence twice. */
+const ASCII = /^[\x20-\x7e]*$/;
+const ALL_BUT_DOTLESS_I = /[^ı]+/gu;
+
+/**
+ * Two names are the same user when they are canonical caseless matches (Unicode, definition D145): neither letter case
+ * nor the way in which accents are encoded matters.
+ */
 export function userKey(name: string): string {
-  if (PLAIN.test(name)) return name.toLowerCase();
-  return name.normalize('NFC').toLowerCase().normalize('NFC');
+  if (ASCII.test(name)) return name.toLowerCase();
+  return name.normalize('NFD').replace(ALL_BUT_DOTLESS_I, foldCase).normalize('NFC');
+}
+
+/**
+ * Full case folding by JavaScript's case mappings: ß and ẞ become ss, σ stands for all three sigmas. Only the dotless ı
+ * differs: its upper case is I, but it does not fold to i.
+ */
+function foldCase(text: string): string {
+  return text.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
 }

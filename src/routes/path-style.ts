@@ -2,9 +2,9 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { ITEM_CAP } from '../records/kinds.ts';
+import { UserName } from '../records/user-name.ts';
 import { VARIANTS } from '../variants.ts';
 import { bodiesOf, createLookups, lookupResponses, siteConstraint, type VariantOptions } from './lookup.ts';
-import { UserName } from './user-name-input.ts';
 
 const Params = Type.Object({ username: UserName });
 

@@ -2,8 +2,8 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { ITEM_CAP } from '../records/kinds.ts';
+import { UserName } from '../records/user-name.ts';
 import { bodiesOf, createLookups, lookupResponses, siteConstraint, type VariantOptions } from './lookup.ts';
-import { UserName } from './user-name-input.ts';
 
 const Query = Type.Object({
   user: UserName,

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync 
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { etagOf } from '../../records/etag.ts';
+import { userKey } from '../../records/user-name.ts';
 import { StoreError } from '../store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
@@ -51,9 +52,10 @@ function migrate(db: Connection): void {
   }).immediate();
 }
 
-/** The one function that our SQL needs and SQLite has not. */
+/** Functions that our SQL needs and SQLite has not. */
 export function addFunctions(db: Connection): void {
   db.function('etag_of', { deterministic: true }, (text) => etagOf(String(text)));
+  db.function('user_key_of', { deterministic: true }, (name) => userKey(String(name)));
 }
 
 const userVersion = (db: Connection) => db.pragma('user_version', { simple: true }) as number;

@@ -1,0 +1,28 @@
+// Text from files and sites, made safe to print on a terminal and short enough for a message.
+
+const LONGEST_QUOTE = 60;
+const NOT_PRINTABLE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** Replaces what could move the cursor, change colours or reorder text: control and format characters. */
+export function printable(text: string): string {
+  return text.toWellFormed().replace(NOT_PRINTABLE, '\ufffd');
+}
+
+/** A value in at most 60 printable characters, for a message. */
+export function brief(value: unknown): string {
+  if (value === undefined) return '';
+  const text = typeof value === 'string' ? value : jsonOf(value);
+  return text.length > LONGEST_QUOTE ? `${printable(text.slice(0, LONGEST_QUOTE))}…` : printable(text);
+}
+
+function jsonOf(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  try {
+    return (
+      JSON.stringify(value, (_member, inner) => (typeof inner === 'bigint' ? String(inner) : inner)) ?? ''
+    );
+  } catch {
+    // Nested too deeply for JSON.stringify.
+    return '…';
+  }
+}

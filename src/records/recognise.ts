@@ -1,0 +1,44 @@
+// Recognises which of the four kinds a raw object is by the members it has.
+import { FAMILIES, KIND_NAMES, KINDS, type KindName } from './kinds.ts';
+import { SCHEMAS } from './schemas.ts';
+
+export type RawRecord = Record<string, unknown>;
+
+const KINDS_BY_MARK: Record<string, readonly KindName[]> = {
+  user: ['post'],
+  user_id: ['shot'],
+  username: ['microblog profile', 'portfolio profile'],
+};
+const MARKS = Object.keys(KINDS_BY_MARK);
+
+/** The members that only this kind has, among the two profiles or the two items. */
+const OWN_MEMBERS = Object.fromEntries(
+  KIND_NAMES.map((kind) => {
+    const siblings = KIND_NAMES.filter(
+      (other) => other !== kind && 'owner' in KINDS[other] === 'owner' in KINDS[kind],
+    );
+    const shared = new Set(siblings.flatMap((other) => Object.keys(SCHEMAS[other].properties)));
+    return [kind, Object.keys(SCHEMAS[kind].properties).filter((member) => !shared.has(member))];
+  }),
+) as Record<KindName, string[]>;
+
+const UNKNOWN_KIND = 'must have username (a profile), user (a post) or user_id (a shot)';
+const AMBIGUOUS_PROFILE = `fits both families: add a member that only one of them has, such as ${FAMILIES.map(
+  (family) => `${OWN_MEMBERS[`${family} profile`][0]} (${family})`,
+).join(' or ')}`;
+
+/** The kind, or why it cannot be told. */
+export function recogniseKind(source: RawRecord): { readonly kind: KindName } | { readonly reason: string } {
+  const marks = MARKS.filter((member) => source[member] !== undefined);
+  const candidates = (marks.length === 1 && KINDS_BY_MARK[marks[0] as string]) || KIND_NAMES;
+  if (candidates.length === 1) return { kind: candidates[0] as KindName };
+  const scores = candidates.map((kind) => ({ kind, score: scoreOf(kind, source) }));
+  scores.sort((one, other) => other.score - one.score);
+  const [best, next] = scores;
+  if (best !== undefined && best.score > (next?.score ?? 0)) return { kind: best.kind };
+  return { reason: marks.length === 1 ? AMBIGUOUS_PROFILE : UNKNOWN_KIND };
+}
+
+function scoreOf(kind: KindName, source: RawRecord): number {
+  return OWN_MEMBERS[kind].filter((member) => source[member] !== undefined).length;
+}

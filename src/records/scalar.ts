@@ -1,0 +1,45 @@
+// JSON scalars as text. Numbers keep their digits as written: 9.90 stays 9.90, and 9007199254740993 keeps its last digit.
+
+/** What `JSON.rawJSON` returns; `JSON.stringify` writes it as it was. */
+export interface WrittenNumber {
+  readonly rawJSON: string;
+}
+
+interface RawJson {
+  rawJSON(text: string): WrittenNumber;
+  isRawJSON(value: unknown): value is WrittenNumber;
+}
+
+// TypeScript's library does not declare them yet.
+const { rawJSON, isRawJSON } = JSON as unknown as RawJson;
+
+export const isWrittenNumber = isRawJSON;
+
+type Reviver = (key: string, value: unknown) => unknown;
+
+/** Parses JSON. A number that JavaScript would not print as it is written becomes a `WrittenNumber`. */
+export const parseKeepingDigits = (text: string): unknown => JSON.parse(text, keepDigits as Reviver);
+
+function keepDigits(_key: string, value: unknown, { source }: { source: string }): unknown {
+  return typeof value === 'number' && String(value) !== source ? rawJSON(source) : value;
+}
+
+/** The text of a scalar; undefined for anything else, and for a number that has lost digits. */
+export function scalarText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  if (typeof value === 'number') return isExact(value) ? String(value) : undefined;
+  if (typeof value === 'bigint') return String(value);
+  return isWrittenNumber(value) ? value.rawJSON : undefined;
+}
+
+/** The same for a member that holds digits, where 12.0 and 1e2 are written out as 12 and 100. */
+export function digitsText(value: unknown): string | undefined {
+  if (!isWrittenNumber(value)) return scalarText(value);
+  const number = Number(value.rawJSON);
+  return Number.isSafeInteger(number) ? String(number) : value.rawJSON;
+}
+
+function isExact(value: number): boolean {
+  return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+}
