@@ -37,7 +37,7 @@ export async function openForChange(url: string): Promise<Writer> {
 }
 
 export async function openForExport(url: string): Promise<Pick<Reader, 'records' | 'close'>> {
-  if (!isPostgresUrl(url)) return openReader(url, { tidy: true });
+  if (!isPostgresUrl(url)) return openReader(url);
   const { allRecords } = await import('./postgres/database.ts');
   return { records: () => allRecords(url), close() {} };
 }

@@ -36,6 +36,8 @@ export interface Reader {
   /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
   records(): Iterable<string> | AsyncIterable<string>;
   readonly events: StoreEvents;
+  /** Why a newer file is not served, as a sentence; undefined when none waits. */
+  waiting?(): string | undefined;
   /** Why the data cannot be read, as a sentence; undefined when it can. */
   fault(): Awaitable<string | undefined>;
   close(): Awaitable<void>;

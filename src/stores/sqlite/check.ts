@@ -32,7 +32,7 @@ const NAMES_SHOWN = 5;
 
 export function check(path: string): CheckResult {
   return withSentences(path, () => {
-    const db = openForReading(path, path, { tidy: true });
+    const db = openForReading(path, path);
     try {
       addFunctions(db);
       const damage = structuralFaults(db);

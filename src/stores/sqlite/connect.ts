@@ -99,20 +99,10 @@ export function prepareFile(path: string): void {
   openForWriting(path).close();
 }
 
-export interface ReadingOptions {
-  /** Leaves nothing beside the file when it is closed, which takes a handle that could write. */
-  readonly tidy?: boolean;
-}
-
 /** Opens a file, or a database held in memory, for reading only; throws unless it can be served. */
-export function openForReading(
-  source: string | Buffer,
-  name: string,
-  { tidy = false }: ReadingOptions = {},
-): Connection {
+export function openForReading(source: string | Buffer, name: string): Connection {
   return withSentences(name, () => {
-    const readonly = !(tidy && isWritable(name));
-    const db = new Database(source, { readonly, fileMustExist: true, timeout: 1000 });
+    const db = new Database(source, { readonly: true, fileMustExist: true, timeout: 1000 });
     try {
       db.pragma('query_only = ON');
       db.pragma(`cache_size = -${READING_CACHE}`);

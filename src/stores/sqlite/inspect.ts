@@ -1,60 +1,69 @@
-// An errand, a worker's where it takes long: looks at a database file, and says whether it is sound and what it holds.
+// Looks at a whole database file: whether it is sound, or how many records it holds. Both read much, so a worker thread
+// does it; only the check before a server's start runs in the main thread.
 import { statSync } from 'node:fs';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { type Counts, StoreError } from '../store.ts';
 import { type Connection, openForReading, withSentences } from './connect.ts';
 import { countRecords } from './read.ts';
 
-export interface Errand {
+export interface Inspection {
   readonly path: string;
-  /** What the file is called in a sentence. */
-  readonly name: string;
-  /** Whether its end is there; whether all that it holds is in order as well, for which it is read; how much it holds. */
-  readonly want: 'wholeness' | 'soundness' | 'counts';
+  /** `end`: whether the file ends where it should. `soundness`: whether all of it is in order. */
+  readonly want: 'end' | 'soundness' | 'counts';
 }
 
 export interface Finding {
   readonly fault?: string;
+  /** Whether the fault may go away without another file: too many open files, say. */
+  readonly passing?: boolean;
   readonly counts?: Counts;
 }
 
-export function inspect(errand: Errand): Promise<Finding> {
+/** Inspects a file in a thread of its own. */
+export function inspectAside(inspection: Inspection): Promise<Finding> {
   return new Promise((resolve) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: errand });
-    const failed = (reason: string) => resolve({ fault: `${errand.name} could not be checked: ${reason}` });
+    const failed = (reason: unknown) =>
+      resolve({ fault: `${inspection.path} could not be checked: ${reason}.`, passing: true });
+    const worker = new Worker(new URL(import.meta.url), { workerData: inspection });
     worker.once('message', resolve);
-    worker.once('error', (error) => failed(String(error)));
+    worker.once('error', (error) => failed(error.message));
     worker.once('exit', () => failed('the check ended early'));
     worker.unref();
   });
 }
 
-/** The errand itself, wherever it is run. */
-export function run({ path, name, want }: Errand): Finding {
+const PASSING = /^SQLITE_(CANTOPEN|BUSY|READONLY|IOERR)/;
+
+export function inspect({ path, want }: Inspection): Finding {
   try {
-    return withSentences(name, () => {
-      const db = openForReading(path, name);
+    return withSentences(path, () => {
+      const db = openForReading(path, path);
       try {
         if (want === 'counts') return { counts: countRecords(db) };
-        if (endsWithinPage(path, db)) return { fault: `${name} is damaged: it ends within a page.` };
-        if (want === 'wholeness') return {};
-        const said = db.pragma('quick_check(1)', { simple: true }) as string;
-        // Above the finding there may be a line that names the database.
-        return said === 'ok' ? {} : { fault: `${name} is damaged: ${said.split('\n').at(-1)}.` };
+        return endsWithinPage(path, db)
+          ? { fault: `${path} is damaged: it ends within a page.` }
+          : quickCheck(path, db, want);
       } finally {
         db.close();
       }
     });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return { fault: error.message };
+    return { fault: error.message, passing: PASSING.test((error.cause as { code?: string })?.code ?? '') };
   }
 }
 
-/** SQLite reads what a broken copy lacks of its last page as zeros, and finds nothing amiss. */
+function quickCheck(path: string, db: Connection, want: Inspection['want']): Finding {
+  if (want === 'end') return {};
+  const result = db.pragma('quick_check(1)', { simple: true }) as string;
+  // The line above the finding may name the database.
+  return result === 'ok' ? {} : { fault: `${path} is damaged: ${result.split('\n').at(-1)}.` };
+}
+
+/** SQLite reads what a broken copy lacks of its last page as zeros, and finds no fault. */
 function endsWithinPage(path: string, db: Connection): boolean {
   const hasLog = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   return !hasLog && statSync(path).size % (db.pragma('page_size', { simple: true }) as number) > 0;
 }
 
-if (!isMainThread) parentPort?.postMessage(run(workerData as Errand));
+if (!isMainThread) parentPort?.postMessage(inspect(workerData as Inspection));

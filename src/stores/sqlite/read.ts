@@ -2,17 +2,11 @@
 import type { Statement } from 'better-sqlite3';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import type { Counts, Reader, Stored } from '../store.ts';
-import {
-  asStoreError,
-  type Connection,
-  openForReading,
-  type ReadingOptions,
-  refuseUnfit,
-} from './connect.ts';
+import { asStoreError, type Connection, openForReading, refuseUnfit } from './connect.ts';
 
-export function openReader(source: string | Buffer, options?: ReadingOptions): Reader {
+export function openReader(source: string | Buffer): Reader {
   const name = typeof source === 'string' ? source : 'the sample data';
-  return createReader(openForReading(source, name, options), name);
+  return createReader(openForReading(source, name), name);
 }
 
 // The ETag stands before the text in its row: where the client has it already, the text's pages are not read.

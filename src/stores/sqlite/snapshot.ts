@@ -25,7 +25,7 @@ export function snapshot(path: string, target: string): void {
 }
 
 function vacuumInto(path: string, unfinished: string): void {
-  const db = openForReading(path, path, { tidy: true });
+  const db = openForReading(path, path);
   try {
     // SQLite counts the copy as a change.
     db.pragma('query_only = OFF');
