@@ -5,6 +5,8 @@ import { ask, ROOT, type Server, tempFolder } from './rig.ts';
 
 const exec = promisify(execFile);
 
+const WRONG_USAGE = 2;
+
 interface Scene {
   readonly server?: Server;
   /** The address that the page gives to that server. */
@@ -41,9 +43,9 @@ async function outputOf(
   }
   const script = `vitrine() { '${process.execPath}' '${ROOT}/src/vitrine.js' "$@"; }; ${real} 2>&1`;
   const { PATH, HOME } = process.env;
-  const { stdout } = await exec('bash', ['-c', script], { cwd: folder, env: { PATH, HOME } }).catch(
-    (failed) => failed,
-  );
+  const env = { PATH, HOME, DATABASE_URL: 'site.db' };
+  const { code, stdout } = await exec('bash', ['-c', script], { cwd: folder, env }).catch((failed) => failed);
+  if (code === WRONG_USAGE) throw new Error(`$ ${command}\n${stdout}`);
   return server === undefined ? stdout : stdout.replaceAll(server.url, site);
 }
 

@@ -2,7 +2,7 @@
 // To bring tables and outputs up to date after a change: vitest run --config test/vitest.config.ts test/readme.test.ts -u
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { createProgram } from '../src/cli/program.ts';
@@ -128,10 +128,13 @@ describe.each(PAGES)('%s', (path) => {
   });
 
   test('files named in it exist', () => {
-    for (const [, file = ''] of readPage(path).matchAll(
-      /`((?:src|test|fixtures|migrations|\.ci)\/[\w./-]*)`/g,
-    ))
+    const page = readPage(path);
+    for (const [, file = ''] of page.matchAll(/`((?:src|test|fixtures|migrations|\.ci)\/[\w./-]*)`/g))
       expect([file, existsSync(join(ROOT, file))]).toEqual([file, true]);
+    const tests = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' }).map((name) =>
+      basename(name),
+    );
+    for (const [, name] of page.matchAll(/`([\w-]+\.test\.ts)`/g)) expect(tests).toContain(name);
   });
 });
 
