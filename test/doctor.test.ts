@@ -1,4 +1,4 @@
-// The doctor finds nothing wrong with nginx as the guide configures it, and names what is broken otherwise, and nothing else.
+// The doctor: nginx set up as README.md says is well; set up wrongly, what is broken is named, and nothing else.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -274,7 +274,7 @@ describe.skipIf(withoutNginx)('nginx', () => {
       );
   });
 
-  test.each(['a', 'b', 'c'])('configured as in the guide: all is well, variant %s', async (variant) => {
+  test.each(['a', 'b', 'c'])('as README.md says: all is well, variant %s', async (variant) => {
     const front = await startNginx(server.port);
     const url = `http://127.0.0.1:${front.port}/${variant}`;
     const { code, stdout, stderr } = await run(['doctor', url, '--variant', variant, '--user', 'ada']);

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createProgram } from '../src/cli/program.ts';
+import { createProgram, type Surroundings } from '../src/cli/program.ts';
 import { SETTING_NAMES, SETTINGS, variableOf } from '../src/config/config.ts';
 import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
 import { withOutputs } from './page-outputs.ts';
@@ -15,13 +15,8 @@ import { ask, done, json, ROOT, type Server, startServer, tempFile, tempFolder }
 const exec = promisify(execFile);
 const allPages = PAGES.map(readPage).join('\n');
 
-const program = createProgram({
-  environment: {},
-  stdin: [] as never,
-  stdout: {} as never,
-  stderr: {} as never,
-  serve: async () => {},
-});
+// Its commands are only listed, so it needs nothing of a process.
+const program = createProgram({} as Surroundings);
 const flagsOfSettings = SETTING_NAMES.map(
   (name) => `--${variableOf(name).toLowerCase().replaceAll('_', '-')}`,
 );
