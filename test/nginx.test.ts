@@ -1,8 +1,8 @@
-// Behind a real nginx with a cache, set up as README.md says.
+// Behind a real nginx with a cache, set up as the guide to proxies says.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startNginx, withoutNginx } from './nginx.ts';
 import { ask, databaseOf, fixture, type Server, startServer } from './rig.ts';
-import { linesOf, startLoad, until } from './stress.ts';
+import { freePort, linesOf, startLoad, until } from './stress.ts';
 
 const ADA = '/a/api/?user=ada';
 const SHOTS = '/b/api/username/ada/shots';
@@ -44,7 +44,7 @@ describe.skipIf(withoutNginx)('what it keeps', () => {
       await seeStates(url, 'MISS', 'HIT', 'REVALIDATED');
       await server.stop();
       await seeStates(url, 'STALE');
-      expect((await ask(front, '/a/api/?user=nobody-asked-before')).status).toBe(502);
+      expect((await ask(front, '/a/api/?user=nobody-asked-before')).status).toBe(503);
       server = await startServer({ ...env, PORT: String(server.port) });
       await seeStates(url, 'REVALIDATED', 'HIT');
     },
@@ -63,6 +63,31 @@ describe.skipIf(withoutNginx)('what it keeps', () => {
     });
     expect(states).not.toContain('REVALIDATED');
   });
+});
+
+describe.skipIf(withoutNginx)('with every server down and nothing cached', () => {
+  test.each([ADA, SHOTS, '/b/api/username/ada.html'])(
+    '%s gets a JSON error that pages of any origin can read',
+    async (url) => {
+      const front = await startNginx(await freePort());
+      const { status, headers, body } = await ask(front, url);
+      expect([status, JSON.parse(body)]).toEqual([
+        503,
+        {
+          statusCode: '503',
+          code: 'NOT_READY',
+          error: 'Service Unavailable',
+          message: expect.stringMatching(/\.$/),
+        },
+      ]);
+      expect(headers).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'access-control-allow-origin': '*',
+        'cache-control': 'no-store',
+        'retry-after': '1',
+      });
+    },
+  );
 });
 
 describe.skipIf(withoutNginx)('how it asks', () => {

@@ -1,8 +1,7 @@
-// A real nginx in front of servers of ours, with the very configuration that README.md gives.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// A real nginx in front of our servers, with exactly the configuration of the guide to proxies.
 import { NGINX, runNginx } from './nginx-any.ts';
-import { ROOT, type Server } from './rig.ts';
+import { codeBlock } from './pages.ts';
+import type { Server } from './rig.ts';
 import { freePort } from './stress.ts';
 
 /** Whether tests are to be passed over for want of nginx; never where everything has to be there. */
@@ -10,23 +9,17 @@ export const withoutNginx = NGINX === undefined && !process.env.CI;
 if (withoutNginx)
   console.warn('nginx is not installed: its tests are passed over (apt-get install nginx-light)');
 
-/** The block under "Behind nginx" in README.md. */
-export function readmeBlock(): string {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const block = /^#+ Behind nginx$.*?^```nginx\n(.*?)^```/ms.exec(readme)?.[1];
-  if (block === undefined) throw new Error('README.md has no ```nginx block under a heading "Behind nginx"');
-  return block;
-}
+const RECIPE = codeBlock('src/guides/proxies.md', 'nginx', 'nginx');
 
 /** Starts nginx in front of servers on these ports. */
 export async function startNginx(...upstreams: number[]): Promise<Pick<Server, 'port'>> {
   const port = await freePort();
   const fillIn = (block: string, [found, filler]: readonly [string, string]) => {
     if (block.split(found).length !== 2)
-      throw new Error(`the README's nginx block should have ${found} once`);
+      throw new Error(`the nginx block in src/guides/proxies.md must contain ${found} once`);
     return block.replace(found, filler);
   };
-  const upstreamLine = /^ *server 127\.0\.0\.1:8080.*;/m.exec(readmeBlock())?.[0] ?? 'server 127.0.0.1:8080;';
+  const upstreamLine = /^ *server 127\.0\.0\.1:8080.*;/m.exec(RECIPE)?.[0] ?? 'server 127.0.0.1:8080;';
   const block = [
     ['/var/cache/nginx/vitrine', 'CACHE/vitrine'] as const,
     ['listen 80;', `listen 127.0.0.1:${port};`] as const,
@@ -34,7 +27,7 @@ export async function startNginx(...upstreams: number[]): Promise<Pick<Server, '
       upstreamLine,
       upstreams.map((upstream) => upstreamLine.replace('8080', String(upstream))).join('\n'),
     ] as const,
-  ].reduce(fillIn, readmeBlock());
+  ].reduce(fillIn, RECIPE);
   await runNginx(block, [port]);
   return { port };
 }

@@ -1,86 +1,207 @@
-// The README is held to the code: every setting, command and route is in it, and what it shows is what happens.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { createProgram } from '../src/cli/program.ts';
+// The README and the guides stay true: lists are complete, outputs are what is printed, and links lead somewhere.
+// To bring tables and outputs up to date after a change: vitest run --config test/vitest.config.ts test/readme.test.ts -u
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { createProgram, type Surroundings } from '../src/cli/program.ts';
 import { SETTING_NAMES, SETTINGS, variableOf } from '../src/config/config.ts';
 import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
-import { ask, done, ROOT, run, startServer, tempFile, tempFolder } from './rig.ts';
+import { withOutputs } from './page-outputs.ts';
+import { codeBlock, PAGES, readPage, section } from './pages.ts';
+import { ask, done, json, ROOT, type Server, startServer, tempFile, tempFolder } from './rig.ts';
 
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const exec = promisify(execFile);
+const allPages = PAGES.map(readPage).join('\n');
 
-/** The code blocks of a language, in order. */
-const blocks = (language: string) =>
-  [...README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(
-    (match) => match[1] as string,
-  );
+// Its commands are only listed, so it needs nothing of a process.
+const program = createProgram({} as Surroundings);
+const flagsOfSettings = SETTING_NAMES.map(
+  (name) => `--${variableOf(name).toLowerCase().replaceAll('_', '-')}`,
+);
 
-describe('what there is, the README names', () => {
-  it.each(SETTING_NAMES.map((name) => [variableOf(name), SETTINGS[name]] as const))(
-    '%s',
-    (variable, setting) => {
-      const standard = setting.fallback === '' ? 'none' : `\`${setting.fallback}\``;
-      expect(README).toContain(`| \`${variable}\` | ${standard} | ${setting.meaning} |`);
+describe('tables and outputs are up to date', () => {
+  test('README.md', async () => {
+    const [before = '', after = ''] = readPage('README.md').split(/(?=^## Your own data$)/m);
+    const shown =
+      (await withOutputs(before, { server: await startServer() })) +
+      (await withOutputs(after, { server: await serverWithOwnData() }));
+    await expectPage(
+      'README.md',
+      shown.replace(/(?<=^\|---\|---\|---\|\n)(\| `[A-Z_]+` .*\n)+/m, settingRows()),
+    );
+  });
+
+  test('src/guides/data.md', async () => {
+    const page = 'src/guides/data.md';
+    const wrong = codeBlock(page, 'Formats', 'json').replace('2026-02-28', '2026-02-30');
+    const folder = dirname(tempFile('people.ndjson', wrong));
+    await expectPage(page, await withOutputs(readPage(page), { folder }));
+  });
+
+  test('src/guides/doctor.md', async () => {
+    const page = 'src/guides/doctor.md';
+    await expectPage(page, await withOutputs(readPage(page), { server: await startServer() }));
+  });
+
+  test('src/guides/moving-in.md', async () => {
+    const page = 'src/guides/moving-in.md';
+    const folder = dirname(tempFile('names.txt', 'ada\nnikos\nnobody\nZoë\n'));
+    const server = await startServer();
+    const shown = await withOutputs(readPage(page), { server, site: 'https://old.example.org', folder });
+    await expectPage(page, shown);
+  });
+
+  test('src/guides/architecture.md', async () => {
+    const page = 'src/guides/architecture.md';
+    const shown = readPage(page).replace(/^\| `([a-z/]+)\/` \| (.*?) \|.*$/gm, (_, room, concern) => {
+      return `| \`${room}/\` | ${concern} | ${importsOf(room)} |`;
+    });
+    await expectPage(page, shown);
+  });
+});
+
+describe('nothing is missing', () => {
+  test.each(program.commands.map((command) => [command.name(), command] as const))(
+    'vitrine %s and its options',
+    (name, command) => {
+      expect(readPage('README.md')).toMatch(new RegExp(`^\\| \`vitrine ${name}\\b`, 'm'));
+      for (const { long } of command.options)
+        if (!flagsOfSettings.includes(String(long))) expect(allPages).toContain(long);
     },
   );
 
-  it.each(commandNames())('vitrine %s', (name) => {
-    expect(README).toMatch(new RegExp(`^\\| \`vitrine ${name}\\b`, 'm'));
+  test('no command is listed that does not exist', () => {
+    const listed = [...readPage('README.md').matchAll(/^\| `vitrine (\w+)/gm)].map((match) => match[1]);
+    expect(listed.sort()).toEqual(program.commands.map((command) => command.name()).sort());
   });
 
-  it('no setting and no command that is gone', () => {
-    const rows = [...README.matchAll(/^\| `([A-Z_]+)` \|/gm)].map((match) => match[1]);
-    expect(rows).toEqual(SETTING_NAMES.map(variableOf));
-    const commands = [...README.matchAll(/^\| `vitrine (\w+)/gm)].map((match) => match[1]);
-    expect(commands.sort()).toEqual(commandNames().sort());
+  test('every route', async () => {
+    const { paths } = json(await ask(await startServer(), '/openapi.json'));
+    for (const path of [...Object.keys(paths), '/docs', '/openapi.json', '/embed.js', '/metrics']) {
+      const pattern = path.replace(/[.?]/g, '\\$&').replace(/\{.*?\}/g, '[^/\\s]+');
+      expect([path, new RegExp(`${pattern}/?(?![\\w/])`).test(allPages)]).toEqual([path, true]);
+    }
   });
 
-  it('every status of an error', () => {
-    const text = README.split('\n').find((line) => line.startsWith('| errors |'));
-    const served = ERROR_CODES.map((code) => FAILURES[code].status).filter(
+  test('every status of an error', () => {
+    const row = readPage('src/guides/promises.md')
+      .split('\n')
+      .find((line) => line.startsWith('| errors |'));
+    const statuses = ERROR_CODES.map((code) => FAILURES[code].status).filter(
       (status) => ![408, 417].includes(status),
     );
-    for (const status of new Set(served)) expect(text).toContain(String(status));
+    for (const status of new Set(statuses)) expect(row).toContain(String(status));
+  });
+
+  test('every room of src/', () => {
+    const listed = [...readPage('src/guides/architecture.md').matchAll(/^\| `([a-z/]+)\/` \|/gm)];
+    expect(listed.map(([, room]) => room)).toEqual(rooms());
+  });
+
+  test('the headline figures of the benchmark are in its table', () => {
+    const figures = betweenMarkers('README.md').match(/[\d.]+(?= ×)/g) ?? [];
+    expect(figures.length).toBeGreaterThan(2);
+    for (const figure of figures)
+      expect(betweenMarkers('src/guides/benchmark.md')).toMatch(new RegExp(`\\| \\**${figure}\\**`));
+  });
+
+  test.each(PAGES.slice(1))('the README links to %s', (path) => {
+    expect(readPage('README.md')).toContain(`](${path})`);
   });
 });
 
-describe('what it shows is what happens', () => {
-  it('each curl line prints what stands under it', async () => {
-    const server = await startServer();
-    const examples = [...README.matchAll(/^\$ curl (\S+)\n(.*)\n/gm)];
-    expect(examples.length).toBeGreaterThan(5);
-    for (const [, address = '', output] of examples) {
-      const { pathname, search } = new URL(address.replaceAll("'", ''));
-      expect((await ask(server, pathname + search)).body).toBe(output);
+describe.each(PAGES)('%s', (path) => {
+  test('links lead to pages and headings that exist', () => {
+    for (const [, target = ''] of textOf(path).matchAll(/(?:\]\(|src(?:set)?=")((?!https?:)[^)\s"]+)/g)) {
+      const [file = '', anchor] = target.split('#');
+      const linked = file === '' ? path : join(dirname(path), file);
+      expect([target, existsSync(join(ROOT, linked))]).toEqual([target, true]);
+      if (anchor !== undefined) expect(anchorsOf(linked)).toContain(anchor);
     }
-    await server.stop();
   });
 
-  it('each import format, and the refusal', async () => {
-    const folder = tempFolder();
-    const env = { DATABASE_URL: join(folder, 'site.db') };
-    const [ndjson = '', json = ''] = blocks('json');
-    const [csv = ''] = blocks('csv');
-    expect(await done(['import', tempFile('people.ndjson', ndjson)], { env })).toMatch(
-      /microblog profiles +1.*\nposts +1/,
+  test('files named in it exist', () => {
+    const page = readPage(path);
+    for (const [, file = ''] of page.matchAll(/`((?:src|test|fixtures|migrations|\.ci)\/[\w./-]*)`/g))
+      expect([file, existsSync(join(ROOT, file))]).toEqual([file, true]);
+    const tests = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' }).map((name) =>
+      basename(name),
     );
-    expect(await done(['import', tempFile('people.csv', csv)], { env })).toMatch(/portfolio profiles +1/);
-    expect(await done(['import', tempFile('shots.json', json)], { env })).toMatch(/shots +1/);
-
-    const refused = tempFile('people.ndjson', ndjson.replace('2026-02-28', '2026-02-30'));
-    const { code, stderr } = await run(['import', 'people.ndjson'], { env, cwd: join(refused, '..') });
-    expect(code).toBe(1);
-    expect(README).toContain(`$ vitrine import people.ndjson\n${stderr}`);
+    for (const [, name] of page.matchAll(/`([\w-]+\.test\.ts)`/g)) expect(tests).toContain(name);
   });
 });
 
-function commandNames(): string[] {
-  const program = createProgram({
-    environment: {},
-    stdin: [] as never,
-    stdout: {} as never,
-    stderr: {} as never,
-    serve: async () => {},
-  });
-  return program.commands.map((command) => command.name());
+test('each import format of the guide is imported', async () => {
+  const env = { DATABASE_URL: join(tempFolder(), 'site.db') };
+  const formats = section('src/guides/data.md', 'Formats');
+  const [ndjson = '', saved = ''] = [...formats.matchAll(/^```json\n(.*?)^```/gms)].map(
+    ([, code = '']) => code,
+  );
+  const csv = codeBlock('src/guides/data.md', 'Formats', 'csv');
+  expect(await done(['import', tempFile('people', ndjson)], { env })).toMatch(
+    /microblog profiles +1.*\nposts +1/,
+  );
+  expect(await done(['import', tempFile('people', csv)], { env })).toMatch(/portfolio profiles +1/);
+  expect(await done(['import', tempFile('shots', saved)], { env })).toMatch(/shots +1/);
+});
+
+/** Compares with the page as it is; with `-u` it is rewritten. */
+async function expectPage(path: string, shown: string): Promise<void> {
+  await expect(shown).toMatchFileSnapshot(join(ROOT, path));
+}
+
+/** Does what "Your own data" says in a fresh checkout, up to its last line, which starts the server. */
+async function serverWithOwnData(): Promise<Server> {
+  const checkout = tempFolder();
+  for (const name of ['package.json', 'src', 'node_modules'])
+    symlinkSync(join(ROOT, name), join(checkout, name));
+  const script = codeBlock('README.md', 'Your own data', 'sh');
+  const start = 'DATABASE_URL=site.db npm start\n';
+  expect(script.endsWith(start)).toBe(true);
+  writeFileSync(join(checkout, 'paste.sh'), script.slice(0, -start.length));
+  await exec('bash', ['-e', 'paste.sh'], { cwd: checkout });
+  return startServer({ DATABASE_URL: join(checkout, 'site.db') });
+}
+
+function settingRows(): string {
+  return SETTING_NAMES.map((name) => {
+    const { fallback, meaning } = SETTINGS[name];
+    return `| \`${variableOf(name)}\` | ${fallback === '' ? 'none' : `\`${fallback}\``} | ${meaning} |\n`;
+  }).join('');
+}
+
+const betweenMarkers = (path: string) => readPage(path).split(/<!-- bench:(?:start|end) -->/)[1] ?? '';
+
+/** The folders of src/ that hold code of the server. */
+function rooms(): string[] {
+  const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
+  const folders = files
+    .filter((name) => name.endsWith('.ts') && name.includes('/'))
+    .map((name) => dirname(name));
+  return [...new Set(folders)].sort();
+}
+
+function importsOf(room: string): string {
+  const folder = join(ROOT, 'src', room);
+  const targets = readdirSync(folder)
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => [...readPage(join('src', room, name)).matchAll(/(?:from|import\()\s*'(\.\.?\/.*?)'/g)])
+    .map(([, target = '']) => dirname(join(room, target)));
+  const others = [...new Set(targets)].filter((other) => other !== room && other !== '.').sort();
+  return others.length === 0 ? 'nothing' : others.map((other) => `\`${other}\``).join(', ');
+}
+
+/** A page without its code blocks. */
+const textOf = (path: string) => readPage(path).replace(/^```.*?^```$/gms, '');
+
+/** Anchors as GitHub makes them. */
+function anchorsOf(path: string): string[] {
+  return [...textOf(path).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
 }

@@ -1,31 +1,31 @@
-// The README's recipes, as they stand there: each is run against a server, and does what it says.
+// Runs each recipe of the guide, as it is written there, against a server.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { describeInBrowser, startSite } from './browser.ts';
-import { ROOT, type Server, startServer, tempFolder } from './rig.ts';
+import { codeBlock, readPage } from './pages.ts';
+import { ask, json, ROOT, type Server, startServer, tempFolder } from './rig.ts';
 
 const exec = promisify(execFile);
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const RECIPES = README.split(/^## /m).find((section) => section.startsWith('Recipes\n')) ?? '';
+const GUIDE = 'src/guides/recipes.md';
 
 let server: Server;
 beforeAll(async () => {
   server = await startServer();
 });
 
-/** A recipe's code block of a language, asking the server that runs here. */
+/** A recipe's code block of a language, with the address of the server that runs here. */
 function block(title: string, language: string): string {
-  const recipe = RECIPES.split(/^### /m).find((part) => part.startsWith(`${title}\n`)) ?? '';
-  const code = new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'ms').exec(recipe)?.[1];
-  if (code === undefined) throw new Error(`the README's recipe «${title}» has no ${language}`);
+  const code = codeBlock(GUIDE, title, language);
   expect(code).toContain('http://127.0.0.1:8080/');
   return code.replaceAll('http://127.0.0.1:8080', server.url);
 }
 
-/** Runs a program in a folder of its own. */
+const unknownUserMessage = async () => json(await ask(server, '/b/api/username/nobody')).message as string;
+
+/** Runs a program in a new folder. */
 async function runScript(name: string, code: string): Promise<{ folder: string; stdout: string }> {
   const folder = tempFolder();
   writeFileSync(join(folder, name), code);
@@ -52,24 +52,24 @@ describeInBrowser('the recipe for a page', (eye) => {
     return { name, work };
   }
 
-  test('works on an origin of its own', async () => {
+  test('shows the profile and the work, on another origin', async () => {
     const { name, work } = await show(block('Fetch in a page', 'html'));
     expect(name).toBe('Ada Lindqvist');
     expect(work.length).toBe(15);
     expect(work[0]).toBe('Kartblad till barnen');
   });
 
-  test('and says what is wrong', async () => {
+  test('shows the error message for an unknown user', async () => {
     const page = block('Fetch in a page', 'html').replace("'ada'", "'nobody'");
     expect(await show(page, /status of 404/)).toEqual({
-      name: expect.stringContaining('Nobody here'),
+      name: await unknownUserMessage(),
       work: [],
     });
   });
 });
 
 describe('the recipe', () => {
-  test('for a static site writes a page for each name', async () => {
+  test('for a static site writes one page per user', async () => {
     const { folder } = await runScript('build.mjs', block('Read at build time', 'js'));
     const pages = readdirSync(join(folder, 'site'));
     expect(pages.map(decodeURIComponent).sort()).toEqual(['Zoë.html', 'ada.html', '日本の朝.html']);
@@ -78,17 +78,17 @@ describe('the recipe', () => {
     expect(ada.match(/<li>/g)?.length).toBe(15);
   });
 
-  test('for a static site fails when somebody is not there', async () => {
+  test('for a static site fails if a user does not exist', async () => {
     const code = block('Read at build time', 'js').replace("'Zoë'", "'nobody'");
-    await expect(runScript('build.mjs', code)).rejects.toThrow(/nobody: Nobody here/);
+    await expect(runScript('build.mjs', code)).rejects.toThrow(`nobody: ${await unknownUserMessage()}`);
   });
 
-  test('for revalidation hears 304, and has the same body', async () => {
-    const { stdout } = await runScript('revalidate.mjs', block('Ask again only for what has changed', 'js'));
+  test('for revalidation gets a 304 and returns the same body', async () => {
+    const { stdout } = await runScript('revalidate.mjs', block('Revalidate with ETags', 'js'));
     expect(stdout).toBe('200\n304\ntrue\n');
   });
 
-  test('for types makes them in one line, and the program under it fits', async () => {
+  test('for types generates them in one line, and the example compiles', async () => {
     const line = block('Types for TypeScript', 'sh').trim();
     const [npx, tool, ...args] = line.split(' ');
     expect([npx, tool]).toEqual(['npx', 'openapi-typescript']);
@@ -118,10 +118,10 @@ describe('the recipe', () => {
     expect((await exec(process.execPath, ['use.ts'], { cwd: folder })).stdout).toBe('15\n');
   });
 
-  test('names every type that there is', async () => {
+  test('for types names every type', async () => {
     const { components } = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
       components: { schemas: object };
     };
-    for (const name of Object.keys(components.schemas)) expect(RECIPES).toContain(`\`${name}\``);
+    for (const name of Object.keys(components.schemas)) expect(readPage(GUIDE)).toContain(`\`${name}\``);
   });
 });

@@ -43,11 +43,8 @@ const baseUrlSetting = (variant: Variant) => `baseUrl${variant.toUpperCase()}` a
 
 /** BASE_URL_A and so on: one setting for each variant. */
 function baseUrlSettings(): Record<BaseUrlSetting, Setting<BaseUrl | undefined>> {
-  const settings = VARIANT_NAMES.map((variant, index) => {
-    const meaning =
-      index === 0
-        ? 'base address of variant A: a path, or a URL whose host has to match too; empty: off'
-        : `base address of variant ${variant.toUpperCase()}, likewise`;
+  const settings = VARIANT_NAMES.map((variant) => {
+    const meaning = `base address of variant ${variant.toUpperCase()}: a path, or a URL to serve one host only; empty turns it off`;
     return [baseUrlSetting(variant), setting(`/${variant}`, baseUrl, meaning, { emptyCounts: true })];
   });
   return Object.fromEntries(settings);
@@ -57,7 +54,7 @@ export const SETTINGS = {
   databaseUrl: setting(
     '',
     optional(databaseUrl),
-    'where the records live: the path (or `file:` URL) of a SQLite file, or `postgres://…`; none: the sample users, from memory',
+    'the database: path or `file:` URL of a SQLite file, or a `postgres://` URL; if unset, sample users are served from memory',
   ),
   host: setting('127.0.0.1', address, 'address to listen on'),
   port: setting('8080', port, 'port to listen on'),
@@ -65,70 +62,74 @@ export const SETTINGS = {
   workers: setting(
     '1',
     workerCount,
-    "processes that share the port, or `auto` for one a core; memory and rate limits are each one's own",
+    'number of processes that share the port, or `auto` for one per core; memory and rate limits apply to each process',
   ),
   adminHost: setting('127.0.0.1', address, 'address of the admin port'),
-  adminPort: setting('', optional(port), 'port for `/metrics`, `/healthz` and `/readyz`; none: no metrics'),
+  adminPort: setting(
+    '',
+    optional(port),
+    'port for `/metrics`, `/healthz` and `/readyz`; if unset, there is no admin port',
+  ),
   cacheControl: setting(
     'public, max-age=15, stale-while-revalidate=30, stale-if-error=86400',
     headerText,
-    '`Cache-Control` of every success',
+    '`Cache-Control` of successful responses',
   ),
   corsOrigin: setting(
     '*',
     origins,
-    'origins that may read the answers: `*`, `none`, or a list separated by commas',
+    'origins that may read responses: `*`, `none`, or a comma-separated list',
   ),
   trustProxy: setting(
     '',
     networks,
-    'proxies whose `X-Forwarded-*` and `X-Request-Id` are believed: addresses and networks, or `loopback`, `linklocal`, `uniquelocal`',
+    'proxies whose `X-Forwarded-*` and `X-Request-Id` headers are trusted: addresses, networks, or `loopback`, `linklocal`, `uniquelocal`',
   ),
   rateLimit: setting(
     '',
     optional(rate),
-    'requests a client may make in a time, such as `600/1m`; none: no limit',
+    'requests allowed per client and period, such as `600/1m`; if unset, there is no limit',
   ),
-  rateLimitExempt: setting('', networks, 'clients without a limit: addresses and networks'),
+  rateLimitExempt: setting('', networks, 'clients exempt from the rate limit: addresses and networks'),
   explorer: setting('on', onOff, 'the explorer page at `/`: `on` or `off`'),
   imageHosts: setting(
     'none',
     origins,
-    "origins from which the explorer page may load people's pictures: `*`, `none`, or a list",
+    "origins from which the explorer page may load users' pictures: `*`, `none`, or a comma-separated list",
   ),
   docs: setting('on', onOff, 'the API reference page at `/docs`: `on` or `off`'),
-  answersBytes: setting('24M', bytes, 'how much memory ready answers may take; 0: keep none'),
-  headersTimeout: setting('10s', duration, 'how long a request may take to send its headers'),
-  requestTimeout: setting('30s', duration, 'how long a request may take to arrive whole'),
+  answersBytes: setting('24M', bytes, 'memory for responses that are kept ready; `0` keeps none'),
+  headersTimeout: setting('10s', duration, 'time to receive the headers of a request'),
+  requestTimeout: setting('30s', duration, 'time to receive a whole request'),
   keepAliveTimeout: setting(
     '65s',
     duration,
-    'how long an idle connection is kept; longer than the proxy in front keeps it',
+    'time an idle connection stays open; must be longer than the proxy in front keeps it',
   ),
-  maxHeaderBytes: setting('16K', between(bytes, 2048, 1 << 20), 'largest request line and headers'),
+  maxHeaderBytes: setting('16K', between(bytes, 2048, 1 << 20), 'maximum size of request line and headers'),
   maxConnections: setting(
     '10000',
     between(whole, 1, 1_000_000),
-    'connections at a time; further ones are turned away',
+    'maximum number of open connections; more are closed at once',
   ),
   maxLoopDelay: setting(
     '500ms',
     duration,
-    'requests are answered 503 while the event loop lags more than this; 0: never',
+    'answer 503 while the event loop lags by more than this; `0` never does',
   ),
   logLevel: setting(
     'info',
     oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
-    'the least grave log line to write',
+    'lowest level to log: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
   ),
-  accessLog: setting('off', onOff, 'a log line for each request: `on` or `off`'),
-  slowRequest: setting('1s', duration, 'log requests that took longer; 0: none'),
+  accessLog: setting('off', onOff, 'log every request: `on` or `off`'),
+  slowRequest: setting('1s', duration, 'log requests that take longer than this; `0` logs none'),
   shutdownDelay: setting(
     '0s',
     duration,
-    'after SIGTERM, how long to go on serving, not ready, so that a balancer can notice',
+    'time to go on serving after SIGTERM while `/readyz` is 503, so that a load balancer notices',
   ),
-  shutdownGrace: setting('5s', duration, 'after that, how long requests in flight may take'),
+  shutdownGrace: setting('5s', duration, 'time for requests in flight to finish after that'),
 } satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof SETTINGS;

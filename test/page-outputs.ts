@@ -1,0 +1,58 @@
+// Runs the examples in console blocks of the README and the guides, and shows what they print.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { ask, ROOT, type Server, tempFolder } from './rig.ts';
+
+const exec = promisify(execFile);
+
+const WRONG_USAGE = 2;
+
+interface Scene {
+  readonly server?: Server;
+  /** The address that the page gives to that server. */
+  readonly site?: string;
+  /** Where commands run. */
+  readonly folder?: string;
+}
+
+/** The page with every output in its console blocks replaced by what the command really prints. */
+export async function withOutputs(page: string, scene: Scene): Promise<string> {
+  const parts = page.split(/^(```console\n.*?^```)$/ms);
+  for (const [index, part] of parts.entries()) {
+    if (!part.startsWith('```console\n')) continue;
+    const examples = part.slice('```console\n'.length, -'```'.length).split(/^\$ /m).slice(1);
+    const fresh: string[] = [];
+    for (const example of examples) {
+      const end = example.indexOf('\n');
+      const [command, shown] = [example.slice(0, end), example.slice(end + 1)];
+      fresh.push(`$ ${command}\n${shortened(await outputOf(command, scene), shown)}`);
+    }
+    parts[index] = `\`\`\`console\n${fresh.join('')}\`\`\``;
+  }
+  return parts.join('');
+}
+
+async function outputOf(
+  command: string,
+  { server, site = 'http://127.0.0.1:8080', folder = tempFolder() }: Scene,
+): Promise<string> {
+  const real = server === undefined ? command : command.replaceAll(site, server.url);
+  if (real.startsWith('curl ')) {
+    const url = real.slice('curl '.length).replaceAll("'", '');
+    return `${(await ask(server as Server, url.slice((server as Server).url.length))).body}\n`;
+  }
+  const script = `vitrine() { '${process.execPath}' '${ROOT}/src/vitrine.js' "$@"; }; ${real} 2>&1`;
+  const { PATH, HOME } = process.env;
+  const env = { PATH, HOME, DATABASE_URL: 'site.db' };
+  const { code, stdout } = await exec('bash', ['-c', script], { cwd: folder, env }).catch((failed) => failed);
+  if (code === WRONG_USAGE) throw new Error(`$ ${command}\n${stdout}`);
+  return server === undefined ? stdout : stdout.replaceAll(server.url, site);
+}
+
+/** An output that the page ends with `…` is cut: a list after its first item, a text after as many lines. */
+function shortened(output: string, shown: string): string {
+  if (!shown.endsWith('…\n')) return output;
+  const lines = output.split('\n');
+  if (lines.length > 2) return `${lines.slice(0, shown.split('\n').length - 2).join('\n')}\n…\n`;
+  return `${output.slice(0, output.indexOf('},{') + '},'.length)}…\n`;
+}
