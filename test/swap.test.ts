@@ -20,6 +20,7 @@ import {
   tempFolder,
 } from './rig.ts';
 import {
+  adminOf,
   bodiesOf,
   generation,
   generationOf,
@@ -227,7 +228,7 @@ describe('other surprises', () => {
 
   test('a log of the file before lies beside the new one: it is not read into it', async () => {
     const path = served(sources[0]?.fresh as string);
-    const server = await startServer({ DATABASE_URL: path });
+    const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
     // A writer that was killed leaves its log behind.
     const writing = new Database(path);
     writing.pragma('wal_autocheckpoint = 0');
@@ -237,12 +238,62 @@ describe('other surprises', () => {
     putInPlace(sources[3]?.fresh as string, path);
     expect((await logged(server, /The data before stays/)).msg).toMatch(/site\.db-wal.*remove/);
     expect(generationOf((await ask(server, PROFILE)).body)).toBe(5);
+    expect((await metricsOf(server)).get('vitrine_store_waiting')).toBe(1);
+    const ready = await ask(adminOf(server), '/readyz');
+    expect([ready.status, JSON.parse(ready.body)]).toEqual([
+      200,
+      { status: 'ready', warning: expect.stringMatching(/site\.db-wal.*remove/) },
+    ]);
+    // As the log asked; the refused file then goes live by itself.
     writing.close();
     for (const suffix of ['-wal', '-shm']) fs.rmSync(`${path}${suffix}`, { force: true });
-    putInPlace(sources[3]?.fresh as string, path);
     await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 3);
     for (const address of ADDRESSES)
       expect([address, (await ask(server, address)).body]).toEqual([address, EXPECTED[3]?.get(address)]);
+  });
+
+  test('a log that is moved along with the new file is kept, with what was committed in it', async () => {
+    const path = served(sources[0]?.fresh as string);
+    const server = await startServer({ DATABASE_URL: path });
+    expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
+    const staging = served(sources[3]?.fresh as string);
+    const writing = new Database(staging);
+    writing.pragma('wal_autocheckpoint = 0');
+    writing.exec("UPDATE profiles SET record = replace(record, 'generation 3', 'generation 5')");
+    const moved = join(tempFolder(), 'moved.db');
+    for (const suffix of ['', '-wal']) fs.cpSync(`${staging}${suffix}`, `${moved}${suffix}`);
+    writing.close();
+    fs.renameSync(`${moved}-wal`, `${path}-wal`);
+    fs.renameSync(moved, path);
+    await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 5);
+    const kept = new Database(path, { readonly: true });
+    expect(
+      kept.prepare("SELECT count(*) FROM profiles WHERE record LIKE '%generation 5%'").pluck().get(),
+    ).toBeGreaterThan(0);
+    kept.close();
+  });
+
+  test('a pipe in the place of the data is ignored, and the file that follows it is served', async () => {
+    const path = served(sources[0]?.snapshot as string);
+    const server = await startServer({ DATABASE_URL: path });
+    const pipe = join(tempFolder(), 'pipe');
+    expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
+    fs.renameSync(pipe, path);
+    for (let turn = 0; turn < 20; turn++) expect((await ask(server, PROFILE)).status).toBe(200);
+    putInPlace(sources[1]?.snapshot as string, path);
+    await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 1);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('while a file is checked, nothing else appears in its folder', async () => {
+    const path = served(sources[0]?.snapshot as string);
+    const server = await startServer({ DATABASE_URL: path });
+    const seen = new Set<string>();
+    const watcher = fs.watch(dirname(path), (_event, name) => void seen.add(String(name)));
+    putInPlace(sources[1]?.snapshot as string, path);
+    await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 1);
+    watcher.close();
+    expect([...seen].filter((name) => !/^site\.db(-wal|-shm|-journal|\.incoming)?$/.test(name))).toEqual([]);
   });
 
   test('a snapshot is served from where nothing may be written', async () => {

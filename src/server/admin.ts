@@ -16,14 +16,14 @@ import {
   setCompilers,
 } from './fastify.ts';
 
-export interface AdminOptions extends Readiness {
+export interface AdminOptions extends Omit<Readiness, 'tellReasons'> {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly logFault: FaultLogger;
   readonly observe: Observer;
 }
 
-export function buildAdmin({ config, unready, metrics, logFault, observe }: AdminOptions) {
+export function buildAdmin({ config, unready, waiting, metrics, logFault, observe }: AdminOptions) {
   const admin = Fastify({
     ...fastifyOptions({ ...config, corsOrigin: [] }),
     http: { IncomingMessage: TimedRequest, requireHostHeader: false },
@@ -33,7 +33,7 @@ export function buildAdmin({ config, unready, metrics, logFault, observe }: Admi
   addRequestChecks(admin);
   addResponseHook(admin, jsonHeaders([]), observe);
   refuseOtherMethods(admin);
-  admin.register(probes, { unready });
+  admin.register(probes, { unready, waiting, tellReasons: true });
   admin.register(metricsRoute, { metrics });
   return admin;
 }

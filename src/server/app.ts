@@ -76,7 +76,7 @@ export function buildApp({ config, store, log }: AppOptions) {
   }
   app.register(docs, { config, describe: (host) => documentFor(host, app.swagger(), config) });
   app.register(pages, { config });
-  app.register(probes, { unready: health.unready });
+  app.register(probes, { unready: health.unready, tellReasons: false });
 
   app.addHook('onClose', lag.stop);
   return { app, health, requestLog, sources: { counts, cache, store } };

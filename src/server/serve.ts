@@ -35,6 +35,7 @@ export async function serve(config: Config, log: Logger): Promise<Serving> {
       : buildAdmin({
           config,
           unready: health.unready,
+          waiting: () => store.waiting?.(),
           logFault: requestLog.fault,
           observe: requestLog.observe,
           metrics: reporter(await registry()),

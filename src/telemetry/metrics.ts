@@ -8,7 +8,7 @@ import { BUCKETS, type RequestCounts } from './request-counts.ts';
 export interface MetricsSources {
   readonly counts: RequestCounts;
   readonly cache: Pick<AnswerCache<{ body: Buffer }>, 'figures' | 'count' | 'bytes'>;
-  readonly store: Pick<Reader, 'version' | 'counts' | 'events'>;
+  readonly store: Pick<Reader, 'version' | 'counts' | 'events' | 'waiting'>;
 }
 
 export function createRegistry({ counts, cache, store }: MetricsSources): Registry {
@@ -42,6 +42,12 @@ export function createRegistry({ counts, cache, store }: MetricsSources): Regist
     'vitrine_store_refusals_total',
     'Database files refused because they cannot be served.',
     () => store.events.refusals,
+    'max',
+  );
+  gauge(
+    'vitrine_store_waiting',
+    '1 while a newer database file waits because it was refused.',
+    () => (store.waiting?.() === undefined ? 0 : 1),
     'max',
   );
   new Gauge({
