@@ -6,35 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, openForChange, openForServing } from '../src/stores/open.ts';
 import type { Reader, Tallies } from '../src/stores/store.ts';
 import { importFiles } from '../src/transfer/import.ts';
+import type { Raw } from './expected.ts';
 import { bodyOf, exported } from './importing.ts';
 import { type Cluster, havePostgres, startCluster } from './postgres-rig.ts';
+import { blog, folio, post, shot } from './records.ts';
 import { fixture, ndjson, tempFolder, ugly } from './rig.ts';
-
-type Raw = Record<string, unknown>;
-const blog = (id: number | string, username: string, more: Raw = {}) => ({
-  totalFavs: '0',
-  id: String(id),
-  username,
-  ...more,
-});
-const folio = (id: number | string, username: string, more: Raw = {}) => ({
-  totalShots: '0',
-  id: String(id),
-  username,
-  ...more,
-});
-const post = (id: number | string, user: number | string, more: Raw = {}) => ({
-  id: String(id),
-  user: String(user),
-  date: '2024-01-01 00:00:00',
-  ...more,
-});
-const shot = (id: number | string, user: number | string, more: Raw = {}) => ({
-  id: String(id),
-  user_id: String(user),
-  date: '2024-01-01 00:00:00',
-  ...more,
-});
 
 let cluster: Cluster | undefined;
 const BACKENDS: [name: string, present: boolean, make: () => Promise<string>][] = [
