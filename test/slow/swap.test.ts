@@ -18,7 +18,7 @@ import {
   startServer,
   tempFile,
   tempFolder,
-} from './rig.ts';
+} from '../rig.ts';
 import {
   bodiesOf,
   generation,
@@ -28,7 +28,7 @@ import {
   metricsOf,
   startLoad,
   until,
-} from './stress.ts';
+} from '../stress.ts';
 
 const GENERATIONS = 6;
 const SWAPS = 240;

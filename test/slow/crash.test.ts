@@ -14,9 +14,9 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openReader } from '../src/stores/sqlite/read.ts';
-import { exportLines } from '../src/transfer/export.ts';
-import { people } from './bench/data.ts';
+import { openReader } from '../../src/stores/sqlite/read.ts';
+import { exportLines } from '../../src/transfer/export.ts';
+import { people } from '../bench/data.ts';
 import {
   ask,
   databaseOf,
@@ -29,8 +29,8 @@ import {
   tempFile,
   tempFolder,
   vitrine,
-} from './rig.ts';
-import { bodiesOf, generation, generationOf, until } from './stress.ts';
+} from '../rig.ts';
+import { bodiesOf, generation, generationOf, until } from '../stress.ts';
 
 const KILLS = 100;
 const AT_A_TIME = 2;
@@ -190,7 +190,7 @@ describe('a full disk', () => {
       '-c',
       command,
       process.execPath,
-      join(import.meta.dirname, '../src/vitrine.js'),
+      join(import.meta.dirname, '../../src/vitrine.js'),
       'import',
       '--database-url',
       path,

@@ -1,8 +1,8 @@
 // PostgreSQL in earnest: a primary and two standbys that are killed, restarted and promoted while they are read from.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Cluster, havePostgres, type PostgresServer, startCluster } from './postgres-rig.ts';
-import { blog, post } from './records.ts';
+import { type Cluster, havePostgres, type PostgresServer, startCluster } from '../postgres-rig.ts';
+import { blog, post } from '../records.ts';
 import {
   ask,
   databaseOf,
@@ -15,7 +15,7 @@ import {
   startServer,
   tempFile,
   ugly,
-} from './rig.ts';
+} from '../rig.ts';
 
 const USERS = 50;
 const names = Array.from({ length: USERS }, (_, id) => `user${id + 1}`);
