@@ -1,19 +1,10 @@
-// Where Chromium is, and how it is started.
-import { existsSync } from 'node:fs';
+// How Chromium is started.
 import { chromium } from 'playwright-core';
-
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-export const executablePath = [process.env.CHROMIUM ?? '', ...PLACES].find(
-  (path) => path !== '' && existsSync(path),
-);
+import { pathOf } from './programs.ts';
 
 export const launch = () =>
   chromium.launch({
-    ...(executablePath !== undefined && { executablePath }),
-    // Chromium refuses its sandbox to root, and a container's /dev/shm is small.
-    args: [
-      ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
-      '--disable-dev-shm-usage',
-      '--disable-background-networking',
-    ],
+    executablePath: pathOf('chromium'),
+    // A container's /dev/shm is small.
+    args: ['--disable-dev-shm-usage', '--disable-background-networking'],
   });

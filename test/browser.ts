@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
-import { executablePath, launch } from './browser-launch.ts';
+import { launch } from './browser-launch.ts';
+import { skipWithout } from './programs.ts';
 
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
@@ -21,20 +22,13 @@ export interface Eye {
   open(address: string, visit?: Visit): Promise<Page>;
 }
 
-/** Tests that need a browser. Without one they are skipped, and say so; on a CI machine they fail. */
+/** Tests that need a browser. */
 export function describeInBrowser(name: string, tests: (eye: Eye) => void): void {
-  const missing = executablePath === undefined;
-  if (missing && !process.env.CI)
-    console.warn(
-      `SKIPPED, ${name}: there is no Chromium on this machine. Install it (apt-get install chromium), or set CHROMIUM.`,
-    );
-
-  describe.skipIf(missing && !process.env.CI)(name, () => {
+  describe.skipIf(skipWithout('chromium'))(name, () => {
     let browser: Browser;
     let opened: { page: Page; faults: string[] }[] = [];
 
     beforeAll(async () => {
-      if (missing) throw new Error('there is no Chromium on this machine: apt-get install chromium');
       browser = await launch();
     });
     afterAll(() => browser?.close());

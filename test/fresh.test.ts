@@ -5,6 +5,7 @@ import { createAnswerCache } from '../src/http/answer-cache.ts';
 import { serve } from '../src/server/serve.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { VARIANTS } from './expected.ts';
+import { blog, folio, post, shot } from './records.ts';
 import {
   ask,
   databaseOf,
@@ -23,10 +24,10 @@ const ADDRESSES = VARIANTS.flatMap(({ profileOf, itemsOf }) => [profileOf('ada')
 /** One generation of one user in both families. */
 const generation = (number: number) =>
   ndjson(
-    { totalPost: '1', id: '12', username: 'ada', bio: `generation ${number}` },
-    { totalShots: '1', id: '7', username: 'ada', bio: `generation ${number}` },
-    { id: '5', user: '12', post_details: `generation ${number}`, date: '2024-01-01 00:00:00' },
-    { id: '5', user_id: '7', title: `generation ${number}`, date: '2024-01-01 00:00:00' },
+    blog(12, 'ada', { bio: `generation ${number}` }),
+    folio(7, 'ada', { bio: `generation ${number}` }),
+    post(5, 12, { post_details: `generation ${number}` }),
+    shot(5, 7, { title: `generation ${number}` }),
   );
 
 describe('a running server', () => {
@@ -64,7 +65,7 @@ describe('a running server', () => {
     const statusOf = async (name: string) => (await ask(server, `/a/api/?user=${name}`)).status;
     const become = (name: string) =>
       done(['import', '--database-url', path, '-'], {
-        input: ndjson({ totalPost: 0, id: '77', username: name }),
+        input: ndjson(blog(77, name)),
       });
     expect(await statusOf('newcomer')).toBe(404);
     await become('newcomer');
@@ -74,7 +75,7 @@ describe('a running server', () => {
     await done(['remove', '--database-url', path, '--family', 'microblog', 'RENAMED']);
     expect(await statusOf('renamed')).toBe(404);
     await done(['import', '--database-url', path, '--replace', '-'], {
-      input: ndjson({ totalPost: 0, id: '78', username: 'alone' }),
+      input: ndjson(blog(78, 'alone')),
     });
     expect([await statusOf('alone'), await statusOf('ada')]).toEqual([200, 404]);
     expect((await ask(server, '/b/api/username/ada')).status).toBe(200);
@@ -83,13 +84,8 @@ describe('a running server', () => {
   test('shows a whole import or none of it, and refuses nobody meanwhile', async () => {
     const crowd = (mark: string) =>
       ndjson(
-        { totalPost: '9', id: '1', username: 'crowd', bio: mark },
-        ...Array.from({ length: 20_000 }, (_, index) => ({
-          id: String(index + 100),
-          user: '1',
-          post_details: mark,
-          date: '2024-01-01 00:00:00',
-        })),
+        blog(1, 'crowd', { bio: mark }),
+        ...Array.from({ length: 20_000 }, (_, index) => post(index + 100, 1, { post_details: mark })),
       );
     await importInto(path, ['-'], crowd('old'));
     const child = vitrine(['import', '--database-url', path, '-']);

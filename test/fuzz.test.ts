@@ -15,7 +15,7 @@ import {
 } from './rig.ts';
 import { linesOf } from './stress.ts';
 
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 100_000);
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 20_000);
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const BATCH = 100;
 const CONNECTIONS = Math.ceil(REQUESTS / 50);

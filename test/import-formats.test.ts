@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { expectedRecord, type Kind, type Raw } from './expected.ts';
-import { into, kindOf, newPath, recordsIn, tally } from './importing.ts';
+import { into, newPath, recordsIn, tally } from './importing.ts';
+import { kindOf } from './records.ts';
 import { readRecords, tempFile, ugly } from './rig.ts';
 
 /** A saved body without the commas that strict JSON forbids; none of these texts breaks a line. */

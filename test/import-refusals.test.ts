@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { blog, into, newPath, post, recordsIn } from './importing.ts';
+import { into, newPath, recordsIn } from './importing.ts';
+import { blog, post } from './records.ts';
 import { databaseOf, fixture, ndjson, readLines, tempFile, tempFolder, ugly } from './rig.ts';
 
 describe('refused, naming file, line, member, fault and value', () => {

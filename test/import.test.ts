@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { check } from '../src/stores/sqlite/check.ts';
 import type { Raw } from './expected.ts';
-import { blog, folio, into, kindOf, newPath, post, recordsIn, tally } from './importing.ts';
+import { into, newPath, recordsIn, tally } from './importing.ts';
+import { blog, folio, kindOf, post } from './records.ts';
 import {
   databaseOf,
   importInto,

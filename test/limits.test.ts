@@ -167,8 +167,9 @@ describe('time-outs', () => {
       ]);
   });
 
-  test('a thousand sockets that dribble headers are cut while a good client is served', async () => {
-    const sockets = await Promise.all(Array.from({ length: 1000 }, () => dial(server)));
+  test('hundreds of sockets that dribble headers are cut while a good client is served', async () => {
+    // Ours and the server's stay below 1,024, the usual limit of descriptors.
+    const sockets = await Promise.all(Array.from({ length: 800 }, () => dial(server)));
     const heard = sockets.map(hearOut);
     let open = sockets.length;
     for (const socket of sockets) socket.once('close', () => open--).write('GET / HTTP/1.1\r\nHost: x\r\n');

@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkDatabase, openForChange } from '../src/stores/open.ts';
 import type { Raw } from './expected.ts';
-import { blog, exported, folio, newPath, post, shot } from './importing.ts';
+import { exported, newPath } from './importing.ts';
+import { blog, folio, post, shot } from './records.ts';
 import { fixture, importInto, ndjson, readRecords, run } from './rig.ts';
 
 interface Makers {

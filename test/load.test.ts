@@ -2,30 +2,14 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { etagOf } from '../src/records/etag.ts';
 import { type Family, KINDS, type KindName } from '../src/records/kinds.ts';
 import type { Row } from '../src/records/row.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import type { LoadOptions, Misfit, Tallies } from '../src/stores/store.ts';
 import { bodyOf, exported } from './importing.ts';
-import { type Cluster, havePostgres, startCluster } from './postgres-rig.ts';
-import { tempFolder } from './rig.ts';
-
-let cluster: Cluster | undefined;
-beforeAll(async () => {
-  if (havePostgres) cluster = await startCluster();
-}, 60_000);
-afterAll(() => cluster?.remove(), 30_000);
-
-const BACKENDS: [name: string, present: boolean, make: () => Promise<string>][] = [
-  ['SQLite', true, async () => join(tempFolder(), 'site.db')],
-  [
-    'PostgreSQL',
-    havePostgres,
-    async () => (cluster as Cluster).url(await (cluster as Cluster).createDatabase()),
-  ],
-];
+import { newDatabase, storeName, tempFolder } from './rig.ts';
 
 const profile = (id: string, userKey: string, more = '', kind: KindName = 'microblog profile'): Row => ({
   ...{ kind, id, userKey, owner: '', date: '' },
@@ -128,11 +112,11 @@ const aRow = fc.oneof(
 );
 const aLoad = fc.record({ rows: fc.array(aRow, { maxLength: 25 }), replace: fc.boolean() });
 
-describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) => {
+describe(storeName(), () => {
   test('any loads in any order leave what a plain map would hold, and say so', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(aLoad, { minLength: 1, maxLength: 4 }), async (loads) => {
-        const url = await make();
+        const url = await newDatabase();
         const model = new Model();
         for (const { rows, replace } of loads) {
           const expected = model.load(rows, replace);
@@ -160,12 +144,12 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) =
           await reader.close();
         }
       }),
-      { numRuns: name === 'SQLite' ? 60 : 10 },
+      { numRuns: storeName() === 'SQLite' ? 60 : 10 },
     );
   }, 120_000);
 
   test('many names move at once: a ring of users, each taking the next one’s', async () => {
-    const url = await make();
+    const url = await newDatabase();
     const users = Array.from({ length: 500 }, (_, i) => String(i + 1));
     await load(
       url,
@@ -178,7 +162,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) =
   });
 
   test('who keeps a name loses it to nobody, also when brought up to date after the newcomer', async () => {
-    const url = await make();
+    const url = await newDatabase();
     await load(url, [profile('5', 'ada')]);
     const { tallies, misfits } = await load(url, [profile('7', 'ada'), profile('5', 'ada', 'new')], {
       skipInvalid: true,
@@ -190,7 +174,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) =
   });
 
   test('misfits are told in the order in which they came, whole', async () => {
-    const url = await make();
+    const url = await newDatabase();
     const rows = [
       item('9', '4', day(0)),
       profile('1', 'one'),
@@ -208,7 +192,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) =
   });
 
   test('nothing shows before the end, then all of it', async () => {
-    const url = await make();
+    const url = await newDatabase();
     await load(url, [profile('1', 'one')]);
     const reader = await openForLookups(url);
     const writer = await openForChange(url);
@@ -230,7 +214,9 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (name, _, make) =
   });
 });
 
-describe('SQLite files', () => {
+const describeSqlite = storeName() === 'SQLite' ? describe : () => {};
+
+describeSqlite('SQLite files', () => {
   /** More than the staging holds in memory, mixed as a site's own order mixes them. */
   function* many(round: number): Generator<Row> {
     const filler = 'x'.repeat(1500);

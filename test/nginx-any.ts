@@ -1,14 +1,13 @@
 // A real nginx with any configuration, wrong ones above all.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import { pathOf } from './programs.ts';
 import { dial, tempFolder } from './rig.ts';
 import { until } from './stress.ts';
 
-/** Where it is, if it is installed. */
-export const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx'].find(existsSync);
 const running = new Set<ChildProcess>();
 afterAll(() => Promise.all([...running].map(end)));
 
@@ -34,7 +33,7 @@ http {
   ${http.replaceAll('CACHE', join(folder, 'cache'))}
 }`,
   );
-  const child = spawn(NGINX ?? 'nginx', ['-c', config, '-p', folder, '-e', 'stderr'], {
+  const child = spawn(pathOf('nginx'), ['-c', config, '-p', folder, '-e', 'stderr'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const said: string[] = [];

@@ -1,13 +1,11 @@
 // A real nginx in front of our servers, with exactly the configuration of the guide to proxies.
-import { NGINX, runNginx } from './nginx-any.ts';
+import { runNginx } from './nginx-any.ts';
 import { codeBlock } from './pages.ts';
+import { skipWithout } from './programs.ts';
 import type { Server } from './rig.ts';
 import { freePort } from './stress.ts';
 
-/** Whether tests are to be passed over for want of nginx; never where everything has to be there. */
-export const withoutNginx = NGINX === undefined && !process.env.CI;
-if (withoutNginx)
-  console.warn('nginx is not installed: its tests are passed over (apt-get install nginx-light)');
+export const withoutNginx = skipWithout('nginx');
 
 const RECIPE = codeBlock('src/guides/proxies.md', 'nginx', 'nginx');
 

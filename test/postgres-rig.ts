@@ -1,42 +1,17 @@
 // PostgreSQL servers of the tests' own: a primary and streaming standbys from Debian's programs, on free ports, as nobody in particular.
 import { execFile } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { pathOf, skipWithout } from './programs.ts';
 
 const run = promisify(execFile);
 
-function findPrograms(): string | undefined {
-  const root = '/usr/lib/postgresql';
-  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
-  const folders = [
-    ...versions.map((version) => join(root, version, 'bin')),
-    ...(process.env.PATH ?? '').split(':'),
-  ];
-  return folders.find((folder) =>
-    ['initdb', 'pg_ctl', 'pg_basebackup'].every((name) => existsSync(join(folder, name))),
-  );
-}
-
-const programs = findPrograms();
-
-/** Whether these tests can run. Where they have to, they do, and fail for want of the programs. */
-export const havePostgres = programs !== undefined || process.env.CI !== undefined;
-if (!havePostgres)
-  console.warn('\nSKIPPED: no PostgreSQL programs on this machine (apt-get install postgresql)\n');
+export const havePostgres = !skipWithout('postgres');
 
 const asRoot = process.getuid?.() === 0;
 
@@ -70,8 +45,7 @@ export interface Cluster {
 
 /** Starts the servers. */
 export async function startCluster(standbyCount = 0): Promise<Cluster> {
-  if (programs === undefined)
-    throw new Error('no PostgreSQL programs on this machine (apt-get install postgresql)');
+  const programs = dirname(pathOf('postgres'));
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-postgres-'));
   chmodSync(folder, 0o755);
   let as: string[] = [];
@@ -83,7 +57,7 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
   }
   const servers: PostgresServer[] = [];
   async function program(name: string, ...args: string[]): Promise<void> {
-    const [file, ...rest] = [...as, join(programs as string, name), ...args] as [string, ...string[]];
+    const [file, ...rest] = [...as, join(programs, name), ...args] as [string, ...string[]];
     // What pg_ctl starts would hold its output open.
     await run(file, rest, {
       cwd: folder,

@@ -115,21 +115,28 @@ export async function importInto(
   }
 }
 
-type MakeDatabase = (...files: string[]) => Promise<string>;
-
-let makeDatabase: MakeDatabase = async (...files) => {
-  const path = join(tempFolder(), 'site.db');
-  await importInto(path, files);
-  return path;
+/** What kind of store the tests of this process run against, and how to make a new, empty one. */
+let store = {
+  name: 'SQLite',
+  create: async () => join(tempFolder(), 'site.db'),
 };
 
-/** Has the tests of this process run against databases of another kind. */
-export function useDatabases(make: MakeDatabase): void {
-  makeDatabase = make;
+/** Has the tests that are imported after this run against another kind of store. */
+export function useStore(other: typeof store): void {
+  store = other;
 }
 
+export const storeName = () => store.name;
+
+/** The address of a new, empty database. */
+export const newDatabase = () => store.create();
+
 /** A new database with the records of these files. */
-export const databaseOf: MakeDatabase = (...files) => makeDatabase(...files);
+export async function databaseOf(...files: string[]): Promise<string> {
+  const url = await newDatabase();
+  await importInto(url, files);
+  return url;
+}
 
 export interface Server {
   readonly url: string;

@@ -2,7 +2,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { nameOf, people } from './bench/data.ts';
-import { blog, newPath, post } from './importing.ts';
+import { newPath } from './importing.ts';
+import { blog, post } from './records.ts';
 import { ask, databaseOf, importInto, ndjson, run, startServer, tempFile } from './rig.ts';
 
 const MEGABYTE = 2 ** 20;

@@ -1,53 +1,14 @@
 // One contract, one battery: what every store has to do, against each of them.
 
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, openForChange, openForServing } from '../src/stores/open.ts';
 import type { Reader, Tallies } from '../src/stores/store.ts';
 import { importFiles } from '../src/transfer/import.ts';
+import type { Raw } from './expected.ts';
 import { bodyOf, exported } from './importing.ts';
-import { type Cluster, havePostgres, startCluster } from './postgres-rig.ts';
-import { fixture, ndjson, tempFolder, ugly } from './rig.ts';
-
-type Raw = Record<string, unknown>;
-const blog = (id: number | string, username: string, more: Raw = {}) => ({
-  totalFavs: '0',
-  id: String(id),
-  username,
-  ...more,
-});
-const folio = (id: number | string, username: string, more: Raw = {}) => ({
-  totalShots: '0',
-  id: String(id),
-  username,
-  ...more,
-});
-const post = (id: number | string, user: number | string, more: Raw = {}) => ({
-  id: String(id),
-  user: String(user),
-  date: '2024-01-01 00:00:00',
-  ...more,
-});
-const shot = (id: number | string, user: number | string, more: Raw = {}) => ({
-  id: String(id),
-  user_id: String(user),
-  date: '2024-01-01 00:00:00',
-  ...more,
-});
-
-let cluster: Cluster | undefined;
-const BACKENDS: [name: string, present: boolean, make: () => Promise<string>][] = [
-  ['SQLite', true, async () => join(tempFolder(), 'site.db')],
-  [
-    'PostgreSQL',
-    havePostgres,
-    async () => (cluster as Cluster).url(await (cluster as Cluster).createDatabase()),
-  ],
-];
-beforeAll(async () => {
-  if (havePostgres) cluster = await startCluster();
-}, 60_000);
+import { blog, folio, post, shot } from './records.ts';
+import { fixture, ndjson, newDatabase, storeName, ugly } from './rig.ts';
 
 interface Landed {
   /** new, changed, unchanged, removed; undefined when nothing landed. */
@@ -95,11 +56,9 @@ const all = async (url: string): Promise<Raw[]> => (await exported(url)).map((li
 const briefly = (records: Raw[]) =>
   records.map(({ id, username, user, user_id }) => `${username ?? `${user ?? user_id}'s`} ${id}`);
 
-afterAll(() => cluster?.remove(), 30_000);
-
-describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => {
+describe(storeName(), () => {
   test('what is there already is brought up to date, and counted as such', async () => {
-    const url = await make();
+    const url = await newDatabase();
     const first = await take(url, [
       post(1, 1),
       blog(1, 'one'),
@@ -144,7 +103,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
   });
 
   test('of two records with one id the later stands', async () => {
-    const url = await make();
+    const url = await newDatabase();
     const { tallies } = await take(url, [
       blog(2, 'two', { bio: 'a' }),
       post(5, 1),
@@ -157,7 +116,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
   });
 
   test('two users may swap names, and one may take what another gives up', async () => {
-    const url = await make();
+    const url = await newDatabase();
     await take(url, [blog(1, 'one'), blog(2, 'two'), blog(3, 'three')]);
     expect((await take(url, [blog(1, 'two'), blog(2, 'one')])).tallies).toEqual({
       'microblog profile': [0, 2, 0, 0],
@@ -169,7 +128,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
   });
 
   test('a name belongs to whoever has it; between two newcomers, to the first; in each family of its own', async () => {
-    const url = await make();
+    const url = await newDatabase();
     await take(url, [blog(1, 'Zoë'), folio(9, 'ZOË')]);
     const { tallies, faults } = await take(url, [
       blog(2, 'zoe\u0308'),
@@ -186,7 +145,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
   });
 
   test('whoever is left out keeps the old name, also when it was meant for another', async () => {
-    const url = await make();
+    const url = await newDatabase();
     await take(url, [blog(1, 'one'), blog(2, 'two')]);
     // 1 cannot become `two`, so keeps `one`, so 3 cannot have that.
     const { tallies, faults } = await take(
@@ -200,7 +159,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
   });
 
   test('an item of nobody is refused or left out', async () => {
-    const url = await make();
+    const url = await newDatabase();
     await take(url, [blog(1, 'one'), post(1, 1), folio(9, 'nine')]);
     const records = [post(1, 9), post(2, 1), shot(3, 1)];
     const refused = await take(url, records);
@@ -216,7 +175,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
   });
 
   test('replacing makes the files the whole of each family in them, and of no other', async () => {
-    const url = await make();
+    const url = await newDatabase();
     await take(url, [blog(1, 'one'), blog(2, 'two'), post(1, 1), post(2, 2), folio(1, 'one'), shot(1, 1)]);
     const { tallies } = await take(url, [blog(2, 'two'), blog(3, 'one'), post(2, 2), post(9, 3)], {
       replace: true,
@@ -233,7 +192,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
   });
 
   test('removing takes one user and their items', async () => {
-    const url = await make();
+    const url = await newDatabase();
     await take(url, [
       blog(1, 'one'),
       blog(2, 'two'),
@@ -251,7 +210,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
   });
 
   test('what is abandoned, or ends with an error, leaves the data as it was', async () => {
-    const url = await make();
+    const url = await newDatabase();
     await take(url, [blog(1, 'one')]);
     expect(
       (await take(url, [blog(1, 'one', { bio: 'x' }), { ...blog(2, 'two'), totalFavs: 'many' }])).tallies,
@@ -265,7 +224,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
     let reader: Reader;
     const told: string[] = [];
     beforeAll(async () => {
-      url = await make();
+      url = await newDatabase();
       const many = Array.from({ length: 20 }, (_, i) =>
         post(i + 1, 1, { date: `2024-01-${i < 10 ? '01' : '02'} 00:00:00` }),
       );
@@ -341,7 +300,7 @@ describe.each(BACKENDS.filter(([, present]) => present))('%s', (_, __, make) => 
   });
 
   test('every text comes back as it went in', async () => {
-    const url = await make();
+    const url = await newDatabase();
     const files = [
       fixture('microblog.ndjson'),
       fixture('portfolio.ndjson'),

@@ -2,6 +2,7 @@
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
+import { blog, folio, post, shot } from './records.ts';
 import { ask, type Reply, type Server } from './rig.ts';
 
 /** Looks again and again until there is something to see. */
@@ -72,11 +73,11 @@ export function generation(number: number): Raw[] {
   const text = `generation ${number} ${'of many '.repeat(number % 7)}`;
   const date = (item: number) => `2024-01-${String(item + 1).padStart(2, '0')} 00:00:00`;
   return Array.from({ length: USERS }, (_, index) => index + 1).flatMap((user) => [
-    { totalPost: String(number), id: String(user), username: `user${user}`, bio: text },
-    { totalShots: String(number), id: String(user), username: `user${user}`, bio: text },
+    blog(user, `user${user}`, { totalPost: String(number), bio: text }),
+    folio(user, `user${user}`, { totalShots: String(number), bio: text }),
     ...Array.from({ length: (user - 1) * 2 }, (_, item) => [
-      { id: String(user * 100 + item), user: String(user), post_details: text, date: date(item) },
-      { id: String(user * 100 + item), user_id: String(user), title: text, date: date(item) },
+      post(user * 100 + item, user, { post_details: text, date: date(item) }),
+      shot(user * 100 + item, user, { title: text, date: date(item) }),
     ]).flat(),
   ]);
 }

@@ -1,13 +1,19 @@
-// The tests are black-box and start servers, browsers and imports of their own: hence the long time-outs.
+// Two lanes: `npm test` runs the files in test/, `npm run test:all` those in test/slow/ as well.
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/..`,
-    include: ['test/**/*.test.ts'],
     pool: 'forks',
+    // Much of the time a test waits for processes that it started: leave no core idle.
+    maxWorkers: '100%',
     reporters: ['default'],
+    // Many tests start servers, browsers and imports of their own.
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    projects: [
+      { extends: true, test: { name: 'quick', include: ['test/*.test.ts'] } },
+      { extends: true, test: { name: 'slow', include: ['test/slow/*.test.ts'] } },
+    ],
   },
 });

@@ -2,10 +2,10 @@
 import { copyFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { withoutNginx } from './nginx.ts';
-import { runNginx } from './nginx-any.ts';
-import { ask, done, ndjson, type Reply, type Server, startServer, tempFolder } from './rig.ts';
-import { bodiesOf, freePort, generation, generationOf, linesOf, startLoad, until } from './stress.ts';
+import { withoutNginx } from '../nginx.ts';
+import { runNginx } from '../nginx-any.ts';
+import { ask, done, ndjson, type Reply, type Server, startServer, tempFolder } from '../rig.ts';
+import { bodiesOf, freePort, generation, generationOf, linesOf, startLoad, until } from '../stress.ts';
 
 const NODES = 3;
 const ROLL_OUTS = 3;

@@ -18,7 +18,7 @@ import {
   startServer,
   tempFile,
   tempFolder,
-} from './rig.ts';
+} from '../rig.ts';
 import {
   adminOf,
   bodiesOf,
@@ -29,7 +29,7 @@ import {
   metricsOf,
   startLoad,
   until,
-} from './stress.ts';
+} from '../stress.ts';
 
 const GENERATIONS = 6;
 const SWAPS = 240;

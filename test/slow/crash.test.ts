@@ -1,5 +1,4 @@
-// What breaks in the middle: imports that are killed, disks that fill up, files that rot. The data stays whole.
-import { spawnSync } from 'node:child_process';
+// What breaks in the middle: imports that are killed and files that rot. The data stays whole.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -14,9 +13,9 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openReader } from '../src/stores/sqlite/read.ts';
-import { exportLines } from '../src/transfer/export.ts';
-import { people } from './bench/data.ts';
+import { openReader } from '../../src/stores/sqlite/read.ts';
+import { exportLines } from '../../src/transfer/export.ts';
+import { people } from '../bench/data.ts';
 import {
   ask,
   databaseOf,
@@ -24,13 +23,12 @@ import {
   importInto,
   json,
   ndjson,
-  run,
   startServer,
   tempFile,
   tempFolder,
   vitrine,
-} from './rig.ts';
-import { bodiesOf, generation, generationOf, until } from './stress.ts';
+} from '../rig.ts';
+import { bodiesOf, generation, until } from '../stress.ts';
 
 const KILLS = 100;
 const AT_A_TIME = 2;
@@ -130,77 +128,6 @@ describe('kill -9', () => {
   async function back(path: string): Promise<void> {
     await importInto(path, ['-'], before);
     expect(await digestOf(path)).toBe(oldDigest);
-  }
-});
-
-describe('a full disk', () => {
-  const small = generation(1);
-  const large = ndjson(...people(300, 15));
-  let smallDatabase: string;
-  let input: string;
-  let grown: number;
-  beforeAll(async () => {
-    smallDatabase = await databaseOf(tempFile('small.ndjson', ndjson(...small)));
-    input = tempFile('large.ndjson', large);
-    grown = sizeOf(await databaseOf(input));
-  });
-
-  // In shares of what the new data takes: its log needs as much again, and so does what is laid aside meanwhile.
-  const ROOMS = [0, 0.3, 0.9, 1.2, 1.5, 1.8, 2.2, 4].flatMap((share) => [
-    [share, 'there'] as const,
-    [share, 'elsewhere'] as const,
-  ]);
-  test.each(ROOMS.filter((_, index) => index % 4 !== 1))(
-    'with room for %d of it, and temporary files %s',
-    async (share, temporary) => {
-      const folder = tempFolder();
-      const kib = Math.ceil((sizeOf(smallDatabase) + 65_536 + share * grown) / 1024);
-      const mounted =
-        process.getuid?.() === 0 &&
-        spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', folder]).status === 0;
-      try {
-        const path = join(folder, 'site.db');
-        copyFileSync(smallDatabase, path);
-        const digest = await digestOf(path);
-        const server = await startServer({ DATABASE_URL: path });
-        const env: Record<string, string> = temporary === 'there' ? { SQLITE_TMPDIR: folder } : {};
-        const ran = mounted
-          ? await run(['import', '--database-url', path, input], { env })
-          : limited(path, kib, env);
-        const answer = await ask(server, '/b/api/username/user3');
-        expect([answer.status, generationOf(answer.body)]).toEqual([200, 1]);
-        expect(ran.code === 0 || share < 4).toBe(true);
-        if (ran.code === 0) return expect(await digestOf(path)).not.toBe(digest);
-        expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]+\n$/)]);
-        expect(ran.stderr).toMatch(/disk|full|space/i);
-        expect(await digestOf(path)).toBe(digest);
-        for (const [address, body] of bodiesOf(small)) expect((await ask(server, address)).body).toBe(body);
-        expect(await server.stop()).toBe(0);
-      } finally {
-        if (mounted) spawnSync('umount', ['-l', folder]);
-      }
-    },
-    60_000,
-  );
-
-  /** Where nothing can be mounted, a process that may write no larger file. */
-  function limited(path: string, kib: number, env: Record<string, string>) {
-    const command = `ulimit -f ${kib}; trap '' XFSZ; exec "$0" "$@"`;
-    const args = [
-      '-c',
-      command,
-      process.execPath,
-      join(import.meta.dirname, '../src/vitrine.js'),
-      'import',
-      '--database-url',
-      path,
-      input,
-    ];
-    const { status, stderr } = spawnSync('bash', args, {
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH ?? '', ...env },
-    });
-    return { code: status, stderr };
   }
 });
 

@@ -1,7 +1,7 @@
 // A writer in a thread of its own, so that whoever asks meanwhile is not kept from asking.
 import { parentPort, workerData } from 'node:worker_threads';
-import { openWriter } from '../src/stores/sqlite/write.ts';
-import { importFiles } from '../src/transfer/import.ts';
+import { openWriter } from '../../src/stores/sqlite/write.ts';
+import { importFiles } from '../../src/transfer/import.ts';
 
 const writer = openWriter(workerData as string);
 parentPort?.on('message', async ({ text, replace }: { text: string; replace: boolean }) => {

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { describeInBrowser, startSite } from './browser.ts';
-import { codeBlock, readPage } from './pages.ts';
-import { ask, json, ROOT, type Server, startServer, tempFolder } from './rig.ts';
+import { describeInBrowser, startSite } from '../browser.ts';
+import { codeBlock, readPage } from '../pages.ts';
+import { ask, json, ROOT, type Server, startServer, tempFolder } from '../rig.ts';
 
 const exec = promisify(execFile);
 const GUIDE = 'src/guides/recipes.md';

@@ -1,8 +1,8 @@
 // The embeddable card, on pages of another origin: its states, its manners, and what it does with bad company.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accessibilityFaults, describeInBrowser, PHONE, startSite, type Visit } from './browser.ts';
-import { databaseOf, type Server, startServer, ugly } from './rig.ts';
+import { accessibilityFaults, describeInBrowser, PHONE, startSite, type Visit } from '../browser.ts';
+import { databaseOf, type Server, startServer, ugly } from '../rig.ts';
 
 describeInBrowser('the card', (eye) => {
   let server: Server;

@@ -2,8 +2,8 @@
 import { request as ask } from 'node:http';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from './browser.ts';
-import { databaseOf, ndjson, type Server, startServer, tempFile, ugly } from './rig.ts';
+import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from '../browser.ts';
+import { databaseOf, ndjson, type Server, startServer, tempFile, ugly } from '../rig.ts';
 
 const NOT_FOUND = /status of 404/;
 

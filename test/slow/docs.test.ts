@@ -2,8 +2,8 @@
 import { request } from 'node:http';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
-import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from './browser.ts';
-import { ask, json, type Server, startServer } from './rig.ts';
+import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from '../browser.ts';
+import { ask, json, type Server, startServer } from '../rig.ts';
 
 const REFUSED = /status of 4\d\d/;
 

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHECKS, examine } from '../src/doctor/doctor.ts';
-import { startNginx, withoutNginx } from './nginx.ts';
-import { runNginx } from './nginx-any.ts';
-import { databaseOf, fixture, run, type Server, startServer } from './rig.ts';
-import { freePort } from './stress.ts';
+import { CHECKS, examine } from '../../src/doctor/doctor.ts';
+import { startNginx, withoutNginx } from '../nginx.ts';
+import { runNginx } from '../nginx-any.ts';
+import { databaseOf, fixture, run, type Server, startServer } from '../rig.ts';
+import { freePort } from '../stress.ts';
 
 let server: Server;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 // Behind a real nginx with a cache, set up as the guide to proxies says.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { startNginx, withoutNginx } from './nginx.ts';
-import { ask, databaseOf, fixture, type Server, startServer } from './rig.ts';
-import { freePort, linesOf, startLoad, until } from './stress.ts';
+import { startNginx, withoutNginx } from '../nginx.ts';
+import { ask, databaseOf, fixture, type Server, startServer } from '../rig.ts';
+import { freePort, linesOf, startLoad, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
 const SHOTS = '/b/api/username/ada/shots';

@@ -1,7 +1,8 @@
 // PostgreSQL in earnest: a primary and two standbys that are killed, restarted and promoted while they are read from.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Cluster, havePostgres, type PostgresServer, startCluster } from './postgres-rig.ts';
+import { type Cluster, havePostgres, type PostgresServer, startCluster } from '../postgres-rig.ts';
+import { blog, post } from '../records.ts';
 import {
   ask,
   databaseOf,
@@ -14,23 +15,15 @@ import {
   startServer,
   tempFile,
   ugly,
-} from './rig.ts';
+} from '../rig.ts';
 
 const USERS = 50;
 const names = Array.from({ length: USERS }, (_, id) => `user${id + 1}`);
 /** Everybody's profile and post say which import they are of. */
 const world = (generation: number) =>
   ndjson(
-    ...names.map((username, index) => ({
-      totalFavs: '0',
-      id: index + 1,
-      username,
-      bio: `generation ${generation}`,
-    })),
-    ...names.map((_, index) => ({
-      ...{ id: index + 1, user: index + 1, date: '2024-01-01 00:00:00' },
-      post_details: `generation ${generation}`,
-    })),
+    ...names.map((name, index) => blog(index + 1, name, { bio: `generation ${generation}` })),
+    ...names.map((_, index) => post(index + 1, index + 1, { post_details: `generation ${generation}` })),
   );
 const addressOf = (name: string, items: boolean) => `/a/api/?user=${name}${items ? '&post=true' : ''}`;
 const generationIn = (body: string) => Number(/"generation (\d+)"/.exec(body)?.[1]);

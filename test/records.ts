@@ -1,0 +1,41 @@
+// Short valid records: the members that are required, and one that tells the two kinds of profile apart.
+import type { Kind, Raw } from './expected.ts';
+
+type Id = number | string;
+
+export const blog = (id: Id, username: string, more: Raw = {}): Raw => ({
+  totalPost: '0',
+  id: String(id),
+  username,
+  ...more,
+});
+
+export const folio = (id: Id, username: string, more: Raw = {}): Raw => ({
+  totalShots: '0',
+  id: String(id),
+  username,
+  ...more,
+});
+
+export const post = (id: Id, user: Id, more: Raw = {}): Raw => ({
+  id: String(id),
+  user: String(user),
+  date: '2024-01-01 00:00:00',
+  ...more,
+});
+
+export const shot = (id: Id, user: Id, more: Raw = {}): Raw => ({
+  id: String(id),
+  user_id: String(user),
+  date: '2024-01-01 00:00:00',
+  ...more,
+});
+
+export const kindOf = (raw: Raw): Kind =>
+  'user' in raw
+    ? 'post'
+    : 'user_id' in raw
+      ? 'shot'
+      : 'totalShots' in raw
+        ? 'portfolio profile'
+        : 'microblog profile';

@@ -1,0 +1,22 @@
+// The tests of the stores and of the wire once more, with PostgreSQL behind them.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
+import { newDatabase, useStore } from '../rig.ts';
+
+if (havePostgres) {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster();
+  }, 60_000);
+  afterAll(() => cluster.remove(), 30_000);
+  useStore({ name: 'PostgreSQL', create: async () => cluster.url(await cluster.createDatabase()) });
+  await import('../stores.test.ts');
+  await import('../load.test.ts');
+  await import('../variants.test.ts');
+  await import('../hostile.test.ts');
+  await import('../conditional.test.ts');
+}
+
+test.runIf(havePostgres)('each test has a database of its own', async () =>
+  expect(await newDatabase()).not.toBe(await newDatabase()),
+);
