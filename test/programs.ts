@@ -28,6 +28,7 @@ const PROGRAMS = {
     ],
     package: 'chromium',
   },
+  caddy: { name: 'Caddy', places: inPath('caddy'), package: 'caddy' },
   nginx: {
     name: 'nginx',
     // An ordinary account's PATH often lacks the sbin folders.

@@ -1,16 +1,15 @@
 // Behind a real Caddy, with exactly the configuration of the guide to proxies.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { codeBlock } from './pages.ts';
-import { ask, json, run, type Server, startServer, tempFolder } from './rig.ts';
-import { freePort, startLoad, until } from './stress.ts';
+import { codeBlock } from '../pages.ts';
+import { pathOf, skipWithout } from '../programs.ts';
+import { ask, json, run, type Server, startServer, tempFolder } from '../rig.ts';
+import { freePort, startLoad, until } from '../stress.ts';
 
-const CADDY = ['/usr/bin/caddy', '/usr/local/bin/caddy'].find(existsSync);
-const withoutCaddy = CADDY === undefined && !process.env.CI;
-if (withoutCaddy) console.warn('Caddy is not installed: its tests are skipped (apt-get install caddy)');
+const withoutCaddy = skipWithout('caddy');
 
 const ADA = '/b/api/username/ada';
 const GLOBAL = '{\n\tadmin off\n\tauto_https off\n}\n';
@@ -87,7 +86,7 @@ function startCaddy(front: number, port: number, adminPort: number): ChildProces
     .replace('health_port 9090', `health_port ${adminPort}`);
   const file = join(folder, 'Caddyfile');
   writeFileSync(file, GLOBAL + recipe);
-  return spawn(CADDY ?? 'caddy', ['run', '--config', file, '--adapter', 'caddyfile'], {
+  return spawn(pathOf('caddy') ?? 'caddy', ['run', '--config', file, '--adapter', 'caddyfile'], {
     env: { HOME: folder },
     stdio: 'ignore',
   });
