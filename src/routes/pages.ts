@@ -8,7 +8,7 @@ import { errorResponses, RequestError } from '../http/errors.ts';
 import type { Headers } from '../http/headers.ts';
 import { PAGE } from '../http/operations.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
-import { samplePicture as draw } from '../samples/pictures/draw.ts';
+import { samplePicture } from '../samples/pictures.ts';
 import { VARIANTS } from '../variants.ts';
 import { once } from './docs.ts';
 import { NotModified } from './lookup.ts';
@@ -94,7 +94,7 @@ export const pages: FastifyPluginCallbackTypebox<{ config: Config }> = (app, { c
   }
   if (samples) {
     const picture = once((name) =>
-      createAsset(samplePicture(name), {
+      createAsset(pictureOf(name), {
         ...GUARD,
         ...INERT,
         ...readable,
@@ -118,10 +118,10 @@ const typed = (type: string, caching: string): Headers => ({
   'cache-control': caching,
 });
 
-function samplePicture(name: string): string {
-  const drawn = name.endsWith('.svg') ? draw(name.slice(0, -'.svg'.length)) : undefined;
-  if (drawn === undefined) throw new RequestError('ROUTE_NOT_FOUND');
-  return drawn;
+function pictureOf(name: string): Buffer {
+  const picture = samplePicture(name);
+  if (picture === undefined) throw new RequestError('ROUTE_NOT_FOUND');
+  return picture;
 }
 
 const read = (file: string) => readFileSync(join(WEB, file));
