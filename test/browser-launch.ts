@@ -1,4 +1,4 @@
-// Where Chromium is, and how it is started.
+// Finds and starts Chromium.
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
@@ -10,7 +10,7 @@ export const executablePath = [process.env.CHROMIUM ?? '', ...PLACES].find(
 export const launch = () =>
   chromium.launch({
     ...(executablePath !== undefined && { executablePath }),
-    // Chromium refuses its sandbox to root, and a container's /dev/shm is small.
+    // Chromium cannot sandbox as root, and /dev/shm is small in containers.
     args: [
       ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
       '--disable-dev-shm-usage',

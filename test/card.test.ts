@@ -1,4 +1,4 @@
-// The embeddable card, on pages of another origin: its states, its manners, and what it does with bad company.
+// The embeddable card on pages of another origin: its states, its attributes, and hostile servers and data.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accessibilityFaults, describeInBrowser, PHONE, startSite, type Visit } from './browser.ts';
@@ -22,7 +22,7 @@ describeInBrowser('the card', (eye) => {
   });
   afterAll(() => host?.close());
 
-  /** A page elsewhere that holds this. */
+  /** Opens a page of another origin with this content. */
   const open = (
     html: string,
     {
@@ -64,7 +64,7 @@ describeInBrowser('the card', (eye) => {
     );
   });
 
-  test('works under a policy that allows no style and nothing inline', async () => {
+  test('works under a Content-Security-Policy without inline styles or scripts', async () => {
     const csp = `default-src 'none'; script-src ${server.url}; connect-src ${server.url}; img-src ${server.url} data:`;
     const page = await open(card('base="BASE/b" user="ada"'), { csp });
     await ready(page).locator('.name').waitFor();
@@ -72,13 +72,13 @@ describeInBrowser('the card', (eye) => {
     expect(await styleOf(page, '.grid', 'display')).toBe('grid');
   });
 
-  test('without a base it asks beside its script', async () => {
+  test('without `base` it uses the server of its script', async () => {
     const page = await open(card('variant="c" user="elodie" items="0"'));
     await ready(page).locator('.name', { hasText: 'Élodie' }).waitFor();
     expect(await page.locator('vitrine-profile li').count()).toBe(0);
   });
 
-  test('follows its attributes, asks once for several, and drops what it no longer wants', async () => {
+  test('reloads once when attributes change, and aborts requests that are no longer needed', async () => {
     const page = await open(card('base="BASE/b" variant="b" user="ada"'));
     await ready(page).locator('.name', { hasText: 'Ada' }).waitFor();
     const asked: string[] = [];
@@ -104,13 +104,13 @@ describeInBrowser('the card', (eye) => {
     expect((await dropped).failure()?.errorText).toBe('net::ERR_ABORTED');
   });
 
-  test('has a state for everything that can be wrong, and one for nothing to show', async () => {
+  test('each error and the empty list have a message', async () => {
     const states = [
-      ['base="BASE/b" user="nobody"', 'Nobody here goes by “nobody”.'],
-      ['base="BASE/b"', 'Whose card? The attribute `user` is missing.'],
-      ['base="BASE/b" variant="z" user="ada"', 'The variant has to be a, b or c.'],
-      ['base="http://[" user="ada"', 'The profile cannot be had just now.'],
-      ['base="BASE/a" variant="b" user="ada"', 'Nobody here goes by “ada”.'],
+      ['base="BASE/b" user="nobody"', 'No user named “nobody”.'],
+      ['base="BASE/b"', 'The attribute `user` is missing.'],
+      ['base="BASE/b" variant="z" user="ada"', 'The attribute `variant` must be a, b or c.'],
+      ['base="http://[" user="ada"', 'The profile is not available right now.'],
+      ['base="BASE/a" variant="b" user="ada"', 'No user named “ada”.'],
       ['base="BASE/b" user="quiet_reader"', 'No shots yet.'],
     ] as const;
     const page = await open(states.map(([attributes]) => card(attributes)).join(''), {
@@ -121,20 +121,20 @@ describeInBrowser('the card', (eye) => {
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 
-  test('the server is away; a button asks again when it is back', async () => {
+  test('Try again works when the server is back', async () => {
     const first = await startServer();
     const page = await open(card('base="BASE/b" user="ada"', first), { api: first, expected: /ERR_/ });
     await ready(page).locator('.name').waitFor();
     first.child.kill('SIGKILL');
     await first.ended;
     await page.evaluate("document.querySelector('vitrine-profile').setAttribute('user', 'elodie')");
-    await page.locator('vitrine-profile .state', { hasText: 'cannot be had just now' }).waitFor();
+    await page.locator('vitrine-profile .state', { hasText: 'not available right now' }).waitFor();
     await startServer({ PORT: String(first.port) });
     await page.getByRole('button', { name: 'Try again' }).click();
     await ready(page).locator('.name', { hasText: 'Élodie' }).waitFor();
   });
 
-  test.each(['a', 'b'])('hostile texts do nothing in variant %s', async (variant) => {
+  test.each(['a', 'b'])('markup in texts has no effect in variant %s', async (variant) => {
     const own = await startServer({ DATABASE_URL: await databaseOf(ugly('hostile-texts.ndjson')) });
     const page = await open(
       card(`base="BASE/${variant}" variant="${variant}" user="texts" items="15"`, own),
@@ -154,7 +154,7 @@ describeInBrowser('the card', (eye) => {
     ).toBe(0);
   });
 
-  test('bad company: bodies without end, of the wrong shape, with members of the wrong kind', async () => {
+  test('endless bodies, bodies of the wrong shape and members of the wrong type are handled', async () => {
     const bodies: Record<string, string> = {
       list: '[]',
       null: 'null',
@@ -171,7 +171,7 @@ describeInBrowser('the card', (eye) => {
       totalShots: 'many',
       Shots: 3,
     };
-    const liar = await startSite((request, response) => {
+    const hostile = await startSite((request, response) => {
       const user = /username\/(\w+)/.exec(request.url ?? '')?.[1] ?? '';
       response.writeHead(200, { 'content-type': 'application/json', 'access-control-allow-origin': '*' });
       if (user === 'endless') {
@@ -185,25 +185,25 @@ describeInBrowser('the card', (eye) => {
     });
     try {
       const users = [...Object.keys(bodies), 'endless', 'odd'];
-      const page = await open(users.map((user) => card(`base="${liar.url}" user="${user}"`)).join(''), {
+      const page = await open(users.map((user) => card(`base="${hostile.url}" user="${user}"`)).join(''), {
         api: server,
-        also: liar.url,
+        also: hostile.url,
       });
       const cards = page.locator('vitrine-profile');
       for (const index of users.slice(0, -1).keys()) await cards.nth(index).locator('.state b').waitFor();
       await cards.last().locator('.name', { hasText: 'odd' }).waitFor();
       expect(await page.locator('vitrine-profile a, vitrine-profile img').count()).toBe(0);
     } finally {
-      await liar.close();
+      await hostile.close();
     }
   });
 
-  test('custom properties dress it', async () => {
-    const page = await open(`<div id="dress">${card('base="BASE/b" user="ada"')}</div>`);
+  test('custom properties change its style', async () => {
+    const page = await open(`<div id="styled">${card('base="BASE/b" user="ada"')}</div>`);
     await ready(page).locator('.name').waitFor();
     expect(await styleOf(page, 'article', 'backgroundColor')).toBe('rgb(255, 255, 255)');
     await page.evaluate(`for (const [name, value] of [['background', 'rgb(1, 2, 3)'], ['radius', '0px'], ['columns', '2']])
-      document.getElementById('dress').style.setProperty('--vitrine-' + name, value)`);
+      document.getElementById('styled').style.setProperty('--vitrine-' + name, value)`);
     expect(await styleOf(page, 'article', 'backgroundColor')).toBe('rgb(1, 2, 3)');
     expect(await styleOf(page, 'article', 'borderRadius')).toBe('0px');
     expect((await styleOf(page, '.grid', 'gridTemplateColumns')).split(' ')).toHaveLength(2);

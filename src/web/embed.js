@@ -1,15 +1,17 @@
 // @ts-check
 /*
- * Vitrine's card: somebody's profile and latest work, on any page.
+ * <vitrine-profile>: a card with a user's profile and latest items, for any web page.
  *
  *   <script type="module" src="https://…/embed.js"></script>
  *   <vitrine-profile base="https://…/b" variant="b" user="ada" items="6"></vitrine-profile>
  *
- * base     the variant's base address; without it, /a, /b or /c beside this script
- * variant  a, b or c (b)          user   the user name          items   0 to 15 (6)
+ * base     the variant's base address; default: a, b or c next to this script
+ * variant  a, b or c; default b
+ * user     the user name
+ * items    how many items to show, 0 to 15; default 6
  *
  * Custom properties: --vitrine-accent, -background, -text, -muted, -border, -radius, -font, -columns, -width.
- * Parts: card, cover, avatar, name, bio, counts, items, item. Light or dark as the page's `color-scheme` has it.
+ * Parts: card, cover, avatar, name, bio, counts, items, item. Light or dark follows the page's `color-scheme`.
  */
 
 const SHEET = `
@@ -54,10 +56,10 @@ a:hover { text-decoration: underline }
 .state { padding: 2.25rem 1.25rem; text-align: center; color: var(--quiet) }
 .state b { display: block; color: var(--ink); overflow-wrap: anywhere }
 button { margin-top: .9rem; padding: .4rem 1rem; font: inherit; color: var(--accent); background: none; border: 1px solid; border-radius: 6px; cursor: pointer }
-.bones i { display: block; height: .8rem; margin: .7rem auto 0; border-radius: 4px; background: var(--line) }
+.skeleton i { display: block; height: .8rem; margin: .7rem auto 0; border-radius: 4px; background: var(--line) }
 @media (prefers-reduced-motion: no-preference) {
-  .bones i { animation: wait 1.2s ease-in-out infinite alternate }
-  @keyframes wait { to { opacity: .4 } } }
+  .skeleton i { animation: pulse 1.2s ease-in-out infinite alternate }
+  @keyframes pulse { to { opacity: .4 } } }
 `;
 
 const SAMPLES = 'https://vitrine.example/samples/';
@@ -66,19 +68,19 @@ const COUNTS = {
   a: { totalPost: 'posts', totalFollowers: 'followers' },
   b: { totalShots: 'shots', totalFollowers: 'followers' },
 };
-const MOST_BYTES = 2 ** 21;
-const PATIENCE = 12_000;
+const MAX_BYTES = 2 ** 21;
+const TIMEOUT_MS = 12_000;
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(SHEET);
 
-/** A failure that can be told. */
-class Told extends Error {}
+/** An error whose message is shown on the card. */
+class CardError extends Error {}
 
 class VitrineProfile extends HTMLElement {
   static observedAttributes = ['base', 'variant', 'user', 'items'];
-  #asking = new AbortController();
-  #due = false;
+  #pending = new AbortController();
+  #scheduled = false;
   #root = this.attachShadow({ mode: 'open' });
 
   constructor() {
@@ -86,60 +88,63 @@ class VitrineProfile extends HTMLElement {
     this.#root.adoptedStyleSheets = [sheet];
   }
   connectedCallback() {
-    this.#soon();
+    this.#schedule();
   }
   disconnectedCallback() {
-    this.#asking.abort();
+    this.#pending.abort();
   }
   /** @param {string} _name @param {string | null} before @param {string | null} after */
   attributeChangedCallback(_name, before, after) {
-    if (before !== after) this.#soon();
+    if (before !== after) this.#schedule();
   }
 
-  /** Several attributes set in a row are one change. */
-  #soon() {
-    if (this.#due || !this.isConnected) return;
-    this.#due = true;
+  /** Loads once when several attributes are set in a row. */
+  #schedule() {
+    if (this.#scheduled || !this.isConnected) return;
+    this.#scheduled = true;
     queueMicrotask(() => {
-      this.#due = false;
+      this.#scheduled = false;
       if (this.isConnected) this.#load();
     });
   }
 
   async #load() {
-    this.#asking.abort();
-    this.#asking = new AbortController();
-    const { signal } = this.#asking;
+    this.#pending.abort();
+    this.#pending = new AbortController();
+    const { signal } = this.#pending;
     const user = this.getAttribute('user') ?? '';
     const variant = /** @type {'a' | 'b' | 'c'} */ ((this.getAttribute('variant') ?? 'b').toLowerCase());
     const wanted = Number.parseInt(this.getAttribute('items') ?? '6', 10);
     const count = Math.min(Math.max(wanted || 0, 0), 15);
-    this.#waiting(user);
+    this.#showLoading(user);
     try {
-      const [profile, items] = await lookUp(this.getAttribute('base'), variant, user, count, signal);
+      const [profile, items] = await load(this.getAttribute('base'), variant, user, count, signal);
       if (!signal.aborted) this.#show(variant, profile, items.slice(0, count));
     } catch (error) {
       if (signal.aborted) return;
-      this.#failed(error instanceof Told ? error.message : 'The profile cannot be had just now.');
+      this.#showError(error instanceof CardError ? error.message : 'The profile is not available right now.');
     }
   }
 
   /** @param {string} user */
-  #waiting(user) {
-    const bones = h('div', { class: 'bones', 'aria-hidden': 'true' });
-    for (const width of ['55%', '80%', '70%']) bones.append(set(h('i'), 'width', width));
-    this.#put(h('p', { role: 'status' }, `Loading ${user}…`), bones).setAttribute('aria-busy', 'true');
+  #showLoading(user) {
+    const skeleton = h('div', { class: 'skeleton', 'aria-hidden': 'true' });
+    for (const width of ['55%', '80%', '70%']) skeleton.append(set(h('i'), 'width', width));
+    this.#showState(h('p', { role: 'status' }, `Loading ${user}…`), skeleton).setAttribute(
+      'aria-busy',
+      'true',
+    );
   }
 
   /** @param {string} message */
-  #failed(message) {
+  #showError(message) {
     const again = h('button', { type: 'button' }, 'Try again');
     again.addEventListener('click', () => this.#load());
-    this.#put(h('p', { role: 'status' }, h('b', {}, message)), again);
+    this.#showState(h('p', { role: 'status' }, h('b', {}, message)), again);
   }
 
   /** @param {...Node} content */
-  #put(...content) {
+  #showState(...content) {
     const card = h(
       'article',
       { part: 'card', 'aria-label': 'Profile' },
@@ -194,44 +199,44 @@ class VitrineProfile extends HTMLElement {
  * @param {string | null} base @param {'a' | 'b' | 'c'} variant @param {string} user @param {number} count @param {AbortSignal} signal
  * @returns {Promise<[Data, Data[]]>}
  */
-async function lookUp(base, variant, user, count, signal) {
-  if (!(variant in COLLECTIONS)) throw new Told('The variant has to be a, b or c.');
-  if (user === '') throw new Told('Whose card? The attribute `user` is missing.');
+async function load(base, variant, user, count, signal) {
+  if (!(variant in COLLECTIONS)) throw new CardError('The attribute `variant` must be a, b or c.');
+  if (user === '') throw new CardError('The attribute `user` is missing.');
   const root = new URL(base ?? new URL(variant, import.meta.url), document.baseURI).href
     .replace(/[?#].*$/s, '')
     .replace(/\/+$/, '');
   const name = encodeURIComponent(user.toWellFormed());
   const first = `${root}/api/${variant === 'a' ? '?user=' : 'username/'}${name}`;
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const [profile, body] = await Promise.all([
     read(first, user, limit),
     count > 0 ? read(`${first}${variant === 'a' ? '&post=true' : '/shots'}`, user, limit) : {},
   ]);
   const list = /** @type {Data} */ (body)[COLLECTIONS[variant]];
-  if (text(profile, 'username') === '') throw new Told('Something answered, but not with a profile.');
+  if (text(profile, 'username') === '') throw new CardError('The response is not a profile.');
   return [profile, Array.isArray(list) ? list.filter(isData) : []];
 }
 
-/** A JSON object, however long its sender would like to go on. @param {string} address @param {string} user @param {AbortSignal} signal @returns {Promise<Data>} */
+/** The JSON object at this address; stops reading at MAX_BYTES. @param {string} address @param {string} user @param {AbortSignal} signal @returns {Promise<Data>} */
 async function read(address, user, signal) {
   const response = await fetch(address, { signal, credentials: 'omit' });
-  if (response.status === 404) throw new Told(`Nobody here goes by “${user.slice(0, 60).toWellFormed()}”.`);
+  if (response.status === 404) throw new CardError(`No user named “${user.slice(0, 60).toWellFormed()}”.`);
   if (!response.ok || response.body === null)
-    throw new Told(`The profile cannot be had just now (${response.status}).`);
+    throw new CardError(`The profile is not available right now (${response.status}).`);
   const decoder = new TextDecoder();
   let [json, size] = ['', 0];
   for (const reader = response.body.getReader(); ; ) {
     const { done, value } = await reader.read();
     if (done) break;
     size += value.length;
-    if (size > MOST_BYTES) {
+    if (size > MAX_BYTES) {
       reader.cancel();
-      throw new Told('The answer is too long to be a profile.');
+      throw new CardError('The response is too large.');
     }
     json += decoder.decode(value, { stream: true });
   }
   const data = JSON.parse(json + decoder.decode());
-  if (!isData(data)) throw new Told('Something answered, but not with a profile.');
+  if (!isData(data)) throw new CardError('The response is not a profile.');
   return data;
 }
 
@@ -268,12 +273,12 @@ function post(item) {
   );
 }
 
-/** Initials on a gradient, and over them the picture, if it comes. @param {string} address @param {string} kind @param {string} seed @param {string} letters @param {string} [part] */
+/** The picture over a fallback of initials on a gradient. @param {string} address @param {string} kind @param {string} seed @param {string} letters @param {string} [part] */
 function picture(address, kind, seed, letters, part) {
   const frame = set(
     h('div', { class: `pic ${kind}`, part, 'aria-hidden': 'true' }, letters),
     '--h',
-    String([...seed].reduce((sum, sign) => (sum * 31 + (sign.codePointAt(0) ?? 0)) % 360, 7)),
+    String([...seed].reduce((sum, char) => (sum * 31 + (char.codePointAt(0) ?? 0)) % 360, 7)),
   );
   const source = address.startsWith(SAMPLES)
     ? new URL(`samples/${address.slice(SAMPLES.length)}`, import.meta.url)
@@ -309,7 +314,7 @@ function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A page's policy may forbid style attributes, never this. @param {HTMLElement} element @param {string} property @param {string} value */
+/** Works under a Content-Security-Policy that forbids style attributes. @param {HTMLElement} element @param {string} property @param {string} value */
 function set(element, property, value) {
   element.style.setProperty(property, value);
   return element;
@@ -320,7 +325,7 @@ const isData = (value) => typeof value === 'object' && value !== null && !Array.
 /** @param {Data} data @param {string} member */
 const text = (data, member) =>
   typeof data[member] === 'string' ? /** @type {string} */ (data[member]).slice(0, 2000) : '';
-/** A text with something to see in it. @param {Data} data @param {string} member */
+/** The text if it has a visible character, otherwise ''. @param {Data} data @param {string} member */
 const visible = (data, member) =>
   /[\p{L}\p{N}\p{P}\p{S}]/u.test(text(data, member)) ? text(data, member) : '';
 /** @param {string} digits */

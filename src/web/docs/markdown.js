@@ -1,9 +1,9 @@
 // @ts-check
-// The little Markdown that the document's descriptions are written in: paragraphs, `code` and **weight**.
+// Renders the Markdown subset used in descriptions: paragraphs, `code` and **bold**.
 import { el } from '../explorer/dom.js';
 
 /** @param {string} markdown */
-export const prose = (markdown) =>
+export const paragraphs = (markdown) =>
   markdown.split('\n\n').map((paragraph) => el('p', {}, ...inline(paragraph)));
 
 /** @param {string} words @returns {(Node | string)[]} */

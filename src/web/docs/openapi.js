@@ -1,5 +1,5 @@
 // @ts-check
-// The parts of an OpenAPI document that are drawn, as types only.
+// Types for the parts of an OpenAPI document that the page shows.
 
 /** @typedef {{ type?: string, description?: string, enum?: string[], 'x-form'?: string, maxItems?: number, minLength?: number,
  *   maxLength?: number, $ref?: string, oneOf?: Schema[], items?: Schema, properties?: Record<string, Schema> }} Schema */
@@ -14,5 +14,5 @@
  *   servers: Array<{ url: string }>, tags: Array<{ name: string, description: string }>,
  *   paths: Record<string, { get: Operation }>, components: { schemas: Record<string, Schema> } }} Document */
 
-/** The name of what a reference points to. @param {string} reference */
+/** The schema name at the end of a `$ref`. @param {string} reference */
 export const nameIn = (reference) => reference.slice(reference.lastIndexOf('/') + 1);

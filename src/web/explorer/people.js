@@ -1,0 +1,45 @@
+// @ts-check
+// Links to other users: the sample users, or those looked at before.
+import { byId, el } from './dom.js';
+import { initialsOf } from './pictures.js';
+import { configuration, currentState, knownNames, queryAfter } from './state.js';
+
+/** @typedef {import('./pictures.js').Pictures} Pictures */
+/** @typedef {(name: string) => void} OnChoose */
+
+/** @param {Pictures} pictures @param {OnChoose} onChoose */
+export function drawPeople(pictures, onChoose) {
+  const names = knownNames();
+  byId('names').replaceChildren(...names.map((value) => el('option', { value })));
+  const people = byId('people');
+  people.toggleAttribute('hidden', names.length === 0);
+  people.replaceChildren(...names.map((name) => personLink(name, pictures, onChoose)));
+}
+
+/** @param {string} name @param {Pictures} pictures @param {OnChoose} onChoose */
+export function personLink(name, pictures, onChoose) {
+  const avatar = configuration.people.find((person) => person.name === name)?.avatar ?? '';
+  const picture = pictures.picture(avatar, {
+    kind: 'avatar chip',
+    seed: name,
+    initials: initialsOf(name),
+    eager: true,
+  });
+  const current = name.toLowerCase() === currentState().user.toLowerCase();
+  const link = el(
+    'a',
+    {
+      class: 'person-link',
+      href: queryAfter({ user: name }),
+      'aria-current': current ? 'true' : undefined,
+    },
+    picture,
+    el('bdi', {}, name),
+  );
+  link.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    onChoose(name);
+  });
+  return link;
+}
