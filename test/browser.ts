@@ -74,12 +74,12 @@ export function describeInBrowser(name: string, tests: (eye: Eye) => void): void
   });
 }
 
-/** The violations that axe finds in the page. */
-export async function accessibilityFaults(page: Page): Promise<string[]> {
+/** The violations that axe finds in the page; `more`: rules that axe does not check by default. */
+export async function accessibilityFaults(page: Page, more: readonly string[] = []): Promise<string[]> {
   await page.evaluate(axe.source);
-  const results = (await page.evaluate(
-    "axe.run(document, { resultTypes: ['violations'] })",
-  )) as axe.AxeResults;
+  const rules = Object.fromEntries(more.map((rule) => [rule, { enabled: true }]));
+  const options = JSON.stringify({ resultTypes: ['violations'], rules });
+  const results = (await page.evaluate(`axe.run(document, ${options})`)) as axe.AxeResults;
   return results.violations.flatMap(({ id, nodes }) =>
     nodes.map((node) => `${id}: ${node.target.join(' ')} (${node.failureSummary})`),
   );

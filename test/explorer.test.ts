@@ -362,4 +362,205 @@ describeInBrowser('the explorer', (eye) => {
       expect(await accessibilityFaults(page)).toEqual([]);
     });
   });
+
+  /** Answers `user` in variant B with this profile and these shots. */
+  async function stub(page: Page, user: string, profile: object, shots: object[]) {
+    await page.route(`**/b/api/username/${user}**`, (route) =>
+      route.fulfill({
+        json: route.request().url().endsWith('/shots') ? { Shots: shots } : { username: user, ...profile },
+      }),
+    );
+    await show(page, user);
+    await shown(page).waitFor();
+    await waitForText(page.locator('.handle'), `@${user}`);
+  }
+
+  const LONG_NAME = 'María Fernanda Rodríguez de la Cruz y Villanueva';
+  const SENTENCES = 'A long text that nobody should have to scroll past. '.repeat(38);
+
+  test.each([1440, 1280, 700, 390, 320])('a long name stays below the cover at %i px', async (width) => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`, { viewport: { width, height: 800 } });
+    await stub(page, 'long', { name: LONG_NAME }, []);
+    const edge = (selector: string, side: string) =>
+      page.evaluate(
+        `document.querySelector('${selector}').getBoundingClientRect().${side}`,
+      ) as Promise<number>;
+    expect(await edge('.names h2', 'top')).toBeGreaterThanOrEqual(await edge('.profile .cover', 'bottom'));
+    expect(await edge('.person .avatar', 'top')).toBeLessThan(await edge('.profile .cover', 'bottom'));
+  });
+
+  test.each([320, 360, 375, 390])('nothing overflows at %i px, in fonts of any width', async (width) => {
+    const viewport = { width, height: 740 };
+    for (const path of ['/?variant=a&user=Amara&show=items', '/?variant=b&user=ada', '/docs']) {
+      const page = await eye.open(`${server.url}${path}`, { viewport });
+      await page.locator('.names h2, .operation').first().waitFor();
+      for (const font of ['sans-serif', 'serif', 'monospace', 'sans-serif; letter-spacing: 0.08em']) {
+        await page.evaluate(`{
+          const sheet = new CSSStyleSheet();
+          sheet.replaceSync(':root { --sans: ${font.split(';')[0]} } body { ${font.split(';')[1] ?? ''} }');
+          document.adoptedStyleSheets = [sheet];
+        }`);
+        expect([path, font, await overhang(page)]).toEqual([path, font, 0]);
+        if (path === '/docs') continue;
+        // The page's margin is 16 px; the request panel reaches 8 px into it.
+        const outside = await page.evaluate(`[...document.querySelectorAll('.choose *, .top *, .request *')]
+          .filter((element) => element.checkVisibility()
+            && element.getBoundingClientRect().right > innerWidth - (element.closest('.request') ? 8 : 15.5))
+          .map((element) => element.outerHTML.slice(0, 80))`);
+        expect([path, font, outside]).toEqual([path, font, []]);
+      }
+    }
+  });
+
+  test('long texts are clamped', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`, { viewport: PHONE });
+    const shot = { id: '1', title: SENTENCES, description: SENTENCES, price_item: 'priceless'.repeat(30) };
+    await stub(page, 'long', { name: SENTENCES, bio: SENTENCES, location: SENTENCES }, [shot, shot]);
+    const height = (selector: string) =>
+      page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().height`);
+    expect(await height('#profile')).toBeLessThan(1600);
+    expect(await height('.price')).toBeLessThan(32);
+    expect(await overhang(page)).toBe(0);
+  });
+
+  test('items with the same initials are told apart', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
+    const titles = ['Blue door', 'Blue dusk', 'Red roof', '', ''];
+    await stub(
+      page,
+      'same',
+      {},
+      titles.map((title, index) => ({ id: String(index), title })),
+    );
+    expect(await page.locator('.tile').allTextContents()).toEqual(['BD', 'BD2', 'RR', '4', '5']);
+  });
+
+  test('a name that exists only in the other family links to that variant', async () => {
+    const records = ndjson(
+      { id: '1', username: 'writer', name: 'A Writer', totalPost: '0' },
+      { id: '2', username: 'painter', name: 'A Painter', totalShots: '0' },
+    );
+    const own = await startServer({ DATABASE_URL: await databaseOf(tempFile('two.ndjson', records)) });
+    const page = await eye.open(`${own.url}/?variant=b&user=writer`, { expected: NOT_FOUND });
+    await waitForText(heading(page), 'No user named “writer”');
+    await page.getByRole('link', { name: 'Show writer in variant A' }).click();
+    await page.waitForURL('**/?variant=a&user=writer');
+    await waitForText(heading(page), 'A Writer');
+    await show(page, 'painter');
+    await page.getByRole('link', { name: 'Show painter in variant B' }).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await show(page, 'nobody');
+    await waitForText(heading(page), 'No user named “nobody”');
+    expect(await page.getByRole('link', { name: /in variant/ }).count()).toBe(0);
+  });
+
+  test('a fragment in the URL is scrolled to once its section is shown', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada#card`);
+    await waitForText(heading(page), 'Ada');
+    await page.waitForFunction(
+      "Math.abs(document.getElementById('card').getBoundingClientRect().top) < innerHeight / 2",
+    );
+  });
+
+  test.each([320, 1280])('code breaks between words only, at %i px', async (width) => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`, { viewport: { width, height: 800 } });
+    await waitForText(heading(page), 'Ada');
+    const broken =
+      await page.evaluate(`[...document.querySelectorAll('.address, .code-line, .source code')].flatMap((line) => {
+      const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+      const found = [];
+      for (let node = walker.nextNode(); node !== null; node = walker.nextNode())
+        for (const { 0: word, index } of node.data.matchAll(/[\\w.-]{2,24}/g)) {
+          const range = document.createRange();
+          range.setStart(node, index);
+          range.setEnd(node, index + word.length);
+          if (range.getClientRects().length > 1) found.push(word);
+        }
+      return found;
+    })`);
+    expect(broken).toEqual([]);
+  });
+
+  test('a status announcement has no doubled full stop', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=nobody`, { expected: NOT_FOUND });
+    await waitForText(heading(page), 'No user named');
+    const announced = await textOf(page.locator('#status'));
+    expect(announced).not.toMatch(/\.\s*\.|:\./);
+    expect(announced).toMatch(/“nobody”\. \S/);
+  });
+
+  test('Try again is not offered for an address that does not exist', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`, { expected: NOT_FOUND });
+    await waitForText(heading(page), 'Ada');
+    await page.route('**/api/**', (route) => route.fulfill({ status: 404, body: 'Not found' }));
+    await show(page, 'elodie');
+    await waitForText(heading(page), 'Nothing at this address');
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+  });
+
+  test('printing shows the profile only, in light colours', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`, { colorScheme: 'dark' });
+    await waitForText(heading(page), 'Ada');
+    await page.emulateMedia({ media: 'print' });
+    for (const hidden of ['#choose', '#people', '#request', '#card', 'nav[aria-label=Sections]'])
+      expect([hidden, await page.locator(hidden).isVisible()]).toEqual([hidden, false]);
+    expect(await page.locator('#profile').isVisible()).toBe(true);
+    expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)');
+  });
+
+  test('while another user loads, the request panel is busy as well', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
+    await waitForText(heading(page), 'Ada');
+    await page.route('**/api/**', () => {});
+    await show(page, 'elodie');
+    await page.locator('#request[aria-busy]').waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await show(page, 'lucia_r');
+    await waitForText(heading(page), 'Lucía');
+    expect(await page.locator('[aria-busy]').count()).toBe(0);
+  });
+
+  test('Back and Forward also change a field that has the focus', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
+    await waitForText(heading(page), 'Ada');
+    await page.getByLabel('User name').fill('elodie');
+    await page.keyboard.press('Enter');
+    await waitForText(heading(page), 'Élodie');
+    for (const [move, user, name] of [
+      ['goBack', 'ada', 'Ada'],
+      ['goForward', 'elodie', 'Élodie'],
+    ] as const) {
+      await page[move]();
+      await waitForText(heading(page), name);
+      expect(await page.getByLabel('User name').inputValue()).toBe(user);
+      expect(await textOf(page.locator('.address'))).toBe(`GET /b/api/username/${user}`);
+      expect(await page.evaluate('document.activeElement.id')).toBe('user');
+    }
+  });
+
+  test('choosing a person keeps the focus on that person', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
+    await waitForText(heading(page), 'Ada');
+    await page.locator('#people').getByRole('link', { name: 'elodie' }).focus();
+    await page.keyboard.press('Enter');
+    await waitForText(heading(page), 'Élodie');
+    expect(await page.evaluate('document.activeElement.textContent')).toContain('elodie');
+    expect(await page.evaluate("document.activeElement.getAttribute('aria-current')")).toBe('true');
+  });
+
+  test('a second skip link leads to the request', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
+    await waitForText(heading(page), 'Ada');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the request');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('request');
+  });
+
+  test.each([DESKTOP, PHONE])('targets are large enough at $width px', async (viewport) => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada&show=items`, { viewport });
+    await waitForText(heading(page), 'Ada');
+    expect(await accessibilityFaults(page, ['target-size'])).toEqual([]);
+  });
 });

@@ -4,8 +4,8 @@ import { isResponse, itemsIn, profileIn, sendRequest, urlOf } from './explorer/a
 import { drawCardSection, hideCardSection } from './explorer/card-section.js';
 import { byId, el } from './explorer/dom.js';
 import { drawItems, itemNoun } from './explorer/items.js';
-import { drawNotice, noticeFor } from './explorer/notices.js';
-import { drawPeople, personLink } from './explorer/people.js';
+import { drawNotice, isUnknownUser, noticeFor } from './explorer/notices.js';
+import { drawPeople, isPlainClick, personLink } from './explorer/people.js';
 import { createPictures } from './explorer/pictures.js';
 import { displayName, drawProfile } from './explorer/profile.js';
 import { saveRecent } from './explorer/recent.js';
@@ -15,7 +15,9 @@ import { configuration, currentState, queryAfter, recent } from './explorer/stat
 /** @typedef {import('./explorer/api.js').Outcome} Outcome */
 /** @typedef {import('./explorer/api.js').Resource} Resource */
 /** @typedef {import('./explorer/state.js').State} State */
-/** @typedef {{ key: string, profile: Outcome, items: Outcome }} Loaded */
+/** @typedef {import('./explorer/api.js').Variant} Variant */
+/** @typedef {{ profile: Outcome, items: Outcome, elsewhere?: Variant }} Outcomes */
+/** @typedef {Outcomes & { key: string }} Loaded */
 
 const { variants, people } = configuration;
 const pictures = createPictures(configuration);
@@ -24,6 +26,7 @@ const profilePane = byId('profile');
 let pending = new AbortController();
 /** @type {Loaded | undefined} */
 let loaded;
+let scrolled = false;
 
 for (const link of document.querySelectorAll('.docs')) if (configuration.docs) link.removeAttribute('hidden');
 drawControls();
@@ -51,7 +54,8 @@ function navigate(change) {
 
 /** @param {string} name */
 function choosePerson(name) {
-  userField.value = name;
+  // A suggestion disappears with its notice, so the focus moves to what replaces it.
+  if (profilePane.contains(document.activeElement)) profilePane.focus();
   navigate({ user: name });
 }
 
@@ -68,27 +72,50 @@ async function show(state) {
     const outcomes = await load(state, pending.signal);
     if (outcomes === undefined) return;
     loaded = { key, ...outcomes };
-    profilePane.removeAttribute('aria-busy');
+    setBusy(false);
     drawOutcomes(state, loaded);
   }
   drawRequest(state, loaded[resource]);
+  scrollToFragment();
 }
 
-/** Undefined when something else was asked for in the meantime. @param {State} state @param {AbortSignal} signal */
+/** The browser could not scroll to a section that was still hidden. */
+function scrollToFragment() {
+  if (scrolled) return;
+  scrolled = true;
+  if (location.hash !== '') document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
+/** @param {boolean} busy */
+function setBusy(busy) {
+  for (const element of [profilePane, byId('request')])
+    if (busy) element.setAttribute('aria-busy', 'true');
+    else element.removeAttribute('aria-busy');
+}
+
+/** Undefined if another navigation aborted it. @param {State} state @param {AbortSignal} signal @returns {Promise<Outcomes | undefined>} */
 async function load({ variant, user }, signal) {
-  profilePane.setAttribute('aria-busy', 'true');
+  setBusy(true);
   try {
     const [profile, items] = await Promise.all([
       sendRequest(variant, user, 'profile', { signal }),
       sendRequest(variant, user, 'items', { signal }),
     ]);
-    return signal.aborted ? undefined : { profile, items };
+    const elsewhere = isUnknownUser(profile) ? await findElsewhere(variant, user, signal) : undefined;
+    return signal.aborted ? undefined : { profile, items, elsewhere };
   } catch {
     return undefined;
   }
 }
 
-/** @param {State} state @param {Loaded} outcomes */
+/** The variant of the other family that has this user. @param {Variant} variant @param {string} user @param {AbortSignal} signal */
+async function findElsewhere({ family }, user, signal) {
+  const other = variants.find((variant) => variant.family !== family);
+  if (other === undefined) return undefined;
+  return profileIn(await sendRequest(other, user, 'profile', { signal })) === undefined ? undefined : other;
+}
+
+/** @param {State} state @param {Outcomes} outcomes */
 function drawOutcomes(state, outcomes) {
   pictures.blocked.clear();
   if (profileIn(outcomes.profile) === undefined) drawMissing(state, outcomes);
@@ -96,17 +123,18 @@ function drawOutcomes(state, outcomes) {
   drawSource(state, outcomes.profile);
 }
 
-/** @param {State} state @param {Loaded} outcomes */
-function drawMissing({ variant, user }, { profile }) {
+/** @param {State} state @param {Outcomes} outcomes */
+function drawMissing({ variant, user }, { profile, elsewhere }) {
   const names = people.map(({ name }) => name);
-  const missing = noticeFor(profile, variant, user, names);
+  const missing = { ...noticeFor(profile, variant, user, names), elsewhere };
   profilePane.replaceChildren(notice(missing));
   document.title = `${missing.title} · Vitrine`;
-  announce([missing.title, ...missing.details].join('. '));
+  const sentences = [missing.title, ...missing.details];
+  announce(sentences.map((sentence) => (/[.:]$/.test(sentence) ? sentence : `${sentence}.`)).join(' '));
   hideCardSection();
 }
 
-/** @param {State} state @param {Loaded} outcomes */
+/** @param {State} state @param {Outcomes} outcomes */
 function drawFound({ variant, user }, { profile, items }) {
   const record = profileIn(profile) ?? {};
   const list = itemsIn(variant, items);
@@ -154,7 +182,7 @@ function drawRequest(state, outcome) {
 }
 
 function welcome() {
-  profilePane.removeAttribute('aria-busy');
+  setBusy(false);
   profilePane.replaceChildren(
     notice({
       title: 'Enter a user name',
@@ -171,11 +199,25 @@ function welcome() {
 function notice(content) {
   return drawNotice(content, {
     personLink: (name) => personLink(name, pictures, choosePerson),
+    variantLink,
     onRetry() {
       loaded = undefined;
       show(currentState());
     },
   });
+}
+
+/** @param {Variant} variant */
+function variantLink(variant) {
+  const words = `Show ${currentState().user} in variant ${variant.name.toUpperCase()}`;
+  const link = el('a', { href: queryAfter({ variant }), dir: 'auto' }, words);
+  link.addEventListener('click', (event) => {
+    if (!isPlainClick(event)) return;
+    event.preventDefault();
+    profilePane.focus();
+    navigate({ variant });
+  });
+  return link;
 }
 
 /** The radio buttons for the variant and for the request. */
@@ -204,7 +246,7 @@ function updateControls({ variant, user, resource }) {
       radio.nextElementSibling.textContent =
         radio.value === 'items' ? `${noun.slice(0, 1).toUpperCase()}${noun.slice(1)}` : 'Profile';
   }
-  if (document.activeElement !== userField || userField.value === '') userField.value = user;
+  userField.value = user;
   drawPeople(pictures, choosePerson);
 }
 

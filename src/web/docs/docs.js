@@ -1,7 +1,7 @@
 // @ts-check
 // The API reference: loads the OpenAPI document and draws it.
 
-import { byId, copyButton, el } from '../explorer/dom.js';
+import { breakable, byId, copyButton, el } from '../explorer/dom.js';
 import { paragraphs } from './markdown.js';
 import { drawErrors, drawParameters, drawRecord, drawResponses } from './tables.js';
 import { drawTry } from './try-it.js';
@@ -142,15 +142,10 @@ function drawOperation(operation) {
     'article',
     { class: 'operation', id: operationId, 'aria-labelledby': `${operationId}-title` },
     el('h3', { id: `${operationId}-title` }, summary),
-    el('p', { class: 'route' }, el('b', {}, 'GET'), ' ', el('code', {}, ...withLineBreaks(path))),
+    el('p', { class: 'route' }, el('b', {}, 'GET'), ' ', el('code', {}, ...breakable(path))),
     ...paragraphs(description),
     drawParameters(parameters),
     drawResponses(operationId, responses),
     drawTry(operation),
   );
-}
-
-/** Lets a long path wrap after its slashes. @param {string} path */
-function withLineBreaks(path) {
-  return path.split(/(?<=\/)/).flatMap((part) => [el('wbr'), part]);
 }

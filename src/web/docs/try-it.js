@@ -1,6 +1,6 @@
 // @ts-check
 // "Try it": a form built from an operation's parameters, the request it sends, and the full response.
-import { copyButton, el, pairList } from '../explorer/dom.js';
+import { breakable, copyButton, el, pairList } from '../explorer/dom.js';
 import { drawBody, tone } from './tables.js';
 
 /** @typedef {import('./openapi.js').Operation} Operation */
@@ -151,7 +151,7 @@ function drawRequestLine({ url, headers }, announce) {
   return el(
     'p',
     { class: 'line' },
-    el('code', {}, el('b', {}, 'GET'), ` ${shown}`, ...lines),
+    el('code', {}, el('b', {}, 'GET'), ' ', ...breakable(shown), ...lines),
     copyButton('the address', () => url, announce),
   );
 }

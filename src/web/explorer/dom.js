@@ -57,6 +57,10 @@ export function externalLink(address, attributes, ...children) {
   );
 }
 
+/** Text that may wrap after the separators of a URL. @param {string} words */
+export const breakable = (words) =>
+  words.split(/(?<=[/?&=])(?![/?&=])/).flatMap((part, index) => (index === 0 ? [part] : [el('wbr'), part]));
+
 /** A headers or facts list: name and value pairs. @param {string} className @param {Array<[string, string]>} pairs */
 export const pairList = (className, pairs) =>
   el(

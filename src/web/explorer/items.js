@@ -1,7 +1,7 @@
 // @ts-check
 // The items below the profile: a timeline of posts or a grid of shots.
 import { el, externalLink, httpUrl, text, visibleText } from './dom.js';
-import { initialsOf } from './pictures.js';
+import { distinctInitials, initialsOf } from './pictures.js';
 import { displayName, splitList } from './profile.js';
 
 /** @typedef {import('./profile.js').Data} Data */
@@ -22,8 +22,9 @@ export function drawItems(variant, profile, items, pictures) {
       el('p', {}, 'The list is empty.'),
     );
   const timeline = variant.family === 'microblog';
-  const drawn = items.map((item) =>
-    timeline ? drawPost(item, profile, pictures) : drawShot(item, pictures),
+  const initials = distinctInitials(items.map(({ title }) => visibleText(title)));
+  const drawn = items.map((item, index) =>
+    timeline ? drawPost(item, profile, pictures) : drawShot(item, initials[index] ?? '', pictures),
   );
   return el(
     'div',
@@ -94,8 +95,8 @@ function drawMedium(kind, pictures, { address, title, thumbnail, seed, note = ''
   );
 }
 
-/** @param {Data} shot @param {Pictures} pictures */
-function drawShot(shot, pictures) {
+/** @param {Data} shot @param {string} initials @param {Pictures} pictures */
+function drawShot(shot, initials, pictures) {
   const title = visibleText(shot.title);
   const price = text(shot.price_item);
   const large = pictures.sourceOf(text(shot.large_image)) ?? text(shot.large_image);
@@ -103,7 +104,7 @@ function drawShot(shot, pictures) {
     kind: 'tile',
     seed: `${title} ${text(shot.id)}`,
     alt: title || 'Shot',
-    initials: initialsOf(title),
+    initials,
   });
   const tags = splitList(shot.tags).map((tag) => el('li', { dir: 'auto' }, tag));
   return el(
@@ -113,7 +114,7 @@ function drawShot(shot, pictures) {
       'div',
       { class: 'shot-frame' },
       externalLink(large, { class: 'shot-link' }, picture),
-      price && el('span', { class: 'price' }, hidden('Price: '), el('bdi', {}, price)),
+      price && el('span', { class: 'price', title: price }, hidden('Price: '), el('bdi', {}, price)),
     ),
     el('h4', { dir: 'auto' }, title || 'Untitled'),
     text(shot.description) && el('p', { class: 'shot-words', dir: 'auto' }, text(shot.description)),

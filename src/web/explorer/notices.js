@@ -7,35 +7,45 @@ import { byId, el, text } from './dom.js';
 /** @typedef {import('./api.js').Outcome} Outcome */
 /** @typedef {import('./api.js').Failure} Failure */
 /** @typedef {import('./api.js').Variant} Variant */
-/** @typedef {{ title: string, details: string[], names?: string[], retry?: boolean }} Notice */
+/**
+ * `elsewhere` is a variant of the other family that has the user.
+ * @typedef {{ title: string, details: string[], names?: string[], retry?: boolean, elsewhere?: Variant }} Notice
+ */
 
 /**
  * @param {Notice} notice
- * @param {{ onRetry: () => void, personLink: (name: string) => Node }} actions
+ * @param {{ onRetry: () => void, personLink: (name: string) => Node, variantLink: (variant: Variant) => Node }} actions
  */
-export function drawNotice({ title, details, names = [], retry = false }, { onRetry, personLink }) {
+export function drawNotice({ title, details, names = [], retry, elsewhere }, actions) {
   const drawing = /** @type {HTMLTemplateElement} */ (byId('empty-case')).content.cloneNode(true);
   return el(
     'div',
     { class: 'notice' },
     drawing,
     el('h2', { dir: 'auto' }, title),
+    elsewhere !== undefined && el('p', {}, actions.variantLink(elsewhere)),
     ...details.map((sentence) => el('p', { dir: 'auto' }, sentence)),
     names.length > 0 &&
       el(
         'ul',
         { class: 'suggestions', 'aria-label': 'Suggestions' },
-        ...names.map((name) => el('li', {}, personLink(name))),
+        ...names.map((name) => el('li', {}, actions.personLink(name))),
       ),
-    retry && el('button', { type: 'button', class: 'primary', click: onRetry }, 'Try again'),
+    retry && el('button', { type: 'button', class: 'primary', click: actions.onRetry }, 'Try again'),
   );
 }
+
+/** @param {Outcome} outcome */
+export const isUnknownUser = (outcome) =>
+  isResponse(outcome) &&
+  outcome.status === 404 &&
+  /** @type {Record<string, unknown> | undefined} */ (outcome.json)?.code === 'USER_NOT_FOUND';
 
 /** @param {Outcome} outcome @param {Variant} variant @param {string} user @param {string[]} knownNames @returns {Notice} */
 export function noticeFor(outcome, variant, user, knownNames) {
   if (!isResponse(outcome)) return FAILURES[outcome.kind](variant);
-  const { code, message } = /** @type {Record<string, unknown>} */ (outcome.json ?? {});
-  if (outcome.status === 404 && code === 'USER_NOT_FOUND') return userNotFound(user, knownNames);
+  if (isUnknownUser(outcome)) return userNotFound(user, knownNames);
+  const { message } = /** @type {Record<string, unknown>} */ (outcome.json ?? {});
   return noticeForStatus(outcome, text(message));
 }
 
@@ -58,7 +68,6 @@ function noticeForStatus({ status, retryAfter }, message) {
     return {
       title: 'Nothing at this address',
       details: ['No variant answers here. A proxy in front of the server may have removed the path prefix.'],
-      retry: true,
     };
   if (status === 429)
     return { title: 'Too many requests', details: [message || 'Wait a moment.', ...wait], retry: true };

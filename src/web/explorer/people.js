@@ -13,8 +13,15 @@ export function drawPeople(pictures, onChoose) {
   byId('names').replaceChildren(...names.map((value) => el('option', { value })));
   const people = byId('people');
   people.toggleAttribute('hidden', names.length === 0);
-  people.replaceChildren(...names.map((name) => personLink(name, pictures, onChoose)));
+  const focused = people.contains(document.activeElement) ? document.activeElement?.textContent : undefined;
+  const links = names.map((name) => personLink(name, pictures, onChoose));
+  people.replaceChildren(...links);
+  links.find((link) => link.textContent === focused)?.focus();
 }
+
+/** Other clicks open a link in a new tab or window. @param {MouseEvent} event */
+export const isPlainClick = ({ ctrlKey, metaKey, shiftKey, button }) =>
+  !ctrlKey && !metaKey && !shiftKey && button === 0;
 
 /** @param {string} name @param {Pictures} pictures @param {OnChoose} onChoose */
 export function personLink(name, pictures, onChoose) {
@@ -37,7 +44,7 @@ export function personLink(name, pictures, onChoose) {
     el('bdi', {}, name),
   );
   link.addEventListener('click', (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    if (!isPlainClick(event)) return;
     event.preventDefault();
     onChoose(name);
   });

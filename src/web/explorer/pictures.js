@@ -77,6 +77,17 @@ export function initialsOf(name) {
   return first.join('').toLocaleUpperCase();
 }
 
+/** Initials for each title; the item's number tells equal ones apart. @param {string[]} titles */
+export function distinctInitials(titles) {
+  const seen = new Set();
+  return titles.map((title, index) => {
+    const initials = initialsOf(title);
+    const taken = initials === '' || seen.has(initials);
+    seen.add(initials);
+    return taken ? `${initials}${index + 1}` : initials;
+  });
+}
+
 /** @param {string} seed */
 function hueOf(seed) {
   let sum = 7;

@@ -1,7 +1,7 @@
 // @ts-check
 // The request panel: the request, its response, the code to send it, and the JSON.
 import { isResponse, sendRequest, urlOf } from './api.js';
-import { copyButton, el, pairList } from './dom.js';
+import { breakable, copyButton, el, pairList } from './dom.js';
 import { drawJson } from './json.js';
 
 /** @typedef {import('./api.js').Outcome} Outcome */
@@ -37,7 +37,7 @@ export function drawSummary(request, outcome, announce) {
     el(
       'div',
       { class: 'line' },
-      el('code', { class: 'address' }, el('b', {}, 'GET'), ` ${shown}`),
+      el('code', { class: 'address' }, el('b', {}, 'GET'), ' ', ...breakable(shown)),
       copyButton('the address', () => url, announce),
     ),
     pairList(`facts ${toneOf(outcome)}`, [
@@ -105,7 +105,7 @@ export function drawSnippets({ variant, user, resource }, announce) {
 
 /** @param {string} name @param {string} code @param {Announce} announce */
 export function codeBlock(name, code, announce) {
-  const lines = code.split('\n').map((line) => el('span', { class: 'code-line' }, line));
+  const lines = code.split('\n').map((line) => el('span', { class: 'code-line' }, ...breakable(line)));
   return el(
     'figure',
     { class: 'code' },
