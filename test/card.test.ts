@@ -216,6 +216,19 @@ describeInBrowser('the card', (eye) => {
     ).toBe(0);
   });
 
+  test('custom properties may refer to properties of the page, whatever their names', async () => {
+    const names = ['accent', 'back', 'ink', 'quiet', 'line'];
+    const page = await open(
+      `<style>:root { ${names.map((name) => `--${name}: rgb(1, 2, 3);`).join(' ')} }
+        vitrine-profile { --vitrine-border: var(--line); --vitrine-background: var(--back) }</style>
+        ${card('base="BASE/b" user="ada"')}`,
+    );
+    await ready(page).locator('.name').waitFor();
+    expect(await styleOf(page, 'article', 'borderTopColor')).toBe('rgb(1, 2, 3)');
+    expect(await styleOf(page, 'article', 'backgroundColor')).toBe('rgb(1, 2, 3)');
+    expect(await styleOf(page, 'article', 'color')).toBe('rgb(19, 32, 28)');
+  });
+
   const LAYOUTS = {
     'a block': ['<div>CARD</div>', 416],
     'a flex row': ['<div style="display:flex">CARD</div>', 416],

@@ -15,8 +15,8 @@
  */
 
 const SHEET = `
-:host { display: grid; width: fit-content; grid-template-columns: minmax(10rem, var(--vitrine-width, 26rem));
-  --accent: var(--vitrine-accent, light-dark(#0c6b5b, #67d3bd));
+:host { display: grid; width: fit-content; grid-template-columns: minmax(10rem, var(--vitrine-width, 26rem)) }
+article { --accent: var(--vitrine-accent, light-dark(#0c6b5b, #67d3bd));
   --back: var(--vitrine-background, light-dark(#fff, #131a18));
   --ink: var(--vitrine-text, light-dark(#13201c, #e9f0ee));
   --quiet: var(--vitrine-muted, light-dark(#52625d, #9fb1ab));
