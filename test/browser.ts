@@ -1,4 +1,4 @@
-// A real browser for the tests: Debian's Chromium, driven by playwright-core, with an ear for whatever goes wrong.
+// Chromium for the tests, driven by playwright-core; console errors and unexpected requests fail the test.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
@@ -11,18 +11,18 @@ export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
 
 export interface Visit extends BrowserContextOptions {
-  /** What the console may say: failed requests are always told there. */
+  /** Console errors to ignore: the browser logs each failed request. */
   readonly expected?: RegExp;
-  /** Origins besides the visited page's that may be asked. */
+  /** Origins that may get requests, besides the page's own. */
   readonly origins?: readonly string[];
 }
 
 export interface Eye {
-  /** Opens an address in a page of its own; that nothing goes wrong there is checked when the test is done. */
+  /** Opens an address in a new page. Its errors are checked after the test. */
   open(address: string, visit?: Visit): Promise<Page>;
 }
 
-/** Tests that need a browser. */
+/** Tests that need a browser. Without one they are skipped with a warning; on CI they fail. */
 export function describeInBrowser(name: string, tests: (eye: Eye) => void): void {
   describe.skipIf(skipWithout('chromium'))(name, () => {
     let browser: Browser;
@@ -53,13 +53,13 @@ export function describeInBrowser(name: string, tests: (eye: Eye) => void): void
         });
         page.on('pageerror', (error) => faults.push(`uncaught: ${error.message}`));
         page.on('dialog', (dialog) => {
-          faults.push(`a dialog: ${dialog.message()}`);
+          faults.push(`dialog: ${dialog.message()}`);
           dialog.dismiss();
         });
         page.on('request', (request) => {
           const url = new URL(request.url());
           if (url.protocol.startsWith('http') && !allowed.includes(url.origin))
-            faults.push(`asked elsewhere: ${url}`);
+            faults.push(`request to another origin: ${url}`);
         });
         await page.goto(address);
         return page;
@@ -68,22 +68,22 @@ export function describeInBrowser(name: string, tests: (eye: Eye) => void): void
   });
 }
 
-/** What axe finds wrong with a page as it is now. */
-export async function accessibilityFaults(page: Page): Promise<string[]> {
+/** The violations that axe finds in the page; `more`: rules that axe does not check by default. */
+export async function accessibilityFaults(page: Page, more: readonly string[] = []): Promise<string[]> {
   await page.evaluate(axe.source);
-  const results = (await page.evaluate(
-    "axe.run(document, { resultTypes: ['violations'] })",
-  )) as axe.AxeResults;
+  const rules = Object.fromEntries(more.map((rule) => [rule, { enabled: true }]));
+  const options = JSON.stringify({ resultTypes: ['violations'], rules });
+  const results = (await page.evaluate(`axe.run(document, ${options})`)) as axe.AxeResults;
   return results.violations.flatMap(({ id, nodes }) =>
     nodes.map((node) => `${id}: ${node.target.join(' ')} (${node.failureSummary})`),
   );
 }
 
-/** How far a page is wider than its window. */
+/** How many pixels the page is wider than its viewport. */
 export const overhang = (page: Page) =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
-/** An HTTP server on an origin of its own. */
+/** An HTTP server on its own origin. */
 export async function startSite(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,5 +1,5 @@
-// Makes the README's pictures in test/screenshots: `node test/screenshots.ts`. Wants Chromium, and fonts with
-// Chinese and emoji (Debian: fonts-noto-cjk fonts-noto-color-emoji).
+// Takes the README's screenshots: `node test/screenshots.ts`. Needs Chromium and fonts with Chinese and emoji
+// (Debian: fonts-noto-cjk fonts-noto-color-emoji).
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ interface Picture {
   readonly colorScheme: 'light' | 'dark';
   readonly viewport: { width: number; height: number };
   readonly prepare?: (page: Page) => Promise<unknown>;
-  /** The part of the page to show; all that is in sight otherwise. */
+  /** The element to show; default: the viewport. */
   readonly part?: string;
 }
 
@@ -105,7 +105,7 @@ async function take(
     reducedMotion: 'reduce',
   });
   await page.goto(`${address}/${query}`, { waitUntil: 'networkidle' });
-  // Asked for a second time, without a page being loaded beside it, it takes as long as it takes.
+  // A second request shows the time it takes when no page is loading at the same moment.
   await page.getByRole('button', { name: 'Show' }).click();
   await page.waitForLoadState('networkidle');
   await page.evaluate('document.activeElement.blur()');
@@ -116,11 +116,11 @@ async function take(
   );
   const png = await (part === undefined ? page.screenshot() : page.locator(part).screenshot());
   await page.close();
-  return smaller(browser, png);
+  return toWebp(browser, png);
 }
 
-/** The browser itself writes WebP, through a canvas. */
-async function smaller(browser: Browser, png: Buffer): Promise<Buffer> {
+/** Converts PNG to WebP with the browser's canvas. */
+async function toWebp(browser: Browser, png: Buffer): Promise<Buffer> {
   const page = await browser.newPage();
   const encoded = (await page.evaluate(`(async () => {
     const image = new Image();

@@ -17,12 +17,13 @@ const TYPES: Record<string, string> = {
   'docs.html': 'text/html; charset=utf-8',
   'docs/docs.css': 'text/css; charset=utf-8',
   'docs/docs.js': SCRIPT,
-  'docs/document.js': SCRIPT,
-  'docs/prose.js': SCRIPT,
+  'docs/markdown.js': SCRIPT,
+  'docs/openapi.js': SCRIPT,
   'docs/tables.js': SCRIPT,
   'docs/try-it.js': SCRIPT,
   'explorer/dom.js': SCRIPT,
   'explorer/json.js': SCRIPT,
+  'theme.css': 'text/css; charset=utf-8',
   'icon.svg': 'image/svg+xml',
 };
 const EXPLORER_LINK = /\s*<a href="\.\/">Explorer<\/a>/;
@@ -84,14 +85,15 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, { config, d
     (_request, reply) => void sendAsset(reply, file('docs.html')),
   );
   folder('docs');
-  // The explorer's parts that the page uses as well, when there is no explorer to bring them.
+  // Files that the page shares with the explorer, when the explorer does not serve them.
   if (!config.explorer) {
     folder('explorer');
-    app.get(
-      '/icon.svg',
-      { ...Page, schema: pageSchema },
-      (_request, reply) => void sendAsset(reply, file('icon.svg')),
-    );
+    for (const name of ['icon.svg', 'theme.css'])
+      app.get(
+        `/${name}`,
+        { ...Page, schema: pageSchema },
+        (_request, reply) => void sendAsset(reply, file(name)),
+      );
   }
   done();
 };

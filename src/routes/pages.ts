@@ -1,4 +1,4 @@
-// The explorer, the embeddable card and the sample users' pictures: read when first asked for, then answered from memory.
+// The explorer, the embeddable card and the sample pictures: files that are read once, on first use.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
@@ -8,7 +8,7 @@ import { errorResponses, RequestError } from '../http/errors.ts';
 import type { Headers } from '../http/headers.ts';
 import { PAGE } from '../http/operations.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
-import { samplePicture as draw } from '../samples/pictures/draw.ts';
+import { samplePicture } from '../samples/pictures.ts';
 import { VARIANTS } from '../variants.ts';
 import { once } from './docs.ts';
 import { NotModified } from './lookup.ts';
@@ -19,24 +19,29 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 const SVG = 'image/svg+xml';
 
-/** What the explorer page is made of, under the names it asks for. */
+/** The files of the explorer page. */
 const PARTS = [
+  { file: 'theme.css', type: STYLE },
   { file: 'explorer.css', type: STYLE },
   { file: 'explorer.js', type: SCRIPT },
-  { file: 'explorer/exhibit.css', type: STYLE },
-  { file: 'explorer/label.css', type: STYLE },
-  { file: 'explorer/asking.js', type: SCRIPT },
+  { file: 'explorer/profile.css', type: STYLE },
+  { file: 'explorer/request-panel.css', type: STYLE },
+  { file: 'explorer/api.js', type: SCRIPT },
+  { file: 'explorer/card-section.js', type: SCRIPT },
   { file: 'explorer/dom.js', type: SCRIPT },
-  { file: 'explorer/exhibit.js', type: SCRIPT },
+  { file: 'explorer/items.js', type: SCRIPT },
   { file: 'explorer/json.js', type: SCRIPT },
-  { file: 'explorer/label.js', type: SCRIPT },
-  { file: 'explorer/memory.js', type: SCRIPT },
+  { file: 'explorer/notices.js', type: SCRIPT },
+  { file: 'explorer/people.js', type: SCRIPT },
   { file: 'explorer/pictures.js', type: SCRIPT },
-  { file: 'explorer/trouble.js', type: SCRIPT },
+  { file: 'explorer/profile.js', type: SCRIPT },
+  { file: 'explorer/recent.js', type: SCRIPT },
+  { file: 'explorer/request-panel.js', type: SCRIPT },
+  { file: 'explorer/state.js', type: SCRIPT },
   { file: 'icon.svg', type: SVG },
 ];
 
-/** Sample users whom the explorer offers. They are in both families. */
+/** The sample users that the explorer suggests. They exist in both families. */
 const PEOPLE = [
   { name: 'ada', picture: 'avatar-ada' },
   { name: 'Amara', picture: 'avatar-amara' },
@@ -49,7 +54,7 @@ const PEOPLE = [
   { name: 'quiet_reader', picture: '' },
 ];
 
-// A new version shows at once: browsers ask each time, and mostly hear 304.
+// Browsers revalidate each time, so a new version shows at once.
 const EACH_TIME = 'no-cache';
 const AN_HOUR = 'public, max-age=3600, stale-while-revalidate=86400';
 const A_DAY = 'public, max-age=86400';
@@ -94,7 +99,7 @@ export const pages: FastifyPluginCallbackTypebox<{ config: Config }> = (app, { c
   }
   if (samples) {
     const picture = once((name) =>
-      createAsset(samplePicture(name), {
+      createAsset(pictureOf(name), {
         ...GUARD,
         ...INERT,
         ...readable,
@@ -118,15 +123,15 @@ const typed = (type: string, caching: string): Headers => ({
   'cache-control': caching,
 });
 
-function samplePicture(name: string): string {
-  const drawn = name.endsWith('.svg') ? draw(name.slice(0, -'.svg'.length)) : undefined;
-  if (drawn === undefined) throw new RequestError('ROUTE_NOT_FOUND');
-  return drawn;
+function pictureOf(name: string): Buffer {
+  const picture = samplePicture(name);
+  if (picture === undefined) throw new RequestError('ROUTE_NOT_FOUND');
+  return picture;
 }
 
 const read = (file: string) => readFileSync(join(WEB, file));
 
-/** The page, told in a data block what it cannot find out by itself. */
+/** The page with its configuration, which the script reads from a data block. */
 function explorerPage(config: Config, samples: boolean): string {
   const configuration = JSON.stringify({
     variants: sitesOf(config).map(({ variant: name, base: { path, origin = null } }) => {
@@ -149,7 +154,7 @@ function explorerPage(config: Config, samples: boolean): string {
     .replace(block, (_, opening) => opening + configuration.replaceAll('<', '\\u003c'));
 }
 
-/** The page runs our own files, asks this server, and shows pictures from here and from where the setting allows. */
+/** Scripts and requests: this server only. Pictures: this server and IMAGE_HOSTS. */
 function policy({ imageHosts }: Config): string {
   const pictures = ["'self'", 'data:', ...(imageHosts === '*' ? ['*'] : imageHosts)];
   const rules = [

@@ -1,29 +1,38 @@
-// @ts-check
 /*
- * Vitrine's card: somebody's profile and latest work, on any page.
+ * <vitrine-profile>: a card with a user's profile and latest items, for any web page.
  *
  *   <script type="module" src="https://…/embed.js"></script>
  *   <vitrine-profile base="https://…/b" variant="b" user="ada" items="6"></vitrine-profile>
  *
- * base     the variant's base address; without it, /a, /b or /c beside this script
- * variant  a, b or c (b)          user   the user name          items   0 to 15 (6)
+ * base     the variant's base address; default: a, b or c next to this script
+ * variant  a, b or c; default b
+ * user     the user name
+ * items    how many items to show, 0 to 15; default 6
+ * theme    light, dark, or auto for the reader's preference; default: the page's `color-scheme`
  *
  * Custom properties: --vitrine-accent, -background, -text, -muted, -border, -radius, -font, -columns, -width.
- * Parts: card, cover, avatar, name, bio, counts, items, item. Light or dark as the page's `color-scheme` has it.
+ * Parts: card, cover, avatar, name, bio, counts, items, item.
  */
 
 const SHEET = `
-:host { display: block; max-width: var(--vitrine-width, 26rem);
-  --accent: var(--vitrine-accent, light-dark(#0c6b5b, #67d3bd));
+:host { display: grid; width: fit-content; grid-template-columns: minmax(10rem, var(--vitrine-width, 26rem)) }
+article { --accent: var(--vitrine-accent, light-dark(#0c6b5b, #67d3bd));
   --back: var(--vitrine-background, light-dark(#fff, #131a18));
   --ink: var(--vitrine-text, light-dark(#13201c, #e9f0ee));
   --quiet: var(--vitrine-muted, light-dark(#52625d, #9fb1ab));
   --line: var(--vitrine-border, light-dark(#d5dfdb, #27332f)) }
 :host([hidden]) { display: none }
+:host([theme='light']) { color-scheme: light }
+:host([theme='dark']) { color-scheme: dark }
+:host([theme='auto']) { color-scheme: light dark }
 * { box-sizing: border-box; margin: 0; padding: 0 }
-article { container-type: inline-size; overflow: hidden; color: var(--ink); background: var(--back); text-align: start;
+article { container-type: inline-size; display: grid; grid-template-columns: minmax(0, 1fr); overflow: hidden;
+  color: var(--ink); background: var(--back); text-align: start;
   border: 1px solid var(--line); border-radius: var(--vitrine-radius, 10px);
   font-family: var(--vitrine-font, inherit); font-size: 15px; line-height: 1.5 }
+.content, .skeleton { grid-area: 1 / 1; display: flex; flex-direction: column }
+[aria-busy] .content, article:not([aria-busy]) .skeleton { visibility: hidden }
+[role=status]:not(.state *) { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }
 .cover { height: 6.5rem }
 header, .more { padding: 0 1.25rem }
 header { margin-top: -2.25rem }
@@ -31,10 +40,13 @@ header { margin-top: -2.25rem }
 .pic { position: relative; display: grid; place-items: center; overflow: hidden; color: #fff; font-weight: 600;
   background: linear-gradient(140deg, hsl(var(--h) 42% 42%), hsl(calc(var(--h) + 48) 40% 26%)) }
 img { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: cover }
+.name, .bio, .text, .title { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden;
+  overflow-wrap: anywhere; white-space: pre-line }
+.bio, .text { -webkit-line-clamp: 3 }
 .name { margin-top: .6rem; font-size: 1.25rem; font-weight: 700; line-height: 1.25; letter-spacing: -.02em }
-.name, .bio, .text, .title { overflow-wrap: anywhere }
 .quiet, dt { color: var(--quiet); font-size: .875em }
-.bio { margin-top: .6rem; white-space: pre-line; display: -webkit-box; -webkit-line-clamp: 4; -webkit-box-orient: vertical; overflow: hidden }
+.line { overflow: hidden; white-space: nowrap; text-overflow: ellipsis }
+.bio { margin-top: .6rem }
 dl { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin-top: .75rem }
 dl div { display: flex; gap: .35rem; align-items: baseline }
 dd { font-weight: 600; order: -1; font-variant-numeric: tabular-nums }
@@ -42,207 +54,210 @@ ul { list-style: none; margin: 1.1rem 1.25rem 0 }
 .grid { display: grid; gap: .5rem; grid-template-columns: repeat(var(--vitrine-columns, 2), minmax(0, 1fr)) }
 @container (min-width: 22rem) { .grid { grid-template-columns: repeat(var(--vitrine-columns, 3), minmax(0, 1fr)) } }
 .tile { aspect-ratio: 4/3; border-radius: 4px }
-.title { font-size: .8125em; line-height: 1.35; margin-top: .3rem; display: block }
-.posts li { padding: .75rem 0; border-top: 1px solid var(--line) }
-.photo { aspect-ratio: 16/9; border-radius: 4px; margin-top: .5rem }
-.text { white-space: pre-line }
+.title { font-size: .8125em; line-height: 1.35; margin-top: .3rem; min-height: 2lh }
+.posts li { display: flex; gap: .9rem; min-height: 7rem; padding: .75rem 0; border-top: 1px solid var(--line) }
+.words { flex: 1; min-width: 0 }
+.photo { flex: none; width: 5.5rem; height: 5.5rem; border-radius: 4px }
 a { color: var(--accent); text-underline-offset: .2em }
 .name a, a.title { color: inherit; text-decoration: none }
 a:hover { text-decoration: underline }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
-.more { padding-block: 1rem 1.1rem }
-.state { padding: 2.25rem 1.25rem; text-align: center; color: var(--quiet) }
-.state b { display: block; color: var(--ink); overflow-wrap: anywhere }
+.more { flex: 1; display: grid; place-items: center; padding-block: .5rem }
+.state { flex: 1; display: grid; place-content: center; justify-items: center; padding: 2.25rem 1.25rem; text-align: center }
+.state b { overflow-wrap: anywhere }
 button { margin-top: .9rem; padding: .4rem 1rem; font: inherit; color: var(--accent); background: none; border: 1px solid; border-radius: 6px; cursor: pointer }
-.bones i { display: block; height: .8rem; margin: .7rem auto 0; border-radius: 4px; background: var(--line) }
-@media (prefers-reduced-motion: no-preference) {
-  .bones i { animation: wait 1.2s ease-in-out infinite alternate }
-  @keyframes wait { to { opacity: .4 } } }
+.skeleton, .skeleton * { color: transparent }
+.skeleton .pic { background: var(--line) }
+.skeleton :is(p, .title, dl) { border-radius: 4px;
+  background: repeating-linear-gradient(#0000 0 .2lh, var(--line) .2lh .8lh, #0000 .8lh 1lh) }
 `;
 
 const SAMPLES = 'https://vitrine.example/samples/';
-const COLLECTIONS = { a: 'posts', b: 'Shots', c: 'Posts' };
-const COUNTS = {
-  a: { totalPost: 'posts', totalFollowers: 'followers' },
-  b: { totalShots: 'shots', totalFollowers: 'followers' },
+const VARIANTS = {
+  a: { query: true, list: 'posts', item: 'post', total: 'totalPost' },
+  b: { list: 'Shots', item: 'shot', total: 'totalShots' },
+  c: { list: 'Posts', item: 'shot', total: 'totalShots' },
 };
-const MOST_BYTES = 2 ** 21;
-const PATIENCE = 12_000;
+const MAX_BYTES = 2 ** 21;
+const TIMEOUT_MS = 12_000;
+const UNAVAILABLE = 'The profile is not available right now';
+const NOT_A_PROFILE = 'The response is not a profile.';
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(SHEET);
 
-/** A failure that can be told. */
-class Told extends Error {}
+/** An error whose message is shown on the card; `retry`: the same request may succeed later. */
+const fail = (message, retry = false) => Object.assign(new Error(message), { retry });
 
 class VitrineProfile extends HTMLElement {
   static observedAttributes = ['base', 'variant', 'user', 'items'];
-  #asking = new AbortController();
-  #due = false;
-  #root = this.attachShadow({ mode: 'open' });
+  #pending = new AbortController();
+  #scheduled = false;
+  #status = h('p', { role: 'status' });
+  #content = h('div', { class: 'content' });
+  #skeleton = h('div', { class: 'skeleton', 'aria-hidden': 'true' });
+  #card = h('article', { part: 'card' }, this.#status, this.#skeleton, this.#content);
 
   constructor() {
     super();
-    this.#root.adoptedStyleSheets = [sheet];
+    const root = this.attachShadow({ mode: 'open' });
+    root.adoptedStyleSheets = [sheet];
+    root.append(this.#card);
   }
   connectedCallback() {
-    this.#soon();
+    this.#schedule();
   }
   disconnectedCallback() {
-    this.#asking.abort();
+    this.#pending.abort();
   }
-  /** @param {string} _name @param {string | null} before @param {string | null} after */
   attributeChangedCallback(_name, before, after) {
-    if (before !== after) this.#soon();
+    if (before !== after) this.#schedule();
   }
 
-  /** Several attributes set in a row are one change. */
-  #soon() {
-    if (this.#due || !this.isConnected) return;
-    this.#due = true;
+  /** Loads once when several attributes are set in a row. */
+  #schedule() {
+    if (this.#scheduled || !this.isConnected) return;
+    this.#scheduled = true;
     queueMicrotask(() => {
-      this.#due = false;
+      this.#scheduled = false;
       if (this.isConnected) this.#load();
     });
   }
 
   async #load() {
-    this.#asking.abort();
-    this.#asking = new AbortController();
-    const { signal } = this.#asking;
+    this.#pending.abort();
+    this.#pending = new AbortController();
+    const { signal } = this.#pending;
     const user = this.getAttribute('user') ?? '';
-    const variant = /** @type {'a' | 'b' | 'c'} */ ((this.getAttribute('variant') ?? 'b').toLowerCase());
+    const letter = (this.getAttribute('variant') ?? 'b').toLowerCase();
+    const variant = Object.hasOwn(VARIANTS, letter) ? VARIANTS[letter] : undefined;
     const wanted = Number.parseInt(this.getAttribute('items') ?? '6', 10);
     const count = Math.min(Math.max(wanted || 0, 0), 15);
-    this.#waiting(user);
+    this.#showLoading(user, variant, count);
     try {
-      const [profile, items] = await lookUp(this.getAttribute('base'), variant, user, count, signal);
-      if (!signal.aborted) this.#show(variant, profile, items.slice(0, count));
+      if (variant === undefined) throw fail('The attribute `variant` must be a, b or c.');
+      if (user === '') throw fail('The attribute `user` is missing.');
+      const base = this.getAttribute('base') ?? new URL(letter, import.meta.url).href;
+      const [profile, items] = await load(base, variant, user, count, signal);
+      if (!signal.aborted) this.#showProfile(variant, profile, items, count);
     } catch (error) {
       if (signal.aborted) return;
-      this.#failed(error instanceof Told ? error.message : 'The profile cannot be had just now.');
+      this.#showError(error.retry === undefined ? fail(`${UNAVAILABLE}.`, true) : error);
     }
   }
 
-  /** @param {string} user */
-  #waiting(user) {
-    const bones = h('div', { class: 'bones', 'aria-hidden': 'true' });
-    for (const width of ['55%', '80%', '70%']) bones.append(set(h('i'), 'width', width));
-    this.#put(h('p', { role: 'status' }, `Loading ${user}…`), bones).setAttribute('aria-busy', 'true');
+  /** The skeleton, a card of blank data, stays behind the content to reserve its height. */
+  #showLoading(user, variant = VARIANTS.b, count) {
+    const blank = { username: '-', bio: '-\n-' };
+    this.#skeleton.replaceChildren(...drawCard(variant, blank, Array(count).fill({}), count));
+    this.#card.setAttribute('aria-busy', 'true');
+    this.#card.setAttribute('aria-label', 'Profile');
+    this.#status.textContent = `Loading ${user}…`;
   }
 
-  /** @param {string} message */
-  #failed(message) {
+  #showError({ message, retry }) {
     const again = h('button', { type: 'button' }, 'Try again');
     again.addEventListener('click', () => this.#load());
-    this.#put(h('p', { role: 'status' }, h('b', {}, message)), again);
+    const words = h('p', { role: 'status' }, h('b', {}, message));
+    this.#show('Profile', h('div', { class: 'state' }, words, retry ? again : ''));
   }
 
-  /** @param {...Node} content */
-  #put(...content) {
-    const card = h(
-      'article',
-      { part: 'card', 'aria-label': 'Profile' },
-      h('div', { class: 'state' }, ...content),
-    );
-    this.#root.replaceChildren(card);
-    return card;
+  #showProfile(variant, profile, items, count) {
+    const name = visible(profile, 'name') || text(profile, 'username');
+    this.#show(`${name}, profile`, ...drawCard(variant, profile, items, count));
   }
 
-  /** @param {'a' | 'b' | 'c'} variant @param {Data} profile @param {Data[]} items */
-  #show(variant, profile, items) {
-    const user = text(profile, 'username');
-    const name = visible(profile, 'name') || user;
-    const bio = text(profile, 'bio');
-    const list = h('ul', {
-      part: 'items',
-      class: variant === 'a' ? 'posts' : 'grid',
-      'aria-label': 'Latest work',
-    });
-    for (const item of items) list.append(variant === 'a' ? post(item) : shot(item));
-    const counts = h('dl', { part: 'counts' });
-    for (const [member, word] of Object.entries(COUNTS[variant === 'a' ? 'a' : 'b']))
-      counts.append(h('div', {}, h('dt', {}, word), h('dd', {}, grouped(text(profile, member) || '0'))));
-    this.#root.replaceChildren(
-      h(
-        'article',
-        { part: 'card', 'aria-label': `${name}, profile` },
-        picture(text(profile, 'cover_image'), 'cover', `${user} cover`, '', 'cover'),
-        h(
-          'header',
-          {},
-          picture(text(profile, 'avatar'), 'avatar', user, initials(name), 'avatar'),
-          h('p', { class: 'name', part: 'name', dir: 'auto' }, link(text(profile, 'website'), {}, name)),
-          h('p', { class: 'quiet' }, h('bdi', {}, `@${user}`)),
-          bio && h('p', { class: 'bio', part: 'bio', dir: 'auto' }, bio),
-          counts,
-        ),
-        items.length > 0 ? list : '',
-        h(
-          'div',
-          { class: 'more quiet' },
-          items.length > 0 ? '' : variant === 'a' ? 'No posts yet.' : 'No shots yet.',
-        ),
-      ),
-    );
+  #show(label, ...content) {
+    this.#content.replaceChildren(...content);
+    this.#status.textContent = '';
+    this.#card.setAttribute('aria-label', label);
+    this.#card.removeAttribute('aria-busy');
   }
 }
 
-/** @typedef {Record<string, unknown>} Data */
-
-/**
- * @param {string | null} base @param {'a' | 'b' | 'c'} variant @param {string} user @param {number} count @param {AbortSignal} signal
- * @returns {Promise<[Data, Data[]]>}
- */
-async function lookUp(base, variant, user, count, signal) {
-  if (!(variant in COLLECTIONS)) throw new Told('The variant has to be a, b or c.');
-  if (user === '') throw new Told('Whose card? The attribute `user` is missing.');
-  const root = new URL(base ?? new URL(variant, import.meta.url), document.baseURI).href
-    .replace(/[?#].*$/s, '')
-    .replace(/\/+$/, '');
+async function load(base, variant, user, count, signal) {
+  if (!URL.canParse(base, document.baseURI)) throw fail('The attribute `base` is not a valid address.');
+  const root = new URL(base, document.baseURI).href.replace(/[?#].*$/s, '').replace(/\/+$/, '');
   const name = encodeURIComponent(user.toWellFormed());
-  const first = `${root}/api/${variant === 'a' ? '?user=' : 'username/'}${name}`;
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
+  const address = `${root}/api/${variant.query ? '?user=' : 'username/'}${name}`;
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const [profile, body] = await Promise.all([
-    read(first, user, limit),
-    count > 0 ? read(`${first}${variant === 'a' ? '&post=true' : '/shots'}`, user, limit) : {},
+    request(address, user, limit),
+    count > 0 ? request(`${address}${variant.query ? '&post=true' : '/shots'}`, user, limit) : {},
   ]);
-  const list = /** @type {Data} */ (body)[COLLECTIONS[variant]];
-  if (text(profile, 'username') === '') throw new Told('Something answered, but not with a profile.');
-  return [profile, Array.isArray(list) ? list.filter(isData) : []];
+  const list = body[variant.list];
+  if (text(profile, 'username') === '') throw fail(NOT_A_PROFILE, true);
+  return [profile, Array.isArray(list) ? list.filter(isData).slice(0, count) : []];
 }
 
-/** A JSON object, however long its sender would like to go on. @param {string} address @param {string} user @param {AbortSignal} signal @returns {Promise<Data>} */
-async function read(address, user, signal) {
+async function request(address, user, signal) {
   const response = await fetch(address, { signal, credentials: 'omit' });
-  if (response.status === 404) throw new Told(`Nobody here goes by “${user.slice(0, 60).toWellFormed()}”.`);
-  if (!response.ok || response.body === null)
-    throw new Told(`The profile cannot be had just now (${response.status}).`);
+  const { ok, status } = response;
+  const data = await readJson(response);
+  if (ok && data) return data;
+  if (ok) throw fail(NOT_A_PROFILE, true);
+  if (data?.code === 'USER_NOT_FOUND') throw fail(`No user named “${user.slice(0, 60).toWellFormed()}”.`);
+  if (status === 404) throw fail('Nothing at this address: check the attributes `base` and `variant`.');
+  throw fail(`${UNAVAILABLE} (${status}).`, status === 429 || status >= 500);
+}
+
+/** The JSON object in a body; undefined for anything else. Reads at most MAX_BYTES. */
+async function readJson({ body }) {
+  if (body === null) return undefined;
   const decoder = new TextDecoder();
   let [json, size] = ['', 0];
-  for (const reader = response.body.getReader(); ; ) {
+  for (const reader = body.getReader(); ; ) {
     const { done, value } = await reader.read();
     if (done) break;
     size += value.length;
-    if (size > MOST_BYTES) {
+    if (size > MAX_BYTES) {
       reader.cancel();
-      throw new Told('The answer is too long to be a profile.');
+      throw fail('The response is too large.');
     }
     json += decoder.decode(value, { stream: true });
   }
-  const data = JSON.parse(json + decoder.decode());
-  if (!isData(data)) throw new Told('Something answered, but not with a profile.');
-  return data;
+  try {
+    const data = JSON.parse(json + decoder.decode());
+    return isData(data) ? data : undefined;
+  } catch {}
 }
 
-/** @param {Data} item */
-function shot(item) {
+function drawCard({ item, total }, profile, items, wanted) {
+  const user = text(profile, 'username');
+  const name = visible(profile, 'name') || user;
+  const bio = text(profile, 'bio');
+  const count = (word, member) =>
+    h('div', {}, h('dt', {}, word), h('dd', {}, grouped(text(profile, member) || '0')));
+  const list = h('ul', {
+    part: 'items',
+    class: item === 'post' ? 'posts' : 'grid',
+    'aria-label': `Latest ${item}s`,
+  });
+  const marks = distinctInitials(items.map((each) => visible(each, 'title')));
+  list.append(...items.map((each, index) => (item === 'post' ? post(each) : shot(each, marks[index] ?? ''))));
+  return [
+    picture(text(profile, 'cover_image'), 'cover', `${user} cover`, '', 'cover'),
+    h(
+      'header',
+      {},
+      picture(text(profile, 'avatar'), 'avatar', user, initials(name), 'avatar'),
+      h('p', { class: 'name', part: 'name', dir: 'auto' }, link(text(profile, 'website'), {}, name)),
+      h('p', { class: 'quiet line' }, h('bdi', {}, `@${user}`)),
+      bio && h('p', { class: 'bio', part: 'bio', dir: 'auto' }, bio),
+      h('dl', { part: 'counts' }, count(`${item}s`, total), count('followers', 'totalFollowers')),
+    ),
+    items.length > 0 ? list : '',
+    h('div', { class: 'more quiet' }, items.length === 0 && wanted > 0 ? `No ${item}s yet.` : ''),
+  ].filter((part) => part instanceof Node);
+}
+
+function shot(item, mark) {
   const title = visible(item, 'title') || 'Untitled';
-  const price = text(item, 'price_item');
+  const price = text(item, 'price_item').slice(0, 24);
   return h(
     'li',
     { part: 'item' },
-    picture(text(item, 'image'), 'tile', title, initials(title)),
+    picture(text(item, 'image'), 'tile', `${title} ${text(item, 'id')}`, mark),
     link(
       text(item, 'url_purchased') || text(item, 'attachment'),
       { class: 'title', dir: 'auto' },
@@ -252,7 +267,6 @@ function shot(item) {
   );
 }
 
-/** @param {Data} item */
 function post(item) {
   const words = text(item, 'post_details');
   const photo = text(item, 'photo') || text(item, 'video_thumbnail');
@@ -260,21 +274,24 @@ function post(item) {
   return h(
     'li',
     { part: 'item' },
-    h('p', { class: 'text', dir: 'auto' }, words),
+    h(
+      'div',
+      { class: 'words' },
+      h('p', { class: 'text', dir: 'auto' }, words),
+      video && h('p', { class: 'line' }, link(video, {}, visible(item, 'video_title') || 'Video')),
+      audio && h('p', { class: 'line' }, link(audio, {}, visible(item, 'title_audio') || 'Audio')),
+      h('p', { class: 'quiet' }, text(item, 'date').slice(0, 10)),
+    ),
     photo && picture(photo, 'photo', words, ''),
-    video && h('p', {}, link(video, {}, visible(item, 'video_title') || 'Video')),
-    audio && h('p', {}, link(audio, {}, visible(item, 'title_audio') || 'Audio')),
-    h('p', { class: 'quiet' }, text(item, 'date').slice(0, 10)),
   );
 }
 
-/** Initials on a gradient, and over them the picture, if it comes. @param {string} address @param {string} kind @param {string} seed @param {string} letters @param {string} [part] */
+/** The picture over a fallback of initials on a gradient. */
 function picture(address, kind, seed, letters, part) {
-  const frame = set(
-    h('div', { class: `pic ${kind}`, part, 'aria-hidden': 'true' }, letters),
-    '--h',
-    String([...seed].reduce((sum, sign) => (sum * 31 + (sign.codePointAt(0) ?? 0)) % 360, 7)),
-  );
+  const frame = h('div', { class: `pic ${kind}`, part, 'aria-hidden': 'true' }, letters);
+  const hue = [...seed].reduce((sum, char) => (sum * 31 + (char.codePointAt(0) ?? 0)) % 360, 7);
+  // Set from script: a Content-Security-Policy may forbid style attributes.
+  frame.style.setProperty('--h', String(hue));
   const source = address.startsWith(SAMPLES)
     ? new URL(`samples/${address.slice(SAMPLES.length)}`, import.meta.url)
     : web(address);
@@ -286,7 +303,6 @@ function picture(address, kind, seed, letters, part) {
   return frame;
 }
 
-/** @param {string} address @param {Record<string, string>} attributes @param {...string} words */
 function link(address, attributes, ...words) {
   const url = web(address);
   return url === undefined
@@ -294,13 +310,11 @@ function link(address, attributes, ...words) {
     : h('a', { ...attributes, href: url.href, rel: 'noopener noreferrer nofollow' }, ...words);
 }
 
-/** @param {string} address */
 function web(address) {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-/** @param {string} tag @param {Record<string, string | undefined>} [attributes] @param {...(Node | string)} children */
 function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes))
@@ -309,24 +323,24 @@ function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A page's policy may forbid style attributes, never this. @param {HTMLElement} element @param {string} property @param {string} value */
-function set(element, property, value) {
-  element.style.setProperty(property, value);
-  return element;
-}
-
-/** @param {unknown} value @returns {value is Data} */
 const isData = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
-/** @param {Data} data @param {string} member */
-const text = (data, member) =>
-  typeof data[member] === 'string' ? /** @type {string} */ (data[member]).slice(0, 2000) : '';
-/** A text with something to see in it. @param {Data} data @param {string} member */
+const text = (data, member) => (typeof data[member] === 'string' ? data[member].slice(0, 2000) : '');
+/** The text if it has a visible character, otherwise ''. */
 const visible = (data, member) =>
   /[\p{L}\p{N}\p{P}\p{S}]/u.test(text(data, member)) ? text(data, member) : '';
-/** @param {string} digits */
 const grouped = (digits) =>
   /^\d{1,18}$/.test(digits) ? BigInt(digits).toLocaleString('en') : digits.slice(0, 20);
-/** @param {string} name */
+/** Initials for each title; the item's number tells equal ones apart. */
+function distinctInitials(titles) {
+  const seen = new Set();
+  return titles.map((title, index) => {
+    const letters = initials(title);
+    const taken = letters === '' || seen.has(letters);
+    seen.add(letters);
+    return taken ? `${letters}${index + 1}` : letters;
+  });
+}
+
 const initials = (name) =>
   (name.match(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu) ?? []).slice(0, 2).join('').toUpperCase();
 

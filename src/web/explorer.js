@@ -1,287 +1,256 @@
 // @ts-check
-// The explorer: which variant and whom the address names, what is asked for them, and where it is drawn.
-import { addressOf, ask, baseOf, isAnswer, itemsIn, profileIn } from './explorer/asking.js';
+// The explorer page: requests the profile and items that its URL names, and draws them.
+import { isResponse, itemsIn, profileIn, sendRequest, urlOf } from './explorer/api.js';
+import { drawCardSection, hideCardSection } from './explorer/card-section.js';
 import { byId, el } from './explorer/dom.js';
-import { drawItems, drawProfile, titleOf } from './explorer/exhibit.js';
-import { codeBlock, drawAsked, drawBody, drawCode, duration } from './explorer/label.js';
-import { recall, remember } from './explorer/memory.js';
-import { createPictures, initialsOf } from './explorer/pictures.js';
-import { drawNotice, noticeOf } from './explorer/trouble.js';
+import { drawItems, itemNoun } from './explorer/items.js';
+import { drawNotice, isUnknownUser, noticeFor } from './explorer/notices.js';
+import { drawPeople, isPlainClick, personLink } from './explorer/people.js';
+import { createPictures } from './explorer/pictures.js';
+import { displayName, drawProfile } from './explorer/profile.js';
+import { saveRecent } from './explorer/recent.js';
+import { drawBody, drawSnippets, drawSummary, formatDuration } from './explorer/request-panel.js';
+import { configuration, currentState, queryAfter, recent } from './explorer/state.js';
 
-/** @typedef {import('./explorer/asking.js').Variant} Variant */
-/** @typedef {import('./explorer/asking.js').Part} Part */
-/** @typedef {import('./explorer/asking.js').Outcome} Outcome */
-/** @typedef {{ variant: Variant, user: string, part: Part }} State */
-/**
- * @type {{ variants: Variant[], samples: boolean, people: { name: string, avatar: string }[], imageHosts: '*' | string[],
- *   docs: boolean }}
- */
-const configuration = JSON.parse(byId('configuration').textContent ?? 'null');
-const { variants, samples, people } = configuration;
+/** @typedef {import('./explorer/api.js').Outcome} Outcome */
+/** @typedef {import('./explorer/api.js').Resource} Resource */
+/** @typedef {import('./explorer/state.js').State} State */
+/** @typedef {import('./explorer/api.js').Variant} Variant */
+/** @typedef {{ profile: Outcome, items: Outcome, elsewhere?: Variant }} Outcomes */
+/** @typedef {Outcomes & { key: string }} Loaded */
+
+const { variants, people } = configuration;
 const pictures = createPictures(configuration);
-const memory = recall();
-
-const KINDS = { a: 'microblog', b: 'portfolio', c: 'portfolio' };
-const itemsWord = (/** @type {Variant} */ { name }) => (name === 'a' ? 'Posts' : 'Shots');
-
-const field = /** @type {HTMLInputElement} */ (byId('user'));
-const exhibit = byId('exhibit');
+const userField = /** @type {HTMLInputElement} */ (byId('user'));
+const profilePane = byId('profile');
 let pending = new AbortController();
-/** @type {{ key: string, profile: Outcome, items: Outcome } | undefined} */
-let shown;
+/** @type {Loaded | undefined} */
+let loaded;
+let scrolled = false;
 
 for (const link of document.querySelectorAll('.docs')) if (configuration.docs) link.removeAttribute('hidden');
-drawVariants();
+drawControls();
 byId('choose').addEventListener('submit', (event) => {
   event.preventDefault();
-  go({ user: field.value });
+  navigate({ user: userField.value });
 });
-window.addEventListener('popstate', () => show(stateNow()));
+window.addEventListener('popstate', () => show(currentState()));
 if (variants.length === 0)
-  exhibit.replaceChildren(
+  profilePane.replaceChildren(
     notice({
       title: 'Every variant is switched off',
-      words: ['Give one a base address, and it will be shown here.'],
+      details: ['Set BASE_URL_A, BASE_URL_B or BASE_URL_C to serve one.'],
     }),
   );
-else show(stateNow());
-
-/** The state is what the address says; what it leaves out is remembered, or the first there is. @returns {State} */
-function stateNow() {
-  const query = new URLSearchParams(location.search);
-  const named = variants.find(({ name }) => name === (query.get('variant') ?? memory.variant));
-  return {
-    variant: named ?? /** @type {Variant} */ (variants[0]),
-    user: query.get('user') ?? memory.user ?? people[0]?.name ?? '',
-    part: query.get('show') === 'items' ? 'items' : 'profile',
-  };
-}
+else show(currentState());
 
 /** @param {Partial<State>} change */
-function addressAfter(change) {
-  const { variant, user, part } = { ...stateNow(), ...change };
-  const query = new URLSearchParams({
-    variant: variant.name,
-    user,
-    ...(part === 'items' ? { show: 'items' } : {}),
-  });
-  return `?${query}`;
+function navigate(change) {
+  const query = queryAfter(change);
+  if (query !== location.search) history.pushState(null, '', query);
+  else loaded = undefined;
+  show(currentState());
 }
 
-/** @param {Partial<State>} change */
-function go(change) {
-  const address = addressAfter(change);
-  if (address !== location.search) history.pushState(null, '', address);
-  else shown = undefined;
-  show(stateNow());
+/** @param {string} name */
+function choosePerson(name) {
+  // A suggestion disappears with its notice, so the focus moves to what replaces it.
+  if (profilePane.contains(document.activeElement)) profilePane.focus();
+  navigate({ user: name });
 }
 
 /** @param {State} state */
 async function show(state) {
-  const { variant, user, part } = state;
+  const { variant, user, resource } = state;
   pending.abort();
-  const mine = new AbortController();
-  pending = mine;
-  drawChoice(state);
+  pending = new AbortController();
+  updateControls(state);
   if (user === '' && !new URLSearchParams(location.search).has('user')) return welcome();
 
   const key = JSON.stringify([variant.name, user]);
-  if (shown?.key !== key) {
-    exhibit.setAttribute('aria-busy', 'true');
-    const { signal } = mine;
-    const both = await Promise.all([
-      ask(variant, user, 'profile', { signal }),
-      ask(variant, user, 'items', { signal }),
-    ]).catch(() => undefined);
-    if (both === undefined || signal.aborted) return;
-    shown = { key, profile: both[0], items: both[1] };
-    exhibit.removeAttribute('aria-busy');
-    drawCase(state, shown);
+  if (loaded?.key !== key) {
+    const outcomes = await load(state, pending.signal);
+    if (outcomes === undefined) return;
+    loaded = { key, ...outcomes };
+    setBusy(false);
+    drawOutcomes(state, loaded);
   }
-  drawLabel(state, shown[part]);
+  drawRequest(state, loaded[resource]);
+  scrollToFragment();
 }
 
-/** @param {State} state @param {{ profile: Outcome, items: Outcome }} outcomes */
-function drawCase({ variant, user }, { profile, items }) {
-  const record = profileIn(profile);
-  pictures.refused.clear();
-  if (record === undefined) {
-    const found = noticeOf(
-      profile,
-      variant,
-      user,
-      people.map(({ name }) => name),
-    );
-    exhibit.replaceChildren(notice(found));
-    document.title = `${found.title} · Vitrine`;
-    say([found.title, ...found.words].join('. '));
-    drawCard(undefined, variant, user);
-  } else {
-    const list = itemsIn(variant, items);
-    const drawn = [
-      drawProfile(variant.name, record, pictures),
-      list === undefined
-        ? notice(noticeOf(items, variant, user, []))
-        : drawItems(variant.name, record, list, pictures),
-    ];
-    if (pictures.refused.size > 0) drawn.push(el('p', { class: 'refused' }, refusal([...pictures.refused])));
-    exhibit.replaceChildren(...drawn);
-    const title = titleOf(record);
-    document.title = `${title} · variant ${variant.name.toUpperCase()} · Vitrine`;
-    say(
-      `${title}, ${list?.length ?? 0} ${itemsWord(variant).toLowerCase()}, in ${duration(Math.max(profile.ms, items.ms))}`,
-    );
-    remember(memory, variant.name, user);
-    drawCompany(stateNow());
-    drawCard(list, variant, user);
+/** The browser could not scroll to a section that was still hidden. */
+function scrollToFragment() {
+  if (scrolled) return;
+  scrolled = true;
+  if (location.hash !== '') document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
+/** @param {boolean} busy */
+function setBusy(busy) {
+  for (const element of [profilePane, byId('request')])
+    if (busy) element.setAttribute('aria-busy', 'true');
+    else element.removeAttribute('aria-busy');
+}
+
+/** Undefined if another navigation aborted it. @param {State} state @param {AbortSignal} signal @returns {Promise<Outcomes | undefined>} */
+async function load({ variant, user }, signal) {
+  setBusy(true);
+  try {
+    const [profile, items] = await Promise.all([
+      sendRequest(variant, user, 'profile', { signal }),
+      sendRequest(variant, user, 'items', { signal }),
+    ]);
+    const elsewhere = isUnknownUser(profile) ? await findElsewhere(variant, user, signal) : undefined;
+    return signal.aborted ? undefined : { profile, items, elsewhere };
+  } catch {
+    return undefined;
   }
-  const { origin, pathname, search } = new URL(addressOf(variant, user, 'profile'));
-  const status = isAnswer(profile) ? String(profile.status) : 'no answer';
-  const tone = isAnswer(profile) && profile.status < 400 ? 'good' : 'poor';
-  byId('plinth').replaceChildren(
-    el('span', {}, `Variant ${variant.name.toUpperCase()}, ${KINDS[variant.name]}`),
+}
+
+/** The variant of the other family that has this user. @param {Variant} variant @param {string} user @param {AbortSignal} signal */
+async function findElsewhere({ family }, user, signal) {
+  const other = variants.find((variant) => variant.family !== family);
+  if (other === undefined) return undefined;
+  return profileIn(await sendRequest(other, user, 'profile', { signal })) === undefined ? undefined : other;
+}
+
+/** @param {State} state @param {Outcomes} outcomes */
+function drawOutcomes(state, outcomes) {
+  pictures.blocked.clear();
+  if (profileIn(outcomes.profile) === undefined) drawMissing(state, outcomes);
+  else drawFound(state, outcomes);
+  drawSource(state, outcomes.profile);
+}
+
+/** @param {State} state @param {Outcomes} outcomes */
+function drawMissing({ variant, user }, { profile, elsewhere }) {
+  const names = people.map(({ name }) => name);
+  const missing = { ...noticeFor(profile, variant, user, names), elsewhere };
+  profilePane.replaceChildren(notice(missing));
+  document.title = `${missing.title} · Vitrine`;
+  const sentences = [missing.title, ...missing.details];
+  announce(sentences.map((sentence) => (/[.:]$/.test(sentence) ? sentence : `${sentence}.`)).join(' '));
+  hideCardSection();
+}
+
+/** @param {State} state @param {Outcomes} outcomes */
+function drawFound({ variant, user }, { profile, items }) {
+  const record = profileIn(profile) ?? {};
+  const list = itemsIn(variant, items);
+  const drawn = [
+    drawProfile(variant, record, pictures),
+    list === undefined
+      ? notice(noticeFor(items, variant, user, []))
+      : drawItems(variant, record, list, pictures),
+  ];
+  if (pictures.blocked.size > 0) drawn.push(el('p', { class: 'blocked' }, blockedPictures()));
+  profilePane.replaceChildren(...drawn);
+  const name = displayName(record);
+  document.title = `${name} · variant ${variant.name.toUpperCase()} · Vitrine`;
+  const time = formatDuration(Math.max(profile.ms, items.ms));
+  announce(`${name}, ${list?.length ?? 0} ${itemNoun(variant)}, loaded in ${time}`);
+  saveRecent(recent, variant.name, user);
+  drawPeople(pictures, choosePerson);
+  drawCardSection(variant, user, announce);
+}
+
+function blockedPictures() {
+  const hosts = [...pictures.blocked];
+  const shown = `${hosts.slice(0, 3).join(', ')}${hosts.length > 3 ? ' and other hosts' : ''}`;
+  return `Pictures from ${shown} are not loaded. To allow a host, add it to the setting IMAGE_HOSTS.`;
+}
+
+/** The line below the profile: where it came from. @param {State} state @param {Outcome} outcome */
+function drawSource({ variant, user }, outcome) {
+  const { origin, pathname, search } = new URL(urlOf(variant, user, 'profile'));
+  const status = isResponse(outcome) ? String(outcome.status) : 'no response';
+  const tone = isResponse(outcome) && outcome.status < 400 ? 'good' : 'poor';
+  byId('source').replaceChildren(
+    el('span', {}, `Variant ${variant.name.toUpperCase()}, ${variant.family}`),
     el('code', {}, `${origin === location.origin ? '' : origin}${pathname}${search}`),
     el('span', {}, el('span', { class: `dot ${tone}` }), status),
   );
 }
 
-/** @param {string[]} hosts */
-const refusal = (hosts) =>
-  `Pictures at ${hosts.slice(0, 3).join(', ')}${hosts.length > 3 ? ' and elsewhere' : ''} are not loaded: the setting IMAGE_HOSTS names whom this page may ask for them.`;
-
 /** @param {State} state @param {Outcome} outcome */
-function drawLabel(state, outcome) {
-  byId('asked').replaceChildren(drawAsked(state, outcome, say));
-  byId('code').replaceChildren(drawCode(state, say));
-  byId('body').replaceChildren(drawBody(outcome, say));
+function drawRequest(state, outcome) {
+  byId('summary').replaceChildren(drawSummary(state, outcome, announce));
+  byId('snippets').replaceChildren(drawSnippets(state, announce));
+  byId('body').replaceChildren(drawBody(outcome, announce));
   byId('request').removeAttribute('hidden');
 }
 
 function welcome() {
-  exhibit.removeAttribute('aria-busy');
-  exhibit.replaceChildren(
+  setBusy(false);
+  profilePane.replaceChildren(
     notice({
-      title: 'Whose work shall we look at?',
-      words: ['Type the name of somebody who is in your data.'],
-      names: memory.recent.slice(0, 6),
+      title: 'Enter a user name',
+      details: ['Type the name of a user in your data.'],
+      names: recent.users.slice(0, 6),
     }),
   );
   byId('request').setAttribute('hidden', '');
-  byId('card').setAttribute('hidden', '');
-  byId('plinth').replaceChildren();
+  hideCardSection();
+  byId('source').replaceChildren();
 }
 
-/** @param {unknown[] | undefined} list whether there is somebody to show @param {Variant} variant @param {string} user */
-function drawCard(list, variant, user) {
-  const section = byId('card');
-  section.toggleAttribute('hidden', list === undefined);
-  if (list === undefined) return byId('card-here').replaceChildren();
-  const base = baseOf(variant).href.replace(/\/+$/, '');
-  const script = new URL('embed.js', document.baseURI).href;
-  const name = user.toWellFormed().replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
-  const snippet = `<script type="module" src="${script}"></script>\n<vitrine-profile base="${base}" variant="${variant.name}" user="${name}" items="6"></vitrine-profile>`;
-  byId('snippet').replaceChildren(codeBlock('HTML', snippet, say));
-  byId('card-here').replaceChildren(
-    el('vitrine-profile', { base, variant: variant.name, user, items: variant.name === 'a' ? 3 : 6 }),
-  );
-  // Not before it is wanted: the card asks for itself.
-  new IntersectionObserver((entries, observer) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
-    observer.disconnect();
-    import('./embed.js');
-  }).observe(section);
-}
-
-/** @param {import('./explorer/trouble.js').Notice} found */
-function notice(found) {
-  return drawNotice(found, {
-    person: (name) => personLink(name, stateNow()),
-    retry() {
-      shown = undefined;
-      show(stateNow());
+/** @param {import('./explorer/notices.js').Notice} content */
+function notice(content) {
+  return drawNotice(content, {
+    personLink: (name) => personLink(name, pictures, choosePerson),
+    variantLink,
+    onRetry() {
+      loaded = undefined;
+      show(currentState());
     },
   });
 }
 
-function drawVariants() {
-  for (const variant of variants) {
-    const radio = el('input', {
-      type: 'radio',
-      name: 'variant',
-      value: variant.name,
-      change: () => go({ variant }),
-    });
-    byId('variants').append(
-      el(
-        'label',
-        {},
-        radio,
-        el('b', {}, variant.name.toUpperCase()),
-        ' ',
-        el('span', {}, KINDS[variant.name]),
-      ),
-    );
-  }
-  for (const part of /** @type {Part[]} */ (['profile', 'items'])) {
-    const radio = el('input', { type: 'radio', name: 'part', value: part, change: () => go({ part }) });
-    byId('parts').append(el('label', {}, radio, el('span', {})));
-  }
-}
-
-/** Makes the controls say what the state is. @param {State} state */
-function drawChoice(state) {
-  const { variant, user, part } = state;
-  for (const radio of /** @type {NodeListOf<HTMLInputElement>} */ (
-    document.querySelectorAll('input[type=radio]')
-  )) {
-    radio.checked = radio.value === (radio.name === 'variant' ? variant.name : part);
-    if (radio.name !== 'part') continue;
-    const words = radio.nextElementSibling;
-    if (words !== null) words.textContent = radio.value === 'items' ? itemsWord(variant) : 'Profile';
-  }
-  if (document.activeElement !== field || field.value === '') field.value = user;
-  drawCompany(state);
-}
-
-/** Whom to look at next: the sample users, or who was looked at before. @param {State} state */
-function drawCompany(state) {
-  const names = samples ? people.map(({ name }) => name) : memory.recent;
-  byId('names').replaceChildren(...names.map((value) => el('option', { value })));
-  const company = byId('company');
-  company.toggleAttribute('hidden', names.length === 0);
-  company.replaceChildren(...names.map((name) => personLink(name, state)));
-}
-
-/** @param {string} name @param {State} state */
-function personLink(name, state) {
-  const avatar = people.find((person) => person.name === name)?.avatar ?? '';
-  const picture = pictures.picture(avatar, {
-    kind: 'avatar chip',
-    seed: name,
-    initials: initialsOf(name),
-    eager: true,
-  });
-  const current = name.toLowerCase() === state.user.toLowerCase();
-  const link = el(
-    'a',
-    {
-      class: 'person-link',
-      href: addressAfter({ user: name }),
-      'aria-current': current ? 'true' : undefined,
-    },
-    picture,
-    el('bdi', {}, name),
-  );
+/** @param {Variant} variant */
+function variantLink(variant) {
+  const words = `Show ${currentState().user} in variant ${variant.name.toUpperCase()}`;
+  const link = el('a', { href: queryAfter({ variant }), dir: 'auto' }, words);
   link.addEventListener('click', (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    if (!isPlainClick(event)) return;
     event.preventDefault();
-    field.value = name;
-    go({ user: name });
+    profilePane.focus();
+    navigate({ variant });
   });
   return link;
 }
 
+/** The radio buttons for the variant and for the request. */
+function drawControls() {
+  for (const variant of variants) {
+    const change = () => navigate({ variant });
+    const radio = el('input', { type: 'radio', name: 'variant', value: variant.name, change });
+    const label = el('b', {}, variant.name.toUpperCase());
+    byId('variants').append(el('label', {}, radio, label, ' ', el('span', {}, variant.family)));
+  }
+  for (const resource of /** @type {Resource[]} */ (['profile', 'items'])) {
+    const change = () => navigate({ resource });
+    const radio = el('input', { type: 'radio', name: 'resource', value: resource, change });
+    byId('resources').append(el('label', {}, radio, el('span', {})));
+  }
+}
+
+/** Makes the controls match the state. @param {State} state */
+function updateControls({ variant, user, resource }) {
+  const noun = itemNoun(variant);
+  for (const radio of /** @type {NodeListOf<HTMLInputElement>} */ (
+    document.querySelectorAll('input[type=radio]')
+  )) {
+    radio.checked = radio.value === (radio.name === 'variant' ? variant.name : resource);
+    if (radio.name === 'resource' && radio.nextElementSibling !== null)
+      radio.nextElementSibling.textContent =
+        radio.value === 'items' ? `${noun.slice(0, 1).toUpperCase()}${noun.slice(1)}` : 'Profile';
+  }
+  userField.value = user;
+  drawPeople(pictures, choosePerson);
+}
+
 /** @param {string} message */
-function say(message) {
+function announce(message) {
   byId('status').textContent = message;
 }

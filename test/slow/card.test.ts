@@ -1,7 +1,7 @@
-// The embeddable card, on pages of another origin: its states, its manners, and what it does with bad company.
+// The embeddable card on pages of another origin: its states, its attributes, and hostile servers and data.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accessibilityFaults, describeInBrowser, PHONE, startSite, type Visit } from '../browser.ts';
+import { accessibilityFaults, describeInBrowser, overhang, PHONE, startSite, type Visit } from '../browser.ts';
 import { databaseOf, type Server, startServer, ugly } from '../rig.ts';
 
 describeInBrowser('the card', (eye) => {
@@ -22,7 +22,7 @@ describeInBrowser('the card', (eye) => {
   });
   afterAll(() => host?.close());
 
-  /** A page elsewhere that holds this. */
+  /** Opens a page of another origin with this content. */
   const open = (
     html: string,
     {
@@ -43,7 +43,7 @@ describeInBrowser('the card', (eye) => {
     `document.querySelector('vitrine-profile').shadowRoot.querySelector('${selector}')`;
   const styleOf = (page: Page, selector: string, property: string) =>
     page.evaluate(`getComputedStyle(${inside(selector)}).${property}`) as Promise<string>;
-  const ready = (page: Page) => page.locator('vitrine-profile article:not([aria-busy])');
+  const ready = (page: Page) => page.locator('vitrine-profile article:not([aria-busy]) .content');
 
   test.each([
     ['a', 'ada', 'Ada Lindqvist', 'light'],
@@ -54,7 +54,7 @@ describeInBrowser('the card', (eye) => {
       colorScheme,
     });
     await ready(page).locator('.name', { hasText: name }).waitFor();
-    expect(await page.locator('vitrine-profile li').count()).toBe(5);
+    expect(await page.locator('vitrine-profile .content li').count()).toBe(5);
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.waitForFunction(
       "[...document.querySelector('vitrine-profile').shadowRoot.querySelectorAll('header img')].every((image) => image.complete && image.naturalWidth > 0)",
@@ -64,21 +64,21 @@ describeInBrowser('the card', (eye) => {
     );
   });
 
-  test('works under a policy that allows no style and nothing inline', async () => {
+  test('works under a Content-Security-Policy without inline styles or scripts', async () => {
     const csp = `default-src 'none'; script-src ${server.url}; connect-src ${server.url}; img-src ${server.url} data:`;
     const page = await open(card('base="BASE/b" user="ada"'), { csp });
     await ready(page).locator('.name').waitFor();
-    expect(await page.locator('vitrine-profile li').count()).toBe(6);
-    expect(await styleOf(page, '.grid', 'display')).toBe('grid');
+    expect(await page.locator('vitrine-profile .content li').count()).toBe(6);
+    expect(await styleOf(page, '.content .grid', 'display')).toBe('grid');
   });
 
-  test('without a base it asks beside its script', async () => {
+  test('without `base` it uses the server of its script', async () => {
     const page = await open(card('variant="c" user="elodie" items="0"'));
     await ready(page).locator('.name', { hasText: 'Élodie' }).waitFor();
-    expect(await page.locator('vitrine-profile li').count()).toBe(0);
+    expect(await page.locator('vitrine-profile .content li').count()).toBe(0);
   });
 
-  test('follows its attributes, asks once for several, and drops what it no longer wants', async () => {
+  test('reloads once when attributes change, and aborts requests that are no longer needed', async () => {
     const page = await open(card('base="BASE/b" variant="b" user="ada"'));
     await ready(page).locator('.name', { hasText: 'Ada' }).waitFor();
     const asked: string[] = [];
@@ -104,13 +104,16 @@ describeInBrowser('the card', (eye) => {
     expect((await dropped).failure()?.errorText).toBe('net::ERR_ABORTED');
   });
 
-  test('has a state for everything that can be wrong, and one for nothing to show', async () => {
+  test('each error and the empty list have a message', async () => {
     const states = [
-      ['base="BASE/b" user="nobody"', 'Nobody here goes by “nobody”.'],
-      ['base="BASE/b"', 'Whose card? The attribute `user` is missing.'],
-      ['base="BASE/b" variant="z" user="ada"', 'The variant has to be a, b or c.'],
-      ['base="http://[" user="ada"', 'The profile cannot be had just now.'],
-      ['base="BASE/a" variant="b" user="ada"', 'Nobody here goes by “ada”.'],
+      ['base="BASE/b" user="nobody"', 'No user named “nobody”.'],
+      ['base="BASE/b"', 'The attribute `user` is missing.'],
+      ['base="BASE/b" variant="z" user="ada"', 'The attribute `variant` must be a, b or c.'],
+      ['base="http://[" user="ada"', 'The attribute `base` is not a valid address.'],
+      [
+        'base="BASE/a" variant="b" user="ada"',
+        'Nothing at this address: check the attributes `base` and `variant`.',
+      ],
       ['base="BASE/b" user="quiet_reader"', 'No shots yet.'],
     ] as const;
     const page = await open(states.map(([attributes]) => card(attributes)).join(''), {
@@ -121,20 +124,20 @@ describeInBrowser('the card', (eye) => {
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 
-  test('the server is away; a button asks again when it is back', async () => {
+  test('Try again works when the server is back', async () => {
     const first = await startServer();
     const page = await open(card('base="BASE/b" user="ada"', first), { api: first, expected: /ERR_/ });
     await ready(page).locator('.name').waitFor();
     first.child.kill('SIGKILL');
     await first.ended;
     await page.evaluate("document.querySelector('vitrine-profile').setAttribute('user', 'elodie')");
-    await page.locator('vitrine-profile .state', { hasText: 'cannot be had just now' }).waitFor();
+    await page.locator('vitrine-profile .state', { hasText: 'not available right now' }).waitFor();
     await startServer({ PORT: String(first.port) });
     await page.getByRole('button', { name: 'Try again' }).click();
     await ready(page).locator('.name', { hasText: 'Élodie' }).waitFor();
   });
 
-  test.each(['a', 'b'])('hostile texts do nothing in variant %s', async (variant) => {
+  test.each(['a', 'b'])('markup in texts has no effect in variant %s', async (variant) => {
     const own = await startServer({ DATABASE_URL: await databaseOf(ugly('hostile-texts.ndjson')) });
     const page = await open(
       card(`base="BASE/${variant}" variant="${variant}" user="texts" items="15"`, own),
@@ -145,7 +148,7 @@ describeInBrowser('the card', (eye) => {
         hasText: variant === 'a' ? '</script><script>alert(1)</script>' : '"><svg onload=alert(1)>',
       })
       .waitFor();
-    expect(await page.locator('vitrine-profile li').count()).toBe(15);
+    expect(await page.locator('vitrine-profile .content li').count()).toBe(15);
     expect(
       await page
         .locator('vitrine-profile')
@@ -154,7 +157,7 @@ describeInBrowser('the card', (eye) => {
     ).toBe(0);
   });
 
-  test('bad company: bodies without end, of the wrong shape, with members of the wrong kind', async () => {
+  test('endless bodies, bodies of the wrong shape and members of the wrong type are handled', async () => {
     const bodies: Record<string, string> = {
       list: '[]',
       null: 'null',
@@ -171,7 +174,7 @@ describeInBrowser('the card', (eye) => {
       totalShots: 'many',
       Shots: 3,
     };
-    const liar = await startSite((request, response) => {
+    const hostile = await startSite((request, response) => {
       const user = /username\/(\w+)/.exec(request.url ?? '')?.[1] ?? '';
       response.writeHead(200, { 'content-type': 'application/json', 'access-control-allow-origin': '*' });
       if (user === 'endless') {
@@ -185,31 +188,219 @@ describeInBrowser('the card', (eye) => {
     });
     try {
       const users = [...Object.keys(bodies), 'endless', 'odd'];
-      const page = await open(users.map((user) => card(`base="${liar.url}" user="${user}"`)).join(''), {
+      const page = await open(users.map((user) => card(`base="${hostile.url}" user="${user}"`)).join(''), {
         api: server,
-        also: liar.url,
+        also: hostile.url,
       });
       const cards = page.locator('vitrine-profile');
       for (const index of users.slice(0, -1).keys()) await cards.nth(index).locator('.state b').waitFor();
       await cards.last().locator('.name', { hasText: 'odd' }).waitFor();
       expect(await page.locator('vitrine-profile a, vitrine-profile img').count()).toBe(0);
     } finally {
-      await liar.close();
+      await hostile.close();
     }
   });
 
-  test('custom properties dress it', async () => {
-    const page = await open(`<div id="dress">${card('base="BASE/b" user="ada"')}</div>`);
+  test('custom properties change its style', async () => {
+    const page = await open(`<div id="styled">${card('base="BASE/b" user="ada"')}</div>`);
     await ready(page).locator('.name').waitFor();
     expect(await styleOf(page, 'article', 'backgroundColor')).toBe('rgb(255, 255, 255)');
     await page.evaluate(`for (const [name, value] of [['background', 'rgb(1, 2, 3)'], ['radius', '0px'], ['columns', '2']])
-      document.getElementById('dress').style.setProperty('--vitrine-' + name, value)`);
+      document.getElementById('styled').style.setProperty('--vitrine-' + name, value)`);
     expect(await styleOf(page, 'article', 'backgroundColor')).toBe('rgb(1, 2, 3)');
     expect(await styleOf(page, 'article', 'borderRadius')).toBe('0px');
-    expect((await styleOf(page, '.grid', 'gridTemplateColumns')).split(' ')).toHaveLength(2);
+    expect((await styleOf(page, '.content .grid', 'gridTemplateColumns')).split(' ')).toHaveLength(2);
     await page.setViewportSize(PHONE);
     expect(
       await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
     ).toBe(0);
+  });
+
+  test('custom properties may refer to properties of the page, whatever their names', async () => {
+    const names = ['accent', 'back', 'ink', 'quiet', 'line'];
+    const page = await open(
+      `<style>:root { ${names.map((name) => `--${name}: rgb(1, 2, 3);`).join(' ')} }
+        vitrine-profile { --vitrine-border: var(--line); --vitrine-background: var(--back) }</style>
+        ${card('base="BASE/b" user="ada"')}`,
+    );
+    await ready(page).locator('.name').waitFor();
+    expect(await styleOf(page, 'article', 'borderTopColor')).toBe('rgb(1, 2, 3)');
+    expect(await styleOf(page, 'article', 'backgroundColor')).toBe('rgb(1, 2, 3)');
+    expect(await styleOf(page, 'article', 'color')).toBe('rgb(19, 32, 28)');
+  });
+
+  const LAYOUTS = {
+    'a block': ['<div>CARD</div>', 416],
+    'a flex row': ['<div style="display:flex">CARD</div>', 416],
+    'a centred flex column': [
+      '<div style="display:flex;flex-direction:column;align-items:center">CARD</div>',
+      416,
+    ],
+    'a grid column of automatic width': [
+      '<div style="display:grid;grid-template-columns:auto 1fr">CARD</div>',
+      416,
+    ],
+    'a float': ['<div style="float:left">CARD</div>', 416],
+    'a table cell': ['<table><tr><td>CARD</td><td>beside</td></tr></table>', 416],
+    'an inline block': ['<div style="display:inline-block">CARD</div>', 416],
+    'an absolute box': ['<div style="position:absolute;left:0">CARD</div>', 416],
+    'a column of 800 px': ['<div style="width:800px">CARD</div>', 416],
+    'a sidebar of 200 px': ['<div style="width:200px">CARD</div>', 200],
+    'a flex row of 200 px': ['<div style="width:200px;display:flex">CARD</div>', 200],
+    'an inline block in 200 px': [
+      '<div style="width:200px"><div style="display:inline-block">CARD</div></div>',
+      200,
+    ],
+    'a table cell in 200 px': [
+      '<div style="width:200px"><table style="border-spacing:0"><tr><td style="padding:0">CARD</td></tr></table></div>',
+      200,
+    ],
+  } as const;
+  test.each(Object.entries(LAYOUTS))('keeps its width in %s', async (_layout, [html, width]) => {
+    const page = await open(html.replace('CARD', card('base="BASE/b" user="ada"')));
+    await ready(page).locator('.name').waitFor();
+    expect(await page.evaluate(`${inside('article')}.getBoundingClientRect().width`)).toBe(width);
+    expect(await overhang(page)).toBe(0);
+  });
+
+  test('keeps its width in a flex row beside long text', async () => {
+    const page = await open(
+      `<div style="display:flex">${card('base="BASE/b" user="ada"')}<p>${'long text '.repeat(400)}</p></div>`,
+    );
+    await ready(page).locator('.name').waitFor();
+    expect(await page.evaluate(`${inside('article')}.getBoundingClientRect().width`)).toBeGreaterThan(159);
+  });
+
+  test.each([
+    'variant="a" base="BASE/a" user="Amara" items="3"',
+    'variant="b" base="BASE/b" user="ada"',
+    'variant="b" base="BASE/b" user="quiet_reader"',
+    'variant="c" base="BASE/c" user="elodie" items="0"',
+    'variant="b" base="BASE/b" user="nobody"',
+  ])('reserves its height while it loads: %s', async (attributes) => {
+    const page = await open('', { expected: /status of 404/ });
+    await page.route('**/api/**', async (route) => {
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      await route.continue();
+    });
+    // The largest distance that the text below the card moves, from the first frame with a card to the last.
+    const moved = await page.evaluate(`new Promise((done) => {
+      const main = document.querySelector('main');
+      main.insertAdjacentHTML('beforeend', ${JSON.stringify(`${card(attributes)}<p id="after">After the card</p>`)});
+      const root = main.querySelector('vitrine-profile').shadowRoot;
+      const tops = [];
+      const measure = () => {
+        tops.push(main.querySelector('#after').getBoundingClientRect().top);
+        if (root.querySelector('article:not([aria-busy]) .content > *')) done(Math.max(...tops) - Math.min(...tops));
+        else requestAnimationFrame(measure);
+      };
+      requestAnimationFrame(measure);
+    })`);
+    // One more line of the name or of the bio.
+    expect(moved).toBeLessThanOrEqual(50);
+  });
+
+  test('keeps its height while another user loads', async () => {
+    const page = await open(card('base="BASE/b" user="ada" items="15"'));
+    await ready(page).locator('.name').waitFor();
+    const height = `${inside('article')}.getBoundingClientRect().height`;
+    const before = await page.evaluate(height);
+    await page.route('**/api/**', () => {});
+    await page.evaluate("document.querySelector('vitrine-profile').setAttribute('user', 'elodie')");
+    await page.locator('vitrine-profile [aria-busy]').waitFor();
+    expect(await page.evaluate(height)).toBe(before);
+  });
+
+  test('clamps long names, texts, titles and prices', async () => {
+    const long = 'Long words in a row '.repeat(90);
+    const page = await open('');
+    await page.route('**/api/username/long**', (route) => {
+      const shot = { id: '1', title: long, price_item: long.replaceAll(' ', ''), image: '' };
+      const shots = { Shots: [shot, { ...shot, price_item: '' }] };
+      const profile = { username: 'long', name: long, bio: long };
+      return route.fulfill({
+        headers: { 'access-control-allow-origin': '*' },
+        json: route.request().url().endsWith('/shots') ? shots : profile,
+      });
+    });
+    await page.evaluate(
+      `document.querySelector('main').insertAdjacentHTML('beforeend', ${JSON.stringify(card('base="BASE/b" user="long"'))})`,
+    );
+    await ready(page).locator('.name').waitFor();
+    expect(await page.evaluate(`${inside('article')}.getBoundingClientRect().height`)).toBeLessThan(640);
+    expect(await overhang(page)).toBe(0);
+  });
+
+  test('items="0" does not say that there are none', async () => {
+    const page = await open(card('base="BASE/b" user="ada" items="0"'));
+    await ready(page).locator('.name').waitFor();
+    expect(await ready(page).innerText()).not.toMatch(/No shots/);
+  });
+
+  test('Try again is offered only where it can help', async () => {
+    const refused = { list: 400, gone: 404, busy: 429, broken: 500, away: 503 };
+    const site = await startSite((request, response) => {
+      const user = /username\/(\w+)/.exec(request.url ?? '')?.[1] ?? '';
+      response.writeHead(refused[user as keyof typeof refused], { 'access-control-allow-origin': '*' });
+      response.end();
+    });
+    try {
+      const attributes = [
+        ...Object.keys(refused).map((user) => `base="${site.url}" user="${user}"`),
+        'base="BASE/b"',
+        'base="BASE/b" user="ada" variant="z"',
+      ];
+      const page = await open(attributes.map((each) => card(each)).join(''), {
+        also: site.url,
+        expected: /status of/,
+      });
+      const cards = page.locator('vitrine-profile');
+      const buttons = [];
+      for (const index of attributes.keys()) {
+        await cards.nth(index).locator('.state b').waitFor();
+        buttons.push(await cards.nth(index).locator('button').count());
+      }
+      expect(buttons).toEqual([0, 0, 1, 1, 1, 0, 0]);
+    } finally {
+      await site.close();
+    }
+  });
+
+  test.each([
+    ['theme="dark"', 'light', 'rgb(19, 26, 24)'],
+    ['theme="light"', 'dark', 'rgb(255, 255, 255)'],
+    ['theme="auto"', 'dark', 'rgb(19, 26, 24)'],
+    ['', 'dark', 'rgb(255, 255, 255)'],
+  ] as const)(
+    'on a page without color-scheme, %j in a %s browser is %s',
+    async (theme, colorScheme, colour) => {
+      const page = await open(card(`base="BASE/b" user="ada" ${theme}`), { colorScheme });
+      await page.evaluate("document.querySelector('meta[name=color-scheme]').remove()");
+      await ready(page).locator('.name').waitFor();
+      expect(await styleOf(page, 'article', 'backgroundColor')).toBe(colour);
+    },
+  );
+
+  test('items with the same initials are told apart', async () => {
+    const page = await open('');
+    await page.route('**/api/username/same**', (route) => {
+      const titles = ['Blue door', 'Blue dusk', 'Red roof', '', ''];
+      const shots = { Shots: titles.map((title, index) => ({ id: String(index), title })) };
+      return route.fulfill({
+        headers: { 'access-control-allow-origin': '*' },
+        json: route.request().url().endsWith('/shots') ? shots : { username: 'same' },
+      });
+    });
+    await page.evaluate(
+      `document.querySelector('main').insertAdjacentHTML('beforeend', ${JSON.stringify(card('base="BASE/b" user="same"'))})`,
+    );
+    await ready(page).locator('.name').waitFor();
+    expect(await page.locator('vitrine-profile .content .tile').allTextContents()).toEqual([
+      'BD',
+      'BD2',
+      'RR',
+      '4',
+      '5',
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-// The API reference page, in a real browser: what it shows, what can be tried in it, and for whom it works.
+// The API reference page in a browser: its content, its forms, and its accessibility.
 import { request } from 'node:http';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ describeInBrowser('the API reference', (eye) => {
     return page;
   }
 
-  /** Sends an operation's form, and gives the form and the status that came back. */
+  /** Submits an operation's form and returns the status shown. */
   async function send(page: Page, operation: string, values: Record<string, string> = {}) {
     const form = page.locator(`#${operation} form`);
     for (const [name, value] of Object.entries(values)) {
@@ -34,7 +34,7 @@ describeInBrowser('the API reference', (eye) => {
     const before = await result.innerHTML();
     await form.getByRole('button', { name: 'Send' }).click();
     await expect.poll(() => result.innerHTML()).not.toBe(before);
-    return { status: await form.locator('.came strong').innerText(), form };
+    return { status: await form.locator('.status-line strong').innerText(), form };
   }
 
   test('shows every operation, record and error of the document', async () => {
@@ -53,7 +53,7 @@ describeInBrowser('the API reference', (eye) => {
     expect(overview).toContain(`npx openapi-typescript ${server.url}/openapi.json -o vitrine.d.ts`);
   });
 
-  test('every link on it leads somewhere', async () => {
+  test('every link has a target', async () => {
     const page = await open();
     const links = await page
       .locator('a')
@@ -74,21 +74,21 @@ describeInBrowser('the API reference', (eye) => {
     ['getProfileOrItemsA', { user: 'Zoë' }, '/a/api?user=Zo%C3%AB', '"totalFavs"'],
     ['getItemsB', { username: "o'neill" }, "/b/api/username/o'neill/shots", '"Shots"'],
     ['getItemsC', { username: 'ada' }, '/c/api/username/ada/shots', '"Posts"'],
-  ])('%s with %o can be tried, and asked again', async (operation, values, address, member) => {
+  ])('%s with %o can be sent, and sent again with its ETag', async (operation, values, address, member) => {
     const page = await open();
     const { status, form } = await send(page, operation, values as Record<string, string>);
     expect(status).toBe('200 OK');
     expect(await form.locator('.line code').innerText()).toBe(`GET ${address}`);
-    expect(await form.locator('.came').innerText()).toMatch(/\d ms · \d+ bytes/);
+    expect(await form.locator('.status-line').innerText()).toMatch(/\d ms · \d+ bytes/);
     expect(await form.locator('.headers').first().innerText()).toMatch(/cache-control.+etag/s);
     expect(await form.locator('.json').innerText()).toContain(member);
 
-    await form.getByRole('button', { name: 'Ask again with this ETag' }).click();
-    await expect.poll(() => form.locator('.came strong').innerText()).toBe('304 Not Modified');
+    await form.getByRole('button', { name: 'Send again with this ETag' }).click();
+    await expect.poll(() => form.locator('.status-line strong').innerText()).toBe('304 Not Modified');
     expect(await form.locator('.json').count()).toBe(0);
   });
 
-  test('an error is shown as carefully as a success', async () => {
+  test('an error response is shown in full', async () => {
     const page = await open({ expected: REFUSED });
     const { status, form } = await send(page, 'getProfileB', {
       username: 'nobody <img src=x onerror=alert(1)>',
@@ -96,19 +96,19 @@ describeInBrowser('the API reference', (eye) => {
     expect(status).toBe('404 Not Found');
     expect(await form.locator('.json').innerText()).toContain('"USER_NOT_FOUND"');
     expect((await send(page, 'getProfileB', { username: '' })).status).toBe('400 Bad Request');
-    expect((await send(page, 'getProfileB', { username: '..' })).status).toMatch(/browser cannot ask/);
+    expect((await send(page, 'getProfileB', { username: '..' })).status).toMatch(/cannot request/);
   });
 
-  test('a server that is gone is told in words, and once it is back all is well', async () => {
+  test('a stopped server is reported, and requests work again when it is back', async () => {
     const mortal = await startServer();
     const page = await open({ expected: /ERR_CONNECTION/ }, `${mortal.url}/docs`);
     await mortal.stop();
-    expect((await send(page, 'getProfileC')).status).toMatch(/^No answer/);
+    expect((await send(page, 'getProfileC')).status).toMatch(/^No response/);
     await startServer({ PORT: String(mortal.port) });
     expect((await send(page, 'getProfileC')).status).toBe('200 OK');
   });
 
-  test('when the document cannot be had, it says so', async () => {
+  test('a missing OpenAPI document is reported', async () => {
     const site = await startSite(({ url }, answer) => {
       if (url === '/openapi.json') answer.writeHead(503).end();
       else
@@ -122,7 +122,7 @@ describeInBrowser('the API reference', (eye) => {
     await site.close();
   });
 
-  test('by keyboard alone', async () => {
+  test('works by keyboard', async () => {
     const page = await open();
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the reference');
@@ -134,7 +134,7 @@ describeInBrowser('the API reference', (eye) => {
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.type('Zoë');
     await page.keyboard.press('Enter');
-    await page.locator('#getItemsC .came', { hasText: '200 OK' }).waitFor();
+    await page.locator('#getItemsC .status-line', { hasText: '200 OK' }).waitFor();
     expect(await page.locator('#getItemsC form [role=status]').innerText()).toMatch(/^200 OK, in \d+ ms$/);
   });
 
@@ -143,7 +143,7 @@ describeInBrowser('the API reference', (eye) => {
     { colorScheme: 'dark', viewport: DESKTOP },
     { colorScheme: 'light', viewport: PHONE },
     { colorScheme: 'dark', viewport: PHONE },
-  ] as const)('everybody can use it: $colorScheme, $viewport.width px', async (look) => {
+  ] as const)('is accessible: $colorScheme, $viewport.width px', async (look) => {
     const page = await open({ ...look, expected: REFUSED });
     await send(page, 'getItemsB');
     await send(page, 'getProfileOrItemsA', { user: 'nobody' });
@@ -154,7 +154,7 @@ describeInBrowser('the API reference', (eye) => {
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 
-  test('behind a proxy that takes a prefix away', async () => {
+  test('behind a proxy that removes a prefix', async () => {
     const prefix = '/deep/down';
     const site = await startSite(({ url = '', headers }, answer) => {
       if (!url.startsWith(`${prefix}/`)) return void answer.writeHead(404).end();
@@ -171,14 +171,14 @@ describeInBrowser('the API reference', (eye) => {
     await site.close();
   });
 
-  test('without the explorer it has all it needs, and does not point at it', async () => {
+  test('works without the explorer, and does not link to it', async () => {
     const alone = await startServer({ EXPLORER: 'off', BASE_URL_A: '', BASE_URL_C: '' });
     const page = await open({}, `${alone.url}/docs`);
     expect(await page.getByRole('link', { name: 'Explorer' }).count()).toBe(0);
     expect((await send(page, 'getProfileB')).status).toBe('200 OK');
   });
 
-  test('a variant on a host of its own may be asked, and nobody else', async () => {
+  test('requests go to this server and to variants on their own hosts only', async () => {
     const elsewhere = await startServer({ DOCS: 'off' });
     const site = await startServer({ BASE_URL_B: `http://localhost:${elsewhere.port}/b` });
     const page = await open({ origins: [`http://localhost:${elsewhere.port}`] }, `${site.url}/docs`);

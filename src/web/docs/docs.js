@@ -1,38 +1,40 @@
 // @ts-check
-// The API reference: reads the OpenAPI document beside it, and draws what it says.
+// The API reference: loads the OpenAPI document and draws it.
 
-import { byId, copyButton, el } from '../explorer/dom.js';
-import { prose } from './prose.js';
+import { breakable, byId, copyButton, el } from '../explorer/dom.js';
+import { paragraphs } from './markdown.js';
 import { drawErrors, drawParameters, drawRecord, drawResponses } from './tables.js';
 import { drawTry } from './try-it.js';
 
-/** @typedef {import('./document.js').Document} Document */
-/** @typedef {import('./document.js').Operation} Operation */
+/** @typedef {import('./openapi.js').Document} Document */
+/** @typedef {import('./openapi.js').Operation} Operation */
+/** @typedef {{ id: string, title: string }} Entry */
+/** @typedef {{ name: string, section: Node, entries: Entry[] }} Section */
 
 const main = byId('main');
 const source = new URL('openapi.json', document.baseURI);
 
-const api = await read();
+const api = await load();
 if (api !== undefined) draw(api);
 main.removeAttribute('aria-busy');
 
-/** The document; undefined, and said so, when it cannot be had. @returns {Promise<Document | undefined>} */
-async function read() {
+/** Shows an error and returns undefined if the document cannot be loaded. @returns {Promise<Document | undefined>} */
+async function load() {
   try {
     const response = await fetch(source);
     if (response.ok) return await response.json();
-    lament(`the server answered ${response.status}`);
+    showError(`the server answered ${response.status}`);
   } catch {
-    lament('the server did not answer');
+    showError('the server did not answer');
   }
 }
 
 /** @param {string} reason */
-function lament(reason) {
-  const again = el('button', { type: 'button', click: () => location.reload() }, 'Try again');
-  const words = el('p', {}, `openapi.json could not be read: ${reason}.`);
-  const title = el('h2', {}, 'The reference cannot be shown');
-  main.replaceChildren(el('section', { class: 'trouble', role: 'alert' }, title, words, again));
+function showError(reason) {
+  const retry = el('button', { type: 'button', click: () => location.reload() }, 'Try again');
+  const words = el('p', {}, `openapi.json could not be loaded: ${reason}.`);
+  const title = el('h2', {}, 'The reference is not available');
+  main.replaceChildren(el('section', { class: 'error', role: 'alert' }, title, words, retry));
 }
 
 /** @param {Document} api */
@@ -42,102 +44,93 @@ function draw(api) {
     path,
     servers: get.servers ?? api.servers,
   }));
-  const records = Object.entries(api.components.schemas);
   const sections = [
-    ...api.tags.map((tag) => {
-      const own = operations.filter(({ tags }) => tags.includes(tag.name));
-      const title = el('h2', {}, tag.name);
-      const article = el(
-        'section',
-        { id: anchor(tag.name) },
-        title,
-        ...prose(tag.description),
-        ...own.map((one) => drawOperation(one)),
-      );
-      return {
-        name: tag.name,
-        article,
-        entries: own.map(({ operationId, summary }) => ({ id: operationId, title: summary })),
-      };
-    }),
-    {
-      name: 'Records',
-      article: el(
-        'section',
-        { id: 'records' },
-        el('h2', {}, 'Records'),
-        el(
-          'p',
-          {},
-          'What comes back, member by member, always in this order. All members are there, and all values are strings.',
-        ),
-        ...records.map(([name, schema]) => drawRecord(name, schema)),
-      ),
-      entries: records.map(([name]) => ({ id: `record-${name}`, title: name })),
-    },
+    ...api.tags.map((tag) => drawTag(tag, operations)),
+    drawRecords(api),
     {
       name: 'Errors',
-      article: el('section', { id: 'errors' }, el('h2', {}, 'Errors'), drawErrors(operations)),
+      section: el('section', { id: 'errors' }, el('h2', {}, 'Errors'), drawErrors(operations)),
       entries: [],
     },
   ];
-
-  main.replaceChildren(drawOverview(api), ...sections.map(({ article }) => article));
-  byId('contents').replaceChildren(
-    el(
-      'ul',
-      {},
-      ...sections.map(({ name, entries }) =>
-        el(
-          'li',
-          {},
-          el('a', { href: `#${anchor(name)}` }, name),
-          entries.length > 0 &&
-            el('ul', {}, ...entries.map(({ id, title }) => el('li', {}, el('a', { href: `#${id}` }, title)))),
-        ),
-      ),
-    ),
-  );
-  // What the address names was not there when the browser looked for it.
+  main.replaceChildren(drawOverview(api), ...sections.map(({ section }) => section));
+  byId('contents').replaceChildren(el('ul', {}, ...sections.map(drawContents)));
+  // The browser looked for the fragment's target before it was drawn.
   if (location.hash !== '')
     document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
 }
 
+/** @param {Document['tags'][number]} tag @param {Operation[]} operations @returns {Section} */
+function drawTag({ name, description }, operations) {
+  const own = operations.filter(({ tags }) => tags.includes(name));
+  const section = el(
+    'section',
+    { id: idOf(name) },
+    el('h2', {}, name),
+    ...paragraphs(description),
+    ...own.map((operation) => drawOperation(operation)),
+  );
+  return {
+    name,
+    section,
+    entries: own.map(({ operationId, summary }) => ({ id: operationId, title: summary })),
+  };
+}
+
+/** @param {Document} api @returns {Section} */
+function drawRecords({ components }) {
+  const records = Object.entries(components.schemas);
+  const section = el(
+    'section',
+    { id: 'records' },
+    el('h2', {}, 'Records'),
+    el('p', {}, 'Every record has all of its members, in this order, and every value is a string.'),
+    ...records.map(([name, schema]) => drawRecord(name, schema)),
+  );
+  return {
+    name: 'Records',
+    section,
+    entries: records.map(([name]) => ({ id: `record-${name}`, title: name })),
+  };
+}
+
+/** @param {Section} section */
+function drawContents({ name, entries }) {
+  const links = entries.map(({ id, title }) => el('li', {}, el('a', { href: `#${id}` }, title)));
+  return el('li', {}, el('a', { href: `#${idOf(name)}` }, name), links.length > 0 && el('ul', {}, ...links));
+}
+
 /** @param {string} name */
-function anchor(name) {
+function idOf(name) {
   return name.toLowerCase().replaceAll(' ', '-');
 }
 
 /** @param {Document} api */
 function drawOverview({ info }) {
-  const line = `npx openapi-typescript ${source.href} -o vitrine.d.ts`;
-  const said = el('p', { class: 'unseen', role: 'status' });
+  const command = `npx openapi-typescript ${source.href} -o vitrine.d.ts`;
+  const status = el('p', { class: 'visually-hidden', role: 'status' });
+  const copy = copyButton(
+    'the command',
+    () => command,
+    (words) => status.replaceChildren(words),
+  );
   return el(
     'section',
     { id: 'overview', class: 'overview' },
     el('h2', {}, info.summary),
-    ...prose(info.description),
-    el('h3', {}, 'Types for TypeScript, in one line'),
+    ...paragraphs(info.description),
+    el('h3', {}, 'TypeScript types'),
     el(
       'figure',
       { class: 'code' },
-      el(
-        'figcaption',
-        {},
-        'Shell',
-        copyButton(
-          'the line',
-          () => line,
-          (words) => said.replaceChildren(words),
-        ),
-      ),
+      el('figcaption', {}, 'Shell', copy),
       el(
         'pre',
-        { tabindex: '0', role: 'region', 'aria-label': 'The line that makes types' },
-        el('code', {}, line),
+        { tabindex: '0', role: 'region', 'aria-label': 'The command that generates types' },
+        el('code', {}, command),
       ),
     ),
-    said,
+    status,
     el('p', { class: 'version' }, `Version ${info.version} · ${info.license.name} licence`),
   );
 }
@@ -150,14 +143,9 @@ function drawOperation(operation) {
     { class: 'operation', id: operationId, 'aria-labelledby': `${operationId}-title` },
     el('h3', { id: `${operationId}-title` }, summary),
     el('p', { class: 'route' }, el('b', {}, 'GET'), ' ', el('code', {}, ...breakable(path))),
-    ...prose(description),
+    ...paragraphs(description),
     drawParameters(parameters),
     drawResponses(operationId, responses),
     drawTry(operation),
   );
-}
-
-/** A path that may be broken after its slashes. @param {string} path */
-function breakable(path) {
-  return path.split(/(?<=\/)/).flatMap((part) => [el('wbr'), part]);
 }

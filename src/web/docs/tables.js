@@ -1,12 +1,12 @@
 // @ts-check
-// Parameters, responses, records and errors, each as a table of two columns, which fits a phone.
+// Tables of parameters, responses, records and errors. Two columns each, so that they fit on a phone.
 import { el } from '../explorer/dom.js';
 import { drawJson } from '../explorer/json.js';
-import { nameIn } from './document.js';
-import { inline } from './prose.js';
+import { inline } from './markdown.js';
+import { nameIn } from './openapi.js';
 
-/** @typedef {import('./document.js').Schema} Schema */
-/** @typedef {import('./document.js').Response} Response */
+/** @typedef {import('./openapi.js').Schema} Schema */
+/** @typedef {import('./openapi.js').Response} Response */
 /** @typedef {(Node | string)[]} Cell */
 
 /** @param {string} caption @param {[string, string]} heads @param {Array<[Cell, Cell]>} rows */
@@ -18,13 +18,13 @@ function table(caption, heads, rows) {
   return el('table', {}, el('caption', {}, caption), el('thead', {}, head), el('tbody', {}, ...body));
 }
 
-/** A line of less weight below what it belongs to. @param {Cell} words */
+/** A smaller, quieter line. @param {Cell} words */
 const note = (...words) => el('div', { class: 'note' }, ...words);
 
 /** @param {Node[]} nodes @returns {Cell} */
 const spaced = (nodes) => nodes.flatMap((node, index) => (index === 0 ? [node] : [' ', node]));
 
-/** @param {import('./document.js').Parameter[]} parameters */
+/** @param {import('./openapi.js').Parameter[]} parameters */
 export function drawParameters(parameters) {
   const rows = parameters.map(({ name, in: place, required, description = '', schema, examples = {} }) => {
     const bounds =
@@ -89,7 +89,7 @@ export function tone(status) {
   return status < '500' ? 'poor' : 'bad';
 }
 
-/** Links to what a body can be. @param {Schema} schema @returns {Node[]} */
+/** Links to the schemas of a body. @param {Schema} schema @returns {Node[]} */
 function bodies({ $ref, oneOf = [] }) {
   if ($ref === undefined) return oneOf.flatMap(bodies);
   const name = nameIn($ref);
@@ -100,20 +100,20 @@ function bodies({ $ref, oneOf = [] }) {
 function example(operationId, summary, value) {
   const drawn = el('div');
   const unfold = () => {
-    // Drawn when it is wanted: a page full of folded examples would be heavy.
+    // Drawn when opened: the page has many examples.
     if (!drawn.hasChildNodes()) drawn.append(drawBody(`Example of ${operationId}: ${summary}`, value));
   };
   return el('details', { class: 'fold', toggle: unfold }, el('summary', {}, `Example: ${summary}`), drawn);
 }
 
-/** JSON under a name that tells it from the other JSON on the page. @param {string} name @param {unknown} value */
+/** A JSON tree with its own accessible name. @param {string} name @param {unknown} value */
 export function drawBody(name, value) {
   const drawn = drawJson(value);
   drawn.setAttribute('aria-label', name);
   return drawn;
 }
 
-/** What a member's text looks like, in a word. @type {Record<string, string>} */
+/** The format of a member's text, in a word. @type {Record<string, string>} */
 const FORMS = {
   text: 'text',
   name: 'user name',
@@ -152,7 +152,7 @@ export function drawRecord(name, { description = '', properties = {} }) {
   );
 }
 
-/** Every error that any operation gives, once. @param {Array<{ responses: Record<string, Response> }>} operations */
+/** Each error code once, from all operations. @param {Array<{ responses: Record<string, Response> }>} operations */
 export function drawErrors(operations) {
   /** @type {Map<string, [Cell, Cell]>} */
   const rows = new Map();
@@ -166,6 +166,6 @@ export function drawErrors(operations) {
   return el(
     'article',
     { class: 'record' },
-    table('Codes of errors', ['Code and status', 'Message'], [...rows.values()]),
+    table('Error codes', ['Code and status', 'Message'], [...rows.values()]),
   );
 }

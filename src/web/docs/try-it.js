@@ -1,29 +1,32 @@
 // @ts-check
-// "Try it": a form from an operation's parameters, the request it makes, and everything that comes back.
-import { copyButton, el } from '../explorer/dom.js';
+// "Try it": a form built from an operation's parameters, the request it sends, and the full response.
+import { breakable, copyButton, el, pairList } from '../explorer/dom.js';
 import { drawBody, tone } from './tables.js';
 
-/** @typedef {import('./document.js').Operation} Operation */
-/** @typedef {import('./document.js').Parameter} Parameter */
+/** @typedef {import('./openapi.js').Operation} Operation */
+/** @typedef {import('./openapi.js').Parameter} Parameter */
+/** @typedef {{ url: string, headers: Record<string, string> }} ApiRequest */
+/** @typedef {{ summary: string, nodes: Node[] }} Result what a screen reader announces, and what is shown */
 
-const PATIENCE = 15_000;
+const TIMEOUT_MS = 15_000;
+const MAX_RAW_CHARACTERS = 4000;
 
 /** @param {Operation} operation */
 export function drawTry(operation) {
   const { operationId, parameters, path } = operation;
-  const result = el('div', { class: 'result' });
-  const said = el('p', { class: 'unseen', role: 'status' });
-  const fields = parameters.map((parameter) => drawField(operationId, parameter));
-  const button = el('button', { type: 'submit' }, 'Send');
+  const output = el('div', { class: 'result' });
+  const status = el('p', { class: 'visually-hidden', role: 'status' });
+  /** @param {string} words */
+  const announce = (words) => status.replaceChildren(words);
   const form = /** @type {HTMLFormElement} */ (
     el(
       'form',
       { class: 'try', 'aria-label': `Try GET ${path}`, autocomplete: 'off', novalidate: true },
       el('h4', {}, 'Try it'),
-      ...fields,
-      button,
-      said,
-      result,
+      ...parameters.map((parameter) => drawField(operationId, parameter)),
+      el('button', { type: 'submit' }, 'Send'),
+      status,
+      output,
     )
   );
   let pending = new AbortController();
@@ -31,30 +34,16 @@ export function drawTry(operation) {
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     pending.abort();
-    const mine = new AbortController();
-    pending = mine;
+    const { signal } = (pending = new AbortController());
     form.setAttribute('aria-busy', 'true');
-    const drawn = await send(operation, valuesOf(form), mine.signal, ask, (words) =>
-      said.replaceChildren(words),
-    );
-    if (mine.signal.aborted) return;
+    const result = await send(operation, form, signal, announce);
+    if (signal.aborted) return;
     form.removeAttribute('aria-busy');
-    said.replaceChildren(drawn.words);
-    result.replaceChildren(...drawn.nodes);
+    announce(result.summary);
+    output.replaceChildren(...result.nodes);
   });
-
-  /** Asks again, as a client does that has an answer already. @param {string} etag */
-  function ask(etag) {
-    const field = /** @type {HTMLInputElement | null} */ (form.elements.namedItem('If-None-Match'));
-    if (field !== null) field.value = etag;
-    form.requestSubmit();
-  }
   return form;
 }
-
-/** @param {HTMLFormElement} form @returns {Record<string, string>} */
-const valuesOf = (form) =>
-  Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]));
 
 /** @param {string} operationId @param {Parameter} parameter */
 function drawField(operationId, { name, required, schema, examples = {} }) {
@@ -85,12 +74,15 @@ function drawField(operationId, { name, required, schema, examples = {} }) {
   return el('div', { class: 'field' }, label, input, values.length > 0 && list);
 }
 
-/** The address and headers for these values; a server's address is relative to the document's own. @param {Operation} operation @param {Record<string, string>} values */
+/** @param {HTMLFormElement} form @returns {Record<string, string>} */
+const valuesOf = (form) =>
+  Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]));
+
+/** @param {Operation} operation @param {Record<string, string>} values @returns {ApiRequest} */
 function requestFor({ path, parameters, servers }, values) {
-  const server = new URL(servers[0]?.url ?? '.', new URL('openapi.json', document.baseURI)).href.replace(
-    /\/+$/,
-    '',
-  );
+  // The document's server URLs are relative to the document itself.
+  const documentUrl = new URL('openapi.json', document.baseURI);
+  const server = new URL(servers[0]?.url ?? '.', documentUrl).href.replace(/\/+$/, '');
   /** @type {Record<string, string>} */
   const headers = {};
   const query = [];
@@ -102,117 +94,128 @@ function requestFor({ path, parameters, servers }, values) {
     else if (place === 'query') query.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
     else headers[name] = value;
   }
-  return { address: `${server}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`, headers };
+  return { url: `${server}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`, headers };
 }
 
 /**
- * @param {Operation} operation
- * @param {Record<string, string>} values
- * @param {AbortSignal} signal
- * @param {(etag: string) => void} askAgain
- * @param {(words: string) => void} say
- * @returns {Promise<{ words: string, nodes: Node[] }>}
+ * @param {Operation} operation @param {HTMLFormElement} form @param {AbortSignal} signal
+ * @param {(words: string) => void} announce @returns {Promise<Result>}
  */
-async function send(operation, values, signal, askAgain, say) {
-  const { address, headers } = requestFor(operation, values);
-  const shown = address.startsWith(location.origin) ? address.slice(location.origin.length) : address;
-  const lines = Object.entries(headers).map(([name, value]) => el('span', {}, `${name}: ${value}`));
-  const asked = el(
-    'p',
-    { class: 'line' },
-    el('code', {}, el('b', {}, 'GET'), ` ${shown}`, ...lines),
-    copyButton('the address', () => address, say),
-  );
-  // A browser takes these for steps in the path, however they are escaped.
-  if (
-    operation.parameters.some(
-      ({ name, in: place }) => place === 'path' && /^\.{1,2}$/.test(values[name] ?? ''),
-    )
-  )
-    return unanswered(asked, 'A browser cannot ask for a user of this name; other clients can.');
+async function send(operation, form, signal, announce) {
+  const values = valuesOf(form);
+  const request = requestFor(operation, values);
+  const line = drawRequestLine(request, announce);
+  if (hasDotSegment(operation, values)) return failure(line, 'Browsers cannot request this user name.');
 
   const started = performance.now();
   try {
-    const patience = AbortSignal.timeout(PATIENCE);
-    const response = await fetch(address, {
-      headers,
+    const response = await fetch(request.url, {
+      headers: request.headers,
       cache: 'no-store',
-      signal: AbortSignal.any([signal, patience]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     const text = await response.text();
     const ms = performance.now() - started;
-    const { status } = response;
-    const etag = response.headers.get('etag');
-    const words = `${status} ${response.statusText}`.trim();
-    const facts = `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms · ${new TextEncoder().encode(text).length} bytes`;
-    const again =
-      status === 200 &&
-      etag !== null &&
-      el(
-        'button',
-        { type: 'button', class: 'plain', click: () => askAgain(etag) },
-        'Ask again with this ETag',
-      );
+    const words = `${response.status} ${response.statusText}`.trim();
     return {
-      words: `${words}, in ${Math.ceil(ms)} ms`,
+      summary: `${words}, in ${Math.ceil(ms)} ms`,
       nodes: [
-        asked,
-        el(
-          'p',
-          { class: 'came' },
-          el('span', { class: `dot ${tone(String(status))}` }),
-          el('strong', {}, words),
-          ` ${facts}`,
-          again,
-        ),
+        line,
+        drawStatusLine(response, words, factsOf(ms, text), form),
         ...drawHeaders([...response.headers]),
         drawText(operation.operationId, text),
       ],
     };
   } catch {
-    return unanswered(
-      asked,
+    return failure(
+      line,
       navigator.onLine
-        ? 'No answer: the server is not there, or something on the way is.'
-        : 'No answer: this browser is offline.',
+        ? 'No response: the server is not reachable.'
+        : 'No response: this browser is offline.',
     );
   }
 }
 
-const TELLING = /^(etag|cache-control|content-type|retry-after|ratelimit)/;
+/** Browsers resolve . and .. as path steps, even when they are escaped. @param {Operation} operation @param {Record<string, string>} values */
+const hasDotSegment = ({ parameters }, values) =>
+  parameters.some(({ name, in: place }) => place === 'path' && /^\.{1,2}$/.test(values[name] ?? ''));
 
-/** Those that tell something of this answer, and the rest folded away. @param {Array<[string, string]>} headers */
+/** @param {number} ms @param {string} text */
+const factsOf = (ms, text) =>
+  `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms · ${new TextEncoder().encode(text).length} bytes`;
+
+/** @param {ApiRequest} request @param {(words: string) => void} announce */
+function drawRequestLine({ url, headers }, announce) {
+  const shown = url.startsWith(location.origin) ? url.slice(location.origin.length) : url;
+  const lines = Object.entries(headers).map(([name, value]) => el('span', {}, `${name}: ${value}`));
+  return el(
+    'p',
+    { class: 'line' },
+    el('code', {}, el('b', {}, 'GET'), ' ', ...breakable(shown), ...lines),
+    copyButton('the address', () => url, announce),
+  );
+}
+
+/** @param {Response} response @param {string} words @param {string} facts @param {HTMLFormElement} form */
+function drawStatusLine({ status, headers }, words, facts, form) {
+  const etag = headers.get('etag');
+  /** Repeats the request with If-None-Match. */
+  const revalidate = () => {
+    const field = /** @type {HTMLInputElement | null} */ (form.elements.namedItem('If-None-Match'));
+    if (field !== null) field.value = etag ?? '';
+    form.requestSubmit();
+  };
+  return el(
+    'p',
+    { class: 'status-line' },
+    el('span', { class: `dot ${tone(String(status))}` }),
+    el('strong', {}, words),
+    ` ${facts}`,
+    status === 200 &&
+      etag !== null &&
+      el('button', { type: 'button', class: 'secondary', click: revalidate }, 'Send again with this ETag'),
+  );
+}
+
+const NOTABLE = /^(etag|cache-control|content-type|retry-after|ratelimit)/;
+
+/** The notable headers, and a fold with the others. @param {Array<[string, string]>} headers */
 function drawHeaders(headers) {
-  const draw = (/** @type {Array<[string, string]>} */ some) =>
-    el(
-      'dl',
-      { class: 'headers' },
-      ...some.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))),
-    );
-  const rest = headers.filter(([name]) => !TELLING.test(name));
+  const others = headers.filter(([name]) => !NOTABLE.test(name));
   return [
-    draw(headers.filter(([name]) => TELLING.test(name))),
-    el('details', { class: 'fold' }, el('summary', {}, `${rest.length} more headers`), draw(rest)),
+    pairList(
+      'headers',
+      headers.filter(([name]) => NOTABLE.test(name)),
+    ),
+    el(
+      'details',
+      { class: 'fold' },
+      el('summary', {}, `${others.length} more headers`),
+      pairList('headers', others),
+    ),
   ];
 }
 
-/** @param {Node} asked @param {string} words */
-const unanswered = (asked, words) => ({
-  words,
-  nodes: [asked, el('p', { class: 'came' }, el('span', { class: 'dot none' }), el('strong', {}, words))],
+/** @param {Node} line @param {string} words @returns {Result} */
+const failure = (line, words) => ({
+  summary: words,
+  nodes: [
+    line,
+    el('p', { class: 'status-line' }, el('span', { class: 'dot none' }), el('strong', {}, words)),
+  ],
 });
 
 /** @param {string} operationId @param {string} text */
 function drawText(operationId, text) {
-  if (text === '') return el('p', { class: 'note' }, 'There is no body.');
-  const name = `Body of the answer to ${operationId}`;
+  if (text === '') return el('p', { class: 'note' }, 'The response has no body.');
+  const name = `Body of the response to ${operationId}`;
   try {
     return drawBody(name, JSON.parse(text));
   } catch {
     return el(
       'pre',
       { tabindex: '0', role: 'region', 'aria-label': name },
-      el('code', {}, text.slice(0, 4000)),
+      el('code', {}, text.slice(0, MAX_RAW_CHARACTERS)),
     );
   }
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Elements made from values. Text is only ever set as text, and a link has to be http or https.
+// Creates DOM elements from data. Text is set as text only, and links must be http or https.
 
 /**
  * @param {string} tag
@@ -28,24 +28,27 @@ export function byId(id) {
 /** @param {unknown} value */
 export const text = (value) => (typeof value === 'string' ? value : '');
 
+/** The value if it is text with at least one visible character, otherwise ''. @param {unknown} value */
+export const visibleText = (value) => (/[\p{L}\p{N}\p{P}\p{S}]/u.test(text(value)) ? text(value) : '');
+
 /**
- * The address as one that may be followed; undefined for anything but http and https.
+ * The address as a URL that is safe to follow; undefined unless it is http or https.
  * @param {string} address
  */
-export function webAddress(address) {
+export function httpUrl(address) {
   if (!URL.canParse(address)) return undefined;
   const url = new URL(address);
   return url.protocol === 'https:' || url.protocol === 'http:' ? url : undefined;
 }
 
 /**
- * A link to somewhere else; plain text where it may not be followed.
+ * A link that opens in a new tab; a <span> if the address is not http or https.
  * @param {string} address
  * @param {Record<string, unknown>} attributes
  * @param {...(Node | string | null)} children
  */
-export function away(address, attributes, ...children) {
-  const url = webAddress(address);
+export function externalLink(address, attributes, ...children) {
+  const url = httpUrl(address);
   if (url === undefined) return el('span', attributes, ...children);
   return el(
     'a',
@@ -54,17 +57,29 @@ export function away(address, attributes, ...children) {
   );
 }
 
+/** Text that may wrap after the separators of a URL. @param {string} words */
+export const breakable = (words) =>
+  words.split(/(?<=[/?&=])(?![/?&=])/).flatMap((part, index) => (index === 0 ? [part] : [el('wbr'), part]));
+
+/** A headers or facts list: name and value pairs. @param {string} className @param {Array<[string, string]>} pairs */
+export const pairList = (className, pairs) =>
+  el(
+    'dl',
+    { class: className },
+    ...pairs.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))),
+  );
+
 /**
- * @param {string} label what is copied, for the button's name
- * @param {() => string} what
- * @param {(message: string) => void} say
+ * @param {string} label what is copied, for the button's accessible name
+ * @param {() => string} read
+ * @param {(message: string) => void} announce
  */
-export function copyButton(label, what, say) {
+export function copyButton(label, read, announce) {
   const button = el('button', { type: 'button', class: 'copy', 'aria-label': `Copy ${label}` }, 'Copy');
   button.addEventListener('click', async () => {
-    const done = await copy(what());
+    const done = await copy(read());
     button.textContent = done ? 'Copied' : 'Press Ctrl+C';
-    say(done ? `${label} copied` : 'The browser does not allow copying here');
+    announce(done ? `${label} copied` : 'The browser does not allow copying here');
     setTimeout(() => {
       button.textContent = 'Copy';
     }, 1600);
@@ -72,14 +87,14 @@ export function copyButton(label, what, say) {
   return button;
 }
 
-/** @param {string} what */
-async function copy(what) {
+/** @param {string} value */
+async function copy(value) {
   try {
-    await navigator.clipboard.writeText(what);
+    await navigator.clipboard.writeText(value);
     return true;
   } catch {
-    // Without https there is no clipboard to ask: the old way still works.
-    const box = el('textarea', { class: 'unseen', 'aria-hidden': 'true', tabindex: '-1' }, what);
+    // The clipboard API needs https; execCommand does not.
+    const box = el('textarea', { class: 'visually-hidden', 'aria-hidden': 'true', tabindex: '-1' }, value);
     const before = document.activeElement;
     document.body.append(box);
     /** @type {HTMLTextAreaElement} */ (box).select();

@@ -1,72 +1,68 @@
 // @ts-check
-// JSON, coloured and folded. Every value is written as it would stand in the file, so nothing in it can act.
+// JSON as a coloured, collapsible tree. Values are shown as JSON text, so markup in them has no effect.
 import { el } from './dom.js';
 
-/** What would move the text around it, or hide. */
-const UNRULY = /[\u007f-\u00a0\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff]/g;
+/** Characters that are invisible or change the direction of the text around them. */
+const INVISIBLE = /[\u007f-\u00a0\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff]/g;
 
 /** @param {unknown} value */
-const written = (value) =>
-  JSON.stringify(value).replace(UNRULY, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const stringify = (value) =>
+  JSON.stringify(value).replace(
+    INVISIBLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 /** @param {unknown} value */
 export function drawJson(value) {
   return el(
     'div',
     { class: 'json', role: 'region', 'aria-label': 'JSON body', tabindex: '0' },
-    node(value, undefined, 0, true, true),
+    drawNode(value, { depth: 0, last: true, open: true }),
   );
 }
 
-/** @param {unknown} value @param {string | undefined} key @param {number} depth @param {boolean} last @param {boolean} open */
-function node(value, key, depth, last, open) {
+/** @typedef {{ key?: string, depth: number, last: boolean, open: boolean }} Position */
+
+/** @param {unknown} value @param {Position} position @returns {HTMLElement} */
+function drawNode(value, { key, depth, last, open }) {
   const comma = last ? '' : ',';
-  const name = key === undefined ? undefined : [el('span', { class: 'key' }, written(key)), ': '];
-  if (typeof value !== 'object' || value === null)
-    return el(
-      'div',
-      { class: 'member' },
-      ...(name ?? []),
-      el('span', { class: typeof value === 'string' ? 'string' : 'scalar' }, written(value)),
-      comma,
-    );
+  const name = key === undefined ? [] : [el('span', { class: 'key' }, stringify(key)), ': '];
+  if (typeof value !== 'object' || value === null) {
+    const kind = typeof value === 'string' ? 'string' : 'scalar';
+    return el('div', { class: 'member' }, ...name, el('span', { class: kind }, stringify(value)), comma);
+  }
 
   const list = Array.isArray(value);
   const entries = list
     ? value.map((entry) => /** @type {const} */ ([undefined, entry]))
     : Object.entries(value);
   const [opening, closing] = list ? ['[', ']'] : ['{', '}'];
-  if (entries.length === 0)
-    return el('div', { class: 'member' }, ...(name ?? []), `${opening}${closing}${comma}`);
-  const fold = el(
+  if (entries.length === 0) return el('div', { class: 'member' }, ...name, `${opening}${closing}${comma}`);
+  const children = entries.map(([inner, entry], index) =>
+    drawNode(entry, {
+      ...(inner !== undefined && { key: inner }),
+      depth: depth + 1,
+      last: index === entries.length - 1,
+      open: depth < 1 || index === 0,
+    }),
+  );
+  const preview = el('span', { class: 'folded' }, summarise(value, entries.length), `${closing}${comma}`);
+  return el(
     'details',
     { class: 'member', open },
-    el(
-      'summary',
-      {},
-      ...(name ?? []),
-      opening,
-      el('span', { class: 'folded' }, gist(value, entries.length), `${closing}${comma}`),
-    ),
-    el(
-      'div',
-      { class: 'inner' },
-      ...entries.map(([inner, entry], index) =>
-        node(entry, inner, depth + 1, index === entries.length - 1, depth < 1 || index === 0),
-      ),
-    ),
+    el('summary', {}, ...name, opening, preview),
+    el('div', { class: 'inner' }, ...children),
     el('div', { class: 'closing' }, `${closing}${comma}`),
   );
-  return fold;
 }
 
-/** What a fold holds, in a few words. @param {object} value @param {number} count */
-function gist(value, count) {
+/** A short preview of a collapsed node. @param {object} value @param {number} count */
+function summarise(value, count) {
   if (Array.isArray(value)) return ` ${count} `;
-  const { id, title, post_details: words } = /** @type {Record<string, unknown>} */ (value);
-  const hint = typeof title === 'string' && title !== '' ? title : words;
-  const parts = [id, hint]
+  const { id, title, post_details: details } = /** @type {Record<string, unknown>} */ (value);
+  const label = typeof title === 'string' && title !== '' ? title : details;
+  const parts = [id, label]
     .filter((part) => typeof part === 'string')
-    .map((part) => written(String(part).slice(0, 36)));
+    .map((part) => stringify(String(part).slice(0, 36)));
   return parts.length > 0 ? ` ${parts.join(' ')} … ` : ` ${count} members `;
 }

@@ -1,73 +1,73 @@
 // @ts-check
-// Pictures that never leave a hole: under each lie initials on a gradient, which stay when it cannot be had.
-import { el, webAddress } from './dom.js';
+// Pictures with a fallback: initials on a gradient, which stay visible if the picture does not load.
+import { el, httpUrl } from './dom.js';
 
 const SAMPLES = 'https://vitrine.example/samples/';
 
+/** @typedef {{ kind: string, seed: string, alt?: string, initials?: string, eager?: boolean }} PictureOptions */
+/** @typedef {ReturnType<typeof createPictures>} Pictures */
+
 /** @param {{ samples: boolean, imageHosts: '*' | string[] }} configuration */
 export function createPictures({ samples, imageHosts }) {
-  /** Hosts that this page may not load pictures from. @type {Set<string>} */
-  const refused = new Set();
+  /** Hosts that IMAGE_HOSTS does not allow. @type {Set<string>} */
+  const blocked = new Set();
 
-  /** @param {string} address */
+  /** The URL to load; undefined if the picture may not be loaded. @param {string} address */
   function sourceOf(address) {
     if (address === '') return undefined;
     if (samples && address.startsWith(SAMPLES))
       return new URL(`samples/${address.slice(SAMPLES.length)}`, document.baseURI).href;
-    const url = webAddress(address);
+    const url = httpUrl(address);
     if (url === undefined) return undefined;
     if (imageHosts === '*' || url.origin === location.origin || imageHosts.includes(url.origin))
       return url.href;
-    refused.add(url.host);
+    blocked.add(url.host);
     return undefined;
   }
 
   return {
-    refused,
+    blocked,
     sourceOf,
-
-    /**
-     * @param {string} address
-     * @param {{ kind: string, seed: string, alt?: string, initials?: string, eager?: boolean }} options
-     */
-    picture(address, { kind, seed, alt = '', initials = '', eager = false }) {
-      const frame = el(
-        'span',
-        { class: `picture ${kind}` },
-        initials && el('span', { class: 'initials', 'aria-hidden': 'true' }, initials),
-      );
-      frame.style.setProperty('--hue', String(hueOf(seed)));
-      const source = sourceOf(address);
-      const bare = () => {
-        frame.classList.add('bare');
-        if (alt !== '') {
-          frame.setAttribute('role', 'img');
-          frame.setAttribute('aria-label', alt);
-        }
-      };
-      if (source === undefined) bare();
-      else {
-        const image = el('img', {
-          alt,
-          decoding: 'async',
-          loading: eager ? undefined : 'lazy',
-          referrerpolicy: 'no-referrer',
-        });
-        image.addEventListener('error', () => {
-          image.remove();
-          bare();
-        });
-        image.setAttribute('src', source);
-        frame.append(image);
-      }
-      return frame;
-    },
+    /** @param {string} address @param {PictureOptions} options */
+    picture: (address, options) => drawPicture(sourceOf(address), options),
   };
 }
 
-/** @typedef {ReturnType<typeof createPictures>} Pictures */
+/** @param {string | undefined} source @param {PictureOptions} options */
+function drawPicture(source, { kind, seed, alt = '', initials = '', eager = false }) {
+  const frame = el(
+    'span',
+    { class: `picture ${kind}` },
+    initials && el('span', { class: 'initials', 'aria-hidden': 'true' }, initials),
+  );
+  frame.style.setProperty('--hue', String(hueOf(seed)));
+  const showFallback = () => {
+    frame.classList.add('bare');
+    if (alt !== '') {
+      frame.setAttribute('role', 'img');
+      frame.setAttribute('aria-label', alt);
+    }
+  };
+  if (source === undefined) {
+    showFallback();
+    return frame;
+  }
+  const image = el('img', {
+    alt,
+    decoding: 'async',
+    loading: eager ? undefined : 'lazy',
+    referrerpolicy: 'no-referrer',
+  });
+  image.addEventListener('error', () => {
+    image.remove();
+    showFallback();
+  });
+  image.setAttribute('src', source);
+  frame.append(image);
+  return frame;
+}
 
-/** The first signs of the first two words. @param {string} name */
+/** The first characters of the first two words. @param {string} name */
 export function initialsOf(name) {
   const words = name
     .replace(/[^\p{L}\p{N}\s]/gu, ' ')
@@ -77,9 +77,20 @@ export function initialsOf(name) {
   return first.join('').toLocaleUpperCase();
 }
 
+/** Initials for each title; the item's number tells equal ones apart. @param {string[]} titles */
+export function distinctInitials(titles) {
+  const seen = new Set();
+  return titles.map((title, index) => {
+    const initials = initialsOf(title);
+    const taken = initials === '' || seen.has(initials);
+    seen.add(initials);
+    return taken ? `${initials}${index + 1}` : initials;
+  });
+}
+
 /** @param {string} seed */
 function hueOf(seed) {
   let sum = 7;
-  for (const sign of seed) sum = (sum * 31 + (sign.codePointAt(0) ?? 0)) % 3600;
+  for (const character of seed) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 3600;
   return sum % 360;
 }

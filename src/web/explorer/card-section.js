@@ -1,0 +1,39 @@
+// @ts-check
+// The section about the embeddable card: the HTML to paste, and a preview.
+import { baseOf } from './api.js';
+import { byId, el } from './dom.js';
+import { codeBlock } from './request-panel.js';
+
+/** @typedef {import('./api.js').Variant} Variant */
+
+export function hideCardSection() {
+  byId('card').setAttribute('hidden', '');
+  byId('card-preview').replaceChildren();
+}
+
+/** @param {Variant} variant @param {string} user @param {(message: string) => void} announce */
+export function drawCardSection(variant, user, announce) {
+  const base = baseOf(variant).href.replace(/\/+$/, '');
+  const items = variant.family === 'microblog' ? 3 : 6;
+  const section = byId('card');
+  section.removeAttribute('hidden');
+  byId('snippet').replaceChildren(codeBlock('HTML', cardHtml(base, variant, user), announce));
+  byId('card-preview').replaceChildren(el('vitrine-profile', { base, variant: variant.name, user, items }));
+  loadCardWhenVisible(section);
+}
+
+/** @param {string} base @param {Variant} variant @param {string} user */
+function cardHtml(base, variant, user) {
+  const script = new URL('embed.js', document.baseURI).href;
+  const name = user.toWellFormed().replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+  return `<script type="module" src="${script}"></script>\n<vitrine-profile base="${base}" variant="${variant.name}" user="${name}" items="6"></vitrine-profile>`;
+}
+
+/** The card sends requests of its own, so its script loads only when the section scrolls into view. @param {Element} section */
+function loadCardWhenVisible(section) {
+  new IntersectionObserver((entries, observer) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    observer.disconnect();
+    import('../embed.js');
+  }).observe(section);
+}

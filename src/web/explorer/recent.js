@@ -1,0 +1,36 @@
+// @ts-check
+// Remembers the last variant and the last users in this browser's localStorage.
+
+const STORAGE_KEY = 'vitrine';
+const MAX_RECENT = 8;
+
+/** @typedef {{ variant?: string, user?: string, users: string[] }} Recent */
+
+/** @returns {Recent} */
+export function loadRecent() {
+  try {
+    const { variant, user, recent } = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}');
+    return {
+      ...(isText(variant) && { variant }),
+      ...(isText(user) && { user }),
+      users: Array.isArray(recent) ? recent.filter(isText).slice(0, MAX_RECENT) : [],
+    };
+  } catch {
+    return { users: [] };
+  }
+}
+
+/** @param {Recent} recent @param {string} variant @param {string} user */
+export function saveRecent(recent, variant, user) {
+  recent.variant = variant;
+  recent.user = user;
+  recent.users = [user, ...recent.users.filter((name) => name !== user)].slice(0, MAX_RECENT);
+  try {
+    localStorage.setItem(STORAGE_KEY, JSON.stringify({ variant, user, recent: recent.users }));
+  } catch {
+    // Storage may be full or blocked; the page works without it.
+  }
+}
+
+/** @param {unknown} value @returns {value is string} */
+const isText = (value) => typeof value === 'string';
