@@ -1,21 +1,18 @@
 // Behind a real Caddy, with exactly the configuration of the guide to proxies.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { codeBlock } from './pages.ts';
-import { ask, json, run, type Server, startServer, tempFolder } from './rig.ts';
-import { freePort, startLoad, until } from './stress.ts';
-
-const CADDY = ['/usr/bin/caddy', '/usr/local/bin/caddy'].find(existsSync);
-const withoutCaddy = CADDY === undefined && !process.env.CI;
-if (withoutCaddy) console.warn('Caddy is not installed: its tests are skipped (apt-get install caddy)');
+import { codeBlock } from '../pages.ts';
+import { pathOf, skipWithout } from '../programs.ts';
+import { ask, json, run, type Server, startServer, tempFolder } from '../rig.ts';
+import { freePort, startLoad, until } from '../stress.ts';
 
 const ADA = '/b/api/username/ada';
 const GLOBAL = '{\n\tadmin off\n\tauto_https off\n}\n';
 
-describe.skipIf(withoutCaddy)('Caddy', () => {
+describe.skipIf(skipWithout('caddy'))('Caddy', () => {
   let caddy: ChildProcess;
   let server: Server;
   let front: Pick<Server, 'port'>;
@@ -87,7 +84,7 @@ function startCaddy(front: number, port: number, adminPort: number): ChildProces
     .replace('health_port 9090', `health_port ${adminPort}`);
   const file = join(folder, 'Caddyfile');
   writeFileSync(file, GLOBAL + recipe);
-  return spawn(CADDY ?? 'caddy', ['run', '--config', file, '--adapter', 'caddyfile'], {
+  return spawn(pathOf('caddy'), ['run', '--config', file, '--adapter', 'caddyfile'], {
     env: { HOME: folder },
     stdio: 'ignore',
   });
