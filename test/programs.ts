@@ -20,6 +20,7 @@ interface Program {
 }
 
 const PROGRAMS = {
+  caddy: { name: 'Caddy', places: inPath('caddy'), package: 'caddy' },
   chromium: {
     name: 'Chromium',
     places: [

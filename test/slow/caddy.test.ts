@@ -9,12 +9,10 @@ import { pathOf, skipWithout } from '../programs.ts';
 import { ask, json, run, type Server, startServer, tempFolder } from '../rig.ts';
 import { freePort, startLoad, until } from '../stress.ts';
 
-const withoutCaddy = skipWithout('caddy');
-
 const ADA = '/b/api/username/ada';
 const GLOBAL = '{\n\tadmin off\n\tauto_https off\n}\n';
 
-describe.skipIf(withoutCaddy)('Caddy', () => {
+describe.skipIf(skipWithout('caddy'))('Caddy', () => {
   let caddy: ChildProcess;
   let server: Server;
   let front: Pick<Server, 'port'>;
@@ -86,7 +84,7 @@ function startCaddy(front: number, port: number, adminPort: number): ChildProces
     .replace('health_port 9090', `health_port ${adminPort}`);
   const file = join(folder, 'Caddyfile');
   writeFileSync(file, GLOBAL + recipe);
-  return spawn(pathOf('caddy') ?? 'caddy', ['run', '--config', file, '--adapter', 'caddyfile'], {
+  return spawn(pathOf('caddy'), ['run', '--config', file, '--adapter', 'caddyfile'], {
     env: { HOME: folder },
     stdio: 'ignore',
   });

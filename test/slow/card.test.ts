@@ -1,7 +1,14 @@
 // The embeddable card on pages of another origin: its states, its attributes, and hostile servers and data.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accessibilityFaults, describeInBrowser, overhang, PHONE, startSite, type Visit } from '../browser.ts';
+import {
+  accessibilityFaults,
+  describeInBrowser,
+  overhang,
+  PHONE,
+  startSite,
+  type Visit,
+} from '../browser.ts';
 import { databaseOf, type Server, startServer, ugly } from '../rig.ts';
 
 describeInBrowser('the card', (eye) => {
