@@ -20,7 +20,6 @@ interface Program {
 }
 
 const PROGRAMS = {
-  caddy: { name: 'Caddy', places: inPath('caddy'), package: 'caddy' },
   chromium: {
     name: 'Chromium',
     places: [
