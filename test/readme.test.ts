@@ -81,6 +81,7 @@ function commandNames(): string[] {
     stdout: {} as never,
     stderr: {} as never,
     serve: async () => {},
+    stopSignal: () => AbortSignal.abort(),
   });
   return program.commands.map((command) => command.name());
 }

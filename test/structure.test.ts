@@ -99,7 +99,7 @@ describe('one direction', () => {
 
 describe('one place for each dependency', () => {
   test.each([
-    [/^better-sqlite3$/, /^stores\/sqlite\/|^mirror\/notes\.ts$/],
+    [/^better-sqlite3$/, /^stores\/sqlite\/|^mirror\/state-file\.ts$/],
     [/^pg(-copy-streams)?$/, /^stores\/postgres\//],
     [/^fastify$|^@fastify\/type/, /^(server|routes|openapi)\//],
     [/^commander$/, /^cli\//],
