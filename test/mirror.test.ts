@@ -1,6 +1,6 @@
 // The mirror: byte for byte from another Vitrine; from sites that are slow, broken or hostile without harm.
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -375,6 +375,94 @@ describe('a site that is not well', () => {
     expect(stderr).toContain('given up: 20 users failed in a row');
     expect(stderr).toContain('status 500');
     expect(site.asked.length).toBeLessThan(30);
+  });
+
+  test('a 200 that is a web page is retried, and then counts towards giving up', async () => {
+    const names = Array.from({ length: 100 }, (_, i) => `user${i}`);
+    const site = await startSite((_, response) => response.end('<!doctype html><p>Maintenance'));
+    const more = ['--retries', '1', '--concurrency', '1', '--user', ...names];
+    const { code, stdout, stderr } = await mirror(newDatabase(), 'b', site.url, ...more);
+    expect([code, stdout]).toEqual([1, expect.stringContaining('0 unknown, 20 failed')]);
+    expect(stderr).toContain('/user0: a web page instead of JSON (attempt 2 of 2)\n');
+    expect(stderr).toContain('given up: 20 users failed in a row');
+    expect(site.asked).toHaveLength(40);
+  });
+
+  test('a 200 that was a web page once is mirrored', async () => {
+    const table = portfolio({ ada: { profile: person('ada', 1) } });
+    const site = await startSite((request, response) => {
+      if (site.asked.length === 1) response.end('\ufeff\n<html>');
+      else table(request, response);
+    });
+    expect((await mirror(newDatabase(), 'b', site.url, '--user', 'ada')).code).toBe(0);
+  });
+
+  test('a 404 that is a web page does not say that a user is unknown: nobody is pruned', async () => {
+    let parked = false;
+    const people = portfolio({ ada: { profile: person('ada', 1) }, bob: { profile: person('bob', 2) } });
+    const site = await startSite((request, response) => {
+      if (parked && request.url?.includes('bob'))
+        response.writeHead(404).end('<html>This domain is for sale');
+      else people(request, response);
+    });
+    const database = newDatabase();
+    await mirror(database, 'b', site.url, '--user', 'ada', 'bob');
+    parked = true;
+    const { code, stdout, stderr } = await mirror(database, 'b', site.url, '--user', 'ada', 'bob', '--prune');
+    expect([code, stdout]).toEqual([1, expect.stringContaining('0 unknown, 1 failed')]);
+    expect(stderr).toContain('/bob: status 404 with a web page instead of JSON\n');
+    expect(await namesIn(database)).toEqual(['ada', 'bob']);
+  });
+
+  test('that knows none of the users is not a success', async () => {
+    const site = await startSite((_, response) => response.writeHead(404).end('{}'));
+    const { code, stderr } = await mirror(newDatabase(), 'b', `${site.url}/wrong`, '--user', 'ada', 'bob');
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'vitrine: the site knows none of the 2 users it was asked for: check --from and --variant\n',
+    );
+  });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s ends a run with its summary, and the next run resumes it',
+    async (signal) => {
+      const names = Array.from({ length: 40 }, (_, i) => `user${i}`);
+      const table = portfolio(
+        Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1) }])),
+      );
+      let stuck = true;
+      const site = await startSite((request, response) => {
+        if (!(stuck && request.url?.includes('user35'))) table(request, response);
+      });
+      const database = newDatabase();
+      const args = mirrorArgs(database, 'b', site.url, '--concurrency', '2', '--user', ...names);
+      const child = vitrine(args);
+      let said = '';
+      child.stdout?.on('data', (chunk) => (said += chunk));
+      child.stderr?.on('data', (chunk) => (said += chunk));
+      await until('it to be stuck', () => site.asked.some((path) => path.includes('user35')));
+      child.kill(signal);
+      expect(await once(child, 'close')).toEqual([1, null]);
+      expect(said).toMatch(/^users: 3\d found, 0 unchanged, 0 unknown, 0 failed\n/m);
+      expect(said).toMatch(/vitrine: stopped; the same command continues where this run ended\n$/);
+      stuck = false;
+      const { code, stdout } = await run(args);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/3\d already done by the unfinished run/)]);
+      expect(await namesIn(database)).toHaveLength(40);
+    },
+  );
+
+  test('a list of 400,000 names fits into a heap of 48 MB', async () => {
+    const site = await startSite((_, response) => response.writeHead(503, { 'retry-after': '86400' }).end());
+    const names = Array.from({ length: 400_000 }, (_, i) => `some-user-name-${i}\nSOME-user-name-${i}\n`);
+    const users = tempFile('users.txt', names.join(''));
+    const database = newDatabase();
+    const { code, stderr } = await run(mirrorArgs(database, 'b', site.url, '--users', users), {
+      env: { NODE_OPTIONS: '--max-old-space-size=48' },
+    });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('given up')]);
+    // The scratch file with the names is gone.
+    expect(readdirSync(join(database, '..')).sort()).toEqual(['site.db', 'site.db.mirror']);
   });
 
   test('is never asked by more at a time than it may be', async () => {

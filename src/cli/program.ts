@@ -255,10 +255,11 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
   }
 
   async function runDoctor(base: URL, options: Omit<DoctorOptions, 'base'>): Promise<void> {
-    const { examine } = await import('../doctor/doctor.ts');
-    const { report, broken } = await examine({ ...options, base, timeout: options.timeout * 1000 });
-    say(report);
-    if (broken > 0) throw new Failed(`${broken === 1 ? 'one thing is' : `${broken} things are`} broken`);
+    const { diagnose, diagnosisFailure } = await import('../doctor/doctor.ts');
+    const diagnosis = await diagnose({ ...options, base, timeout: options.timeout * 1000 });
+    say(diagnosis.report);
+    const failure = diagnosisFailure(diagnosis);
+    if (failure !== undefined) throw new Failed(failure);
   }
 
   async function runExport(

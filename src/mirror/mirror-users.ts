@@ -73,7 +73,10 @@ export async function mirrorUsers(options: MirrorOptions): Promise<MirrorResult>
   for (const names of list.batches(BATCH)) {
     const due = await selectDue(names, options, run);
     const visits = await visitAll(due, visitor, options, run);
-    await loadAndNote(visits, visitor, options, run);
+    await loadAndNote(visits, visitor, options, run).catch((error: Error) => {
+      if (error.name !== 'AbortError') throw error;
+      run.stopped = 'stopped';
+    });
     if (run.stopped !== undefined) break;
   }
   const anyoneKnown = run.counts.refused > 0 || notes.anyoneKnown();

@@ -10,6 +10,7 @@ import {
   RequestError,
 } from '../remote/http-client.ts';
 import { basePath, lookupPaths } from '../remote/lookups.ts';
+import { retryAfter } from '../remote/retry-after.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 import { createPace } from './request-pace.ts';
 
@@ -199,10 +200,3 @@ const validator = (text: string | undefined) =>
 /** Milliseconds to wait: more with each attempt, and different for each request. */
 const backoff = (attempt: number) =>
   Math.random() * Math.min(FIRST_BACKOFF * 2 ** (attempt - 1), MAX_BACKOFF);
-
-/** The milliseconds that Retry-After asks for; 0 without one. */
-export function retryAfter(text: string | undefined, now: number): number {
-  if (text === undefined) return 0;
-  const wanted = /^\s*\d+\s*$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
-  return wanted > 0 ? wanted : 0;
-}

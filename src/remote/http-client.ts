@@ -7,6 +7,7 @@ import {
   request,
 } from 'node:http';
 import { request as requestSecurely, Agent as SecureAgent } from 'node:https';
+import { isIP } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
@@ -59,9 +60,12 @@ export function createHttpClient({ origin, timeout, maxBytes, connections }: Htt
   const secure = origin.protocol === 'https:';
   const open = secure ? requestSecurely : request;
   const agent = new (secure ? SecureAgent : Agent)({ keepAlive: true, maxSockets: connections });
+  const hostname = origin.hostname.replace(/^\[|\]$/g, '');
   const address = {
-    hostname: origin.hostname.replace(/^\[|\]$/g, ''),
+    hostname,
     port: origin.port || (secure ? 443 : 80),
+    // Otherwise Node would take it from a Host header that a request sets.
+    servername: isIP(hostname) > 0 ? '' : hostname,
   };
 
   async function send({ method = 'GET', path, headers = {} }: HttpRequest): Promise<HttpResponse> {
