@@ -39,9 +39,9 @@ export interface Surroundings {
   readonly stopSignal: () => AbortSignal;
 }
 
-/** Done, but not what was asked for. */
+/** The command ran and did not succeed. */
 export class Failed extends Error {}
-/** Asked for in a way that cannot be. */
+/** The command line makes no sense. */
 export class Misused extends Error {}
 
 export function createProgram(around: Surroundings): Command {
@@ -85,9 +85,7 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
   command('mirror', 'takes users over from a live site of this kind, through its public API')
     .addOption(variantOption().makeOptionMandatory())
     .addOption(
-      new Option('--from <base-url>', "the variant's base address there")
-        .argParser(baseOption)
-        .makeOptionMandatory(),
+      new Option('--from <url>', "the variant's base URL there").argParser(baseOption).makeOptionMandatory(),
     )
     .option('--user <name...>', 'whom to ask for')
     .option('--users <file>', 'a file of user names, one a line; - is standard input')
@@ -102,13 +100,11 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
     .addHelpText(
       'after',
       `
-Each user is copied completely, or left unchanged. Items that the site does not list any more are kept: it lists 15.
-The rate starts at 10 requests per second and rises up to --rate while the site responds as quickly as before; it falls
-when responses get slower or are 429 or 503. The next run asks for changes only; an interrupted run is resumed.
-
-A mirror changes only users and items that it brought itself, and adds new ones. Others are refused: give a second site
-its own database (--database-url). --adopt takes over users who are here already, for example after the state file was
-lost or when they were imported from this site. Exit code 1 if any user failed or was refused, or none is known.
+Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate starts at 10
+requests per second, rises up to --rate while the site stays quick, and falls when it slows down or answers 429 or 503.
+Users and items that are here but were not brought by this mirror are refused: give a second site its own database
+(--database-url), or take over users of this site with --adopt, for example after the state file was lost. The next run
+asks for changes only; an interrupted run is resumed. Exit code 1 if any user failed or was refused, or none is known.
 ${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`,
     )
     .action(runMirror);
@@ -226,27 +222,21 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     }
   }
 
-  type WholeMirrorFlags = MirrorFlags &
-    Partial<Record<SettingName, string>> & { user?: string[]; users?: string; state?: string };
+  type MirrorCommandFlags = MirrorFlags & Record<'databaseUrl' | 'users' | 'state', string | undefined>;
 
-  async function runMirror({ user, users, ...flags }: WholeMirrorFlags): Promise<void> {
+  async function runMirror({ user, users, ...flags }: MirrorCommandFlags & { user?: string[] }) {
     if ((user === undefined) === (users === undefined))
-      throw new Misused('say whom: either --user NAME… or --users FILE');
+      throw new Misused('specify users with --user NAME… or --users FILE');
     const database = databaseOf(flags);
-    if (flags.state === undefined && isPostgresUrl(database))
-      throw new Misused('with PostgreSQL, name a file by --state');
-    const { runMirror: run } = await import('../mirror/run-mirror.ts');
+    const state = flags.state ?? (isPostgresUrl(database) ? undefined : `${database}.mirror`);
+    if (state === undefined) throw new Misused('with PostgreSQL, name a file by --state');
+    const source = users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin };
+    const mirror = await import('../mirror/run-mirror.ts');
     const writer = await openForChange(database);
+    const run = { ...flags, users: source, state, writer, out: stderr, signal: around.stopSignal() };
     try {
-      const { summary, failure } = await run({
-        ...flags,
-        users: users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin },
-        state: flags.state ?? `${database}.mirror`,
-        writer,
-        openReader: () => openForLookups(database),
-        out: stderr,
-        signal: around.stopSignal(),
-      });
+      const openReader = () => openForLookups(database);
+      const { summary, failure } = await mirror.runMirror({ ...run, openReader });
       if (summary !== undefined) say(summary);
       if (failure !== undefined) throw new Failed(failure);
     } finally {
@@ -255,10 +245,9 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
   }
 
   async function runDoctor(base: URL, options: Omit<DoctorOptions, 'base'>): Promise<void> {
-    const { diagnose, diagnosisFailure } = await import('../doctor/doctor.ts');
-    const diagnosis = await diagnose({ ...options, base, timeout: options.timeout * 1000 });
-    say(diagnosis.report);
-    const failure = diagnosisFailure(diagnosis);
+    const { diagnose } = await import('../doctor/doctor.ts');
+    const { report, failure } = await diagnose({ ...options, base, timeout: options.timeout * 1000 });
+    say(report);
     if (failure !== undefined) throw new Failed(failure);
   }
 

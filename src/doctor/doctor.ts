@@ -3,7 +3,7 @@ import { createHttpClient, RequestError } from '../remote/http-client.ts';
 import type { Variant } from '../variants.ts';
 import { ADDRESS_CHECKS } from './address-checks.ts';
 import { CACHE_CHECKS } from './cache-checks.ts';
-import { type Check, type Finding, unchecked } from './check.ts';
+import { type Check, type Finding, unchecked as notMade } from './check.ts';
 import { createSend, type Deployment, findDeployment } from './deployment.ts';
 import { formatReport } from './report.ts';
 import { RESPONSE_CHECKS } from './response-checks.ts';
@@ -32,6 +32,8 @@ export interface Diagnosis {
   readonly broken: number;
   /** Checks that could not be made. */
   readonly unchecked: number;
+  /** Why the deployment does not count as healthy; undefined if it does. */
+  readonly failure: string | undefined;
 }
 
 export async function diagnose({ base, variant, user, timeout }: DoctorOptions): Promise<Diagnosis> {
@@ -40,29 +42,26 @@ export async function diagnose({ base, variant, user, timeout }: DoctorOptions):
     const deployment = await findDeployment(createSend(client), base, variant, user);
     const findings: { check: Check; finding: Finding }[] = [];
     for (const check of CHECKS) findings.push({ check, finding: await runCheck(check, deployment) });
-    return {
-      report: formatReport(findings),
-      broken: findings.filter(({ finding }) => finding.state === 'broken').length,
-      unchecked: findings.filter(({ finding }) => finding.unchecked).length,
-    };
+    const broken = findings.filter(({ finding }) => finding.state === 'broken').length;
+    const unchecked = findings.filter(({ finding }) => finding.unchecked).length;
+    return { report: formatReport(findings), broken, unchecked, failure: failureOf(broken, unchecked) };
   } finally {
     client.close();
   }
 }
 
+function failureOf(broken: number, unchecked: number): string | undefined {
+  if (broken > 0) return `${broken} ${broken === 1 ? 'check' : 'checks'} found something broken`;
+  if (unchecked > 0) return `${unchecked} ${unchecked === 1 ? 'check' : 'checks'} could not be made`;
+  return undefined;
+}
+
 async function runCheck(check: Check, deployment: Deployment): Promise<Finding> {
-  if (!deployment.found && check.name !== 'address') return unchecked('Vitrine was not found there');
+  if (!deployment.found && check.name !== 'address') return notMade('Vitrine was not found there');
   try {
     return await check.run(deployment);
   } catch (error) {
-    if (error instanceof RequestError) return unchecked(error.message);
+    if (error instanceof RequestError) return notMade(error.message);
     throw error;
   }
-}
-
-/** Why a diagnosis does not count as healthy; undefined if it does. */
-export function diagnosisFailure({ broken, unchecked: missing }: Diagnosis): string | undefined {
-  if (broken > 0) return `${broken} ${broken === 1 ? 'check' : 'checks'} found something broken`;
-  if (missing > 0) return `${missing} ${missing === 1 ? 'check' : 'checks'} could not be made`;
-  return undefined;
 }
