@@ -163,7 +163,7 @@ test('a mirror that was killed while it loaded a batch still owns what it loaded
   );
   const state = `${tempFolder()}/state`;
   const db = openState(state);
-  createNotes(db, `b ${site.url}/`, false).begin([
+  createNotes(db, `b ${site.url}/`, false).loading.begin([
     { userKey: 'ada', id: '1' },
     { userKey: 'bob', id: '2' },
     { userKey: 'not loaded', id: '4' },

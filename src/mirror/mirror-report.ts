@@ -1,7 +1,8 @@
 // The progress, the faults and the summary of a mirror, as text.
 import { summary } from '../transfer/import.ts';
 import { bar, createDisplay, secondsLeft, type Terminal } from '../transfer/progress.ts';
-import type { MirrorProgress, MirrorResult } from './mirror-users.ts';
+import type { MirrorProgress } from './mirror-run.ts';
+import type { MirrorResult } from './mirror-users.ts';
 
 const FAULTS_SHOWN = 20;
 

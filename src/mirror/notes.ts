@@ -43,16 +43,14 @@ export function createNotes(db: SqliteFile, site: string, restart: boolean) {
     INSERT INTO users (site, user_key, visit, known, id, last_fetch) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET
       visit = excluded.visit, known = excluded.known, id = coalesce(excluded.id, id), last_fetch = excluded.last_fetch`);
-  const beginLoading = db.prepare('INSERT INTO loading VALUES (?, ?, ?)');
-  const endLoading = db.prepare('DELETE FROM loading WHERE site = ?');
-  const recover = db.prepare(`
-    INSERT INTO users (site, user_key, visit, known, id) VALUES (?, ?, 0, 1, ?)
-    ON CONFLICT DO UPDATE SET id = excluded.id`);
+  const loading = createLoadingUsers(db, site);
   const gone = db.prepare(`
     SELECT user_key AS userKey, id FROM users
     WHERE site = ? AND visit = ? AND NOT known AND id IS NOT NULL AND user_key > ? ORDER BY user_key LIMIT 1000`);
 
   return {
+    loading,
+
     get(userKey: string): Note {
       const row = get.get(site, userKey) as
         | { visit: number; id: string | null; last_fetch: string | null }
@@ -71,32 +69,11 @@ export function createNotes(db: SqliteFile, site: string, restart: boolean) {
     /** The user that this run found under an id. */
     holderOf: (id: string) => holder.get(site, id, run.id) as string | undefined,
 
-    /** Notes whom the mirror is about to bring: if it is killed then, these may be in the store but not in the notes. */
-    begin(users: readonly BroughtUser[]): void {
-      withSentences(db.name, () =>
-        db.transaction(() => {
-          for (const { userKey, id } of users) beginLoading.run(site, userKey, id);
-        })(),
-      );
-    },
-
-    /** Whom a killed run was about to bring. */
-    interrupted: () =>
-      db.prepare('SELECT user_key AS userKey, id FROM loading WHERE site = ?').all(site) as BroughtUser[],
-
-    /** Those of them that are in the store. */
-    recover(users: readonly BroughtUser[]): void {
-      db.transaction(() => {
-        for (const { userKey, id } of users) recover.run(site, userKey, id);
-        endLoading.run(site);
-      })();
-    },
-
     /** Notes what was done: all of it, or nothing. */
     save(notes: readonly NewNote[]): void {
       withSentences(db.name, () =>
         db.transaction(() => {
-          endLoading.run(site);
+          loading.clear();
           for (const { userKey, known, id, lastFetch } of notes) {
             const last = lastFetch === undefined ? null : JSON.stringify(lastFetch);
             put.run(site, userKey, run.id, Number(known), id ?? null, last);
@@ -123,6 +100,39 @@ export function createNotes(db: SqliteFile, site: string, restart: boolean) {
     /** The run is complete: the next one starts from the first user. */
     finish(): void {
       db.prepare('DELETE FROM visits WHERE site = ?').run(site);
+    },
+  };
+}
+
+/** The users of the batch that is being loaded. If a run is killed then, they may be in the store but not in the notes. */
+function createLoadingUsers(db: SqliteFile, site: string) {
+  const insert = db.prepare('INSERT INTO loading VALUES (?, ?, ?)');
+  const clear = db.prepare('DELETE FROM loading WHERE site = ?');
+  const recover = db.prepare(`
+    INSERT INTO users (site, user_key, visit, known, id) VALUES (?, ?, 0, 1, ?)
+    ON CONFLICT DO UPDATE SET id = excluded.id`);
+
+  return {
+    clear: () => clear.run(site),
+
+    begin(users: readonly BroughtUser[]): void {
+      withSentences(db.name, () =>
+        db.transaction(() => {
+          for (const { userKey, id } of users) insert.run(site, userKey, id);
+        })(),
+      );
+    },
+
+    /** The users that a killed run was loading. */
+    interrupted: () =>
+      db.prepare('SELECT user_key AS userKey, id FROM loading WHERE site = ?').all(site) as BroughtUser[],
+
+    /** Notes that the mirror brought those of them that are in the store. */
+    recover(users: readonly BroughtUser[]): void {
+      db.transaction(() => {
+        for (const { userKey, id } of users) recover.run(site, userKey, id);
+        clear.run(site);
+      })();
     },
   };
 }

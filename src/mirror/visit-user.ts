@@ -37,6 +37,8 @@ export interface VisitorOptions {
 
 type Lookup = 'profile' | 'items';
 
+export type Visitor = ReturnType<typeof createVisitor>;
+
 export function createVisitor({ family, site, claimId, onFault }: VisitorOptions) {
   async function visit(name: string, last: LastFetch | undefined): Promise<Visit> {
     const profile = await get(name, 'profile', last?.profile);
