@@ -19,6 +19,7 @@ const program = createProgram({
   stdout: process.stdout,
   stderr: process.stderr,
   serve: serveUntilStopped,
+  stopSignal,
 });
 
 // `vitrine export | head` is no failure.
@@ -56,6 +57,12 @@ async function serveUntilStopped(config: Config): Promise<void> {
 async function oneOfSeveral(): Promise<typeof supervise> {
   const { serveAsWorker, supervise } = await import('./server/supervise.ts');
   return cluster.isWorker ? serveAsWorker : supervise;
+}
+
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  void askedToStop().then(() => stop.abort());
+  return stop.signal;
 }
 
 /** Waits for the first signal to stop; the second is meant, and ends the process at once. */

@@ -1,12 +1,22 @@
-// Moving in: from another Vitrine byte for byte, and from sites that are slow, broken or hostile without harm.
+// The mirror: byte for byte from another Vitrine; from sites that are slow, broken or hostile without harm.
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { VARIANTS } from './expected.ts';
+import {
+  type Answer,
+  exported,
+  mirror,
+  mirrorArgs,
+  namesIn,
+  newDatabase,
+  person,
+  portfolio,
+  shot,
+  startSite,
+} from './mirror-site.ts';
 import {
   ask,
   databaseOf,
@@ -29,63 +39,6 @@ const FILES = [
   ugly('hostile-names.ndjson'),
   ugly('hostile-texts.ndjson'),
 ];
-const FAST = ['--rate', '5000'];
-
-const newDatabase = () => join(tempFolder(), 'site.db');
-const mirrorArgs = (database: string, variant: string, from: string, ...more: string[]) => [
-  ...['mirror', '--database-url', database, '--variant', variant, '--from', from, ...FAST, ...more],
-];
-const mirror = (...args: Parameters<typeof mirrorArgs>) => run(mirrorArgs(...args));
-
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
-
-const sites = new Set<ReturnType<typeof createServer>>();
-afterAll(() => {
-  for (const site of sites) site.closeAllConnections();
-});
-
-/** A site that answers as it is told, and remembers what it was asked. */
-async function startSite(answer: Answer) {
-  const asked: string[] = [];
-  const site = createServer((request, response) => {
-    asked.push(request.url as string);
-    answer(request, response);
-  });
-  sites.add(site);
-  site.listen(0, '127.0.0.1');
-  await once(site, 'listening');
-  return { asked, url: `http://127.0.0.1:${(site.address() as AddressInfo).port}` };
-}
-
-const person = (name: string, id: number, more: object = {}) => ({
-  Likes: '1',
-  id: String(id),
-  username: name,
-  ...more,
-});
-const shot = (id: number, owner: number, more: object = {}) => ({
-  id,
-  user_id: owner,
-  date: '2024-01-01 00:00:00',
-  ...more,
-});
-
-/** Answers of variant B from a table of bodies; who is not in it is unknown. */
-function portfolio(people: Record<string, { profile: unknown; shots?: unknown }>): Answer {
-  return ({ url = '' }, response) => {
-    const [, name = '', items] = /^\/api\/username\/([^/?]*)(\/shots)?$/.exec(url) ?? [];
-    const of = people[decodeURIComponent(name)];
-    const body = of && (items === undefined ? of.profile : (of.shots ?? { Shots: [] }));
-    if (body === undefined) response.writeHead(404).end('no');
-    else if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body);
-    else response.end(JSON.stringify(body));
-  };
-}
-
-const exported = (database: string) => done(['export', '--database-url', database]);
-const namesIn = async (database: string) =>
-  [...(await exported(database)).matchAll(/"username":"([^"]*)"/g)].map(([, name]) => name);
-
 describe('from another Vitrine', () => {
   let there: string;
   let server: Server;
@@ -107,9 +60,7 @@ describe('from another Vitrine', () => {
       const database = newDatabase();
       const users = tempFile('users.txt', `${names.join('\r\n')}\n\n`);
       const first = await mirror(database, variant, `${server.url}/${variant}/`, '--users', users);
-      expect(
-        first.stderr.split('\n').filter((line) => !/: nobody there has this name|^$/.test(line)),
-      ).toEqual([]);
+      expect(first.stderr.split('\n').filter((line) => !/: unknown user|^$/.test(line))).toEqual([]);
       const here = await startServer({ DATABASE_URL: database });
       let alike = 0;
       for (const name of names)
@@ -193,7 +144,7 @@ describe('what the site says is read as people write it', () => {
       0,
       expect.stringMatching(/^users: 1 found, 0 unchanged, 1 unknown, 0 failed\n/),
     ]);
-    expect(kept.stderr).toContain('/api/username/bob: nobody there has this name: left as they are here');
+    expect(kept.stderr).toContain('/api/username/bob: unknown user');
     expect(await namesIn(database)).toEqual(['ada', 'bob']);
     expect((await exported(database)).match(/"user_id":"1"/g)).toHaveLength(2);
     expect((await again('--prune')).stdout).toMatch(
@@ -202,7 +153,7 @@ describe('what the site says is read as people write it', () => {
     expect(await namesIn(database)).toEqual(['ada']);
     delete people.ada;
     const empty = await again('--prune');
-    expect(empty.stderr).toContain('nobody is removed');
+    expect(empty.stderr).toContain('none is removed');
     expect(await namesIn(database)).toEqual(['ada']);
   });
 
@@ -222,12 +173,17 @@ describe('what the site says is read as people write it', () => {
 describe('what is wrong is told, and harms nothing else', () => {
   const bomb = gzipSync(Buffer.alloc(64 << 20, ' '));
   const HOSTILE: [name: string, profile: unknown, shots: unknown, words: string][] = [
-    ['html', '<html>', undefined, 'record: not valid JSON'],
+    ['html', '<html>', undefined, 'a web page instead of JSON (attempt 2 of 2)'],
     ['latin', Buffer.from([0x7b, 0xff, 0x7d]), undefined, 'record: not valid UTF-8'],
     ['empty', '', undefined, 'record: not valid JSON'],
     ['list', [], undefined, 'record: must be a profile, not an array'],
     ['error', { error: 'no' }, undefined, 'id: is missing'],
-    ['other', person('somebody', 60), undefined, 'username: is not who was asked for, got "somebody"'],
+    [
+      'other',
+      person('somebody', 60),
+      undefined,
+      'username: is not the user who was asked for, got "somebody"',
+    ],
     ['deep', `{"id":${'['.repeat(500_000)}`, undefined, 'record: not valid JSON'],
     [
       'deeper',
@@ -237,7 +193,7 @@ describe('what is wrong is told, and harms nothing else', () => {
     ],
     ['long', ' '.repeat(4 << 20), undefined, 'the body is longer than'],
     ['bomb', bomb, undefined, 'the body is longer than'],
-    ['namesake', person('namesake', 1), undefined, 'id: is that of "ada" already, got "1"'],
+    ['namesake', person('namesake', 1), undefined, 'id: is the id of "ada" already, got "1"'],
     [
       'thief',
       person('thief', 61),
@@ -276,16 +232,16 @@ describe('what is wrong is told, and harms nothing else', () => {
     hangup: (request) => request.socket.destroy(),
   };
   const WORDS: Record<string, string> = {
-    away: 'leads to another site, which is not followed: http://169.254.169.254',
-    relative: 'leads to another site, which is not followed: http://localhost:1',
-    around: 'leads from address to address',
-    file: 'leads to another site',
-    brotli: 'is encoded as br',
-    forbidden: 'was answered 403',
-    unasked: 'was answered 304',
+    away: 'redirects to another site, which is not followed: http://169.254.169.254',
+    relative: 'redirects to another site, which is not followed: http://localhost:1',
+    around: 'more than 5 redirects',
+    file: 'redirects to another site',
+    brotli: 'content encoding br was not asked for',
+    forbidden: 'status 403',
+    unasked: 'status 304',
     broken: 'the gzip data of the body is corrupt',
-    slow: 'no whole answer within 1 s',
-    hangup: 'the connection broke off',
+    slow: 'no complete response within 1 s',
+    hangup: 'the connection was closed before the response was complete',
   };
 
   test.each([
@@ -308,39 +264,13 @@ describe('what is wrong is told, and harms nothing else', () => {
           .filter((line) => line.startsWith(`${site.url}/api/username/${name}`))
           .join('\n'),
       ).toContain(words);
-    expect(stderr).toContain(`vitrine: ${cases.length} of ${names.length} users could not be taken over\n`);
+    expect(stderr).toContain(`vitrine: ${cases.length} of ${names.length} users failed\n`);
     expect([code, stdout]).toEqual([
       1,
       expect.stringMatching(`^users: 2 found, 0 unchanged, 0 unknown, ${cases.length} failed\n`),
     ]);
     expect(await namesIn(database)).toEqual(['ada', 'zoe']);
     expect(await exported(database)).toContain('"title":"mine"');
-  });
-
-  test('a name that another id has here already', async () => {
-    const database = await databaseOf(tempFile('people.ndjson', JSON.stringify(person('zoe', 5))));
-    const before = await exported(database);
-    const site = await startSite(
-      portfolio({
-        ada: { profile: person('ada', 1) },
-        zoe: { profile: person('zoe', 99), shots: { Shots: [shot(1, 99)] } },
-      }),
-    );
-    const { code, stderr, stdout } = await mirror(database, 'b', site.url, '--user', 'ada', 'zoe');
-    expect([code, stdout]).toEqual([
-      1,
-      expect.stringMatching(/^users: 1 found, 0 unchanged, 0 unknown, 1 failed\n/),
-    ]);
-    expect(stderr).toContain(
-      '/api/username/zoe: username: is already the name of id 5, so id 99 cannot have it, got "zoe"',
-    );
-    expect(stderr).not.toContain('/shots');
-    expect(
-      (await exported(database))
-        .split('\n')
-        .filter((line) => !line.includes('"ada"'))
-        .join('\n'),
-    ).toBe(before);
   });
 
   test('names that are nobody’s are told, and no name gets into a header or another path', async () => {
@@ -392,13 +322,13 @@ describe('a site that is not well', () => {
     const more = ['--users', tempFile('users.txt', names.join('\n')), '--state', state];
     const first = await mirror(database, 'b', site.url, ...more);
     expect([first.code, first.stdout]).toEqual([1, expect.stringMatching(/^users: \d+ found/)]);
-    expect(first.stderr).toContain('given up: the site asks to be left alone for 86400 s');
+    expect(first.stderr).toContain('given up: the site asks for a pause of 86400 s');
     expect([existsSync(state), existsSync(`${database}.mirror`)]).toEqual([true, false]);
     closed = false;
     const before = site.asked.length;
     const second = await mirror(database, 'b', site.url, ...more);
     expect([second.code, second.stderr]).toEqual([0, '']);
-    const skipped = Number(/failed, (\d+) done by the run before/.exec(second.stdout)?.[1]);
+    const skipped = Number(/failed, (\d+) already done by the unfinished run/.exec(second.stdout)?.[1]);
     expect(skipped).toBeGreaterThanOrEqual(32);
     expect(site.asked.length - before).toBe(2 * (70 - skipped));
     expect(await namesIn(database)).toHaveLength(70);
@@ -430,7 +360,7 @@ describe('a site that is not well', () => {
     const { code, stdout } = await mirror(database, 'b', site.url, '--users', users);
     expect([code, stdout]).toEqual([
       0,
-      expect.stringMatching(/^users: 36 found, .*, 64 done by the run before/),
+      expect.stringMatching(/^users: 36 found, .*, 64 already done by the unfinished run/),
     ]);
     expect(await namesIn(database)).toHaveLength(100);
     const restarted = await mirror(database, 'b', site.url, '--users', users, '--restart');
@@ -442,9 +372,97 @@ describe('a site that is not well', () => {
     const site = await startSite((_, response) => response.writeHead(500).end());
     const { code, stderr } = await mirror(newDatabase(), 'a', site.url, '--users', users, '--retries', '0');
     expect(code).toBe(1);
-    expect(stderr).toContain('given up: 20 users in a row could not be had');
-    expect(stderr).toContain('was answered 500');
+    expect(stderr).toContain('given up: 20 users failed in a row');
+    expect(stderr).toContain('status 500');
     expect(site.asked.length).toBeLessThan(30);
+  });
+
+  test('a 200 that is a web page is retried, and then counts towards giving up', async () => {
+    const names = Array.from({ length: 100 }, (_, i) => `user${i}`);
+    const site = await startSite((_, response) => response.end('<!doctype html><p>Maintenance'));
+    const more = ['--retries', '1', '--concurrency', '1', '--user', ...names];
+    const { code, stdout, stderr } = await mirror(newDatabase(), 'b', site.url, ...more);
+    expect([code, stdout]).toEqual([1, expect.stringContaining('0 unknown, 20 failed')]);
+    expect(stderr).toContain('/user0: a web page instead of JSON (attempt 2 of 2)\n');
+    expect(stderr).toContain('given up: 20 users failed in a row');
+    expect(site.asked).toHaveLength(40);
+  });
+
+  test('a 200 that was a web page once is mirrored', async () => {
+    const table = portfolio({ ada: { profile: person('ada', 1) } });
+    const site = await startSite((request, response) => {
+      if (site.asked.length === 1) response.end('\ufeff\n<html>');
+      else table(request, response);
+    });
+    expect((await mirror(newDatabase(), 'b', site.url, '--user', 'ada')).code).toBe(0);
+  });
+
+  test('a 404 that is a web page does not say that a user is unknown: nobody is pruned', async () => {
+    let parked = false;
+    const people = portfolio({ ada: { profile: person('ada', 1) }, bob: { profile: person('bob', 2) } });
+    const site = await startSite((request, response) => {
+      if (parked && request.url?.includes('bob'))
+        response.writeHead(404).end('<html>This domain is for sale');
+      else people(request, response);
+    });
+    const database = newDatabase();
+    await mirror(database, 'b', site.url, '--user', 'ada', 'bob');
+    parked = true;
+    const { code, stdout, stderr } = await mirror(database, 'b', site.url, '--user', 'ada', 'bob', '--prune');
+    expect([code, stdout]).toEqual([1, expect.stringContaining('0 unknown, 1 failed')]);
+    expect(stderr).toContain('/bob: status 404 with a web page instead of JSON\n');
+    expect(await namesIn(database)).toEqual(['ada', 'bob']);
+  });
+
+  test('that knows none of the users is not a success', async () => {
+    const site = await startSite((_, response) => response.writeHead(404).end('{}'));
+    const { code, stderr } = await mirror(newDatabase(), 'b', `${site.url}/wrong`, '--user', 'ada', 'bob');
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'vitrine: the site knows none of the 2 users it was asked for: check --from and --variant\n',
+    );
+  });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s ends a run with its summary, and the next run resumes it',
+    async (signal) => {
+      const names = Array.from({ length: 40 }, (_, i) => `user${i}`);
+      const table = portfolio(
+        Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1) }])),
+      );
+      let stuck = true;
+      const site = await startSite((request, response) => {
+        if (!(stuck && request.url?.includes('user35'))) table(request, response);
+      });
+      const database = newDatabase();
+      const args = mirrorArgs(database, 'b', site.url, '--concurrency', '2', '--user', ...names);
+      const child = vitrine(args);
+      let said = '';
+      child.stdout?.on('data', (chunk) => (said += chunk));
+      child.stderr?.on('data', (chunk) => (said += chunk));
+      await until('it to be stuck', () => site.asked.some((path) => path.includes('user35')));
+      child.kill(signal);
+      expect(await once(child, 'close')).toEqual([1, null]);
+      expect(said).toMatch(/^users: 3\d found, 0 unchanged, 0 unknown, 0 failed\n/m);
+      expect(said).toMatch(/vitrine: stopped; the same command continues where this run ended\n$/);
+      stuck = false;
+      const { code, stdout } = await run(args);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/3\d already done by the unfinished run/)]);
+      expect(await namesIn(database)).toHaveLength(40);
+    },
+  );
+
+  test('a list of 400,000 names fits into a heap of 48 MB', async () => {
+    const site = await startSite((_, response) => response.writeHead(503, { 'retry-after': '86400' }).end());
+    const names = Array.from({ length: 400_000 }, (_, i) => `some-user-name-${i}\nSOME-user-name-${i}\n`);
+    const users = tempFile('users.txt', names.join(''));
+    const database = newDatabase();
+    const { code, stderr } = await run(mirrorArgs(database, 'b', site.url, '--users', users), {
+      env: { NODE_OPTIONS: '--max-old-space-size=48' },
+    });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('given up')]);
+    // The scratch file with the names is gone.
+    expect(readdirSync(join(database, '..')).sort()).toEqual(['site.db', 'site.db.mirror']);
   });
 
   test('is never asked by more at a time than it may be', async () => {
@@ -492,7 +510,7 @@ describe('used wrongly', () => {
     const { code, stderr } = await run(
       mirrorArgs(newDatabase(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', state),
     );
-    expect([code, stderr]).toEqual([1, expect.stringContaining('does not hold the state of a mirror')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is not the state file of a mirror')]);
     const text = tempFile(
       'state.txt',
       'something else, long enough to be looked at as a database\n'.repeat(20),

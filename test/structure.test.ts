@@ -101,7 +101,7 @@ describe('one direction', () => {
 
 describe('one place for each dependency', () => {
   test.each([
-    [/^better-sqlite3$/, /^stores\/sqlite\/|^mirror\/notes\.ts$/],
+    [/^better-sqlite3$/, /^stores\/sqlite\/|^mirror\/state-file\.ts$/],
     [/^pg(-copy-streams)?$/, /^stores\/postgres\//],
     [/^fastify$|^@fastify\/(type|swagger)/, /^(server|routes|openapi|edge|http)\//],
     [/^lru-cache$/, /^http\/answer-cache\.ts$/],

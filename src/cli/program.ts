@@ -12,10 +12,10 @@ import {
 } from '../config/config.ts';
 import { isPostgresUrl, shownDatabase } from '../config/database-url.ts';
 import type { DoctorOptions } from '../doctor/doctor.ts';
-import type { MirrorFlags } from '../mirror/run.ts';
+import type { MirrorFlags } from '../mirror/run-mirror.ts';
 import { FAMILIES, type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
-import { readBase, type Variant } from '../remote/lookups.ts';
+import { readBase } from '../remote/lookups.ts';
 import {
   checkDatabase,
   openForChange,
@@ -25,6 +25,7 @@ import {
   snapshotDatabase,
 } from '../stores/open.ts';
 import type { Terminal } from '../transfer/progress.ts';
+import { VARIANT_NAMES } from '../variants.ts';
 
 /** What a command may touch of the process it runs in. */
 export interface Surroundings {
@@ -34,11 +35,13 @@ export interface Surroundings {
   readonly stderr: Terminal;
   /** Runs the server until it is told to stop. */
   readonly serve: (config: Config) => Promise<void>;
+  /** Aborted by the first signal to stop; the second one ends the process. */
+  readonly stopSignal: () => AbortSignal;
 }
 
-/** Done, but not what was asked for. */
+/** The command ran and did not succeed. */
 export class Failed extends Error {}
-/** Asked for in a way that cannot be. */
+/** The command line makes no sense. */
 export class Misused extends Error {}
 
 export function createProgram(around: Surroundings): Command {
@@ -82,24 +85,26 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
   command('mirror', 'takes users over from a live site of this kind, through its public API')
     .addOption(variantOption().makeOptionMandatory())
     .addOption(
-      new Option('--from <base-url>', "the variant's base address there")
-        .argParser(baseOption)
-        .makeOptionMandatory(),
+      new Option('--from <url>', "the variant's base URL there").argParser(baseOption).makeOptionMandatory(),
     )
     .option('--user <name...>', 'whom to ask for')
     .option('--users <file>', 'a file of user names, one a line; - is standard input')
-    .option('--prune', 'remove users whom the site does not know any more', false)
-    .option('--state <file>', 'where to remember what was asked for already (default: beside the database)')
-    .option('--restart', 'do not go on where an unfinished run stopped', false)
-    .option('--concurrency <number>', 'requests at a time', numberOption(1, 64), 4)
-    .option('--rate <number>', 'requests per second', numberOption(0.01, 10_000), 10)
-    .option('--timeout <seconds>', 'how long one request may take', numberOption(0.1, 600), 30)
-    .option('--retries <number>', 'how often a failed request is made again', numberOption(0, 20), 4)
+    .option('--prune', 'remove users that this mirror brought and the site does not know any more', false)
+    .option('--adopt', 'take over users who are here under the same name and id', false)
+    .option('--state <file>', 'file that remembers which users were brought (default: beside the database)')
+    .option('--restart', 'start from the first user instead of resuming an unfinished run', false)
+    .option('--concurrency <number>', 'requests at a time', numberOption(1, 64), 8)
+    .option('--rate <number>', 'most requests per second', numberOption(0.01, 10_000), 100)
+    .option('--timeout <seconds>', 'time limit of one request', numberOption(0.1, 600), 30)
+    .option('--retries <number>', 'how often a failed request is repeated', numberOption(0, 20), 4)
     .addHelpText(
       'after',
       `
-Each user is taken over whole, or left as they were. Items that the site does not list any more are kept: it lists 15.
-The next run asks for news only; a run that was stopped goes on where it was. Exit code 1 if any user failed.
+Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate starts at 10
+requests per second, rises up to --rate while the site stays quick, and falls when it slows down or answers 429 or 503.
+Users and items that are here but were not brought by this mirror are refused: give a second site its own database
+(--database-url), or take over users of this site with --adopt, for example after the state file was lost. The next run
+asks for changes only; an interrupted run is resumed. Exit code 1 if any user failed or was refused, or none is known.
 ${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`,
     )
     .action(runMirror);
@@ -217,33 +222,33 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     }
   }
 
-  type WholeMirrorFlags = MirrorFlags &
-    Partial<Record<SettingName, string>> & { user?: string[]; users?: string };
+  type MirrorCommandFlags = MirrorFlags & Record<'databaseUrl' | 'users' | 'state', string | undefined>;
 
-  async function runMirror({ user, users, ...flags }: WholeMirrorFlags): Promise<void> {
+  async function runMirror({ user, users, ...flags }: MirrorCommandFlags & { user?: string[] }) {
     if ((user === undefined) === (users === undefined))
-      throw new Misused('say whom: either --user NAME… or --users FILE');
+      throw new Misused('specify users with --user NAME… or --users FILE');
     const database = databaseOf(flags);
-    const { moveIn } = await import('../mirror/run.ts');
-    const names = users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin };
-    if (flags.state === undefined && isPostgresUrl(database))
-      throw new Misused('with PostgreSQL, name a file by --state');
-    const state = flags.state ?? `${database}.mirror`;
-    const [writer, open] = [await openForChange(database), () => openForLookups(database)];
+    const state = flags.state ?? (isPostgresUrl(database) ? undefined : `${database}.mirror`);
+    if (state === undefined) throw new Misused('with PostgreSQL, name a file by --state');
+    const source = users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin };
+    const mirror = await import('../mirror/run-mirror.ts');
+    const writer = await openForChange(database);
+    const run = { ...flags, users: source, state, writer, out: stderr, signal: around.stopSignal() };
     try {
-      const { said, failed } = await moveIn({ ...flags, state }, names, writer, open, stderr);
-      if (said !== undefined) say(said);
-      if (failed !== undefined) throw new Failed(failed);
+      const openReader = () => openForLookups(database);
+      const { summary, failure } = await mirror.runMirror({ ...run, openReader });
+      if (summary !== undefined) say(summary);
+      if (failure !== undefined) throw new Failed(failure);
     } finally {
       await writer.close();
     }
   }
 
   async function runDoctor(base: URL, options: Omit<DoctorOptions, 'base'>): Promise<void> {
-    const { examine } = await import('../doctor/doctor.ts');
-    const { report, broken } = await examine({ ...options, base, timeout: options.timeout * 1000 });
+    const { diagnose } = await import('../doctor/doctor.ts');
+    const { report, failure } = await diagnose({ ...options, base, timeout: options.timeout * 1000 });
     say(report);
-    if (broken > 0) throw new Failed(`${broken === 1 ? 'one thing is' : `${broken} things are`} broken`);
+    if (failure !== undefined) throw new Failed(failure);
   }
 
   async function runExport(
@@ -272,12 +277,7 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
   }
 }
 
-const variantOption = () =>
-  new Option('--variant <variant>', 'which of the three the site is').choices([
-    'a',
-    'b',
-    'c',
-  ] satisfies Variant[]);
+const variantOption = () => new Option('--variant <variant>', "the site's variant").choices(VARIANT_NAMES);
 
 function baseOption(text: string): URL {
   const base = readBase(text);

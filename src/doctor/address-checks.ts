@@ -1,151 +1,170 @@
-// Whether what is asked for arrives as it was written: the prefix, the name, the query, the method.
-import { AskError } from '../remote/http-client.ts';
-import { broken, type Check, NEEDS_USER, ok, unclear } from './check.ts';
-import { codeOf, isProfile, objectIn } from './patient.ts';
+// Whether a request arrives as it was sent: prefix, user name, query, method, size.
+import { type HttpResponse, RequestError } from '../remote/http-client.ts';
+import { COLLECTIONS } from '../remote/lookups.ts';
+import { type RouteStyle, VARIANTS } from '../variants.ts';
+import { ADDRESS_REMEDIES } from './address-remedies.ts';
+import { broken, type Check, type Finding, NEEDS_USER, ok, unchecked, unclear } from './check.ts';
+import { type Deployment, RateLimited } from './deployment.ts';
 import { quoted } from './report.ts';
+import { codeOf, isProfile, objectIn } from './response-body.ts';
 
 const address: Check = {
   name: 'address',
-  async look(patient) {
-    const { found, first, given, path, origin, variant, user } = patient;
-    const place = `variant ${variant} at ${origin}${path}`;
-    if (found && path !== given && path.startsWith(given) && path.endsWith(given) && given !== '')
-      return broken(
-        `the prefix is lost on the way: ${given} has to be written twice, ${path}, to be heard once`,
-      );
-    if (found)
-      return ok(user === undefined ? `${place}; no user is known` : `${place}, user ${quoted(user)}`);
-    if (first instanceof AskError) return broken(first.message);
-    const { status, headers } = first;
-    if (status >= 300 && status < 400)
-      return broken(`leads to ${quoted(headers.location)}: front-ends need the address itself, ask that one`);
-    if (status === 502 || status === 504)
-      return broken(`the proxy answers ${status}: it does not reach Vitrine`);
-    if (codeOf(first) === 'ROUTE_NOT_FOUND')
-      return broken(
-        'Vitrine answers, but has nothing at this address: the prefix is changed on the way, or BASE_URL_A, _B, _C differ',
-      );
-    return broken(`answers ${status} as ${quoted(headers['content-type'])}, which is not Vitrine`);
+  async run(deployment) {
+    const { found, first, given, path, origin, variant, user } = deployment;
+    if (!found) return first instanceof RequestError ? unreachable(first) : notVitrine(first);
+    if (path !== given && path === given + given)
+      return broken(`the proxy removes the prefix: ${given} works only when written twice, ${path}`);
+    const list =
+      user === undefined ? {} : (objectIn(await deployment.send(deployment.lookups(user).items)) ?? {});
+    const { collection } = VARIANTS[variant];
+    const other = COLLECTIONS.find((name) => name in list);
+    if (other !== undefined && !(collection in list))
+      return broken(`is not variant ${variant}: its list is called ${other}, not ${collection}`);
+    const place = `variant ${variant} at ${origin.origin}${path}`;
+    return ok(user === undefined ? `${place}; no existing user is known` : `${place}, user ${quoted(user)}`);
   },
-  mend: {
-    nginx: `location /b/ {
-    proxy_pass http://vitrine;    # nothing after the name, not even a slash: the prefix stays
-}`,
-    caddy: `handle /b/* {                     # handle, not handle_path: the prefix stays
-    reverse_proxy 127.0.0.1:8080
-}`,
-  },
+  remedy: ADDRESS_REMEDIES.address,
 };
 
-/** Names that mean something else once they are decoded too early or twice; nobody has them. */
-const NAMES: Record<'a' | 'b', readonly (readonly [encoded: string, means: string])[]> = {
-  a: [
-    ['%25zz', '%25 (a percent sign)'],
-    ['%26user%3Dzz', '%26 (an ampersand)'],
-    ['%26post%3Dzz', '%26 (an ampersand)'],
-    ['%20zz', '%20 (a blank)'],
-    ['%E2%98%83', 'letters beyond ASCII'],
+const unreachable = (error: RequestError) =>
+  error instanceof RateLimited ? unchecked(error.message) : broken(error.message);
+
+function notVitrine(response: HttpResponse): Finding {
+  const { status, headers } = response;
+  if (status >= 300 && status < 400)
+    return broken(`redirects to ${quoted(headers.location)}: give front-ends, and the doctor, that address`);
+  if (status === 502 || status === 504) return broken(`status ${status}: the proxy does not reach Vitrine`);
+  const code = codeOf(response);
+  if (code === 'ROUTE_NOT_FOUND')
+    return broken(
+      'Vitrine answers, but serves nothing at this address: the proxy changes the prefix, or BASE_URL_A, _B, _C differ',
+    );
+  if (code === 'NOT_READY' || code === 'OVERLOADED')
+    return unchecked(`Vitrine answers ${status} ${code}: its log says why`);
+  return broken(`status ${status} with ${quoted(headers['content-type'])}, which is not from Vitrine`);
+}
+
+/** Ends of names that mean something else when they are decoded too early or twice. */
+const ENCODED: Record<RouteStyle, readonly (readonly [encoded: string, meaning: string])[]> = {
+  query: [
+    ['%25zz', '%25 (percent sign)'],
+    ['%26user%3Dzz', '%26 (ampersand)'],
+    ['%26post%3Dzz', '%26 (ampersand)'],
+    ['%20zz', '%20 (space)'],
+    ['%E2%98%83', 'letters outside ASCII'],
   ],
-  b: [
-    ['%2Fzz', '%2F (a slash)'],
-    ['%25zz', '%25 (a percent sign)'],
-    ['%252Fzz', '%25 (a percent sign)'],
-    ['%3Fzz', '%3F (a question mark)'],
-    ['%20zz', '%20 (a blank)'],
-    ['%E2%98%83', 'letters beyond ASCII'],
+  path: [
+    ['%2Fzz', '%2F (slash)'],
+    ['%25zz', '%25 (percent sign)'],
+    ['%252Fzz', '%25 (percent sign)'],
+    ['%3Fzz', '%3F (question mark)'],
+    ['%20zz', '%20 (space)'],
+    ['%E2%98%83', 'letters outside ASCII'],
   ],
 };
 
 const names: Check = {
   name: 'encoded names',
-  async look({ ask, lookups, nobody, variant, user }) {
-    const plain = await ask(lookups(nobody).profile);
-    if (codeOf(plain) !== 'USER_NOT_FOUND') return unclear('an unknown name is not answered by Vitrine');
-    for (const [encoded, means] of NAMES[variant === 'a' ? 'a' : 'b']) {
-      const reply = await ask(lookups(nobody).profile + encoded);
-      const code = codeOf(reply);
+  async run({ send, lookups, nobody, style, user }) {
+    const plain = codeOf(await send(lookups(nobody).profile));
+    if (plain === 'USER_MISSING' && style === 'path')
+      return broken('the user name does not arrive: the path is cut off');
+    if (plain !== 'USER_NOT_FOUND') return unclear('an unknown user does not get USER_NOT_FOUND');
+    for (const [encoded, meaning] of ENCODED[style]) {
+      const response = await send(lookups(nobody).profile + encoded);
+      const code = codeOf(response) ?? '';
       if (code !== 'USER_NOT_FOUND')
         return broken(
-          `${means} in a name does not arrive: ${quoted(nobody + encoded)} is answered ${reply.status} ${code ?? ''}`.trim(),
+          `${meaning} in a name does not arrive: ${quoted(nobody + encoded)} gets ${response.status} ${code}`.trim(),
         );
     }
     if (user !== undefined && /^[a-z]/i.test(user)) {
       const letter = `%${user.charCodeAt(0).toString(16)}`;
-      const same = await ask(
-        lookups(user).profile.replace(new RegExp(`([=/])${user[0]}(?=[^=/]*$)`), `$1${letter}`),
-      );
-      if (same.status !== 200)
-        return broken(`a letter that is encoded without need, ${letter}, is answered ${same.status}`);
+      const path = lookups(user).profile.replace(new RegExp(`([=/])${user[0]}(?=[^=/]*$)`), `$1${letter}`);
+      const { status } = await send(path);
+      if (status !== 200)
+        return broken(`a letter that is encoded although it need not be, ${letter}, gets ${status}`);
     }
-    return ok('every character of a name arrives as it was meant');
+    return ok('every character of a name arrives as it was sent');
   },
-  mend: {
-    nginx: `proxy_pass http://vitrine;    # or http://vitrine$request_uri: as it was sent
-# never a path after the name, and neither $uri nor rewrite: those have been decoded`,
-    caddy: `reverse_proxy 127.0.0.1:8080   # without rewrite, uri and handle_path, which decode`,
-  },
+  remedy: ADDRESS_REMEDIES.names,
 };
+
+const withExtra = (path: string) => `${path}${path.includes('?') ? '&' : '?'}utm_source=doctor`;
 
 const query: Check = {
   name: 'query',
-  async look({ ask, lookups, nobody, variant, user }) {
-    const stray = (path: string) => `${path}${path.includes('?') ? '&' : '?'}utm_source=doctor`;
-    const unknown = await ask(lookups(nobody).profile);
-    if (variant !== 'a') {
-      const path = lookups(user ?? nobody).profile;
-      const [without, with_] = [await ask(path), await ask(stray(path))];
-      if (without.status !== with_.status)
-        return broken(`a query that should not matter is answered ${with_.status}`);
-      return ok('what should not matter does not');
-    }
-    if (codeOf(unknown) === 'USER_MISSING') return broken('`user` does not arrive: the query is cut off');
-    if (user === undefined) return NEEDS_USER;
-    const [profile, items, marked] = [
-      await ask(lookups(user).profile),
-      await ask(lookups(user).items),
-      await ask(stray(lookups(user).profile)),
-    ];
-    if (unknown.status === 200)
-      return broken(
-        'an unknown user is answered with somebody else: what is kept does not depend on the query',
-      );
-    if (!Array.isArray(objectIn(items)?.posts))
-      return broken(
-        `\`post=true\` ${isProfile(items) ? 'does not arrive: the profile comes instead of the posts' : `is answered ${items.status}`}`,
-      );
-    if (!isProfile(profile))
-      return broken('the posts come instead of the profile: what is kept does not depend on the whole query');
-    if (marked.status !== 200)
-      return broken(`a member that should not matter, utm_source, is answered ${marked.status}`);
-    return ok('`user` and `post` arrive, and what should not matter does not');
-  },
-  mend: {
-    nginx: `proxy_pass http://vitrine;    # or http://vitrine$request_uri: with the query; $uri is without
-proxy_cache_key $http_host$request_uri;`,
-    caddy: `reverse_proxy 127.0.0.1:8080   # without rewrite * /path, which drops the query`,
-  },
+  run: (deployment) =>
+    deployment.style === 'query' ? checkQueryStyle(deployment) : checkIgnoredQuery(deployment),
+  remedy: ADDRESS_REMEDIES.query,
 };
+
+async function checkIgnoredQuery({ send, lookups, nobody, user }: Deployment): Promise<Finding> {
+  const path = lookups(user ?? nobody).profile;
+  const [plain, extra] = [await send(path), await send(withExtra(path))];
+  if (plain.status !== extra.status) return broken(`a query, which should be ignored, gets ${extra.status}`);
+  return ok('unknown parameters are ignored');
+}
+
+async function checkQueryStyle({ send, lookups, nobody, user, variant }: Deployment): Promise<Finding> {
+  const unknown = await send(lookups(nobody).profile);
+  if (codeOf(unknown) === 'USER_MISSING') return broken('`user` does not arrive: the query is cut off');
+  if (user === undefined) return NEEDS_USER;
+  const profile = await send(lookups(user).profile);
+  const items = await send(lookups(user).items);
+  const extra = await send(withExtra(lookups(user).profile));
+  if (unknown.status === 200)
+    return broken('an unknown user gets the profile of another: the cache key lacks the query');
+  if (isProfile(items)) return broken('`post=true` does not arrive: the profile comes instead of the posts');
+  if (!Array.isArray(objectIn(items)?.[VARIANTS[variant].collection]))
+    return broken(`\`post=true\` gets ${items.status}`);
+  if (!isProfile(profile))
+    return broken('the posts come instead of the profile: the cache key lacks a part of the query');
+  if (extra.status !== 200) return broken(`an unknown parameter, utm_source, gets ${extra.status}`);
+  return ok('`user` and `post` arrive, and unknown parameters are ignored');
+}
 
 const head: Check = {
   name: 'HEAD',
-  async look(patient) {
-    if (patient.user === undefined) return NEEDS_USER;
-    const path = patient.lookups(patient.user).profile;
-    const [get, head] = [await patient.ask(path), await patient.ask(path, {}, 'HEAD')];
-    if (head.status !== get.status)
-      return broken(`is answered ${head.status} where GET is answered ${get.status}`);
+  async run({ user, send, lookups }) {
+    if (user === undefined) return NEEDS_USER;
+    const path = lookups(user).profile;
+    const [get, head] = [await send(path), await send(path, {}, 'HEAD')];
+    if (head.status !== get.status) return broken(`gets ${head.status} where GET gets ${get.status}`);
     const differing = ['etag', 'content-type', 'cache-control'].filter(
       (name) => head.headers[name] !== get.headers[name],
     );
-    if (differing.length > 0) return broken(`has not the headers of GET: ${differing.join(', ')}`);
-    return ok('is answered like GET');
+    if (differing.length > 0) return broken(`lacks headers that GET has: ${differing.join(', ')}`);
+    return ok('has the status and headers of GET');
   },
-  mend: {
-    nginx: `limit_except GET OPTIONS { deny all; }    # GET means HEAD as well; without: if ($request_method != GET)
-proxy_cache_convert_head on;`,
-    caddy: `@reading method GET HEAD OPTIONS
-reverse_proxy @reading 127.0.0.1:8080`,
-  },
+  remedy: ADDRESS_REMEDIES.head,
 };
 
-export const ADDRESS_CHECKS: readonly Check[] = [address, names, query, head];
+/** Four bytes, each written as three characters. */
+const LONG_LETTER = '\u{1f5bc}';
+const MAX_NAME = 255;
+/** What browsers send with every request where other parts of the site set cookies. */
+const COOKIE_BYTES = 4000;
+
+const size: Check = {
+  name: 'header size',
+  async run({ send, lookups, nobody }) {
+    const statusOf = async (name: string, headers?: Record<string, string>) =>
+      (await send(lookups(name).profile, headers)).status;
+    // All these users are unknown. Where short names do not arrive, long ones cannot be judged.
+    if ((await statusOf(nobody)) !== 404 || (await statusOf(LONG_LETTER)) !== 404)
+      return unclear('names do not arrive as they were sent');
+    const long = await statusOf(LONG_LETTER.repeat(MAX_NAME));
+    if (long !== 404)
+      return broken(
+        `a user name of ${MAX_NAME} characters, 3 KB in the address, gets ${long}: buffers are too small`,
+      );
+    const cookie = await statusOf(nobody, { cookie: `padding=${'x'.repeat(COOKIE_BYTES)}` });
+    if (cookie !== 404) return broken(`a request with 4 KB of cookies gets ${cookie}: buffers are too small`);
+    return ok('the longest names and 4 KB of cookies arrive');
+  },
+  remedy: ADDRESS_REMEDIES.size,
+};
+
+export const ADDRESS_CHECKS: readonly Check[] = [address, names, query, head, size];

@@ -1,154 +1,184 @@
-// Whether answers can be kept and revalidated: ETag, 304, Cache-Control, and what a cache on the way makes of them.
-import type { Heard } from '../remote/http-client.ts';
-import { broken, type Check, NEEDS_USER, ok, unclear, type Verdict } from './check.ts';
-import { codeOf, type Patient } from './patient.ts';
+// Whether responses can be cached and revalidated, and what a cache on the way does with them.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { HttpResponse } from '../remote/http-client.ts';
+import { CACHE_REMEDIES } from './cache-remedies.ts';
+import { broken, type Check, type Finding, NEEDS_USER, ok, suggestion, unclear } from './check.ts';
+import type { Deployment } from './deployment.ts';
 import { quoted } from './report.ts';
+import { codeOf, isProfile } from './response-body.ts';
 
-const profileOf = (patient: Patient, headers?: Record<string, string>) =>
-  patient.ask(patient.lookups(patient.user as string).profile, headers);
+const profileOf = ({ send, lookups, user }: Deployment, headers?: Record<string, string>) =>
+  send(lookups(user as string).profile, headers);
 
 const etag: Check = {
   name: 'ETag',
-  async look(patient) {
-    if (patient.user === undefined) return NEEDS_USER;
-    const tags = (await profileOf(patient)).all('etag');
-    if (tags.length === 0) return broken('is stripped: browsers and caches fetch everything again and again');
-    if (tags.length > 1) return broken(`comes ${tags.length} times`);
-    if (/^W\//.test(tags[0] as string))
-      return broken(`is weakened, ${quoted(tags[0])}: something on the way rewrites bodies`);
-    const packed = await profileOf(patient, { 'accept-encoding': 'gzip' });
-    if (packed.headers.etag === undefined) return broken('is stripped from compressed answers');
-    return ok(tags[0] as string);
+  async run(deployment) {
+    if (deployment.user === undefined) return NEEDS_USER;
+    const [tag, ...more] = (await profileOf(deployment)).all('etag');
+    if (tag === undefined) return broken('is removed: browsers and caches fetch everything again');
+    if (more.length > 0) return broken(`comes ${more.length + 1} times`);
+    const packed = await profileOf(deployment, { 'accept-encoding': 'gzip' });
+    if (packed.headers.etag === undefined) return broken('is removed from compressed responses');
+    if (!tag.startsWith('W/')) return ok(tag);
+    const again = await profileOf(deployment, { 'if-none-match': tag });
+    if (again.status === 304) return ok(`${quoted(tag)}: weakened on the way, which still works`);
+    return broken(`${quoted(tag)} is weakened on the way, and If-None-Match with it gets ${again.status}`);
   },
-  mend: {
-    nginx: `# take out of the location what rewrites bodies or drops the header:
-#   sub_filter …;  ssi on;  add_before_body …;  add_after_body …;  gunzip on;  proxy_hide_header ETag;
-etag on;`,
-    caddy: `# take out: header -ETag, header_down -ETag, replace_response, templates`,
-  },
+  remedy: CACHE_REMEDIES.etag,
 };
 
 const revalidation: Check = {
   name: '304',
-  async look(patient) {
-    if (patient.user === undefined) return NEEDS_USER;
+  async run(deployment) {
+    if (deployment.user === undefined) return NEEDS_USER;
     for (const encoding of ['identity', 'gzip']) {
-      const tag = (await profileOf(patient, { 'accept-encoding': encoding })).headers.etag;
-      if (tag === undefined) return unclear('there is no ETag to ask with');
-      const again = await profileOf(patient, { 'accept-encoding': encoding, 'if-none-match': tag });
-      const how = encoding === 'gzip' ? ', compressed' : '';
+      const tag = (await profileOf(deployment, { 'accept-encoding': encoding })).headers.etag;
+      if (tag === undefined) return unclear('there is no ETag to revalidate with');
+      const again = await profileOf(deployment, { 'accept-encoding': encoding, 'if-none-match': tag });
+      const which = encoding === 'gzip' ? ' of a compressed response' : '';
       if (again.status !== 304)
-        return broken(
-          `If-None-Match with the current ETag${how} is answered ${again.status} with the whole body`,
-        );
+        return broken(`If-None-Match with the current ETag${which} gets ${again.status} with the whole body`);
       if (again.headers['cache-control'] === undefined)
-        return broken(`comes without Cache-Control${how}: what is kept is never fresh again`);
+        return broken(`a 304${which} lacks Cache-Control: cached responses do not become fresh again`);
     }
-    const other = await profileOf(patient, { 'if-none-match': '"another"' });
-    if (other.status !== 200) return broken(`If-None-Match with another ETag is answered ${other.status}`);
+    const other = await profileOf(deployment, { 'if-none-match': '"another"' });
+    if (other.status !== 200) return broken(`If-None-Match with another ETag gets ${other.status}`);
     return ok('If-None-Match saves the body');
   },
-  mend: {
-    nginx: `proxy_set_header If-None-Match $http_if_none_match;    # take out: proxy_set_header If-None-Match "";
-proxy_cache_revalidate on;`,
-    caddy: `# take out: header_up -If-None-Match, request_header -If-None-Match`,
-  },
+  remedy: CACHE_REMEDIES.revalidation,
 };
 
 const caching: Check = {
   name: 'Cache-Control',
-  async look(patient) {
-    if (patient.user === undefined) return NEEDS_USER;
-    const reply = await profileOf(patient);
-    const values = reply.all('cache-control');
-    if (values.length === 0) return broken('is missing: nobody knows how long to keep an answer');
-    if (values.length > 1) return broken(`comes ${values.length} times: ${quoted(values.join(' | '))}`);
-    const forbids = /no-store|no-cache|private|max-age=0\b/i.exec(values[0] as string);
-    if (forbids !== null)
-      return broken(`forbids keeping answers: ${quoted(values[0])} (unless CACHE_CONTROL says so)`);
-    if (reply.headers['set-cookie'] !== undefined)
-      return broken('Set-Cookie is added: no shared cache keeps that');
-    if (/\*|cookie|user-agent/i.test(reply.all('vary').join(',')))
-      return broken(`Vary: ${quoted(reply.all('vary').join(', '))} keeps caches from sharing`);
-    return ok(values[0] as string);
+  async run(deployment) {
+    if (deployment.user === undefined) return NEEDS_USER;
+    const response = await profileOf(deployment);
+    const [value, ...more] = response.all('cache-control');
+    if (value === undefined) return broken('is missing: caches have to guess how long to keep a response');
+    if (more.length > 0)
+      return broken(`comes ${more.length + 1} times: ${quoted([value, ...more].join(' | '))}`);
+    if (/no-store|no-cache|private|max-age=0\b/i.test(value))
+      return broken(`forbids caching: ${quoted(value)} (unless that is the setting CACHE_CONTROL)`);
+    if (response.headers['set-cookie'] !== undefined)
+      return broken('Set-Cookie is added: shared caches do not keep such responses');
+    const vary = response.all('vary').join(', ');
+    if (/\*|cookie|user-agent/i.test(vary))
+      return broken(`Vary: ${quoted(vary)} keeps caches from sharing responses`);
+    return ok(value);
   },
-  mend: {
-    nginx: `expires off;
-# take out: add_header Cache-Control …;  proxy_hide_header Cache-Control;  add_header Set-Cookie …;
-# how long to keep is Vitrine's setting CACHE_CONTROL`,
-    caddy: `# take out: header Cache-Control …, header_down -Cache-Control`,
-  },
+  remedy: CACHE_REMEDIES.caching,
 };
 
-/** Seconds for which an error may be kept. */
-const LONGEST_FOR_ERRORS = 60;
+/** What a cache says of a response; undefined when none says anything. */
+type CacheState = 'hit' | 'other' | undefined;
+
+const CACHE_HEADERS = ['x-cache-status', 'cache-status', 'cf-cache-status', 'x-cache', 'x-proxy-cache'];
+
+const cacheHeader = ({ headers }: HttpResponse) =>
+  CACHE_HEADERS.map((name) => headers[name])
+    .find((value) => value !== undefined)
+    ?.toString();
+
+function cacheState(response: HttpResponse): CacheState {
+  const { age } = response.headers;
+  const said = cacheHeader(response);
+  if (/\bhit\b/i.test(said ?? '') || Number(age) > 0) return 'hit';
+  return said === undefined && age === undefined ? undefined : 'other';
+}
+
+/** Seconds for which an error may be cached, at most. */
+const MAX_ERROR_AGE = 60;
+/** Above this the doctor does not wait for an error to expire. */
+const MAX_AWAITED_AGE = 10;
+const EXPIRY_MARGIN = 1.5;
 
 const errorCaching: Check = {
-  name: 'errors kept',
-  async look({ ask, lookups, nobody, malformed }) {
-    for (const [path, what] of [
-      [lookups(nobody).profile, '404'],
-      [malformed, '400'],
-    ] as const) {
-      const [first, second] = [await ask(path), await ask(path)];
-      if (codeOf(first) === undefined) return unclear("errors are not Vitrine's own");
-      const values = first.all('cache-control');
-      if (values.length === 0)
-        return broken(`${what} comes without Cache-Control: a cache may keep it as long as it likes`);
-      const seconds = Math.max(
-        ...values.map((value) => Number(/(?:max-age|s-maxage)=(\d+)/i.exec(value)?.[1] ?? 0)),
-        Number(second.headers.age ?? 0),
-      );
-      if (seconds > LONGEST_FOR_ERRORS)
-        return broken(`${what} is kept for ${seconds} s: who is new stays unknown for so long`);
-      if (what === '400' && /\bhit\b/i.test(cacheSays(second) ?? ''))
-        return broken('400 comes from a cache, though it says no-store');
-    }
-    return ok('errors are forgotten at once, 404 within seconds');
+  name: 'error caching',
+  async run({ send, lookups, nobody, withoutUser }) {
+    const path = lookups(`${nobody}-error`).profile;
+    const first = await send(path);
+    if (codeOf(first) === undefined) return unclear('the errors are not those of Vitrine');
+    const declared = declaredAge(first);
+    if (declared === undefined)
+      return broken('a 404 lacks Cache-Control: a cache may keep it as long as it likes');
+    if (declared > MAX_ERROR_AGE)
+      return broken(`a 404 may be cached for ${declared} s: new users stay unknown for as long`);
+    await send(withoutUser);
+    if (cacheState(await send(withoutUser)) === 'hit')
+      return broken('a 400 comes from a cache, although it says no-store');
+    return await checkExpiry(() => send(path), declared);
   },
-  mend: {
-    nginx: `# take out: proxy_cache_valid any …;  proxy_cache_valid 404 …;  proxy_ignore_headers Cache-Control …;
-#           add_header Cache-Control … always;
-# without them the cache keeps what Vitrine allows`,
-    caddy: `# take out: header Cache-Control …`,
-  },
+  remedy: CACHE_REMEDIES.errors,
 };
 
-/** What a cache says of itself. */
-const CACHE_HEADERS = ['x-cache-status', 'cache-status', 'cf-cache-status', 'x-cache', 'x-proxy-cache'];
-const cacheSays = ({ headers }: Heard) =>
-  CACHE_HEADERS.map((name) => headers[name]).find((value) => value !== undefined) as string | undefined;
-const ASKED_OF_CACHE = 3;
+/** The seconds for which a response may be cached; undefined if it does not say. */
+function declaredAge(response: HttpResponse): number | undefined {
+  const values = response.all('cache-control');
+  if (values.length === 0) return undefined;
+  return Math.max(...values.map((value) => Number(/(?:max-age|s-maxage)=(\d+)/i.exec(value)?.[1] ?? 0)));
+}
+
+/** Whether a cache keeps a 404 longer than it may. Only a cache that says what it does can be judged. */
+async function checkExpiry(ask: () => Promise<HttpResponse>, declared: number): Promise<Finding> {
+  const state = cacheState(await ask());
+  if (state === undefined)
+    return unclear(
+      `a 404 may be cached for ${declared} s; nothing shows whether a cache obeys (X-Cache-Status, Age)`,
+    );
+  if (state === 'other') return ok('errors are not cached');
+  if (declared > MAX_AWAITED_AGE) return ok(`a 404 is cached for up to ${declared} s`);
+  const seconds = declared + EXPIRY_MARGIN;
+  await delay(seconds * 1000);
+  if (cacheState(await ask()) === 'hit')
+    return broken(
+      `a 404 still comes from the cache after ${seconds} s, although it may be kept for ${declared} s: new users stay unknown`,
+    );
+  return ok(`a 404 is cached for ${declared} s, other errors are not`);
+}
+
+const CACHE_TRIES = 3;
+
+/** The first response that comes from a cache, or the last one tried. */
+async function askCache(deployment: Deployment): Promise<HttpResponse> {
+  let response = await profileOf(deployment);
+  for (let tries = 1; tries < CACHE_TRIES && !isServedFromCache(response); tries++)
+    response = await profileOf(deployment);
+  return response;
+}
+
+const isServedFromCache = (response: HttpResponse) =>
+  cacheState(response) === 'hit' || /stale|updating|revalidated/i.test(cacheHeader(response) ?? '');
 
 const cache: Check = {
-  name: 'cache in front',
-  async look(patient): Promise<Verdict> {
-    if (patient.user === undefined) return NEEDS_USER;
-    let said: string | undefined;
-    for (let turn = 0; turn < ASKED_OF_CACHE; turn++) {
-      const reply = await profileOf(patient);
-      if (Number(reply.headers.age) > 0) return ok(`keeps answers (Age: ${reply.headers.age})`);
-      said = cacheSays(reply);
-      if (/hit|stale|updating|revalidated/i.test(said ?? '')) return ok(`keeps answers (${quoted(said)})`);
-    }
+  name: 'cache',
+  async run(deployment) {
+    if (deployment.user === undefined) return NEEDS_USER;
+    const response = await askCache(deployment);
+    const said = cacheHeader(response) ?? (response.headers.age && `Age: ${response.headers.age}`);
+    if (isServedFromCache(response)) return ok(`keeps responses (${quoted(said)})`);
     if (said !== undefined)
-      return broken(`there is one, but it keeps nothing: ${quoted(said)}, ${ASKED_OF_CACHE} times in a row`);
-    return { ...unclear('no cache says that it is there (X-Cache-Status, Age)'), advise: true };
+      return broken(`there is one, but it keeps nothing: ${quoted(said)}, ${CACHE_TRIES} times in a row`);
+    return suggestion('there is none, or none that says so (X-Cache-Status, Age)');
   },
-  mend: {
-    nginx: `# in http { … }
-proxy_cache_path /var/cache/nginx/vitrine levels=1:2 keys_zone=vitrine:20m max_size=1g inactive=1d use_temp_path=off;
-# in the location
-proxy_cache vitrine;
-proxy_cache_key $http_host$request_uri;
-proxy_cache_revalidate on;
-proxy_cache_lock on;
-proxy_cache_background_update on;
-proxy_cache_use_stale error timeout invalid_header http_502 http_503 http_504;
-add_header X-Cache-Status $upstream_cache_status always;
-# take out: proxy_no_cache …;  proxy_cache_bypass …;  proxy_buffering off;`,
-    caddy: `# Caddy keeps nothing by itself: build it with the module cache-handler, or let a CDN do it`,
-  },
+  remedy: CACHE_REMEDIES.cache,
 };
 
-export const CACHE_CHECKS: readonly Check[] = [etag, revalidation, caching, errorCaching, cache];
+const cacheKey: Check = {
+  name: 'cache key',
+  async run(deployment) {
+    if (deployment.user === undefined) return NEEDS_USER;
+    // Only what is in the cache already: a request for another host must not fill it.
+    if (cacheState(await askCache(deployment)) !== 'hit')
+      return unclear('no cache says that it keeps responses (X-Cache-Status, Age)');
+    const response = await profileOf(deployment, { host: `${deployment.nobody}.example` });
+    if (!isProfile(response)) return ok(`another host gets ${response.status}`);
+    if (cacheState(response) === 'hit')
+      return broken(
+        'another host gets the response that is cached for this one: the cache key lacks the host',
+      );
+    return ok('other hosts have entries of their own');
+  },
+  remedy: CACHE_REMEDIES.key,
+};
+
+export const CACHE_CHECKS: readonly Check[] = [etag, revalidation, caching, errorCaching, cache, cacheKey];

@@ -1,28 +1,35 @@
-// What a check is, and what it may find.
-import type { Patient } from './patient.ts';
+// What a check is, and what it can find.
+import type { Deployment } from './deployment.ts';
 
-export interface Verdict {
+export interface Finding {
   readonly state: 'ok' | 'broken' | 'could not tell';
-  /** What was seen, in plain words. */
-  readonly seen: string;
-  /** Whether the mend is worth showing although nothing is broken. */
-  readonly advise?: boolean;
+  /** What was seen, as a sentence. */
+  readonly text: string;
+  /** Whether the remedy is shown although nothing is known to be broken. */
+  readonly suggest?: boolean;
+  /** Whether the deployment counts as unchecked. Other things that could not be told are harmless. */
+  readonly unchecked?: boolean;
 }
 
-/** Lines of configuration that put it right. */
-export interface Mend {
+/** Lines of configuration, or commented advice, for each proxy. */
+export interface Remedy {
   readonly nginx: string;
   readonly caddy: string;
+  readonly haproxy: string;
+  readonly varnish: string;
 }
 
 export interface Check {
   readonly name: string;
-  readonly look: (patient: Patient) => Promise<Verdict>;
-  readonly mend: Mend;
+  readonly run: (deployment: Deployment) => Promise<Finding>;
+  readonly remedy: Remedy;
 }
 
-export const ok = (seen: string): Verdict => ({ state: 'ok', seen });
-export const broken = (seen: string): Verdict => ({ state: 'broken', seen });
-export const unclear = (seen: string): Verdict => ({ state: 'could not tell', seen });
+export const ok = (text: string): Finding => ({ state: 'ok', text });
+export const broken = (text: string): Finding => ({ state: 'broken', text });
+export const unclear = (text: string): Finding => ({ state: 'could not tell', text });
+export const unchecked = (text: string): Finding => ({ ...unclear(text), unchecked: true });
+/** Nothing is known to be broken, but the remedy may be of use. */
+export const suggestion = (text: string): Finding => ({ ...unclear(text), suggest: true });
 
-export const NEEDS_USER = unclear('takes a user who is there: give --user NAME');
+export const NEEDS_USER = unchecked('needs an existing user: specify one with --user NAME');

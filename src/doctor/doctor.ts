@@ -1,12 +1,12 @@
-// Asks a public address what a front-end would, and tells what a proxy on the way broke and how to mend it.
-import { AskError, createAsker } from '../remote/http-client.ts';
-import type { Variant } from '../remote/lookups.ts';
+// Sends the requests of a front-end to a public address, and reports what a proxy on the way broke and how to fix it.
+import { createHttpClient, RequestError } from '../remote/http-client.ts';
+import type { Variant } from '../variants.ts';
 import { ADDRESS_CHECKS } from './address-checks.ts';
-import { ANSWER_CHECKS } from './answer-checks.ts';
 import { CACHE_CHECKS } from './cache-checks.ts';
-import { type Check, unclear, type Verdict } from './check.ts';
-import { findVariant, type Patient } from './patient.ts';
-import { reportOf } from './report.ts';
+import { type Check, type Finding, unchecked as notMade } from './check.ts';
+import { createSend, type Deployment, findDeployment } from './deployment.ts';
+import { formatReport } from './report.ts';
+import { RESPONSE_CHECKS } from './response-checks.ts';
 import { TRANSPORT_CHECKS } from './transport-checks.ts';
 
 export interface DoctorOptions {
@@ -17,40 +17,51 @@ export interface DoctorOptions {
   readonly timeout: number;
 }
 
-const LONGEST_BODY = 4 * 1024 * 1024;
+const MAX_BODY = 4 * 1024 * 1024;
 
-/** Every check, in the order in which they are told. */
+/** Every check, in the order of the report. */
 export const CHECKS: readonly Check[] = [
   ...ADDRESS_CHECKS,
-  ...ANSWER_CHECKS,
+  ...RESPONSE_CHECKS,
   ...CACHE_CHECKS,
   ...TRANSPORT_CHECKS,
 ];
 
-export interface Examination {
+export interface Diagnosis {
   readonly report: string;
   readonly broken: number;
+  /** Checks that could not be made. */
+  readonly unchecked: number;
+  /** Why the deployment does not count as healthy; undefined if it does. */
+  readonly failure: string | undefined;
 }
 
-export async function examine({ base, variant, user, timeout }: DoctorOptions): Promise<Examination> {
-  const asker = createAsker({ origin: base, timeout, maxBytes: LONGEST_BODY, connections: 1 });
+export async function diagnose({ base, variant, user, timeout }: DoctorOptions): Promise<Diagnosis> {
+  const client = createHttpClient({ origin: base, timeout, maxBytes: MAX_BODY, connections: 1 });
   try {
-    const patient = await findVariant(asker, base, variant, user);
-    const verdicts: { check: Check; verdict: Verdict }[] = [];
-    for (const check of CHECKS) verdicts.push({ check, verdict: await verdictOf(check, patient) });
-    const broken = verdicts.filter(({ verdict }) => verdict.state === 'broken').length;
-    return { report: reportOf(verdicts), broken };
+    const deployment = await findDeployment(createSend(client), base, variant, user);
+    const findings: { check: Check; finding: Finding }[] = [];
+    for (const check of CHECKS) findings.push({ check, finding: await runCheck(check, deployment) });
+    const broken = findings.filter(({ finding }) => finding.state === 'broken').length;
+    const unchecked = findings.filter(({ finding }) => finding.unchecked).length;
+    return { report: formatReport(findings), broken, unchecked, failure: failureOf(broken, unchecked) };
   } finally {
-    asker.close();
+    client.close();
   }
 }
 
-async function verdictOf(check: Check, patient: Patient): Promise<Verdict> {
-  if (!patient.found && check.name !== 'address') return unclear('nothing of this kind was found there');
+function failureOf(broken: number, unchecked: number): string | undefined {
+  if (broken > 0) return `${broken} ${broken === 1 ? 'check' : 'checks'} found something broken`;
+  if (unchecked > 0) return `${unchecked} ${unchecked === 1 ? 'check' : 'checks'} could not be made`;
+  return undefined;
+}
+
+async function runCheck(check: Check, deployment: Deployment): Promise<Finding> {
+  if (!deployment.found && check.name !== 'address') return notMade('Vitrine was not found there');
   try {
-    return await check.look(patient);
+    return await check.run(deployment);
   } catch (error) {
-    if (error instanceof AskError) return unclear(error.message);
+    if (error instanceof RequestError) return notMade(error.message);
     throw error;
   }
 }

@@ -1,30 +1,36 @@
-// What was found, a line for each check, and then how to mend what is broken.
+// The findings, a line for each check, then remedies for what is broken.
 import { brief } from '../records/normalise.ts';
-import type { Check, Verdict } from './check.ts';
+import type { Check, Finding, Remedy } from './check.ts';
 
-export function reportOf(verdicts: readonly { check: Check; verdict: Verdict }[]): string {
-  const nameWidth = Math.max(...verdicts.map(({ check }) => check.name.length));
-  const stateWidth = 'could not tell'.length;
-  const lines = verdicts.map(
-    ({ check, verdict }) =>
-      `${verdict.state.padEnd(stateWidth)}  ${check.name.padEnd(nameWidth)}  ${printable(verdict.seen)}`,
+const PROXIES: readonly [name: string, key: keyof Remedy][] = [
+  ['nginx', 'nginx'],
+  ['Caddy', 'caddy'],
+  ['HAProxy', 'haproxy'],
+  ['Varnish', 'varnish'],
+];
+const STATE_WIDTH = 'could not tell'.length;
+
+export function formatReport(findings: readonly { check: Check; finding: Finding }[]): string {
+  const nameWidth = Math.max(...findings.map(({ check }) => check.name.length));
+  const lines = findings.map(
+    ({ check, finding }) =>
+      `${finding.state.padEnd(STATE_WIDTH)}  ${check.name.padEnd(nameWidth)}  ${printable(finding.text)}`,
   );
-  const mends = verdicts
-    .filter(({ verdict }) => verdict.state === 'broken' || verdict.advise)
-    .map(({ check, verdict }) => {
-      const title = verdict.state === 'broken' ? `To mend ${check.name}` : `If you want it: ${check.name}`;
-      return `\n${title}\n  nginx:\n${indented(check.mend.nginx)}\n  Caddy:\n${indented(check.mend.caddy)}`;
-    });
-  return [...lines, ...mends].join('\n');
+  const remedies = findings
+    .filter(({ finding }) => finding.state === 'broken' || finding.suggest)
+    .map(({ check, finding }) => formatRemedy(check, finding));
+  return [...lines, ...remedies].join('\n');
 }
 
-const indented = (text: string) =>
-  text
-    .split('\n')
-    .map((line) => `    ${line}`)
-    .join('\n');
+function formatRemedy({ name, remedy }: Check, { state }: Finding): string {
+  const title = state === 'broken' ? `To fix ${name}` : `Optional, ${name}`;
+  const texts = PROXIES.map(([proxy, key]) => `  ${proxy}:\n${indented(remedy[key])}`);
+  return `\n${title}\n${texts.join('\n')}`;
+}
+
+const indented = (text: string) => text.replace(/^/gm, '    ');
 
 const printable = (text: string) => text.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
 
-/** What somebody else wrote, fit to be shown. */
+/** Text of the other server, safe to print. */
 export const quoted = (text: string | undefined) => `"${brief(text ?? '')}"`;

@@ -1,46 +1,82 @@
-// How the bytes travel: whether connections are kept, to the proxy and from there to Vitrine.
+// How requests travel: connections, the protocol between proxy and Vitrine, and whose address Vitrine sees.
+import { isIP } from 'node:net';
 import { RECEIVED_OVER } from '../http/operations.ts';
-import { broken, type Check, ok, unclear } from './check.ts';
+import { broken, type Check, ok, suggestion, unclear } from './check.ts';
+import type { Deployment } from './deployment.ts';
+import { TRANSPORT_REMEDIES } from './transport-remedies.ts';
 
 const connections: Check = {
   name: 'connections',
-  async look({ ask, lookups, nobody, user }) {
+  async run({ send, lookups, nobody, user }) {
     const path = lookups(user ?? nobody).profile;
-    const replies = [await ask(path), await ask(path), await ask(path)];
-    const closing = replies.every(({ headers }) => /\bclose\b/i.test(headers.connection ?? ''));
-    return closing
-      ? broken('are closed after every answer: each request waits for a new one')
-      : ok('are kept open');
+    for (let tries = 0; tries < 3; tries++)
+      if (!/\bclose\b/i.test((await send(path)).headers.connection ?? '')) return ok('are kept open');
+    return broken('are closed after every response: each request waits for a new one');
   },
-  mend: {
-    nginx: `keepalive_timeout 75s;
-keepalive_requests 1000;`,
-    caddy: `# take out: header Connection close`,
-  },
+  remedy: TRANSPORT_REMEDIES.connections,
 };
 
 const upstream: Check = {
   name: 'HTTP to Vitrine',
-  async look({ ask, given }) {
-    // The probe is at the root; a proxy that loses a prefix has it below.
+  async run({ send, given }) {
+    // The probe is at the root; a proxy that removes the prefix serves it below.
     for (const path of new Set(['/healthz', `${given}/healthz`])) {
-      const version = (await ask(path)).headers[RECEIVED_OVER];
+      const version = (await send(path)).headers[RECEIVED_OVER];
       if (version === '1.0')
         return broken('the proxy speaks HTTP/1.0 with Vitrine: every request takes a new connection');
       if (version !== undefined) return ok(`HTTP/${version}`);
     }
-    return unclear('/healthz does not reach Vitrine from here');
+    return unclear('/healthz of Vitrine is not public');
   },
-  mend: {
-    nginx: `upstream vitrine {
-    server 127.0.0.1:8080 max_fails=0;
-    keepalive 32;
-}
-# in the location
-proxy_http_version 1.1;
-proxy_set_header Connection "";`,
-    caddy: `reverse_proxy 127.0.0.1:8080   # HTTP/1.1 with kept connections is its default`,
-  },
+  remedy: TRANSPORT_REMEDIES.upstream,
 };
 
-export const TRANSPORT_CHECKS: readonly Check[] = [connections, upstream];
+/** Enough for the allowance to be lower than that of a client that has just come. */
+const REQUESTS_BEFORE = 3;
+
+const clientAddress: Check = {
+  name: 'client address',
+  async run(deployment) {
+    let before: number | undefined;
+    for (let request = 0; request < REQUESTS_BEFORE; request++) before = await allowance(deployment, request);
+    const forged = await allowance(deployment, 'forged', { 'x-forwarded-for': unusedAddress() });
+    const after = await allowance(deployment, 'after');
+    if (before === undefined || forged === undefined || after === undefined)
+      return unclear('TRUST_PROXY shows only where RATE_LIMIT is set: compare `client` in the access log');
+    if (forged > before && after < before) return believesAnybody(deployment);
+    if (before - after > 2)
+      return suggestion(
+        'requests of others count as ours: they share this address, or TRUST_PROXY does not name the proxy',
+      );
+    return unclear('a forged X-Forwarded-For is not believed; whether the proxy is, only its log shows');
+  },
+  remedy: TRANSPORT_REMEDIES.clientAddress,
+};
+
+/** The requests that Vitrine still allows us, as its RateLimit header says. No cache has the response yet. */
+async function allowance(
+  { send, lookups, nobody }: Deployment,
+  suffix: string | number,
+  headers?: Record<string, string>,
+): Promise<number | undefined> {
+  const response = await send(lookups(`${nobody}-${suffix}`).profile, headers);
+  const remaining = /\br=(\d+)/.exec(response.all('ratelimit').join())?.[1];
+  return remaining === undefined ? undefined : Number(remaining);
+}
+
+/** Of a network for documentation (RFC 5737). */
+const unusedAddress = () => `203.0.113.${1 + Math.floor(Math.random() * 254)}`;
+
+function believesAnybody({ origin: { hostname } }: Deployment) {
+  const text = 'Vitrine believes an X-Forwarded-For that the client sent';
+  // From the machine of the proxy, the client is one of those that may say so.
+  if (isPrivate(hostname)) return suggestion(`${text}, but from here that may be right: run this elsewhere`);
+  return broken(`${text}: TRUST_PROXY names more than the proxy, or the proxy passes the header on`);
+}
+
+const isPrivate = (hostname: string) =>
+  hostname === 'localhost' ||
+  (isIP(hostname.replace(/^\[|\]$/g, '')) > 0 &&
+    /^(127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|\[(::1|f[cd]|fe[89ab]))/i.test(hostname));
+
+export const TRANSPORT_CHECKS: readonly Check[] = [connections, upstream, clientAddress];

@@ -1,110 +1,151 @@
-// What is remembered of a live site between two visits: what was held of each user, and how far a visit has come.
-import Database from 'better-sqlite3';
+// What the mirror remembers of a site between two runs: which users it brought, and how far an unfinished run got.
 import { withSentences } from '../stores/sqlite/connect.ts';
-import { StoreError } from '../stores/store.ts';
+import type { SqliteFile } from './state-file.ts';
+import type { LastFetch } from './visit-user.ts';
 
-/** 'VITN': says whose a file is. */
-const APPLICATION_ID = 0x5649544e;
-/** An unfinished visit that is older than this is begun anew. */
-const STALE_AFTER = '-1 day';
+/** An unfinished run older than this is not resumed. */
+const RESUMABLE = '-1 day';
 
-const TABLES = `
-  CREATE TABLE IF NOT EXISTS visits (site TEXT PRIMARY KEY, id INTEGER NOT NULL, begun TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS users (
-    site TEXT NOT NULL, user_key TEXT NOT NULL, visit INTEGER NOT NULL, known INTEGER NOT NULL, held TEXT,
-    PRIMARY KEY (site, user_key)
-  ) WITHOUT ROWID;`;
-
-export interface Note<Held> {
-  readonly userKey: string;
-  /** Whether the site knows the user. */
-  readonly known: boolean;
-  /** What a later visit needs; absent when it has to begin from nothing. */
-  readonly held?: Held | undefined;
-  /** Whether this very visit has been there. */
+export interface Note {
+  /** The id under which the mirror brought the user; absent when it did not. */
+  readonly id?: string;
+  /** Absent when the next visit has to fetch everything. */
+  readonly lastFetch?: LastFetch;
+  /** Whether this run, or the one it resumes, has visited the user already. */
   readonly done: boolean;
 }
 
-export type Notes<Held> = ReturnType<typeof openNotes<Held>>;
-
-export function openNotes<Held>(path: string, site: string, { anew = false } = {}) {
-  return withSentences(path, () => {
-    const db = new Database(path, { timeout: 10_000 });
-    try {
-      refuseForeign(db, path);
-      db.pragma(`application_id = ${APPLICATION_ID}`);
-      db.exec(TABLES);
-      return notesOf<Held>(db, path, site, anew);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-  });
+export interface NewNote {
+  readonly userKey: string;
+  /** Whether the site knows the user. */
+  readonly known: boolean;
+  /** The id of a user that the mirror has just brought. */
+  readonly id?: string | undefined;
+  readonly lastFetch?: LastFetch | undefined;
 }
 
-function refuseForeign(db: Database.Database, path: string): void {
-  const owner = db.pragma('application_id', { simple: true }) as number;
-  const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number;
-  if (owner !== APPLICATION_ID && (owner !== 0 || tables > 0))
-    throw new StoreError(`${path} does not hold the state of a mirror: name another file.`);
+export interface BroughtUser {
+  readonly userKey: string;
+  readonly id: string;
 }
 
-function notesOf<Held>(db: Database.Database, path: string, site: string, anew: boolean) {
-  const visit = db
-    .transaction(() => {
-      const open = db
-        .prepare("SELECT id FROM visits WHERE site = ? AND begun > datetime('now', ?)")
-        .pluck()
-        .get(site, STALE_AFTER);
-      if (open !== undefined && !anew) return { id: open as number, goesOn: true };
-      const id =
-        1 +
-        (db.prepare('SELECT coalesce(max(visit), 0) FROM users WHERE site = ?').pluck().get(site) as number);
-      db.prepare("INSERT OR REPLACE INTO visits VALUES (?, ?, datetime('now'))").run(site, id);
-      return { id, goesOn: false };
-    })
-    .immediate();
-  const select = db.prepare('SELECT visit, known, held FROM users WHERE site = ? AND user_key = ?');
-  const put = db.prepare('INSERT OR REPLACE INTO users VALUES (?, ?, ?, ?, ?)');
+export type Notes = ReturnType<typeof createNotes>;
+
+export function createNotes(db: SqliteFile, site: string, restart: boolean) {
+  const run = db.transaction(() => beginRun(db, site, restart)).immediate();
+  const get = db.prepare('SELECT visit, id, last_fetch FROM users WHERE site = ? AND user_key = ?');
+  const brought = db.prepare('SELECT 1 FROM users WHERE site = ? AND user_key = ? AND id = ?');
+  const holder = db
+    .prepare('SELECT user_key FROM users WHERE site = ? AND id = ? AND visit = ? AND known')
+    .pluck();
+  // A user whom the site does not know any more is still one that the mirror brought.
+  const put = db.prepare(`
+    INSERT INTO users (site, user_key, visit, known, id, last_fetch) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET
+      visit = excluded.visit, known = excluded.known, id = coalesce(excluded.id, id), last_fetch = excluded.last_fetch`);
+  const loading = createLoadingUsers(db, site);
+  const gone = db.prepare(`
+    SELECT user_key AS userKey, id FROM users
+    WHERE site = ? AND visit = ? AND NOT known AND id IS NOT NULL AND user_key > ? ORDER BY user_key LIMIT 1000`);
 
   return {
-    /** Whether an unfinished visit is taken up. */
-    goesOn: visit.goesOn,
+    loading,
 
-    get(userKey: string): Note<Held> | undefined {
-      const row = select.get(site, userKey) as
-        | { visit: number; known: number; held: string | null }
+    get(userKey: string): Note {
+      const row = get.get(site, userKey) as
+        | { visit: number; id: string | null; last_fetch: string | null }
         | undefined;
-      if (row === undefined) return undefined;
-      const held = row.held === null ? undefined : (JSON.parse(row.held) as Held);
-      return { userKey, known: row.known === 1, held, done: visit.goesOn && row.visit === visit.id };
+      if (row === undefined) return { done: false };
+      return {
+        id: row.id ?? undefined,
+        lastFetch: row.last_fetch === null ? undefined : JSON.parse(row.last_fetch),
+        done: run.resumed && row.visit === run.id,
+      };
     },
 
-    /** All of them, or none. */
-    save(notes: readonly Pick<Note<Held>, 'userKey' | 'known' | 'held'>[]): void {
-      withSentences(path, () =>
+    /** Whether the mirror brought a user of this name and id. */
+    brought: (userKey: string, id: string) => brought.get(site, userKey, id) !== undefined,
+
+    /** The user that this run found under an id. */
+    holderOf: (id: string) => holder.get(site, id, run.id) as string | undefined,
+
+    /** Notes what was done: all of it, or nothing. */
+    save(notes: readonly NewNote[]): void {
+      withSentences(db.name, () =>
         db.transaction(() => {
-          for (const { userKey, known, held } of notes)
-            put.run(site, userKey, visit.id, known ? 1 : 0, held === undefined ? null : JSON.stringify(held));
+          loading.clear();
+          for (const { userKey, known, id, lastFetch } of notes) {
+            const last = lastFetch === undefined ? null : JSON.stringify(lastFetch);
+            put.run(site, userKey, run.id, Number(known), id ?? null, last);
+          }
         })(),
       );
     },
 
-    /** Those whom this visit asked for in vain. */
-    unknown(): string[] {
-      return db
-        .prepare('SELECT user_key FROM users WHERE site = ? AND visit = ? AND known = 0')
-        .pluck()
-        .all(site, visit.id) as string[];
+    anyoneKnown: () =>
+      db.prepare('SELECT 1 FROM users WHERE site = ? AND visit = ? AND known').get(site, run.id) !==
+      undefined,
+
+    /** Users that the mirror brought and that the site did not know in this run: the next ones after a key. */
+    gone: (after: string) => gone.all(site, run.id, after) as BroughtUser[],
+
+    /** A user who was removed here does not belong to the mirror any more. */
+    forget(userKey: string): void {
+      db.prepare('UPDATE users SET id = NULL, last_fetch = NULL WHERE site = ? AND user_key = ?').run(
+        site,
+        userKey,
+      );
     },
 
-    /** The visit is over: the next one begins anew. */
+    /** The run is complete: the next one starts from the first user. */
     finish(): void {
       db.prepare('DELETE FROM visits WHERE site = ?').run(site);
     },
+  };
+}
 
-    close(): void {
-      db.close();
+/** The users of the batch that is being loaded. If a run is killed then, they may be in the store but not in the notes. */
+function createLoadingUsers(db: SqliteFile, site: string) {
+  const insert = db.prepare('INSERT INTO loading VALUES (?, ?, ?)');
+  const clear = db.prepare('DELETE FROM loading WHERE site = ?');
+  const recover = db.prepare(`
+    INSERT INTO users (site, user_key, visit, known, id) VALUES (?, ?, 0, 1, ?)
+    ON CONFLICT DO UPDATE SET id = excluded.id`);
+
+  return {
+    clear: () => clear.run(site),
+
+    begin(users: readonly BroughtUser[]): void {
+      withSentences(db.name, () =>
+        db.transaction(() => {
+          for (const { userKey, id } of users) insert.run(site, userKey, id);
+        })(),
+      );
+    },
+
+    /** The users that a killed run was loading. */
+    interrupted: () =>
+      db.prepare('SELECT user_key AS userKey, id FROM loading WHERE site = ?').all(site) as BroughtUser[],
+
+    /** Notes that the mirror brought those of them that are in the store. */
+    recover(users: readonly BroughtUser[]): void {
+      db.transaction(() => {
+        for (const { userKey, id } of users) recover.run(site, userKey, id);
+        clear.run(site);
+      })();
     },
   };
+}
+
+/** Resumes an unfinished run, or begins a new one. */
+function beginRun(db: SqliteFile, site: string, restart: boolean): { id: number; resumed: boolean } {
+  const unfinished = db
+    .prepare("SELECT id FROM visits WHERE site = ? AND begun > datetime('now', ?)")
+    .pluck()
+    .get(site, RESUMABLE) as number | undefined;
+  if (unfinished !== undefined && !restart) return { id: unfinished, resumed: true };
+  const latest = db.prepare('SELECT coalesce(max(visit), 0) FROM users WHERE site = ?').pluck().get(site);
+  const id = (latest as number) + 1;
+  db.prepare("INSERT OR REPLACE INTO visits VALUES (?, ?, datetime('now'))").run(site, id);
+  return { id, resumed: false };
 }

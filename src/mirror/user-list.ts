@@ -1,38 +1,65 @@
-// A list of user names, one a line -> each name once, and what cannot be anybody's.
+// The names of the users to visit, each once, in a scratch file: a list may be larger than memory.
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { brief } from '../records/normalise.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
+import type { SqliteFile } from './state-file.ts';
 
-export interface UserList {
-  readonly users: readonly string[];
-  /** Each `FILE:LINE: what is wrong, got "…"`. */
-  readonly faults: readonly string[];
+export type UserList = ReturnType<typeof createUserList>;
+
+/** `onFault` gets a line for each name that nobody can have: `FILE:LINE: what is wrong, got "…"`. */
+export function createUserList(db: SqliteFile, source: string, onFault: (line: string) => void) {
+  db.exec('CREATE TABLE names (n INTEGER PRIMARY KEY, name TEXT NOT NULL, user_key TEXT NOT NULL UNIQUE)');
+  const insert = db.prepare('INSERT OR IGNORE INTO names (name, user_key) VALUES (?, ?)');
+  const page = db.prepare('SELECT n, name FROM names WHERE n > ? ORDER BY n LIMIT ?');
+  let line = 0;
+  let size = 0;
+  let faults = 0;
+
+  return {
+    size: () => size,
+    faults: () => faults,
+
+    /** Takes the next line: blank ones are skipped; in all others every character counts. */
+    add(text: string): void {
+      line++;
+      const name = line === 1 ? text.replace(/^\ufeff/, '') : text;
+      if (name === '') return;
+      const fault = userNameFault(name);
+      if (fault === undefined) size += insert.run(name, userKey(name)).changes;
+      else {
+        faults++;
+        onFault(`${source}:${line}: ${fault}, got "${brief(name)}"`);
+      }
+    },
+
+    *batches(length: number): Generator<string[]> {
+      let last = 0;
+      for (;;) {
+        const rows = page.all(last, length) as { n: number; name: string }[];
+        if (rows.length === 0) return;
+        yield rows.map(({ name }) => name);
+        last = (rows.at(-1) as { n: number }).n;
+      }
+    },
+  };
 }
 
-/** Blank lines are passed over; everything else, blanks around it and all, is a name. `-` is standard input. */
-export async function readUsers(file: string, stdin: AsyncIterable<Buffer>): Promise<UserList> {
-  const names: string[] = [];
-  const stream = file === '-' ? Readable.from(stdin, { objectMode: false }) : createReadStream(file);
-  // A file that is not there is told by the stream alone.
-  const broken = new Promise<never>((_, reject) => stream.once('error', reject));
-  broken.catch(() => {});
-  const lines = createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY });
+/** Adds each line of a file; `-` is standard input. */
+export async function readUserList(
+  list: UserList,
+  file: string,
+  stdin: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): Promise<void> {
+  const input = file === '-' ? Readable.from(stdin, { objectMode: false }) : createReadStream(file);
+  // readline does not pass on that a file cannot be opened.
+  const failed = new Promise<never>((_, reject) => input.once('error', reject));
+  failed.catch(() => {});
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY, signal });
   const ended = new Promise<void>((resolve) => lines.once('close', resolve));
-  lines.on('line', (line) => names.push(names.length === 0 ? line.replace(/^\ufeff/, '') : line));
-  await Promise.race([broken, ended]);
-  return listOf(names, file === '-' ? 'standard input' : file);
-}
-
-export function listOf(names: readonly string[], source: string): UserList {
-  const users = new Map<string, string>();
-  const faults: string[] = [];
-  for (const [index, name] of names.entries()) {
-    if (name === '') continue;
-    const fault = userNameFault(name);
-    if (fault !== undefined) faults.push(`${source}:${index + 1}: ${fault}, got "${brief(name)}"`);
-    else if (!users.has(userKey(name))) users.set(userKey(name), name);
-  }
-  return { users: [...users.values()], faults };
+  lines.on('line', list.add);
+  await Promise.race([failed, ended]);
+  input.destroy();
 }

@@ -1,4 +1,4 @@
-// One question to another server over HTTP, bounded in time and in bytes; the answer as it came, nothing followed.
+// Sends single HTTP requests to one other server, limited in time and size. Redirects are not followed.
 import {
   Agent,
   type ClientRequest,
@@ -7,124 +7,130 @@ import {
   request,
 } from 'node:http';
 import { request as requestSecurely, Agent as SecureAgent } from 'node:https';
+import { isIP } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-export interface Question {
+export interface HttpRequest {
   readonly method?: 'GET' | 'HEAD' | 'OPTIONS';
-  /** Path and query, sent exactly as they are written here: nothing is normalised. */
+  /** Path and query, sent exactly as written: nothing is normalised. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Heard {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Every value of a header, as often as it came. */
+  /** Every value of a header, for headers that come more than once. */
   readonly all: (name: string) => string[];
-  /** Unpacked where it came as gzip. */
+  /** Decompressed if it came as gzip. */
   readonly body: Buffer;
 }
 
-export interface AskerOptions {
-  /** Scheme, host and port; the rest of it is not looked at. */
+export interface HttpClientOptions {
+  /** Only scheme, host and port are used. */
   readonly origin: URL;
-  /** Milliseconds for the whole of question and answer. */
+  /** Milliseconds for the whole exchange. */
   readonly timeout: number;
-  /** Of a body, also once it is unpacked. */
+  /** The limit for a body, also after decompression. */
   readonly maxBytes: number;
   readonly connections: number;
 }
 
-/** No whole answer came. */
-export class AskError extends Error {
-  override name = 'AskError';
-  /** Whether another try may go better. */
-  readonly passing: boolean;
-  constructor(message: string, passing: boolean) {
+/** A request that got no complete response. */
+export class RequestError extends Error {
+  override name = 'RequestError';
+  /** Whether the same request may succeed later. */
+  readonly retryable: boolean;
+  constructor(message: string, retryable: boolean) {
     super(message);
-    this.passing = passing;
+    this.retryable = retryable;
   }
 }
 
-/** An answer came, and more of it than anybody needs. */
-export class TooLong extends AskError {
+export class BodyTooLong extends RequestError {
   constructor(maxBytes: number) {
     super(`the body is longer than ${maxBytes} bytes`, false);
   }
 }
 
-export type Asker = ReturnType<typeof createAsker>;
+export type HttpClient = ReturnType<typeof createHttpClient>;
 
-export function createAsker({ origin, timeout, maxBytes, connections }: AskerOptions) {
+export function createHttpClient({ origin, timeout, maxBytes, connections }: HttpClientOptions) {
   const secure = origin.protocol === 'https:';
+  const open = secure ? requestSecurely : request;
   const agent = new (secure ? SecureAgent : Agent)({ keepAlive: true, maxSockets: connections });
+  const hostname = origin.hostname.replace(/^\[|\]$/g, '');
   const address = {
-    hostname: origin.hostname.replace(/^\[|\]$/g, ''),
+    hostname,
     port: origin.port || (secure ? 443 : 80),
+    // Otherwise Node would take it from a Host header that a request sets.
+    servername: isIP(hostname) > 0 ? '' : hostname,
   };
 
-  async function ask({ method = 'GET', path, headers = {} }: Question): Promise<Heard> {
+  async function send({ method = 'GET', path, headers = {} }: HttpRequest): Promise<HttpResponse> {
     const signal = AbortSignal.timeout(timeout);
     try {
-      const asked = (secure ? requestSecurely : request)({
-        ...address,
-        agent,
-        method,
-        path,
-        headers,
-        signal,
-      });
-      const response = await responseTo(asked);
-      const bodiless = method === 'HEAD' || response.statusCode === 204 || response.statusCode === 304;
-      const body = await bytesOf(bodiless ? response : unpacked(response), maxBytes);
-      return {
-        status: response.statusCode as number,
-        headers: response.headers,
-        all: (name) =>
-          response.rawHeaders.filter((_, i, raw) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === name),
-        body,
-      };
+      const response = await responseTo(open({ ...address, agent, method, path, headers, signal }));
+      return await readResponse(response, method, maxBytes);
     } catch (error) {
-      if (error instanceof AskError) throw error;
-      if (signal.aborted) throw new AskError(`no whole answer within ${timeout / 1000} s`, true);
-      throw new AskError(...explained(error as NodeJS.ErrnoException));
+      if (error instanceof RequestError) throw error;
+      if (signal.aborted) throw new RequestError(`no complete response within ${timeout / 1000} s`, true);
+      throw requestError(error as NodeJS.ErrnoException);
     }
   }
 
-  return { ask, close: () => agent.destroy() };
+  /** Ends every connection; requests under way fail. */
+  return { send, close: () => agent.destroy() };
 }
 
-function responseTo(asked: ClientRequest): Promise<IncomingMessage> {
+function responseTo(sent: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // Errors may come again once there is a response, which then tells them too.
-    asked.on('error', reject).on('response', resolve).end();
+    // An error after the response has begun is also emitted by the response, where it is handled.
+    sent.on('error', reject).on('response', resolve).end();
   });
 }
 
-function unpacked(response: IncomingMessage): AsyncIterable<Buffer> {
+async function readResponse(
+  response: IncomingMessage,
+  method: string,
+  maxBytes: number,
+): Promise<HttpResponse> {
+  const bodiless = method === 'HEAD' || response.statusCode === 204 || response.statusCode === 304;
+  const body = await readBytes(bodiless ? response : decompressed(response), maxBytes);
+  return {
+    status: response.statusCode as number,
+    headers: response.headers,
+    all: (name) =>
+      response.rawHeaders.filter((_, i, raw) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === name),
+    body,
+  };
+}
+
+function decompressed(response: IncomingMessage): AsyncIterable<Buffer> {
   if (!/^\s*(x-)?gzip\s*$/i.test(response.headers['content-encoding'] ?? '')) return response;
   return pipeline(response, createGunzip(), () => {});
 }
 
-async function bytesOf(chunks: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
-  const kept: Buffer[] = [];
+async function readBytes(chunks: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+  const read: Buffer[] = [];
   let length = 0;
   for await (const chunk of chunks) {
     length += chunk.length;
-    if (length > maxBytes) throw new TooLong(maxBytes);
-    kept.push(chunk);
+    if (length > maxBytes) throw new BodyTooLong(maxBytes);
+    read.push(chunk);
   }
-  return Buffer.concat(kept, length);
+  return Buffer.concat(read, length);
 }
 
-function explained({ code = '', message }: NodeJS.ErrnoException): [message: string, passing: boolean] {
-  if (code === 'ECONNREFUSED') return ['nothing listens there', true];
-  if (code === 'ENOTFOUND') return ['there is no such host', true];
-  if (code === 'ECONNRESET' || code === 'EPIPE') return ['the connection broke off', true];
-  if (code.startsWith('Z_')) return ['the gzip data of the body is corrupt', true];
-  if (code.startsWith('HPE_')) return [`what came is not HTTP as it should be (${code})`, false];
+function requestError({ code = '', message }: NodeJS.ErrnoException): RequestError {
+  if (code === 'ECONNREFUSED') return new RequestError('connection refused: nothing listens there', true);
+  if (code === 'ENOTFOUND') return new RequestError('there is no such host', true);
+  if (code === 'ECONNRESET' || code === 'EPIPE')
+    return new RequestError('the connection was closed before the response was complete', true);
+  if (code.startsWith('Z_')) return new RequestError('the gzip data of the body is corrupt', true);
+  if (code.startsWith('HPE_')) return new RequestError(`the response is not valid HTTP (${code})`, false);
   if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code))
-    return [`the connection is not secure: ${message}`, false];
-  return [message, true];
+    return new RequestError(`the TLS connection failed: ${message}`, false);
+  return new RequestError(message, true);
 }

@@ -5,9 +5,10 @@ import type { Logger } from 'pino';
 import { type Config, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
 import { closeSilentConnections } from '../edge/http-server.ts';
-import { LOOKUPS } from '../remote/lookups.ts';
+import { lookupPaths } from '../remote/lookups.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
 import type { Reader } from '../stores/store.ts';
+import { VARIANTS } from '../variants.ts';
 import { buildAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
 import type { Health } from './health.ts';
@@ -103,7 +104,7 @@ async function openStore({ databaseUrl }: Config, log: Logger): Promise<Reader> 
 function tryLines(config: Config, url: string): string {
   return sitesOf(config)
     .flatMap(({ variant, base: { path } }) => {
-      const { profile, items } = LOOKUPS[variant](path, 'ada');
+      const { profile, items } = lookupPaths(VARIANTS[variant].style, path, 'ada');
       return [`  curl '${url}${profile}'`, `  curl '${url}${items}'`];
     })
     .join('\n');

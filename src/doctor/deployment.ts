@@ -1,0 +1,155 @@
+// The deployment under examination: at which path which variant answers, for which user.
+import { setTimeout as delay } from 'node:timers/promises';
+import { type HttpClient, type HttpRequest, type HttpResponse, RequestError } from '../remote/http-client.ts';
+import { basePath, type LookupPaths, lookupPaths, lookupWithoutUser } from '../remote/lookups.ts';
+import { retryAfter } from '../remote/retry-after.ts';
+import { type RouteStyle, VARIANT_NAMES, VARIANTS, type Variant } from '../variants.ts';
+import { codeOf, isProfile, objectIn } from './response-body.ts';
+
+/** Sends a request as a page of another origin would. */
+export type Send = (
+  path: string,
+  headers?: Readonly<Record<string, string>>,
+  method?: HttpRequest['method'],
+) => Promise<HttpResponse>;
+
+export interface Deployment {
+  /** Whether Vitrine answers there. */
+  readonly found: boolean;
+  /** The response at the address as it was given. */
+  readonly first: HttpResponse | RequestError;
+  readonly origin: URL;
+  /** The path that was given, and the one where the variant answers. */
+  readonly given: string;
+  readonly path: string;
+  readonly variant: Variant;
+  readonly style: RouteStyle;
+  /** An existing user, if one is known. */
+  readonly user: string | undefined;
+  /** A name that no user has. */
+  readonly nobody: string;
+  readonly send: Send;
+  readonly lookups: (name: string) => LookupPaths;
+  /** A lookup that names no user. */
+  readonly withoutUser: string;
+}
+
+const ORIGIN = 'https://vitrine-doctor.example';
+/** A user of the sample data. */
+const SAMPLE_USER = 'ada';
+const MAX_WAIT = 10_000;
+const MAX_WAITS = 3;
+
+/** The deployment limits the rate of requests, and the doctor has reached the limit. */
+export class RateLimited extends RequestError {
+  constructor(wait: number) {
+    const seconds = Math.ceil(wait / 1000);
+    super(
+      `too many requests (429), try again in ${seconds} s, or exempt this address with RATE_LIMIT_EXEMPT`,
+      true,
+    );
+  }
+}
+
+export function createSend(client: HttpClient): Send {
+  return async (path, headers = {}, method = 'GET') => {
+    const all = { origin: ORIGIN, accept: 'application/json', 'accept-encoding': 'identity', ...headers };
+    for (let waits = 0; ; waits++) {
+      const response = await client.send({ path, method, headers: all });
+      if (response.status !== 429) return response;
+      const wait = Math.max(retryAfter(response.headers['retry-after'], Date.now()), 1000);
+      if (wait > MAX_WAIT || waits === MAX_WAITS) throw new RateLimited(wait);
+      await delay(wait);
+    }
+  };
+}
+
+interface Probe {
+  readonly path: string;
+  readonly style: RouteStyle;
+  readonly response: HttpResponse;
+}
+
+export async function findDeployment(
+  send: Send,
+  base: URL,
+  variant: Variant | undefined,
+  user: string = SAMPLE_USER,
+): Promise<Deployment> {
+  const given = basePath(base);
+  const { probes, failure } = await probe(send, given, variant, user);
+  const match = bestMatch(probes, variant);
+  const { path, style } = match ?? { path: given, style: stylesOf(variant)[0] as RouteStyle };
+  const known = isProfile(match?.response) ? user : undefined;
+  const lookups = (name: string) => lookupPaths(style, path, name);
+  return {
+    found: match !== undefined,
+    first: probes[0]?.response ?? (failure as RequestError),
+    origin: base,
+    given,
+    path,
+    style,
+    variant: variant ?? (await tellVariant(send, style, known === undefined ? undefined : lookups(known))),
+    user: known,
+    nobody: `nobody-${Math.random().toString(36).slice(2, 10)}`,
+    send,
+    lookups,
+    withoutUser: lookupWithoutUser(style, path),
+  };
+}
+
+/** Asks for the user in each style at each path until a profile comes, or until a request fails. */
+async function probe(send: Send, given: string, variant: Variant | undefined, user: string) {
+  const probes: Probe[] = [];
+  for (const path of pathsToProbe(given, variant))
+    for (const style of stylesOf(variant)) {
+      try {
+        const response = await send(lookupPaths(style, path, user).profile);
+        probes.push({ path, style, response });
+        if (isProfile(response)) return { probes, failure: undefined };
+      } catch (error) {
+        if (!(error instanceof RequestError)) throw error;
+        return { probes, failure: error };
+      }
+    }
+  return { probes, failure: undefined };
+}
+
+/** The given path; the same with its prefix repeated, for a proxy that removes one; the usual base addresses. */
+function pathsToProbe(given: string, variant: Variant | undefined): Set<string> {
+  const usual = VARIANT_NAMES.filter((name) => variant === undefined || variant === name);
+  return new Set([given, given + given, ...usual.map((name) => `${given}/${name}`)]);
+}
+
+const stylesOf = (variant: Variant | undefined): readonly RouteStyle[] =>
+  variant === undefined ? ['path', 'query'] : [VARIANTS[variant].style];
+
+/** The probe that shows where the variant is: a profile proves it, an error of Vitrine's suggests it. */
+function bestMatch(probes: readonly Probe[], variant: Variant | undefined): Probe | undefined {
+  const answered = (code: string) => probes.filter(({ response }) => codeOf(response) === code);
+  const nameless = answered('USER_MISSING');
+  return (
+    probes.find(({ response }) => isProfile(response)) ??
+    answered('USER_NOT_FOUND')[0] ??
+    // A proxy that drops the query makes every request one without a user, also those of the other style.
+    nameless.find(({ style }) => style === 'query') ??
+    nameless[0] ??
+    // A proxy may replace the body of a 404.
+    probes.find(
+      ({ response }) => variant !== undefined && response.status === 404 && codeOf(response) === undefined,
+    )
+  );
+}
+
+/** Variants of one style differ by the name of the list. */
+async function tellVariant(
+  send: Send,
+  style: RouteStyle,
+  lookups: LookupPaths | undefined,
+): Promise<Variant> {
+  const candidates = VARIANT_NAMES.filter((name) => VARIANTS[name].style === style);
+  const first = candidates[0] as Variant;
+  if (candidates.length === 1 || lookups === undefined) return first;
+  const body = objectIn(await send(lookups.items)) ?? {};
+  return candidates.find((name) => VARIANTS[name].collection in body) ?? first;
+}

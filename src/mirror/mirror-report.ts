@@ -1,0 +1,67 @@
+// The progress, the faults and the summary of a mirror, as text.
+import { summary } from '../transfer/import.ts';
+import { bar, createDisplay, secondsLeft, type Terminal } from '../transfer/progress.ts';
+import type { MirrorProgress } from './mirror-run.ts';
+import type { MirrorResult } from './mirror-users.ts';
+
+const FAULTS_SHOWN = 20;
+
+export function createMirrorReport(out: Terminal) {
+  const display = createDisplay(out);
+  let faults = 0;
+
+  return {
+    /** Users of an earlier run count as done, but not for the speed. */
+    progress({ users, totalUsers, skipped }: MirrorProgress): void {
+      display.show((seconds) => {
+        const done = users - skipped;
+        const left = secondsLeft(done / Math.max(totalUsers - skipped, 1), seconds);
+        const speed = (done / Math.max(seconds, 0.001)).toFixed(1);
+        return `visiting  ${bar(users / totalUsers)}  ${users} of ${totalUsers} users, ${speed}/s, ${left} s left`;
+      });
+    },
+
+    fault(line: string): void {
+      if (++faults > FAULTS_SHOWN) return;
+      display.clear();
+      out.write(`${line}\n`);
+    },
+
+    close(): void {
+      display.clear();
+      if (faults > FAULTS_SHOWN) out.write(`… and ${faults - FAULTS_SHOWN} more\n`);
+    },
+  };
+}
+
+/** The counts of users, then the records in the form of an import's summary. */
+export function mirrorSummary({ counts, tallies, skipped, pruned }: MirrorResult): string {
+  const { found, unchanged, unknown, failed, refused } = counts;
+  const users = [`${found} found`, `${unchanged} unchanged`, `${unknown} unknown`, `${failed} failed`];
+  if (refused > 0) users.push(`${refused} refused`);
+  if (skipped > 0) users.push(`${skipped} already done by the unfinished run`);
+  if (pruned > 0) users.push(`${pruned} removed here`);
+  const loaded = Object.values(tallies).some((tally) => Object.values(tally).some((count) => count > 0));
+  return `users: ${users.join(', ')}${loaded ? `\n${summary(tallies)}` : ''}`;
+}
+
+/** Why a run was not successful; undefined if it was. `unusable` names were in the list. */
+export function mirrorFailure(
+  { counts, stopped, anyoneKnown }: MirrorResult,
+  { total, unusable }: { total: number; unusable: number },
+): string | undefined {
+  const reasons: string[] = [];
+  if (stopped !== undefined) reasons.push(`${stopped}; the same command continues where this run ended`);
+  else if (!anyoneKnown && counts.unknown > 0)
+    reasons.push(
+      `the site knows none of the ${counts.unknown} users it was asked for: check --from and --variant`,
+    );
+  const failed = counts.failed + unusable;
+  if (failed > 0) reasons.push(`${failed} of ${total} users failed`);
+  if (counts.refused > 0)
+    reasons.push(
+      `${counts.refused} of ${total} users were refused, because this mirror did not bring what is here: ` +
+        'use a second database (--database-url) for another site, or --adopt for users of this site',
+    );
+  return reasons.length === 0 ? undefined : reasons.join('; ');
+}

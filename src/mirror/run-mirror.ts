@@ -1,0 +1,96 @@
+// The mirror command: opens what a run needs, runs it, and says how it went.
+import { rmSync } from 'node:fs';
+import type { Awaitable, Reader, Writer } from '../stores/store.ts';
+import type { Terminal } from '../transfer/progress.ts';
+import { VARIANTS } from '../variants.ts';
+import { createLocalData } from './local-data.ts';
+import { createMirrorReport, mirrorFailure, mirrorSummary } from './mirror-report.ts';
+import { mirrorUsers } from './mirror-users.ts';
+import { createNotes } from './notes.ts';
+import { createSiteClient, type SiteOptions } from './site-client.ts';
+import { openScratch, openState, type SqliteFile } from './state-file.ts';
+import { createUserList, readUserList, type UserList } from './user-list.ts';
+
+/** The flags of the command that are passed on as they are. */
+export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'signal'> {
+  readonly from: URL;
+  readonly prune: boolean;
+  readonly adopt: boolean;
+  readonly restart: boolean;
+}
+
+/** The users to visit: names, or a file of names. */
+export type UserSource =
+  | { readonly names: readonly string[] }
+  | { readonly file: string; readonly stdin: AsyncIterable<Buffer> };
+
+export interface MirrorRun extends MirrorFlags {
+  readonly users: UserSource;
+  /** The path of the state file. */
+  readonly state: string;
+  readonly writer: Writer;
+  readonly openReader: () => Awaitable<Reader>;
+  readonly out: Terminal;
+  readonly signal: AbortSignal;
+}
+
+export interface MirrorOutcome {
+  readonly summary?: string;
+  readonly failure?: string | undefined;
+}
+
+type MirrorReport = ReturnType<typeof createMirrorReport>;
+
+export async function runMirror(run: MirrorRun): Promise<MirrorOutcome> {
+  const state = openState(run.state);
+  const scratch = openScratch(run.state);
+  const report = createMirrorReport(run.out);
+  try {
+    return await runWith(run, state, scratch, report);
+  } finally {
+    report.close();
+    scratch.close();
+    rmSync(scratch.name, { force: true });
+    state.close();
+  }
+}
+
+async function runWith(
+  run: MirrorRun,
+  state: SqliteFile,
+  scratch: SqliteFile,
+  report: MirrorReport,
+): Promise<MirrorOutcome> {
+  const { from, variant, signal, openReader } = run;
+  const list = await listUsers(run, scratch, report);
+  const total = list.size() + list.faults();
+  if (total === 0) return { failure: 'the list of users is empty' };
+  const { family } = VARIANTS[variant];
+  const notes = createNotes(state, `${variant} ${from.href}`, run.restart);
+  const local = createLocalData({ family, openReader, scratch, brought: notes.brought, signal });
+  const site = createSiteClient({ ...run, base: from, timeout: run.timeout * 1000 });
+  try {
+    const events = { onProgress: report.progress, onFault: report.fault };
+    const result = await mirrorUsers({ ...run, ...events, family, site, list, local, notes });
+    const failure = mirrorFailure(result, { total, unusable: list.faults() });
+    return { summary: mirrorSummary(result), failure };
+  } finally {
+    site.close();
+  }
+}
+
+async function listUsers(
+  { users, signal }: MirrorRun,
+  scratch: SqliteFile,
+  report: MirrorReport,
+): Promise<UserList> {
+  if ('names' in users) {
+    const list = createUserList(scratch, '--user', report.fault);
+    for (const name of users.names) list.add(name);
+    return list;
+  }
+  const source = users.file === '-' ? 'standard input' : users.file;
+  const list = createUserList(scratch, source, report.fault);
+  await readUserList(list, users.file, users.stdin, signal);
+  return list;
+}

@@ -1,0 +1,77 @@
+// The SQLite files of a mirror: its state, kept between runs, and a scratch file for one run.
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { withSentences } from '../stores/sqlite/connect.ts';
+import { StoreError } from '../stores/store.ts';
+
+export type SqliteFile = Database.Database;
+
+/** 'VITN' marks a file as the state of a mirror. */
+const APPLICATION_ID = 0x5649544e;
+
+/** Each takes the file to the next user_version. */
+const MIGRATIONS = [
+  `CREATE TABLE IF NOT EXISTS visits (site TEXT PRIMARY KEY, id INTEGER NOT NULL, begun TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE IF NOT EXISTS users (
+     site TEXT NOT NULL, user_key TEXT NOT NULL, visit INTEGER NOT NULL, known INTEGER NOT NULL, held TEXT,
+     PRIMARY KEY (site, user_key)
+   ) WITHOUT ROWID;`,
+  // The id says that the mirror brought the user, whatever becomes of the last fetch.
+  `ALTER TABLE users RENAME COLUMN held TO last_fetch;
+   ALTER TABLE users ADD COLUMN id TEXT;
+   UPDATE users SET id = last_fetch ->> '$.id';
+   UPDATE users SET last_fetch = json_set(last_fetch, '$.localVersion', last_fetch ->> '$.ours');
+   CREATE INDEX users_by_id ON users (site, id);
+   CREATE TABLE loading (site TEXT NOT NULL, user_key TEXT NOT NULL, id TEXT NOT NULL);`,
+];
+
+export function openState(path: string): SqliteFile {
+  return withSentences(path, () => {
+    const db = new Database(path, { timeout: 10_000 });
+    try {
+      refuseOtherFiles(db, path);
+      db.transaction(() => migrate(db)).immediate();
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+function refuseOtherFiles(db: SqliteFile, path: string): void {
+  const owner = db.pragma('application_id', { simple: true });
+  const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number;
+  if (owner !== APPLICATION_ID && (owner !== 0 || tables > 0))
+    throw new StoreError(`${path} is not the state file of a mirror: specify another file with --state.`);
+  const version = db.pragma('user_version', { simple: true }) as number;
+  if (version > MIGRATIONS.length)
+    throw new StoreError(
+      `${path} was written by a newer version of Vitrine: specify another file with --state.`,
+    );
+}
+
+function migrate(db: SqliteFile): void {
+  const version = db.pragma('user_version', { simple: true }) as number;
+  for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
+  db.pragma(`application_id = ${APPLICATION_ID}`);
+  db.pragma(`user_version = ${MIGRATIONS.length}`);
+}
+
+/** A file beside the state, for data that is too large for memory. It has no name any more once it is open. */
+export function openScratch(statePath: string): SqliteFile {
+  const path = `${statePath}-scratch-${randomUUID()}`;
+  return withSentences(path, () => {
+    const db = new Database(path);
+    // Nothing in it outlives the run.
+    db.pragma('journal_mode = OFF');
+    db.pragma('synchronous = OFF');
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.exec('CREATE TABLE opened (n INTEGER)');
+    rmSync(path, { force: true });
+    // Never committed: what does not fit into the cache is in the file all the same.
+    db.exec('BEGIN');
+    return db;
+  });
+}

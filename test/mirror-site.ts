@@ -1,0 +1,104 @@
+// Sites for the mirror to visit, answering as a test says, and the mirror command.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { type MirrorOutcome, type MirrorRun, runMirror } from '../src/mirror/run-mirror.ts';
+import { openForChange, openForLookups } from '../src/stores/open.ts';
+import { done, run, tempFolder } from './rig.ts';
+
+const FAST = ['--rate', '5000'];
+
+export const newDatabase = () => join(tempFolder(), 'site.db');
+export const mirrorArgs = (database: string, variant: string, from: string, ...more: string[]) =>
+  ['mirror', '--database-url', database, '--variant', variant, '--from', from].concat(FAST, more);
+export const mirror = (...args: Parameters<typeof mirrorArgs>) => run(mirrorArgs(...args));
+
+export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+const sites = new Set<ReturnType<typeof createServer>>();
+afterAll(() => {
+  for (const site of sites) site.closeAllConnections();
+});
+
+/** A site with these answers; `asked` are the addresses it was asked for. */
+export async function startSite(answer: Answer) {
+  const asked: string[] = [];
+  const site = createServer((request, response) => {
+    asked.push(request.url as string);
+    answer(request, response);
+  });
+  sites.add(site);
+  site.listen(0, '127.0.0.1');
+  await once(site, 'listening');
+  return { asked, url: `http://127.0.0.1:${(site.address() as AddressInfo).port}` };
+}
+
+export const person = (name: string, id: number, more: object = {}) => ({
+  Likes: '1',
+  id: String(id),
+  username: name,
+  ...more,
+});
+export const shot = (id: number, owner: number, more: object = {}) => ({
+  id,
+  user_id: owner,
+  date: '2024-01-01 00:00:00',
+  ...more,
+});
+
+/** Answers of variant B from a table of bodies; everybody else is unknown. */
+export function portfolio(people: Record<string, { profile: unknown; shots?: unknown }>): Answer {
+  return ({ url = '' }, response) => {
+    const [, name = '', items] = /^\/api\/username\/([^/?]*)(\/shots)?$/.exec(url) ?? [];
+    const of = people[decodeURIComponent(name)];
+    const body = of && (items === undefined ? of.profile : (of.shots ?? { Shots: [] }));
+    if (body === undefined) response.writeHead(404).end('no');
+    else if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body);
+    else response.end(JSON.stringify(body));
+  };
+}
+
+export const exported = (database: string) => done(['export', '--database-url', database]);
+export const namesIn = async (database: string) =>
+  [...(await exported(database)).matchAll(/"username":"([^"]*)"/g)].map(([, name]) => name);
+
+/** Runs a mirror of variant B in this process, for databases of either kind. */
+export async function mirrorHere(
+  database: string,
+  from: string,
+  names: readonly string[],
+  { state = join(tempFolder(), 'state'), ...flags }: Partial<MirrorRun> = {},
+): Promise<MirrorOutcome & { state: string; faults: string }> {
+  let faults = '';
+  const out = {
+    write(text: string) {
+      faults += text;
+    },
+  };
+  const writer = await openForChange(database);
+  try {
+    const outcome = await runMirror({
+      variant: 'b',
+      from: new URL(from),
+      users: { names },
+      state,
+      writer,
+      openReader: () => openForLookups(database),
+      out,
+      signal: new AbortController().signal,
+      prune: false,
+      adopt: false,
+      restart: false,
+      concurrency: 4,
+      rate: 5000,
+      timeout: 10,
+      retries: 0,
+      ...flags,
+    });
+    return { ...outcome, state, faults };
+  } finally {
+    await writer.close();
+  }
+}
