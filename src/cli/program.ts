@@ -200,7 +200,7 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
     const progress = createProgress(stderr);
     const writer = await openForChange(databaseOf(flags));
     try {
-      const { tallies, faulty, records } = await importFiles(writer, {
+      const { tallies, faulty, records, rejectsFault } = await importFiles(writer, {
         ...{ files, stdin: around.stdin, replace, skipInvalid, rejects, onProgress: progress.show },
         onFault(line) {
           progress.clear();
@@ -211,6 +211,8 @@ ${examples('vitrine mirror --variant b --from https://example.org/b --user ada n
       if (tallies === undefined)
         throw new Failed(`nothing was imported: ${faulty} of ${records} records are wrong`);
       say(`${summary(tallies)}${faulty > 0 ? `\n${faulty} left out` : ''}`);
+      if (rejectsFault !== undefined)
+        throw new Failed(`the good records were imported, but the others were not saved: ${rejectsFault}`);
     } finally {
       progress.clear();
       await writer.close();
