@@ -42,16 +42,22 @@ export async function writeExport(
   }
 }
 
-async function writeToStdout(lines: Readable, stdout: Writable & { readonly fd?: number }): Promise<void> {
+type Stdout = Writable & { readonly fd?: number; readonly isTTY?: boolean };
+
+async function writeToStdout(lines: Readable, stdout: Stdout): Promise<void> {
   try {
-    // Node's own stream to a file takes a partial write, as on a disk that is almost full, for a whole one.
-    const out = isFile(stdout.fd) ? createWriteStream('', { fd: stdout.fd, autoClose: false }) : stdout;
-    await pipeline(lines, out, { end: out !== stdout });
+    const file = fileOf(stdout);
+    // Node's own stream takes a partial write, as on a disk that is almost full, for a whole one.
+    if (file !== undefined) await pipeline(lines, createWriteStream('', { fd: file, autoClose: false }));
+    else await pipeline(lines, stdout, { end: false });
   } catch (error) {
     throw outputError('to standard output', error);
   }
 }
 
-function isFile(fd: number | undefined): fd is number {
-  return fd !== undefined && fstatSync(fd).isFile();
+/** The descriptor, if standard output is neither a terminal nor a pipe. */
+function fileOf({ fd, isTTY }: Stdout): number | undefined {
+  if (fd === undefined || isTTY) return undefined;
+  const stats = fstatSync(fd);
+  return stats.isFIFO() || stats.isSocket() ? undefined : fd;
 }

@@ -41,8 +41,6 @@ export interface ImportResult {
   readonly rejectsFault?: string;
 }
 
-const READ_BYTES = 1 << 20;
-
 export async function importFiles(writer: Writer, options: ImportOptions): Promise<ImportResult> {
   const { files, replace, skipInvalid, onProgress } = options;
   const totalBytes = await sizeOf(files);
@@ -94,7 +92,7 @@ async function* readFiles(
 ): AsyncGenerator<FileBatch> {
   let empty: string | undefined;
   for (const [file, path] of files.entries()) {
-    const chunks = path === '-' ? stdin : createReadStream(path, { highWaterMark: READ_BYTES });
+    const chunks = path === '-' ? stdin : createReadStream(path);
     try {
       for await (const batch of readRecords(counted(chunks, counts, onChunk))) {
         counts.records += batch.length;
