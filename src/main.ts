@@ -3,7 +3,8 @@ import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import v8 from 'node:v8';
-import { alreadySaid, createProgram, Failed, Misused } from './cli/program.ts';
+import { createProgram, wasReported } from './cli/program.ts';
+import { Failed, Misused } from './cli/surroundings.ts';
 import { type Config, ConfigError } from './config/config.ts';
 import { WorkerFailed } from './server/worker-failed.ts';
 import { StoreError } from './stores/store.ts';
@@ -79,7 +80,7 @@ function askedToStop(): Promise<void> {
 
 /** Says what went wrong in a line or two, and gives the exit code for it. */
 function tell(error: unknown): number {
-  if (alreadySaid(error)) return error.exitCode === 0 ? DONE : MISUSED;
+  if (wasReported(error)) return error.exitCode === 0 ? DONE : MISUSED;
   if (error instanceof WorkerFailed) return error.exitCode;
   if (error instanceof ConfigError) return complain(error.mistakes, MISUSED);
   if (error instanceof Misused) return complain([error.message], MISUSED);

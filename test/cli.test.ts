@@ -212,7 +212,7 @@ test('remove takes one user with all items, of one family, whatever the case', a
   const again = await run(['remove', '--database-url', copy, '--family', 'microblog', 'ada']);
   expect(again).toMatchObject({
     code: 1,
-    stderr: 'vitrine: nobody in the microblog family is called "ada"\n',
+    stderr: 'vitrine: the microblog family has no user "ada"\n',
   });
 });
 

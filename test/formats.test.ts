@@ -1,36 +1,37 @@
-// What `readRecords` makes of bytes: every format, however the chunks fall, and whatever else people send.
+// The readers of import files: every format, in chunks of any size, and malformed input.
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { FormatError, type Found, readRecords } from '../src/transfer/formats.ts';
+import type { Entry } from '../src/transfer/entry.ts';
+import { FormatError, NoContentError } from '../src/transfer/format-error.ts';
+import { readRecords } from '../src/transfer/formats.ts';
 
-type Seen = [line: number, what: unknown];
+/** What is read: a line with a record, or with a problem. */
+type Reading = [line: number, what: unknown];
 
 async function* inChunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-async function readAll(content: string | Buffer, size = 65_536): Promise<Found[]> {
-  const found: Found[] = [];
+async function readAll(content: string | Buffer, size = 65_536): Promise<Entry[]> {
+  const found: Entry[] = [];
   for await (const batch of readRecords(inChunks(Buffer.from(content), size))) found.push(...batch);
   return found;
 }
 
-async function read(content: string | Buffer, size?: number): Promise<Seen[]> {
+async function read(content: string | Buffer, size?: number): Promise<Reading[]> {
   const all = await readAll(content, size);
   return all.map((found) => [found.line, 'problem' in found ? found.problem : found.value]);
 }
 
+const written = (number: string) => ({ rawJSON: number });
 const problem = (part: string) => expect.stringContaining(part);
 const notJson = problem('not valid JSON');
 const BOM = '\uFEFF';
 const invalid = (before: string, after: string) =>
   Buffer.concat([Buffer.from(before), Buffer.from([0xc3, 0x28]), Buffer.from(after)]);
 
-const CASES: [name: string, content: string | Buffer, seen: Seen[]][] = [
-  ['nothing', '', []],
+const CASES: [name: string, content: string | Buffer, seen: Reading[]][] = [
   ['one byte', '{', [[1, problem('not closed')]]],
-  ['blanks alone', ' \n\r\n\t\n', []],
-  ['a byte order mark alone', BOM, []],
 
   [
     'NDJSON',
@@ -127,8 +128,24 @@ const CASES: [name: string, content: string | Buffer, seen: Seen[]][] = [
     'digits above 2^53',
     '{"a":9007199254740993,"b":-12345678901234567890,"c":"9007199254740993","d":9007199254740991}\n{"posts":[{"id":9007199254740993}]}',
     [
-      [1, { a: 9007199254740993n, b: -12345678901234567890n, c: '9007199254740993', d: 9007199254740991 }],
-      [2, { id: 9007199254740993n }],
+      [
+        1,
+        {
+          a: written('9007199254740993'),
+          b: written('-12345678901234567890'),
+          c: '9007199254740993',
+          d: 9007199254740991,
+        },
+      ],
+      [2, { id: written('9007199254740993') }],
+    ],
+  ],
+  [
+    'fractions, exponents and minus zero',
+    '{"a":9.90,"b":1e2,"c":-0,"d":[0.10],"e":0.5}\n[9.90]',
+    [
+      [1, { a: written('9.90'), b: written('1e2'), c: written('-0'), d: [written('0.10')], e: 0.5 }],
+      [2, problem('an array')],
     ],
   ],
 
@@ -168,12 +185,37 @@ const CASES: [name: string, content: string | Buffer, seen: Seen[]][] = [
   ],
   [
     'bodies and records one after another',
-    '{"posts":[{"id":"1"}]}{"Posts":[\n{"id":"2"}]}\n{\n"id":"3"}[{"id":"4"}]',
+    '{"posts":[{"id":"1"}]}{"Posts":[\n{"id":"2"}]}\n{\n"id":"3"}\n[{"id":"4"}]',
     [
       [1, { id: '1' }],
       [2, { id: '2' }],
       [3, { id: '3' }],
-      [4, { id: '4' }],
+      [5, { id: '4' }],
+    ],
+  ],
+  ['two arrays on one line', '[][]', [[1, problem('line break is missing before this array')]]],
+  ['two arrays on two lines', '[]\n[]', []],
+  [
+    'an array next to a record',
+    '{"a":"1"}[{"a":"2"}]{"a":"3"}',
+    [
+      [1, { a: '1' }],
+      [1, problem('line break is missing before this array')],
+      [1, { a: '2' }],
+      [1, problem('line break is missing before this record')],
+      [1, { a: '3' }],
+    ],
+  ],
+  ['a comma alone in an array', '[,]', [[1, problem('comma')]]],
+  ['a comma alone in a body', '{"posts":[,]}', [[1, problem('comma')]]],
+  ['a comma alone in an object', '{,}', [[1, notJson]]],
+  [
+    'a body of two lists',
+    '{"posts":[{"a":"1"}],{"a":"2"}}',
+    [
+      [1, { a: '1' }],
+      [1, problem('outside of the list')],
+      [1, { a: '2' }],
     ],
   ],
   [
@@ -288,11 +330,44 @@ const CASES: [name: string, content: string | Buffer, seen: Seen[]][] = [
     [
       [2, problem('1 cells where')],
       [3, problem('3 cells')],
-      [4, problem('quote')],
-      [5, problem('quote')],
+      [4, problem('quotation mark')],
+      [5, { id: '4', name: 'e"f' }],
       [6, { id: '5', name: 'ok' }],
-      [7, problem('quote')],
+      [7, problem('quotation mark')],
     ],
+  ],
+  [
+    'CSV with quotation marks after a delimiter of other files',
+    'id,name\n1,a;"b\n2,c\t"d\n3,"e;""f"\n',
+    [
+      [2, { id: '1', name: 'a;"b' }],
+      [3, { id: '2', name: 'c\t"d' }],
+      [4, { id: '3', name: 'e;"f' }],
+    ],
+  ],
+  [
+    'CSV whose lines end with CR',
+    'id,name\r1,a\r\r2,"b\rc"\r3,d',
+    [
+      [2, { id: '1', name: 'a' }],
+      [4, { id: '2', name: 'b\rc' }],
+      [6, { id: '3', name: 'd' }],
+    ],
+  ],
+  [
+    'CSV whose lines end with LF and whose cells hold CR',
+    'id,name\n1,a\rb\n2,"c"\r\n3,"d"\re\n',
+    [
+      [2, { id: '1', name: 'a\rb' }],
+      [3, { id: '2', name: 'c' }],
+      [4, problem('quotation mark')],
+    ],
+  ],
+  ['CSV without rows', 'id,name\n', []],
+  [
+    'CSV with unknown columns, some without a name',
+    'id,,x,x\n1,2,3,4\n',
+    [[2, { id: '1', '': '2', x: '4' }]],
   ],
   [
     'CSV with invalid UTF-8',
@@ -311,10 +386,10 @@ const CASES: [name: string, content: string | Buffer, seen: Seen[]][] = [
   ['a scalar', '"hello"', [[1, problem('expected JSON')]]],
 ];
 
-describe('whatever the chunks are', () => {
-  test.each(CASES)('%s', async (_name, content, seen) => {
+describe('in chunks of any size, plain and compressed', () => {
+  test.each(CASES)('%s', async (_name, content, expected) => {
     const whole = await read(content);
-    expect(whole).toEqual(seen);
+    expect(whole).toEqual(expected);
     for (const size of [1, 2, 3, 7, 16])
       expect(await read(content, size), `chunks of ${size}`).toEqual(whole);
     const packed = gzipSync(content);
@@ -323,23 +398,33 @@ describe('whatever the chunks are', () => {
   });
 
   test('cut in two at every byte', async () => {
-    for (const [name, content, seen] of CASES) {
+    for (const [name, content, expected] of CASES) {
       const bytes = Buffer.from(content);
       for (let at = 1; at < bytes.length; at++) {
-        const found: Found[] = [];
+        const entries: Entry[] = [];
         const halves = (async function* () {
           yield bytes.subarray(0, at);
           yield bytes.subarray(at);
         })();
-        for await (const batch of readRecords(halves)) found.push(...batch);
-        const got = found.map((one) => [one.line, 'problem' in one ? one.problem : one.value]);
-        expect(got, `${name}, cut at ${at}`).toEqual(seen);
+        for await (const batch of readRecords(halves)) entries.push(...batch);
+        const got = entries.map((one) => [one.line, 'problem' in one ? one.problem : one.value]);
+        expect(got, `${name}, cut at ${at}`).toEqual(expected);
       }
     }
   });
 });
 
-describe('what is too long', () => {
+test.each([
+  ['no bytes', ''],
+  ['blanks', ' \n\r\n\t\n'],
+  ['a byte order mark', BOM],
+  ['blanks of 3 MB', '\n'.repeat(3_000_000)],
+])('%s: there is no content', async (_name, content) => {
+  for (const bytes of [Buffer.from(content), gzipSync(content)])
+    await expect(readAll(bytes)).rejects.toThrow(NoContentError);
+});
+
+describe('records of more than 1 MiB', () => {
   const long = 'x'.repeat(1_100_000);
   const fits = 'x'.repeat(1_000_000);
 
@@ -348,7 +433,7 @@ describe('what is too long', () => {
     ['NDJSON, first line', `{"a":"${long}"}\n{"a":"1"}\n{"a":"${fits}"}\n`, 1],
     ['JSON', `[{"a":"1"},\n{"a":"${long}"},\n{"a":"${fits}"}]`, 2],
     ['CSV', `id,name\n1,b\n2,${long}\n3,${fits}\n`, 3],
-  ])('%s: a problem of its line alone', async (_name, content, line) => {
+  ])('%s: one problem, and the other records are read', async (_name, content, line) => {
     for (const size of [1000, 65_536, 10_000_000]) {
       const all = await readAll(content, size);
       expect(all.filter((one) => 'value' in one)).toHaveLength(2);
@@ -358,7 +443,7 @@ describe('what is too long', () => {
     }
   });
 
-  test('blanks without end, and a body larger than any record', async () => {
+  test('3 MB of blanks before a record, and a body larger than any record', async () => {
     expect(await read(`${'\n'.repeat(3_000_000)}{"a":"1"}`)).toEqual([[3_000_001, { a: '1' }]]);
     const record = `{"a":"${'x'.repeat(1000)}"}`;
     const body = `{"posts":[${Array(3000).fill(record).join(',')},]}`;
@@ -369,7 +454,7 @@ describe('what is too long', () => {
 describe('gzip', () => {
   const two = Buffer.concat([gzipSync('{"a":"1"}\n{"a"'), gzipSync(':"2"}\n')]);
 
-  test('members one after another are one file', async () => {
+  test('several members are one file', async () => {
     for (const size of [1, 5, 65_536])
       expect(await read(two, size)).toEqual([
         [1, { a: '1' }],
@@ -382,13 +467,13 @@ describe('gzip', () => {
     ['two bytes', two.subarray(0, 2), 'cut off'],
     ['corrupt', Buffer.from(two).fill(0xff, 12, 20), 'corrupt'],
     ['followed by something else', Buffer.concat([two, Buffer.from('rubbish')]), 'corrupt'],
-  ])('%s: one clear sentence', async (_name, bytes, part) => {
+  ])('%s: one sentence', async (_name, bytes, part) => {
     const refused = await read(bytes).catch((error) => error);
     expect(refused).toBeInstanceOf(FormatError);
     expect(refused.message).toContain(part);
   });
 
-  test("an error of the file's own comes through as it is", async () => {
+  test('an error of the source is passed on', async () => {
     const failing = (async function* () {
       yield two.subarray(0, 10);
       throw new Error('EIO');
@@ -404,7 +489,7 @@ test('UTF-16 is refused with advice', async () => {
   await expect(read(Buffer.from(`${BOM}id,name`, 'utf16le'))).rejects.toThrow('UTF-8');
 });
 
-test('a member named __proto__ is a member like any other', async () => {
+test('a member named __proto__ is an ordinary member', async () => {
   for (const content of [
     '{"__proto__":{"x":1},"a":9007199254740993}',
     '[{"__proto__":{"x":1}}]',
@@ -418,7 +503,7 @@ test('a member named __proto__ is a member like any other', async () => {
   expect(({} as { x?: number }).x).toBeUndefined();
 });
 
-test('the source text can be kept and read again as NDJSON', async () => {
+test('the source text of an entry is one line of NDJSON', async () => {
   const contents = [
     '{"a":"1",}\n{"posts":[{"a":9007199254740993}]}\n',
     '[{\n  "a": "1"\n},\n{"a":"\\n"}]',
@@ -428,7 +513,7 @@ test('the source text can be kept and read again as NDJSON', async () => {
   for (const content of contents) texts.push(...(await readAll(content)).map((one) => one.text()));
   expect(texts).toEqual([
     '{"a":"1",}',
-    '{"a":"9007199254740993"}',
+    '{"a":9007199254740993}',
     '{ "a": "1" }',
     '{"a":"\\n"}',
     '{"id":"1","name":"a\\nb"}',
@@ -438,23 +523,21 @@ test('the source text can be kept and read again as NDJSON', async () => {
   expect((await readAll(texts.join('\n'))).every((one) => 'value' in one)).toBe(true);
 });
 
-test('hostile input costs no more than its length', async () => {
+test('hostile input takes linear time', async () => {
   const nested = `[${'{"a":['.repeat(150_000)}`;
   const quotes = `{"a":${'"\\"'.repeat(300_000)}`;
   const brackets = `[{${'"a":[],'.repeat(120_000)}}]`;
   const digits = `{"a":${'9'.repeat(500_000)}}`;
   const commas = `{"a":[${', '.repeat(400_000)}`;
-  const header = `id${',"'.repeat(400_000)}`;
-  const started = performance.now();
+  const header = `id${',"'.repeat(399_999)}`;
   for (const content of [nested, quotes, brackets, digits, commas, header])
     expect(await readAll(content)).toHaveLength(1);
-  expect(performance.now() - started).toBeLessThan(4000);
 });
 
 test.each([
   ['plain', false],
   ['packed', true],
-])('who stops reading closes the source: %s', async (_name, packed) => {
+])('stopping early closes the source: %s', async (_name, packed) => {
   let closed = false;
   const lines = Buffer.from('{"a":"1"}\n'.repeat(50_000));
   const bytes = packed ? gzipSync(lines, { level: 0 }) : lines;
@@ -470,24 +553,36 @@ test.each([
   expect(closed).toBe(true);
 });
 
-test('memory stays flat through an array of 60 MB', async () => {
-  const elements = Buffer.from(`{"id":"1","bio":"${'ü'.repeat(200)}"},`.repeat(150));
-  const times = Math.ceil(60_000_000 / elements.length);
+/** How many entries each batch has. */
+async function batchSizes(source: AsyncIterable<Buffer>): Promise<number[]> {
+  const sizes: number[] = [];
+  for await (const batch of readRecords(source)) sizes.push(batch.length);
+  return sizes;
+}
+
+test.each<[what: string, before: string, record: string, after: string]>([
+  ['lines', '', '{}\n', ''],
+  ['an array', '[', '{},', ']'],
+  ['a saved body', '{"posts":[', '{},\n', ']}'],
+  ['a body on one line of NDJSON', '{}\n{"posts":[', '{},', ']}'],
+  ['a body whose member is written with an escape', '{"p\\u006fsts":[', '{},', ']}'],
+  ['CSV', 'id\n', '1\n', ''],
+  ['bad lines', '{}\n', '[\n', ''],
+])('%s: batches stay small, however many records a chunk holds', async (_what, before, record, after) => {
+  const count = 300_000;
+  const content = Buffer.from(`${before}${record.repeat(count)}${after}`);
+  const sizes = await batchSizes(inChunks(content, content.length));
+  expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThanOrEqual(count);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(1000);
+});
+
+test('a chunk is read when the batches of the chunk before were taken', async () => {
+  let given = 0;
   const source = (async function* () {
-    yield Buffer.from('[');
-    for (let i = 0; i < times; i++) yield Buffer.from(elements);
-    yield Buffer.from(']');
+    for (; given < 10; given++) yield Buffer.from('{}\n'.repeat(5000));
   })();
-  const before = process.memoryUsage().rss;
-  let most = 0;
-  let count = 0;
-  let largest = 0;
-  for await (const batch of readRecords(source)) {
-    count += batch.length;
-    largest = Math.max(largest, batch.length);
-    most = Math.max(most, process.memoryUsage.rss());
-  }
-  expect(count).toBe(times * 150);
-  expect(largest).toBeLessThanOrEqual(151);
-  expect(most - before).toBeLessThan(100 * 1024 * 1024);
+  const batches = readRecords(source);
+  for (let taken = 0; taken < 5; taken++) await batches.next();
+  expect(given).toBeLessThanOrEqual(2);
+  await batches.return(undefined);
 });

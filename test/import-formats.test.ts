@@ -1,4 +1,4 @@
-// Every format that can be imported, and the records that come of it.
+// Every format that can be imported, and the records that it gives.
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';

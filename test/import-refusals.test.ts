@@ -1,4 +1,4 @@
-// What an import refuses, and how it says so; nothing of it lands.
+// Refused imports: nothing is imported, and each fault is named with its file, line, member and value.
 import { existsSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { into, newPath, recordsIn } from './importing.ts';
 import { blog, post } from './records.ts';
 import { databaseOf, fixture, ndjson, readLines, tempFile, tempFolder, ugly } from './rig.ts';
 
-describe('refused, naming file, line, member, fault and value', () => {
+describe('nothing is imported, and the faults are named', () => {
   const REFUSALS: [what: string, input: string, lines: RegExp[]][] = [
     [
       'a bad count',
@@ -24,7 +24,7 @@ describe('refused, naming file, line, member, fault and value', () => {
       [/^standard input:3: record: .*JSON/],
     ],
     [
-      'a date that never was',
+      'a date that does not exist',
       ndjson(blog(1, 'one'), post(1, 1, { date: '2023-02-29 10:00:00' })),
       [/^standard input:2: date: .+, got "2023-02-29 10:00:00"$/],
     ],
@@ -34,12 +34,12 @@ describe('refused, naming file, line, member, fault and value', () => {
       [/^standard input:1: username: [\x20-\x7e]+, got "a\ufffd\[2Jb"$/],
     ],
     [
-      'a name that another id has',
+      'a name of another id',
       ndjson(blog(1, 'Zoë'), blog(2, 'ZOE\u0308')),
       [/^standard input:2: username: .*\b1\b.*\b2\b.*, got "ZOE\u0308"$/],
     ],
     [
-      'an item of nobody',
+      'an item without an owner',
       ndjson(blog(1, 'one'), post(77, 99)),
       [/^standard input:2: user: .*\b77\b.*, got "99"$/],
     ],
@@ -71,7 +71,7 @@ describe('refused, naming file, line, member, fault and value', () => {
     'orphans.ndjson',
     'too-long.ndjson',
     'invalid.ndjson',
-  ])('%s, and nothing of it lands', async (name) => {
+  ])('%s', async (name) => {
     const path = await databaseOf(ugly('date-ties.ndjson'));
     const before = await recordsIn(path);
     const { code, stderr } = await into(path, [ugly('hostile-names.ndjson'), ugly(name)]);
@@ -95,14 +95,18 @@ describe('refused, naming file, line, member, fault and value', () => {
   });
 
   test.each<[what: string, files: () => string[], words: string]>([
-    ['a file that is not there', () => ['/nowhere/people.ndjson'], '/nowhere/people.ndjson is not there'],
-    ['a folder', () => [tempFolder()], 'is a folder'],
+    ['a missing file', () => ['/nowhere/people.ndjson'], '/nowhere/people.ndjson is not there'],
+    ['a folder', () => [tempFolder()], 'is a folder: name the files in it'],
     [
       'gzip that is cut off',
       () => [tempFile('cut.gz', gzipSync(readFileSync(fixture('microblog.ndjson'))).subarray(0, 5000))],
-      'cut off',
+      'cut.gz: the gzip data ends too early',
     ],
-    ['UTF-16', () => [tempFile('utf16.csv', Buffer.from('\ufeffid,username\n1,x\n', 'utf16le'))], 'UTF-8'],
+    [
+      'UTF-16',
+      () => [tempFile('utf16.csv', Buffer.from('\ufeffid,username\n1,x\n', 'utf16le'))],
+      'utf16.csv: the text is UTF-16',
+    ],
   ])('%s', async (_, files, words) => {
     const path = newPath();
     const { code, stderr } = await into(path, [ugly('date-ties.ndjson'), ...files()]);
@@ -110,5 +114,43 @@ describe('refused, naming file, line, member, fault and value', () => {
     expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
     expect(stderr).toContain(words);
     if (existsSync(path)) expect(await recordsIn(path)).toEqual([]);
+  });
+});
+
+describe('files without a record', () => {
+  test.each([
+    ['an empty file', ''],
+    ['blanks', ' \r\n\n'],
+    ['a byte order mark', '\ufeff'],
+    ['gzip of nothing', gzipSync('')],
+  ])('%s: an error, unless another file has records', async (_, content) => {
+    const [empty, other] = [
+      tempFile('empty.ndjson', content),
+      tempFile('people.ndjson', ndjson(blog(1, 'one'))),
+    ];
+    const { code, stdout, stderr } = await into(newPath(), [empty]);
+    expect([code, stdout, stderr]).toEqual([1, '', `vitrine: ${empty} has no records\n`]);
+    expect((await into(newPath(), ['-'], { input: content })).stderr).toBe(
+      'vitrine: standard input has no records\n',
+    );
+    for (const files of [
+      [empty, other],
+      [other, empty],
+    ])
+      expect(await into(newPath(), files)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test.each([
+    ['an empty array', '[]'],
+    ['a saved body without items', '{"posts":[]}'],
+    ['a CSV header alone', 'id,username\n'],
+  ])('%s is no error', async (_, input) => {
+    expect(await into(newPath(), ['-'], { input })).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test.each(['[,]', '[][]', '{"posts":[,]}'])('%s is malformed', async (input) => {
+    const { code, stderr } = await into(newPath(), ['-'], { input });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^standard input:1: record: a .+\n/);
   });
 });

@@ -1,4 +1,4 @@
-// What lands of an import: brought up to date, replaced, the good ones alone, or nothing.
+// What an import changes: records are updated, replaced, or skipped when they are faulty; or nothing changes.
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import {
   vitrine,
 } from './rig.ts';
 
-test('what is there already is brought up to date, and counted as such', async () => {
+test('existing records are updated, and counted as changed or unchanged', async () => {
   const path = newPath();
   await importInto(path, ['-'], ndjson(blog(1, 'one'), blog(2, 'two'), post(1, 1), post(2, 1), post(3, 2)));
   const again = ndjson(
@@ -40,7 +40,7 @@ test('what is there already is brought up to date, and counted as such', async (
   expect((await recordsIn(path)).join()).toContain('"bio":"last"');
 });
 
-test('--replace makes the files the whole of each family in them, and of no other', async () => {
+test('--replace removes what the files do not have, in their families only', async () => {
   const path = await databaseOf(
     tempFile('all.ndjson', ndjson(blog(1, 'one'), blog(2, 'two'), post(1, 1), post(2, 2), folio(1, 'one'))),
   );
@@ -61,7 +61,7 @@ test('--replace makes the files the whole of each family in them, and of no othe
 });
 
 describe('--skip-invalid', () => {
-  test('lands the good, and keeps the bad, which can be mended and imported', async () => {
+  test('imports the good records and saves the others, which can be corrected and imported', async () => {
     const path = newPath();
     const rejects = join(tempFolder(), 'bad.ndjson');
     const bad = [blog(2, 'two', { verified: 'yes' }), post(8, 2), blog(3, 'ONE')];
@@ -84,7 +84,7 @@ describe('--skip-invalid', () => {
     expect(await recordsIn(path)).toHaveLength(5);
   });
 
-  test('keeps every bad line as it was', async () => {
+  test('saves faulty lines unchanged', async () => {
     const rejects = join(tempFolder(), 'bad.ndjson');
     const { code, stdout } = await into(newPath(), [
       '--skip-invalid',
@@ -99,7 +99,7 @@ describe('--skip-invalid', () => {
   });
 });
 
-test('killed at any moment, an import leaves the old data whole, and the next one lands', async () => {
+test('an import killed at any moment leaves the old data whole, and the next one succeeds', async () => {
   const path = newPath();
   const crowd = (mark: string) =>
     ndjson(

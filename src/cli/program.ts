@@ -1,298 +1,42 @@
-// The command line: what each command takes, does and says.
-import type { Writable } from 'node:stream';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import {
-  type Config,
-  flagOf,
-  readConfig,
-  SETTING_NAMES,
-  SETTINGS,
-  type SettingName,
-  variableOf,
-} from '../config/config.ts';
-import { isPostgresUrl, shownDatabase } from '../config/database-url.ts';
-import type { DoctorOptions } from '../doctor/doctor.ts';
-import type { MirrorFlags } from '../mirror/run-mirror.ts';
-import { FAMILIES, type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
-import { userKey } from '../records/user-name.ts';
-import { readBase } from '../remote/lookups.ts';
-import {
-  checkDatabase,
-  openForChange,
-  openForExport,
-  openForLookups,
-  repairDatabase,
-  snapshotDatabase,
-} from '../stores/open.ts';
-import type { Terminal } from '../transfer/progress.ts';
-import { VARIANT_NAMES } from '../variants.ts';
+// The command line: one file for each command.
+import { Command, CommanderError } from 'commander';
+import { checkCommand } from './check.ts';
+import { doctorCommand } from './doctor.ts';
+import { exportCommand } from './export.ts';
+import { importCommand } from './import.ts';
+import { mirrorCommand } from './mirror.ts';
+import { removeCommand } from './remove.ts';
+import { serveCommand } from './serve.ts';
+import { snapshotCommand } from './snapshot.ts';
+import type { Surroundings } from './surroundings.ts';
 
-/** What a command may touch of the process it runs in. */
-export interface Surroundings {
-  readonly environment: Record<string, string | undefined>;
-  readonly stdin: AsyncIterable<Buffer>;
-  readonly stdout: Writable;
-  readonly stderr: Terminal;
-  /** Runs the server until it is told to stop. */
-  readonly serve: (config: Config) => Promise<void>;
-  /** Aborted by the first signal to stop; the second one ends the process. */
-  readonly stopSignal: () => AbortSignal;
-}
-
-/** The command ran and did not succeed. */
-export class Failed extends Error {}
-/** The command line makes no sense. */
-export class Misused extends Error {}
+const COMMANDS = [
+  serveCommand,
+  importCommand,
+  mirrorCommand,
+  exportCommand,
+  removeCommand,
+  snapshotCommand,
+  checkCommand,
+  doctorCommand,
+];
 
 export function createProgram(around: Surroundings): Command {
-  const { stdout, stderr } = around;
-  const say = (text: string) => void stdout.write(`${text}\n`);
   const program = new Command('vitrine')
-    .description("Serves people's public profiles and their latest work as JSON, read-only, over HTTP.")
+    .description('Serve public profiles and their latest work as read-only JSON over HTTP.')
     .helpCommand(true)
     .showHelpAfterError('Try vitrine --help.')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void stdout.write(text),
-      writeErr: (text) => void stderr.write(text),
+      writeOut: (text) => void around.stdout.write(text),
+      writeErr: (text) => void around.stderr.write(text),
     });
-
-  command(
-    'serve',
-    'answers HTTP requests, from the database or, without one, from sample users',
-    SETTING_NAMES,
-  )
-    .addHelpText(
-      'after',
-      examples('vitrine serve', 'vitrine serve --database-url site.db --port 80 --base-url-a /'),
-    )
-    .action((flags) => around.serve(configOf(flags)));
-
-  command('import', 'takes records from files into the database: all of them, or none')
-    .argument('<file...>', 'NDJSON, JSON or CSV, also as .gz; - is standard input')
-    .option('--replace', 'make the files the whole of each family in them', false)
-    .option('--skip-invalid', 'leave bad records out instead of refusing the whole', false)
-    .option('--rejects <file>', 'with --skip-invalid: write the bad records to this file')
-    .addHelpText(
-      'after',
-      `
-What a record is, its members tell; a saved response body is read as well. Records that are there already (the same
-kind and id) are brought up to date, so importing a file again changes nothing.
-${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replace export.ndjson', 'vitrine import --skip-invalid --rejects bad.ndjson - < dump.json')}`,
-    )
-    .action(runImport);
-
-  command('mirror', 'takes users over from a live site of this kind, through its public API')
-    .addOption(variantOption().makeOptionMandatory())
-    .addOption(
-      new Option('--from <url>', "the variant's base URL there").argParser(baseOption).makeOptionMandatory(),
-    )
-    .option('--user <name...>', 'whom to ask for')
-    .option('--users <file>', 'a file of user names, one a line; - is standard input')
-    .option('--prune', 'remove users that this mirror brought and the site does not know any more', false)
-    .option('--adopt', 'take over users who are here under the same name and id', false)
-    .option('--state <file>', 'file that remembers which users were brought (default: beside the database)')
-    .option('--restart', 'start from the first user instead of resuming an unfinished run', false)
-    .option('--concurrency <number>', 'requests at a time', numberOption(1, 64), 8)
-    .option('--rate <number>', 'most requests per second', numberOption(0.01, 10_000), 100)
-    .option('--timeout <seconds>', 'time limit of one request', numberOption(0.1, 600), 30)
-    .option('--retries <number>', 'how often a failed request is repeated', numberOption(0, 20), 4)
-    .addHelpText(
-      'after',
-      `
-Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate starts at 10
-requests per second, rises up to --rate while the site stays quick, and falls when it slows down or answers 429 or 503.
-Users and items that are here but were not brought by this mirror are refused: give a second site its own database
-(--database-url), or take over users of this site with --adopt, for example after the state file was lost. The next run
-asks for changes only; an interrupted run is resumed. Exit code 1 if any user failed or was refused, or none is known.
-${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`,
-    )
-    .action(runMirror);
-
-  command('export', 'writes every record as NDJSON; importing that elsewhere gives the same answers')
-    .argument('[file]', 'where to; .gz is compressed; none or -: standard output')
-    .addHelpText('after', examples('vitrine export backup.ndjson.gz', 'vitrine export | wc -l'))
-    .action(runExport);
-
-  command('remove', 'takes one user and all their items out of the database')
-    .argument('<user>', 'the user name; letter case does not matter')
-    .addOption(new Option('--family <family>', 'whose user').choices(FAMILIES).makeOptionMandatory())
-    .addHelpText('after', examples('vitrine remove --family portfolio ada'))
-    .action(runRemove);
-
-  command('snapshot', 'writes a compact copy of the database that can be served from read-only media')
-    .argument('<file>', 'where to; one that is there is replaced at once')
-    .addHelpText('after', examples('vitrine snapshot /backup/site.db'))
-    .action(async (file: string, flags) => {
-      await snapshotDatabase(databaseOf(flags), file);
-      say(`snapshot written to ${file}`);
-    });
-
-  command('check', 'reads the whole database and says whether it is sound, and what it holds')
-    .option('--repair', 'rebuild lists and ETags that do not match the items and records', false)
-    .addHelpText('after', examples('vitrine check', 'vitrine check --repair'))
-    .action(async ({ repair, ...flags }) => {
-      const url = databaseOf(flags);
-      if (repair) say(`repaired ${await repairDatabase(url)} lists and ETags`);
-      const shown = shownDatabase(url);
-      const { faults, counts } = await checkDatabase(url);
-      if (faults.length > 0)
-        throw new Failed(`${shown} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`);
-      say(`${shown} is sound`);
-      for (const kind of KIND_NAMES) say(`${KINDS[kind].plural}: ${counts?.[kind]}`);
-    });
-
-  command(
-    'doctor',
-    'asks a public address what a front-end would, and says what a proxy broke and how to mend it',
-    [],
-  )
-    .addArgument(program.createArgument('<base-url>', 'the public base address').argParser(baseOption))
-    .addOption(variantOption())
-    .option('--user <name>', 'a user who is there (default: looked for among the sample users)')
-    .option('--timeout <seconds>', 'how long one request may take', numberOption(0.1, 600), 10)
-    .addHelpText(
-      'after',
-      examples('vitrine doctor https://example.org/b --user ada', 'vitrine doctor http://127.0.0.1:8080'),
-    )
-    .action(runDoctor);
-
+  for (const create of COMMANDS) {
+    const command = create(around);
+    program.addCommand(command.copyInheritedSettings(program));
+  }
   return program;
-
-  function command(
-    name: string,
-    description: string,
-    settings: readonly SettingName[] = ['databaseUrl'],
-  ): Command {
-    const made = program.command(name).description(description);
-    for (const setting of settings) {
-      const { meaning, fallback } = SETTINGS[setting];
-      const standard = fallback === '' ? '' : ` (default: ${fallback})`;
-      made.addOption(
-        new Option(`${flagOf(setting)} <value>`, `${meaning}${standard} [${variableOf(setting)}]`),
-      );
-    }
-    return made;
-  }
-
-  function configOf(flags: Partial<Record<SettingName, string>>): Config {
-    return readConfig(flags, around.environment);
-  }
-
-  function databaseOf(flags: Partial<Record<SettingName, string>>): string {
-    const { DATABASE_URL } = around.environment;
-    const { databaseUrl } = readConfig({ databaseUrl: flags.databaseUrl }, { DATABASE_URL });
-    if (databaseUrl === undefined)
-      throw new Misused('name the database: set DATABASE_URL or give --database-url');
-    return databaseUrl;
-  }
-
-  interface ImportFlags extends Partial<Record<SettingName, string>> {
-    replace: boolean;
-    skipInvalid: boolean;
-    rejects?: string;
-  }
-
-  async function runImport(
-    files: string[],
-    { replace, skipInvalid, rejects, ...flags }: ImportFlags,
-  ): Promise<void> {
-    if (rejects !== undefined && !skipInvalid) throw new Misused('--rejects goes with --skip-invalid');
-    if (files.filter((file) => file === '-').length > 1)
-      throw new Misused('standard input can be read once only');
-    const { importFiles, summary } = await import('../transfer/import.ts');
-    const { createProgress } = await import('../transfer/progress.ts');
-    const progress = createProgress(stderr);
-    const writer = await openForChange(databaseOf(flags));
-    try {
-      const { tallies, faulty, records } = await importFiles(writer, {
-        ...{ files, stdin: around.stdin, replace, skipInvalid, rejects, onProgress: progress.show },
-        onFault(line) {
-          progress.clear();
-          stderr.write(`${line}\n`);
-        },
-      });
-      progress.clear();
-      if (tallies === undefined)
-        throw new Failed(`nothing was imported: ${faulty} of ${records} records are wrong`);
-      say(`${summary(tallies)}${faulty > 0 ? `\n${faulty} left out` : ''}`);
-    } finally {
-      progress.clear();
-      await writer.close();
-    }
-  }
-
-  type MirrorCommandFlags = MirrorFlags & Record<'databaseUrl' | 'users' | 'state', string | undefined>;
-
-  async function runMirror({ user, users, ...flags }: MirrorCommandFlags & { user?: string[] }) {
-    if ((user === undefined) === (users === undefined))
-      throw new Misused('specify users with --user NAME… or --users FILE');
-    const database = databaseOf(flags);
-    const state = flags.state ?? (isPostgresUrl(database) ? undefined : `${database}.mirror`);
-    if (state === undefined) throw new Misused('with PostgreSQL, name a file by --state');
-    const source = users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin };
-    const mirror = await import('../mirror/run-mirror.ts');
-    const writer = await openForChange(database);
-    const run = { ...flags, users: source, state, writer, out: stderr, signal: around.stopSignal() };
-    try {
-      const openReader = () => openForLookups(database);
-      const { summary, failure } = await mirror.runMirror({ ...run, openReader });
-      if (summary !== undefined) say(summary);
-      if (failure !== undefined) throw new Failed(failure);
-    } finally {
-      await writer.close();
-    }
-  }
-
-  async function runDoctor(base: URL, options: Omit<DoctorOptions, 'base'>): Promise<void> {
-    const { diagnose } = await import('../doctor/doctor.ts');
-    const { report, failure } = await diagnose({ ...options, base, timeout: options.timeout * 1000 });
-    say(report);
-    if (failure !== undefined) throw new Failed(failure);
-  }
-
-  async function runExport(
-    file: string | undefined,
-    flags: Partial<Record<SettingName, string>>,
-  ): Promise<void> {
-    const reader = await openForExport(databaseOf(flags));
-    const { writeExport } = await import('../transfer/export.ts');
-    try {
-      await writeExport(reader, file, stdout);
-    } finally {
-      await reader.close();
-    }
-  }
-
-  async function runRemove(user: string, { family, ...flags }: { family: Family } & Record<string, string>) {
-    const writer = await openForChange(databaseOf(flags));
-    try {
-      const removed = await writer.remove(family, userKey(user));
-      if (removed === undefined)
-        throw new Failed(`nobody in the ${family} family is called ${JSON.stringify(user)}`);
-      say(`removed ${JSON.stringify(user)} and ${removed.items} items`);
-    } finally {
-      await writer.close();
-    }
-  }
 }
 
-const variantOption = () => new Option('--variant <variant>', "the site's variant").choices(VARIANT_NAMES);
-
-function baseOption(text: string): URL {
-  const base = readBase(text);
-  if (typeof base === 'string') throw new InvalidArgumentError(`It ${base}.`);
-  return base;
-}
-
-const numberOption = (least: number, most: number) => (text: string) => {
-  const number = Number(text);
-  if (!(number >= least && number <= most) || text.trim() === '')
-    throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
-  return number;
-};
-
-const examples = (...lines: string[]) => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
-
-/** Whether an error is commander's: it has said what it had to say. */
-export const alreadySaid = (error: unknown): error is CommanderError => error instanceof CommanderError;
+/** Whether commander has reported the error already. */
+export const wasReported = (error: unknown): error is CommanderError => error instanceof CommanderError;

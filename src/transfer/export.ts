@@ -1,19 +1,21 @@
-// The store's records -> NDJSON, as they are served.
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+// The store's records -> NDJSON, exactly as they are served.
+import { createWriteStream, fstatSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Reader } from '../stores/store.ts';
+import { openOutput, outputError } from './output.ts';
 
-const CHUNK = 256 * 1024;
+const CHUNK_LENGTH = 256 * 1024;
 
-/** Every record, a line each, in chunks that are worth writing. */
-export async function* exportLines(reader: Pick<Reader, 'records'>): AsyncGenerator<string> {
+type RecordSource = Pick<Reader, 'records'>;
+
+/** Every record, one a line, in chunks that are worth a write. */
+export async function* exportLines(reader: RecordSource): AsyncGenerator<string> {
   let chunk = '';
   for await (const record of reader.records()) {
     chunk += `${record}\n`;
-    if (chunk.length < CHUNK) continue;
+    if (chunk.length < CHUNK_LENGTH) continue;
     yield chunk;
     chunk = '';
   }
@@ -22,18 +24,40 @@ export async function* exportLines(reader: Pick<Reader, 'records'>): AsyncGenera
 
 /** Writes every record to a file, which appears when it is whole, or to standard output. */
 export async function writeExport(
-  reader: Pick<Reader, 'records'>,
+  reader: RecordSource,
   file: string | undefined,
   stdout: Writable,
 ): Promise<void> {
   const lines = Readable.from(exportLines(reader), { objectMode: false, highWaterMark: 1 << 20 });
-  if (file === undefined || file === '-') return await pipeline(lines, stdout, { end: false });
-  const unfinished = `${file}.unfinished`;
+  if (file === undefined || file === '-') return await writeToStdout(lines, stdout);
+  const output = openOutput(file);
   try {
-    const out = createWriteStream(unfinished, { flush: true });
+    const out = createWriteStream(output.path, { flush: output.isRegular, mode: output.mode });
     await (file.endsWith('.gz') ? pipeline(lines, createGzip(), out) : pipeline(lines, out));
-    await rename(unfinished, file);
+    output.commit();
+  } catch (error) {
+    throw outputError(file, error);
   } finally {
-    await rm(unfinished, { force: true });
+    output.discard();
   }
+}
+
+type Stdout = Writable & { readonly fd?: number; readonly isTTY?: boolean };
+
+async function writeToStdout(lines: Readable, stdout: Stdout): Promise<void> {
+  try {
+    const file = fileOf(stdout);
+    // Node's own stream takes a partial write, as on a disk that is almost full, for a whole one.
+    if (file !== undefined) await pipeline(lines, createWriteStream('', { fd: file, autoClose: false }));
+    else await pipeline(lines, stdout, { end: false });
+  } catch (error) {
+    throw outputError('to standard output', error);
+  }
+}
+
+/** The descriptor, if standard output is neither a terminal nor a pipe. */
+function fileOf({ fd, isTTY }: Stdout): number | undefined {
+  if (fd === undefined || isTTY) return undefined;
+  const stats = fstatSync(fd);
+  return stats.isFIFO() || stats.isSocket() ? undefined : fd;
 }

@@ -1,52 +1,62 @@
-// Bytes -> raw records with their lines. What a file is, its first bytes tell, never its name.
-import { pipeline } from 'node:stream';
-import { createGunzip } from 'node:zlib';
-import { readCsv } from './csv.ts';
-import { type Found, LONGEST } from './found.ts';
-import { readJson } from './json-scanner.ts';
-import { endOfString, isWholeObject } from './json-text.ts';
-import { readNdjson } from './ndjson.ts';
+// Recognises the format of a file by its first bytes, never by its name, and yields its raw records.
+import { inBatches } from './batches.ts';
+import { createCsvReader } from './csv.ts';
+import { type Entry, LONGEST_RECORD } from './entry.ts';
+import { FormatError, NoContentError } from './format-error.ts';
+import { gunzip, isGzip } from './gzip.ts';
+import { createJsonReader } from './json-scanner.ts';
+import { isWholeObject } from './json-text.ts';
+import { createNdjsonReader } from './ndjson.ts';
+import { peek } from './peek.ts';
+import { endOfString } from './trailing-commas.ts';
 
-export type { Found } from './found.ts';
+const [TAB, NEWLINE, RETURN, SPACE, OPEN_ARRAY, OPEN_OBJECT] = [9, 10, 13, 32, 91, 123];
+const BLANKS = [TAB, NEWLINE, RETURN, SPACE];
+const LONGEST_HEAD = 2 * LONGEST_RECORD;
 
-/** The file as a whole cannot be read: a sentence for the operator. */
-export class FormatError extends Error {
-  override name = 'FormatError';
-}
-
-/** Bytes -> raw records with line numbers, in batches; memory stays flat. */
-export async function* readRecords(chunks: AsyncIterable<Buffer>): AsyncGenerator<Found[]> {
+/** Yields raw records with their lines in small batches, and reads on when the next batch is asked for. */
+export async function* readRecords(chunks: AsyncIterable<Buffer>): AsyncGenerator<Entry[]> {
   const file = await peek(chunks, (head) => head.length >= 2);
-  const content = isGzip(file.head) ? gunzip(file.from(0)) : file.from(0);
-  const { head, from, close } = await peek(content, tellsFormat);
+  const content = await peek(isGzip(file.head) ? gunzip(file.from(0)) : file.from(0), isFormatClear);
+  const { head } = content;
   if (isUtf16(head)) {
-    await close();
+    await content.close();
     throw new FormatError('the text is UTF-16: save it as UTF-8 and import that');
   }
-  const { skipped, line } = preamble(head);
-  yield* readerFor(head)(from(skipped), line);
+  const { first, skipped, line } = preambleOf(head);
+  let isEmpty = true;
+  for await (const batch of inBatches(content.from(skipped), readerFor(head)(line))) {
+    isEmpty = false;
+    yield batch;
+  }
+  if (isEmpty && first === head.length) throw new NoContentError();
 }
 
 function readerFor(head: Buffer) {
-  const first = head[preamble(head).first];
-  if (first === OPEN_ARRAY) return readJson;
-  if (first === OPEN_OBJECT) return hasRecordsOnLines(head) ? readNdjson : readJson;
-  return first === undefined ? readNdjson : readCsv;
+  const first = head[preambleOf(head).first];
+  if (first === OPEN_ARRAY) return createJsonReader;
+  if (first === OPEN_OBJECT) return hasRecordsOnLines(head) ? createNdjsonReader : createJsonReader;
+  return first === undefined ? createNdjsonReader : createCsvReader;
 }
 
-const [NEWLINE, OPEN_ARRAY, OPEN_OBJECT] = [10, 91, 123];
-const BLANKS = [9, NEWLINE, 13, 32];
-
-/** Whether more bytes could not change the answer, or would be too many to wait for. */
-function tellsFormat(head: Buffer): boolean {
-  if (head.length > 2 * LONGEST) return true;
-  const { first } = preamble(head);
+/** Whether more bytes could not change the format, or would be too many to wait for. */
+function isFormatClear(head: Buffer): boolean {
+  if (head.length > LONGEST_HEAD) return true;
+  const { first } = preambleOf(head);
   if (head.length < 3 || first === head.length) return false;
   return head[first] !== OPEN_OBJECT || firstLines(head).next !== undefined;
 }
 
-/** Where the content begins, and how much before it, a byte order mark and blank lines, may be left out. */
-function preamble(head: Buffer): { first: number; skipped: number; line: number } {
+interface Preamble {
+  /** The place of the first character that is not blank. */
+  readonly first: number;
+  /** A byte order mark and blank lines, which are left out. */
+  readonly skipped: number;
+  /** The number of the first line that is not left out. */
+  readonly line: number;
+}
+
+function preambleOf(head: Buffer): Preamble {
   let skipped = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
   let line = 1;
   let first = skipped;
@@ -59,8 +69,8 @@ function preamble(head: Buffer): { first: number; skipped: number; line: number 
 }
 
 /** The first line, and the character with which the next one begins. */
-function firstLines(head: Buffer): { line: string; next: string | undefined } {
-  const { first } = preamble(head);
+function firstLines(head: Buffer): { readonly line: string; readonly next: string | undefined } {
+  const { first } = preambleOf(head);
   const end = head.indexOf(NEWLINE, first);
   if (end === -1) return { line: head.toString('utf8', first), next: undefined };
   let after = end;
@@ -75,7 +85,7 @@ function hasRecordsOnLines(head: Buffer): boolean {
   return isWholeObject(line) || (next === '{' && breaksOff(line));
 }
 
-/** Whether a line ends inside a string or an object, where no record could follow; arrays are another matter. */
+/** Whether a line ends inside a string or an object, where no record could follow. An open array could hold one. */
 function breaksOff(line: string): boolean {
   let objects = 0;
   let arrays = 0;
@@ -88,51 +98,6 @@ function breaksOff(line: string): boolean {
     if (line[at] === ']') arrays--;
   }
   return objects !== 0 && arrays === 0;
-}
-
-/** Reads until there is enough; `from` gives the stream again, without so many of its first bytes. */
-async function peek(chunks: AsyncIterable<Buffer>, enough: (head: Buffer) => boolean) {
-  const iterator = chunks[Symbol.asyncIterator]();
-  let head: Buffer = Buffer.alloc(0);
-  while (!enough(head)) {
-    const next = await iterator.next();
-    if (next.done) break;
-    head = Buffer.concat([head, next.value]);
-  }
-
-  async function close() {
-    await iterator.return?.();
-  }
-
-  async function* from(skipped: number): AsyncGenerator<Buffer> {
-    try {
-      yield head.subarray(skipped);
-      for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
-    } finally {
-      await close();
-    }
-  }
-
-  return { head, from, close };
-}
-
-function isGzip(head: Buffer): boolean {
-  return head[0] === 0x1f && head[1] === 0x8b;
-}
-
-async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const unpacked = createGunzip({ chunkSize: 256 * 1024 });
-  // Its errors arrive below as well, where they are told.
-  pipeline(chunks, unpacked, () => {});
-  try {
-    yield* unpacked;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'Z_BUF_ERROR') throw new FormatError('the gzip data ends too early: the file is cut off');
-    if (code?.startsWith('Z_'))
-      throw new FormatError('the gzip data is corrupt: make or fetch the file again');
-    throw error;
-  }
 }
 
 function isUtf16(head: Buffer): boolean {

@@ -1,11 +1,15 @@
 // Files -> records in the store: all of them, or none, or the good ones.
-import { createReadStream, createWriteStream, type WriteStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { finished } from 'node:stream/promises';
-import { KINDS } from '../records/kinds.ts';
 import { normalise } from '../records/normalise.ts';
-import type { Load, Misfit, Tallies, Writer } from '../stores/store.ts';
-import { type Found, readRecords } from './formats.ts';
+import type { Load, Tallies, Writer } from '../stores/store.ts';
+import type { Entry } from './entry.ts';
+import { createFaultReport, type FaultReport, nameOf, placeOf } from './fault-report.ts';
+import { FormatError, NoContentError } from './format-error.ts';
+import { readRecords } from './formats.ts';
+import { openRejects } from './rejects.ts';
+
+export { summary } from './summary.ts';
 
 export interface ImportOptions {
   /** Paths; `-` is standard input. */
@@ -13,179 +17,126 @@ export interface ImportOptions {
   readonly stdin: AsyncIterable<Buffer>;
   readonly replace: boolean;
   readonly skipInvalid: boolean;
-  /** Where the bad ones are written, as they were. */
+  /** The file for the faulty records. */
   readonly rejects?: string;
   readonly onProgress: (progress: Progress) => void;
-  /** Told of the first faults, each `FILE:LINE: member: what is wrong, got "…"`. */
+  /** Called with each of the first faults: `FILE:LINE: member: what is wrong, got "…"`. */
   readonly onFault: (line: string) => void;
 }
 
 export interface Progress {
   readonly phase: 'reading' | 'writing';
   readonly bytes: number;
-  /** Unknown while standard input is among the files. */
+  /** Unknown if standard input is among the files. */
   readonly totalBytes: number | undefined;
   readonly records: number;
 }
 
 export interface ImportResult {
-  /** Undefined when nothing landed. */
+  /** Undefined when nothing was imported because records were faulty. */
   readonly tallies: Tallies | undefined;
   readonly faulty: number;
   readonly records: number;
+  /** Why the faulty records could not be written, although the others were imported. */
+  readonly rejectsFault?: string;
 }
 
-const FAULTS_SHOWN = 20;
-/** Line numbers stay below; the file's number stands above. */
-const LINES = 2 ** 40;
-
 export async function importFiles(writer: Writer, options: ImportOptions): Promise<ImportResult> {
-  const { files, replace, skipInvalid } = options;
+  const { files, replace, skipInvalid, onProgress } = options;
   const totalBytes = await sizeOf(files);
-  const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects);
-  const faults = faultReporter(options, rejects);
-  const load = await writer.load({ replace, skipInvalid, onMisfit: faults.misfit });
-  let bytes = 0;
-  let records = 0;
-  const progress = (phase: Progress['phase']) => options.onProgress({ phase, bytes, totalBytes, records });
+  const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
+  const report = createFaultReport(files, options.onFault, rejects);
+  const counts: Counts = { bytes: 0, records: 0 };
+  const show = (phase: Progress['phase']) => onProgress({ phase, totalBytes, ...counts });
   try {
-    for (const [index, file] of files.entries()) {
-      const chunks = counted(
-        file === '-' ? options.stdin : createReadStream(file, { highWaterMark: 1 << 20 }),
-        (size) => {
-          bytes += size;
-          progress('reading');
-        },
-      );
-      for await (const batch of readRecords(chunks)) {
-        for (const found of batch) await addOne(load, found, index, faults);
-        records += batch.length;
-        await rejects?.drained();
+    const load = await writer.load({ replace, skipInvalid, onMisfit: report.misfit });
+    try {
+      for await (const { file, batch } of readFiles(options, counts, () => show('reading'))) {
+        for (const entry of batch) await addEntry(load, entry, placeOf(file, entry.line), report);
+        throwAny(rejects?.fault());
       }
-    }
-    if (faults.count() > 0 && !skipInvalid) {
+      if (report.count() > 0 && !skipInvalid) {
+        await load.abandon();
+        return { tallies: undefined, faulty: report.count(), records: counts.records };
+      }
+      show('writing');
+      const tallies = await load.finish();
+      rejects?.commit();
+      const rejectsFault = rejects?.fault()?.message;
+      return { tallies, faulty: report.count(), records: counts.records, rejectsFault };
+    } catch (error) {
       await load.abandon();
-      return { tallies: undefined, faulty: faults.count(), records };
+      throw error;
     }
-    progress('writing');
-    const tallies = await load.finish();
-    return { tallies, faulty: faults.count(), records };
-  } catch (error) {
-    await load.abandon();
-    throw error;
   } finally {
-    faults.close();
-    await rejects?.close();
+    report.close();
+    rejects?.close();
   }
 }
 
-function addOne(load: Load, found: Found, file: number, faults: FaultReporter) {
-  if ('problem' in found)
-    return faults.found(file, found, [{ member: 'record', reason: found.problem, got: '' }]);
-  const result = normalise(found.value);
-  if ('faults' in result) return faults.found(file, found, result.faults);
-  return load.add(result.row, file * LINES + found.line);
+interface Counts {
+  bytes: number;
+  records: number;
 }
 
-async function sizeOf(files: readonly string[]): Promise<number | undefined> {
-  const sizes = await Promise.all(
-    files.map(async (file) => (file === '-' ? Number.NaN : (await stat(file)).size)),
-  );
-  const total = sizes.reduce((sum, size) => sum + size, 0);
-  return Number.isNaN(total) ? undefined : total;
+interface FileBatch {
+  /** The file's index. */
+  readonly file: number;
+  readonly batch: readonly Entry[];
+}
+
+async function* readFiles(
+  { files, stdin }: ImportOptions,
+  counts: Counts,
+  onChunk: () => void,
+): AsyncGenerator<FileBatch> {
+  let empty: string | undefined;
+  for (const [file, path] of files.entries()) {
+    const chunks = path === '-' ? stdin : createReadStream(path);
+    try {
+      for await (const batch of readRecords(counted(chunks, counts, onChunk))) {
+        counts.records += batch.length;
+        yield { file, batch };
+      }
+    } catch (error) {
+      if (error instanceof NoContentError) empty ??= path;
+      else if (error instanceof FormatError) throw new FormatError(`${nameOf(path)}: ${error.message}`);
+      else throw error;
+    }
+  }
+  // One empty file among others does no harm; but to import nothing at all is a mistake.
+  if (empty !== undefined && counts.records === 0) throw new FormatError(`${nameOf(empty)} has no records`);
 }
 
 async function* counted(
   chunks: AsyncIterable<Buffer>,
-  onChunk: (size: number) => void,
+  counts: Counts,
+  onChunk: () => void,
 ): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
-    onChunk(chunk.length);
+    counts.bytes += chunk.length;
+    onChunk();
     yield chunk;
   }
 }
 
-type FaultReporter = ReturnType<typeof faultReporter>;
-
-/** Counts what is wrong, names the first of it, and keeps the bad records. */
-function faultReporter({ files, onFault }: ImportOptions, rejects: Rejects | undefined) {
-  let records = 0;
-  let lines = 0;
-
-  function tell(
-    file: number,
-    line: number,
-    { member, reason, got }: { member: string; reason: string; got: string },
-  ) {
-    lines++;
-    const name = files[file] === '-' ? 'standard input' : files[file];
-    if (lines <= FAULTS_SHOWN)
-      onFault(`${name}:${line}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`);
-  }
-
-  return {
-    count: () => records,
-    found(
-      file: number,
-      { line, text }: Found,
-      faults: readonly { member: string; reason: string; got: string }[],
-    ): void {
-      records++;
-      for (const fault of faults) tell(file, line, fault);
-      rejects?.add(text());
-    },
-    misfit(misfit: Misfit): void {
-      records++;
-      tell(Math.floor(misfit.place / LINES), misfit.place % LINES, misfit);
-      rejects?.add(misfit.record);
-    },
-    close(): void {
-      if (lines > FAULTS_SHOWN) onFault(`… and ${lines - FAULTS_SHOWN} more`);
-    },
-  };
+function addEntry(load: Load, entry: Entry, place: number, report: FaultReport): void | Promise<void> {
+  if ('problem' in entry)
+    return report.entry(place, entry, [{ member: 'record', reason: entry.problem, got: '' }]);
+  const result = normalise(entry.value);
+  if ('faults' in result) return report.entry(place, entry, result.faults);
+  return load.add(result.row, place);
 }
 
-type Rejects = ReturnType<typeof openRejects>;
-
-function openRejects(path: string) {
-  const stream: WriteStream = createWriteStream(path);
-  const done = finished(stream);
-  // Heard of at `drained` or `close`; until then it must not count as unhandled.
-  done.catch(() => {});
-  return {
-    add: (text: string) => void stream.write(`${text}\n`),
-    async drained(): Promise<void> {
-      if (stream.errored) throw stream.errored;
-      if (stream.writableNeedDrain)
-        await Promise.race([new Promise<void>((resolve) => stream.once('drain', resolve)), done]);
-    },
-    async close(): Promise<void> {
-      stream.end();
-      await done;
-    },
-  };
+function throwAny(error: Error | undefined): void {
+  if (error !== undefined) throw error;
 }
 
-/** What landed, as a table for people. */
-export function summary(tallies: Tallies): string {
-  const columns = ['new', 'changed', 'unchanged', 'removed'] as const;
-  const rows = Object.entries(tallies)
-    .filter(([, tally]) => columns.some((column) => tally[column] > 0))
-    .map(([kind, tally]) => [
-      KINDS[kind as keyof typeof KINDS].plural,
-      ...columns.map((column) => String(tally[column])),
-    ]);
-  const table = [['', ...columns], ...rows];
-  const widths = ['', ...columns].map((_, column) =>
-    Math.max(...table.map((row) => (row[column] as string).length)),
-  );
-  return table
-    .map((row) =>
-      row
-        .map((cell, i) =>
-          i === 0 ? cell.padEnd(widths[0] as number) : cell.padStart((widths[i] as number) + 2),
-        )
-        .join(''),
-    )
-    .join('\n');
+/** How many bytes all files have. */
+async function sizeOf(files: readonly string[]): Promise<number | undefined> {
+  if (files.includes('-')) return undefined;
+  const all = await Promise.all(files.map(async (file) => ({ file, stats: await stat(file) })));
+  const folder = all.find(({ stats }) => stats.isDirectory());
+  if (folder !== undefined) throw new FormatError(`${folder.file} is a folder: name the files in it`);
+  return all.reduce((sum, { stats }) => sum + stats.size, 0);
 }

@@ -1,176 +1,243 @@
-// JSON of any size: cuts the records out of arrays and response bodies byte by byte; JSON.parse reads them.
-import { createCarry, type Found, glimpse, LONGEST, problemAt, tooLong } from './found.ts';
+// JSON of any size: finds the records in arrays and response bodies byte by byte, and has JSON.parse read each.
+import { type Carry, createCarry } from './carry.ts';
+import { type Entries, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
 import { COLLECTIONS, readBytes } from './json-text.ts';
 
-const [NEWLINE, QUOTE, COMMA, BACKSLASH] = [10, 34, 44, 92];
+const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, BACKSLASH] = [9, 10, 13, 32, 34, 44, 92];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
 
 const JUNK_ENDS = [NEWLINE, COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT];
-
 const OPENS_BODY = new RegExp(`^\\{\\s*"(?:${COLLECTIONS.join('|')})"\\s*:\\s*\\[$`);
+const NO_BYTES = Buffer.alloc(0);
 
-export async function* readJson(chunks: AsyncIterable<Buffer>, firstLine: number): AsyncGenerator<Found[]> {
-  const scanner = createScanner(firstLine);
-  for await (const chunk of chunks) {
-    const found = scanner.scan(chunk);
-    if (found.length > 0) yield found;
-  }
-  const found = scanner.end();
-  if (found.length > 0) yield found;
+/** An array or a response body that is open around the current place. */
+interface Bracket {
+  readonly closer: number;
+  readonly line: number;
 }
 
-function createScanner(firstLine: number) {
-  /** Arrays and bodies that are open around the place, by the byte that will close them. */
-  const around: { closer: number; line: number }[] = [];
-  const carry = createCarry();
-  let found: Found[] = [];
-  let line = firstLine;
-  let wantsComma = false;
+interface Scanner {
+  readonly carry: Carry;
+  /** From the outermost to the innermost. */
+  readonly brackets: Bracket[];
+  /** What was found in the piece and is not handed on yet. */
+  found: Entries[];
+  line: number;
+  step: Step;
+  /** Whether a comma may come next. */
+  afterValue: boolean;
+  /** The lines on which the last value outside of all brackets, and the last such array, ended. */
+  valueEnd: number;
+  arrayEnd: number;
 
-  // About the value that is being passed over.
-  let begun = 0;
-  let depth = 0;
-  let quoted = false;
-  let escaped = false;
-  let mayBeBody = false;
+  // About the value that is being read.
+  start: number;
+  depth: number;
+  inString: boolean;
+  afterBackslash: boolean;
+  mayBeBody: boolean;
+}
 
-  /** What to do with the bytes to come; each step gives the place where the next one starts. */
-  let step: (chunk: Buffer, from: number) => number = between;
+/** Takes the bytes from a place on, and returns the place where the next step starts. */
+type Step = (scanner: Scanner, piece: Buffer, at: number) => number;
 
-  function scan(chunk: Buffer): Found[] {
-    found = [];
-    for (let at = 0; at < chunk.length; ) at = step(chunk, at);
-    return found;
+export function createJsonReader(firstLine: number): RecordReader {
+  const scanner = createScanner(firstLine);
+  return {
+    *read(piece) {
+      for (let at = 0; at < piece.length; ) {
+        at = scanner.step(scanner, piece, at);
+        if (scanner.found.length > 0) yield* takeFound(scanner);
+      }
+    },
+    end() {
+      finish(scanner);
+      return takeFound(scanner);
+    },
+  };
+}
+
+const createScanner = (line: number): Scanner => ({
+  carry: createCarry(),
+  brackets: [],
+  found: [],
+  line,
+  step: betweenValues,
+  afterValue: false,
+  valueEnd: 0,
+  arrayEnd: 0,
+  start: 0,
+  depth: 0,
+  inString: false,
+  afterBackslash: false,
+  mayBeBody: false,
+});
+
+function* takeFound(scanner: Scanner) {
+  const { found } = scanner;
+  scanner.found = [];
+  for (const entries of found) {
+    if ('line' in entries) yield entries;
+    else yield* entries;
   }
+}
 
-  function end(): Found[] {
-    found = [];
-    const rest = carry.take(Buffer.alloc(0));
-    const open = around.at(-1);
-    if (step === insideValue) unfinished('record', begun, rest);
-    else if (step === insideJunk) junk(rest);
-    if (step !== insideValue && open) unfinished(open.closer === CLOSE_ARRAY ? 'array' : 'object', open.line);
-    return found;
-  }
+function report(scanner: Scanner, problem: string, line = scanner.line, source = ''): void {
+  scanner.found.push(problemAt(line, problem, source));
+}
 
-  function between(chunk: Buffer, at: number): number {
-    const byte = chunk[at] as number;
-    if (byte === NEWLINE) line++;
-    if (byte === NEWLINE || byte === 32 || byte === 13 || byte === 9) return at + 1;
-    if (byte === COMMA) return comma(at);
-    if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) return close(byte, at);
-    if (byte === OPEN_ARRAY && around.length === 0) return open(CLOSE_ARRAY, line, at);
-    begun = line;
-    if (byte !== OPEN_OBJECT && byte !== OPEN_ARRAY) {
-      step = insideJunk;
-      return at;
-    }
-    if (wantsComma && around.length > 0) found.push(problemAt(line, 'a comma is missing before this record'));
-    mayBeBody = byte === OPEN_OBJECT && !around.some(({ closer }) => closer === CLOSE_OBJECT);
-    step = insideValue;
+function betweenValues(scanner: Scanner, piece: Buffer, at: number): number {
+  const byte = piece[at] as number;
+  if (byte === NEWLINE) scanner.line++;
+  if (byte === SPACE || byte === NEWLINE || byte === RETURN || byte === TAB) return at + 1;
+  if (byte === COMMA) takeComma(scanner);
+  else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) closeBracket(scanner, byte);
+  else if (byte === OPEN_ARRAY && scanner.brackets.length === 0) openTopArray(scanner);
+  else return beginValue(scanner, byte, at);
+  return at + 1;
+}
+
+function takeComma(scanner: Scanner): void {
+  if (!scanner.afterValue) report(scanner, 'a comma with no record before it');
+  scanner.afterValue = false;
+}
+
+function closeBracket(scanner: Scanner, byte: number): void {
+  const { brackets, line } = scanner;
+  scanner.afterValue = true;
+  if (brackets.at(-1)?.closer !== byte) return report(scanner, `unexpected ${String.fromCharCode(byte)}`);
+  brackets.pop();
+  if (brackets.length > 0) return;
+  scanner.valueEnd = line;
+  if (byte === CLOSE_OBJECT) return;
+  scanner.arrayEnd = line;
+  scanner.afterValue = false;
+}
+
+// Response bodies that were saved one after another may touch, but a second array on a line is a mistake.
+function openTopArray(scanner: Scanner): void {
+  if (scanner.line === scanner.valueEnd) report(scanner, 'a line break is missing before this array');
+  openBracket(scanner, CLOSE_ARRAY);
+}
+
+function openBracket(scanner: Scanner, closer: number, line = scanner.line): void {
+  scanner.brackets.push({ closer, line });
+  scanner.afterValue = false;
+  scanner.step = betweenValues;
+}
+
+function beginValue(scanner: Scanner, byte: number, at: number): number {
+  scanner.start = scanner.line;
+  if (byte !== OPEN_OBJECT && byte !== OPEN_ARRAY) {
+    scanner.step = insideJunk;
     return at;
   }
+  const problem = misplacement(scanner);
+  if (problem !== undefined) report(scanner, problem);
+  scanner.mayBeBody = byte === OPEN_OBJECT && !scanner.brackets.some(({ closer }) => closer === CLOSE_OBJECT);
+  scanner.step = insideValue;
+  return at;
+}
 
-  function comma(at: number): number {
-    if (!wantsComma) found.push(problemAt(line, 'a comma with no record before it'));
-    wantsComma = false;
-    return at + 1;
-  }
+/** Why no record may begin here. */
+function misplacement({ brackets, afterValue, line, arrayEnd }: Scanner): string | undefined {
+  const around = brackets.at(-1);
+  if (around === undefined)
+    return line === arrayEnd ? 'a line break is missing before this record' : undefined;
+  if (around.closer === CLOSE_OBJECT) return 'a record outside of the list';
+  return afterValue ? 'a comma is missing before this record' : undefined;
+}
 
-  function open(closer: number, since: number, at: number): number {
-    around.push({ closer, line: since });
-    wantsComma = false;
-    step = between;
-    return at + 1;
-  }
-
-  function close(byte: number, at: number): number {
-    if (around.at(-1)?.closer === byte) around.pop();
-    else found.push(problemAt(line, `unexpected ${String.fromCharCode(byte)}`));
-    wantsComma = true;
-    return at + 1;
-  }
-
-  // The hot loop, with the one below: every byte of every record passes here once.
-  function insideValue(chunk: Buffer, since: number): number {
-    let from = since;
-    for (let at = quoted ? passString(chunk, since) : since; at < chunk.length; at++) {
-      const byte = chunk[at];
-      if (byte === QUOTE) at = passString(chunk, at + 1) - 1;
-      else if (byte === NEWLINE) line++;
-      else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
-        if (--depth === 0) return endValue(carry.take(chunk.subarray(from, at + 1)), at);
-      } else if ((byte === OPEN_ARRAY || byte === OPEN_OBJECT) && ++depth === 2 && mayBeBody) {
-        const head = carry.take(chunk.subarray(from, at + 1));
-        if (OPENS_BODY.test(head.toString('latin1', 0, LONGEST))) return openBody(at);
-        mayBeBody = false;
-        carry.add(head);
-        from = at + 1;
-      }
-    }
-    carry.add(chunk.subarray(from));
-    return chunk.length;
-  }
-
-  /** The place after the string that is open at `from`, or the chunk's end; the string may go on in the next. */
-  function passString(chunk: Buffer, from: number): number {
-    let at = escaped && chunk[from] !== NEWLINE ? from + 1 : from;
-    escaped = false;
-    quoted = true;
-    for (; at < chunk.length; at++) {
-      const byte = chunk[at];
-      if (byte === QUOTE) {
-        quoted = false;
+// Every byte of every record passes through this loop and the next.
+function insideValue(scanner: Scanner, piece: Buffer, start: number): number {
+  let from = start;
+  for (let at = scanner.inString ? skipString(scanner, piece, start) : start; at < piece.length; at++) {
+    const byte = piece[at];
+    if (byte === QUOTE) at = skipString(scanner, piece, at + 1) - 1;
+    else if (byte === NEWLINE) scanner.line++;
+    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
+      if (--scanner.depth > 0) continue;
+      endValue(scanner, scanner.carry.take(piece.subarray(from, at + 1)));
+      return at + 1;
+    } else if ((byte === OPEN_ARRAY || byte === OPEN_OBJECT) && ++scanner.depth === 2 && scanner.mayBeBody) {
+      const head = scanner.carry.take(piece.subarray(from, at + 1));
+      if (opensBody(head)) {
+        openBody(scanner);
         return at + 1;
       }
-      if (byte === NEWLINE) line++;
-      else if (byte === BACKSLASH) {
-        escaped = at + 1 === chunk.length;
-        if (!escaped && chunk[at + 1] !== NEWLINE) at++;
-      }
+      scanner.mayBeBody = false;
+      scanner.carry.add(head);
+      from = at + 1;
     }
+  }
+  scanner.carry.add(piece.subarray(from));
+  return piece.length;
+}
+
+/** The place after the string that is open at `from`, or the piece's end if the string goes on in the next piece. */
+function skipString(scanner: Scanner, piece: Buffer, from: number): number {
+  let at = scanner.afterBackslash && piece[from] !== NEWLINE ? from + 1 : from;
+  scanner.afterBackslash = false;
+  scanner.inString = true;
+  for (; at < piece.length; at++) {
+    const byte = piece[at];
+    if (byte === QUOTE) {
+      scanner.inString = false;
+      return at + 1;
+    }
+    if (byte === NEWLINE) scanner.line++;
+    else if (byte === BACKSLASH) {
+      scanner.afterBackslash = at + 1 === piece.length;
+      if (!scanner.afterBackslash && piece[at + 1] !== NEWLINE) at++;
+    }
+  }
+  return at;
+}
+
+const opensBody = (head: Buffer) => OPENS_BODY.test(head.toString('latin1', 0, LONGEST_RECORD));
+
+function openBody(scanner: Scanner): void {
+  scanner.depth = 0;
+  openBracket(scanner, CLOSE_OBJECT, scanner.start);
+  openBracket(scanner, CLOSE_ARRAY);
+}
+
+function endValue(scanner: Scanner, bytes: Buffer): void {
+  scanner.found.push(readBytes(bytes, scanner.start));
+  scanner.afterValue = true;
+  scanner.step = betweenValues;
+  if (scanner.brackets.length === 0) scanner.valueEnd = scanner.line;
+}
+
+// Junk ends where a record could begin, and at the end of its line: one quotation mark must not swallow the rest.
+function insideJunk(scanner: Scanner, piece: Buffer, from: number): number {
+  for (let at = from; at < piece.length; at++) {
+    const byte = piece[at] as number;
+    if (byte === QUOTE) scanner.inString = !scanner.inString;
+    if (byte !== NEWLINE && (scanner.inString || !JUNK_ENDS.includes(byte))) continue;
+    endJunk(scanner, scanner.carry.take(piece.subarray(from, at)));
+    scanner.inString = false;
+    scanner.afterValue = true;
+    scanner.step = betweenValues;
     return at;
   }
+  scanner.carry.add(piece.subarray(from));
+  return piece.length;
+}
 
-  function openBody(at: number): number {
-    depth = 0;
-    around.push({ closer: CLOSE_OBJECT, line: begun });
-    return open(CLOSE_ARRAY, line, at);
-  }
+function endJunk({ found, start }: Scanner, bytes: Buffer): void {
+  const text = bytes.toString('utf8', 0, LONGEST_RECORD);
+  if (bytes.length > LONGEST_RECORD) found.push(tooLong(start, bytes));
+  else found.push(problemAt(start, `expected a record, a JSON object, but got ${excerpt(text)}`, text));
+}
 
-  function endValue(bytes: Buffer, at: number): number {
-    readBytes(bytes, begun, found);
-    wantsComma = true;
-    step = between;
-    return at + 1;
-  }
-
-  // What is no record ends where one could begin, and always with its line, lest one quote swallow the rest.
-  function insideJunk(chunk: Buffer, from: number): number {
-    for (let at = from; at < chunk.length; at++) {
-      const byte = chunk[at] as number;
-      if (byte === QUOTE) quoted = !quoted;
-      if (byte !== NEWLINE && (quoted || !JUNK_ENDS.includes(byte))) continue;
-      junk(carry.take(chunk.subarray(from, at)));
-      quoted = false;
-      wantsComma = true;
-      step = between;
-      return at;
-    }
-    carry.add(chunk.subarray(from));
-    return chunk.length;
-  }
-
-  function junk(bytes: Buffer) {
-    const text = bytes.toString();
-    if (bytes.length > LONGEST) found.push(tooLong(begun, bytes));
-    else found.push(problemAt(begun, `expected a record, a JSON object, but got ${glimpse(text)}`, text));
-  }
-
-  function unfinished(what: string, since: number, bytes?: Buffer) {
-    const text = bytes?.toString('utf8', 0, LONGEST);
-    found.push(problemAt(since, `this ${what} is not closed: the file ends at line ${line}`, text));
-  }
-
-  return { scan, end };
+function finish(scanner: Scanner): void {
+  const rest = scanner.carry.take(NO_BYTES);
+  const { step, start, line } = scanner;
+  const end = `is not closed: the file ends at line ${line}`;
+  if (step === insideValue)
+    return report(scanner, `this record ${end}`, start, rest.toString('utf8', 0, LONGEST_RECORD));
+  if (step === insideJunk) endJunk(scanner, rest);
+  const open = scanner.brackets.at(-1);
+  if (open) report(scanner, `this ${open.closer === CLOSE_ARRAY ? 'array' : 'object'} ${end}`, open.line);
 }

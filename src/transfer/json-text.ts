@@ -1,48 +1,38 @@
-// The text of one value in JSON, as people and sites really write it, into raw records.
+// The JSON text of one value: a record, or a response body with a list of records.
 import { isUtf8 } from 'node:buffer';
-import { type Found, glimpse, LONGEST, oneLine, problemAt, type RawRecord, tooLong } from './found.ts';
+import type { RawRecord } from '../records/recognise.ts';
+import { isWrittenNumber, parseKeepingDigits } from '../records/scalar.ts';
+import { type Entries, type Entry, excerpt, LONGEST_RECORD, oneLine, problemAt, tooLong } from './entry.ts';
+import { withoutTrailingCommas } from './trailing-commas.ts';
 
 /** The one member of a saved response body. */
 export const COLLECTIONS = ['posts', 'Shots', 'Posts'] as const;
 
 const REPLACEMENT = '\uFFFD';
-// Where a number may begin, and more digits than a double surely holds.
-const LONG_NUMBER = /[:[,\s-]\d{16}/;
 
-/** Reads the bytes of one value; what was in them, or what is wrong with them, goes to `found`. */
-export function readBytes(bytes: Buffer, line: number, found: Found[]): void {
-  if (bytes.length > LONGEST) {
-    found.push(tooLong(line, bytes));
-    return;
-  }
+/** Reads the bytes of one value. */
+export function readBytes(bytes: Buffer, line: number): Entries {
+  if (bytes.length > LONGEST_RECORD) return tooLong(line, bytes);
   const text = bytes.toString();
-  if (isBroken(text, bytes)) found.push(problemAt(line, 'not valid UTF-8', text));
-  else readText(text, line, found);
+  return isBroken(text, bytes) ? problemAt(line, 'not valid UTF-8', text) : readText(text, line);
 }
 
-/** Decoding is what shows broken UTF-8, but an honest U+FFFD looks the same. */
+/** Decoding shows broken UTF-8 as U+FFFD, but so does a text that really holds this character. */
 export function isBroken(text: string, bytes: Buffer): boolean {
   return text.includes(REPLACEMENT) && !isUtf8(bytes);
 }
 
-/** Reads the text of one value: a record, or a response body, whose records are taken out. */
-export function readText(text: string, line: number, found: Found[]): void {
+/** Reads the text of one value. */
+export function readText(text: string, line: number): Entries {
   const read = readValue(text);
-  if ('problem' in read) {
-    found.push(problemAt(line, read.problem, text));
-    return;
-  }
+  if ('problem' in read) return problemAt(line, read.problem, text);
   const { value } = read;
-  if (!isObject(value)) {
-    found.push(problemAt(line, notRecord(value), text));
-    return;
-  }
+  if (!isObject(value)) return problemAt(line, notRecord(value), text);
   const items = itemsOf(value);
-  if (items === undefined) found.push({ line, value, text: () => oneLine(text) });
-  else for (const item of items) found.push(foundItem(item, line));
+  return items === undefined ? { line, value, text: () => oneLine(text) } : itemEntries(items, line);
 }
 
-/** The value that a text holds, trailing commas or not; long numbers keep their digits. */
+/** Parses a text, with or without trailing commas. Numbers keep their digits. */
 export function readValue(text: string): { readonly value: unknown } | { readonly problem: string } {
   try {
     return { value: parse(text) };
@@ -50,56 +40,43 @@ export function readValue(text: string): { readonly value: unknown } | { readonl
     try {
       return { value: parse(withoutTrailingCommas(text)) };
     } catch (error) {
-      return { problem: `not valid JSON: ${reason(error as Error)}` };
+      return { problem: `not valid JSON: ${reasonOf(error as Error)}` };
     }
   }
 }
 
 /** Whether a text is one object and nothing else. */
 export function isWholeObject(text: string): boolean {
-  try {
-    return isObject(JSON.parse(withoutTrailingCommas(text)));
-  } catch {
-    return false;
-  }
-}
-
-/** Where the string that opens at `from` closes; the text's length when it never does. */
-export function endOfString(text: string, from: number): number {
-  let at = from + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return Math.min(at, text.length);
+  const read = readValue(text);
+  return 'value' in read && isObject(read.value);
 }
 
 export function nameOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
+  if (isWrittenNumber(value)) return 'a number';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
 const notRecord = (value: unknown) => `expected a record, a JSON object, but got ${nameOf(value)}`;
 
 export function isObject(value: unknown): value is RawRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isWrittenNumber(value);
 }
+
+// Where JavaScript may print a number otherwise than it is written: with a fraction, an exponent, many digits, or -0.
+const NOTABLE_NUMBER = /[:[,\s]-?(?:\d{16}|\d+[.eE])|-0/;
 
 function parse(text: string): unknown {
   const value: unknown = JSON.parse(text);
+  // Most records hold only strings, and looking at those costs less than searching every text.
   if (isObject(value) && holdsOnlyStrings(value)) return value;
-  return LONG_NUMBER.test(text) ? JSON.parse(text, keepDigits as Reviver) : value;
+  return NOTABLE_NUMBER.test(text) ? parseKeepingDigits(text) : value;
 }
 
-// Strings lose no digits, and most records hold nothing else: looking costs less than searching every text.
 function holdsOnlyStrings(value: RawRecord): boolean {
   for (const name in value) if (typeof value[name] !== 'string') return false;
   return true;
-}
-
-type Reviver = (key: string, value: unknown) => unknown;
-
-function keepDigits(_key: string, value: unknown, { source }: { source: string }): unknown {
-  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
-  return /^-?\d+$/.test(source) ? BigInt(source) : value;
 }
 
 function itemsOf(value: RawRecord): unknown[] | undefined {
@@ -107,43 +84,33 @@ function itemsOf(value: RawRecord): unknown[] | undefined {
   return Array.isArray(items) && Object.keys(value).length === 1 ? items : undefined;
 }
 
-function foundItem(item: unknown, line: number): Found {
-  const text = () => JSON.stringify(item, (_key, value) => (typeof value === 'bigint' ? `${value}` : value));
-  if (isObject(item)) return { line, value: item, text };
-  return { line, problem: notRecord(item), text };
-}
-
-// Blanks take the commas' place, so that the places in a parser's message stay true.
-function withoutTrailingCommas(text: string): string {
-  let mended = '';
-  let kept = 0;
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === '"') at = endOfString(text, at);
-    else if (text[at] === ',') {
-      const comma = at;
-      while (isBlank(text[at + 1])) at++;
-      const next = text[at + 1];
-      if (next !== undefined && next !== '}' && next !== ']') continue;
-      mended += `${text.slice(kept, comma)} `;
-      kept = comma + 1;
-    }
+function* itemEntries(items: readonly unknown[], line: number): Generator<Entry> {
+  for (const item of items) {
+    const text = () => jsonOf(item);
+    if (isObject(item)) yield { line, value: item, text };
+    else yield { line, problem: notRecord(item), text };
   }
-  return mended + text.slice(kept);
 }
 
-function isBlank(character: string | undefined): boolean {
-  return character === ' ' || character === '\n' || character === '\r' || character === '\t';
+/** JSON.stringify cannot write what is nested very deeply. */
+function jsonOf(item: unknown): string {
+  try {
+    return JSON.stringify(item);
+  } catch {
+    return JSON.stringify({ record: 'nested too deeply' });
+  }
 }
 
-/** V8's sentence without its quotation of the source, which may be long. */
-function reason({ message }: Error): string {
+/** V8's message without its quotation of the source, which may be long. */
+function reasonOf({ name, message }: Error): string {
+  if (name === 'RangeError') return 'it is nested too deeply';
   const placed = /^(.*?)(?: in JSON)? at position (\d+)/s.exec(message);
-  if (placed) return `${lower(placed[1] as string)} at character ${Number(placed[2]) + 1}`;
+  if (placed) return `${uncapitalised(placed[1] as string)} at character ${Number(placed[2]) + 1}`;
   const token = /^Unexpected token (?:'(.+?)',|(\S+))/su.exec(message);
-  if (token) return `unexpected ${glimpse(token[1] ?? token[2] ?? '')}`;
-  return message.startsWith('Unexpected end') ? 'it ends too early' : lower(message.slice(0, 80));
+  if (token) return `unexpected ${excerpt(token[1] ?? token[2] ?? '')}`;
+  return message.startsWith('Unexpected end') ? 'it ends too early' : uncapitalised(message.slice(0, 80));
 }
 
-function lower(sentence: string): string {
+function uncapitalised(sentence: string): string {
   return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 }

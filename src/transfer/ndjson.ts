@@ -1,63 +1,62 @@
-// One record a line: a batch of whole lines is decoded at once, and JSON.parse does the rest.
-import { createCarry, type Found, LONGEST } from './found.ts';
+// NDJSON: one record a line. A whole piece is decoded and split at once, which is faster than line by line.
+import { createCarry } from './carry.ts';
+import type { Entries, Entry, RecordReader } from './entry.ts';
 import { isBroken, readBytes, readText } from './json-text.ts';
 
 const NEWLINE = 10;
+const NO_BYTES = Buffer.alloc(0);
 
-export async function* readNdjson(chunks: AsyncIterable<Buffer>, firstLine: number): AsyncGenerator<Found[]> {
+type Line = string | Buffer;
+
+export function createNdjsonReader(firstLine: number): RecordReader {
   const carry = createCarry();
-  let line = firstLine;
+  let number = firstLine;
 
-  for await (const chunk of chunks) {
-    const end = chunk.lastIndexOf(NEWLINE);
-    if (end === -1) {
-      carry.add(chunk);
-      continue;
+  function* readLines(lines: Iterable<Line>): Generator<Entry> {
+    for (const line of lines) {
+      const entries = readLine(line, number++);
+      if (entries === undefined) continue;
+      if ('line' in entries) yield entries;
+      else yield* entries;
     }
-    const found: Found[] = [];
-    let start = 0;
-    if (carry.length > 0) {
-      start = chunk.indexOf(NEWLINE) + 1;
-      readLine(carry.take(chunk.subarray(0, start - 1)), line++, found);
-    }
-    if (start <= end) line += readLines(chunk.subarray(start, end), line, found);
-    carry.add(chunk.subarray(end + 1));
-    if (found.length > 0) yield found;
   }
 
-  const found: Found[] = [];
-  readLine(carry.take(Buffer.alloc(0)), line, found);
-  if (found.length > 0) yield found;
+  return {
+    *read(piece) {
+      const end = piece.lastIndexOf(NEWLINE);
+      if (end === -1) return carry.add(piece);
+      let start = 0;
+      if (carry.length > 0) {
+        start = piece.indexOf(NEWLINE) + 1;
+        yield* readLines([carry.take(piece.subarray(0, start - 1))]);
+      }
+      if (start <= end) yield* readLines(splitLines(piece.subarray(start, end)));
+      carry.add(piece.subarray(end + 1));
+    },
+    end: () => readLines([carry.take(NO_BYTES)]),
+  };
 }
 
-/** Reads whole lines and tells how many they were. */
-function readLines(bytes: Buffer, firstLine: number, found: Found[]): number {
+/** Where the piece is not valid UTF-8, lines stay bytes, so that only the broken ones are refused. */
+function splitLines(bytes: Buffer): Line[] {
   const text = bytes.toString();
-  if (bytes.length > LONGEST || isBroken(text, bytes)) return readLinesSingly(bytes, firstLine, found);
-  const lines = text.split('\n');
-  for (let i = 0; i < lines.length; i++) {
-    const line = lines[i] as string;
-    if (!isBlank(line)) readText(line, firstLine + i, found);
-  }
-  return lines.length;
-}
-
-function readLinesSingly(bytes: Buffer, firstLine: number, found: Found[]): number {
-  let line = firstLine;
+  if (!isBroken(text, bytes)) return text.split('\n');
+  const lines: Buffer[] = [];
   let start = 0;
   for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
-    readLine(bytes.subarray(start, end), line++, found);
+    lines.push(bytes.subarray(start, end));
     start = end + 1;
   }
-  readLine(bytes.subarray(start), line++, found);
-  return line - firstLine;
+  return [...lines, bytes.subarray(start)];
 }
 
-function readLine(bytes: Buffer, line: number, found: Found[]): void {
-  if (bytes.length > LONGEST || !isBlank(bytes.toString())) readBytes(bytes, line, found);
+function readLine(line: Line, number: number): Entries | undefined {
+  if (isBlank(line)) return undefined;
+  return typeof line === 'string' ? readText(line, number) : readBytes(line, number);
 }
 
-// The first test answers for nearly every line.
-function isBlank(line: string): boolean {
-  return line.charCodeAt(0) !== 123 && line.trim() === '';
+function isBlank(line: Line): boolean {
+  const first = typeof line === 'string' ? line.charCodeAt(0) : line[0];
+  // Nearly every line begins with a brace.
+  return first !== 123 && line.toString().trim() === '';
 }

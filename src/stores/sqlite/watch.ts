@@ -4,7 +4,7 @@ import { rmSync, type Stats, statSync } from 'node:fs';
 import { KIND_NAMES } from '../../records/kinds.ts';
 import { type Counts, type Reader, StoreError, type StoreEvents } from '../store.ts';
 import { withSentences } from './connect.ts';
-import { inspect, inspectAside } from './inspect.ts';
+import { type Finding, inspect, inspectAside } from './inspect.ts';
 import { openReader } from './read.ts';
 
 const POLL_MS = 250;
@@ -19,20 +19,21 @@ export interface WatchOptions {
 
 export function openServed(path: string, options: WatchOptions): Reader {
   const served = createServed(path, options);
-  const timer = setInterval(() => void served.poll(), POLL_MS);
+  const timer = setInterval(() => void poll(served), POLL_MS);
   timer.unref();
   return {
     events: served.events,
-    waiting: served.waiting,
-    version: served.version,
-    profile: (family, userKey, known) => served.reader().profile(family, userKey, known),
-    items: (family, userKey, collection, known) => served.reader().items(family, userKey, collection, known),
-    counts: createCounter(path, served.version),
-    records: () => served.reader().records(),
-    fault: () => served.reader().fault(),
+    waiting: () => served.refusal?.sentence,
+    version: () => currentVersion(served),
+    profile: (family, userKey, known) => served.reader.profile(family, userKey, known),
+    items: (family, userKey, collection, known) => served.reader.items(family, userKey, collection, known),
+    counts: createCounter(path, () => currentVersion(served)),
+    records: () => served.reader.records(),
+    fault: () => served.reader.fault(),
     close() {
       clearInterval(timer);
-      served.close();
+      served.closed = true;
+      served.reader.close();
     },
   };
 }
@@ -53,115 +54,133 @@ const filesAt = (path: string): Files => ({
 const isSame = (one: Stats | undefined, two: Stats | undefined) =>
   one !== undefined && one.ino === two?.ino && one.dev === two.dev;
 
-function createServed(path: string, { onChange, onFault }: WatchOptions) {
-  const events: StoreEvents = { swaps: 0, refusals: 0 };
-  let reader = openChecked(path);
-  let files = filesAt(path);
-  let dataVersion = reader.version();
-  let version = 1;
-  let reported = version;
-  let refusal:
-    | { readonly signature: string; readonly sentence: string; readonly passing: boolean }
-    | undefined;
-  let polling = false;
-  let closed = false;
+interface Refusal {
+  /** Of the files that were refused. */
+  readonly signature: string;
+  readonly sentence: string;
+  /** Whether they are tried again although they did not change. */
+  readonly passing: boolean;
+}
 
-  /** While the file cannot be read, because another program holds it locked, the version stays what it was. */
-  function currentVersion(): number {
-    try {
-      const now = reader.version();
-      if (now !== dataVersion) version++;
-      dataVersion = now;
-    } catch (error) {
-      if ((error as Error).name !== 'SqliteError') throw error;
-    }
-    return version;
-  }
+interface Served extends WatchOptions {
+  readonly path: string;
+  readonly events: StoreEvents;
+  reader: Reader;
+  /** What was at the path when the reader was opened, or since then while it stayed the same file. */
+  files: Files;
+  /** SQLite's, of this reader. */
+  dataVersion: number;
+  /** Ours: it changes with the data and with the file. */
+  version: number;
+  reportedVersion: number;
+  refusal: Refusal | undefined;
+  polling: boolean;
+  closed: boolean;
+}
 
-  async function poll(): Promise<void> {
-    const current = filesAt(path);
-    // Only a regular file can be a database: a pipe would block whoever opens it.
-    if (polling || !current.database?.isFile()) return;
-    polling = true;
-    try {
-      if (isSame(current.database, files.database)) noteChanges(current);
-      else await consider(current);
-    } finally {
-      polling = false;
-    }
-  }
-
-  function noteChanges(current: Files): void {
-    files = current;
-    refusal = undefined;
-    if (currentVersion() === reported) return;
-    reported = version;
-    onChange('the data changed');
-  }
-
-  async function consider(candidate: Files): Promise<void> {
-    const signature = signatureOf(candidate);
-    if (refusal?.signature === signature && !refusal.passing) return;
-    const finding = makeRoom(candidate) ?? (await inspectAside({ path, want: 'soundness' }));
-    if (closed || !isSame(statOf(path), candidate.database)) return;
-    if (finding.fault !== undefined) return refuse(signature, finding.fault, finding.passing ?? false);
-    try {
-      putIntoService(candidate);
-    } catch (error) {
-      refuse(signature, (error as Error).message, true);
-    }
-  }
-
-  /** Takes away what lies beside the file that was replaced, so that SQLite does not read it into the new one. */
-  function makeRoom(candidate: Files) {
-    if (isSame(candidate.log, files.log) && (candidate.log?.size ?? 0) > 0)
-      return {
-        fault: `${path} was replaced while ${path}-wal still held changes to the file before: remove ${path}-wal and ${path}-shm.`,
-      };
-    try {
-      if (isSame(candidate.log, files.log)) rmSync(`${path}-wal`, { force: true });
-      if (isSame(candidate.index, files.index)) rmSync(`${path}-shm`, { force: true });
-    } catch (error) {
-      return { fault: `${path} was replaced, but ${(error as Error).message}.`, passing: true };
-    }
-    return undefined;
-  }
-
-  function putIntoService({ database }: Files): void {
-    const opened = withSentences(path, () => openReader(path));
-    // Yet another file may have come after this one was checked: it gets a check of its own.
-    if (!isSame(statOf(path), database)) return void opened.close();
-    reader.close();
-    reader = opened;
-    files = filesAt(path);
-    dataVersion = reader.version();
-    reported = ++version;
-    refusal = undefined;
-    events.swaps++;
-    onChange('another file took the place of the data');
-  }
-
-  /** Says so once, however often it is tried again. */
-  function refuse(signature: string, fault: string, passing: boolean): void {
-    const sentence = `${fault} The data before stays.`;
-    if (refusal?.sentence !== sentence || refusal.signature !== signature) {
-      events.refusals++;
-      onFault(sentence);
-    }
-    refusal = { signature, sentence, passing };
-  }
-
+function createServed(path: string, options: WatchOptions): Served {
+  const reader = openChecked(path);
   return {
-    events,
-    poll,
-    version: currentVersion,
-    reader: () => reader,
-    waiting: () => refusal?.sentence,
-    close() {
-      closed = true;
-      reader.close();
-    },
+    ...options,
+    path,
+    events: { swaps: 0, refusals: 0 },
+    reader,
+    files: filesAt(path),
+    dataVersion: reader.version(),
+    version: 1,
+    reportedVersion: 1,
+    refusal: undefined,
+    polling: false,
+    closed: false,
   };
+}
+
+/** While the file cannot be read, because another program holds it locked, the version stays what it was. */
+function currentVersion(served: Served): number {
+  try {
+    const now = served.reader.version();
+    if (now !== served.dataVersion) served.version++;
+    served.dataVersion = now;
+  } catch (error) {
+    if ((error as Error).name !== 'SqliteError') throw error;
+  }
+  return served.version;
+}
+
+async function poll(served: Served): Promise<void> {
+  const current = filesAt(served.path);
+  // Only a regular file can be a database: a pipe would block whoever opens it.
+  if (served.polling || !current.database?.isFile()) return;
+  served.polling = true;
+  try {
+    if (isSame(current.database, served.files.database)) noteChanges(served, current);
+    else await consider(served, current);
+  } finally {
+    served.polling = false;
+  }
+}
+
+function noteChanges(served: Served, current: Files): void {
+  served.files = current;
+  served.refusal = undefined;
+  if (currentVersion(served) === served.reportedVersion) return;
+  served.reportedVersion = served.version;
+  served.onChange('the data changed');
+}
+
+/** Checks a file that was put in the place of the served one, and serves it if it is sound. */
+async function consider(served: Served, candidate: Files): Promise<void> {
+  const { path, refusal } = served;
+  const signature = signatureOf(candidate);
+  if (refusal?.signature === signature && !refusal.passing) return;
+  const finding = removeLeftovers(served, candidate) ?? (await inspectAside({ path, want: 'soundness' }));
+  if (served.closed || !isSame(statOf(path), candidate.database)) return;
+  if (finding.fault !== undefined) return refuse(served, signature, finding.fault, finding.passing ?? false);
+  try {
+    putIntoService(served, candidate);
+  } catch (error) {
+    refuse(served, signature, (error as Error).message, true);
+  }
+}
+
+/** Removes what lies beside the file that was replaced, so that SQLite does not read it into the new one. */
+function removeLeftovers({ path, files }: Served, candidate: Files): Finding | undefined {
+  if (isSame(candidate.log, files.log) && (candidate.log?.size ?? 0) > 0)
+    return {
+      fault: `${path} was replaced while ${path}-wal still held changes to the file before: remove ${path}-wal and ${path}-shm.`,
+    };
+  try {
+    if (isSame(candidate.log, files.log)) rmSync(`${path}-wal`, { force: true });
+    if (isSame(candidate.index, files.index)) rmSync(`${path}-shm`, { force: true });
+  } catch (error) {
+    return { fault: `${path} was replaced, but ${(error as Error).message}.`, passing: true };
+  }
+  return undefined;
+}
+
+function putIntoService(served: Served, { database }: Files): void {
+  const { path } = served;
+  const opened = withSentences(path, () => openReader(path));
+  // Yet another file may have come after this one was checked: it gets a check of its own.
+  if (!isSame(statOf(path), database)) return void opened.close();
+  served.reader.close();
+  served.reader = opened;
+  served.files = filesAt(path);
+  served.dataVersion = opened.version();
+  served.reportedVersion = ++served.version;
+  served.refusal = undefined;
+  served.events.swaps++;
+  served.onChange('another file took the place of the data');
+}
+
+/** Says so once, however often it is tried again. */
+function refuse(served: Served, signature: string, fault: string, passing: boolean): void {
+  const sentence = `${fault} The data before stays.`;
+  if (served.refusal?.sentence !== sentence || served.refusal.signature !== signature) {
+    served.events.refusals++;
+    served.onFault(sentence);
+  }
+  served.refusal = { signature, sentence, passing };
 }
 
 function openChecked(path: string): Reader {

@@ -1,0 +1,32 @@
+// `vitrine doctor`
+import { Argument } from 'commander';
+import type { DoctorOptions } from '../doctor/doctor.ts';
+import { baseUrlArgument, createCommand, examples, numberArgument, variantOption } from './options.ts';
+import { Failed, type Surroundings } from './surroundings.ts';
+
+export const doctorCommand = (around: Surroundings) =>
+  createCommand(
+    'doctor',
+    'ask a public address as a front-end would; say what a proxy broke and how to mend it',
+    [],
+  )
+    .addArgument(new Argument('<base-url>', 'the public base address').argParser(baseUrlArgument))
+    .addOption(variantOption())
+    .option('--user <name>', 'an existing user (default: looked for among the sample users)')
+    .option('--timeout <seconds>', 'time limit of one request', numberArgument(0.1, 600), 10)
+    .addHelpText(
+      'after',
+      examples('vitrine doctor https://example.org/b --user ada', 'vitrine doctor http://127.0.0.1:8080'),
+    )
+    .action((base: URL, flags: Omit<DoctorOptions, 'base'>) => runDoctor(base, flags, around));
+
+async function runDoctor(
+  base: URL,
+  flags: Omit<DoctorOptions, 'base'>,
+  { stdout }: Surroundings,
+): Promise<void> {
+  const { diagnose } = await import('../doctor/doctor.ts');
+  const { report, failure } = await diagnose({ ...flags, base, timeout: flags.timeout * 1000 });
+  stdout.write(`${report}\n`);
+  if (failure !== undefined) throw new Failed(failure);
+}

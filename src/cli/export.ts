@@ -1,0 +1,20 @@
+// `vitrine export`
+import { openForExport } from '../stores/open.ts';
+import { createCommand, databaseOf, examples, type SettingFlags } from './options.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export const exportCommand = (around: Surroundings) =>
+  createCommand('export', 'write every record as NDJSON; importing that elsewhere gives the same answers')
+    .argument('[file]', 'the file to write, compressed if it ends in .gz; none or -: standard output')
+    .addHelpText('after', examples('vitrine export backup.ndjson.gz', 'vitrine export | wc -l'))
+    .action((file: string | undefined, flags: SettingFlags) => runExport(file, flags, around));
+
+async function runExport(file: string | undefined, flags: SettingFlags, around: Surroundings): Promise<void> {
+  const reader = await openForExport(databaseOf(flags, around));
+  const { writeExport } = await import('../transfer/export.ts');
+  try {
+    await writeExport(reader, file, around.stdout);
+  } finally {
+    await reader.close();
+  }
+}

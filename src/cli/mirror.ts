@@ -1,0 +1,75 @@
+// `vitrine mirror`
+import { Option } from 'commander';
+import { isPostgresUrl } from '../config/database-url.ts';
+import type { MirrorFlags } from '../mirror/run-mirror.ts';
+import { openForChange, openForLookups } from '../stores/open.ts';
+import {
+  baseUrlArgument,
+  createCommand,
+  databaseOf,
+  examples,
+  numberArgument,
+  type SettingFlags,
+  variantOption,
+} from './options.ts';
+import { Failed, Misused, type Surroundings } from './surroundings.ts';
+
+const HELP = `
+Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate starts at 10
+requests per second, rises up to --rate while the site stays quick, and falls when it slows down or answers 429 or 503.
+Users and items that are here but were not brought by this mirror are refused: give a second site its own database
+(--database-url), or take over users of this site with --adopt, for example after the state file was lost. The next run
+asks for changes only; an interrupted run is resumed. Exit code 1 if any user failed or was refused, or none is known.
+${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`;
+
+export const mirrorCommand = (around: Surroundings) =>
+  createCommand('mirror', 'copy users from a live site of this kind, through its public API')
+    .addOption(variantOption().makeOptionMandatory())
+    .addOption(
+      new Option('--from <url>', "the variant's base URL there")
+        .argParser(baseUrlArgument)
+        .makeOptionMandatory(),
+    )
+    .option('--user <name...>', 'users to copy')
+    .option('--users <file>', 'a file of user names, one a line; - is standard input')
+    .option('--prune', 'remove users that this mirror brought and the site does not know any more', false)
+    .option('--adopt', 'take over users who are here under the same name and id', false)
+    .option('--state <file>', 'file that remembers which users were brought (default: beside the database)')
+    .option('--restart', 'start from the first user instead of resuming an unfinished run', false)
+    .option('--concurrency <number>', 'requests at a time', numberArgument(1, 64), 8)
+    .option('--rate <number>', 'most requests per second', numberArgument(0.01, 10_000), 100)
+    .option('--timeout <seconds>', 'time limit of one request', numberArgument(0.1, 600), 30)
+    .option('--retries <number>', 'how often a failed request is repeated', numberArgument(0, 20), 4)
+    .addHelpText('after', HELP)
+    .action((flags: MirrorCommandFlags) => runMirror(flags, around));
+
+interface MirrorCommandFlags extends MirrorFlags, Pick<SettingFlags, 'databaseUrl'> {
+  readonly user?: string[];
+  readonly users?: string;
+  readonly state?: string;
+}
+
+async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: Surroundings): Promise<void> {
+  if ((user === undefined) === (users === undefined))
+    throw new Misused('specify users with --user NAME… or --users FILE');
+  const database = databaseOf(flags, around);
+  const state = flags.state ?? (isPostgresUrl(database) ? undefined : `${database}.mirror`);
+  if (state === undefined) throw new Misused('with PostgreSQL, name a file by --state');
+  const mirror = await import('../mirror/run-mirror.ts');
+  const writer = await openForChange(database);
+  try {
+    const { summary, failure } = await mirror.runMirror({
+      ...flags,
+      users: users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin },
+      state,
+      writer,
+      openReader: () => openForLookups(database),
+      out: around.stderr,
+      signal: around.stopSignal(),
+    });
+    if (summary !== undefined) around.stdout.write(`${summary}\n`);
+    if (failure !== undefined) throw new Failed(failure);
+  } finally {
+    await writer.close();
+  }
+}

@@ -1,0 +1,51 @@
+// Options and arguments that several commands take.
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { flagOf, readConfig, SETTINGS, type SettingName, variableOf } from '../config/config.ts';
+import { readBase } from '../remote/lookups.ts';
+import { VARIANT_NAMES } from '../variants.ts';
+import { Misused, type Surroundings } from './surroundings.ts';
+
+export type SettingFlags = Partial<Record<SettingName, string>>;
+
+/** A command that takes these settings as flags. */
+export function createCommand(
+  name: string,
+  description: string,
+  settings: readonly SettingName[] = ['databaseUrl'],
+): Command {
+  const command = new Command(name).description(description);
+  for (const setting of settings) {
+    const { meaning, fallback } = SETTINGS[setting];
+    const standard = fallback === '' ? '' : ` (default: ${fallback})`;
+    command.addOption(
+      new Option(`${flagOf(setting)} <value>`, `${meaning}${standard} [${variableOf(setting)}]`),
+    );
+  }
+  return command;
+}
+
+/** The database that a command works on, from its flag or the environment. */
+export function databaseOf(flags: SettingFlags, { environment: { DATABASE_URL } }: Surroundings): string {
+  const { databaseUrl } = readConfig({ databaseUrl: flags.databaseUrl }, { DATABASE_URL });
+  if (databaseUrl === undefined)
+    throw new Misused('name the database: set DATABASE_URL or give --database-url');
+  return databaseUrl;
+}
+
+export const variantOption = () =>
+  new Option('--variant <variant>', "the site's variant").choices(VARIANT_NAMES);
+
+export function baseUrlArgument(text: string): URL {
+  const base = readBase(text);
+  if (typeof base === 'string') throw new InvalidArgumentError(`It ${base}.`);
+  return base;
+}
+
+export const numberArgument = (least: number, most: number) => (text: string) => {
+  const number = Number(text);
+  if (!(number >= least && number <= most) || text.trim() === '')
+    throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
+  return number;
+};
+
+export const examples = (...lines: string[]) => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;

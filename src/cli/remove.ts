@@ -1,0 +1,35 @@
+// `vitrine remove`
+import { Option } from 'commander';
+import { FAMILIES, type Family } from '../records/kinds.ts';
+import { userKey } from '../records/user-name.ts';
+import { openForChange } from '../stores/open.ts';
+import { createCommand, databaseOf, examples, type SettingFlags } from './options.ts';
+import { Failed, type Surroundings } from './surroundings.ts';
+
+interface RemoveFlags extends SettingFlags {
+  readonly family: Family;
+}
+
+export const removeCommand = (around: Surroundings) =>
+  createCommand('remove', 'remove one user and all their items from the database')
+    .argument('<user>', 'the user name; letter case does not matter')
+    .addOption(
+      new Option('--family <family>', 'the family of the user').choices(FAMILIES).makeOptionMandatory(),
+    )
+    .addHelpText('after', examples('vitrine remove --family portfolio ada'))
+    .action((user: string, flags: RemoveFlags) => runRemove(user, flags, around));
+
+async function runRemove(
+  user: string,
+  { family, ...flags }: RemoveFlags,
+  around: Surroundings,
+): Promise<void> {
+  const writer = await openForChange(databaseOf(flags, around));
+  try {
+    const removed = await writer.remove(family, userKey(user));
+    if (removed === undefined) throw new Failed(`the ${family} family has no user ${JSON.stringify(user)}`);
+    around.stdout.write(`removed ${JSON.stringify(user)} and ${removed.items} items\n`);
+  } finally {
+    await writer.close();
+  }
+}

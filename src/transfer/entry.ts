@@ -1,0 +1,42 @@
+// What every reader yields: raw records, or the problem in a record's place, each with its line.
+import { printable } from '../records/printable.ts';
+import type { RawRecord } from '../records/recognise.ts';
+
+/** `text` gives one line of NDJSON from which the record can be mended and imported again. */
+export type Entry =
+  | { readonly line: number; readonly value: RawRecord; readonly text: () => string }
+  | { readonly line: number; readonly problem: string; readonly text: () => string };
+
+/** One entry, or the many of a response body, made when they are asked for. */
+export type Entries = Entry | Iterable<Entry>;
+
+/** A reader is given a file piece by piece, then `end` once. */
+export interface RecordReader {
+  read(piece: Buffer): Iterable<Entry>;
+  end(): Iterable<Entry>;
+}
+
+/** A longer record is refused without being held in memory. */
+export const LONGEST_RECORD = 1024 * 1024;
+
+export function problemAt(line: number, problem: string, source = ''): Entry {
+  return { line, problem, text: () => oneLine(source) };
+}
+
+export function tooLong(line: number, bytes: Buffer): Entry {
+  return problemAt(line, 'longer than 1 MiB', `${bytes.toString('utf8', 0, 200)}…`);
+}
+
+const EXCERPT = 40;
+
+/** The beginning of a source text in quotation marks, for a message. */
+export function excerpt(source: string): string {
+  const start = printable(oneLine(source.slice(0, 2 * EXCERPT)).trim());
+  const isCut = start.length > EXCERPT || source.length > 2 * EXCERPT;
+  return JSON.stringify(isCut ? `${start.slice(0, EXCERPT)}…` : start);
+}
+
+/** JSON means the same with spaces for line breaks. */
+export function oneLine(source: string): string {
+  return source.includes('\n') || source.includes('\r') ? source.replace(/[\r\n]+\s*/g, ' ') : source;
+}

@@ -1,0 +1,55 @@
+// The file of rejected records. It is written synchronously: a store reports misfits in the midst of one long operation,
+// and what waits for an asynchronous stream would pile up in memory.
+import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
+import { asOutputErrors, openOutput } from './output.ts';
+
+const BUFFER_LENGTH = 64 * 1024;
+
+export interface Rejects {
+  add(record: string): void;
+  /** Why not every record could be written. */
+  fault(): Error | undefined;
+  /** Puts the file in its place, unless there was a fault. */
+  commit(): void;
+  /** Closes the file, and removes it unless it was committed. */
+  close(): void;
+}
+
+export function openRejects(file: string, inputs: readonly string[]): Rejects {
+  const output = openOutput(file, inputs);
+  const fd = asOutputErrors(file, () => openSync(output.path, 'w', output.mode));
+  let buffer = '';
+  let fault: Error | undefined;
+
+  /** Remembers the first error: it must not interrupt the store. */
+  function attempt(write: () => void): void {
+    if (fault !== undefined) return;
+    try {
+      asOutputErrors(file, write);
+    } catch (error) {
+      fault = error as Error;
+    }
+  }
+
+  function flush(): void {
+    attempt(() => writeFileSync(fd, buffer));
+    buffer = '';
+  }
+
+  return {
+    add(record) {
+      buffer += `${record}\n`;
+      if (buffer.length >= BUFFER_LENGTH) flush();
+    },
+    fault: () => fault,
+    commit() {
+      flush();
+      if (output.isRegular) attempt(() => fsyncSync(fd));
+      attempt(output.commit);
+    },
+    close() {
+      closeSync(fd);
+      output.discard();
+    },
+  };
+}

@@ -1,0 +1,48 @@
+// Imports of many tiny records pass in a small heap: nothing piles up.
+import { appendFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { into, newPath, tally } from './importing.ts';
+import { post } from './records.ts';
+import { tempFile, tempFolder } from './rig.ts';
+
+const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=48' };
+const LIMIT = 120_000;
+
+/** A file with a line for each number, written in parts. */
+function fileOfLines(head: string, lines: number, line: (number: number) => string): string {
+  const path = tempFile('many', head);
+  const part = 50_000;
+  for (let from = 0; from < lines; from += part)
+    appendFileSync(path, Array.from({ length: part }, (_, index) => line(from + index + 1)).join(''));
+  return path;
+}
+
+test(
+  'a CSV of 150,000 rows with three short columns',
+  async () => {
+    const file = fileOfLines('id,username,totalPost\n', 150_000, (id) => `${id},u${id},0\n`);
+    const { code, stdout } = await into(newPath(), [file], { env: SMALL_HEAP });
+    expect([code, tally(stdout, 'microblog profiles')]).toEqual([0, [150_000, 0, 0, 0]]);
+  },
+  LIMIT,
+);
+
+test.each<[what: string, lines: number, line: (number: number) => string]>([
+  ['400,000 items without an owner', 400_000, (id) => `${JSON.stringify(post(id, id))}\n`],
+  ['500,000 empty objects', 500_000, () => '{}\n'],
+  ['300,000 empty objects in a body on one line', 300_000, (id) => (id === 1 ? '{"posts":[{}' : ',{}')],
+])(
+  '%s, skipped and kept as rejects',
+  async (_, lines, line) => {
+    const file = fileOfLines('\n', lines, line);
+    if (line(2) === ',{}') appendFileSync(file, ']}\n');
+    const rejects = join(tempFolder(), 'rejects.ndjson');
+    const { code, stdout } = await into(newPath(), ['--skip-invalid', '--rejects', rejects, file], {
+      env: SMALL_HEAP,
+    });
+    expect([code, stdout.trimEnd().split('\n').at(-1)]).toEqual([0, `${lines} left out`]);
+    expect(statSync(rejects).size).toBeGreaterThanOrEqual(lines * 3);
+  },
+  LIMIT,
+);

@@ -1,0 +1,195 @@
+// The files that import and export write: they appear when they are whole, and never destroy an input or a database.
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { exported, into, newPath, recordsIn, tally } from './importing.ts';
+import { blog, post } from './records.ts';
+import { databaseOf, fixture, ndjson, ROOT, readLines, run, tempFile, tempFolder } from './rig.ts';
+
+const GOOD = blog(1, 'one');
+const BAD = blog(2, 'two', { verified: 'yes' });
+const LONG_BAD = Array.from({ length: 2000 }, (_, id) => post(id + 1, 1, { status: 'x'.repeat(50) }));
+
+const skipping = (path: string, rejects: string, files: string[], input = '') =>
+  into(path, ['--skip-invalid', '--rejects', rejects, ...files], { input });
+
+/** Runs a command line in which `vitrine` is this program. */
+function shell(command: string) {
+  const program = `vitrine() { '${process.execPath}' '${join(ROOT, 'src/vitrine.js')}' "$@"; }`;
+  const script = `${program}; ${command}`;
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
+  return { code: status, stdout, stderr };
+}
+
+describe('refused', () => {
+  test.each<[what: string, output: (input: string, database: string) => string]>([
+    ['the input', (input) => input],
+    [
+      'a symbolic link to the input',
+      (input) => {
+        const link = join(tempFolder(), 'link.ndjson');
+        symlinkSync(input, link);
+        return link;
+      },
+    ],
+    [
+      'a hard link to the input',
+      (input) => {
+        const link = join(dirname(input), 'link.ndjson');
+        linkSync(input, link);
+        return link;
+      },
+    ],
+    ['the database', (_, database) => database],
+    ["the database's log", (_, database) => `${database}-wal`],
+    ['a folder', () => tempFolder()],
+  ])('rejects to %s', async (_, outputOf) => {
+    const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
+    const database = await databaseOf(fixture('microblog.ndjson'));
+    const before = { input: readFileSync(input, 'utf8'), records: await recordsIn(database) };
+    const { code, stdout, stderr } = await skipping(database, outputOf(input, database), [input]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(
+      /^vitrine: \S+ (is|belongs to) (one of the files to import|a database|a folder): .+\n$/,
+    );
+    expect({ input: readFileSync(input, 'utf8'), records: await recordsIn(database) }).toEqual(before);
+  });
+
+  test('rejects to the file that is standard input', () => {
+    const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
+    const { code, stderr } = shell(
+      `vitrine import --database-url ${newPath()} --skip-invalid --rejects ${input} - < ${input}`,
+    );
+    expect([code, stderr]).toEqual([
+      1,
+      `vitrine: ${input} is one of the files to import: write to another file\n`,
+    ]);
+    expect(readFileSync(input, 'utf8')).toBe(ndjson(GOOD, BAD));
+  });
+
+  test.each(['', '-wal', '-journal'])('an export to the database%s', async (suffix) => {
+    const database = await databaseOf(fixture('microblog.ndjson'));
+    const before = await exported(database);
+    const target = database + suffix;
+    const { code, stderr } = await run(['export', '--database-url', database, target]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^vitrine: \S+ (is|belongs to) a database: write to another file\n$/);
+    expect(await exported(database)).toEqual(before);
+  });
+});
+
+describe('written beside and renamed', () => {
+  test('a failed import leaves the rejects of the one before', async () => {
+    const rejects = tempFile('rejects.ndjson', 'older\n');
+    const broken = tempFile('broken.gz', Buffer.from([0x1f, 0x8b, 8, 0]));
+    const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
+    expect((await skipping(newPath(), rejects, [input, broken])).code).toBe(1);
+    expect(readFileSync(rejects, 'utf8')).toBe('older\n');
+    expect(existsSync(`${rejects}.unfinished`)).toBe(false);
+    expect((await skipping(newPath(), rejects, [input])).code).toBe(0);
+    expect(readFileSync(rejects, 'utf8')).toBe(ndjson(BAD));
+    expect((await skipping(newPath(), rejects, ['-'], ndjson(GOOD))).code).toBe(0);
+    expect(readFileSync(rejects, 'utf8')).toBe('');
+  });
+
+  test('links and permissions of the file stay', async () => {
+    const database = await databaseOf(fixture('microblog.ndjson'));
+    const file = tempFile('export.ndjson', 'older');
+    chmodSync(file, 0o600);
+    const link = join(tempFolder(), 'link.ndjson');
+    symlinkSync(file, link);
+    expect((await run(['export', '--database-url', database, link])).code).toBe(0);
+    expect(readlinkSync(link)).toBe(file);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readLines(file)).toEqual(await exported(database));
+  });
+
+  test('a device is written directly', async () => {
+    const database = await databaseOf(fixture('microblog.ndjson'));
+    expect((await run(['export', '--database-url', database, '/dev/null'])).code).toBe(0);
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
+    const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
+    const { stdout } = shell(
+      `vitrine import --database-url ${newPath()} --skip-invalid --rejects /dev/stdout ${input} | cat`,
+    );
+    expect(stdout).toContain(ndjson(BAD));
+  });
+});
+
+const FULL = 'no space left on device';
+
+describe('a full disk', () => {
+  let database: string;
+  beforeAll(async () => {
+    database = await databaseOf(fixture('microblog.ndjson'));
+  });
+
+  test('while records are read: nothing is imported', async () => {
+    const path = newPath();
+    const { code, stdout, stderr } = await skipping(path, '/dev/full', ['-'], ndjson(GOOD, ...LONG_BAD));
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(`vitrine: cannot write /dev/full: ${FULL}\n`);
+    expect(await recordsIn(path)).toEqual([]);
+  });
+
+  test('after the good records were imported: their summary is shown, and the exit code is 1', async () => {
+    const path = newPath();
+    const { code, stdout, stderr } = await skipping(path, '/dev/full', ['-'], ndjson(GOOD, BAD));
+    expect([code, tally(stdout, 'microblog profiles')]).toEqual([1, [1, 0, 0, 0]]);
+    expect(stdout).toContain('1 left out');
+    expect(stderr).toContain(
+      `vitrine: the good records were imported, but the others were not saved: cannot write /dev/full: ${FULL}\n`,
+    );
+    expect(await recordsIn(path)).toHaveLength(1);
+  });
+
+  test.each([
+    ['standard output', '> /dev/full', `to standard output: ${FULL}`],
+    ['a file', '/dev/full', `/dev/full: ${FULL}`],
+  ])('an export to %s says so', (_, target, sentence) => {
+    const { code, stderr } = shell(`vitrine export --database-url ${database} ${target}`);
+    expect([code, stderr]).toEqual([1, `vitrine: cannot write ${sentence}\n`]);
+  });
+
+  // A limit on the size of files cuts a write short, as a disk does that is full in the midst of it.
+  test.each([
+    ['standard output', (file: string) => `> ${file}`, 'to standard output'],
+    ['a file', (file: string) => file, ''],
+  ])('an export to %s that is cut short fails, and leaves no part of a file', (_, target, sentence) => {
+    const file = join(tempFolder(), 'export.ndjson');
+    const { code, stderr } = shell(`ulimit -f 64; vitrine export --database-url ${database} ${target(file)}`);
+    expect([code, stderr]).toEqual([1, `vitrine: cannot write ${sentence || file}: file too large\n`]);
+    expect(existsSync(`${file}.unfinished`)).toBe(false);
+    if (sentence === '') expect(existsSync(file)).toBe(false);
+  });
+});
+
+test('no control character of a file or its name reaches the terminal', async () => {
+  const csi = '\u009b31m';
+  const folder = tempFolder();
+  const named = join(folder, `a${csi}.ndjson`);
+  writeFileSync(named, ndjson(blog(1, 'one', { website: csi, verified: `\u202e${csi}` })));
+  const contents = [
+    `${csi};x\n`,
+    `id,username\n${csi}\n`,
+    `[${csi}]`,
+    `{"a":${csi}}`,
+    `{"id":"1","user":"${csi}","date":"${csi}"}`,
+  ];
+  const files = contents.map((content) => tempFile('bad', content));
+  for (const file of [named, ...files]) {
+    const { code, stderr } = await into(newPath(), [file]);
+    expect([file, code]).toEqual([file, 1]);
+    expect(stderr.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  }
+});
