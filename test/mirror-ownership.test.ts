@@ -1,165 +1,150 @@
-// What a mirror may change: users and items that it brought itself, and nothing else. The same for both stores.
+// What a mirror may change: users and items that it brought itself, and nothing else.
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createNotes } from '../src/mirror/notes.ts';
 import { openState } from '../src/mirror/state-file.ts';
 import { openForChange } from '../src/stores/open.ts';
 import { recordsIn } from './importing.ts';
-import { mirrorArgs, mirrorHere, newDatabase, person, portfolio, shot, startSite } from './mirror-site.ts';
-import { type Cluster, havePostgres, startCluster } from './postgres-rig.ts';
-import { done, importInto, ndjson, run, tempFile, tempFolder } from './rig.ts';
+import { mirrorArgs, mirrorHere, newPath, portfolio, startSite } from './mirror-site.ts';
+import { folio, shot } from './records.ts';
+import { done, importInto, ndjson, newDatabase, run, tempFile, tempFolder } from './rig.ts';
 
-const ADA = person('ada', 1);
-const LOCAL = [ADA, person('bob', 2), shot(10, 1, { title: 'hers' }), shot(11, 1), shot(20, 2)];
-
-let cluster: Cluster | undefined;
-beforeAll(async () => {
-  if (havePostgres) cluster = await startCluster();
-}, 60_000);
-afterAll(() => cluster?.remove(), 30_000);
-
-const STORES: [name: string, url: () => Promise<string>][] = [['SQLite', async () => newDatabase()]];
-if (havePostgres)
-  STORES.push([
-    'PostgreSQL',
-    async () => (cluster as Cluster).url(await (cluster as Cluster).createDatabase()),
-  ]);
+const ADA = folio(1, 'ada');
+const LOCAL = [ADA, folio(2, 'bob'), shot(10, 1, { title: 'hers' }), shot(11, 1), shot(20, 2)];
 
 type People = Parameters<typeof portfolio>[0];
 
-describe.each(STORES)('%s', (_, newUrl) => {
-  async function databaseWith(...records: object[]): Promise<string> {
-    const url = await newUrl();
-    if (records.length > 0) await importInto(url, [tempFile('local.ndjson', ndjson(...records))]);
-    return url;
-  }
+async function databaseWith(...records: object[]): Promise<string> {
+  const url = await newDatabase();
+  if (records.length > 0) await importInto(url, [tempFile('local.ndjson', ndjson(...records))]);
+  return url;
+}
 
-  const HOSTILE: [what: string, people: People, fault: string][] = [
-    [
-      'the id of a local user',
-      { mallory: { profile: person('mallory', 1), shots: { Shots: [shot(10, 1)] } } },
-      '/api/username/mallory: id: belongs to "ada" here, whom this mirror did not bring, got "1"\n',
-    ],
-    [
-      'items of a local user',
-      { mallory: { profile: person('mallory', 999), shots: { Shots: [shot(9, 999), shot(10, 999)] } } },
-      '/api/username/mallory/shots: id: belongs to "ada" here, whom this mirror did not bring, got "10"\n',
-    ],
-    [
-      'the name of a local user, under another id',
-      { Ada: { profile: person('Ada', 999) } },
-      '/api/username/Ada: username: belongs to id 1 here, which this mirror did not bring, got "Ada"\n',
-    ],
-    [
-      'the name and id of a local user',
-      { ada: { profile: person('ada', 1, { bio: 'taken' }), shots: { Shots: [shot(30, 1)] } } },
-      '/api/username/ada: id: belongs to "ada" here, whom this mirror did not bring, got "1"\n',
-    ],
-  ];
-  test.each(HOSTILE)(
-    'a site that claims %s is refused, and its other users are mirrored',
-    async (_, people, fault) => {
-      const database = await databaseWith(...LOCAL);
-      const before = await recordsIn(database);
-      const zoe = { profile: person('zoe', 50), shots: { Shots: [shot(51, 50)] } };
-      const site = await startSite(portfolio({ ...people, zoe }));
-      const names = [...Object.keys(people), 'zoe'];
-      const { summary, failure, faults } = await mirrorHere(database, site.url, names);
-      expect(faults).toBe(site.url + fault);
-      expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
-      expect(failure).toMatch(/^1 of 2 users were refused, .*--database-url.*--adopt/);
-      expect((await recordsIn(database)).filter((record) => !/"(zoe|5[01])"/.test(record))).toEqual(before);
-    },
-  );
-
-  test('two sites that both count from 1 do not change each other', async () => {
-    const database = await databaseWith();
-    const one = await startSite(portfolio({ ada: { profile: ADA, shots: { Shots: [shot(10, 1)] } } }));
-    const two = await startSite(
-      portfolio({
-        eve: { profile: person('eve', 1) },
-        kim: { profile: person('kim', 2), shots: { Shots: [shot(10, 2)] } },
-      }),
-    );
-    const { state } = await mirrorHere(database, one.url, ['ada']);
-    const before = await recordsIn(database);
-    const { summary } = await mirrorHere(database, two.url, ['eve', 'kim'], { state });
-    expect(summary).toBe('users: 0 found, 0 unchanged, 0 unknown, 0 failed, 2 refused');
-    expect(await recordsIn(database)).toEqual(before);
-  });
-
-  test('what the mirror brought it may change, move and rename, also after --restart', async () => {
-    const people: People = {
-      ada: { profile: ADA, shots: { Shots: [shot(10, 1), shot(11, 1)] } },
-      bob: { profile: person('bob', 2) },
-    };
-    const database = await databaseWith();
-    const site = await startSite((request, response) => portfolio(people)(request, response));
-    const { state } = await mirrorHere(database, site.url, ['ada', 'bob']);
-    delete people.ada;
-    people.adele = { profile: person('adele', 1), shots: { Shots: [shot(10, 1)] } };
-    people.bob = { profile: person('bob', 2), shots: { Shots: [shot(11, 2)] } };
-    const flags = { state, restart: true };
-    const { failure, summary } = await mirrorHere(database, site.url, ['adele', 'bob'], flags);
-    expect([failure, summary]).toEqual([undefined, expect.stringMatching(/^users: 2 found/)]);
-    const records = await recordsIn(database);
-    expect(
-      records.filter((record) => record.includes('"username"')).map((record) => JSON.parse(record).username),
-    ).toEqual(['adele', 'bob']);
-    expect(records.find((record) => record.includes('"id":"11"'))).toContain('"user_id":"2"');
-  });
-
-  test('without its state file, users of the same name and id are taken over with --adopt only', async () => {
-    const people: People = {
-      ada: { profile: person('ada', 1, { Likes: '5' }), shots: { Shots: [shot(10, 1), shot(12, 1)] } },
-      mallory: { profile: person('mallory', 2) },
-      nina: { profile: person('nina', 3), shots: { Shots: [shot(20, 3)] } },
-    };
+const HOSTILE: [what: string, people: People, fault: string][] = [
+  [
+    'the id of a local user',
+    { mallory: { profile: folio(1, 'mallory'), shots: { Shots: [shot(10, 1)] } } },
+    '/api/username/mallory: id: belongs to "ada" here, whom this mirror did not bring, got "1"\n',
+  ],
+  [
+    'items of a local user',
+    { mallory: { profile: folio(999, 'mallory'), shots: { Shots: [shot(9, 999), shot(10, 999)] } } },
+    '/api/username/mallory/shots: id: belongs to "ada" here, whom this mirror did not bring, got "10"\n',
+  ],
+  [
+    'the name of a local user, under another id',
+    { Ada: { profile: folio(999, 'Ada') } },
+    '/api/username/Ada: username: belongs to id 1 here, which this mirror did not bring, got "Ada"\n',
+  ],
+  [
+    'the name and id of a local user',
+    { ada: { profile: folio(1, 'ada', { bio: 'taken' }), shots: { Shots: [shot(30, 1)] } } },
+    '/api/username/ada: id: belongs to "ada" here, whom this mirror did not bring, got "1"\n',
+  ],
+];
+test.each(HOSTILE)(
+  'a site that claims %s is refused, and its other users are mirrored',
+  async (_, people, fault) => {
     const database = await databaseWith(...LOCAL);
-    const site = await startSite(portfolio(people));
-    const names = Object.keys(people);
-    const without = await mirrorHere(database, site.url, names);
-    expect(without.summary).toMatch(/3 refused$/);
-    const { state, summary, faults } = await mirrorHere(database, site.url, names, { adopt: true });
-    expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 2 refused\n/);
-    expect(faults).not.toContain('ada:');
-    expect((await recordsIn(database)).join()).toContain('"Likes":"5"');
-    const after = await mirrorHere(database, site.url, ['ada'], { state });
-    expect([after.failure, after.summary]).toEqual([undefined, expect.stringMatching(/^users: 1 found/)]);
-  });
+    const before = await recordsIn(database);
+    const zoe = { profile: folio(50, 'zoe'), shots: { Shots: [shot(51, 50)] } };
+    const site = await startSite(portfolio({ ...people, zoe }));
+    const names = [...Object.keys(people), 'zoe'];
+    const { summary, failure, faults } = await mirrorHere(database, site.url, names);
+    expect(faults).toBe(site.url + fault);
+    expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
+    expect(failure).toMatch(/^1 of 2 users were refused, .*--database-url.*--adopt/);
+    expect((await recordsIn(database)).filter((record) => !/"(zoe|5[01])"/.test(record))).toEqual(before);
+  },
+);
 
-  test('--prune removes only users that the mirror brought', async () => {
-    const people: People = {
-      ada: { profile: ADA },
-      zoe: { profile: person('zoe', 50) },
-      kim: { profile: person('kim', 60) },
-    };
-    const database = await databaseWith(person('local', 70));
-    const site = await startSite((request, response) => portfolio(people)(request, response));
-    const names = ['ada', 'zoe', 'kim', 'local', 'nobody'];
-    const { state } = await mirrorHere(database, site.url, names);
-    delete people.zoe;
-    delete people.kim;
-    // Replaced by the operator since.
-    const writer = await openForChange(database);
-    await writer.remove('portfolio', 'kim');
-    await writer.close();
-    await importInto(database, [tempFile('kim.ndjson', ndjson(person('kim', 61)))]);
-    const { summary, failure } = await mirrorHere(database, site.url, names, { state, prune: true });
-    expect([failure, summary]).toEqual([
-      undefined,
-      expect.stringMatching(/^users: 1 found, 0 unchanged, 4 unknown, 0 failed, 1 removed here\n/),
-    ]);
-    const left = (await recordsIn(database)).map((record) => JSON.parse(record).username);
-    expect(left.sort()).toEqual(['ada', 'kim', 'local']);
-  });
+test('two sites that both count from 1 do not change each other', async () => {
+  const database = await databaseWith();
+  const one = await startSite(portfolio({ ada: { profile: ADA, shots: { Shots: [shot(10, 1)] } } }));
+  const two = await startSite(
+    portfolio({
+      eve: { profile: folio(1, 'eve') },
+      kim: { profile: folio(2, 'kim'), shots: { Shots: [shot(10, 2)] } },
+    }),
+  );
+  const { state } = await mirrorHere(database, one.url, ['ada']);
+  const before = await recordsIn(database);
+  const { summary } = await mirrorHere(database, two.url, ['eve', 'kim'], { state });
+  expect(summary).toBe('users: 0 found, 0 unchanged, 0 unknown, 0 failed, 2 refused');
+  expect(await recordsIn(database)).toEqual(before);
+});
+
+test('what the mirror brought it may change, move and rename, also after --restart', async () => {
+  const people: People = {
+    ada: { profile: ADA, shots: { Shots: [shot(10, 1), shot(11, 1)] } },
+    bob: { profile: folio(2, 'bob') },
+  };
+  const database = await databaseWith();
+  const site = await startSite((request, response) => portfolio(people)(request, response));
+  const { state } = await mirrorHere(database, site.url, ['ada', 'bob']);
+  delete people.ada;
+  people.adele = { profile: folio(1, 'adele'), shots: { Shots: [shot(10, 1)] } };
+  people.bob = { profile: folio(2, 'bob'), shots: { Shots: [shot(11, 2)] } };
+  const flags = { state, restart: true };
+  const { failure, summary } = await mirrorHere(database, site.url, ['adele', 'bob'], flags);
+  expect([failure, summary]).toEqual([undefined, expect.stringMatching(/^users: 2 found/)]);
+  const records = await recordsIn(database);
+  expect(
+    records.filter((record) => record.includes('"username"')).map((record) => JSON.parse(record).username),
+  ).toEqual(['adele', 'bob']);
+  expect(records.find((record) => record.includes('"id":"11"'))).toContain('"user_id":"2"');
+});
+
+test('without its state file, users of the same name and id are taken over with --adopt only', async () => {
+  const people: People = {
+    ada: { profile: folio(1, 'ada', { Likes: '5' }), shots: { Shots: [shot(10, 1), shot(12, 1)] } },
+    mallory: { profile: folio(2, 'mallory') },
+    nina: { profile: folio(3, 'nina'), shots: { Shots: [shot(20, 3)] } },
+  };
+  const database = await databaseWith(...LOCAL);
+  const site = await startSite(portfolio(people));
+  const names = Object.keys(people);
+  const without = await mirrorHere(database, site.url, names);
+  expect(without.summary).toMatch(/3 refused$/);
+  const { state, summary, faults } = await mirrorHere(database, site.url, names, { adopt: true });
+  expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 2 refused\n/);
+  expect(faults).not.toContain('ada:');
+  expect((await recordsIn(database)).join()).toContain('"Likes":"5"');
+  const after = await mirrorHere(database, site.url, ['ada'], { state });
+  expect([after.failure, after.summary]).toEqual([undefined, expect.stringMatching(/^users: 1 found/)]);
+});
+
+test('--prune removes only users that the mirror brought', async () => {
+  const people: People = {
+    ada: { profile: ADA },
+    zoe: { profile: folio(50, 'zoe') },
+    kim: { profile: folio(60, 'kim') },
+  };
+  const database = await databaseWith(folio(70, 'local'));
+  const site = await startSite((request, response) => portfolio(people)(request, response));
+  const names = ['ada', 'zoe', 'kim', 'local', 'nobody'];
+  const { state } = await mirrorHere(database, site.url, names);
+  delete people.zoe;
+  delete people.kim;
+  // Replaced by the operator since.
+  const writer = await openForChange(database);
+  await writer.remove('portfolio', 'kim');
+  await writer.close();
+  await importInto(database, [tempFile('kim.ndjson', ndjson(folio(61, 'kim')))]);
+  const { summary, failure } = await mirrorHere(database, site.url, names, { state, prune: true });
+  expect([failure, summary]).toEqual([
+    undefined,
+    expect.stringMatching(/^users: 1 found, 0 unchanged, 4 unknown, 0 failed, 1 removed here\n/),
+  ]);
+  const left = (await recordsIn(database)).map((record) => JSON.parse(record).username);
+  expect(left.sort()).toEqual(['ada', 'kim', 'local']);
 });
 
 test('a mirror that was killed while it loaded a batch still owns what it loaded', async () => {
-  const database = newDatabase();
-  await importInto(database, [tempFile('half.ndjson', ndjson(ADA, person('bob', 3)))]);
+  const database = newPath();
+  await importInto(database, [tempFile('half.ndjson', ndjson(ADA, folio(3, 'bob')))]);
   const site = await startSite(
-    portfolio({ ada: { profile: person('ada', 1, { Likes: '7' }) }, bob: { profile: person('bob', 3) } }),
+    portfolio({ ada: { profile: folio(1, 'ada', { Likes: '7' }) }, bob: { profile: folio(3, 'bob') } }),
   );
   const state = `${tempFolder()}/state`;
   const db = openState(state);
@@ -174,10 +159,10 @@ test('a mirror that was killed while it loaded a batch still owns what it loaded
 });
 
 test('a state file of the version before tells which users were brought', async () => {
-  const database = newDatabase();
-  await importInto(database, [tempFile('local.ndjson', ndjson(ADA, person('bob', 2)))]);
+  const database = newPath();
+  await importInto(database, [tempFile('local.ndjson', ndjson(ADA, folio(2, 'bob')))]);
   const site = await startSite(
-    portfolio({ ada: { profile: person('ada', 1, { Likes: '7' }) }, bob: { profile: person('bob', 2) } }),
+    portfolio({ ada: { profile: folio(1, 'ada', { Likes: '7' }) }, bob: { profile: folio(2, 'bob') } }),
   );
   const state = `${tempFolder()}/state`;
   const old = new Database(state);
@@ -197,9 +182,9 @@ test('a state file of the version before tells which users were brought', async 
 });
 
 test('from the command line: exit code 1, the refusals and what to do', async () => {
-  const database = newDatabase();
+  const database = newPath();
   await importInto(database, [tempFile('local.ndjson', ndjson(...LOCAL))]);
-  const site = await startSite(portfolio({ mallory: { profile: person('mallory', 1) } }));
+  const site = await startSite(portfolio({ mallory: { profile: folio(1, 'mallory') } }));
   const { code, stdout, stderr } = await run(mirrorArgs(database, 'b', site.url, '--user', 'mallory'));
   expect([code, stdout]).toEqual([1, 'users: 0 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n']);
   expect(stderr).toMatch(/belongs to "ada" here.*\nvitrine: 1 of 1 users were refused/);

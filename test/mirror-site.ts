@@ -10,7 +10,7 @@ import { done, run, tempFolder } from './rig.ts';
 
 const FAST = ['--rate', '5000'];
 
-export const newDatabase = () => join(tempFolder(), 'site.db');
+export const newPath = () => join(tempFolder(), 'site.db');
 export const mirrorArgs = (database: string, variant: string, from: string, ...more: string[]) =>
   ['mirror', '--database-url', database, '--variant', variant, '--from', from].concat(FAST, more);
 export const mirror = (...args: Parameters<typeof mirrorArgs>) => run(mirrorArgs(...args));
@@ -34,19 +34,6 @@ export async function startSite(answer: Answer) {
   await once(site, 'listening');
   return { asked, url: `http://127.0.0.1:${(site.address() as AddressInfo).port}` };
 }
-
-export const person = (name: string, id: number, more: object = {}) => ({
-  Likes: '1',
-  id: String(id),
-  username: name,
-  ...more,
-});
-export const shot = (id: number, owner: number, more: object = {}) => ({
-  id,
-  user_id: owner,
-  date: '2024-01-01 00:00:00',
-  ...more,
-});
 
 /** Answers of variant B from a table of bodies; everybody else is unknown. */
 export function portfolio(people: Record<string, { profile: unknown; shots?: unknown }>): Answer {

@@ -11,12 +11,11 @@ import {
   mirror,
   mirrorArgs,
   namesIn,
-  newDatabase,
-  person,
+  newPath,
   portfolio,
-  shot,
   startSite,
 } from './mirror-site.ts';
+import { folio, shot } from './records.ts';
 import {
   ask,
   databaseOf,
@@ -48,7 +47,7 @@ describe('from another Vitrine', () => {
   });
 
   test.each(VARIANTS)(
-    'variant $variant: every answer, byte for byte, and then nothing but 304',
+    'variant $variant: every response byte for byte, and only 304 the second time',
     async ({ variant, family, profile, profileOf, itemsOf }) => {
       const mark = family === 'microblog' ? 'totalPost' : 'totalShots';
       const people = FILES.flatMap(readRecords).filter(
@@ -57,7 +56,7 @@ describe('from another Vitrine', () => {
       );
       const names = [...new Set(people.map(({ username }) => username as string))];
       expect(names.length).toBeGreaterThan(40);
-      const database = newDatabase();
+      const database = newPath();
       const users = tempFile('users.txt', `${names.join('\r\n')}\n\n`);
       const first = await mirror(database, variant, `${server.url}/${variant}/`, '--users', users);
       expect(first.stderr.split('\n').filter((line) => !/: unknown user|^$/.test(line))).toEqual([]);
@@ -88,8 +87,8 @@ describe('from another Vitrine', () => {
     },
   );
 
-  test('a user of whom our copy has changed since is asked for anew', async () => {
-    const database = newDatabase();
+  test('a user whose local copy has changed is fetched again', async () => {
+    const database = newPath();
     await mirror(database, 'b', `${server.url}/b`, '--user', 'ada', 'nikos');
     const before = await exported(database);
     await done(['remove', '--database-url', database, '--family', 'portfolio', 'ada']);
@@ -99,8 +98,8 @@ describe('from another Vitrine', () => {
   });
 });
 
-describe('what the site says is read as people write it', () => {
-  test('trailing commas, a byte order mark, numbers, gzip, any content type, redirects within the site', async () => {
+describe('lenient reading', () => {
+  test('accepts trailing commas, a byte order mark, numbers, gzip, any content type and redirects within the site', async () => {
     const profile = `\ufeff{"Likes": 1, "id": 9007199254740993, "username": "Ada",}`;
     const table = portfolio({
       ada: {
@@ -120,7 +119,7 @@ describe('what the site says is read as people write it', () => {
         table(request, response);
       }
     });
-    const database = newDatabase();
+    const database = newPath();
     const { code, stdout, stderr } = await mirror(database, 'b', `${site.url}/old`, '--user', 'ada');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^users: 1 found/);
@@ -128,16 +127,16 @@ describe('what the site says is read as people write it', () => {
     expect(await exported(database)).toContain('"user_id":"9007199254740993"');
   });
 
-  test('items that it lists no more are kept; users whom it knows no more as well, unless they are to go', async () => {
+  test('keeps items that the site no longer lists, and users it no longer knows unless --prune is given', async () => {
     const people: Parameters<typeof portfolio>[0] = {
-      ada: { profile: person('ada', 1), shots: { Shots: [shot(1, 1)] } },
-      bob: { profile: person('bob', 2), shots: { Shots: [shot(2, 2)] } },
+      ada: { profile: folio(1, 'ada'), shots: { Shots: [shot(1, 1)] } },
+      bob: { profile: folio(2, 'bob'), shots: { Shots: [shot(2, 2)] } },
     };
     const site = await startSite((request, response) => portfolio(people)(request, response));
-    const database = newDatabase();
+    const database = newPath();
     const again = (...more: string[]) => mirror(database, 'b', site.url, '--user', 'ada', 'bob', ...more);
     await again();
-    people.ada = { profile: person('ada', 1, { Likes: '2' }), shots: { Shots: [shot(3, 1)] } };
+    people.ada = { profile: folio(1, 'ada', { Likes: '2' }), shots: { Shots: [shot(3, 1)] } };
     delete people.bob;
     const kept = await again();
     expect([kept.code, kept.stdout]).toEqual([
@@ -157,20 +156,20 @@ describe('what the site says is read as people write it', () => {
     expect(await namesIn(database)).toEqual(['ada']);
   });
 
-  test('without an ETag, Last-Modified asks for news', async () => {
+  test('asks for changes by Last-Modified when there is no ETag', async () => {
     const date = 'Mon, 01 Jan 2024 00:00:00 GMT';
-    const table = portfolio({ ada: { profile: person('ada', 1) } });
+    const table = portfolio({ ada: { profile: folio(1, 'ada') } });
     const site = await startSite((request, response) => {
       if (request.headers['if-modified-since'] === date) response.writeHead(304).end();
       else table(request, response.setHeader('last-modified', date));
     });
-    const database = newDatabase();
+    const database = newPath();
     for (const words of ['1 found, 0 unchanged', '0 found, 1 unchanged'])
       expect((await mirror(database, 'b', site.url, '--user', 'ada')).stdout).toContain(words);
   });
 });
 
-describe('what is wrong is told, and harms nothing else', () => {
+describe('bad responses are reported and affect no other user', () => {
   const bomb = gzipSync(Buffer.alloc(64 << 20, ' '));
   const HOSTILE: [name: string, profile: unknown, shots: unknown, words: string][] = [
     ['html', '<html>', undefined, 'a web page instead of JSON (attempt 2 of 2)'],
@@ -180,7 +179,7 @@ describe('what is wrong is told, and harms nothing else', () => {
     ['error', { error: 'no' }, undefined, 'id: is missing'],
     [
       'other',
-      person('somebody', 60),
+      folio(60, 'somebody'),
       undefined,
       'username: is not the user who was asked for, got "somebody"',
     ],
@@ -193,30 +192,30 @@ describe('what is wrong is told, and harms nothing else', () => {
     ],
     ['long', ' '.repeat(4 << 20), undefined, 'the body is longer than'],
     ['bomb', bomb, undefined, 'the body is longer than'],
-    ['namesake', person('namesake', 1), undefined, 'id: is the id of "ada" already, got "1"'],
+    ['namesake', folio(1, 'namesake'), undefined, 'id: is the id of "ada" already, got "1"'],
     [
       'thief',
-      person('thief', 61),
+      folio(61, 'thief'),
       { Shots: [shot(610, 61), shot(10, 1)] },
       'item 2: user_id: must be the id of the profile, 61, got "1"',
     ],
     [
       'undated',
-      person('undated', 62),
+      folio(62, 'undated'),
       { Shots: [{ ...shot(11, 62), date: '2024-02-30 00:00:00' }] },
       'item 1: date: must be a real date',
     ],
-    ['unlisted', person('unlisted', 63), person('unlisted', 63), 'record: must be an object with a list'],
+    ['unlisted', folio(63, 'unlisted'), folio(63, 'unlisted'), 'record: must be an object with a list'],
     [
       'many',
-      person('many', 64),
+      folio(64, 'many'),
       { Shots: Array.from({ length: 2000 }, (_, i) => shot(1000 + i, 64)) },
       'record: must not list more than',
     ],
   ];
   const table = portfolio({
-    ada: { profile: person('ada', 1), shots: { Shots: [shot(10, 1, { title: 'mine' })] } },
-    zoe: { profile: person('zoe', 99) },
+    ada: { profile: folio(1, 'ada'), shots: { Shots: [shot(10, 1, { title: 'mine' })] } },
+    zoe: { profile: folio(99, 'zoe') },
     ...Object.fromEntries(HOSTILE.map(([name, profile, shots]) => [name, { profile, shots }])),
   });
   const SPECIAL: Record<string, Answer> = {
@@ -245,15 +244,15 @@ describe('what is wrong is told, and harms nothing else', () => {
   };
 
   test.each([
-    ['what it says', HOSTILE.map(([name, , , words]) => [name, words] as const)],
-    ['how it answers', Object.entries(WORDS)],
+    ['bodies', HOSTILE.map(([name, , , words]) => [name, words] as const)],
+    ['protocol', Object.entries(WORDS)],
   ])('in %s', async (_, cases) => {
     const site = await startSite((request, response) => {
       const [name = ''] = cases.find(([name]) => request.url?.includes(`/${name}`)) ?? [];
       if (name === 'bomb') response.setHeader('content-encoding', 'gzip');
       (SPECIAL[name] ?? table)(request, response);
     });
-    const database = newDatabase();
+    const database = newPath();
     const names = ['ada', ...cases.map(([name]) => name), 'zoe'];
     const limits = ['--timeout', '1', '--retries', '1', '--concurrency', '1'];
     const { code, stdout, stderr } = await mirror(database, 'b', site.url, '--user', ...names, ...limits);
@@ -273,13 +272,13 @@ describe('what is wrong is told, and harms nothing else', () => {
     expect(await exported(database)).toContain('"title":"mine"');
   });
 
-  test('names that are nobody’s are told, and no name gets into a header or another path', async () => {
+  test('impossible names are reported, and no name reaches a header or another path', async () => {
     const site = await startSite(table);
     const users = tempFile(
       'users.txt',
       `ada\nx\u0001y\n../../admin\nX HTTP/1.1\n${'n'.repeat(300)}\n?a#b\nADA\n`,
     );
-    const { code, stderr } = await mirror(newDatabase(), 'b', site.url, '--users', users);
+    const { code, stderr } = await mirror(newPath(), 'b', site.url, '--users', users);
     expect(code).toBe(1);
     expect(stderr).toContain(`${users}:2: must not contain control characters, got "x\ufffdy"`);
     expect(stderr).toContain(`${users}:5: must have at most 255 characters`);
@@ -291,25 +290,25 @@ describe('what is wrong is told, and harms nothing else', () => {
   });
 });
 
-describe('a site that is not well', () => {
-  test('is asked again, after as long as it says', async () => {
+describe('a site in trouble', () => {
+  test('is retried, after Retry-After', async () => {
     const times: number[] = [];
-    const table = portfolio({ ada: { profile: person('ada', 1) } });
+    const table = portfolio({ ada: { profile: folio(1, 'ada') } });
     const site = await startSite((request, response) => {
       times.push(performance.now());
       if (times.length === 1) response.writeHead(503).end();
       else if (times.length === 2) response.writeHead(429, { 'retry-after': '1' }).end();
       else table(request, response);
     });
-    const { code, stdout } = await mirror(newDatabase(), 'b', site.url, '--user', 'ada');
+    const { code, stdout } = await mirror(newPath(), 'b', site.url, '--user', 'ada');
     expect([code, stdout]).toEqual([0, expect.stringContaining('1 found')]);
     expect((times[2] as number) - (times[1] as number)).toBeGreaterThan(990);
   });
 
-  test('is left alone when it wants to be for long, and the next run goes on where this one was', async () => {
+  test('that asks for a long pause ends the run, and the next run resumes it', async () => {
     const names = Array.from({ length: 70 }, (_, i) => `user${i}`);
     const table = portfolio(
-      Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1) }])),
+      Object.fromEntries(names.map((name, i) => [name, { profile: folio(i + 1, name) }])),
     );
     let closed = true;
     const site = await startSite((request, response) => {
@@ -317,7 +316,7 @@ describe('a site that is not well', () => {
         response.writeHead(503, { 'retry-after': '86400' }).end();
       else table(request, response);
     });
-    const database = newDatabase();
+    const database = newPath();
     const state = join(tempFolder(), 'state');
     const more = ['--users', tempFile('users.txt', names.join('\n')), '--state', state];
     const first = await mirror(database, 'b', site.url, ...more);
@@ -334,13 +333,13 @@ describe('a site that is not well', () => {
     expect(await namesIn(database)).toHaveLength(70);
   });
 
-  test('killed at any moment, it goes on where it was', async () => {
+  test('a killed run is resumed', async () => {
     const names = Array.from({ length: 100 }, (_, i) => `user${i}`);
     const table = portfolio(
       Object.fromEntries(
         names.map((name, i) => [
           name,
-          { profile: person(name, i + 1), shots: { Shots: [shot(i + 1, i + 1)] } },
+          { profile: folio(i + 1, name), shots: { Shots: [shot(i + 1, i + 1)] } },
         ]),
       ),
     );
@@ -349,7 +348,7 @@ describe('a site that is not well', () => {
       // Never answered: that is where it is killed.
       if (!(stuck && request.url?.includes('user70'))) table(request, response);
     });
-    const database = newDatabase();
+    const database = newPath();
     const users = tempFile('users.txt', names.join('\n'));
     const child = vitrine(mirrorArgs(database, 'b', site.url, '--users', users));
     await until('it to be stuck', () => site.asked.some((path) => path.includes('user70')));
@@ -367,10 +366,10 @@ describe('a site that is not well', () => {
     expect(restarted.stdout).toMatch(/^users: 100 found/);
   });
 
-  test('is given up when nothing of it can be had', async () => {
+  test('that fails for every user is given up', async () => {
     const users = tempFile('users.txt', Array.from({ length: 200 }, (_, i) => `user${i}`).join('\n'));
     const site = await startSite((_, response) => response.writeHead(500).end());
-    const { code, stderr } = await mirror(newDatabase(), 'a', site.url, '--users', users, '--retries', '0');
+    const { code, stderr } = await mirror(newPath(), 'a', site.url, '--users', users, '--retries', '0');
     expect(code).toBe(1);
     expect(stderr).toContain('given up: 20 users failed in a row');
     expect(stderr).toContain('status 500');
@@ -381,7 +380,7 @@ describe('a site that is not well', () => {
     const names = Array.from({ length: 100 }, (_, i) => `user${i}`);
     const site = await startSite((_, response) => response.end('<!doctype html><p>Maintenance'));
     const more = ['--retries', '1', '--concurrency', '1', '--user', ...names];
-    const { code, stdout, stderr } = await mirror(newDatabase(), 'b', site.url, ...more);
+    const { code, stdout, stderr } = await mirror(newPath(), 'b', site.url, ...more);
     expect([code, stdout]).toEqual([1, expect.stringContaining('0 unknown, 20 failed')]);
     expect(stderr).toContain('/user0: a web page instead of JSON (attempt 2 of 2)\n');
     expect(stderr).toContain('given up: 20 users failed in a row');
@@ -389,23 +388,23 @@ describe('a site that is not well', () => {
   });
 
   test('a 200 that was a web page once is mirrored', async () => {
-    const table = portfolio({ ada: { profile: person('ada', 1) } });
+    const table = portfolio({ ada: { profile: folio(1, 'ada') } });
     const site = await startSite((request, response) => {
       if (site.asked.length === 1) response.end('\ufeff\n<html>');
       else table(request, response);
     });
-    expect((await mirror(newDatabase(), 'b', site.url, '--user', 'ada')).code).toBe(0);
+    expect((await mirror(newPath(), 'b', site.url, '--user', 'ada')).code).toBe(0);
   });
 
   test('a 404 that is a web page does not say that a user is unknown: nobody is pruned', async () => {
     let parked = false;
-    const people = portfolio({ ada: { profile: person('ada', 1) }, bob: { profile: person('bob', 2) } });
+    const people = portfolio({ ada: { profile: folio(1, 'ada') }, bob: { profile: folio(2, 'bob') } });
     const site = await startSite((request, response) => {
       if (parked && request.url?.includes('bob'))
         response.writeHead(404).end('<html>This domain is for sale');
       else people(request, response);
     });
-    const database = newDatabase();
+    const database = newPath();
     await mirror(database, 'b', site.url, '--user', 'ada', 'bob');
     parked = true;
     const { code, stdout, stderr } = await mirror(database, 'b', site.url, '--user', 'ada', 'bob', '--prune');
@@ -414,9 +413,9 @@ describe('a site that is not well', () => {
     expect(await namesIn(database)).toEqual(['ada', 'bob']);
   });
 
-  test('that knows none of the users is not a success', async () => {
+  test('that knows none of the users is a failure', async () => {
     const site = await startSite((_, response) => response.writeHead(404).end('{}'));
-    const { code, stderr } = await mirror(newDatabase(), 'b', `${site.url}/wrong`, '--user', 'ada', 'bob');
+    const { code, stderr } = await mirror(newPath(), 'b', `${site.url}/wrong`, '--user', 'ada', 'bob');
     expect(code).toBe(1);
     expect(stderr).toContain(
       'vitrine: the site knows none of the 2 users it was asked for: check --from and --variant\n',
@@ -428,13 +427,13 @@ describe('a site that is not well', () => {
     async (signal) => {
       const names = Array.from({ length: 40 }, (_, i) => `user${i}`);
       const table = portfolio(
-        Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1) }])),
+        Object.fromEntries(names.map((name, i) => [name, { profile: folio(i + 1, name) }])),
       );
       let stuck = true;
       const site = await startSite((request, response) => {
         if (!(stuck && request.url?.includes('user35'))) table(request, response);
       });
-      const database = newDatabase();
+      const database = newPath();
       const args = mirrorArgs(database, 'b', site.url, '--concurrency', '2', '--user', ...names);
       const child = vitrine(args);
       let said = '';
@@ -456,7 +455,7 @@ describe('a site that is not well', () => {
     const site = await startSite((_, response) => response.writeHead(503, { 'retry-after': '86400' }).end());
     const names = Array.from({ length: 400_000 }, (_, i) => `some-user-name-${i}\nSOME-user-name-${i}\n`);
     const users = tempFile('users.txt', names.join(''));
-    const database = newDatabase();
+    const database = newPath();
     const { code, stderr } = await run(mirrorArgs(database, 'b', site.url, '--users', users), {
       env: { NODE_OPTIONS: '--max-old-space-size=48' },
     });
@@ -465,26 +464,24 @@ describe('a site that is not well', () => {
     expect(readdirSync(join(database, '..')).sort()).toEqual(['site.db', 'site.db.mirror']);
   });
 
-  test('is never asked by more at a time than it may be', async () => {
+  test('never gets more requests at a time than --concurrency', async () => {
     let open = 0;
     let most = 0;
     const names = Array.from({ length: 30 }, (_, i) => `user${i}`);
     const table = portfolio(
-      Object.fromEntries(names.map((name, i) => [name, { profile: person(name, i + 1) }])),
+      Object.fromEntries(names.map((name, i) => [name, { profile: folio(i + 1, name) }])),
     );
     const site = await startSite((request, response) => {
       most = Math.max(most, ++open);
       response.on('close', () => open--);
       setImmediate(() => table(request, response));
     });
-    expect((await mirror(newDatabase(), 'b', site.url, '--concurrency', '3', '--user', ...names)).code).toBe(
-      0,
-    );
+    expect((await mirror(newPath(), 'b', site.url, '--concurrency', '3', '--user', ...names)).code).toBe(0);
     expect(most).toBeLessThanOrEqual(3);
   });
 });
 
-describe('used wrongly', () => {
+describe('wrong usage', () => {
   const ok = ['--variant', 'b', '--from', 'http://127.0.0.1:1/b', '--database-url', '/nowhere/site.db'];
   const without = (flag: string) => ok.filter((_, i) => ok[i] !== flag && ok[i - 1] !== flag);
   test.each([
@@ -504,11 +501,11 @@ describe('used wrongly', () => {
     expect(stderr).toContain(words);
   });
 
-  test('a state file that is something else is left as it is', async () => {
-    const state = newDatabase();
+  test('a file that is not a state file is refused and left unchanged', async () => {
+    const state = newPath();
     await done(['import', '--database-url', state, fixture('microblog.ndjson')]);
     const { code, stderr } = await run(
-      mirrorArgs(newDatabase(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', state),
+      mirrorArgs(newPath(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', state),
     );
     expect([code, stderr]).toEqual([1, expect.stringContaining('is not the state file of a mirror')]);
     const text = tempFile(
@@ -517,8 +514,7 @@ describe('used wrongly', () => {
     );
     writeFileSync(text, 'something else');
     expect(
-      (await run(mirrorArgs(newDatabase(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', text)))
-        .code,
+      (await run(mirrorArgs(newPath(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', text))).code,
     ).toBe(1);
   });
 });

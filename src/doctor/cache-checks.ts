@@ -21,8 +21,8 @@ const etag: Check = {
     if (packed.headers.etag === undefined) return broken('is removed from compressed responses');
     if (!tag.startsWith('W/')) return ok(tag);
     const again = await profileOf(deployment, { 'if-none-match': tag });
-    if (again.status === 304) return ok(`${quoted(tag)}: weakened on the way, which still works`);
-    return broken(`${quoted(tag)} is weakened on the way, and If-None-Match with it gets ${again.status}`);
+    if (again.status === 304) return ok(`${tag}: weakened on the way, which still works`);
+    return broken(`${tag} is weakened on the way, and If-None-Match with it gets ${again.status}`);
   },
   remedy: CACHE_REMEDIES.etag,
 };

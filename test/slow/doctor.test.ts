@@ -360,7 +360,7 @@ describe.skipIf(withoutNginx)('nginx', () => {
   });
 });
 
-test('without an existing user it checks what it can, and does not exit with 0', async () => {
+test('without an existing user it checks what it can, and exits with 1', async () => {
   const args = ['doctor', `${server.url}/b`, '--user', 'no-such-user'];
   const { code, stdout, stderr } = await run(args);
   expect(brokenIn(stdout)).toEqual([]);
@@ -369,7 +369,7 @@ test('without an existing user it checks what it can, and does not exit with 0',
   expect([code, stderr]).toEqual([1, 'vitrine: 7 checks could not be made\n']);
 });
 
-test('a variant that is not the one asked for is told by its list', async () => {
+test('a wrong --variant is recognised by the name of the list', async () => {
   const { report } = await diagnose({ base: new URL(`${server.url}/c`), variant: 'b', timeout: 10_000 });
   expect(report).toMatch(/^broken +address +is not variant b: its list is called Posts, not Shots$/m);
 });
@@ -378,7 +378,7 @@ describe('a deployment with a rate limit', () => {
   const limited = (rate: string, more: Record<string, string> = {}) =>
     startServer({ RATE_LIMIT: rate, ...more });
 
-  test('that is reached soon is waited for', async () => {
+  test('a limit that is soon over is waited for', async () => {
     const { url } = await limited('40/1s');
     const { report, broken, unchecked } = await diagnose({ base: new URL(`${url}/b`), timeout: 10_000 });
     expect([brokenIn(report), broken, unchecked]).toEqual([['compression'], 1, 0]);
@@ -432,19 +432,19 @@ test.each([
   expect(stderr).toContain(words);
 });
 
-describe('what is not Vitrine', () => {
+describe('another server', () => {
   const others = new Set<ReturnType<typeof createServer>>();
   afterAll(() => {
     for (const other of others) other.closeAllConnections();
   });
 
-  test('nothing there', async () => {
+  test('nothing listens', async () => {
     const { code, stdout } = await run(['doctor', `http://127.0.0.1:${await freePort()}/b`]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^broken +address +connection refused: nothing listens there\n/);
   });
 
-  test('somebody else, who tries to write on the terminal', async () => {
+  test('control characters of another server do not reach the terminal', async () => {
     const other = createServer((_, response) =>
       response.setHeader('content-type', 'text/\u009b31m').end('\u001b[2J'),
     );

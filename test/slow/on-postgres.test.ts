@@ -15,6 +15,7 @@ if (havePostgres) {
   await import('../variants.test.ts');
   await import('../hostile.test.ts');
   await import('../conditional.test.ts');
+  await import('../mirror-ownership.test.ts');
 }
 
 test.runIf(havePostgres)('each test has a database of its own', async () =>
