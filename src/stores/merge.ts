@@ -18,9 +18,12 @@ export interface MergeConnection {
 export const STAGED_COLUMNS = ['kind', 'place', 'id', 'user_key', 'owner', 'date', 'record'] as const;
 export const stagedKind = (kind: KindName) => KIND_NAMES.indexOf(kind);
 
+// CROSS JOIN is an inner join whose tables SQLite goes through in the order they are written in: without it, a small
+// import could scan a whole table.
+
 /** Beside `staged`; each store creates them as temporary tables. */
 export const WORK_TABLES = {
-  changed: 'n bigint NOT NULL, owner_before bigint',
+  changed: 'n bigint PRIMARY KEY, owner_before bigint',
   touched: 'owner bigint PRIMARY KEY',
   misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',
 };
@@ -125,7 +128,7 @@ export async function rebuildLists(db: MergeConnection, family: Family): Promise
     INSERT INTO lists (family, user_key, owner, etag, items)
     SELECT '${family}', user_key, id, etag_of(items), items FROM (
       SELECT user_key, id, ${LIST_OF_PROFILE} AS items
-      FROM touched JOIN profiles ON profiles.family = '${family}' AND profiles.id = touched.owner
+      FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner
       ORDER BY id LIMIT ${MAX_ROWS} OFFSET 0) AS built`);
 }
 
@@ -200,8 +203,8 @@ function clashesOf(family: Family, kind: number, replace: boolean): string {
     `EXISTS (SELECT 1 FROM profiles WHERE family = '${family}' AND profiles.id = ${row}.id AND profiles.user_key = ${row}.user_key)`;
   const stored = `
     SELECT staged.n, profiles.id AS other, 0 AS position
-    FROM staged JOIN profiles ON family = '${family}' AND profiles.user_key = staged.user_key
-    WHERE kind = ${kind} AND profiles.id <> staged.id AND NOT EXISTS (
+    FROM staged CROSS JOIN profiles
+    WHERE family = '${family}' AND profiles.user_key = staged.user_key AND kind = ${kind} AND profiles.id <> staged.id AND NOT EXISTS (
       SELECT 1 FROM staged AS renamed WHERE renamed.kind = ${kind} AND renamed.id = profiles.id)`;
   const position = (row: string) => `CASE WHEN ${keepsName(row)} THEN 0 ELSE ${row}.n END`;
   const staged = `
@@ -230,8 +233,8 @@ function profileStatements(family: Family, kind: number) {
       INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND NOT ${isStaged} ON CONFLICT DO NOTHING`,
     remove: `DELETE FROM profiles WHERE family = '${family}' AND NOT ${isStaged}`,
     findChanged: `
-      INSERT INTO changed (n) SELECT staged.n FROM staged JOIN profiles ON ${same}
-      WHERE kind = ${kind} AND (profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
+      INSERT INTO changed (n) SELECT staged.n FROM staged CROSS JOIN profiles
+      WHERE ${same} AND kind = ${kind} AND (profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
     // A tab stands in no name. Without this, two users could not swap names.
     parkNames: `
       UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (
@@ -240,7 +243,7 @@ function profileStatements(family: Family, kind: number) {
         WHERE stored.user_key <> staged.user_key)`,
     update: `
       UPDATE profiles SET user_key = staged.user_key, etag = etag_of(staged.record), record = staged.record
-      FROM changed JOIN staged ON staged.n = changed.n WHERE ${same}`,
+      FROM changed CROSS JOIN staged WHERE staged.n = changed.n AND ${same}`,
     insert: `
       INSERT INTO profiles (family, user_key, id, etag, record)
       SELECT '${family}', user_key, id, etag_of(record), record FROM staged
@@ -258,14 +261,14 @@ function itemStatements(family: Family, kind: number) {
       ON CONFLICT DO NOTHING`,
     remove: `DELETE FROM items WHERE family = '${family}' AND NOT ${isStaged}`,
     findChanged: `
-      INSERT INTO changed SELECT staged.n, items.owner FROM staged JOIN items ON ${same}
-      WHERE kind = ${kind} AND items.record <> staged.record`,
+      INSERT INTO changed SELECT staged.n, items.owner FROM staged CROSS JOIN items
+      WHERE ${same} AND kind = ${kind} AND items.record <> staged.record`,
     touchChanged: `
       INSERT INTO touched SELECT owner_before FROM changed
-      UNION SELECT owner FROM changed JOIN staged ON staged.n = changed.n WHERE true ON CONFLICT DO NOTHING`,
+      UNION SELECT owner FROM changed CROSS JOIN staged WHERE staged.n = changed.n ON CONFLICT DO NOTHING`,
     update: `
       UPDATE items SET owner = staged.owner, date = staged.date, record = staged.record
-      FROM changed JOIN staged ON staged.n = changed.n WHERE ${same}`,
+      FROM changed CROSS JOIN staged WHERE staged.n = changed.n AND ${same}`,
     touchNew: `
       INSERT INTO touched SELECT DISTINCT owner FROM staged
       WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM items WHERE ${same}) ON CONFLICT DO NOTHING`,
