@@ -71,6 +71,11 @@ test('the explorer', async () => {
   });
 });
 
+test('the card', async () => {
+  const { body } = await ask(at(), '/embed.js');
+  expect(body).toContain('"d":{"query":false,"list":"Works","item":"shot","total":"totalShots"}');
+});
+
 test('mirror', async () => {
   const database = newPath();
   await command(

@@ -9,7 +9,7 @@ import type { Headers } from '../http/headers.ts';
 import { PAGE } from '../http/operations.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
 import { samplePicture } from '../samples/pictures.ts';
-import { VARIANTS } from '../variants.ts';
+import { VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import { once } from './docs.ts';
 import { NotModified } from './lookup.ts';
 
@@ -83,7 +83,7 @@ export const pages: FastifyPluginCallbackTypebox<{ config: Config }> = (app, { c
     app.get(url, options, (_request, reply) => void sendAsset(reply, asset(url)));
   };
 
-  page('/embed.js', () => read('embed.js'), {
+  page('/embed.js', cardScript, {
     ...readable,
     ...CROSS_ORIGIN,
     ...typed(SCRIPT, AN_HOUR),
@@ -130,6 +130,19 @@ function pictureOf(name: string): Buffer {
 }
 
 const read = (file: string) => readFileSync(join(WEB, file));
+
+/** The card's script with the table of variants in it. */
+function cardScript(): string {
+  const rows = VARIANT_NAMES.map((variant) => {
+    const { style, family, collection } = VARIANTS[variant];
+    const [item, total] = family === 'microblog' ? ['post', 'totalPost'] : ['shot', 'totalShots'];
+    return [variant, { query: style === 'query', list: collection, item, total }];
+  });
+  const table = JSON.stringify(Object.fromEntries(rows));
+  return read('embed.js')
+    .toString()
+    .replace('const VARIANTS = {};', () => `const VARIANTS = ${table};`);
+}
 
 /** The page with its configuration, which the script reads from a data block. */
 function explorerPage(config: Config, samples: boolean): string {

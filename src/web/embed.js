@@ -73,11 +73,8 @@ button { margin-top: .9rem; padding: .4rem 1rem; font: inherit; color: var(--acc
 `;
 
 const SAMPLES = 'https://vitrine.example/samples/';
-const VARIANTS = {
-  a: { query: true, list: 'posts', item: 'post', total: 'totalPost' },
-  b: { list: 'Shots', item: 'shot', total: 'totalShots' },
-  c: { list: 'Posts', item: 'shot', total: 'totalShots' },
-};
+// The server puts its table of variants here.
+const VARIANTS = {};
 const MAX_BYTES = 2 ** 21;
 const TIMEOUT_MS = 12_000;
 const UNAVAILABLE = 'The profile is not available right now';
