@@ -1,4 +1,4 @@
-// argv -> command. Nothing else touches the process, its signals or its exit code.
+// Runs the command that argv names. Only this file touches the process, its signals and its exit code.
 import cluster from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
@@ -23,7 +23,7 @@ const program = createProgram({
   stopSignal,
 });
 
-// `vitrine export | head` is no failure.
+// `vitrine export | head` is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? DONE : FAILED),
 );
@@ -31,23 +31,23 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) =>
 try {
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = tell(error);
-  // The channel to its supervisor would keep a worker alive.
+  process.exitCode = report(error);
+  // The channel to the supervisor would keep a worker alive.
   if (cluster.isWorker) process.exit();
 }
 
 async function serveUntilStopped(config: Config): Promise<void> {
   const out = (process.stdout.isTTY && (await prettyStream())) || process.stdout;
   const log = createLog(config, out);
-  // What a request leaves behind is young and many: the room for it would grow by itself to hundreds of megabytes.
+  // Requests leave much short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
   v8.setFlagsFromString('--semi-space-growth-factor=1');
-  // Only a server needs the server's code, and only one of several what keeps them together.
+  // Only `serve` loads the server's code, and only WORKERS > 1 the supervisor's.
   const { announce, serve } = await import('./server/serve.ts');
-  const start = cluster.isWorker || config.workers > 1 ? await oneOfSeveral() : serve;
+  const start = cluster.isWorker || config.workers > 1 ? await workerStart() : serve;
   const running = await start(config, log);
   const stopped = askedToStop();
   if (cluster.isPrimary) announce(config, log, running);
-  // The next start has the code compiled, however this process ends.
+  // Write the compiled code to disk now: a process that is killed later would lose it.
   flushCompileCache();
   await stopped;
   if (cluster.isPrimary) log.info('stopping');
@@ -55,7 +55,7 @@ async function serveUntilStopped(config: Config): Promise<void> {
   if (cluster.isPrimary) log.info('stopped');
 }
 
-async function oneOfSeveral(): Promise<typeof supervise> {
+async function workerStart(): Promise<typeof supervise> {
   const { serveAsWorker, supervise } = await import('./server/supervise.ts');
   return cluster.isWorker ? serveAsWorker : supervise;
 }
@@ -66,7 +66,7 @@ function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
-/** Waits for the first signal to stop; the second is meant, and ends the process at once. */
+/** Resolves at the first signal to stop; the second one ends the process at once. */
 function askedToStop(): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT'] as const;
   return new Promise((resolve) => {
@@ -78,24 +78,24 @@ function askedToStop(): Promise<void> {
   });
 }
 
-/** Says what went wrong in a line or two, and gives the exit code for it. */
-function tell(error: unknown): number {
+/** Reports an error in a line or two; returns the exit code. */
+function report(error: unknown): number {
   if (wasReported(error)) return error.exitCode === 0 ? DONE : MISUSED;
   if (error instanceof WorkerFailed) return error.exitCode;
-  if (error instanceof ConfigError) return complain(error.mistakes, MISUSED);
-  if (error instanceof Misused) return complain([error.message], MISUSED);
-  if (error instanceof Failed || error instanceof StoreError) return complain([error.message], FAILED);
-  return complain([plain(error as NodeJS.ErrnoException)], FAILED);
+  if (error instanceof ConfigError) return printErrors(error.mistakes, MISUSED);
+  if (error instanceof Misused) return printErrors([error.message], MISUSED);
+  if (error instanceof Failed || error instanceof StoreError) return printErrors([error.message], FAILED);
+  return printErrors([describe(error as NodeJS.ErrnoException)], FAILED);
 }
 
-function complain(lines: readonly string[], code: number): number {
+function printErrors(lines: readonly string[], code: number): number {
   for (const line of lines) process.stderr.write(`vitrine: ${line}\n`);
   return code;
 }
 
-function plain(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT') return `${error.path} is not there`;
+function describe(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return `${error.path} does not exist`;
   if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
-  if (error.code === 'EADDRINUSE') return `the address is taken: ${error.message}`;
+  if (error.code === 'EADDRINUSE') return `the address is in use: ${error.message}`;
   return error.message;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The entry point. Every Node since 12 can read this file, so that one too old for the rest says so in a sentence.
 if (Number(process.versions.node.split('.')[0]) >= 24) {
-  // Code compiled once starts faster the next time; where the folder cannot be written, nothing is kept.
+  // Compiled code is cached, which makes the next start faster. A folder that cannot be written is ignored.
   const cache = `${import.meta.dirname}/../node_modules/.cache/vitrine`;
   process.getBuiltinModule('node:module').enableCompileCache(cache);
   import('./main.ts');

@@ -117,7 +117,7 @@ describe('while it drains', () => {
 test('a second server on the same port says that it is taken', async () => {
   const first = await startServer();
   await expect(startServer({ PORT: String(first.port) })).rejects.toThrow(
-    /ended with 1:\nvitrine: the address is taken: [^\n]*\n$/,
+    /ended with 1:\nvitrine: the address is in use: [^\n]*\n$/,
   );
   expect((await ask(first, '/healthz')).status).toBe(200);
 });

@@ -1,4 +1,4 @@
-// Every setting there is, in one table: its meaning, its default, and how its text becomes a value.
+// Every setting in one table: default, parser, meaning.
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
 import { shownDatabase } from './database-url.ts';
 import {
@@ -26,7 +26,7 @@ interface Setting<T> {
   readonly meaning: string;
   readonly fallback: string;
   readonly parse: (text: string) => T;
-  /** Whether the empty text has a meaning of its own; otherwise it stands for the default. */
+  /** Whether an empty value has a meaning of its own; otherwise it means the default. */
   readonly emptyCounts?: boolean;
 }
 
@@ -136,7 +136,7 @@ export type SettingName = keyof typeof SETTINGS;
 export type Config = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** A variant that is on, and its base address. */
+/** A variant that is served, and its base address. */
 export interface Site {
   readonly variant: Variant;
   readonly base: BaseUrl;
@@ -148,10 +148,10 @@ export const sitesOf = (config: Config): Site[] =>
     return base === undefined ? [] : [{ variant, base }];
   });
 
-/** `baseUrlA` as the environment spells it: `BASE_URL_A`. */
+/** The environment variable of a setting: `baseUrlA` is `BASE_URL_A`. */
 export const variableOf = (name: SettingName) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
-/** `baseUrlA` as the command line spells it: `--base-url-a`. */
+/** The command-line flag of a setting: `baseUrlA` is `--base-url-a`. */
 export const flagOf = (name: SettingName) => `--${variableOf(name).toLowerCase().replaceAll('_', '-')}`;
 
 export class ConfigError extends Error {
@@ -162,7 +162,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the settings from flags and environment, flags first; throws all mistakes at once. */
+/** Reads the settings from flags and environment, flags first; throws one error that lists every mistake. */
 export function readConfig(
   flags: Partial<Record<SettingName, string>> = {},
   environment: Record<string, string | undefined> = {},

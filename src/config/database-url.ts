@@ -1,19 +1,19 @@
-// DATABASE_URL as it may be given: where PostgreSQL is, and what of it may be shown to people.
+// Parses a postgres:// DATABASE_URL, and hides what is secret in any DATABASE_URL.
 
 export interface HostAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** What a `postgres://` URL says. */
+/** A parsed `postgres://` URL. */
 export interface PostgresAddress {
   readonly hosts: readonly HostAddress[];
   readonly user: string | undefined;
-  /** None: the driver asks PGPASSWORD and ~/.pgpass. */
+  /** If undefined, the driver uses PGPASSWORD or ~/.pgpass. */
   readonly password: string | undefined;
   readonly database: string | undefined;
   readonly sslmode: SslMode;
-  /** A file with the certificates to trust; none: those that Node trusts. */
+  /** A file with the certificates to trust; if undefined, those that Node trusts. */
   readonly sslrootcert: string | undefined;
 }
 
@@ -24,7 +24,7 @@ const STANDARD_PORT = 5432;
 
 export const isPostgresUrl = (text: string) => /^postgres(ql)?:/i.test(text);
 
-/** Throws an Error whose message goes on after "must". */
+/** Throws an Error whose message continues a sentence after "must". */
 export function parsePostgresUrl(text: string): PostgresAddress {
   const match = /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(?:\/([^/?#]*))?(?:\?([^#]*))?$/i.exec(text);
   if (match === null) throw new Error('look like postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE');
@@ -63,7 +63,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Where the records live, without what is secret; also of a URL that is not well-formed. */
+/** A DATABASE_URL without its secrets, even if it is malformed. */
 export function shownDatabase(url: string): string {
   return url
     .replace(/^([a-z][a-z0-9+.-]+:\/*)[\s\S]*@/i, (_, scheme: string) => `${scheme}…@`)

@@ -1,18 +1,18 @@
-// How the text of a setting becomes a value, and what is wrong with it when it does not.
+// Parsers of setting values. Each throws a Mistake that says what the value must be.
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import proxyAddr from '@fastify/proxy-addr';
 import { isPostgresUrl, parsePostgresUrl } from './database-url.ts';
 
-/** Says what is wrong with a setting's text; the sentence goes on after the setting's name. */
+/** What is wrong with a value, as a sentence that begins with the setting's name. */
 export class Mistake extends Error {}
 
-/** Where a variant answers: at a path, on one host or on any. */
+/** Where a variant is served: at a path, on one host or on any. */
 export interface BaseUrl {
   readonly path: string;
   readonly host: string | undefined;
-  /** Scheme and host as they were given. */
+  /** Scheme and host, if they were given. */
   readonly origin: string | undefined;
 }
 
@@ -32,10 +32,10 @@ export function baseUrl(text: string): BaseUrl | undefined {
   return { path: trimmed, host: hostKey(url.host), origin: url.origin };
 }
 
-/** A Host in the form in which two spellings of it meet: lower case, no default port. */
+/** A Host header in canonical form: lower case, without a default port. */
 export const hostKey = (host: string) => host.toLowerCase().replace(/:(80|443)?$/, '');
 
-/** The path of a SQLite file, or the URL of a PostgreSQL database as it is. */
+/** The path of a SQLite file, or a PostgreSQL URL unchanged. */
 export function databaseUrl(text: string): string {
   if (isPostgresUrl(text)) {
     try {
@@ -119,7 +119,7 @@ export function rate(text: string): Rate {
   return { requests, window };
 }
 
-/** Addresses and networks, checked; what they mean is `proxy-addr`'s business. */
+/** A list of addresses and networks; `proxy-addr` interprets them. */
 export function networks(text: string): string[] {
   const list = text
     .split(',')
@@ -134,7 +134,7 @@ export function networks(text: string): string[] {
 
 function isNetwork(part: string): boolean {
   if (['loopback', 'linklocal', 'uniquelocal'].includes(part)) return true;
-  // The library would take 10.0.0 or 0x7f000001 for an address, too.
+  // The library would accept 10.0.0 or 0x7f000001 as an address as well.
   if (isIP(part.split('/')[0] as string) === 0) return false;
   try {
     proxyAddr.compile(part);

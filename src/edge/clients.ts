@@ -1,4 +1,4 @@
-// Who asks: what trusted proxies say of the client is believed, and what anybody else says is not.
+// Who the client is: forwarding headers are believed from trusted proxies only.
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import proxyAddr from '@fastify/proxy-addr';
@@ -17,7 +17,7 @@ export function createClients({ trustProxy }: Pick<Config, 'trustProxy'>) {
   const ids = new WeakMap<IncomingMessage, string>();
 
   return {
-    /** The nearest address that is no trusted proxy's; where a proxy names what is no address, the proxy's own. */
+    /** The nearest address that is not a trusted proxy's; if a proxy names something else, the proxy's own. */
     addressOf({ socket, headers }: IncomingMessage): string {
       const remote = socket.remoteAddress ?? '';
       if (trustProxy.length === 0 || remote === '') return remote;
@@ -29,11 +29,11 @@ export function createClients({ trustProxy }: Pick<Config, 'trustProxy'>) {
 
     protocolOf(request: IncomingMessage): 'http' | 'https' {
       const said = fromProxy(request) && request.headers['x-forwarded-proto'];
-      // Each proxy adds its own; the last is from the one we trust.
+      // Each proxy appends its own value; the last one is from the proxy we trust.
       return said && String(said).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http';
     },
 
-    /** The proxy's name for the request, or one of ours; the same in every line. */
+    /** The proxy's id for the request, or one of ours; the same in every log line. */
     requestIdOf(request: IncomingMessage): string {
       const known = ids.get(request);
       if (known !== undefined) return known;
@@ -45,7 +45,7 @@ export function createClients({ trustProxy }: Pick<Config, 'trustProxy'>) {
   };
 }
 
-/** Clients that share a key count as one: an IPv4 address, or an IPv6 network of 64 bits. */
+/** Clients with the same key count as one: an IPv4 address, or an IPv6 network of 64 bits. */
 export function clientKey(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

@@ -8,7 +8,7 @@ import { PROBE } from '../http/operations.ts';
 import { sendFailure } from '../http/replies.ts';
 import { type Clients, clientKey } from './clients.ts';
 
-/** What a client may still do, for the `RateLimit` headers. */
+/** What is left of a client's limit. */
 export interface Allowance {
   readonly refused: boolean;
   readonly headers: Headers;
@@ -37,7 +37,7 @@ export function createRateLimit(
     let use = used.get(key);
     if (use === undefined || use.ends <= time) {
       use = { count: 0, ends: time + window };
-      // Deleted first, so that the map's order is the order in which windows end.
+      // Deleted first, so that the map stays ordered by the ends of the windows.
       used.delete(key);
       used.set(key, use);
       if (used.size > MOST_CLIENTS) used.delete(used.keys().next().value as string);

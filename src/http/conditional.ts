@@ -1,8 +1,8 @@
-// If-None-Match as RFC 9110 has it: lists, `*`, weak comparison; what is not an entity tag is passed over.
+// If-None-Match (RFC 9110, 13.1.2): lists, `*`, weak comparison. Anything that is not an entity tag is ignored.
 
 const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)|[^,]*(?:,|$)/gy;
 
-/** Whether a representation with this ETag is one that the client already has. */
+/** Whether the client already has the representation with this ETag. */
 export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch === etag) return true;

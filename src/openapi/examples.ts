@@ -1,4 +1,4 @@
-// Answers for the OpenAPI document to show: what the sample data holds for one user.
+// Example responses for the OpenAPI document: one sample user's.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Family, KINDS } from '../records/kinds.ts';
@@ -10,7 +10,7 @@ const FIXTURES = join(import.meta.dirname, '../../fixtures');
 const SHOWN_USER = 'ada';
 const SHOWN_ITEMS = 2;
 
-/** The user's profile, and the first of the items that a list would hold. */
+/** The user's profile and newest items. */
 export function sampleAnswers(family: Family, collection: string) {
   const lines = readFileSync(join(FIXTURES, `${family}.ndjson`), 'utf8')
     .split('\n')

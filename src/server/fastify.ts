@@ -59,9 +59,6 @@ export function addErrorHandlers(app: FastifyInstance, logFault: FaultLogger): v
     reply.header('x-request-id', logFault(request.raw, error));
     sendFailure(reply, isDataFault(error) ? 'NOT_READY' : 'INTERNAL');
   });
-  // No body is ever read.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, _body, done) => done(null));
 }
 
 const isDataFault = (error: unknown) =>

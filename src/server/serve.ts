@@ -1,4 +1,4 @@
-// A server's life: open the data, listen, and stop without dropping anybody.
+// Opens the data, listens, and stops without dropping requests.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
@@ -14,7 +14,7 @@ import { buildApp } from './app.ts';
 import type { Health } from './health.ts';
 
 export interface Running {
-  /** Where it listens, as URLs. */
+  /** The URLs that it listens on. */
   readonly url: string;
   readonly adminUrl: string | undefined;
   stop(): Promise<void>;
@@ -28,7 +28,7 @@ export interface Serving extends Running {
 export async function serve(config: Config, log: Logger): Promise<Serving> {
   const store = await openStore(config, log);
   const { app, health, requestLog, sources } = buildApp({ config, store, log });
-  // The Prometheus client is loaded where there is somebody to ask for it.
+  // The Prometheus client is loaded only if there is an admin port.
   const registry = async () => (await import('../telemetry/metrics.ts')).createRegistry(sources);
   const admin =
     config.adminPort === undefined
@@ -65,7 +65,7 @@ export async function serve(config: Config, log: Logger): Promise<Serving> {
   };
 }
 
-/** The log's first words: where it serves what, and what to try. */
+/** Logs the addresses, the data, and lines to try. */
 export function announce(config: Config, log: Logger, { url, adminUrl }: Running): void {
   const { databaseUrl, workers } = config;
   log.info(
@@ -81,7 +81,7 @@ export function announce(config: Config, log: Logger, { url, adminUrl }: Running
     log.info(`no DATABASE_URL: these are sample users. Try:\n${tryLines(config, url)}`);
 }
 
-/** A connection that was just made may have its request on the way; one that stays silent is not waited for. */
+/** A new connection may have its request on the way; one that stays silent this long is closed. */
 const SILENT_GRACE_MS = 500;
 
 const reporter = (registry: Registry) => async () => ({

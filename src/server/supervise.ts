@@ -1,4 +1,4 @@
-// Several processes behind one port: each worker serves, and this process watches, replaces, stops and counts them.
+// WORKERS > 1: several processes share one port. The supervisor starts, replaces and stops them and adds up their metrics.
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { buildAdmin } from './admin.ts';
 import { type Running, serve } from './serve.ts';
 import { WorkerFailed } from './worker-failed.ts';
 
-/** A worker that dies young is not replaced at once, so that a lasting cause does not spin. */
+/** A worker that dies this early is replaced after a pause, so that a lasting cause does not loop. */
 const YOUNG_MS = 5000;
 const PAUSE_MS = 1000;
 const ANSWER_MS = 2000;
@@ -21,7 +21,7 @@ export async function supervise(config: Config, log: Logger): Promise<Running> {
   const listening = new Set<Worker>();
   let stopping = false;
 
-  // The first alone: what is wrong with the settings or the data is then said once.
+  // The first one alone, so that faults in settings or data are reported once.
   const url = await start();
   await Promise.all(Array.from({ length: config.workers - 1 }, () => start()));
   const admin =
@@ -36,7 +36,7 @@ export async function supervise(config: Config, log: Logger): Promise<Running> {
         });
   const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
 
-  /** Starts one worker; its address once it serves. */
+  /** Starts one worker; resolves to its address when it serves. */
   async function start(): Promise<string> {
     const worker = cluster.fork();
     const started = performance.now();
@@ -49,7 +49,7 @@ export async function supervise(config: Config, log: Logger): Promise<Running> {
     worker.once('exit', (code, signal) => {
       serving.reject(new WorkerFailed(code ?? 1));
       if (!listening.delete(worker) || stopping) return;
-      log.error({ worker: worker.id, code, signal }, 'a worker died and is replaced');
+      log.error({ worker: worker.id, code, signal }, 'a worker died and is being replaced');
       void replace(performance.now() - started < YOUNG_MS ? PAUSE_MS : 0);
     });
     return serving.promise;
@@ -65,7 +65,7 @@ export async function supervise(config: Config, log: Logger): Promise<Running> {
     }
   }
 
-  /** The whole is ready while any of it is. */
+  /** Ready while any worker is. */
   async function unready(): Promise<string | undefined> {
     if (stopping) return 'The server is stopping.';
     const reasons = await Promise.all([...listening].map(askUnready));
@@ -107,7 +107,7 @@ async function askUnready(worker: Worker): Promise<string | undefined> {
   }
 }
 
-/** The worker's side: serves, and answers what the supervisor asks. */
+/** The worker's side: serves, and answers the supervisor's questions. */
 export async function serveAsWorker(config: Config, log: Logger): Promise<Running> {
   const worker = cluster.worker as Worker;
   const { registry, unready, ...running } = await serve(

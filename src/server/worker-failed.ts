@@ -1,4 +1,4 @@
-// What is said of a worker that could not even start: nothing more, for it has said why.
+// Thrown when a worker could not start. It has reported why itself, so nothing more is printed.
 
 export class WorkerFailed extends Error {
   readonly exitCode: number;

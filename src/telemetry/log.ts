@@ -1,4 +1,4 @@
-// One JSON line per event on standard output; readable lines where a developer watches a terminal.
+// Logs one JSON line per event to standard output; readable lines on a developer's terminal.
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { Config } from '../config/config.ts';
 
@@ -6,7 +6,7 @@ export function createLog(config: Pick<Config, 'logLevel'>, out: DestinationStre
   return pino({ level: config.logLevel, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }, out);
 }
 
-/** pino-pretty's lines, where that development dependency is installed; undefined in the container. */
+/** pino-pretty, if that development dependency is installed; undefined in the container. */
 export async function prettyStream(): Promise<DestinationStream | undefined> {
   try {
     const { default: pretty } = await import('pino-pretty');

@@ -75,7 +75,7 @@ function addRequestMetrics(registry: Registry, { tallies }: RequestCounts): void
           this.inc({ ...labelsOf(operation), status: String(status) }, count);
     },
   });
-  // The client's histogram wants each request observed, which costs more than counting them all in arrays.
+  // The client's own histogram observes each request one by one, which costs more than counting in arrays.
   const [name, type] = ['vitrine_request_duration_seconds', 'histogram'];
   const help = 'From the arrival of a request to its answer being handed to Node.';
   const aggregator = 'sum';
