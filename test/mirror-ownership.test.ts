@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { createNotes } from '../src/mirror/notes.ts';
 import { openState } from '../src/mirror/state-file.ts';
 import { openForChange } from '../src/stores/open.ts';
-import { recordsIn } from './importing.ts';
-import { mirrorArgs, mirrorHere, newPath, portfolio, startSite } from './mirror-site.ts';
+import { newPath, recordsIn } from './importing.ts';
+import { mirrorArgs, mirrorHere, portfolio, startSite } from './mirror-site.ts';
 import { folio, shot } from './records.ts';
 import { done, importInto, ndjson, newDatabase, run, tempFile, tempFolder } from './rig.ts';
 

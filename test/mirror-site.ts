@@ -10,7 +10,6 @@ import { done, run, tempFolder } from './rig.ts';
 
 const FAST = ['--rate', '5000'];
 
-export const newPath = () => join(tempFolder(), 'site.db');
 export const mirrorArgs = (database: string, variant: string, from: string, ...more: string[]) =>
   ['mirror', '--database-url', database, '--variant', variant, '--from', from].concat(FAST, more);
 export const mirror = (...args: Parameters<typeof mirrorArgs>) => run(mirrorArgs(...args));

@@ -5,16 +5,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { VARIANTS } from './expected.ts';
-import {
-  type Answer,
-  exported,
-  mirror,
-  mirrorArgs,
-  namesIn,
-  newPath,
-  portfolio,
-  startSite,
-} from './mirror-site.ts';
+import { newPath } from './importing.ts';
+import { type Answer, exported, mirror, mirrorArgs, namesIn, portfolio, startSite } from './mirror-site.ts';
 import { folio, shot } from './records.ts';
 import {
   ask,
