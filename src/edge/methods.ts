@@ -11,7 +11,8 @@ const OTHER_METHODS = NODE_METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT'
 const RESPONSES = { 204: Type.Null(), ...errorResponses('METHOD_NOT_ALLOWED') };
 
 export function refuseOtherMethods(app: FastifyInstance): void {
-  for (const method of OTHER_METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
+  // No body is ever read, whatever the method.
+  for (const method of OTHER_METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.addHook('onRoute', ({ method, url, constraints, config }) => {
     if (method !== 'GET') return;
     app.route({
@@ -20,7 +21,6 @@ export function refuseOtherMethods(app: FastifyInstance): void {
       ...(constraints && { constraints }),
       ...(config && { config }),
       schema: { hide: true, response: RESPONSES },
-      // Before a body would be parsed.
       onRequest(request, reply) {
         if (request.method === 'OPTIONS') sendOptions(request, reply);
         else sendFailure(reply, 'METHOD_NOT_ALLOWED');
