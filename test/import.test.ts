@@ -119,7 +119,7 @@ test('an import killed at any moment leaves the old data whole, and the next one
     // Spread over the length of an import; where exactly each falls does not matter.
     setTimeout(() => child.kill('SIGKILL'), (whole * (moment - Math.random())) / 10);
     const [code] = await ended;
-    expect(check(path).faults).toEqual([]);
+    expect((await check(path)).faults).toEqual([]);
     const now = await recordsIn(path);
     const landed = now.join('\n') === after.join('\n');
     expect(now).toEqual(landed ? after : before);

@@ -132,55 +132,6 @@ test('importing the same records again writes no list', async () => {
   await expect(take(url, [item(4, 2, 2)])).rejects.toThrow('wrote the list of user2');
 });
 
-describe('check', () => {
-  const { profile, item } = MICROBLOG;
-  const records = [profile(1), profile(2), item(1, 1, 0), item(2, 1, 1), item(3, 1, 2)];
-
-  async function damaged(harm: string): Promise<string> {
-    const url = newPath();
-    await take(url, records);
-    const db = new Database(url);
-    db.pragma('foreign_keys = OFF');
-    db.exec(harm);
-    db.close();
-    return url;
-  }
-
-  test.each([
-    ['a damaged list', "UPDATE lists SET items = '[]' WHERE owner = 1", /1 lists do not match.*"user1"/],
-    ['a missing list', 'DELETE FROM lists WHERE owner = 2', /1 lists do not match.*"user2"/],
-    [
-      'the list of nobody',
-      `INSERT INTO lists (family, user_key, owner, etag, items) VALUES ('microblog', 'nobody', 9, '""', '[]')`,
-      /1 lists do not match.*"nobody"/,
-    ],
-    ['a list under another name', "UPDATE lists SET user_key = 'x' WHERE owner = 1", /"user1"/],
-    [
-      "a list's ETag of another text",
-      `UPDATE lists SET etag = '"x"' WHERE owner = 1`,
-      /1 lists do not match.*"user1"/,
-    ],
-    ["a profile's ETag of another text", `UPDATE profiles SET etag = '"x"' WHERE id = 2`, /ETag.*"user2"/],
-    ['a missing item', 'DELETE FROM items WHERE id = 3', /1 lists do not match.*"user1"/],
-  ])('names the user of %s, and --repair mends it', async (_, harm, fault) => {
-    const url = await damaged(harm);
-    expect((await checkDatabase(url)).faults.join()).toMatch(fault);
-    const { stdout } = await run(['check', '--repair', '--database-url', url]);
-    expect(stdout).toMatch(/^repaired 1 /);
-    expect((await checkDatabase(url)).faults).toEqual([]);
-  });
-
-  test.each([
-    ['an item without an owner', 'UPDATE items SET owner = 7 WHERE id = 1', /1 items have no owner .*"1"/],
-    ['an item with the date of another', "UPDATE items SET date = 'x' WHERE id = 2", /1 records are filed/],
-    ['a record that is not JSON', "UPDATE items SET record = '{' WHERE id = 2", /1 records are filed/],
-  ])('finds %s, which no repair can mend', async (_, harm, fault) => {
-    const url = await damaged(harm);
-    expect((await checkDatabase(url)).faults.join()).toMatch(fault);
-    expect((await run(['check', '--repair', '--database-url', url])).code).toBe(1);
-  });
-});
-
 test.each([1, 2])('a file of schema %i is migrated, and holds what it held', async (version) => {
   const records = readRecords(fixture('older/records.ndjson'));
   const url = newPath();

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { etagOf } from '../src/records/etag.ts';
 import { type Family, KINDS, type KindName } from '../src/records/kinds.ts';
 import type { Row } from '../src/records/row.ts';
-import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
+import { checkDatabase, openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import type { LoadOptions, Misfit, Tallies } from '../src/stores/store.ts';
 import { bodyOf, exported } from './importing.ts';
 import { newDatabase, storeName, tempFolder } from './rig.ts';
@@ -127,6 +127,7 @@ describe(storeName(), () => {
         expect((await exported(url)).sort()).toEqual(
           [...model.rows.values()].map(({ record }) => record).sort(),
         );
+        expect((await checkDatabase(url)).faults).toEqual([]);
         const reader = await openForLookups(url);
         try {
           for (const row of model.rows.values()) {

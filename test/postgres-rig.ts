@@ -1,6 +1,15 @@
 // PostgreSQL servers of the tests' own: a primary and streaming standbys from Debian's programs, on free ports, as nobody in particular.
 import { execFile } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -37,6 +46,8 @@ export interface Cluster {
   url(database: string, servers?: readonly PostgresServer[], user?: string): string;
   /** A new, empty database; its name. */
   createDatabase(): Promise<string>;
+  /** Makes the primary take encrypted connections. */
+  encrypt(key: string, certificate: string): Promise<void>;
   /** Seconds of CPU that the primary has used so far, all its processes together. */
   cpuSeconds(): number;
   /** Ends the servers and takes everything away. */
@@ -140,6 +151,18 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
       const name = `site${++made}`;
       await primary.sql(`CREATE DATABASE ${name}`);
       return name;
+    },
+    async encrypt(key, certificate) {
+      for (const [from, name] of [
+        [key, 'server.key'],
+        [certificate, 'server.crt'],
+      ] as const) {
+        const to = join(first, name);
+        writeFileSync(to, readFileSync(from), { mode: 0o600 });
+        if (asRoot) chownSync(to, statSync(first).uid, -1);
+      }
+      await primary.sql('ALTER SYSTEM SET ssl = on');
+      await primary.sql('SELECT pg_reload_conf()');
     },
     cpuSeconds: () =>
       familyOf(Number(readFileSync(join(first, 'postmaster.pid'), 'utf8').split('\n')[0])).reduce(addCpu, 0),

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, openForChange, openForServing } from '../src/stores/open.ts';
-import type { Reader, Tallies } from '../src/stores/store.ts';
+import type { Reader, Stored, Tallies } from '../src/stores/store.ts';
 import { importFiles } from '../src/transfer/import.ts';
 import type { Raw } from './expected.ts';
 import { bodyOf, exported } from './importing.ts';
@@ -206,6 +206,7 @@ describe(storeName(), () => {
     expect(await writer.remove('microblog', 'one')).toEqual({ items: 2 });
     expect(await writer.remove('microblog', 'one')).toBeUndefined();
     await writer.close();
+    expect((await checkDatabase(url)).faults).toEqual([]);
     expect(briefly(await all(url))).toEqual(['two 2', 'one 1', "2's 2", "1's 1"]);
   });
 
@@ -278,6 +279,21 @@ describe(storeName(), () => {
       expect(await ids('last')).toEqual(['9223372036854775807']);
       expect(bodyOf(await reader.items('microblog', 'none', 'Shots'))).toBe('{"Shots":[]}');
       expect(await reader.items('microblog', 'nobody', 'posts')).toBeUndefined();
+    });
+
+    test('no body when If-None-Match names the ETag', async () => {
+      for (const find of [
+        (known?: string) => reader.profile('microblog', 'one', known),
+        (known?: string) => reader.items('microblog', 'one', 'posts', known),
+      ]) {
+        const { etag, body } = (await find()) as Stored;
+        expect(body).toBeInstanceOf(Buffer);
+        for (const known of [etag, `W/${etag}`, `"a", ${etag}, "b"`])
+          expect(await find(known)).toEqual({ etag, body: null });
+        for (const known of ['', '*', '"a"', `"${etag.slice(2)}`])
+          expect(await find(known)).toEqual({ etag, body });
+        expect(await reader.profile('microblog', 'nobody', etag)).toBeUndefined();
+      }
     });
 
     test('counts, and no fault', async () => {

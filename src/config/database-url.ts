@@ -15,12 +15,17 @@ export interface PostgresAddress {
   readonly sslmode: SslMode;
   /** A file with the certificates to trust; if undefined, those that Node trusts. */
   readonly sslrootcert: string | undefined;
+  /** Milliseconds. */
+  readonly connectTimeout: number;
 }
 
 const SSL_MODES = ['disable', 'require', 'verify-full'] as const;
 export type SslMode = (typeof SSL_MODES)[number];
 
 const STANDARD_PORT = 5432;
+const PARAMETERS = ['sslmode', 'sslrootcert', 'connect_timeout'];
+/** Seconds, as in PostgreSQL's own URLs. */
+const CONNECT_TIMEOUT = '5';
 
 export const isPostgresUrl = (text: string) => /^postgres(ql)?:/i.test(text);
 
@@ -32,10 +37,11 @@ export function parsePostgresUrl(text: string): PostgresAddress {
   const colon = login.indexOf(':');
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys())
-    if (name !== 'sslmode' && name !== 'sslrootcert')
-      throw new Error('have no parameters but sslmode and sslrootcert');
+    if (!PARAMETERS.includes(name)) throw new Error(`have no parameters but ${PARAMETERS.join(', ')}`);
   const sslmode = SSL_MODES.find((mode) => mode === (parameters.get('sslmode') ?? 'disable'));
   if (sslmode === undefined) throw new Error(`have an sslmode of ${SSL_MODES.join(', ')}`);
+  const connectTimeout = parameters.get('connect_timeout') ?? CONNECT_TIMEOUT;
+  if (!/^[1-9]\d{0,2}$/.test(connectTimeout)) throw new Error('have a connect_timeout of 1 to 999 seconds');
   return {
     hosts: hosts.split(',').map(hostAddress),
     user: decoded(colon < 0 ? login : login.slice(0, colon)),
@@ -43,6 +49,7 @@ export function parsePostgresUrl(text: string): PostgresAddress {
     database: decoded(database),
     sslmode,
     sslrootcert: parameters.get('sslrootcert') ?? undefined,
+    connectTimeout: Number(connectTimeout) * 1000,
   };
 }
 

@@ -21,8 +21,7 @@ export async function openForServing(url: string, options: ServedOptions): Promi
 
 /** Opens an existing database for a few lookups. */
 export async function openForLookups(url: string): Promise<Reader> {
-  const silent = { onChange() {}, onWarning() {}, onFault() {} };
-  return isPostgresUrl(url) ? await openForServing(url, silent) : openReader(url);
+  return isPostgresUrl(url) ? (await import('./postgres/read.ts')).openReader(url) : openReader(url);
 }
 
 /** Opens a SQLite database held in memory. */
@@ -38,7 +37,7 @@ export async function openForChange(url: string): Promise<Writer> {
 
 export async function openForExport(url: string): Promise<Pick<Reader, 'records' | 'close'>> {
   if (!isPostgresUrl(url)) return openReader(url);
-  const { allRecords } = await import('./postgres/database.ts');
+  const { allRecords } = await import('./postgres/read.ts');
   return { records: () => allRecords(url), close() {} };
 }
 

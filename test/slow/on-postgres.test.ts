@@ -12,6 +12,7 @@ if (havePostgres) {
   useStore({ name: 'PostgreSQL', create: async () => cluster.url(await cluster.createDatabase()) });
   await import('../stores.test.ts');
   await import('../load.test.ts');
+  await import('../check.test.ts');
   await import('../variants.test.ts');
   await import('../hostile.test.ts');
   await import('../conditional.test.ts');

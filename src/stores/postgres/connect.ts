@@ -1,125 +1,124 @@
-// Connections to PostgreSQL: what every one of them is opened with, and its errors in words for the operator.
+// Connections to PostgreSQL: how each is opened, sessions that cannot write, and the rows of a query.
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
 import { StoreError } from '../store.ts';
 
 export type Client = pg.Client;
+/** A row as an array of texts. */
+export type Row = (string | null)[];
 
-/** Rows as PostgreSQL words them: nothing here wants a date or a number out of them. */
-export const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
+/** Values stay as PostgreSQL writes them: ids would lose digits as numbers. */
+const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
+
+/** A session with one host, chosen among those of the URL. */
+export interface Session {
+  readonly client: Client;
+  readonly name: string;
+}
 
 export const nameOf = ({ host, port }: HostAddress) => `${host}:${port}`;
 
-/** Opens one connection; whoever asked for it hears of its end by `end`. */
-export async function connect(
-  address: PostgresAddress,
-  host: HostAddress,
-  more: pg.ClientConfig = {},
-): Promise<Client> {
-  const client = prepareClient(address, host, more);
-  await client.connect();
-  return client;
-}
-
 /** A connection that is yet to be made. */
-export function prepareClient(
-  address: PostgresAddress,
-  host: HostAddress,
-  more: pg.ClientConfig = {},
-): Client {
+export function newClient(address: PostgresAddress, where: HostAddress, more: pg.ClientConfig = {}): Client {
   const client = new pg.Client({
-    ...{
-      host: host.host,
-      port: host.port,
-      user: address.user,
-      password: address.password,
-      database: address.database,
-    },
-    ssl: sslOf(address, host),
+    host: where.host,
+    port: where.port,
+    user: address.user,
+    password: address.password,
+    database: address.database,
+    ssl: sslOf(address),
+    connectionTimeoutMillis: address.connectTimeout,
     application_name: 'vitrine',
     keepAlive: true,
     types: AS_TEXT,
     ...more,
   });
-  // A connection that breaks while nobody uses it is no reason to end the process.
+  // Whoever uses the connection hears of its end; an idle one that breaks must not crash the process.
   client.on('error', () => {});
   return client;
 }
 
-function sslOf({ sslmode, sslrootcert }: PostgresAddress, { host }: HostAddress): pg.ClientConfig['ssl'] {
+/** Throws a sentence when the certificates to trust cannot be read. */
+export function sslOf({ sslmode, sslrootcert }: PostgresAddress): pg.ClientConfig['ssl'] {
   if (sslmode === 'disable') return false;
-  const ca = sslrootcert === undefined ? undefined : readFileSync(sslrootcert, 'utf8');
-  return { rejectUnauthorized: sslmode === 'verify-full', servername: host, ca };
+  return {
+    rejectUnauthorized: sslmode === 'verify-full',
+    ca: sslrootcert === undefined ? undefined : readCertificates(sslrootcert),
+  };
 }
 
-/** Gives up a connection whatever state it is in; what waits for it fails. */
+function readCertificates(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new StoreError(`sslrootcert=${path} cannot be read.`, { cause: error });
+  }
+}
+
+/** Closes a connection in whatever state it is; what waits for it fails. */
 export function drop(client: Client): void {
   client.connection.stream.destroy();
 }
 
-const WORDS: Record<string, string> = {
-  ECONNREFUSED: 'refuses connections',
-  ENOTFOUND: 'is a host that is not known',
-  ETIMEDOUT: 'does not answer',
-  '28000': 'does not let this user in',
-  '28P01': 'does not accept the user or the password',
-  '3D000': 'has no such database',
-  '3F000': 'has no schema to hold tables',
-  '42501': 'does not allow this role to do that',
-  '42P01': 'has no tables of Vitrine yet: run any writing command on it, such as import, to make them',
-  '42P07': 'has tables of another program: give Vitrine a database of its own',
-  '53100': 'has no room left on its disk',
-  '53300': 'has no connection to spare',
-  '55P03': 'is being written by another process; try again when it is done',
-  '57P01': 'is shutting down',
-  '57P02': 'is shutting down',
-  '57P03': 'is starting up',
-  '25006': 'is a standby, which cannot be written',
-};
+/** How long the server works on a lookup that perhaps nobody waits for any more. */
+const STATEMENT_MS = 3000;
 
-/** The SQLSTATE or system code of an error; empty when it has none. */
-export const codeOf = (error: unknown): string =>
-  String((error as { code?: unknown } | undefined)?.code ?? '');
+/** A connection for reading that is yet to be made. Its queries are sent without waiting for earlier answers. */
+export const newReadingClient = (address: PostgresAddress, where: HostAddress): Client =>
+  newClient(address, where, {
+    pipeline: true,
+    query_timeout: STATEMENT_MS,
+    options: `-c default_transaction_read_only=on -c statement_timeout=${STATEMENT_MS}`,
+  });
 
-/** What is wrong with a host, as a sentence that begins with its name. */
-export function sentence(name: string, error: unknown): string {
-  if (error instanceof StoreError) return error.message;
-  const { message } = error as Error;
-  if (/timeout/.test(message)) return `The database at ${name} does not answer.`;
-  return `The database at ${name} ${WORDS[codeOf(error)] ?? `cannot be used: ${message}`}.`;
+export interface ReadingSession {
+  /** A pooler is in between: settings of the session, such as LISTEN, do not hold. */
+  readonly pooled: boolean;
+  query(query: pg.QueryConfig): Promise<Row[]>;
 }
 
-/** Whether the settings are at fault, so that waiting would not help. */
-export const isLasting = (error: unknown) => ['28000', '28P01', '3D000', 'ENOTFOUND'].includes(codeOf(error));
-
-/** Whether the tables are missing, or of an older schema. */
-export const isUnprepared = (error: unknown) => error instanceof StoreError || codeOf(error) === '42P01';
-
-/** Runs what talks to a host; the driver's errors become sentences about it. */
-export async function explained<T>(name: string, action: () => Promise<T>): Promise<T> {
-  try {
-    return await action();
-  } catch (error) {
-    if (error instanceof StoreError) throw error;
-    throw new StoreError(sentence(name, error), { cause: error });
-  }
+/** Connects. A pooler may have dropped the options of the start; then each query gets a transaction that says them. */
+export async function startReading(client: Client): Promise<ReadingSession> {
+  await client.connect();
+  const pooled = (await firstOf(client, 'SHOW default_transaction_read_only')) !== 'on';
+  const query = async (query: pg.QueryConfig) =>
+    (await client.query<Row>({ ...query, rowMode: 'array' })).rows;
+  if (!pooled) return { pooled, query };
+  return {
+    pooled,
+    async query(asked) {
+      const [, rows] = await Promise.all([
+        client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS}`),
+        // Without a name: the next transaction may reach another server process, which has not prepared it.
+        query({ ...asked, name: undefined }),
+        client.query('COMMIT'),
+      ]);
+      return rows;
+    },
+  };
 }
 
 const FETCH_ROWS = 1000;
 
-/** The rows of a query, read bit by bit; inside the caller's transaction. */
+/** The rows of a query, read some at a time; inside the caller's transaction. */
 export async function* rowsOf(client: Client, sql: string): AsyncGenerator<string[]> {
   await client.query(`DECLARE rows NO SCROLL CURSOR FOR ${sql}`);
-  for (;;) {
-    const { rows } = await client.query<string[]>({
-      text: `FETCH ${FETCH_ROWS} FROM rows`,
-      rowMode: 'array',
-    });
-    yield* rows;
-    if (rows.length < FETCH_ROWS) break;
+  let failed = false;
+  try {
+    for (;;) {
+      const fetch = { text: `FETCH ${FETCH_ROWS} FROM rows`, rowMode: 'array' as const };
+      const { rows } = await client.query<string[]>(fetch);
+      yield* rows;
+      if (rows.length < FETCH_ROWS) return;
+    }
+  } catch (error) {
+    failed = true;
+    throw error;
+  } finally {
+    // In a transaction that failed, nothing but ROLLBACK works.
+    if (!failed) await client.query('CLOSE rows');
   }
-  await client.query('CLOSE rows');
 }
 
 /** The first column of the first row. */
@@ -127,7 +126,23 @@ export async function firstOf(
   client: Client,
   sql: string,
   values: readonly unknown[] = [],
-): Promise<string | undefined> {
-  const { rows } = await client.query<string[]>({ text: sql, values: [...values], rowMode: 'array' });
+): Promise<string | null | undefined> {
+  const { rows } = await client.query<Row>({ text: sql, values: [...values], rowMode: 'array' });
   return rows[0]?.[0];
 }
+
+/** Fails when it takes too long, unless it was this process that was slow and the answer has come by now. */
+export function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' }));
+    const timer = setTimeout(() => setImmediate(late), milliseconds);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** Says goodbye, but does not wait long for a host that is not there. */
+export async function end(client: Client): Promise<void> {
+  await within(GOODBYE_MS, client.end()).catch(() => drop(client));
+}
+
+const GOODBYE_MS = 600;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { etagOf } from '../../records/etag.ts';
 import { userKey } from '../../records/user-name.ts';
+import type { MergeConnection } from '../merge.ts';
 import { StoreError } from '../store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
@@ -56,6 +57,14 @@ function migrate(db: Connection): void {
 export function addFunctions(db: Connection): void {
   db.function('etag_of', { deterministic: true }, (text) => etagOf(String(text)));
   db.function('user_key_of', { deterministic: true }, (name) => userKey(String(name)));
+}
+
+/** A connection as the SQL that both stores share sees it. */
+export function mergeConnection(db: Connection): MergeConnection {
+  return {
+    run: (sql) => db.prepare(sql).run().changes,
+    rows: (sql) => db.prepare(sql).raw().iterate() as Iterable<string[]>,
+  };
 }
 
 const userVersion = (db: Connection) => db.pragma('user_version', { simple: true }) as number;

@@ -1,16 +1,9 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
-import { FAMILIES, type Family } from '../../records/kinds.ts';
-import {
-  type MergeConnection,
-  merge,
-  rebuildLists,
-  STAGED_COLUMNS,
-  stagedKind,
-  WORK_TABLES,
-} from '../merge.ts';
+import type { Family } from '../../records/kinds.ts';
+import { merge, STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge.ts';
+import { repairContents } from '../soundness.ts';
 import type { Load, LoadOptions, Tallies, Writer } from '../store.ts';
-import { WRONG_ETAGS, WRONG_LISTS } from './check.ts';
-import { asStoreError, type Connection, openForWriting, withSentences } from './connect.ts';
+import { asStoreError, type Connection, mergeConnection, openForWriting, withSentences } from './connect.ts';
 
 /** Kilobytes: an import's memory, on top of what Node itself takes. */
 const WRITING_CACHE = 8000;
@@ -95,13 +88,6 @@ function endLoad(db: Connection): void {
   emptyLog(db);
 }
 
-function mergeConnection(db: Connection): MergeConnection {
-  return {
-    run: (sql) => db.prepare(sql).run().changes,
-    rows: (sql) => db.prepare(sql).raw().iterate() as Iterable<string[]>,
-  };
-}
-
 function remove(db: Connection, family: Family, userKey: string): { items: number } | undefined {
   const removed = db
     .transaction(() => {
@@ -124,16 +110,7 @@ async function repair(db: Connection, path: string): Promise<number> {
   try {
     db.exec('BEGIN IMMEDIATE');
     createWorkTables(db);
-    let repaired = db
-      .prepare(`UPDATE profiles SET etag = etag_of(record) WHERE n IN (SELECT n FROM (${WRONG_ETAGS}))`)
-      .run().changes;
-    for (const family of FAMILIES) {
-      db.exec('DELETE FROM touched');
-      repaired += db
-        .prepare(`INSERT INTO touched SELECT owner FROM (${WRONG_LISTS}) WHERE family = ?`)
-        .run(family).changes;
-      await rebuildLists(mergeConnection(db), family);
-    }
+    const repaired = await repairContents(mergeConnection(db));
     db.exec('COMMIT');
     return repaired;
   } catch (error) {

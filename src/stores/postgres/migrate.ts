@@ -1,0 +1,90 @@
+// The schema of a PostgreSQL database: whether this program can use it, and bringing it up to date.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { userKey } from '../../records/user-name.ts';
+import { StoreError } from '../store.ts';
+import { type Client, firstOf, type Session } from './connect.ts';
+import { lacks, withSentences } from './sentences.ts';
+
+const MIGRATIONS = join(import.meta.dirname, '../../../migrations/postgres');
+/** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
+const LOCK = 0x56495452;
+
+const migrations = readdirSync(MIGRATIONS)
+  .filter((file) => /^\d{3}-[\w-]+\.sql$/.test(file))
+  .map((file) => ({ version: Number(file.slice(0, 3)), file }))
+  .sort((a, b) => a.version - b.version);
+
+export const SCHEMA_VERSION = migrations.at(-1)?.version ?? 0;
+
+/** Which tables of the current schema do not exist; null when all do. */
+export const MISSING_TABLES = `(
+  SELECT string_agg(name, ', ') FROM unnest(ARRAY['profiles', 'items', 'lists']) AS name
+  WHERE to_regclass(name) IS NULL)`;
+
+/** Makes the tables, or brings them to the current schema. */
+export async function migrate({ client, name }: Session): Promise<void> {
+  await withSentences(name, async () => {
+    if ((await firstOf(client, 'SHOW server_encoding')) !== 'UTF8')
+      throw new StoreError(`The database at ${name} must be made with ENCODING 'UTF8'.`);
+    if ((await schemaOf(client, name)) < SCHEMA_VERSION) await migrateLocked(client, name);
+    refuseMissing(name, await firstOf(client, `SELECT ${MISSING_TABLES}`));
+  });
+}
+
+/** All migrations that are due, in one transaction. */
+async function migrateLocked(client: Client, name: string): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
+    const current = await schemaOf(client, name);
+    for (const { version, file } of migrations.filter((migration) => migration.version > current)) {
+      if (version === 2) await foldNamesAgain(client);
+      await client.query(readFileSync(join(MIGRATIONS, file), 'utf8'));
+      await client.query('UPDATE vitrine SET schema = $1', [version]);
+    }
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
+
+/** Since schema 2, names are folded more fully. Where that would give two users one key, the later keeps the old one. */
+async function foldNamesAgain(client: Client): Promise<void> {
+  const { rows } = await client.query<[family: string, id: string, key: string, name: string]>({
+    text: `SELECT family, id, user_key, members(record) ->> 'username' FROM profiles
+      WHERE octet_length(user_key) <> length(user_key) ORDER BY family, id`,
+    rowMode: 'array',
+  });
+  for (const [family, id, key, name] of rows)
+    if (userKey(name) !== key)
+      await client.query(
+        `UPDATE profiles SET user_key = $3 WHERE family = $1 AND id = $2 AND NOT EXISTS (
+          SELECT 1 FROM profiles AS other WHERE other.family = $1 AND other.user_key = $3)`,
+        [family, id, userKey(name)],
+      );
+}
+
+async function schemaOf(client: Client, name: string): Promise<number> {
+  if ((await firstOf(client, "SELECT to_regclass('vitrine')")) === null) return 0;
+  const schema = Number(await firstOf(client, 'SELECT schema FROM vitrine'));
+  refuseUnfit(name, schema, 0);
+  return schema;
+}
+
+/** Throws a sentence unless this program can use the schema. */
+export function refuseUnfit(name: string, schema: number, least = SCHEMA_VERSION): void {
+  if (schema > SCHEMA_VERSION)
+    throw new StoreError(
+      `The database at ${name} was made by a newer version of Vitrine (schema ${schema}, this one knows ${SCHEMA_VERSION}).`,
+    );
+  if (schema < least)
+    throw new StoreError(
+      `The database at ${name} has an older schema (${schema}, wanted ${SCHEMA_VERSION}): run any writing command on it, such as import, to migrate it.`,
+    );
+}
+
+export function refuseMissing(name: string, tables: string | null | undefined): void {
+  if (tables) throw new StoreError(`The database at ${name} ${lacks(tables)}.`);
+}

@@ -1,0 +1,77 @@
+// `vitrine check` and its repairs: the same faults, in the same sentences, from every store.
+import Database from 'better-sqlite3';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { isPostgresUrl } from '../src/config/database-url.ts';
+import { checkDatabase } from '../src/stores/open.ts';
+import { blog, post } from './records.ts';
+import { importInto, ndjson, newDatabase, run, storeName } from './rig.ts';
+
+async function execute(url: string, sql: string): Promise<void> {
+  if (isPostgresUrl(url)) {
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query(sql);
+    await client.end();
+  } else {
+    const db = new Database(url);
+    db.exec(sql);
+    db.close();
+  }
+}
+
+const date = (minute: number) => ({ date: `2024-01-01 00:0${minute}:00` });
+const RECORDS = [
+  blog(1, 'user1'),
+  blog(2, 'user2'),
+  post(1, 1, date(0)),
+  post(2, 1, date(1)),
+  post(3, 1, date(2)),
+];
+
+describe(`check of ${storeName()}`, () => {
+  async function damaged(sql: string): Promise<string> {
+    const url = await newDatabase();
+    await importInto(url, ['-'], ndjson(...RECORDS));
+    await execute(url, sql);
+    return url;
+  }
+
+  test('finds nothing in a sound database', async () => {
+    expect((await checkDatabase(await damaged('SELECT 1'))).faults).toEqual([]);
+  });
+
+  test.each([
+    ['a damaged list', "UPDATE lists SET items = '[]' WHERE owner = 1", /1 lists do not match.*"user1"/],
+    ['a missing list', 'DELETE FROM lists WHERE owner = 2', /1 lists do not match.*"user2"/],
+    [
+      'the list of nobody',
+      `INSERT INTO lists (family, user_key, owner, etag, items) VALUES ('microblog', 'nobody', 9, '""', '[]')`,
+      /1 lists do not match.*"nobody"/,
+    ],
+    ['a list under another name', "UPDATE lists SET user_key = 'x' WHERE owner = 1", /"user1"/],
+    [
+      "a list's ETag of another text",
+      `UPDATE lists SET etag = '"x"' WHERE owner = 1`,
+      /1 lists do not match.*"user1"/,
+    ],
+    ["a profile's ETag of another text", `UPDATE profiles SET etag = '"x"' WHERE id = 2`, /ETag.*"user2"/],
+    ['a missing item', 'DELETE FROM items WHERE id = 3', /1 lists do not match.*"user1"/],
+  ])('names the user of %s, and --repair mends it', async (_, harm, fault) => {
+    const url = await damaged(harm);
+    expect((await checkDatabase(url)).faults.join()).toMatch(fault);
+    const { stdout } = await run(['check', '--repair', '--database-url', url]);
+    expect(stdout).toMatch(/^repaired 1 /);
+    expect((await checkDatabase(url)).faults).toEqual([]);
+  });
+
+  test.each([
+    ['an item without an owner', 'UPDATE items SET owner = 7 WHERE id = 1', /1 items have no owner .*"1"/],
+    ['an item with the date of another', "UPDATE items SET date = 'x' WHERE id = 2", /1 records are filed/],
+    ['a record that is not JSON', "UPDATE items SET record = '{' WHERE id = 2", /1 records are filed/],
+  ])('finds %s, which no repair can mend', async (_, harm, fault) => {
+    const url = await damaged(harm);
+    expect((await checkDatabase(url)).faults.join()).toMatch(fault);
+    expect((await run(['check', '--repair', '--database-url', url])).code).toBe(1);
+  });
+});

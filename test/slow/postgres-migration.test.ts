@@ -1,0 +1,143 @@
+// PostgreSQL databases of schema 1 are migrated; what they then hold is what a fresh import and SQLite hold.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { etagOf } from '../../src/records/etag.ts';
+import { KINDS } from '../../src/records/kinds.ts';
+import { normalise } from '../../src/records/normalise.ts';
+import { checkDatabase, openForChange, openForServing } from '../../src/stores/open.ts';
+import { bodyOf, exported, newPath } from '../importing.ts';
+import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
+import { blog, folio } from '../records.ts';
+import { fixture, importInto, ndjson, ROOT, readRecords, run, ugly } from '../rig.ts';
+
+const FILES = [
+  fixture('microblog.ndjson'),
+  fixture('portfolio.ndjson'),
+  ugly('hostile-names.ndjson'),
+  ugly('date-ties.ndjson'),
+];
+
+/** Names that are folded differently since. */
+const FOLDED = [blog(900_001, 'Große Straße 7'), blog(900_002, 'ΟΔΥΣΣΕΥΣ ΤΙΣ'), folio(900_001, 'ẞẞ')];
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+/** How names were folded under schema 1. */
+const oldKey = (name: string) => name.normalize('NFC').toLowerCase().normalize('NFC');
+
+/** Records as INSERTs into the tables of schema 1; of two with one id the later. */
+function inserts(records: readonly object[]): string {
+  const statements = new Map<string, string>();
+  for (const record of records) {
+    const result = normalise(record);
+    if ('faults' in result) throw new Error(JSON.stringify(result.faults));
+    const { kind, id, owner, date, record: text } = result.row;
+    const { family } = KINDS[kind];
+    const values =
+      owner === '' ? [family, oldKey(JSON.parse(text).username), id, text] : [family, owner, date, id, text];
+    const table = owner === '' ? 'profiles' : 'items';
+    statements.set(`${kind} ${id}`, `INSERT INTO ${table} VALUES (${values.map(quoted)});`);
+  }
+  return [...statements.values()].join('\n');
+}
+
+const LISTS =
+  'SELECT family, user_key, CAST(owner AS text) AS owner, etag, items FROM lists ORDER BY family, user_key';
+const PROFILES =
+  'SELECT family, user_key, CAST(id AS text) AS id, etag, record FROM profiles ORDER BY family, user_key';
+
+describe.runIf(havePostgres)('PostgreSQL', () => {
+  let cluster: Cluster;
+  let older: string;
+  let fresh: string;
+
+  /** A database of schema 1. */
+  async function databaseOfSchema1(records: readonly object[]): Promise<string> {
+    const name = await cluster.createDatabase();
+    const schema = readFileSync(join(ROOT, 'migrations/postgres/001-records.sql'), 'utf8');
+    await cluster.primary.sql(`${schema}; UPDATE vitrine SET schema = 1, generation = 7`, name);
+    await cluster.primary.sql(inserts(records), name);
+    return name;
+  }
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    older = await databaseOfSchema1([...FILES.flatMap(readRecords), ...FOLDED]);
+    await cluster.primary.sql(
+      'CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader',
+      older,
+    );
+    fresh = await cluster.createDatabase();
+    await importInto(cluster.url(fresh), [...FILES, '-'], ndjson(...FOLDED));
+  }, 60_000);
+  afterAll(() => cluster.remove(), 30_000);
+
+  test('a database of schema 1 is migrated, and holds what a fresh import holds', async () => {
+    const url = cluster.url(older);
+    expect((await run(['export', '--database-url', url])).stderr).toMatch(/older schema \(1, wanted 2\)/);
+    await (await openForChange(url)).close();
+    for (const rows of [PROFILES, LISTS]) {
+      const migrated = await cluster.primary.sql(rows, older);
+      expect(migrated.length).toBeGreaterThan(100);
+      expect(migrated).toEqual(await cluster.primary.sql(rows, fresh));
+    }
+    expect(await exported(url)).toEqual(await exported(cluster.url(fresh)));
+    expect((await checkDatabase(url)).faults).toEqual([]);
+    expect((await cluster.primary.sql('SELECT id FROM posts', older)).length).toBeGreaterThan(20);
+  });
+
+  test('of two names that are folded alike since, the later keeps its old key', async () => {
+    const name = await databaseOfSchema1([
+      blog(1, 'Straße'),
+      blog(2, 'STRASSE'),
+      blog(3, 'ﬃ'),
+      blog(4, 'ﬃ'.normalize('NFKC')),
+    ]);
+    await (await openForChange(cluster.url(name))).close();
+    const rows = await cluster.primary.sql('SELECT id, user_key FROM profiles ORDER BY id', name);
+    expect(rows.map(({ user_key }) => user_key)).toEqual(['straße', 'strasse', 'ﬃ', 'ffi']);
+    const lists = await cluster.primary.sql('SELECT owner AS id, user_key FROM lists ORDER BY owner', name);
+    expect(lists).toEqual(rows);
+  });
+
+  test('a role that could read before the migration can read after it', async () => {
+    const options = { onChange() {}, onWarning() {}, onFault() {} };
+    const reader = await openForServing(cluster.url(older, [cluster.primary], 'reader'), options);
+    expect(await reader.fault()).toBeUndefined();
+    expect(bodyOf(await reader.items('portfolio', 'ada', 'Shots'))).toContain('"Shots":[{');
+    await reader.close();
+  });
+
+  test('lists and ETags are the same as in SQLite, byte for byte', async () => {
+    const path = newPath();
+    await importInto(path, [...FILES, '-'], ndjson(...FOLDED));
+    const file = new Database(path, { readonly: true });
+    for (const rows of [PROFILES, LISTS])
+      expect(file.prepare(rows).all()).toEqual(await cluster.primary.sql(rows, fresh));
+    file.close();
+  });
+
+  test.each([
+    ['no text', ''],
+    ['more than ASCII', '{"name":"Åsa 🗺️"}'],
+    ['separators and quotes', '\u2028\\"'],
+    ['a long text', 'x'.repeat(100_000)],
+  ])('etag_of() computes what the program does: %s', async (_, text) => {
+    const [row] = await cluster.primary.sql(`SELECT etag_of(${quoted(text)}) AS etag`, fresh);
+    expect(row?.etag).toBe(etagOf(text));
+  });
+
+  test('importing the same records again writes no row', async () => {
+    const versions = () =>
+      cluster.primary.sql(
+        `SELECT 'profile', id, xmin FROM profiles UNION ALL SELECT 'item', id, xmin FROM items
+         UNION ALL SELECT 'list', owner, xmin FROM lists ORDER BY 1, 2`,
+        fresh,
+      );
+    const before = await versions();
+    await importInto(cluster.url(fresh), FILES);
+    expect(await versions()).toEqual(before);
+  });
+});

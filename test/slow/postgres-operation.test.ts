@@ -1,0 +1,260 @@
+// What operators of PostgreSQL run into: outages, restored backups, lost tables, slow networks, poolers, certificates.
+import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openForChange, openForServing } from '../../src/stores/open.ts';
+import type { Reader } from '../../src/stores/store.ts';
+import { bodyOf } from '../importing.ts';
+import { type ProxyOptions, startProxy } from '../postgres-proxy.ts';
+import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
+import { generationIn, load, until } from '../postgres-world.ts';
+import { fixture, run, startServer, tempFolder } from '../rig.ts';
+
+describe.runIf(havePostgres)('PostgreSQL in operation', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster();
+  }, 60_000);
+  afterAll(() => cluster.remove(), 30_000);
+
+  const open: Reader[] = [];
+  afterAll(() => Promise.all(open.map((reader) => reader.close())));
+
+  async function serve(url: string): Promise<Reader> {
+    const reader = await openForServing(url, { onChange() {}, onWarning() {}, onFault() {} });
+    open.push(reader);
+    return reader;
+  }
+  const generationOf = async (reader: Reader) =>
+    generationIn(bodyOf(await reader.profile('microblog', 'user1')));
+  const reasonOf = async (reader: Reader) => (await reader.fault()) ?? '';
+
+  async function loaded(): Promise<{ database: string; url: string }> {
+    const database = await cluster.createDatabase();
+    const url = cluster.url(database);
+    await load(url, 1);
+    return { database, url };
+  }
+
+  async function behindProxy(options: ProxyOptions = {}) {
+    const { database } = await loaded();
+    const proxy = await startProxy(cluster.primary.port, options);
+    const url = `postgres://owner@${proxy.address}/${database}`;
+    return { database, proxy, url };
+  }
+
+  test('no role can stop lookups by a NOTIFY', async () => {
+    const { database, url } = await loaded();
+    const reader = await serve(url);
+    await cluster.primary.sql(`NOTIFY vitrine, 'Infinity'`, database);
+    await load(url, 2);
+    await until('generation 2', async () => (await generationOf(reader)) === 2);
+    expect(await reader.fault()).toBeUndefined();
+  });
+
+  test('a server with few connections to spare is read through those there are', async () => {
+    const { database } = await loaded();
+    await cluster.primary.sql(
+      'CREATE ROLE few LOGIN CONNECTION LIMIT 3; GRANT SELECT ON ALL TABLES IN SCHEMA public TO few',
+      database,
+    );
+    const faults: string[] = [];
+    const onFault = (what: string) => void faults.push(what);
+    const url = cluster.url(database, [cluster.primary], 'few');
+    const reader = await openForServing(url, { onChange() {}, onWarning() {}, onFault });
+    open.push(reader);
+    const bodies = await Promise.all(
+      Array.from({ length: 200 }, async () => bodyOf(await reader.profile('microblog', 'user1'))),
+    );
+    expect(new Set(bodies).size).toBe(1);
+    expect(faults).toEqual([]);
+  });
+
+  test('lookups wait for the first import, even if it holds nothing', async () => {
+    const url = cluster.url(await cluster.createDatabase());
+    const reader = await serve(url);
+    expect(await reader.fault()).toMatch(/^Nothing was imported/);
+    await expect(reader.profile('microblog', 'user1')).rejects.toThrow(/^Nothing was imported/);
+    const writer = await openForChange(url);
+    const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });
+    await load.finish();
+    await writer.close();
+    await until('ready', async () => (await reader.fault()) === undefined);
+    expect(await reader.profile('microblog', 'user1')).toBeUndefined();
+  });
+
+  test('an outage refuses all lookups with one and the same error', async () => {
+    const { proxy, url } = await behindProxy();
+    const reader = await serve(url);
+    proxy.close();
+    await until('away', async () => (await reasonOf(reader)).includes('refuses connections'));
+    const lookups = Array.from({ length: 50 }, async () => await reader.profile('microblog', 'user1'));
+    const errors = (await Promise.allSettled(lookups)).map((result) => 'reason' in result && result.reason);
+    expect(new Set(errors).size).toBe(1);
+    expect(String(errors[0])).toBe(`StoreError: The database at ${proxy.address} refuses connections.`);
+  });
+
+  test('a restored backup is refused without asking the database, until its generation is new', async () => {
+    const { database, proxy, url } = await behindProxy();
+    const reader = await serve(url);
+    await cluster.primary.sql('UPDATE vitrine SET generation = 1', database);
+    await until('behind', async () => (await reasonOf(reader)).includes('behind'));
+    await expect(reader.profile('microblog', 'user1')).rejects.toThrow('behind');
+    const asked = proxy.sent().split('user1').length;
+    const refused = Array.from({ length: 200 }, async () => await reader.profile('microblog', 'user1'));
+    expect((await Promise.allSettled(refused)).every(({ status }) => status === 'rejected')).toBe(true);
+    expect(proxy.sent().split('user1').length).toBe(asked);
+    await cluster.primary.sql(
+      'UPDATE vitrine SET generation = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint',
+      database,
+    );
+    await until('ready', async () => (await reader.fault()) === undefined);
+    expect(await generationOf(reader)).toBe(1);
+    proxy.close();
+  });
+
+  test.each(['items', 'lists'])('a lost table is named, and the advice helps: %s', async (table) => {
+    const { database, url } = await loaded();
+    const reader = await serve(url);
+    await cluster.primary.sql(`DROP TABLE ${table} CASCADE`, database);
+    const advice = `has lost tables (${table}): restore it from a backup, or import everything into a new database.`;
+    await until('not ready', async () => (await reasonOf(reader)).endsWith(advice));
+    for (const args of [['import', fixture('microblog.ndjson')], ['check'], ['export']]) {
+      const { code, stderr } = await run(args, { env: { DATABASE_URL: url } });
+      expect([code, stderr]).toEqual([1, expect.stringContaining(advice)]);
+    }
+  });
+
+  test('a role without the right to read is told so', async () => {
+    const { database } = await loaded();
+    await cluster.primary.sql(
+      'CREATE ROLE blind LOGIN; GRANT SELECT ON vitrine, profiles, items TO blind',
+      database,
+    );
+    const reader = await serve(cluster.url(database, [cluster.primary], 'blind'));
+    expect(await reasonOf(reader)).toMatch(/does not let this role read: GRANT SELECT/);
+    await cluster.primary.sql('GRANT SELECT ON lists TO blind', database);
+    await until('ready', async () => (await reader.fault()) === undefined);
+  });
+
+  test('a host that accepts connections and stays silent is given up after connect_timeout', async () => {
+    const silent = createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as { port: number };
+    const { database } = await loaded();
+    const one = await serve(`postgres://owner@127.0.0.1:${port}/${database}?connect_timeout=1`);
+    expect(await one.fault()).toBe(`The database at 127.0.0.1:${port} does not answer.`);
+    // Beside one that answers it does not matter.
+    const both = await serve(
+      `postgres://owner@127.0.0.1:${port},${cluster.primary.address}/${database}?connect_timeout=999`,
+    );
+    expect(await generationOf(both)).toBe(1);
+    silent.close();
+  });
+
+  test.each([
+    ['directly', {}],
+    ['through a pooler that drops the options of a session', { dropsOptions: true }],
+  ])('no lookup can write, %s', async (_, options) => {
+    const { database, proxy, url } = await behindProxy(options);
+    const reader = await serve(url);
+    expect(await generationOf(reader)).toBe(1);
+    expect(bodyOf(await reader.items('microblog', 'user1', 'posts'))).toContain('"posts":[{');
+    // Behind a pooler the next transaction may reach a server process that has not prepared the statement.
+    expect(proxy.sent().includes('profile\0SELECT')).toBe(!('dropsOptions' in options));
+    // A table that writes when it is read.
+    await cluster.primary.sql(
+      `CREATE TABLE trapped (n integer);
+       ALTER TABLE profiles RENAME TO real_profiles;
+       CREATE FUNCTION trap() RETURNS text LANGUAGE sql VOLATILE AS 'INSERT INTO trapped VALUES (1) RETURNING ''etag''';
+       CREATE VIEW profiles AS SELECT family, user_key, id, trap() AS etag, record FROM real_profiles`,
+      database,
+    );
+    await expect(reader.profile('microblog', 'user2')).rejects.toThrow(/read-only/);
+    expect(await cluster.primary.sql('SELECT * FROM trapped', database)).toEqual([]);
+    proxy.close();
+  });
+
+  describe('encrypted', () => {
+    const folder = tempFolder();
+    const certificate = join(folder, 'server.crt');
+
+    beforeAll(async () => {
+      const subject = ['-subj', '/CN=vitrine', '-addext', 'subjectAltName=IP:127.0.0.1'];
+      const files = ['-keyout', join(folder, 'server.key'), '-out', certificate];
+      execFileSync(
+        'openssl',
+        [
+          'req',
+          '-x509',
+          '-newkey',
+          'ec',
+          '-pkeyopt',
+          'ec_paramgen_curve:P-256',
+          '-nodes',
+          ...files,
+          ...subject,
+        ],
+        {
+          stdio: 'ignore',
+        },
+      );
+      await cluster.encrypt(join(folder, 'server.key'), certificate);
+    });
+
+    test('verify-full with an IP address proves the host, without a warning', async () => {
+      const { url } = await loaded();
+      const env = { DATABASE_URL: `${url}?sslmode=verify-full&sslrootcert=${certificate}` };
+      const { code, stdout, stderr } = await run(['export'], { env });
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout.split('\n')).toHaveLength(101);
+      const server = await startServer(env);
+      await server.stop();
+      expect(server.log.join('')).not.toContain('Warning');
+    });
+
+    test('a round trip of 200 ms to the database is no obstacle', async () => {
+      const { proxy, url } = await behindProxy({ delay: 100 });
+      const secure = `${url}?sslmode=verify-full&sslrootcert=${certificate}`;
+      const reader = await serve(secure);
+      expect(await generationOf(reader)).toBe(1);
+      const { stdout } = await run(['export'], { env: { DATABASE_URL: secure } });
+      expect(stdout.split('\n')).toHaveLength(101);
+      proxy.close();
+    }, 60_000);
+
+    test.each([
+      [
+        'an authority that is unknown',
+        '127.0.0.1',
+        '',
+        /has a certificate that is not trusted: name its authority/,
+      ],
+      [
+        'another name',
+        'localhost',
+        `&sslrootcert=${certificate}`,
+        /has a certificate for another host name\./,
+      ],
+      [
+        'no such file',
+        '127.0.0.1',
+        '&sslrootcert=/nowhere',
+        /^vitrine: sslrootcert=\/nowhere cannot be read\./,
+      ],
+    ])('verify-full refuses %s in a sentence', async (_, host, more, words) => {
+      const url = `postgres://owner@${host}:${cluster.primary.port}/postgres?sslmode=verify-full${more}`;
+      const { code, stderr } = await run(['export'], { env: { DATABASE_URL: url } });
+      expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
+      expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
+    });
+
+    test('certificates that cannot be read end the start', async () => {
+      const url = cluster.url('postgres');
+      await expect(serve(`${url}?sslmode=verify-full&sslrootcert=/nowhere`)).rejects.toThrow(
+        'cannot be read',
+      );
+    });
+  });
+});

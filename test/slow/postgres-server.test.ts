@@ -1,0 +1,143 @@
+// One PostgreSQL server: roles, tables, what operators run into, and the network between.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
+import { addressOf, generationIn, load, unready, until } from '../postgres-world.ts';
+import { ask, databaseOf, done, fixture, run, startServer, tempFile, ugly } from '../rig.ts';
+
+describe.runIf(havePostgres)('one server', () => {
+  let cluster: Cluster;
+  afterAll(() => cluster.remove(), 30_000);
+  beforeAll(async () => {
+    cluster = await startCluster();
+  }, 60_000);
+
+  test('many nodes that start at once make the tables once, and are ready after the first import', async () => {
+    const url = cluster.url(await cluster.createDatabase());
+    const start = () => startServer({ DATABASE_URL: url, ADMIN_PORT: '0' });
+    const nodes = await Promise.all(Array.from({ length: 5 }, start));
+    for (const node of nodes) {
+      expect(await unready(node)).toMatch(/^Nothing was imported/);
+      const reply = await ask(node, addressOf('user1', false));
+      expect([reply.status, reply.headers['retry-after']]).toEqual([503, '1']);
+    }
+    await load(url, 1);
+    for (const node of nodes) {
+      await until('ready', async () => (await ask(node, '/readyz')).status === 200);
+      expect(generationIn((await ask(node, addressOf('user1', false))).body)).toBe(1);
+    }
+    await Promise.all(nodes.map((node) => node.stop()));
+  }, 60_000);
+
+  test('a role that may only read serves, and cannot write; one that may write is warned of', async () => {
+    const database = await cluster.createDatabase();
+    await load(cluster.url(database), 1);
+    await cluster.primary.sql(
+      `CREATE ROLE reader LOGIN PASSWORD 'hush'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader`,
+      database,
+    );
+    const asReader = cluster.url(database, [cluster.primary], 'reader:hush');
+    const node = await startServer({ DATABASE_URL: asReader, ADMIN_PORT: '0' });
+    expect((await ask(node, addressOf('user1', true))).status).toBe(200);
+    expect(node.log.join()).not.toMatch(/may only read/);
+    const refused = await run(['import', fixture('microblog.ndjson')], { env: { DATABASE_URL: asReader } });
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^vitrine: The database at \S+ does not allow this role to do that\.\n$/),
+    ]);
+    const owner = await startServer({ DATABASE_URL: cluster.url(database) });
+    expect(owner.log.join()).toMatch(/may only read/);
+    await Promise.all([node.stop(), owner.stop()]);
+    for (const text of [...node.log, refused.stderr, refused.stdout]) expect(text).not.toContain('hush');
+  }, 60_000);
+
+  test('a reader waits for tables that do not exist yet', async () => {
+    const database = await cluster.createDatabase();
+    await cluster.primary.sql(
+      'CREATE ROLE waiter LOGIN; ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO waiter',
+      database,
+    );
+    const asWaiter = cluster.url(database, [cluster.primary], 'waiter');
+    const node = await startServer({ DATABASE_URL: asWaiter, ADMIN_PORT: '0' });
+    expect(await unready(node)).toMatch(/has no tables of Vitrine yet/);
+    await load(cluster.url(database), 1);
+    await until('ready', async () => (await ask(node, '/readyz')).status === 200);
+    expect(generationIn((await ask(node, addressOf('user1', false))).body)).toBe(1);
+    await node.stop();
+  }, 60_000);
+
+  test('what is exported from one store and imported into the other is the same there, byte for byte', async () => {
+    const files = [
+      fixture('microblog.ndjson'),
+      fixture('portfolio.ndjson'),
+      ugly('date-ties.ndjson'),
+      ugly('hostile-names.ndjson'),
+    ];
+    const file = await databaseOf(...files);
+    const url = cluster.url(await cluster.createDatabase());
+    const fromFile = await done(['export'], { env: { DATABASE_URL: file } });
+    await done(['import', '-'], { env: { DATABASE_URL: url }, input: fromFile });
+    const fromPostgres = await done(['export'], { env: { DATABASE_URL: url } });
+    expect(fromPostgres).toBe(fromFile);
+    const back = await databaseOf(tempFile('back.ndjson', fromPostgres));
+    expect(await done(['export'], { env: { DATABASE_URL: back } })).toBe(fromFile);
+
+    const [one, other] = await Promise.all([
+      startServer({ DATABASE_URL: file }),
+      startServer({ DATABASE_URL: url }),
+    ]);
+    const people = fromFile
+      .split('\n')
+      .filter((line) => line.includes('"username"'))
+      .map((line) => encodeURIComponent(JSON.parse(line).username));
+    const paths = people.flatMap((user) => [
+      `/a/api/?user=${user}`,
+      `/a/api/?user=${user}&post=true`,
+      `/b/api/username/${user}`,
+      `/b/api/username/${user}/shots`,
+      `/c/api/username/${user}/shots`,
+    ]);
+    for (const path of paths) {
+      const [a, b] = await Promise.all([ask(one, path), ask(other, path)]);
+      expect([b.status, b.headers.etag, b.body]).toEqual([a.status, a.headers.etag, a.body]);
+    }
+    expect(paths.length).toBeGreaterThan(500);
+    await Promise.all([one.stop(), other.stop()]);
+  }, 60_000);
+
+  test('views show the members as columns', async () => {
+    const database = await cluster.createDatabase();
+    const env = { DATABASE_URL: cluster.url(database) };
+    await done(
+      ['import', fixture('microblog.ndjson'), fixture('portfolio.ndjson'), ugly('hostile-names.ndjson')],
+      { env },
+    );
+    const ada = await cluster.primary.sql(
+      `SELECT name FROM portfolio_profiles WHERE username = 'ada'`,
+      database,
+    );
+    expect(ada).toEqual([{ name: 'Ada Lindqvist' }]);
+    for (const view of ['microblog_profiles', 'posts', 'portfolio_profiles', 'shots'])
+      expect((await cluster.primary.sql(`SELECT * FROM ${view}`, database)).length).toBeGreaterThan(20);
+  }, 60_000);
+
+  test.each([
+    ['a wrong scheme keeps its password', 'postgers://me:hush@h/db', 2, /DATABASE_URL must be/],
+    ['a host that is not there', 'postgres://me:hush@127.0.0.1:1/db', 1, /refuses connections/],
+    ['a time that is none', 'postgres://me:hush@h/db?connect_timeout=soon', 2, /connect_timeout of 1 to 999/],
+    [
+      'a parameter that is not known',
+      'postgres://me:hush@h/db?password=hush',
+      2,
+      /sslmode, sslrootcert, connect_timeout/,
+    ],
+    ['a snapshot', 'postgres://me:hush@127.0.0.1:1/db', 1, /export/, ['snapshot', '/tmp/x']],
+  ])(
+    'refused in a sentence: %s',
+    async (_, url, code, words, args = ['import', fixture('microblog.ndjson')]) => {
+      const ran = await run(args, { env: { DATABASE_URL: url } });
+      expect([ran.code, ran.stderr]).toEqual([code, expect.stringMatching(words)]);
+      expect(ran.stderr).toMatch(/^vitrine: [^\n]+\n$/);
+      expect(ran.stderr).not.toContain('hush');
+    },
+  );
+});
