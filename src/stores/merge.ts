@@ -23,7 +23,7 @@ export const stagedKind = (kind: KindName) => KIND_NAMES.indexOf(kind);
 
 /** Beside `staged`; each store creates them as temporary tables. */
 export const WORK_TABLES = {
-  changed: 'n bigint PRIMARY KEY, owner_before bigint',
+  changed: 'id bigint PRIMARY KEY, owner_before bigint',
   touched: 'owner bigint PRIMARY KEY',
   misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',
 };
@@ -233,17 +233,17 @@ function profileStatements(family: Family, kind: number) {
       INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND NOT ${isStaged} ON CONFLICT DO NOTHING`,
     remove: `DELETE FROM profiles WHERE family = '${family}' AND NOT ${isStaged}`,
     findChanged: `
-      INSERT INTO changed (n) SELECT staged.n FROM staged CROSS JOIN profiles
+      INSERT INTO changed (id) SELECT staged.id FROM staged CROSS JOIN profiles
       WHERE ${same} AND kind = ${kind} AND (profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
     // A tab stands in no name. Without this, two users could not swap names.
     parkNames: `
-      UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (
-        SELECT staged.id FROM changed JOIN staged ON staged.n = changed.n
-        JOIN profiles AS stored ON stored.family = '${family}' AND stored.id = staged.id
-        WHERE stored.user_key <> staged.user_key)`,
+      UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (SELECT id FROM changed)
+      AND user_key <> (SELECT staged.user_key FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`,
     update: `
-      UPDATE profiles SET user_key = staged.user_key, etag = etag_of(staged.record), record = staged.record
-      FROM changed CROSS JOIN staged WHERE staged.n = changed.n AND ${same}`,
+      UPDATE profiles SET (user_key, etag, record) = (
+        SELECT staged.user_key, etag_of(staged.record), staged.record FROM staged
+        WHERE kind = ${kind} AND staged.id = profiles.id)
+      WHERE family = '${family}' AND id IN (SELECT id FROM changed)`,
     insert: `
       INSERT INTO profiles (family, user_key, id, etag, record)
       SELECT '${family}', user_key, id, etag_of(record), record FROM staged
@@ -261,14 +261,15 @@ function itemStatements(family: Family, kind: number) {
       ON CONFLICT DO NOTHING`,
     remove: `DELETE FROM items WHERE family = '${family}' AND NOT ${isStaged}`,
     findChanged: `
-      INSERT INTO changed SELECT staged.n, items.owner FROM staged CROSS JOIN items
+      INSERT INTO changed SELECT staged.id, items.owner FROM staged CROSS JOIN items
       WHERE ${same} AND kind = ${kind} AND items.record <> staged.record`,
     touchChanged: `
       INSERT INTO touched SELECT owner_before FROM changed
-      UNION SELECT owner FROM changed CROSS JOIN staged WHERE staged.n = changed.n ON CONFLICT DO NOTHING`,
+      UNION SELECT owner FROM staged WHERE kind = ${kind} AND id IN (SELECT id FROM changed) ON CONFLICT DO NOTHING`,
     update: `
-      UPDATE items SET owner = staged.owner, date = staged.date, record = staged.record
-      FROM changed CROSS JOIN staged WHERE staged.n = changed.n AND ${same}`,
+      UPDATE items SET (owner, date, record) = (
+        SELECT staged.owner, staged.date, staged.record FROM staged WHERE kind = ${kind} AND staged.id = items.id)
+      WHERE family = '${family}' AND id IN (SELECT id FROM changed)`,
     touchNew: `
       INSERT INTO touched SELECT DISTINCT owner FROM staged
       WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM items WHERE ${same}) ON CONFLICT DO NOTHING`,
