@@ -12,7 +12,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { blog, exported, into, newPath, post, recordsIn, tally } from './importing.ts';
+import { exported, into, newPath, recordsIn, tally } from './importing.ts';
+import { blog, post } from './records.ts';
 import { databaseOf, fixture, ndjson, ROOT, readLines, run, tempFile, tempFolder } from './rig.ts';
 
 const GOOD = blog(1, 'one');

@@ -6,7 +6,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { normalise } from '../src/records/normalise.ts';
 import { userKey } from '../src/records/user-name.ts';
 import type { Raw } from './expected.ts';
-import { blog, exported, folio, into, newPath } from './importing.ts';
+import { exported, into, newPath } from './importing.ts';
+import { blog, folio } from './records.ts';
 import { ask, databaseOf, json, ndjson, ROOT, type Server, startServer, tempFile } from './rig.ts';
 
 const STRINGS: readonly string[] = [
