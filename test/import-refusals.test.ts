@@ -95,7 +95,7 @@ describe('nothing is imported, and the faults are named', () => {
   });
 
   test.each<[what: string, files: () => string[], words: string]>([
-    ['a missing file', () => ['/nowhere/people.ndjson'], '/nowhere/people.ndjson is not there'],
+    ['a missing file', () => ['/nowhere/people.ndjson'], '/nowhere/people.ndjson does not exist'],
     ['a folder', () => [tempFolder()], 'is a folder: name the files in it'],
     [
       'gzip that is cut off',
