@@ -126,7 +126,7 @@ const CASES: [name: string, content: string | Buffer, seen: Reading[]][] = [
   ],
   [
     'digits above 2^53',
-    '{"a":9007199254740993,"b":-12345678901234567890,"c":"9007199254740993","d":9007199254740991}\n{"posts":[{"id":9007199254740993}]}',
+    '{"a":9007199254740993,"b":-12345678901234567890,"c":"9007199254740993","d":9007199254740991}\n{"posts":[{"id":9007199254740993}]}\n{"id":9007199254740996}',
     [
       [
         1,
@@ -138,13 +138,17 @@ const CASES: [name: string, content: string | Buffer, seen: Reading[]][] = [
         },
       ],
       [2, { id: written('9007199254740993') }],
+      [3, { id: written('9007199254740996') }],
     ],
   ],
   [
     'fractions, exponents and minus zero',
     '{"a":9.90,"b":1e2,"c":-0,"d":[0.10],"e":0.5}\n[9.90]',
     [
-      [1, { a: written('9.90'), b: written('1e2'), c: written('-0'), d: [written('0.10')], e: 0.5 }],
+      [
+        1,
+        { a: written('9.90'), b: written('1e2'), c: written('-0'), d: [written('0.10')], e: written('0.5') },
+      ],
       [2, problem('an array')],
     ],
   ],

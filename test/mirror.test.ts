@@ -175,6 +175,12 @@ describe('bad responses are reported and affect no other user', () => {
       undefined,
       'username: is not the user who was asked for, got "somebody"',
     ],
+    [
+      'number',
+      '{"Likes":"1","id":"59","username":1.50}',
+      undefined,
+      'username: is not the user who was asked for, got "1.50"',
+    ],
     ['deep', `{"id":${'['.repeat(500_000)}`, undefined, 'record: not valid JSON'],
     [
       'deeper',

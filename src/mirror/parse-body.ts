@@ -25,7 +25,7 @@ export function parseProfile(body: Buffer, family: Family, user: string): Parsed
   const result = normalise(read.value, kindOf(family, false));
   if ('faults' in result) return { rows: [], faults: result.faults };
   if (result.row.userKey !== userKey(user))
-    return refused('username', 'is not the user who was asked for', String(read.value.username));
+    return refused('username', 'is not the user who was asked for', read.value.username);
   return { rows: [result.row], faults: [] };
 }
 
@@ -63,7 +63,7 @@ function findList(value: unknown): unknown[] | undefined {
   return COLLECTIONS.map((name) => value[name]).find((list) => Array.isArray(list));
 }
 
-const refused = (member: string, reason: string, got = ''): ParsedBody => ({
+const refused = (member: string, reason: string, got: unknown = ''): ParsedBody => ({
   rows: [],
   faults: [{ member, reason, got: brief(got) }],
 });

@@ -1,20 +1,20 @@
-// The kinds of record, and whose they are; what stands in each, `records.ts` says.
+// The kinds of records and the families they belong to. Their members are in `schemas.ts`.
 
-/** "The last 15 content items": the one cap, of the schemas and of every store's query. */
+/** The specification's "last 15 content items", for the schemas and the queries of every store. */
 export const ITEM_CAP = 15;
 
-/** Whose records a variant shows. */
+/** A group of users: each variant serves one family. */
 export type Family = 'microblog' | 'portfolio';
 export const FAMILIES: readonly Family[] = ['microblog', 'portfolio'];
 
 export interface RecordKind {
   readonly family: Family;
   readonly plural: string;
-  /** The member that names the owner's id; a profile has none. */
+  /** The member with the id of the item's owner; a profile has none. */
   readonly owner?: 'user' | 'user_id';
 }
 
-/** Every kind of record there is. */
+/** All kinds of records. */
 export const KINDS = {
   'microblog profile': { family: 'microblog', plural: 'microblog profiles' },
   post: { family: 'microblog', plural: 'posts', owner: 'user' },

@@ -92,7 +92,8 @@ function build(kind: KindName, source: RawRecord): NormaliseResult {
     if (text === undefined || !isValid(text, plan))
       faults.push({ member: plan.member, reason: reasonFor(given, text, plan.form), got: brief(given) });
     // Testing is cheaper than escaping, and few texts need that.
-    else if (!plan.mayNeedEscaping || !NEEDS_ESCAPING.test(text)) record += `${plan.opening}"${text}"`;
+    else if (text === '' || !plan.mayNeedEscaping || !NEEDS_ESCAPING.test(text))
+      record += `${plan.opening}"${text}"`;
     else record += plan.opening + JSON.stringify(text.toWellFormed());
   }
   if (faults.length > 0) return { faults };

@@ -1,14 +1,14 @@
-// A record that passed every check, with the keys a store finds it by.
+// A normalised record with the keys under which a store keeps it.
 import type { KindName } from './kinds.ts';
 
-/** A record that passed every check: its keys, and the JSON text that is served. */
 export interface Row {
   readonly kind: KindName;
   readonly id: string;
-  /** A profile's user key; empty for an item. */
+  /** Empty for an item. */
   readonly userKey: string;
-  /** An item's owner and date; empty for a profile. */
+  /** Empty for a profile, like the date. */
   readonly owner: string;
   readonly date: string;
+  /** The JSON text that is served. */
   readonly record: string;
 }

@@ -17,11 +17,12 @@ export const isWrittenNumber = isRawJSON;
 
 type Reviver = (key: string, value: unknown) => unknown;
 
-/** Parses JSON. A number that JavaScript would not print as it is written becomes a `WrittenNumber`. */
+/** Parses JSON. Numbers other than plain integers up to 2^53 become a `WrittenNumber`. */
 export const parseKeepingDigits = (text: string): unknown => JSON.parse(text, keepDigits as Reviver);
 
 function keepDigits(_key: string, value: unknown, { source }: { source: string }): unknown {
-  return typeof value === 'number' && String(value) !== source ? rawJSON(source) : value;
+  if (typeof value !== 'number') return value;
+  return Number.isSafeInteger(value) && String(value) === source ? value : rawJSON(source);
 }
 
 /** The text of a scalar; undefined for anything else, and for a number that has lost digits. */

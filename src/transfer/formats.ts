@@ -85,7 +85,7 @@ function hasRecordsOnLines(head: Buffer): boolean {
   return isWholeObject(line) || (next === '{' && breaksOff(line));
 }
 
-/** Whether a line ends inside a string or an object, where no record could follow. An open array could hold one. */
+/** Whether a line ends inside a string or an object where no `{` can follow, as it can in an array and after a colon. */
 function breaksOff(line: string): boolean {
   let objects = 0;
   let arrays = 0;
@@ -97,7 +97,8 @@ function breaksOff(line: string): boolean {
     if (line[at] === '[') arrays++;
     if (line[at] === ']') arrays--;
   }
-  return objects !== 0 && arrays === 0;
+  const mayGoOn = line.trimEnd().endsWith(':');
+  return objects !== 0 && arrays === 0 && !mayGoOn;
 }
 
 function isUtf16(head: Buffer): boolean {

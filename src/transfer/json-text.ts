@@ -65,7 +65,7 @@ export function isObject(value: unknown): value is RawRecord {
 }
 
 // Where JavaScript may print a number otherwise than it is written: with a fraction, an exponent, many digits, or -0.
-const NOTABLE_NUMBER = /[:[,\s]-?(?:\d{16}|\d+[.eE])|-0/;
+const NOTABLE_NUMBER = /[:[,\s](?:-?\d{16}|-?\d+[.eE]|-0)/;
 
 function parse(text: string): unknown {
   const value: unknown = JSON.parse(text);

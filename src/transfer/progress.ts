@@ -1,4 +1,4 @@
-// How far an import is: a bar on a terminal, a plain line now and then elsewhere.
+// Shows the progress of an import: a bar on a terminal, elsewhere a line every few seconds.
 import type { Progress } from './import.ts';
 
 export interface Terminal {
@@ -13,7 +13,7 @@ const LINE_MS = 5000;
 
 export type Display = ReturnType<typeof createDisplay>;
 
-/** The one line that is drawn again and again on a terminal; elsewhere it is written now and then. */
+/** One line that is redrawn on a terminal, and repeated at intervals elsewhere. */
 export function createDisplay(out: Terminal, now = () => performance.now()) {
   const started = now();
   const every = out.isTTY ? REDRAW_MS : LINE_MS;
@@ -21,17 +21,17 @@ export function createDisplay(out: Terminal, now = () => performance.now()) {
   let drawn = false;
 
   return {
-    /** `passing`: worth a look while it lasts, but not a line of its own. */
-    show(describe: (seconds: number) => string, { passing = false } = {}): void {
+    /** A `transient` line is shown at once, but only on a terminal. */
+    show(describe: (seconds: number) => string, { transient = false } = {}): void {
       const time = now();
-      if (time < next && !passing) return;
+      if (time < next && !transient) return;
       next = time + every;
       const line = describe((time - started) / 1000);
       if (out.isTTY) out.write(`\r${line.slice(0, (out.columns || 80) - 1)}\x1b[K`);
-      else if (!passing) out.write(`${line}\n`);
+      else if (!transient) out.write(`${line}\n`);
       drawn = true;
     },
-    /** Takes the bar away before anything else is written. */
+    /** Removes the bar before something else is written. */
     clear(): void {
       if (drawn && out.isTTY) out.write('\r\x1b[K');
       drawn = false;
@@ -43,7 +43,7 @@ export function createProgress(out: Terminal) {
   const display = createDisplay(out);
   return {
     show: (progress: Progress) =>
-      display.show((seconds) => describe(progress, seconds), { passing: progress.phase === 'writing' }),
+      display.show((seconds) => describe(progress, seconds), { transient: progress.phase === 'writing' }),
     clear: display.clear,
   };
 }
@@ -54,7 +54,7 @@ export function bar(share: number): string {
   return `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.floor(share * 100)}%`;
 }
 
-/** The seconds that are left when so much of a task took so long. */
+/** An estimate: `seconds` were needed for `share` of the task. */
 export const secondsLeft = (share: number, seconds: number) =>
   share > 0 ? Math.ceil((seconds / share) * (1 - share)) : 0;
 

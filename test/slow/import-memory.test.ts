@@ -2,9 +2,9 @@
 import { appendFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { into, newPath, tally } from './importing.ts';
-import { post } from './records.ts';
-import { tempFile, tempFolder } from './rig.ts';
+import { into, newPath, tally } from '../importing.ts';
+import { post } from '../records.ts';
+import { tempFile, tempFolder } from '../rig.ts';
 
 const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=48' };
 const LIMIT = 120_000;

