@@ -1,31 +1,16 @@
-// Starts everyone that is measured, group by group; what several rows share is made when the first one needs it.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import {
-  type Bodies,
-  etagsFile,
-  expectedBodies,
-  jsonDatabase,
-  ordinaryDatabase,
-  type Size,
-  staticFiles,
-  vitrineDatabase,
-} from './dataset.ts';
+// Starts everyone that is measured, group by group.
+import { type Bodies, etagsFile, expectedBodies, jsonDatabase, vitrineDatabase } from './dataset.ts';
 import { shown } from './figures.ts';
 import { type Ask, addressOf } from './load.ts';
-import { type Process, start } from './processes.ts';
 import { type Group, type Row, type RowName, responseOf } from './rows.ts';
-import { startNginx } from './static-nginx.ts';
+import { capture, peer, type Stage } from './stage.ts';
 import { startVitrine } from './vitrine.ts';
 
 export const BARE = 'bare node:http, constant';
 export const READY = 'Vitrine, answer ready';
 export const BY_HAND = 'Fastify + TypeBox + better-sqlite3';
 
-/** Requested again and again, so that their responses are in memory. */
-const READY_USERS = 1000;
 const JSON_SERVER_USERS = 1000;
-const STATIC_USERS = 3000;
 const UNKNOWN_USERS = 1_000_000;
 /** 130 MB of responses, five times what is kept in memory by default. */
 const CACHE_USERS = 20_000;
@@ -40,38 +25,6 @@ export async function startRows(group: Group, stage: Stage): Promise<Row[]> {
   };
   return starters[group](stage);
 }
-
-export type Stage = ReturnType<typeof createStage>;
-
-/** The data, and the servers that several groups share. */
-export function createStage(folder: string, size: Size) {
-  const { users } = size;
-  const bodies = once(() => expectedBodies(users, Math.min(users, STATIC_USERS)));
-  const database = once(() => vitrineDatabase(folder, size));
-  const ordinary = once(() => ordinaryDatabase(folder, size));
-  return {
-    folder,
-    size,
-    readyUsers: Math.min(users, READY_USERS),
-    bodies,
-    database,
-    /** Vitrine, for requests whose responses are in memory. */
-    ready: once(async () => startVitrine(await database())),
-    /** Vitrine, for requests by random users. */
-    random: once(async () => startVitrine(await database())),
-    byHand: once(async () => peer('fastify-sqlite', { DATABASE: await ordinary() })),
-    express: once(async () => peer('express-sqlite', { DATABASE: await ordinary() })),
-    nginx: once(async () => startNginx(folder, await staticFiles(folder, bodies()))),
-  };
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
-}
-
-const peer = (name: string, env: Record<string, string>) =>
-  start(() => [process.execPath, join(import.meta.dirname, 'peers', `${name}.ts`)], { env });
 
 const itemsOf = (users: number): Ask => ({ before: '/a/api/?user=user', users, after: '&post=true' });
 const profileOf = (users: number): Ask => ({ before: '/a/api/?user=user', users, after: '' });
@@ -198,16 +151,4 @@ async function startCache({ folder, size }: Stage): Promise<Row[]> {
       return { group: 'cache', status: 200, expected, server, ...row };
     }),
   );
-}
-
-/** Node adds these itself. */
-const OF_THE_CONNECTION = ['connection', 'keep-alive', 'date', 'transfer-encoding'];
-
-/** Saves one of Vitrine's responses with its headers, for servers that send nothing else. */
-async function capture(folder: string, group: Group, server: Process, address: string, etag?: string) {
-  const { status, headers, body } = await responseOf(server, address, etag);
-  const path = join(folder, `constant-${group}.json`);
-  const own = Object.entries(headers).filter(([name]) => !OF_THE_CONNECTION.includes(name));
-  writeFileSync(path, JSON.stringify({ status, headers: own.flat(), body }));
-  return { path, body };
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createStage, startRows } from './contenders.ts';
+import { startRows } from './contenders.ts';
 import type { Size } from './dataset.ts';
 import { missedLine } from './figures.ts';
 import { isBusy, QUIET_SHARE, watchOthers } from './other-processes.ts';
@@ -14,6 +14,7 @@ import { publish } from './publish.ts';
 import { about, percent, table, tails } from './report.ts';
 import { check, GROUPS, type Group } from './rows.ts';
 import { boundsOf, type Measured, measure, othersShare } from './sampling.ts';
+import { createStage } from './stage.ts';
 
 const HELP = `npm run bench -- [flags]
   --long          more users, more and longer rounds, and also size.ts, start.ts, import.ts and workers.ts: about

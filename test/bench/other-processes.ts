@@ -16,7 +16,8 @@ export function watchOthers(): () => number | undefined {
   const [ticks, started] = [othersTicks(), performance.now()];
   return () => {
     const seconds = (performance.now() - started) / 1000;
-    return Math.max(0, othersTicks() - ticks) / TICKS_PER_SECOND / seconds / cpus().length;
+    const used = (othersTicks() - ticks) / TICKS_PER_SECOND;
+    return Math.min(1, Math.max(0, used / seconds / cpus().length));
   };
 }
 

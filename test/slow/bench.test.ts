@@ -2,8 +2,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { createStage, startRows } from '../bench/contenders.ts';
+import { startRows } from '../bench/contenders.ts';
+import { partsOf } from '../bench/parts.ts';
 import { check, GROUPS } from '../bench/rows.ts';
+import { createStage } from '../bench/stage.ts';
 import { ROOT, tempFolder } from '../rig.ts';
 
 const MINUTE = 60_000;
@@ -43,6 +45,10 @@ test.each([
   },
   2 * MINUTE,
 );
+
+test.each(partsOf(tempFolder()))('a long run starts %s.ts with flags that it has', async (name, ...args) => {
+  expect(await run(name, [...args, '--help'])).toMatchObject({ code: 0, stderr: '' });
+});
 
 test('what is published is a whole run', async () => {
   const { code, stderr } = await run('main', ['--publish', '--only', 'items']);
