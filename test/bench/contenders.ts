@@ -1,258 +1,154 @@
-// Who is timed: how each is started, and what it is asked.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import {
-  expectedBodies,
-  jsonDatabase,
-  ordinaryDatabase,
-  type Size,
-  staticFiles,
-  vitrineDatabase,
-} from './dataset.ts';
-import { type Ask, versionOf } from './load.ts';
-import { type Process, start } from './processes.ts';
+// Starts everyone that is measured, group by group.
+import { type Bodies, etagsFile, expectedBodies, jsonDatabase, vitrineDatabase } from './dataset.ts';
+import { shown } from './figures.ts';
+import { type Ask, addressOf } from './load.ts';
+import { type Group, type Row, type RowName, responseOf } from './rows.ts';
+import { capture, peer, type Stage } from './stage.ts';
+import { startVitrine } from './vitrine.ts';
 
-export type Group = 'items' | 'profile' | '304' | '404';
-export const GROUPS: readonly Group[] = ['items', 'profile', '304', '404'];
+export const BARE = 'bare node:http, constant';
+export const READY = 'Vitrine, answer ready';
+export const BY_HAND = 'Fastify + TypeBox + better-sqlite3';
 
-/** One line of the table. */
-export interface Row {
-  readonly group: Group;
-  readonly name: string;
-  /** At most this many times the CPU of bare node:http. */
-  readonly promise?: number;
-  readonly server: Process;
-  readonly ask: Ask;
-  /** What each of these users' answers has to be. */
-  readonly expected: readonly string[];
-}
-
-/** Asked for again and again, so that their answers are ready. */
-const READY_USERS = 1000;
 const JSON_SERVER_USERS = 1000;
-const STATIC_USERS = 3000;
+const UNKNOWN_USERS = 1_000_000;
+/** 130 MB of responses, five times what is kept in memory by default. */
+const CACHE_USERS = 20_000;
 
-const HERE = import.meta.dirname;
-const NODE = process.execPath;
-const VITRINE = join(HERE, '../../src/vitrine.js');
+export async function startRows(group: Group, stage: Stage): Promise<Row[]> {
+  const starters: Record<Group, (stage: Stage) => Promise<Row[]>> = {
+    items: startItems,
+    profile: startProfiles,
+    304: startNotModified,
+    404: startNotFound,
+    cache: startCache,
+  };
+  return starters[group](stage);
+}
 
 const itemsOf = (users: number): Ask => ({ before: '/a/api/?user=user', users, after: '&post=true' });
 const profileOf = (users: number): Ask => ({ before: '/a/api/?user=user', users, after: '' });
-const strangers: Ask = { before: '/a/api/?user=nobody', users: 1_000_000, after: '' };
+const strangers: Ask = { before: '/a/api/?user=nobody', users: UNKNOWN_USERS, after: '' };
 
-export const addressOf = ({ before, users, after }: Ask, user: number) =>
-  users === 0 ? before : `${before}${user}${after}`;
+async function startItems(stage: Stage): Promise<Row[]> {
+  const promises = { ready: 1.25, random: 2.2, randomP99: { of: BY_HAND, atMost: 1 } };
+  return [...(await startLookups(stage, 'items', itemsOf, promises)), await startJsonServer(stage)];
+}
 
-const peer = (name: string, env: Record<string, string>) =>
-  start(() => [NODE, join(HERE, 'peers', `${name}.ts`)], env);
-export const startVitrine = (database: string, probe = '/healthz') =>
-  start(() => [NODE, VITRINE, 'serve'], { DATABASE_URL: database }, { probe });
+const startProfiles = (stage: Stage) =>
+  startLookups(stage, 'profile', profileOf, { ready: 1.3, random: 1.7 });
 
-export async function startAll(folder: string, size: Size): Promise<Row[]> {
-  const bodies = expectedBodies(size, STATIC_USERS);
-  const database = vitrineDatabase(folder, size);
-  const ordinary = ordinaryDatabase(folder, size);
-  const [busy, wide] = [await startVitrine(database), await startVitrine(database)];
-  const express = await peer('express-sqlite', { DATABASE: ordinary });
-  const fastify = await peer('fastify-sqlite', { DATABASE: ordinary });
-  const jsonServer = await peer('json-server', { DATABASE: jsonDatabase(folder, JSON_SERVER_USERS) });
-  const nginx = await startNginx(folder, staticFiles(folder, bodies));
+interface Promises {
+  readonly ready: number;
+  readonly random: number;
+  readonly randomP99?: RowName['p99'];
+}
 
-  const one = { ...itemsOf(0), before: addressOf(itemsOf(1), 1) };
-  const etag = (await responseOf(wide, one.before)).headers.etag as string;
-  const same: Ask = { ...one, etag };
-  const constant = {
-    items: await capture(folder, wide, 'items', one.before),
-    profile: await capture(folder, wide, 'profile', addressOf(profileOf(1), 1)),
-    304: await capture(folder, wide, '304', one.before, etag),
-    404: await capture(folder, wide, '404', addressOf(strangers, 1)),
+/** Everyone's rows for one of the two lookups. */
+async function startLookups(
+  stage: Stage,
+  group: keyof Bodies & Group,
+  ask: (users: number) => Ask,
+  promises: Promises,
+): Promise<Row[]> {
+  const { size, readyUsers } = stage;
+  const count = group === 'items' ? size.users : size.profiles;
+  const expected = stage.bodies()[group];
+  const { path, body } = await capture(stage.folder, group, await stage.random(), addressOf(ask(1), 1));
+  const [few, all] = [ask(readyUsers), ask(count)];
+  const constant = { ask: few, expected: [body, body] };
+  const nginx = await stage.nginx();
+  const files: Ask = { before: `/${group}/user`, users: expected.length, after: '.json' };
+  const rows = [
+    { name: BARE, server: await peer('node-http', { ANSWER: path }), ...constant },
+    { name: READY, server: await stage.ready(), promise: promises.ready, ask: few, expected },
+    {
+      name: `Vitrine, random of ${shown(count)} users`,
+      server: await stage.random(),
+      promise: promises.random,
+      p99: promises.randomP99,
+      ask: all,
+      expected,
+    },
+    { name: 'bare Fastify, constant', server: await peer('fastify', { ANSWER: path }), ...constant },
+    ...(nginx === undefined ? [] : [{ name: 'nginx, static files', server: nginx, ask: files, expected }]),
+    { name: BY_HAND, server: await stage.byHand(), ask: all, expected },
+    { name: 'Express + better-sqlite3', server: await stage.express(), ask: all, expected },
+  ];
+  return rows.map((row) => ({ group, base: BARE, status: 200, ...row }));
+}
+
+/** It cannot hold as many users, so its items are not those of the others. */
+async function startJsonServer({ folder, size }: Stage): Promise<Row> {
+  const users = Math.min(size.users, JSON_SERVER_USERS);
+  return {
+    group: 'items',
+    name: `json-server, ${shown(users)} users`,
+    base: BARE,
+    server: await peer('json-server', { DATABASE: await jsonDatabase(folder, users) }),
+    ask: itemsOf(users),
+    status: 200,
+    expected: expectedBodies(users, 3).items,
   };
-  const bare = (group: Group) => peer('node-http', { ANSWER: constant[group].path });
-  const bareFastify = (group: Group) => peer('fastify', { ANSWER: constant[group].path });
+}
 
-  const { items, profiles } = bodies;
-  const always = (group: Group) => Array(3).fill(constant[group].body) as string[];
-  const rows: (Row | undefined)[] = [
+async function startNotModified(stage: Stage): Promise<Row[]> {
+  const { folder, size } = stage;
+  const etags = await etagsFile(await stage.database());
+  const one: Ask = { before: addressOf(itemsOf(1), 1), users: 0, after: '', etags };
+  const ready = await stage.ready();
+  const { etag } = (await responseOf(ready, one.before)).headers; // From now on it is in memory.
+  const { path } = await capture(folder, '304', ready, one.before, etag);
+  const random = { ...itemsOf(size.users), etags };
+  const rows = [
+    { name: BARE, server: await peer('node-http', { ANSWER: path }), ask: one, expected: [''] },
+    { name: READY, server: ready, promise: 1.15, ask: one, expected: [''] },
     {
-      group: 'items',
-      name: BARE,
-      server: await bare('items'),
-      ask: itemsOf(READY_USERS),
-      expected: always('items'),
-    },
-    {
-      group: 'items',
-      name: 'Vitrine, answer ready',
-      promise: 1.25,
-      server: busy,
-      ask: itemsOf(READY_USERS),
-      expected: items,
-    },
-    {
-      group: 'items',
       name: `Vitrine, random of ${shown(size.users)} users`,
-      promise: 2.2,
-      server: wide,
-      ask: itemsOf(size.users),
-      expected: items,
-    },
-    {
-      group: 'items',
-      name: 'bare Fastify, constant',
-      server: await bareFastify('items'),
-      ask: itemsOf(READY_USERS),
-      expected: always('items'),
-    },
-    nginx && {
-      group: 'items',
-      name: 'nginx, static files',
-      server: nginx,
-      ask: { before: '/items/user', users: STATIC_USERS, after: '.json' },
-      expected: items,
-    },
-    {
-      group: 'items',
-      name: 'Fastify + TypeBox + better-sqlite3',
-      server: fastify,
-      ask: itemsOf(size.users),
-      expected: items,
-    },
-    {
-      group: 'items',
-      name: 'Express + better-sqlite3',
-      server: express,
-      ask: itemsOf(size.users),
-      expected: items,
-    },
-    {
-      group: 'items',
-      name: `json-server, ${shown(JSON_SERVER_USERS)} users`,
-      server: jsonServer,
-      ask: itemsOf(JSON_SERVER_USERS),
-      expected: JSON_SERVER_ITEMS,
-    },
-    {
-      group: 'profile',
-      name: BARE,
-      server: await bare('profile'),
-      ask: profileOf(READY_USERS),
-      expected: always('profile'),
-    },
-    {
-      group: 'profile',
-      name: 'Vitrine, answer ready',
-      promise: 1.3,
-      server: busy,
-      ask: profileOf(READY_USERS),
-      expected: profiles,
-    },
-    {
-      group: 'profile',
-      name: `Vitrine, random of ${shown(size.profiles)} users`,
-      promise: 1.7,
-      server: wide,
-      ask: profileOf(size.profiles),
-      expected: profiles,
-    },
-    {
-      group: 'profile',
-      name: 'bare Fastify, constant',
-      server: await bareFastify('profile'),
-      ask: profileOf(READY_USERS),
-      expected: always('profile'),
-    },
-    nginx && {
-      group: 'profile',
-      name: 'nginx, static files',
-      server: nginx,
-      ask: { before: '/profiles/user', users: STATIC_USERS, after: '.json' },
-      expected: profiles,
-    },
-    {
-      group: 'profile',
-      name: 'Fastify + TypeBox + better-sqlite3',
-      server: fastify,
-      ask: profileOf(size.profiles),
-      expected: profiles,
-    },
-    {
-      group: 'profile',
-      name: 'Express + better-sqlite3',
-      server: express,
-      ask: profileOf(size.profiles),
-      expected: profiles,
-    },
-    { group: '304', name: BARE, server: await bare('304'), ask: same, expected: [''] },
-    { group: '304', name: 'Vitrine, answer ready', promise: 1.15, server: busy, ask: same, expected: [''] },
-    { group: '404', name: BARE, server: await bare('404'), ask: strangers, expected: always('404') },
-    {
-      group: '404',
-      name: 'Vitrine, unknown users',
-      promise: 2,
-      server: wide,
-      ask: strangers,
-      expected: always('404'),
+      server: await stage.random(),
+      promise: 1.6,
+      ask: random,
+      expected: ['', '', ''],
     },
   ];
-  return rows.filter((row) => row !== undefined);
+  return rows.map((row) => ({ group: '304', base: BARE, status: 304, ...row }));
 }
 
-export const BARE = 'bare node:http, constant';
-/** Its answers are of a smaller world: only their shape can be that of the others. */
-const JSON_SERVER_ITEMS = expectedBodies({ users: JSON_SERVER_USERS, profiles: JSON_SERVER_USERS }, 3).items;
-
-const shown = (number: number) => number.toLocaleString('en');
-
-/** Asks every contender before it is timed, and throws unless it answers as it has to. */
-export async function check({ group, name, server, ask, expected }: Row): Promise<void> {
-  const status = group === '304' ? 304 : group === '404' ? 404 : 200;
-  for (const [index, body] of expected.slice(0, 3).entries()) {
-    const got = await responseOf(server, addressOf(ask, index + 1), ask.etag);
-    if (got.status !== status || got.body !== body)
-      throw new Error(
-        `${name} (${group}) answers ${got.status} ${got.body.slice(0, 200)}…, not ${status} ${body.slice(0, 200)}…`,
-      );
-  }
+async function startNotFound(stage: Stage): Promise<Row[]> {
+  const random = await stage.random();
+  const { path, body } = await capture(stage.folder, '404', random, addressOf(strangers, 1));
+  const bare = await peer('node-http', { ANSWER: path });
+  const always = { group: '404', base: BARE, ask: strangers, status: 404, expected: [body, body] } as const;
+  return [
+    { ...always, name: BARE, server: bare },
+    { ...always, name: 'Vitrine, unknown users', server: random, promise: 2 },
+  ];
 }
 
-async function responseOf({ port }: Process, address: string, etag?: string) {
-  const response = await fetch(`http://127.0.0.1:${port}${address}`, {
-    headers: etag === undefined ? {} : { 'if-none-match': etag },
-  });
-  return {
-    status: response.status,
-    headers: Object.fromEntries(response.headers),
-    body: await response.text(),
-  };
-}
-
-/** Node adds these itself. */
-const OF_THE_CONNECTION = ['connection', 'keep-alive', 'date', 'transfer-encoding'];
-
-/** Keeps one of Vitrine's responses, headers and all, for those that send nothing else. */
-async function capture(folder: string, server: Process, group: Group, address: string, etag?: string) {
-  const { status, headers, body } = await responseOf(server, address, etag);
-  const path = join(folder, `constant-${group}.json`);
-  const own = Object.entries(headers).filter(([name]) => !OF_THE_CONNECTION.includes(name));
-  writeFileSync(path, JSON.stringify({ status, headers: own.flat(), body }));
-  return { path, body };
-}
-
-async function startNginx(folder: string, files: string): Promise<Process | undefined> {
-  if (versionOf('nginx', '-v') === undefined) return undefined;
-  const configured = (port: number) => {
-    const path = join(folder, 'nginx.conf');
-    writeFileSync(
-      path,
-      `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr error;
-events { worker_connections 1024; }
-http {
-  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000; default_type "application/json; charset=utf-8";
-  open_file_cache max=10000; types { }
-  server { listen 127.0.0.1:${port}; root ${files}; }
-}`,
-    );
-    return ['nginx', '-c', path, '-p', folder];
-  };
-  return start(configured);
+/** What responses in memory cost where they rarely help, and save where some users are popular. */
+async function startCache({ folder, size }: Stage): Promise<Row[]> {
+  const users = Math.min(size.users, CACHE_USERS);
+  const database = await vitrineDatabase(folder, { users, profiles: users });
+  const expected = expectedBodies(users, 3).items;
+  const none = { ANSWERS_BYTES: '0' };
+  const [uniform, zipf] = [itemsOf(users), { ...itemsOf(users), zipf: 1 }];
+  const bases = { uniform: 'random users, none in memory', zipf: "users by Zipf's law, none in memory" };
+  const rows = [
+    { name: bases.uniform, base: bases.uniform, env: none, ask: uniform },
+    {
+      name: 'random users, default settings',
+      base: bases.uniform,
+      ask: uniform,
+      promise: 1.05,
+      p99: { of: bases.uniform, atMost: 1.5 },
+    },
+    { name: bases.zipf, base: bases.zipf, env: none, ask: zipf },
+    { name: "users by Zipf's law, default settings", base: bases.zipf, ask: zipf, promise: 0.85 },
+  ];
+  return Promise.all(
+    rows.map(async ({ env, ...row }): Promise<Row> => {
+      const server = await startVitrine(database, { env });
+      return { group: 'cache', status: 200, expected, server, ...row };
+    }),
+  );
 }

@@ -1,4 +1,4 @@
-// People and their items for the benches: the same for the same numbers, of any size, in a site's own order of time.
+// Generates users and their items for the benchmark: any number, always the same ones, in the order of their dates.
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
@@ -6,12 +6,12 @@ import type { Family } from '../../src/records/kinds.ts';
 
 type Raw = Record<string, string>;
 
-/** A prime, so that every user has a turn before one has a second: unless it divides their number. */
+/** A prime: unless it divides the number of users, each gets an item before anyone gets a second one. */
 const STRIDE = 7919;
 
 export const nameOf = (user: number) => `user${user}`;
 
-/** Every profile, and then every item by its time: each user has as many, and the users are mixed. */
+/** All profiles, then all items by date: as many for each user, and the users mixed. */
 export function* people(users: number, itemsPerUser: number, family: Family = 'microblog'): Generator<Raw> {
   const { profile, item } = MAKERS[family];
   for (let user = 1; user <= users; user++) yield profile(user, itemsPerUser);
@@ -24,7 +24,7 @@ export function* people(users: number, itemsPerUser: number, family: Family = 'm
   }
 }
 
-/** Writes them as NDJSON; how many records and bytes that were. */
+/** Writes them as NDJSON; returns how many records and bytes it wrote. */
 export async function writePeople(path: string, ...what: Parameters<typeof people>) {
   const out = createWriteStream(path);
   let records = 0;
@@ -63,7 +63,7 @@ const pick = (list: readonly string[], number: number) => list[number % list.len
 const timeOf = (id: number) =>
   new Date(Date.UTC(2012, 0, 1) + id * 97_000).toISOString().slice(0, 19).replace('T', ' ');
 
-/** Forty digits that look like a hash and are cheaper. */
+/** Forty hexadecimal digits, cheaper than a hash. */
 function tokenOf(id: number): string {
   let text = '';
   for (let part = 1; part <= 5; part++)

@@ -1,19 +1,18 @@
-// The same people in every form that a contender wants: Vitrine's database, ordinary tables, a JSON file, static files.
+// The same users in the form that each contender wants: Vitrine's database, ordinary tables, a JSON file, static files.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { KindName } from '../../src/records/kinds.ts';
+import type { Row } from '../../src/records/row.ts';
 import { openWriter } from '../../src/stores/sqlite/write.ts';
 import { nameOf, people } from './data.ts';
 import { ADD_POST, ADD_PROFILE, INDEXES, POST_MEMBERS, PROFILE_MEMBERS, TABLES } from './peers/queries.ts';
 
 export const ITEMS_EACH = 15;
-const VARIANT_A = { profile: 'microblog profile', item: 'post' } as const satisfies Record<string, KindName>;
 
 export interface Size {
-  /** Users with items, whose profiles come first. */
+  /** Users with items; their profiles come first. */
   readonly users: number;
-  /** Users altogether; the rest have a profile only. */
+  /** All users; the others have a profile only. */
   readonly profiles: number;
 }
 
@@ -26,41 +25,51 @@ function* records({ users, profiles }: Size): Generator<Raw> {
 
 const isItem = (record: Raw) => 'user' in record;
 
-/** Calls back once for each form that is not there yet from an earlier run. */
-function make(path: string, build: (path: string) => void): string {
+/** Makes a file or folder, unless an earlier run has made it. */
+async function make(path: string, build: (path: string) => void | Promise<void>): Promise<string> {
   const done = `${path}.done`;
   if (!existsSync(done)) {
-    build(path);
+    await build(path);
     writeFileSync(done, '');
   }
   return path;
 }
 
-/** Vitrine's database, straight through the store's writing side. */
+/** Vitrine's database, filled through the store. */
 export const vitrineDatabase = (folder: string, size: Size) =>
-  make(join(folder, `vitrine-${size.users}-${size.profiles}.db`), (path) => {
+  make(join(folder, `vitrine-${size.users}-${size.profiles}.db`), async (path) => {
     const writer = openWriter(path);
-    const misfit = () => {
-      throw new Error('the benches have misfits');
+    const onMisfit = () => {
+      throw new Error('a generated record does not fit the others');
     };
-    const load = writer.load({ replace: true, skipInvalid: false, onMisfit: misfit }) as Synchronous<
-      ReturnType<typeof writer.load>
-    >;
+    const load = await writer.load({ replace: true, skipInvalid: false, onMisfit });
     let place = 0;
-    for (const record of records(size)) {
-      const { id = '', user = '', date = '', username = '' } = record;
-      const what = isItem(record)
-        ? { kind: VARIANT_A.item, userKey: '', owner: user, date }
-        : { kind: VARIANT_A.profile, userKey: username, owner: '', date: '' };
-      load.add({ ...what, id, record: JSON.stringify(record) }, place++);
-    }
-    load.finish();
-    writer.close();
+    for (const record of records(size)) await load.add(rowOf(record), place++);
+    await load.finish();
+    await writer.close();
   });
 
-type Synchronous<T> = Exclude<T, Promise<unknown>>;
+function rowOf(raw: Raw): Row {
+  const { id = '', user = '', date = '', username = '' } = raw;
+  const record = JSON.stringify(raw);
+  return isItem(raw)
+    ? { kind: 'post', id, userKey: '', owner: user, date, record }
+    : { kind: 'microblog profile', id, userKey: username, owner: '', date: '', record };
+}
 
-/** A table for each kind, a column for each member. */
+/** A file with the ETag of each user's items, one a line. */
+export const etagsFile = (database: string) =>
+  make(`${database}.etags`, (path) => {
+    const db = new Database(database, { readonly: true });
+    const etags = db
+      .prepare("SELECT etag FROM lists WHERE family = 'microblog' ORDER BY owner")
+      .pluck()
+      .all();
+    writeFileSync(path, etags.join('\n'));
+    db.close();
+  });
+
+/** A table for each kind of record, and a column for each member. */
 export const ordinaryDatabase = (folder: string, size: Size) =>
   make(join(folder, `ordinary-${size.users}-${size.profiles}.db`), (path) => {
     const db = new Database(path);
@@ -75,7 +84,7 @@ export const ordinaryDatabase = (folder: string, size: Size) =>
     db.close();
   });
 
-/** What json-server eats. */
+/** The file that json-server reads. */
 export const jsonDatabase = (folder: string, users: number) =>
   make(join(folder, `people-${users}.json`), (path) => {
     const [profiles, posts] = [[], []] as [Raw[], Raw[]];
@@ -83,23 +92,28 @@ export const jsonDatabase = (folder: string, users: number) =>
     writeFileSync(path, JSON.stringify({ profiles, posts }));
   });
 
-/** What each of the first users' answers has to be, as text. */
-export function expectedBodies(size: Size, users: number): { items: string[]; profiles: string[] } {
-  const profiles: string[] = [];
-  const items: string[][] = [];
-  for (const record of people(size.users, ITEMS_EACH)) {
-    const user = Number(isItem(record) ? record.user : record.id);
-    if (user > users) continue;
-    if (isItem(record)) (items[user - 1] ??= []).unshift(JSON.stringify(record));
-    else profiles[user - 1] = JSON.stringify(record);
-  }
-  return { profiles, items: items.map((list) => `{"posts":[${list.join(',')}]}`) };
+/** The bodies that the first of so many users must get. */
+export interface Bodies {
+  readonly items: readonly string[];
+  readonly profile: readonly string[];
 }
 
-/** A file for each answer, as nginx sends them. */
-export const staticFiles = (folder: string, { items, profiles }: ReturnType<typeof expectedBodies>) =>
+export function expectedBodies(users: number, first: number): Bodies {
+  const profile: string[] = [];
+  const items: string[][] = [];
+  for (const record of people(users, ITEMS_EACH)) {
+    const user = Number(isItem(record) ? record.user : record.id);
+    if (user > first) continue;
+    if (isItem(record)) (items[user - 1] ??= []).unshift(JSON.stringify(record));
+    else profile[user - 1] = JSON.stringify(record);
+  }
+  return { profile, items: items.map((list) => `{"posts":[${list.join(',')}]}`) };
+}
+
+/** A file for each response, for nginx. */
+export const staticFiles = (folder: string, { items, profile }: Bodies) =>
   make(join(folder, `static-${items.length}`), (path) => {
-    for (const [kind, bodies] of Object.entries({ items, profiles })) {
+    for (const [kind, bodies] of Object.entries({ items, profile })) {
       mkdirSync(join(path, kind), { recursive: true });
       for (const [index, body] of bodies.entries())
         writeFileSync(join(path, kind, `${nameOf(index + 1)}.json`), body);

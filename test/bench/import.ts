@@ -1,21 +1,34 @@
-// How fast records come in and go out, beside the program one would write oneself and beside the driver alone:
-//   node test/bench/import.ts [--items 300000] [--rounds 3] [--folder WHERE]
-// Every figure is a process of its own; the rounds interleave, so that a noisy machine is as unkind to all.
+// How fast records are imported and exported, next to an import written by hand and to the SQLite driver alone. Each figure
+// is that of a process of its own.
 import { execFile } from 'node:child_process';
-import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { join, resolve } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { type TObject, Type } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
-import Database from 'better-sqlite3';
-import { MicroblogProfile, Post } from '../../src/records/schemas.ts';
-import { people, writePeople } from './data.ts';
+import { writePeople } from './data.ts';
+import { ITEMS_EACH } from './dataset.ts';
+import { holdBounds, median, medianRatio, shown } from './figures.ts';
+import { VITRINE } from './vitrine.ts';
 
-const ITEMS_PER_USER = 15;
-const VITRINE = join(import.meta.dirname, '../../src/vitrine.js');
-/** What a process says of itself as it ends. */
+const HELP = `node test/bench/import.ts [flags]
+  --items N        how many items, ${ITEMS_EACH} for each user (300000)
+  --rounds N       how often each is measured (3)
+  --folder FOLDER  where the files go (here): 3 KB for each item
+
+It exits with 1 if a promised figure is missed, and prints a line that starts with "missed:".`;
+
+const { values: flags } = parseArgs({
+  options: {
+    help: { type: 'boolean', default: false },
+    items: { type: 'string', default: '300000' },
+    rounds: { type: 'string', default: '3' },
+    folder: { type: 'string', default: '.' },
+  },
+});
+
+/** Importing at 0.55 of the other's speed is 1 / 0.55 of its CPU. */
+const PROMISED = { cpu: Number((1 / 0.55).toFixed(2)), size: 2.5 };
+
+/** Makes a process print what it used as it exits. */
 const TELL = `data:text/javascript,process.on('exit', () => {
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
   const figures = { ms: performance.now(), cpu: (userCPUTime + systemCPUTime) / 1000, mb: maxRSS / 1024 };
@@ -23,168 +36,119 @@ const TELL = `data:text/javascript,process.on('exit', () => {
 })`;
 
 interface Figures {
-  ms: number;
-  cpu: number;
-  mb: number;
+  readonly ms: number;
+  readonly cpu: number;
+  /** Peak memory. */
+  readonly mb: number;
 }
 
-const { values } = parseArgs({
-  options: {
-    items: { type: 'string', default: '300000' },
-    rounds: { type: 'string', default: '3' },
-    folder: { type: 'string', default: join(import.meta.dirname, '../..') },
-    /** Used by the bench itself, for its peers. */
-    peer: { type: 'string' },
-  },
-});
-const users = Math.ceil(Number(values.items) / ITEMS_PER_USER);
+const CASES = [
+  'vitrine import',
+  'by hand',
+  'bare',
+  'the same again',
+  'a few records',
+  'vitrine export',
+] as const;
+type Case = (typeof CASES)[number];
+type Taken = Record<Case, Figures[]>;
 
-if (values.peer === 'straightforward') await straightforward(values.folder);
-else if (values.peer === 'bare') bare(values.folder);
-else await bench();
+interface Input {
+  readonly users: number;
+  readonly records: number;
+  readonly bytes: number;
+}
 
 async function bench(): Promise<void> {
-  const folder = await mkdtemp(join(values.folder, '.bench-'));
+  const folder = await mkdtemp(join(resolve(flags.folder), 'vitrine-import-'));
   try {
-    const file = join(folder, 'all.ndjson');
-    const few = join(folder, 'few.ndjson');
-    const { records, bytes } = await writePeople(file, users, ITEMS_PER_USER);
-    await writePeople(few, 3, 1);
-    const database = join(folder, 'ours.db');
-    const vitrine = (...args: string[]) => run([VITRINE, ...args, '--database-url', database]);
-    const peer = async (name: string) => {
-      for (const end of ['', '-wal', '-shm']) await rm(join(folder, `peer.db${end}`), { force: true });
-      return run([import.meta.filename, '--items', values.items, '--folder', folder, '--peer', name]);
-    };
-    const cases: Record<string, () => Promise<Figures>> = {
-      'vitrine import': async () => {
-        await rm(database, { force: true });
-        return vitrine('import', file);
-      },
-      straightforward: () => peer('straightforward'),
-      bare: () => peer('bare'),
-      'the same again': () => vitrine('import', file),
-      'a few records': () => vitrine('import', few),
-      'vitrine export': () => vitrine('export', join(folder, 'out.ndjson')),
-    };
-    const taken = Object.fromEntries(Object.keys(cases).map((name) => [name, [] as Figures[]]));
-    let size = 0;
-    for (let round = 0; round < Number(values.rounds); round++) {
-      for (const [name, measure] of Object.entries(cases)) {
-        taken[name]?.push(await measure());
-        if (name === 'vitrine import') size = (await stat(database)).size;
-      }
-    }
-    report(taken, records);
-    console.log(`\ndatabase ${(size / bytes).toFixed(2)} x the ${Math.round(bytes / 1e6)} MB of NDJSON`);
+    const users = Math.ceil(Number(flags.items) / ITEMS_EACH);
+    const input = { users, ...(await writePeople(join(folder, 'all.ndjson'), users, ITEMS_EACH)) };
+    await writePeople(join(folder, 'few.ndjson'), 3, 1);
+    const { taken, size } = await measure(folder, users);
+    printTable(taken, input.records);
+    printSentences(taken, input, size / input.bytes);
+    const cpu = ratio(taken, 'vitrine import', 'by hand', 'cpu');
+    holdBounds([
+      { where: 'import', what: 'CPU relative to an import by hand', figure: cpu, promised: PROMISED.cpu },
+      { where: 'import', what: 'database', figure: size / input.bytes, promised: PROMISED.size },
+    ]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function run(args: string[]): Promise<Figures> {
+async function measure(folder: string, users: number): Promise<{ taken: Taken; size: number }> {
+  const file = (name: string) => join(folder, name);
+  const vitrine = (command: string, name: string) =>
+    run(VITRINE, command, '--database-url', file('own.db'), file(name));
+  const peer = (name: string, ...args: string[]) =>
+    run(join(import.meta.dirname, 'peers', `${name}.ts`), ...args, file('peer.db'));
+  const actions: Record<Case, () => Promise<Figures>> = {
+    'vitrine import': () => vitrine('import', 'all.ndjson'),
+    'by hand': () => peer('import-by-hand', file('all.ndjson')),
+    bare: () => peer('import-bare', String(users), String(ITEMS_EACH)),
+    'the same again': () => vitrine('import', 'all.ndjson'),
+    'a few records': () => vitrine('import', 'few.ndjson'),
+    'vitrine export': () => vitrine('export', 'out.ndjson'),
+  };
+  const taken = Object.fromEntries(CASES.map((name) => [name, [] as Figures[]])) as Taken;
+  let size = 0;
+  for (let round = 0; round < Number(flags.rounds); round++)
+    for (const name of CASES) {
+      if (name === 'vitrine import') await rm(file('own.db'), { force: true });
+      for (const end of ['', '-wal', '-shm']) await rm(file(`peer.db${end}`), { force: true });
+      taken[name].push(await actions[name]());
+      if (name === 'vitrine import') ({ size } = await stat(file('own.db')));
+    }
+  return { taken, size };
+}
+
+async function run(...args: string[]): Promise<Figures> {
   const { stderr } = await promisify(execFile)(process.execPath, ['--import', TELL, ...args], {
     maxBuffer: 1 << 24,
   });
-  // A peer that has to make its rows first says its own; the last word is the general one.
-  const said = [...stderr.matchAll(/^figures (.*)$/gm)].map(
-    (match) => JSON.parse(match[1] as string) as Figures,
-  );
-  return { ...(said.at(-1) as Figures), ...said[0] };
+  // A peer that has to make its rows first prints figures of its own before those of the whole process.
+  const lines = [...stderr.matchAll(/^figures (.*)$/gm)].map(([, json = '']) => JSON.parse(json) as Figures);
+  return { ...(lines.at(-1) as Figures), ...lines[0] };
 }
 
-function report(taken: Record<string, Figures[]>, records: number): void {
-  const middle = (name: string, figure: keyof Figures) =>
-    median((taken[name] ?? []).map((figures) => figures[figure]));
-  const ratio = (name: string, to: string) =>
-    median((taken[name] ?? []).map(({ ms }, round) => (taken[to]?.[round]?.ms ?? Number.NaN) / ms)).toFixed(
-      2,
-    );
-  console.log(`${records} records, Node ${process.version}, medians of ${values.rounds}\n`);
-  console.table(
-    Object.fromEntries(
-      Object.keys(taken).map((name) => [
-        name,
-        {
-          ms: Math.round(middle(name, 'ms')),
-          'records/s': name === 'a few records' ? '' : Math.round((records / middle(name, 'ms')) * 1000),
-          'CPU µs/record':
-            name === 'a few records' ? '' : ((middle(name, 'cpu') / records) * 1000).toFixed(1),
-          'peak MB': Math.round(middle(name, 'mb')),
-          '× straightforward': ratio(name, 'straightforward'),
-          '× bare': ratio(name, 'bare'),
-        },
-      ]),
-    ),
-  );
-}
+const middle = (taken: Taken, name: Case, figure: keyof Figures) =>
+  median(taken[name].map((figures) => figures[figure]));
 
-function median(numbers: number[]): number {
-  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN;
-}
-
-/** What one would write oneself: lines, JSON.parse, a check against the schema, a column for each member. */
-async function straightforward(folder: string): Promise<void> {
-  const db = new Database(join(folder, 'peer.db'));
-  db.pragma('journal_mode = WAL');
-  const table = (name: string, schema: TObject) => {
-    const columns = Object.keys(schema.properties);
-    db.exec(`CREATE TABLE ${name} (${columns.map((column) => `"${column}" TEXT NOT NULL`)})`);
-    const insert = db.prepare(`INSERT INTO ${name} VALUES (${columns.map(() => '?')})`);
-    const checker = TypeCompiler.Compile(Type.Object(schema.properties));
-    return (record: Record<string, unknown>) => {
-      if (!checker.Check(record)) throw new Error(`not a record of ${name}: ${JSON.stringify(record)}`);
-      insert.run(columns.map((column) => record[column]));
-    };
-  };
-  const addProfile = table('profiles', MicroblogProfile);
-  const addPost = table('posts', Post);
-  db.exec(
-    'CREATE UNIQUE INDEX by_name ON profiles (username); CREATE INDEX by_user ON posts ("user", "date")',
+const ratio = (taken: Taken, name: Case, other: Case, figure: keyof Figures) =>
+  medianRatio(
+    taken[name].map((figures) => figures[figure]),
+    taken[other].map((figures) => figures[figure]),
   );
-  db.exec('BEGIN');
-  const lines = createInterface({ input: createReadStream(join(folder, 'all.ndjson')) });
-  lines.on('line', (line) => {
-    const record = JSON.parse(line);
-    if ('username' in record) addProfile(record);
-    else addPost(record);
+
+function printTable(taken: Taken, records: number): void {
+  console.log(`${shown(records)} records, Node ${process.version}, median of ${flags.rounds} rounds`);
+  const rows = CASES.map((name) => {
+    const each = (figure: number) => (name === 'a few records' ? '' : figure);
+    return [
+      name,
+      {
+        ms: Math.round(middle(taken, name, 'ms')),
+        'records/s': each(Math.round((records / middle(taken, name, 'ms')) * 1000)),
+        'CPU µs/record': each(Number(((middle(taken, name, 'cpu') / records) * 1000).toFixed(1))),
+        'peak MB': Math.round(middle(taken, name, 'mb')),
+        'CPU × by hand': Number(ratio(taken, name, 'by hand', 'cpu').toFixed(2)),
+      },
+    ];
   });
-  await new Promise((resolve) => lines.once('close', resolve));
-  db.exec('COMMIT');
-  db.close();
+  console.table(Object.fromEntries(rows));
 }
 
-/** The driver alone: ready rows, no check, no index. */
-function bare(folder: string): void {
-  const db = new Database(join(folder, 'peer.db'));
-  db.pragma('journal_mode = WAL');
-  const columns = Object.keys(Post.properties);
-  db.exec(`CREATE TABLE posts (${columns.map((column) => `"${column}"`)})`);
-  const insert = db.prepare(`INSERT INTO posts VALUES (${columns.map(() => '?')})`);
-  const figures = { ms: 0, cpu: 0 };
-  const timed = (action: () => void) => {
-    const [start, cpu] = [performance.now(), process.cpuUsage()];
-    action();
-    figures.ms += performance.now() - start;
-    const { user, system } = process.cpuUsage(cpu);
-    figures.cpu += (user + system) / 1000;
-  };
-  const insertAll = (rows: string[][]) =>
-    timed(() => {
-      for (const row of rows) insert.run(row);
-    });
-  timed(() => db.exec('BEGIN'));
-  let ready: string[][] = [];
-  for (const record of people(users, ITEMS_PER_USER)) {
-    ready.push(Object.values(record));
-    if (ready.length < 10_000) continue;
-    insertAll(ready);
-    ready = [];
-  }
-  insertAll(ready);
-  timed(() => {
-    db.exec('COMMIT');
-    db.close();
-  });
-  process.stderr.write(`\nfigures ${JSON.stringify(figures)}\n`);
+function printSentences(taken: Taken, { records }: Input, size: number): void {
+  const perSecond = (name: Case) => shown((records / middle(taken, name, 'ms')) * 1000);
+  console.log(
+    `- An import of ${shown(records)} records runs at ${perSecond('vitrine import')} records per second with a peak of ${shown(middle(taken, 'vitrine import', 'mb'))} MB, and takes ${ratio(taken, 'vitrine import', 'by hand', 'cpu').toFixed(2)} times the CPU of a program written by hand, which makes no lists (promised: at most ${PROMISED.cpu}).`,
+  );
+  console.log(
+    `- The database is ${size.toFixed(2)} times as large as its NDJSON (promised: at most ${PROMISED.size}). An export writes ${perSecond('vitrine export')} records per second.`,
+  );
 }
+
+if (flags.help) console.log(HELP);
+else await bench();

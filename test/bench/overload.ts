@@ -1,156 +1,136 @@
-// Far more than it can serve: it has to shed with 503 and Retry-After, answer probes, stay alive, and recover.
-// `node test/bench/overload.ts [--seconds 30] [--connections 2000] [--pipeline 16] [--max-loop-delay 100ms]`; ends with
-// 1 if it does not.
-import { type ChildProcess, spawn } from 'node:child_process';
+// Far more requests than the server can answer: it must refuse with 503, answer probes, stay alive, and recover.
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
+import type { Flood } from './flood.ts';
+import { residentBytes } from './processes.ts';
+import { type Serving, serve } from './vitrine.ts';
 
-const { values } = parseArgs({
+const HELP = `node test/bench/overload.ts [flags]
+  --seconds N            how long (30)
+  --connections N        how many connections (2000)
+  --pipeline N           how many requests each sends ahead (16)
+  --max-loop-delay TIME  MAX_LOOP_DELAY of the server (100ms)
+
+It exits with 1 if the server does not do all of that.`;
+
+const { values: flags } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '30' },
     connections: { type: 'string', default: '2000' },
     pipeline: { type: 'string', default: '16' },
     'max-loop-delay': { type: 'string', default: '100ms' },
   },
 });
-const seconds = Number(values.seconds);
-const CONNECTIONS = Number(values.connections);
-const PIPELINE = Number(values.pipeline);
 
-if (isMainThread) {
-  const args = [
-    join(import.meta.dirname, '../../src/vitrine.js'),
-    'serve',
-    '--port',
-    '0',
-    '--admin-port',
-    '0',
-    '--max-loop-delay',
-    values['max-loop-delay'],
-  ];
-  const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+const RECOVERY_MS = 10_000;
+/** So many requests in a row must succeed. */
+const RECOVERED = 20;
+
+async function bench(): Promise<void> {
+  const serving = await serve('--max-loop-delay', flags['max-loop-delay']);
   try {
-    process.exitCode = (await overload(server)) ? 0 : 1;
+    if (!(await overload(serving))) process.exitCode = 1;
   } finally {
-    server.kill('SIGKILL');
+    serving.child.kill('SIGKILL');
   }
-} else await floodFromHere(workerData as number);
+}
 
-async function overload(server: ChildProcess): Promise<boolean> {
-  const { url, adminUrl } = await serving(server);
-  // A balancer keeps its connection: a new one would wait behind thousands of others to be accepted.
+type Ask = (path: string) => Promise<number>;
+
+async function overload(serving: Serving): Promise<boolean> {
+  const { child, url, adminUrl } = serving;
+  // A load balancer keeps its connection: a new one would wait behind thousands of others to be accepted.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const ask = (path: string) =>
-    new Promise<number>((resolve, reject) => {
-      const sent = request(new URL(path, url), { agent }, (response) => {
-        response.resume().once('end', () => resolve(response.statusCode ?? 0));
-      });
-      sent.once('error', reject).end();
-    });
+  const ask = asker(url, agent);
   await ask('/healthz');
-  // The flood has a thread of its own, so that what is measured here is the server's tardiness.
-  const flood = new Worker(new URL(import.meta.url), { workerData: Number(new URL(url).port) });
-  await once(flood, 'message');
-  const probes: number[] = [];
-  const started = performance.now();
-  while (performance.now() - started < seconds * 1000) {
-    const asked = performance.now();
-    const status = await ask('/healthz');
-    if (status !== 200) throw new Error(`healthz answered ${status}`);
-    probes.push(performance.now() - asked);
-    await delay(200);
-  }
-  const rss = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024;
+  const flood = await startFlood(Number(new URL(url).port));
+  const probes = await probe(ask);
+  const memory = residentBytes(child.pid) / 2 ** 20;
   flood.postMessage('stop');
   const [faulty] = (await once(flood, 'message')) as [number];
-
-  const before = performance.now();
-  let recovered = 0;
-  for (let inRow = 0; inRow < 20 && performance.now() - before < 10_000; ) {
-    const status = await ask('/a/api/?user=ada');
-    inRow = status === 200 ? inRow + 1 : 0;
-    if (inRow === 1) recovered = performance.now() - before;
-  }
+  const recovered = await recoveryTime(ask);
   agent.destroy();
-  const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
-  const counted = [...metrics.matchAll(/^vitrine_requests_total\{.*status="(\d+)"\} (\d+)$/gm)];
-  const served = Object.groupBy(counted, ([, status]) => status as string);
-  const total = Object.fromEntries(
-    Object.entries(served).map(([status, rows]) => [
-      status,
-      rows?.reduce((sum, [, , count]) => sum + Number(count), 0),
-    ]),
-  );
-  probes.sort((a, b) => a - b);
+  const statuses = await countedStatuses(adminUrl);
   const at = (share: number) =>
     (probes[Math.min(probes.length - 1, Math.floor(share * probes.length))] ?? 0).toFixed(0);
   console.log(
-    `answered in ${seconds} s over ${CONNECTIONS} connections, ${PIPELINE} requests at a time each: ${JSON.stringify(total)}`,
+    `responses in ${flags.seconds} s on ${flags.connections} connections: ${JSON.stringify(statuses)}`,
   );
   console.log(
-    `probes meanwhile: ${probes.length}, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${at(1)} ms; ${rss.toFixed(0)} MB resident`,
+    `${probes.length} probes: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${at(1)} ms; ${memory.toFixed(0)} MB of memory`,
   );
-
   const checks: [string, boolean][] = [
-    ['it shed with 503', (total['503'] ?? 0) > 0],
-    ['each 503 said Retry-After', faulty === 0],
-    ['it went on serving', (total['200'] ?? 0) > 0],
-    ['it stayed alive', server.exitCode === null],
-    [`it recovered within ${recovered.toFixed(0)} ms`, recovered > 0],
+    ['it refused with 503', (statuses['503'] ?? 0) > 0],
+    ['each 503 had Retry-After', faulty === 0],
+    ['it went on serving', (statuses['200'] ?? 0) > 0],
+    ['it stayed alive', child.exitCode === null],
+    [`it recovered within ${(recovered ?? RECOVERY_MS).toFixed(0)} ms`, recovered !== undefined],
   ];
   for (const [what, holds] of checks) console.log(`${holds ? 'ok  ' : 'FAIL'} ${what}`);
   return checks.every(([, holds]) => holds);
 }
 
-/** Connections that ask for as much as they are answered, many requests ahead, until told to stop. */
-async function floodFromHere(port: number): Promise<void> {
-  let going = true;
-  let faulty = 0;
-  const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, flood));
-  parentPort?.postMessage('flooding');
-  await once(parentPort as NonNullable<typeof parentPort>, 'message');
-  going = false;
-  for (const socket of sockets) socket.destroy();
-  parentPort?.postMessage(faulty);
-
-  async function flood(): Promise<Socket> {
-    const socket = connect(port, '127.0.0.1');
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    const requests = Array.from(
-      { length: PIPELINE },
-      (_, nr) =>
-        `GET /a/api/?user=${nr % 2 === 0 ? 'ada' : `nobody${nr}`}&x=${nr} HTTP/1.1\r\nHost: x\r\n\r\n`,
-    ).join('');
-    let answers = 0;
-    socket.on('data', (chunk) => {
-      const text = chunk.toString('latin1');
-      answers += text.split('HTTP/1.1 ').length - 1;
-      for (const [head] of text.matchAll(/HTTP\/1\.1 503.*?\r\n\r\n/gs))
-        if (!/retry-after: \d/i.test(head)) faulty++;
-      while (going && answers >= PIPELINE) {
-        answers -= PIPELINE;
-        socket.write(requests);
-      }
+function asker(url: string, agent: Agent): Ask {
+  return (path) =>
+    new Promise((resolve, reject) => {
+      const sent = request(new URL(path, url), { agent }, (response) => {
+        response.resume().once('end', () => resolve(response.statusCode ?? 0));
+      });
+      sent.once('error', reject).end();
     });
-    socket.write(requests);
-    return socket;
-  }
 }
 
-async function serving(child: ChildProcess): Promise<{ url: string; adminUrl: string }> {
-  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
-    const said = JSON.parse(line);
-    if (said.msg !== 'serving') continue;
-    child.stdout?.resume();
-    return said;
-  }
-  throw new Error('the server did not start');
+async function startFlood(port: number): Promise<Worker> {
+  const workerData: Flood = {
+    port,
+    connections: Number(flags.connections),
+    pipeline: Number(flags.pipeline),
+  };
+  const flood = new Worker(new URL('flood.ts', import.meta.url), { workerData });
+  await once(flood, 'message');
+  return flood;
 }
+
+/** How long each probe took, in milliseconds, the fastest first. */
+async function probe(ask: Ask): Promise<number[]> {
+  const times: number[] = [];
+  const until = performance.now() + Number(flags.seconds) * 1000;
+  while (performance.now() < until) {
+    const asked = performance.now();
+    const status = await ask('/healthz');
+    if (status !== 200) throw new Error(`/healthz responded with ${status}`);
+    times.push(performance.now() - asked);
+    await delay(200);
+  }
+  return times.sort((a, b) => a - b);
+}
+
+/** Milliseconds until requests succeed again; undefined if they do not. */
+async function recoveryTime(ask: Ask): Promise<number | undefined> {
+  const started = performance.now();
+  let recovered = 0;
+  for (let inRow = 0; inRow < RECOVERED; ) {
+    if (performance.now() - started > RECOVERY_MS) return undefined;
+    inRow = (await ask('/a/api/?user=ada')) === 200 ? inRow + 1 : 0;
+    if (inRow === 1) recovered = performance.now() - started;
+  }
+  return recovered;
+}
+
+/** How many responses the server has counted with each status. */
+async function countedStatuses(adminUrl: string): Promise<Record<string, number>> {
+  const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+  const statuses: Record<string, number> = {};
+  for (const [, status = '', count] of metrics.matchAll(
+    /^vitrine_requests_total\{.*status="(\d+)".*\} (\d+)$/gm,
+  ))
+    statuses[status] = (statuses[status] ?? 0) + Number(count);
+  return statuses;
+}
+
+if (flags.help) console.log(HELP);
+else await bench();

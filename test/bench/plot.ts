@@ -1,6 +1,6 @@
-// The table at a glance, as an SVG that reads well on light and on dark: how many requests one core's time is enough for.
-import type { Group } from './contenders.ts';
-import { type Figures, TITLES } from './report.ts';
+// Draws the requests per second of one core's time as an SVG for light and dark pages.
+import { ABOUT, type Group } from './rows.ts';
+import { type Measured, medianOf } from './sampling.ts';
 
 const SHOWN: readonly Group[] = ['items', 'profile'];
 const WIDTH = 800;
@@ -20,8 +20,8 @@ const STYLE = `
     text { fill: #f0f6fc } .quiet { fill: #9198a1 } rect { fill: #59636e } rect.own { fill: #35c4b5 }
   }`;
 
-export function plot(figures: readonly Figures[]): string {
-  const panels = SHOWN.map((group) => figures.filter((row) => row.group === group)).filter(
+export function plot(measured: readonly Measured[]): string {
+  const panels = SHOWN.map((group) => measured.filter((row) => row.group === group)).filter(
     (rows) => rows.length > 0,
   );
   let top = 0;
@@ -38,8 +38,8 @@ ${parts.join('\n')}
 `;
 }
 
-function panel(rows: readonly Figures[], top: number): string {
-  const perCore = rows.map(({ cpu }) => 1e6 / cpu);
+function panel(rows: readonly Measured[], top: number): string {
+  const perCore = rows.map((row) => 1e6 / medianOf(row, 'cpu'));
   const most = Math.max(...perCore);
   const bars = rows.map(({ name }, index) => {
     const rate = perCore[index] as number;
@@ -50,13 +50,13 @@ function panel(rows: readonly Figures[], top: number): string {
 <rect x="${LABELS}" y="${y}" width="${width}" height="20" rx="3"${own}/>
 <text x="${LABELS + Number(width) + 8}" y="${y + 15}"${own}>${rounded(rate).toLocaleString('en')}</text>`;
   });
-  const title = rows[0] === undefined ? '' : TITLES[rows[0].group];
+  const title = rows[0] === undefined ? '' : ABOUT[rows[0].group].title;
   return `<text x="8" y="${top + 22}" class="title">${capitalised(title)}: requests per second of one core’s time</text>
 <text x="8" y="${top + 41}" class="quiet">longer is better</text>
 ${bars.join('\n')}`;
 }
 
-/** Two digits tell what there is to tell. */
+/** Two digits are enough to compare. */
 const rounded = (rate: number) => Number(rate.toPrecision(2));
 const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');

@@ -1,16 +1,17 @@
-// Servers as processes: started on their own core, watched through /proc, stopped.
+// Servers as child processes: started on their own core, measured through /proc, stopped.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The server has one core for itself, and the load another, where there are two. */
+/** Where there are two cores, one is for the server and one for the load. */
 export const PINNED = availableParallelism() > 1 && existsSync('/usr/bin/taskset');
-const CORES = { server: '0', load: '1', anything: undefined };
+const CORES = { server: '0', load: '1', anywhere: undefined };
 
-/** What a process does, which says where it may run. */
+/** What a process does, which decides where it runs. */
 export type Role = keyof typeof CORES;
 
 export function pinned(role: Role, [command = '', ...args]: readonly string[]): [string, string[]] {
@@ -21,7 +22,9 @@ export function pinned(role: Role, [command = '', ...args]: readonly string[]): 
 export interface Process {
   readonly port: number;
   readonly child: ChildProcess;
-  stop(): Promise<void>;
+  /** From its start to its first response. */
+  readonly startMs: number;
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 const running = new Set<ChildProcess>();
@@ -29,44 +32,57 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts a server that takes its port from the environment, or from the command made for it; waits until it answers. */
+export interface StartOptions {
+  readonly env?: Record<string, string>;
+  /** The address of the first request. */
+  readonly probe?: string;
+  readonly role?: Role;
+}
+
+/** Starts a server that takes its port from PORT, or from the command made for it; waits until it responds. */
 export async function start(
   command: (port: number) => readonly string[],
-  env: Record<string, string> = {},
-  { probe = '/', role = 'server' }: { probe?: string; role?: Role } = {},
+  { env = {}, probe = '/', role = 'server' }: StartOptions = {},
 ): Promise<Process> {
   const port = await freePort();
   const { PATH = '', HOME = '' } = process.env;
   const [program, args] = pinned(role, command(port));
+  const started = performance.now();
   const child = spawn(program, args, {
     env: { PATH, HOME, NODE_ENV: 'production', ...env, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   running.add(child);
   child.once('exit', () => running.delete(child));
-  await answering(`http://127.0.0.1:${port}${probe}`, child);
+  await firstResponse(`http://127.0.0.1:${port}${probe}`, child);
   return {
     port,
     child,
-    async stop() {
+    startMs: performance.now() - started,
+    async stop(signal = 'SIGKILL') {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
-      child.kill('SIGKILL');
+      child.kill(signal);
       await ended;
     },
   };
 }
 
-async function answering(url: string, child: ChildProcess): Promise<void> {
-  for (;;) {
-    if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(' ')} ended with ${child.exitCode}`);
-    const answered = await fetch(url).then(
-      (response) => response.arrayBuffer(),
-      () => undefined,
-    );
-    if (answered !== undefined) return;
-    await delay(5);
+async function firstResponse(url: string, child: ChildProcess): Promise<void> {
+  while (!(await responds(url))) {
+    if (child.exitCode !== null)
+      throw new Error(`${child.spawnargs.join(' ')} exited with ${child.exitCode}`);
+    await delay(1);
   }
+}
+
+function responds(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    get(url, { agent: false }, (response) => response.resume().once('end', () => resolve(true))).once(
+      'error',
+      () => resolve(false),
+    );
+  });
 }
 
 async function freePort(): Promise<number> {
@@ -78,7 +94,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Waits until a server has done what it does on its own account after it started. */
+/** Waits until a server has finished the work that follows its start. */
 export async function atRest({ child: { pid } }: Process): Promise<void> {
   for (let before = Number.NaN, now = cpuSeconds(pid); now !== before; now = cpuSeconds(pid)) {
     before = now;
@@ -86,16 +102,30 @@ export async function atRest({ child: { pid } }: Process): Promise<void> {
   }
 }
 
-const TICKS_PER_SECOND = 100;
+export const TICKS_PER_SECOND = 100;
 
-/** Seconds of CPU that a process has used so far, all its threads together, in its own code and in the kernel's. */
-export function cpuSeconds(pid: number | string | undefined): number {
+/** The fields of /proc/PID/stat from the state on, which is the third. */
+export function statOf(pid: number | string | undefined): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+/** Seconds of CPU that a process has used so far: all its threads, user and kernel. */
+export function cpuSeconds(pid: number | string | undefined): number {
+  const fields = statOf(pid);
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Bytes that a process has in memory. */
-export function residentBytes({ child }: Process): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024;
+/** The same in milliseconds, finer than the clock's ticks of 10 ms. */
+export function cpuMilliseconds(pid: number | undefined): number {
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  const nanoseconds = tasks.map((task) =>
+    Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]),
+  );
+  return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e6;
+}
+
+/** Bytes of memory that a process has resident. */
+export function residentBytes(pid: number | undefined): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }

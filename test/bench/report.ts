@@ -1,87 +1,68 @@
-// What was measured, for the terminal and for the README.
+// The measured rows as a table, for the terminal and for the guide.
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
-import { GROUPS, type Group } from './contenders.ts';
-import { versionOf } from './load.ts';
+import { join } from 'node:path';
+import { shown } from './figures.ts';
+import { CONNECTIONS, GENERATOR, versionOf } from './load.ts';
 import { PINNED } from './processes.ts';
-
-/** The medians of one row. */
-export interface Figures {
-  readonly group: Group;
-  readonly name: string;
-  readonly rate: number;
-  /** Microseconds. */
-  readonly p50: number;
-  readonly p99: number;
-  readonly cpu: number;
-  /** CPU per request against bare node:http in the same round. */
-  readonly ratio: number;
-  readonly promise?: number;
-}
-
-export const TITLES: Record<Group, string> = {
-  items: '15 items',
-  profile: 'profile',
-  304: '304 Not Modified',
-  404: '404 unknown user',
-};
+import { ABOUT, GROUPS, type Group } from './rows.ts';
+import { type Measured, medianOf, othersShare, ratioTo } from './sampling.ts';
 
 const PACKAGES = ['fastify', 'express', 'better-sqlite3', 'json-server'];
 
-export interface Setup {
-  readonly generator: string;
-  readonly connections: number;
-  readonly rounds: number;
-  readonly seconds: number;
-}
-
-/** The machine, the versions and the way of measuring. */
-export function machine({ generator, connections, rounds, seconds }: Setup): string[] {
-  const require = createRequire(import.meta.url);
-  const packages = PACKAGES.map(
-    (name) =>
-      `${name} ${JSON.parse(readFileSync(`${require.resolve.paths(name)?.find((path) => exists(`${path}/${name}/package.json`))}/${name}/package.json`, 'utf8')).version}`,
-  );
-  const nginx = /nginx\/\S+/.exec(versionOf('nginx', '-v') ?? '')?.[0]?.replace('/', ' ');
+/** The machine, the versions and the method. */
+export function about(rows: readonly Measured[], rounds: number, seconds: number): string[] {
   const processors = cpus();
   const pinning = PINNED ? 'server on one core, load on another' : 'not pinned';
+  const nginx = /nginx\/\S+/.exec(versionOf('nginx', '-v') ?? '')?.[0]?.replace('/', ' ');
+  const packages = PACKAGES.map((name) => `${name} ${installedVersion(name)}`);
+  const others = othersShare(rows);
+  const quiet =
+    others === undefined
+      ? 'not known what other processes used'
+      : `other processes used ${percent(others)} of the CPU`;
   return [
-    `${new Date().toISOString().slice(0, 10)}: ${processors[0]?.model.trim()}, ${processors.length} cores (${pinning})`,
+    `${new Date().toISOString().slice(0, 10)}: ${processors[0]?.model.trim()}, ${processors.length} cores (${pinning}); ${quiet}`,
     [`Node ${process.version}`, ...packages, nginx].filter(Boolean).join(', '),
-    `${generator}, ${connections} connections, median of ${rounds} interleaved rounds of ${seconds} s`,
+    `${GENERATOR}, ${CONNECTIONS} connections, median of ${rounds} interleaved rounds of ${seconds} s`,
   ];
 }
 
-const exists = (path: string) => {
-  try {
-    readFileSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-};
+export const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
 
-const HEAD = ['', 'requests/s', 'p50 ms', 'p99 ms', 'CPU µs/request', '× node:http', 'promised'];
+function installedVersion(name: string): string {
+  const path = join(import.meta.dirname, '../../node_modules', name, 'package.json');
+  return JSON.parse(readFileSync(path, 'utf8')).version;
+}
 
-function cells({ name, rate, p50, p99, cpu, ratio, promise }: Figures): string[] {
+const HEAD = ['requests/s', 'p50 ms', 'p99 ms', 'CPU µs/request'];
+const headOf = (group: Group) => [...HEAD, `× ${ABOUT[group].base}`, 'promised'];
+
+function cells(rows: readonly Measured[], row: Measured): string[] {
   const milliseconds = (microseconds: number) => (microseconds / 1000).toFixed(2);
+  const cpu = medianOf(row, 'cpu');
   return [
-    name,
-    Math.round(rate).toLocaleString('en'),
-    milliseconds(p50),
-    milliseconds(p99),
+    row.name,
+    shown(medianOf(row, 'rate')),
+    milliseconds(medianOf(row, 'p50')),
+    milliseconds(medianOf(row, 'p99')),
     cpu.toFixed(cpu < 100 ? 1 : 0),
-    ratio.toFixed(2),
-    promise === undefined ? '' : `≤ ${promise}`,
+    ratioTo(rows, row, row.base, 'cpu').toFixed(2),
+    row.promise === undefined ? '' : `≤ ${row.promise}`,
   ];
 }
 
-/** For a terminal. */
-export function table(figures: readonly Figures[]): string {
-  const lines = figures.map((row) => ({ group: row.group, cells: cells(row) }));
-  const widths = HEAD.map((head, column) =>
-    Math.max(head.length, ...lines.map(({ cells }) => cells[column]?.length ?? 0)),
+const inGroup = (rows: readonly Measured[], group: Group) => rows.filter((row) => row.group === group);
+
+/** For a terminal: a block for each group. */
+export function table(rows: readonly Measured[]): string {
+  const groups = GROUPS.filter((group) => inGroup(rows, group).length > 0);
+  const blocks = groups.map((group) => [
+    [ABOUT[group].title, ...headOf(group)],
+    ...inGroup(rows, group).map((row) => cells(rows, row)),
+  ]);
+  const widths = (blocks[0]?.[0] ?? []).map((_, column) =>
+    Math.max(...blocks.flat().map((texts) => texts[column]?.length ?? 0)),
   );
   const line = (texts: readonly string[]) =>
     texts
@@ -90,30 +71,36 @@ export function table(figures: readonly Figures[]): string {
       )
       .join('  ')
       .trimEnd();
-  return Object.entries(Object.groupBy(lines, ({ group }) => group))
-    .toSorted(([one], [two]) => order(one as Group) - order(two as Group))
-    .map(([group, rows]) =>
-      [line([TITLES[group as Group], ...HEAD.slice(1)]), ...rows.map(({ cells }) => line(cells))].join('\n'),
-    )
-    .join('\n\n');
+  return blocks.map((block) => block.map(line).join('\n')).join('\n\n');
 }
 
-const order = (group: Group) => GROUPS.indexOf(group);
+/** For the guide: a table for each base that ratios relate to. */
+export function markdown(rows: readonly Measured[]): string {
+  const bases = Object.groupBy(rows, ({ group }) => ABOUT[group].base);
+  return Object.values(bases)
+    .map((part) => markdownTable(rows, part as Measured[]))
+    .join('\n');
+}
 
-export function markdown(about: readonly string[], figures: readonly Figures[]): string {
-  const row = (texts: readonly string[]) => `| ${texts.join(' | ')} |`;
-  const lines = figures.map((figure) => {
-    const [name = '', ...rest] = cells(figure);
-    const texts = [TITLES[figure.group], name, ...rest];
-    return row(name.startsWith('Vitrine') ? texts.map((text) => text && `**${text}**`) : texts);
+function markdownTable(rows: readonly Measured[], part: readonly Measured[]): string {
+  const line = (texts: readonly string[]) => `| ${texts.join(' | ')} |\n`;
+  const lines = part.map((row) => {
+    const texts = [ABOUT[row.group].title, ...cells(rows, row)];
+    return line(row.name.startsWith('Vitrine') ? texts.map((text) => text && `**${text}**`) : texts);
   });
-  const head = ['', ...HEAD];
+  const head = ['', '', ...headOf((part[0] as Measured).group)];
   const rule = head.map((_, column) => (column < 2 ? '---' : '---:'));
-  return [...about.map((line) => `${line}  `), '', row(head), row(rule), ...lines, ''].join('\n');
+  return line(head) + line(rule) + lines.join('');
 }
 
-export function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const middle = [Math.floor, Math.ceil].map((round) => sorted[round((sorted.length - 1) / 2)] as number);
-  return ((middle[0] as number) + (middle[1] as number)) / 2;
+/** What is promised besides the ratios of the table. */
+export function tails(rows: readonly Measured[]): string[] {
+  return rows.flatMap((row) => {
+    if (row.p99 === undefined) return [];
+    const { of, atMost } = row.p99;
+    const ratio = ratioTo(rows, row, of, 'p99').toFixed(2);
+    return [
+      `${ABOUT[row.group].title}, ${row.name}: p99 is ${ratio} times that of ${of} (promised: at most ${atMost}).`,
+    ];
+  });
 }
