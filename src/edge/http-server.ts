@@ -11,6 +11,7 @@ import type { Config } from '../config/config.ts';
 import { noteRequest, noteResponse } from './connection.ts';
 import { closeInTwoSteps, isLingering } from './lingering-close.ts';
 import { createRawRefusals } from './raw-refusal.ts';
+import { createTurnQueue, type ErrorListener } from './turn-queue.ts';
 
 /** A request that knows when its headers arrived. */
 export class TimedRequest extends IncomingMessage {
@@ -26,18 +27,23 @@ export interface HttpServerOptions {
   readonly config: Config;
   /** Answers a request at once, without routing; whether it did. */
   readonly answerAtOnce: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Called with what was thrown before or during routing. */
+  readonly onError: ErrorListener;
 }
 
 export function createHttpServer(
   route: RequestListener,
-  { config, answerAtOnce }: HttpServerOptions,
+  { config, answerAtOnce, onError }: HttpServerOptions,
 ): Server {
   const silent = new Set<Socket>();
+  const enqueue = createTurnQueue((request, response) => {
+    if (!answerAtOnce(request, response)) route(request, response);
+  }, onError);
   const handle: RequestListener = (request, response) => {
     if (isLingering(request.socket)) return;
     silent.delete(request.socket);
     noteResponse(request, response);
-    if (!answerAtOnce(request, response)) route(request, response);
+    enqueue(request, response);
   };
   const server = createServer(serverOptions(config), handle);
   const refusals = createRawRefusals(config);
@@ -53,8 +59,7 @@ export function createHttpServer(
   server.on('checkContinue', handle);
   server.on('checkExpectation', (request: TimedRequest, response: ServerResponse) => {
     unmetExpectations.add(request);
-    noteResponse(request, response);
-    route(request, response);
+    handle(request, response);
   });
   return server;
 }

@@ -56,7 +56,8 @@ export function buildApp({ config, store, log }: AppOptions) {
 
   const app = Fastify({
     ...fastifyOptions(config),
-    serverFactory: (route) => createHttpServer(route, { config, answerAtOnce }),
+    serverFactory: (route) =>
+      createHttpServer(route, { config, answerAtOnce, onError: requestLog.lostRequest }),
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   setCompilers(app);

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Config, sitesOf } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
+import { expectsTheImpossible } from '../edge/http-server.ts';
 import type { Limits } from '../edge/limits.ts';
 import type { AnswerCache } from '../http/answer-cache.ts';
 import { requestFault } from '../http/malformed.ts';
@@ -26,6 +27,7 @@ export function createReadyAnswers({ config, cache, writeAnswer, limits, drainin
     const { method, url = '' } = request;
     if (dependsOnClient || draining() || limits.overloaded()) return false;
     if ((method !== 'GET' && method !== 'HEAD') || requestFault(request) !== undefined) return false;
+    if (expectsTheImpossible(request)) return false;
     const answer =
       cache.find(url) ??
       (hasHosts ? cache.find(addressKey(hostKey(request.headers.host ?? ''), url)) : undefined);

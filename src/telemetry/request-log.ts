@@ -1,5 +1,5 @@
 // Counts every response, and logs the slow ones and the faults.
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import type { Clients } from '../edge/clients.ts';
@@ -43,6 +43,12 @@ export function createRequestLog({ config, log, clients, counts }: RequestLogOpt
       const line = about(request);
       log.error({ ...line, err: error }, 'request failed');
       return line.id;
+    },
+
+    /** Logs an error outside every route, for which no answer can be written, and ends the connection. */
+    lostRequest(error: unknown, response: ServerResponse): void {
+      log.error({ ...about(response.req), err: error }, 'request failed');
+      response.destroy();
     },
   };
 }
