@@ -10,6 +10,7 @@ RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean -
     find "$PWD/prebuilds" -type f ! -path "$keep" -delete && \
     rm -rf deps src && \
     node -e 'require("./lib/index.js")(":memory:").close()'
+COPY LICENSE ./
 COPY migrations ./migrations
 COPY fixtures ./fixtures
 COPY src ./src

@@ -14,6 +14,9 @@ const DONE = 0;
 const FAILED = 1;
 const MISUSED = 2;
 
+// Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
+v8.setFlagsFromString('--semi-space-growth-factor=1');
+
 const program = createProgram({
   environment: process.env,
   stdin: process.stdin,
@@ -39,8 +42,6 @@ try {
 async function serveUntilStopped(config: Config): Promise<void> {
   const out = (process.stdout.isTTY && (await prettyStream())) || process.stdout;
   const log = createLog(config, out);
-  // Requests leave much short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
-  v8.setFlagsFromString('--semi-space-growth-factor=1');
   // Only `serve` loads the server's code, and only WORKERS > 1 the supervisor's.
   const { announce, serve } = await import('./server/serve.ts');
   const start = cluster.isWorker || config.workers > 1 ? await workerStart() : serve;

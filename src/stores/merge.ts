@@ -3,7 +3,8 @@
 // `staged` holds the rows of an import as they came. For each family the steps below drop repeated ids, take out the
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
-import { FAMILIES, type Family, ITEM_CAP, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
+import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
+import { INDEXES, kindOf, listStatements, statementsFor } from './merge-statements.ts';
 import type { Awaitable, LoadOptions, Misfit, Tallies, Tally } from './store.ts';
 
 /** What the steps need of a database connection. */
@@ -13,26 +14,6 @@ export interface MergeConnection {
   /** The rows of a query, as arrays of texts. */
   rows(sql: string): Iterable<string[]> | AsyncIterable<string[]>;
 }
-
-/** The columns that a writer fills; `n` numbers the rows in the order they came. */
-export const STAGED_COLUMNS = ['kind', 'place', 'id', 'user_key', 'owner', 'date', 'record'] as const;
-export const stagedKind = (kind: KindName) => KIND_NAMES.indexOf(kind);
-
-// CROSS JOIN is an inner join whose tables SQLite goes through in the order they are written in: without it, a small
-// import could scan a whole table.
-
-/** Beside `staged`; each store creates them as temporary tables. */
-export const WORK_TABLES = {
-  changed: 'id bigint PRIMARY KEY, owner_before bigint',
-  touched: 'owner bigint PRIMARY KEY',
-  misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',
-};
-
-const INDEXES = [
-  'CREATE INDEX staged_by_id ON staged (kind, id)',
-  'CREATE INDEX staged_by_name ON staged (kind, user_key) WHERE owner IS NULL',
-  'ANALYZE staged',
-];
 
 /** Undefined when misfits refuse the import; the caller then rolls back. */
 export async function merge(
@@ -63,11 +44,6 @@ export async function merge(
 }
 
 type Statements = ReturnType<typeof statementsFor>;
-
-const kindOf = (family: Family, role: 'profile' | 'item') =>
-  KIND_NAMES.find(
-    (kind) => KINDS[kind].family === family && 'owner' in KINDS[kind] === (role === 'item'),
-  ) as KindName;
 
 const noTallies = () =>
   Object.fromEntries(
@@ -123,23 +99,8 @@ async function moveItems(db: MergeConnection, { items }: Statements, replace: bo
 
 /** Rebuilds the lists of the users in `touched`; a user who is gone has none. */
 export async function rebuildLists(db: MergeConnection, family: Family): Promise<void> {
-  await db.run(`DELETE FROM lists WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)`);
-  await db.run(`
-    INSERT INTO lists (family, user_key, owner, etag, items)
-    SELECT '${family}', user_key, id, etag_of(items), items FROM (
-      SELECT user_key, id, ${LIST_OF_PROFILE} AS items
-      FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner
-      ORDER BY id LIMIT ${MAX_ROWS} OFFSET 0) AS built`);
+  for (const statement of listStatements(family)) await db.run(statement);
 }
-
-/** The list as the items of a row of `profiles` give it. */
-export const LIST_OF_PROFILE = `(
-  SELECT '[' || coalesce(string_agg(record, ','), '') || ']' FROM (
-    SELECT record FROM items WHERE items.family = profiles.family AND items.owner = profiles.id
-    ORDER BY date DESC, id DESC LIMIT ${ITEM_CAP}) AS newest)`;
-
-/** A limit that never cuts. It keeps SQLite from computing the list once for each mention of it. */
-const MAX_ROWS = '9223372036854775807';
 
 async function count(db: MergeConnection, query: string): Promise<number> {
   for await (const [number] of db.rows(query)) return Number(number);
@@ -168,115 +129,5 @@ function misfitOf([place = '', kindCode = '', id = '', fault, other = '', record
     reason: `unknown owner of item ${id}: no ${about.family} profile has this id`,
     got: other,
     record,
-  };
-}
-
-function statementsFor(family: Family) {
-  const profileKind = stagedKind(kindOf(family, 'profile'));
-  const itemKind = stagedKind(kindOf(family, 'item'));
-  return {
-    profileKind,
-    itemKind,
-    profiles: profileStatements(family, profileKind),
-    items: itemStatements(family, itemKind),
-
-    /** Of rows with one id only the last stays. */
-    dropRepeats: `
-      DELETE FROM staged WHERE n IN (
-        SELECT earlier.n FROM (
-          SELECT kind, id, max(n) AS last FROM staged WHERE kind IN (${profileKind}, ${itemKind})
-          GROUP BY kind, id HAVING count(*) > 1) AS repeated
-        JOIN staged AS earlier ON earlier.kind = repeated.kind AND earlier.id = repeated.id AND earlier.n < last)`,
-
-    /** A name belongs to whoever has it, unless this import renames them; of two newcomers, to the first. */
-    clashes: (replace: boolean) => clashesOf(family, profileKind, replace),
-
-    ownerless: `
-      SELECT n, place, kind, CAST(id AS text), 'owner', CAST(owner AS text), record FROM staged
-      WHERE kind = ${itemKind} AND NOT EXISTS (
-        SELECT 1 FROM profiles WHERE profiles.family = '${family}' AND profiles.id = staged.owner)`,
-  };
-}
-
-function clashesOf(family: Family, kind: number, replace: boolean): string {
-  const keepsName = (row: string) =>
-    `EXISTS (SELECT 1 FROM profiles WHERE family = '${family}' AND profiles.id = ${row}.id AND profiles.user_key = ${row}.user_key)`;
-  const stored = `
-    SELECT staged.n, profiles.id AS other, 0 AS position
-    FROM staged CROSS JOIN profiles
-    WHERE family = '${family}' AND profiles.user_key = staged.user_key AND kind = ${kind} AND profiles.id <> staged.id AND NOT EXISTS (
-      SELECT 1 FROM staged AS renamed WHERE renamed.kind = ${kind} AND renamed.id = profiles.id)`;
-  const position = (row: string) => `CASE WHEN ${keepsName(row)} THEN 0 ELSE ${row}.n END`;
-  const staged = `
-    SELECT n, other, position FROM (
-      SELECT one.n, two.id AS other, ${position('two')} AS position, ${position('one')} AS own_position
-      FROM staged AS one JOIN staged AS two ON two.kind = ${kind} AND two.user_key = one.user_key AND two.owner IS NULL
-      WHERE one.kind = ${kind} AND two.id <> one.id AND one.owner IS NULL) AS pairs
-    WHERE position < own_position`;
-  return `
-    SELECT staged.n, place, kind, CAST(staged.id AS text), 'name', CAST(other AS text), record FROM (
-      SELECT n, other, row_number() OVER (PARTITION BY n ORDER BY position) AS nth
-      FROM (${replace ? staged : `${stored} UNION ALL ${staged}`}) AS held) AS first_held
-    JOIN staged ON staged.n = first_held.n WHERE nth = 1`;
-}
-
-function profileStatements(family: Family, kind: number) {
-  const same = `profiles.family = '${family}' AND profiles.id = staged.id`;
-  const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
-  return {
-    staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
-    touchNewAndRenamed: `
-      INSERT INTO touched SELECT id FROM staged WHERE kind = ${kind}
-      AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same} AND profiles.user_key = staged.user_key)
-      ON CONFLICT DO NOTHING`,
-    touchRemoved: `
-      INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND NOT ${isStaged} ON CONFLICT DO NOTHING`,
-    remove: `DELETE FROM profiles WHERE family = '${family}' AND NOT ${isStaged}`,
-    findChanged: `
-      INSERT INTO changed (id) SELECT staged.id FROM staged CROSS JOIN profiles
-      WHERE ${same} AND kind = ${kind} AND (profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
-    // A tab stands in no name. Without this, two users could not swap names.
-    parkNames: `
-      UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (SELECT id FROM changed)
-      AND user_key <> (SELECT staged.user_key FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`,
-    update: `
-      UPDATE profiles SET (user_key, etag, record) = (
-        SELECT staged.user_key, etag_of(staged.record), staged.record FROM staged
-        WHERE kind = ${kind} AND staged.id = profiles.id)
-      WHERE family = '${family}' AND id IN (SELECT id FROM changed)`,
-    insert: `
-      INSERT INTO profiles (family, user_key, id, etag, record)
-      SELECT '${family}', user_key, id, etag_of(record), record FROM staged
-      WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same}) ORDER BY id`,
-  };
-}
-
-function itemStatements(family: Family, kind: number) {
-  const same = `items.family = '${family}' AND items.id = staged.id`;
-  const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = items.id)`;
-  return {
-    staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
-    touchRemoved: `
-      INSERT INTO touched SELECT DISTINCT owner FROM items WHERE family = '${family}' AND NOT ${isStaged}
-      ON CONFLICT DO NOTHING`,
-    remove: `DELETE FROM items WHERE family = '${family}' AND NOT ${isStaged}`,
-    findChanged: `
-      INSERT INTO changed SELECT staged.id, items.owner FROM staged CROSS JOIN items
-      WHERE ${same} AND kind = ${kind} AND items.record <> staged.record`,
-    touchChanged: `
-      INSERT INTO touched SELECT owner_before FROM changed
-      UNION SELECT owner FROM staged WHERE kind = ${kind} AND id IN (SELECT id FROM changed) ON CONFLICT DO NOTHING`,
-    update: `
-      UPDATE items SET (owner, date, record) = (
-        SELECT staged.owner, staged.date, staged.record FROM staged WHERE kind = ${kind} AND staged.id = items.id)
-      WHERE family = '${family}' AND id IN (SELECT id FROM changed)`,
-    touchNew: `
-      INSERT INTO touched SELECT DISTINCT owner FROM staged
-      WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM items WHERE ${same}) ON CONFLICT DO NOTHING`,
-    // In the order of the lists, so that the rows of one user are neighbours.
-    insert: `
-      INSERT INTO items (family, id, owner, date, record)
-      SELECT '${family}', id, owner, date, record FROM staged
-      WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM items WHERE ${same}) ORDER BY owner, date DESC, id DESC`,
   };
 }

@@ -1,6 +1,7 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
 import { FAMILIES } from '../records/kinds.ts';
-import { LIST_OF_PROFILE, type MergeConnection, rebuildLists } from './merge.ts';
+import { type MergeConnection, rebuildLists } from './merge.ts';
+import { LIST_OF_PROFILE } from './merge-statements.ts';
 
 /** Users whose list is missing, is not what their items give, or has another text's ETag; and lists of nobody. */
 const WRONG_LISTS = `

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Row } from '../../records/row.ts';
-import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge.ts';
+import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
 import type { Client } from './connect.ts';
 
 const STAGED = `

@@ -1,6 +1,7 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
 import type { Family } from '../../records/kinds.ts';
-import { merge, STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge.ts';
+import { merge } from '../merge.ts';
+import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
 import { repairContents } from '../soundness.ts';
 import type { Load, LoadOptions, Tallies, Writer } from '../store.ts';
 import { asStoreError, type Connection, mergeConnection, openForWriting, withSentences } from './connect.ts';
