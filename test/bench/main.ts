@@ -19,7 +19,7 @@ import { createStage } from './stage.ts';
 const HELP = `npm run bench -- [flags]
   --long          more users, more and longer rounds, and also size.ts, start.ts, import.ts and workers.ts: about
                   half an hour instead of 3 minutes, and 20 GB of disk
-  --publish       a long run; then writes src/guides/benchmark.md, test/bench/requests.svg and README.md
+  --publish       writes the figures to src/guides/benchmark.md, test/bench/requests.svg and README.md
   --only GROUP    ${GROUPS.join(', ')}
   --users N       how many users have items; five times as many have a profile
   --rounds N      how often each row is measured
@@ -91,14 +91,12 @@ function misuse(): string | undefined {
   const numbers = [users, rounds, seconds].filter((flag) => flag !== undefined);
   if (!numbers.every((text) => /^[1-9]\d*$/.test(text)))
     return '--users, --rounds and --seconds must be whole numbers from 1 on';
-  if (flags.publish && (only !== undefined || numbers.length > 0))
-    return '--publish writes a whole run: leave out --only, --users, --rounds and --seconds';
+  if (flags.publish && only !== undefined) return '--publish writes a whole run: leave out --only';
   return undefined;
 }
 
 function planned(): Plan {
-  const { only } = flags;
-  const long = flags.long || flags.publish;
+  const { only, long } = flags;
   const users = Number(flags.users ?? (long ? 200_000 : 60_000));
   return {
     long: long && only === undefined,
