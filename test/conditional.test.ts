@@ -1,4 +1,4 @@
-// Caching and reading from other origins: ETags, 304, Cache-Control and CORS on every kind of answer.
+// Caching and CORS on every kind of response: ETag, 304, Cache-Control, cross-origin requests.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { matches } from '../src/http/conditional.ts';
 import { VARIANTS } from './expected.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 const etagOf = async (url: string, from = server) => (await ask(from, url)).headers.etag as string;
 
-// `E` stands for the answer's own ETag, E for its inner text.
+// `E` stands for the response's ETag, E for the text inside its quotes.
 const HEADERS: [header: string, status: 200 | 304][] = [
   ['"E"', 304],
   ['W/"E"', 304],
@@ -89,7 +89,7 @@ describe('If-None-Match', () => {
   });
 
   test.each(['/a/api/?user=nobody', '/b/api/username/nobody/shots', '/nothing'])(
-    '%s stays 404',
+    '%s is 404 whatever the tag',
     async (url) => {
       for (const tag of ['*', '"x"', await etagOf(ADA)])
         for (const method of ['GET', 'HEAD'])
@@ -97,32 +97,32 @@ describe('If-None-Match', () => {
     },
   );
 
-  test('neither turns a 400 nor a 405 nor a probe into 304', async () => {
+  test('never turns a 400, a 405 or a probe into 304', async () => {
     const headers = { 'if-none-match': '*' };
     expect((await ask(server, '/a/api/', { headers })).status).toBe(400);
     expect((await ask(server, ADA, { method: 'POST', headers })).status).toBe(405);
     expect((await ask(server, '/healthz', { headers })).status).toBe(200);
   });
 
-  test('of another user does not match', async () => {
+  test("another user's ETag does not match", async () => {
     const headers = { 'if-none-match': await etagOf('/b/api/username/pekka') };
     expect((await ask(server, '/b/api/username/ada', { headers })).status).toBe(200);
   });
 
-  test('takes time in proportion to its length, however it is made', () => {
+  test('takes linear time for any header value', () => {
     for (const junk of ['"', ' ', ',', 'W/', '"x" ', '\\"', ' "', ', '])
       expect(matches(junk.repeat(200_000), '"x"')).toBe(false);
   });
 });
 
-describe('an ETag', () => {
+describe('ETag', () => {
   let other: Server;
   beforeAll(async () => {
     const copy = tempFile('export.ndjson', await done(['export', '--database-url', path]));
     other = await startServer({ DATABASE_URL: await databaseOf(copy) });
   });
 
-  test.each(ADDRESSES)('of %s is strong, and the same from every process and for HEAD', async (url) => {
+  test.each(ADDRESSES)('%s: strong, and the same in every process and for HEAD', async (url) => {
     const here = await ask(server, url);
     const there = [await ask(other, url), await ask(other, url.replace('ada', 'ADA')), await ask(other, url)];
     expect(here.headers.etag).toMatch(/^"[\x21\x23-\x7e]{16,}"$/);
@@ -131,14 +131,14 @@ describe('an ETag', () => {
     expect((await ask(server, url, { method: 'HEAD' })).headers.etag).toBe(here.headers.etag);
   });
 
-  test('differs where the bytes differ', async () => {
+  test('differs when the body differs', async () => {
     const tags = await Promise.all([...ADDRESSES, '/b/api/username/pekka'].map((url) => etagOf(url)));
     // B and C share their records, so a profile and a list have the same ETag in both.
     expect(new Set(tags).size).toBe(tags.length - 2);
   });
 });
 
-/** Every kind of answer: method, URL, more headers, status. */
+/** Every kind of response: method, URL, additional headers, status. */
 const KINDS: [method: string, url: string, headers: Record<string, string>, status: number][] = [
   ['GET', ADA, {}, 200],
   ['HEAD', ADA, {}, 200],
@@ -168,7 +168,7 @@ const PREFLIGHT = {
   'access-control-request-headers': 'if-none-match,x-anything',
 };
 
-describe('any origin', () => {
+describe('CORS_ORIGIN *', () => {
   test.each(KINDS)('may read %s %s %j, status %i', async (method, url, more, status) => {
     for (const origin of [undefined, 'https://page.example', 'null']) {
       const headers = origin === undefined ? more : { ...more, origin };
@@ -184,7 +184,7 @@ describe('any origin', () => {
     }
   });
 
-  test.each([ADA, ADAS, '/nothing', '/a/api/'])('may ask before it fetches %s', async (url) => {
+  test.each([ADA, ADAS, '/nothing', '/a/api/'])('answers the preflight for %s', async (url) => {
     const reply = await ask(server, url, {
       method: 'OPTIONS',
       headers: { origin: 'https://page.example', ...PREFLIGHT },
@@ -198,7 +198,7 @@ describe('any origin', () => {
   });
 });
 
-describe('a list of origins', () => {
+describe('CORS_ORIGIN with a list of origins', () => {
   let listed: Server;
   beforeAll(async () => {
     listed = await startServer({
@@ -226,7 +226,7 @@ describe('a list of origins', () => {
     expect((await ask(listed, url, { method, headers: more })).status).toBe(status);
   });
 
-  test('is not widened by what never reaches a route', async () => {
+  test('errors before routing allow no other origin', async () => {
     for (const bytes of [
       'rubbish\r\n\r\n',
       'GET / HTTP/1.1\r\n\r\n',
@@ -237,7 +237,7 @@ describe('a list of origins', () => {
   });
 });
 
-test('no origin, if so wished', async () => {
+test('CORS_ORIGIN none allows no origin', async () => {
   const closed = await startServer({ CORS_ORIGIN: 'none' });
   for (const url of [ADA, '/nothing']) {
     const reply = await ask(closed, url, { headers: { origin: 'https://page.example' } });
@@ -248,7 +248,7 @@ test('no origin, if so wished', async () => {
 
 describe('Cache-Control', () => {
   test.each(KINDS.filter(([method]) => method !== 'OPTIONS'))(
-    'of %s %s %j, status %i',
+    '%s %s %j, status %i',
     async (method, url, headers, status) => {
       const reply = await ask(server, url, { method, headers });
       const expected =
@@ -269,7 +269,7 @@ describe('Cache-Control', () => {
     await quick.stop();
   });
 
-  test('and a 304 carries no headers of a body that it has not', async () => {
+  test('a 304 has no headers that describe a body', async () => {
     const reply = await ask(server, ADA, { headers: { 'if-none-match': '*' } });
     expect([reply.headers['content-type'], reply.headers['content-length']]).toEqual([undefined, undefined]);
     expect(json(await ask(server, ADA)).username).toBe('ada');

@@ -1,4 +1,4 @@
-// What an import commits is in the very next answer; ready answers are bounded, and dropped when the data moves.
+// The next response shows what an import committed; the answer cache is bounded and cleared when the data changes.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
 import { createAnswerCache } from '../src/http/answer-cache.ts';
@@ -43,7 +43,7 @@ describe('a running server', () => {
     for (const body of bodies) expect(body).toContain(`"generation ${number}"`);
   }
 
-  test('shows each import of another process at once', async () => {
+  test('shows each import by another process in the next response', async () => {
     for (let number = 1; number <= 5; number++) {
       await expectGeneration(number - 1);
       await done(['import', '--database-url', path, '-'], { input: generation(number) });
@@ -51,17 +51,17 @@ describe('a running server', () => {
     }
   });
 
-  test(`shows each of ${FLIPS} imports in a row, each in the very next answer`, async () => {
+  test(`shows each of ${FLIPS} imports in a row in the next response`, async () => {
     for (let number = 100; number < 100 + FLIPS; number++) {
       await importInto(path, ['-'], generation(number));
       const address = ADDRESSES[number % ADDRESSES.length] as string;
-      // Once read and once ready: the next import has to drop it.
+      // The first request fills the cache, the second uses it: the next import must clear it.
       for (let time = 0; time < 2; time++)
         expect((await ask(server, address)).body).toContain(`"generation ${number}"`);
     }
   }, 120_000);
 
-  test('shows what came, what went and whose name changed', async () => {
+  test('shows added, removed and renamed users', async () => {
     const statusOf = async (name: string) => (await ask(server, `/a/api/?user=${name}`)).status;
     const become = (name: string) =>
       done(['import', '--database-url', path, '-'], {
@@ -81,7 +81,7 @@ describe('a running server', () => {
     expect((await ask(server, '/b/api/username/ada')).status).toBe(200);
   });
 
-  test('shows a whole import or none of it, and refuses nobody meanwhile', async () => {
+  test('shows all of an import or nothing, and answers every request meanwhile', async () => {
     const crowd = (mark: string) =>
       ndjson(
         blog(1, 'crowd', { bio: mark }),
@@ -109,8 +109,8 @@ describe('a running server', () => {
   });
 });
 
-describe('a database that is made while the server runs', () => {
-  test('is created empty, and filled by an import', async () => {
+describe('a database that does not exist at the start', () => {
+  test('is created empty and can be imported into', async () => {
     const path = tempFile('empty.db', '');
     const running = await serve(
       readConfig({ port: '0', databaseUrl: path, logLevel: 'silent' }),
@@ -130,7 +130,7 @@ describe('the answer cache', () => {
   function cacheOf(maxBytes: number) {
     const data = { version: 1 };
     const cache = createAnswerCache<{ body: Buffer }>({ maxBytes, version: () => data.version });
-    /** Finds an answer, or keeps a new one, as a lookup does. */
+    /** Gets an answer or stores a new one, as a lookup does. */
     const ask = (address: string, body = BODY) => {
       const found = cache.find(address);
       if (found === undefined) cache.keep(address, { body }, cache.currentVersion());
@@ -139,14 +139,14 @@ describe('the answer cache', () => {
     return { cache, data, ask };
   }
 
-  test('keeps what was read, and counts', () => {
+  test('stores answers and counts hits and misses', () => {
     const { cache, ask } = cacheOf(1e6);
     expect(ask('/one')).toBeUndefined();
     expect(ask('/one')).toEqual({ body: BODY });
     expect([cache.count(), cache.figures.hits, cache.figures.misses]).toEqual([1, 1, 1]);
   });
 
-  test('never takes more than its bound, whatever comes', () => {
+  test('never exceeds its size limit', () => {
     const { cache, ask } = cacheOf(50_000);
     for (let n = 0; n < 5000; n++) {
       ask(`/user/${n}`, Buffer.alloc((n * 7919) % 9000));
@@ -155,13 +155,13 @@ describe('the answer cache', () => {
     expect(cache.count()).toBeGreaterThan(5);
   });
 
-  test('lets few in once it is full: users asked for once hardly push others out', () => {
+  test('when full, rarely admits users requested once', () => {
     const { cache, ask } = cacheOf(50_000);
     for (let n = 0; n < 5000; n++) ask(`/user/${n}`);
     expect(cache.figures.evictions).toBeLessThan(100);
   });
 
-  test('lets in what is asked for again and again', () => {
+  test('when full, admits users requested repeatedly', () => {
     const { cache, ask } = cacheOf(50_000);
     for (let n = 0; n < 200; n++) ask(`/user/${n}`);
     for (let n = 0; n < 200; n++) ask('/favourite');
@@ -173,13 +173,13 @@ describe('the answer cache', () => {
     expect(cache.find('/favourite')).toBeDefined();
   });
 
-  test.each([0, 900])('with a bound of %i keeps nothing that is larger', (bound) => {
+  test.each([0, 900])('with a limit of %i stores nothing larger', (bound) => {
     const { cache, ask } = cacheOf(bound);
     ask('/one', Buffer.alloc(1000));
     expect([cache.count(), cache.bytes()]).toEqual([0, 0]);
   });
 
-  test('drops everything when the data changes, and what was being read meanwhile', () => {
+  test('is cleared when the data changes, and rejects answers read before the change', () => {
     const { cache, data, ask } = cacheOf(1e6);
     ask('/one');
     const before = cache.currentVersion();
@@ -191,7 +191,7 @@ describe('the answer cache', () => {
   });
 });
 
-test('unknown users leave the answer cache alone', async () => {
+test('unknown users are not cached', async () => {
   const server = await startServer({ ADMIN_PORT: '0' });
   const admin = { port: Number(new URL(JSON.parse(server.log[0] as string).adminUrl).port) };
   await ask(server, '/a/api/?user=ada');

@@ -1,4 +1,4 @@
-// Names, texts, numbers and dates as people really have them, through every variant.
+// Unusual but real names, texts, numbers and dates, served by every variant.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from './rig.ts';
 
 const NAMES = readRecords(ugly('hostile-names.ndjson'));
-// One author's newest fifteen would hide the rest: each text gets an author of its own.
+// A list shows only the newest 15 items, so each text gets its own author.
 const TEXTS_FILE = readLines(ugly('hostile-texts.ndjson'))
   .flatMap((line, index) => {
     const owner = String(3000 + index);
@@ -44,14 +44,14 @@ beforeAll(async () => {
   ]);
 });
 
-/** Half a surrogate pair is no text: it is replaced on the way in, so that every body is well-formed UTF-8. */
+/** The import replaces lone surrogates, so that every body is well-formed UTF-8. */
 const wellFormed = (record: Record<string, string>) =>
   Object.fromEntries(Object.entries(record).map(([member, text]) => [member, text.toWellFormed()]));
 
 describe.each(VARIANTS)('variant $variant', ({ family, profile, item, collection, profileOf, itemsOf }) => {
   const items = HOSTILE.filter((record) => record[item === 'post' ? 'user' : 'user_id'] !== undefined);
 
-  test.each(usersOf(HOSTILE, family))('gives $username, id $id, every character back', async (raw) => {
+  test.each(usersOf(HOSTILE, family))('serves $username, id $id, unchanged', async (raw) => {
     const found = await ask(hostile, profileOf(raw.username as string));
     expect([found.status, found.body]).toEqual([
       200,
@@ -62,19 +62,22 @@ describe.each(VARIANTS)('variant $variant', ({ family, profile, item, collection
     expect([list.status, list.body]).toEqual([200, JSON.stringify({ [collection]: expected })]);
   });
 
-  test.each(usersOf(NAMES, family))('finds $username again, whatever the case and the form', async (raw) => {
-    const { username, id } = raw as { username: string; id: string };
-    const spellings = [
-      username.normalize('NFD'),
-      username.normalize('NFC'),
-      username.toLowerCase(),
-      username.replace(/[a-z]/g, (letter) => letter.toUpperCase()),
-    ];
-    for (const spelling of spellings)
-      expect(json(await ask(hostile, profileOf(spelling)))).toMatchObject({ id });
-  });
+  test.each(usersOf(NAMES, family))(
+    'finds $username in any letter case and normalization form',
+    async (raw) => {
+      const { username, id } = raw as { username: string; id: string };
+      const spellings = [
+        username.normalize('NFD'),
+        username.normalize('NFC'),
+        username.toLowerCase(),
+        username.replace(/[a-z]/g, (letter) => letter.toUpperCase()),
+      ];
+      for (const spelling of spellings)
+        expect(json(await ask(hostile, profileOf(spelling)))).toMatchObject({ id });
+    },
+  );
 
-  test('breaks ties of dates by numeric id, and cuts at fifteen', async () => {
+  test('sorts items of the same date by numeric id and limits lists to 15', async () => {
     const idsOf = async (name: string) =>
       json(await ask(ties, itemsOf(name)))[collection].map((one: Raw) => one.id);
     const tied = '9223372036854775807 9007199254740993 9007199254740992 101 100 99 10 9';
@@ -84,13 +87,13 @@ describe.each(VARIANTS)('variant $variant', ({ family, profile, item, collection
   });
 });
 
-test('a plus sign in a query is a space, and %2B a plus', async () => {
+test('in a query, + is a space and %2B a plus sign', async () => {
   expect(json(await ask(hostile, '/a/api/?user=a+b'))).toMatchObject({ username: 'a b' });
   expect(json(await ask(hostile, '/a/api/?user=a%2Bb'))).toMatchObject({ username: 'a+b' });
   expect(json(await ask(hostile, '/b/api/username/a+b'))).toMatchObject({ username: 'a+b' });
 });
 
-test('an escape is undone once', async () => {
+test('percent-encoding is decoded once', async () => {
   expect(json(await ask(hostile, '/b/api/username/50%25'))).toMatchObject({ username: '50%' });
   expect(json(await ask(hostile, '/b/api/username/50%2525'))).toMatchObject({ username: '50%25' });
   expect(json(await ask(hostile, '/b/api/username/shots/shots'))).toMatchObject({

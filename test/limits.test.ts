@@ -1,4 +1,4 @@
-// Who has to wait and who is cut off: rates, time-outs, sizes, connections, and everybody while the event loop lags.
+// Limits: request rate, timeouts, header size, connections, and load shedding while the event loop lags.
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -33,13 +33,13 @@ describe('RATE_LIMIT', () => {
   });
 
   const direct = (from: string, url = ADA, options = {}) => ask(server, url, { from, ...options });
-  /** As a client behind the trusted proxy. */
+  /** Requests as a client behind the trusted proxy. */
   const behind = (client: string, url = ADA) => ask(server, url, { headers: { 'x-forwarded-for': client } });
   async function useUp(request: () => Promise<Reply>) {
     for (let turn = 0; turn < REQUESTS; turn++) expect((await request()).status).not.toBe(429);
   }
 
-  test('counts down in the headers, and then says for how long to wait', async () => {
+  test('counts down in the headers, then answers 429 with Retry-After', async () => {
     for (let left = REQUESTS - 1; left >= 0; left--) {
       const { status, headers } = await direct('127.0.1.1');
       expect([status, headers['ratelimit-policy']]).toEqual([200, `"default";q=${REQUESTS};w=3600`]);
@@ -62,47 +62,42 @@ describe('RATE_LIMIT', () => {
     expect(Number(seconds)).toBeGreaterThan(0);
   });
 
-  // Every kind of answer counts, also those that cost little.
+  // Every kind of response counts, including cheap ones.
   test.each<[what: string, from: string, url: string, options: Parameters<typeof ask>[2]]>([
     ['a ready answer', '127.0.2.1', ADA, {}],
     ['HEAD', '127.0.2.2', ADA, { method: 'HEAD' }],
     ['304', '127.0.2.3', ADA, { headers: { 'if-none-match': '*' } }],
     ['an unknown user', '127.0.2.4', '/b/api/username/nobody', {}],
-    ['an unknown address', '127.0.2.5', '/nothing', {}],
-    ['another method', '127.0.2.6', ADA, { method: 'DELETE' }],
+    ['an unknown path', '127.0.2.5', '/nothing', {}],
+    ['an unsupported method', '127.0.2.6', ADA, { method: 'DELETE' }],
     ['bad input', '127.0.2.7', '/a/api/?user=%', {}],
-  ])('holds for %s', async (_, from, url, options) => {
+  ])('applies to %s', async (_, from, url, options) => {
     await useUp(() => direct(from, url, options));
     expect((await direct(from, url, options)).status).toBe(429);
   });
 
-  test('holds for each client by itself', async () => {
+  test('applies to each client separately', async () => {
     await useUp(() => direct('127.0.1.2'));
     expect((await direct('127.0.1.2')).status).toBe(429);
     expect((await direct('127.0.1.3')).status).toBe(200);
   });
 
   test.each([
-    ['the same IPv6 network of 64 bits', '2001:db8:1:2:a::1', '2001:0db8:1:2:b:c:d:e', 429],
-    ['the next one', '2001:db8:1:3::1', '2001:db8:1:4::1', 200],
+    ['the same IPv6 /64 network', '2001:db8:1:2:a::1', '2001:0db8:1:2:b:c:d:e', 429],
+    ['the next /64 network', '2001:db8:1:3::1', '2001:db8:1:4::1', 200],
     ['an IPv4 address written as IPv6', '192.0.2.1', '::ffff:192.0.2.1', 429],
     ['the next IPv4 address', '192.0.2.2', '192.0.2.3', 200],
-    [
-      'the nearest untrusted hop, whatever is said before it',
-      '6.6.6.6, 192.0.2.9',
-      '7.7.7.7, 192.0.2.9',
-      429,
-    ],
+    ['the nearest untrusted hop, whatever precedes it', '6.6.6.6, 192.0.2.9', '7.7.7.7, 192.0.2.9', 429],
     ['an exempt network', '10.1.2.3', '10.1.2.3', 200],
-    ['an exempt network of IPv6', '2001:db8:ffff::1', '2001:db8:ffff::1', 200],
-  ])('%s: after %s has used it up, %s gets %i', async (_, first, second, status) => {
+    ['an exempt IPv6 network', '2001:db8:ffff::1', '2001:db8:ffff::1', 200],
+  ])('%s: after %s has reached the limit, %s gets %i', async (_, first, second, status) => {
     await useUp(() => behind(first));
     const reply = await behind(second);
     expect(reply.status).toBe(status);
     expect('ratelimit' in reply.headers).toBe(!(first.startsWith('10.') || first.includes('ffff::')));
   });
 
-  test('is not got round by what an untrusted client says of itself', async () => {
+  test('cannot be bypassed by headers of an untrusted client', async () => {
     let turn = 0;
     const lying = () =>
       direct('127.0.1.4', ADA, {
@@ -112,7 +107,7 @@ describe('RATE_LIMIT', () => {
     expect((await lying()).status).toBe(429);
   });
 
-  test('never holds for probes, which do not count either', async () => {
+  test('neither limits nor counts probes', async () => {
     await useUp(() => direct('127.0.1.5'));
     for (let turn = 0; turn < 3 * REQUESTS; turn++)
       for (const url of ['/healthz', '/readyz', '/readyz?x=1']) {
@@ -123,7 +118,7 @@ describe('RATE_LIMIT', () => {
     expect((await direct('127.0.1.6')).headers.ratelimit).toContain(`r=${REQUESTS - 1};`);
   });
 
-  test('ends with its window', async () => {
+  test('resets when its window ends', async () => {
     const brief = await startServer({ RATE_LIMIT: '2/1s' });
     await until('a refusal', async () => (await ask(brief, ADA)).status === 429);
     const reply = await until('a new window', async () => {
@@ -133,13 +128,13 @@ describe('RATE_LIMIT', () => {
     expect(reply.headers['ratelimit-policy']).toBe('"default";q=2;w=1');
   });
 
-  test('is off unless set', async () => {
+  test('is off by default', async () => {
     const free = await startServer();
     expect(Object.keys((await ask(free, ADA)).headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
   });
 });
 
-describe('time-outs', () => {
+describe('timeouts', () => {
   let server: Server;
   beforeAll(async () => {
     server = await startServer({ HEADERS_TIMEOUT: '1s', REQUEST_TIMEOUT: '2s', KEEP_ALIVE_TIMEOUT: '1s' });
@@ -147,17 +142,17 @@ describe('time-outs', () => {
 
   const TOO_SLOW = [408, 'REQUEST_TIMEOUT'];
   test.concurrent.each<[what: string, sent: string, first: (number | string)[]]>([
-    ['nothing at all', '', TOO_SLOW],
+    ['no data', '', TOO_SLOW],
     ['half a request line', 'GET /a/ap', TOO_SLOW],
-    ['headers without an end', 'GET / HTTP/1.1\r\nHost: x\r\n', TOO_SLOW],
-    ['a good request and then half of one', `${get('/healthz')}GET /he`, [200, 'ok']],
-    ['a good request and then nothing', get('/healthz'), [200, 'ok']],
+    ['headers that never end', 'GET / HTTP/1.1\r\nHost: x\r\n', TOO_SLOW],
+    ['a complete request, then half of one', `${get('/healthz')}GET /he`, [200, 'ok']],
+    ['a complete request, then nothing', get('/healthz'), [200, 'ok']],
     ['a request whose body never comes', get('/healthz', 'Content-Length: 9\r\n'), [200, 'ok']],
     ['a request whose body never ends', get('/healthz', 'Transfer-Encoding: chunked\r\n'), [200, 'ok']],
-  ])('%s: the connection is ended', async (_, sent, first) => {
+  ])('%s: the connection is closed', async (_, sent, first) => {
     const replies = await sendRaw(server, sent);
     const said = replies.map((reply) => [reply.status, json(reply).code ?? json(reply).status]);
-    // After an answer the connection may be cut without a word.
+    // After a response the connection may be closed without an error.
     expect([first, [...first, ...TOO_SLOW]]).toContainEqual(said.flat());
     for (const { status, headers } of replies.filter(({ status }) => status === 408))
       expect([status, headers.connection, headers['access-control-allow-origin']]).toEqual([
@@ -167,8 +162,8 @@ describe('time-outs', () => {
       ]);
   });
 
-  test('hundreds of sockets that dribble headers are cut while a good client is served', async () => {
-    // Ours and the server's stay below 1,024, the usual limit of descriptors.
+  test('hundreds of slow-header connections are closed while other clients are served', async () => {
+    // The test's and the server's descriptors stay below 1,024, the usual limit.
     const sockets = await Promise.all(Array.from({ length: 800 }, () => dial(server)));
     const heard = sockets.map(hearOut);
     let open = sockets.length;
@@ -198,19 +193,19 @@ describe('time-outs', () => {
   });
 });
 
-describe('sizes and numbers', () => {
-  test('headers that are larger than the setting are refused', async () => {
+describe('sizes and connections', () => {
+  test('headers above the limit get 431', async () => {
     const server = await startServer({ MAX_HEADER_BYTES: '2K' });
     const statusOf = async (length: number) =>
       (await sendRaw(server, get(ADA, `Connection: close\r\nX: ${'x'.repeat(length)}\r\n`)))[0]?.status;
     expect([await statusOf(1500), await statusOf(2500)]).toEqual([200, 431]);
   });
 
-  test('connections beyond the setting are turned away until one ends', async () => {
+  test('connections above the limit are refused until one closes', async () => {
     const server = await startServer({ MAX_CONNECTIONS: '3' });
     const answers = (socket: Socket) => {
       socket.write(get(ADA));
-      // A connection that is turned away may end with a reset or without one.
+      // A refused connection may end with or without a reset.
       socket.on('error', () => {});
       return new Promise<boolean>((resolve) => {
         socket.once('data', () => resolve(true)).once('close', () => resolve(false));
@@ -242,7 +237,7 @@ describe('MAX_LOOP_DELAY', () => {
 
   const block = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
 
-  /** Sends requests on an open connection, and lets nothing run for a while before it and again after it. */
+  /** Sends requests on an open connection, and blocks the event loop before and after. */
   async function askThenBlock(server: Pick<Server, 'port'>, ...urls: string[]): Promise<Reply[]> {
     const socket = await dial(server);
     socket.write(get('/healthz'));
@@ -259,7 +254,7 @@ describe('MAX_LOOP_DELAY', () => {
     return parseReplies(await heard);
   }
 
-  test('while the event loop lags, requests are answered 503 and probes as ever; then it recovers', async () => {
+  test('while the event loop lags, requests get 503 and probes are answered; afterwards the server recovers', async () => {
     const server = await startHere('300ms');
     expect((await ask(server, ADA)).status).toBe(200);
     const urls = [ADA, '/healthz', '/b/api/username/ada', '/readyz', '/nothing'];
@@ -277,14 +272,14 @@ describe('MAX_LOOP_DELAY', () => {
     await until('its recovery', async () => (await ask(server, ADA)).status === 200);
   });
 
-  test('0: never', async () => {
+  test('0 turns load shedding off', async () => {
     const server = await startHere('0');
     expect((await askThenBlock(server, ADA, '/b/api/username/ada')).map(({ status }) => status)).toEqual([
       200, 200,
     ]);
   });
 
-  test('a server that has only just started turns nobody away', async () => {
+  test('no request is shed right after the start', async () => {
     for (let turn = 0; turn < 3; turn++) {
       const server = await startServer({ MAX_LOOP_DELAY: '150ms' });
       expect((await ask(server, ADA)).status).toBe(200);

@@ -1,4 +1,4 @@
-// What never reaches a route: malformed HTTP, over-long input and odd requests are refused in the same JSON.
+// Requests rejected before routing (malformed HTTP, oversized input, unusual requests) get the same JSON errors as any other.
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -18,7 +18,7 @@ beforeAll(async () => {
   server = await startServer();
 });
 
-/** Whatever the status: JSON, whole, with nothing but strings in it, and with the headers of a refusal. */
+/** Every error is complete JSON whose members are strings, with the headers of an error response. */
 function expectRefusal(reply: Reply, status: number, code: string) {
   expect([reply.status, json(reply).code]).toEqual([status, code]);
   expect(Object.keys(json(reply))).toEqual(['statusCode', 'code', 'error', 'message']);
@@ -39,46 +39,56 @@ const LAST = `${HOST}Connection: close\r\n`;
 const ADA = '/a/api/?user=ada';
 const get = (target: string, headers = LAST) => `GET ${target} HTTP/1.1\r\n${headers}\r\n`;
 
-// What is sent, and the status and code of the one answer.
+// The bytes sent, and the status and code of the only response.
 const RAW: [what: string, bytes: string | Buffer, status: number, code: string][] = [
-  ['no HTTP at all', 'hello\r\n\r\n', 400, 'BAD_REQUEST'],
-  ['a TLS greeting', Buffer.from('16030100c8010000c40303', 'hex'), 400, 'BAD_REQUEST'],
-  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'BAD_REQUEST'],
-  ['a version that never was', `GET ${ADA} HTTP/1.7\r\n${LAST}\r\n`, 400, 'BAD_REQUEST'],
-  ['a method that never was', `FETCH ${ADA} HTTP/1.1\r\n${LAST}\r\n`, 400, 'BAD_REQUEST'],
-  ['a method in small letters', `get ${ADA} HTTP/1.1\r\n${LAST}\r\n`, 400, 'BAD_REQUEST'],
+  ['not HTTP', 'hello\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['a TLS ClientHello', Buffer.from('16030100c8010000c40303', 'hex'), 400, 'BAD_REQUEST'],
+  ['the HTTP/2 connection preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'BAD_REQUEST'],
+  ['an unknown HTTP version', `GET ${ADA} HTTP/1.7\r\n${LAST}\r\n`, 400, 'BAD_REQUEST'],
+  ['an unknown method', `FETCH ${ADA} HTTP/1.1\r\n${LAST}\r\n`, 400, 'BAD_REQUEST'],
+  ['a lower-case method', `get ${ADA} HTTP/1.1\r\n${LAST}\r\n`, 400, 'BAD_REQUEST'],
   ['a space in the target', get('/a/api/?user=a b'), 400, 'BAD_REQUEST'],
-  ['bytes beyond ASCII in the target', get('/a/api/?user=é'), 400, 'BAD_REQUEST'],
+  ['non-ASCII bytes in the target', get('/a/api/?user=é'), 400, 'BAD_REQUEST'],
   ['a NUL in a header', get(ADA, `${LAST}X: a\0b\r\n`), 400, 'BAD_REQUEST'],
   ['a header without a name', get(ADA, `${LAST}: x\r\n`), 400, 'BAD_REQUEST'],
   ['a space before the colon', get(ADA, `${LAST}X : x\r\n`), 400, 'BAD_REQUEST'],
   ['a folded header', get(ADA, `${LAST}X: a\r\n b\r\n`), 400, 'BAD_REQUEST'],
-  ['line feeds alone', `GET ${ADA} HTTP/1.1\nHost: a\n\n`, 400, 'BAD_REQUEST'],
-  ['a length that is no number', get(ADA, `${LAST}Content-Length: x\r\n`), 400, 'BAD_REQUEST'],
-  ['two lengths', get(ADA, `${LAST}Content-Length: 1\r\nContent-Length: 2\r\n`), 400, 'BAD_REQUEST'],
+  ['line feeds without carriage returns', `GET ${ADA} HTTP/1.1\nHost: a\n\n`, 400, 'BAD_REQUEST'],
+  ['a Content-Length that is not a number', get(ADA, `${LAST}Content-Length: x\r\n`), 400, 'BAD_REQUEST'],
   [
-    'a length and chunks',
+    'two Content-Length headers',
+    get(ADA, `${LAST}Content-Length: 1\r\nContent-Length: 2\r\n`),
+    400,
+    'BAD_REQUEST',
+  ],
+  [
+    'Content-Length with chunked encoding',
     get(ADA, `${LAST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n`),
     400,
     'BAD_REQUEST',
   ],
-  ['no Host', get(ADA, 'Connection: close\r\n'), 400, 'HOST_MISSING'],
-  ['two Hosts', get(ADA, `Host: one.example\r\n${LAST}`), 400, 'HOST_MISSING'],
-  ['a target of another scheme', get('ftp://vitrine.example/a/api/?user=ada'), 400, 'BAD_REQUEST'],
-  ['an asterisk to GET', get('*'), 400, 'BAD_REQUEST'],
-  ['a target that is no path', get('a/api/?user=ada'), 400, 'BAD_REQUEST'],
+  ['no Host header', get(ADA, 'Connection: close\r\n'), 400, 'HOST_MISSING'],
+  ['two Host headers', get(ADA, `Host: one.example\r\n${LAST}`), 400, 'HOST_MISSING'],
+  ['a target with another scheme', get('ftp://vitrine.example/a/api/?user=ada'), 400, 'BAD_REQUEST'],
+  ['GET *', get('*'), 400, 'BAD_REQUEST'],
+  ['a target that is not a path', get('a/api/?user=ada'), 400, 'BAD_REQUEST'],
   ['CONNECT', `CONNECT vitrine.example:443 HTTP/1.1\r\n${LAST}\r\n`, 405, 'METHOD_NOT_ALLOWED'],
-  ['an expectation', get(ADA, `${LAST}Expect: wonders\r\n`), 417, 'EXPECTATION_FAILED'],
-  ['an address of 9 KB', get(`/a/api/?user=${'x'.repeat(9000)}`), 414, 'URI_TOO_LONG'],
-  ['an address of 20 KB', get(`/a/api/?user=${'x'.repeat(20_000)}`), 414, 'URI_TOO_LONG'],
+  ['an unknown Expect header', get(ADA, `${LAST}Expect: wonders\r\n`), 417, 'EXPECTATION_FAILED'],
+  ['a URL of 9 KB', get(`/a/api/?user=${'x'.repeat(9000)}`), 414, 'URI_TOO_LONG'],
+  ['a URL of 20 KB', get(`/a/api/?user=${'x'.repeat(20_000)}`), 414, 'URI_TOO_LONG'],
   ['a header of 20 KB', get(ADA, `${LAST}X: ${'x'.repeat(20_000)}\r\n`), 431, 'HEADERS_TOO_LARGE'],
   ['a cookie of 70 KB', get(ADA, `${LAST}Cookie: ${'x'.repeat(70_000)}\r\n`), 431, 'HEADERS_TOO_LARGE'],
-  ['five thousand headers', get(ADA, `${LAST}${'X: y\r\n'.repeat(5000)}`), 431, 'HEADERS_TOO_LARGE'],
-  ['an absolute target for nobody', get('http://vitrine.example/a/api/?user=nobody'), 404, 'USER_NOT_FOUND'],
-  ['an absolute target of nothing', get('http://vitrine.example/nothing'), 404, 'ROUTE_NOT_FOUND'],
+  ['5,000 headers', get(ADA, `${LAST}${'X: y\r\n'.repeat(5000)}`), 431, 'HEADERS_TOO_LARGE'],
+  [
+    'an absolute target with an unknown user',
+    get('http://vitrine.example/a/api/?user=nobody'),
+    404,
+    'USER_NOT_FOUND',
+  ],
+  ['an absolute target with an unknown path', get('http://vitrine.example/nothing'), 404, 'ROUTE_NOT_FOUND'],
 ];
 
-describe('refused', () => {
+describe('rejected requests', () => {
   test.each(RAW)('%s', async (_, bytes, status, code) => {
     const replies = await sendRaw(server, bytes);
     expect(replies).toHaveLength(1);
@@ -87,7 +97,7 @@ describe('refused', () => {
     if (status === 405) expect(replies[0]?.headers.allow).toBe('GET, HEAD, OPTIONS');
   });
 
-  test('a body that is sent along with another method, and the body is left unread', async () => {
+  test('an unsupported method with a body gets 405 and its body is not parsed', async () => {
     const [reply] = await sendRaw(
       server,
       `POST ${ADA} HTTP/1.1\r\n${LAST}Content-Type: application/json\r\nContent-Length: 3\r\n\r\n{x}`,
@@ -95,8 +105,8 @@ describe('refused', () => {
     expectRefusal(reply as Reply, 405, 'METHOD_NOT_ALLOWED');
   });
 
-  // Its body shows to be broken when the request has been answered already, perhaps.
-  test.each(['GET', 'POST'])('%s with a body that breaks', async (method) => {
+  // The parser may find the broken body only after the request was answered.
+  test.each(['GET', 'POST'])('%s with a malformed chunked body', async (method) => {
     for (const coding of ['chunked', 'rot13']) {
       const bytes = `${method} ${ADA} HTTP/1.1\r\n${HOST}Transfer-Encoding: ${coding}\r\n\r\nZZ\r\n`;
       const replies = await sendRaw(server, bytes);
@@ -109,7 +119,7 @@ describe('refused', () => {
     }
   });
 
-  test('what follows a good request on the same connection', async () => {
+  test('a bad request after a good one on the same connection is rejected', async () => {
     const [good, bad, ...more] = await sendRaw(server, `${get(ADA, HOST)}rubbish\r\n\r\n`);
     expect([good?.status, json(good as Reply).username, more]).toEqual([200, 'ada', []]);
     expectRefusal(bad as Reply, 400, 'BAD_REQUEST');
@@ -118,18 +128,22 @@ describe('refused', () => {
   test.each<[string, string, number[]]>([
     ['garbage after two requests', `${get(ADA, HOST).repeat(2)}rubbish\r\n\r\n`, [200, 200, 400]],
     ['CONNECT after a request', `${get(ADA, HOST)}CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`, [200, 405]],
-    ['garbage after what is answered later', `${get('/readyz', HOST)}rubbish\r\n\r\n`, [200, 400]],
     [
-      'a request after the last one',
+      'garbage after a request that is answered asynchronously',
+      `${get('/readyz', HOST)}rubbish\r\n\r\n`,
+      [200, 400],
+    ],
+    [
+      'a request after Connection: close',
       get(ADA, HOST) + get(ADA, `${HOST}Connection: close\r\n`) + get(ADA, HOST),
       [200, 200],
     ],
-  ])('no refusal comes before the answers that are owed: %s', async (_, bytes, statuses) => {
+  ])('earlier responses are sent before the error: %s', async (_, bytes, statuses) => {
     const replies = await sendRaw(server, bytes);
     expect(replies.map(({ status }) => status)).toEqual(statuses);
   });
 
-  test('who is gone before the refusal does no harm', async () => {
+  test('a client that disconnects before the error is sent does no harm', async () => {
     for (let nth = 0; nth < 60; nth++) {
       const socket = await dial(server);
       socket.write(`CONNECT a:1 HTTP/1.1\r\n${HOST}\r\n`);
@@ -138,8 +152,8 @@ describe('refused', () => {
     expect((await sendRaw(server, get(ADA, `${HOST}Connection: close\r\n`)))[0]?.status).toBe(200);
   });
 
-  // A connection that is closed over bytes nobody has read is reset, and the answers on it may be lost.
-  test('what goes on coming takes no answer back', async () => {
+  // Closing a socket with unread input resets the connection, which may lose responses already sent.
+  test('pipelined input after a refusal does not lose earlier responses', async () => {
     const refused = get(`/${'x'.repeat(9000)}`, HOST);
     for (let round = 0; round < 100; round++) {
       const socket = await dial(server);
@@ -151,7 +165,7 @@ describe('refused', () => {
     }
   });
 
-  test('a request that arrives byte by byte', async () => {
+  test('a malformed request that arrives byte by byte is rejected', async () => {
     const socket = await dial(server);
     const heard = hearOut(socket);
     for (const byte of get(ADA, `Host: a\r\nConnection: close\r\nX y\r\n`))
@@ -161,28 +175,28 @@ describe('refused', () => {
   });
 });
 
-describe('answered all the same', () => {
+describe('unusual requests that are answered', () => {
   test.each([
     ['HTTP/1.0 without Host', `GET ${ADA} HTTP/1.0\r\n\r\n`],
     ['an absolute target', get(`http://vitrine.example${ADA}`)],
     ['an absolute target of https, with a port', get(`HTTPS://vitrine.example:8443${ADA}`)],
-    ['a wish for WebSocket', get(ADA, `${HOST}Connection: Upgrade, close\r\nUpgrade: websocket\r\n`)],
+    ['an upgrade to WebSocket', get(ADA, `${HOST}Connection: Upgrade, close\r\nUpgrade: websocket\r\n`)],
     [
-      'a wish for HTTP/2',
+      'an upgrade to HTTP/2',
       get(
         ADA,
         `${HOST}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n`,
       ),
     ],
     ['a GET with a body', `GET ${ADA} HTTP/1.1\r\n${LAST}Content-Length: 3\r\n\r\n{x}`],
-    ['blank lines before it', `\r\n\r\n${get(ADA)}`],
+    ['blank lines before the request line', `\r\n\r\n${get(ADA)}`],
     ['header names in any case', `GET ${ADA} HTTP/1.1\r\nhOsT: x\r\ncOnnection: CLOSE\r\n\r\n`],
   ])('%s', async (_, bytes) => {
     const replies = await sendRaw(server, bytes);
     expect(replies.map((reply) => [reply.status, json(reply).username])).toEqual([[200, 'ada']]);
   });
 
-  test('Expect: 100-continue, which is told to go on', async () => {
+  test('Expect: 100-continue gets 100 Continue, then the response', async () => {
     const socket = await dial(server);
     const heard = hearOut(socket);
     socket.write(`GET ${ADA} HTTP/1.1\r\n${LAST}Expect: 100-continue\r\nContent-Length: 1\r\n\r\n`);
@@ -192,7 +206,7 @@ describe('answered all the same', () => {
     expect(statuses.filter((status) => status !== 100)).toEqual([200]);
   });
 
-  test('requests in one packet, in their order', async () => {
+  test('pipelined requests are answered in order', async () => {
     const names = ['ada', 'pekka', 'nobody', 'tane'];
     const bytes = names.map((name, index) => get(`/a/api/?user=${name}`, index === 3 ? LAST : HOST)).join('');
     const replies = await sendRaw(server, bytes);
@@ -205,7 +219,7 @@ describe('answered all the same', () => {
   });
 });
 
-test('HEAD is refused like GET, and its reply ends with the headers', async () => {
+test('HEAD gets the same errors as GET, without a body', async () => {
   for (const target of ['/nothing', '/a/api/', '/a/api/?user=nobody', `/b/api/username/${'x'.repeat(300)}`]) {
     const [got, head] = [await ask(server, target), await ask(server, target, { method: 'HEAD' })];
     expectRefusal(got, got.status, json(got).code);
@@ -214,12 +228,12 @@ test('HEAD is refused like GET, and its reply ends with the headers', async () =
   }
 });
 
-test('after all this it still serves, and nothing was logged as a fault', async () => {
+test('the server still answers afterwards and has logged no error', async () => {
   expect((await ask(server, ADA)).status).toBe(200);
   expect(server.log.filter((line) => !line.startsWith('{') || JSON.parse(line).level > 30)).toEqual([]);
 });
 
-test('the limit of headers is a setting', async () => {
+test('MAX_HEADER_BYTES sets the limit of headers', async () => {
   const generous = await startServer({ MAX_HEADER_BYTES: '64K' });
   const [reply] = await sendRaw(generous, get(ADA, `${LAST}X: ${'x'.repeat(20_000)}\r\n`));
   expect(reply?.status).toBe(200);

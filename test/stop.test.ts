@@ -1,4 +1,4 @@
-// The end of a server: nobody is dropped, nobody is waited for in vain, and a second signal is meant.
+// Graceful shutdown: requests in flight are answered, idle connections closed, and a second signal exits at once.
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { ask, dial, hearOut, json, parseReplies, type Server, startServer } from './rig.ts';
@@ -17,7 +17,7 @@ async function logged(server: Server, msg: string): Promise<void> {
 }
 
 describe.each(SIGNALS)('%s', (signal) => {
-  test('ends an idle server with 0, and its log says so', async () => {
+  test('stops an idle server with exit code 0 and logs it', async () => {
     const server = await startServer();
     server.child.kill(signal);
     expect(await server.ended).toBe(0);
@@ -28,7 +28,7 @@ describe.each(SIGNALS)('%s', (signal) => {
     ]);
   });
 
-  test('closes connections that are idle, and those that never asked', async () => {
+  test('closes idle connections, with or without an earlier request', async () => {
     const server = await startServer({
       SHUTDOWN_GRACE: '10m',
       KEEP_ALIVE_TIMEOUT: '5m',
@@ -47,8 +47,8 @@ describe.each(SIGNALS)('%s', (signal) => {
   });
 });
 
-describe('while it drains', () => {
-  test('it says that it is not ready, serves on, and gives up each connection it answers on', async () => {
+describe('while draining', () => {
+  test('readyz is 503, and each response closes its connection', async () => {
     const server = await startServer({ SHUTDOWN_DELAY: '3s' });
     const kept = await dial(server);
     kept.write(`GET /readyz HTTP/1.1\r\n${HEAD}\r\n`);
@@ -71,12 +71,12 @@ describe('while it drains', () => {
     expect(await server.ended).toBe(0);
   });
 
-  test('a request that is on its way is answered', async () => {
+  test('a request in flight is answered', async () => {
     const server = await startServer();
     const socket = await dial(server);
     const heard = hearOut(socket);
     socket.write(`GET /a/api/?user=ada HTTP/1.1\r\n${HEAD}`);
-    // The server has those bytes once it has answered somebody who came later.
+    // A response to a later client shows that the server has received those bytes.
     expect((await ask(server, '/healthz')).status).toBe(200);
     server.child.kill('SIGTERM');
     await logged(server, 'stopping');
@@ -86,7 +86,7 @@ describe('while it drains', () => {
     expect(await server.ended).toBe(0);
   });
 
-  test('what is never finished is cut off when the grace is over', async () => {
+  test('an unfinished request is cut off after the grace period', async () => {
     const server = await startServer({ SHUTDOWN_GRACE: '1s' });
     const socket = await dial(server);
     const heard = hearOut(socket);
@@ -97,7 +97,7 @@ describe('while it drains', () => {
     for (const reply of parseReplies(await heard)) expect(reply.status).toBeGreaterThanOrEqual(400);
   });
 
-  test('a second signal ends it at once', async () => {
+  test('a second signal exits at once', async () => {
     const server = await startServer({ SHUTDOWN_DELAY: '1h' });
     server.child.kill('SIGTERM');
     await logged(server, 'stopping');
@@ -105,7 +105,7 @@ describe('while it drains', () => {
     expect(await server.ended).toBe(1);
   });
 
-  test('and so does one of another kind', async () => {
+  test('so does a second signal of another kind', async () => {
     const server = await startServer({ SHUTDOWN_DELAY: '1h' });
     server.child.kill('SIGTERM');
     await logged(server, 'stopping');
@@ -114,7 +114,7 @@ describe('while it drains', () => {
   });
 });
 
-test('a second server on the same port says that it is taken', async () => {
+test('a port in use is reported', async () => {
   const first = await startServer();
   await expect(startServer({ PORT: String(first.port) })).rejects.toThrow(
     /ended with 1:\nvitrine: the address is in use: [^\n]*\n$/,

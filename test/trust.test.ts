@@ -1,4 +1,4 @@
-// Whom the log believes, and that nothing a client sends can forge a line of it; what it says of the server's life.
+// The log: which proxies it trusts, that no client can forge a line, and the events of the server's life.
 import { renameSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 let asked = 0;
-/** The access log's line for a request with these headers, sent as they are. */
+/** The access log line of a request with these headers, sent unchanged. */
 async function lineFor(server: Server, headers: Headers, from = '127.0.0.1'): Promise<LogLine> {
   const url = `/a/api/?user=ada&nr=${++asked}.`;
   await ask(server, url, { headers: headers as Record<string, string>, from });
@@ -28,7 +28,7 @@ async function lineFor(server: Server, headers: Headers, from = '127.0.0.1'): Pr
 const OURS = expect.stringMatching(/^[0-9a-z]+-[0-9a-z]+$/);
 const forwardedFor = (value: string | string[]): Headers => ({ 'x-forwarded-for': value });
 
-describe('the client', () => {
+describe('client address', () => {
   const DIRECT = '127.0.0.1';
   test.each<[whom: Whom, said: string | string[], client: string]>([
     ['nobody', '6.6.6.6', DIRECT],
@@ -46,7 +46,7 @@ describe('the client', () => {
     ['networks', '10.1.1.1, 10.0.0.5', '10.1.1.1'],
     ['networks', '1.1.1.1, ::ffff:10.0.0.5', '1.1.1.1'],
     ['networks', '2001:db8::1, fd00::1', '2001:db8::1'],
-    // What is no address is nobody's: then the proxy that said so is as near as can be told.
+    // An invalid address is ignored: the client is then the proxy that sent it.
     ['one', '', DIRECT],
     ['one', ',', DIRECT],
     ['one', 'unknown', DIRECT],
@@ -60,17 +60,17 @@ describe('the client', () => {
     ['one', '"}\\n{"level":30,"msg":"forged"}', DIRECT],
     ['networks', '1.1.1.1, junk, 10.0.0.5', '10.0.0.5'],
     ['networks', `1.1.1.1, ${C1}, 10.0.0.5, 10.0.0.6`, '10.0.0.5'],
-  ])('with trust in %s, %j makes it %s', async (whom, said, client) => {
+  ])('trusting %s, X-Forwarded-For %j gives %s', async (whom, said, client) => {
     expect((await lineFor(servers[whom], forwardedFor(said))).client).toBe(client);
   });
 
-  test('an address that is not trusted is believed nothing', async () => {
+  test('forwarding headers from an untrusted address are ignored', async () => {
     const headers = { ...forwardedFor('6.6.6.6'), 'x-forwarded-proto': 'https', 'x-request-id': 'forged' };
     const line = await lineFor(servers.one, headers, '127.0.0.2');
     expect(line).toMatchObject({ client: '127.0.0.2', protocol: 'http', id: OURS });
   });
 
-  test('other headers of that kind count for nothing', async () => {
+  test('other forwarding headers are ignored', async () => {
     const headers = {
       forwarded: 'for=6.6.6.6;proto=https',
       'x-real-ip': '6.6.6.6',
@@ -83,7 +83,7 @@ describe('the client', () => {
   });
 });
 
-describe('the protocol', () => {
+describe('protocol', () => {
   test.each<[whom: Whom, said: string | string[], protocol: string]>([
     ['nobody', 'https', 'http'],
     ['one', 'https', 'https'],
@@ -95,12 +95,12 @@ describe('the protocol', () => {
     ['one', 'https"', 'http'],
     ['one', `https${C1}`, 'http'],
     ['one', 'gopher', 'http'],
-  ])('with trust in %s, %j makes it %s', async (whom, said, protocol) => {
+  ])('trusting %s, X-Forwarded-Proto %j gives %s', async (whom, said, protocol) => {
     expect((await lineFor(servers[whom], { 'x-forwarded-proto': said })).protocol).toBe(protocol);
   });
 });
 
-describe('the request id', () => {
+describe('request id', () => {
   test.each<[whom: Whom, said: string | string[], kept: boolean]>([
     ['nobody', 'a-good-one', false],
     ['one', 'a-good-one', true],
@@ -116,11 +116,11 @@ describe('the request id', () => {
     ['one', 'back\\slash', false],
     ['one', '{"json":1}', false],
     ['one', `id${C1}`, false],
-  ])('with trust in %s, %j: kept is %s', async (whom, said, kept) => {
+  ])('trusting %s, X-Request-Id %j is kept: %s', async (whom, said, kept) => {
     expect((await lineFor(servers[whom], { 'x-request-id': said })).id).toEqual(kept ? said : OURS);
   });
 
-  test('is another for each request, and one for all that is said of a request', async () => {
+  test('is unique, and the same in every log line of a request', async () => {
     const ids = await Promise.all(
       Array.from({ length: 50 }, async () => (await lineFor(servers.nobody, {})).id),
     );
@@ -128,7 +128,7 @@ describe('the request id', () => {
   });
 });
 
-test('nothing that is sent can forge a line or steer a terminal', async () => {
+test('no request can forge a log line or send control characters to a terminal', async () => {
   const server = await startServer({ TRUST_PROXY: '127.0.0.1', ACCESS_LOG: 'on' });
   const written: Buffer[] = [];
   server.child.stdout?.on('data', (chunk: Buffer) => written.push(chunk));
@@ -210,7 +210,7 @@ test('nothing that is sent can forge a line or steer a terminal', async () => {
       msg: 'request',
     });
   }
-  // A digit of another script is no digit of an address, and a very long address is cut.
+  // Digits of other scripts are not part of an address, and very long addresses are cut.
   await ask(server, `/${'x'.repeat(5000)}${encodeURIComponent(ARABIC_DIGIT_ONE)}`);
   const long = await until('a long line', () =>
     linesOf(server).find(({ url }) => String(url).startsWith('/xxx')),
@@ -218,8 +218,8 @@ test('nothing that is sent can forge a line or steer a terminal', async () => {
   expect(String(long.url).length).toBeLessThan(2000);
 });
 
-describe('of its life it tells', () => {
-  test('start, change, swap, refusal, what failed and what was slow, and its end; each in one line of JSON', async () => {
+describe('server events', () => {
+  test('start, data change, swap, refusal, failure, slow request and stop are one line of JSON each', async () => {
     const path = await databaseOf(fixture('microblog.ndjson'));
     const server = await startServer({ DATABASE_URL: path, SLOW_REQUEST: '100ms' });
     const start = await logged(server, /^serving$/);
@@ -234,7 +234,7 @@ describe('of its life it tells', () => {
     renameSync(next, path);
     expect(await logged(server, /another file took the place/)).toMatchObject({ level: 30 });
 
-    // Whoever holds the file locked keeps lookups waiting, and then in vain.
+    // While the file is locked, lookups wait and then fail.
     const locking = new Database(path);
     locking.exec('BEGIN EXCLUSIVE');
     const reply = await ask(server, '/a/api/?user=pekka');
@@ -270,11 +270,11 @@ describe('of its life it tells', () => {
 
     await server.stop();
     expect(linesOf(server).map(({ msg }) => msg)).toEqual(expect.arrayContaining(['stopping', 'stopped']));
-    // No line for what was neither slow nor logged by setting.
+    // Fast requests have no line unless the access log is on.
     expect(linesOf(server).filter(({ msg }) => msg === 'request')).toEqual([]);
   });
 
-  test('why it cannot start, in one line on standard error', async () => {
+  test('a failed start is one line on standard error', async () => {
     const server = startServer({ DATABASE_URL: tempFile('rubbish.db', 'rubbish'.repeat(1000)) });
     await expect(server).rejects.toThrow(/ended with 1:\nvitrine: [^\n]*rubbish\.db[^\n]*\n$/);
   });
