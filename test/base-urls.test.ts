@@ -1,4 +1,4 @@
-// Where each variant answers: under a path, at the root, on a host of its own, or nowhere.
+// Base URLs: variants under a path, at the root, on their own host, or switched off.
 import { afterAll, describe, expect, test } from 'vitest';
 import { type ConfigError, readConfig } from '../src/config/config.ts';
 import { ask, json, run, type Server, sendRaw, startServer } from './rig.ts';
@@ -79,7 +79,7 @@ const SETUPS: [what: string, bases: Bases, asked: Asked[]][] = [
   ],
 ];
 
-/** Whose answer a body is. */
+/** The variant or error code that a body comes from. */
 function seen(body: Record<string, unknown>): string {
   if (typeof body.code === 'string') return body.code;
   if (body.status === 'ok') return 'probe';
@@ -95,7 +95,7 @@ describe.each(SETUPS)('%s', (_, bases, asked) => {
     server ? Promise.resolve(server) : startServer(bases).then((made) => (server = made));
   afterAll(() => server?.stop());
 
-  // Each is asked twice: the second time, the answer is ready before any routing.
+  // Each is requested twice: the second response comes from the cache in front of the router.
   test.each(asked)('%s %s is %s', async (host, path, expected) => {
     const headers: Record<string, string> = host === undefined ? {} : { host };
     for (let time = 1; time <= 2; time++)
@@ -103,7 +103,7 @@ describe.each(SETUPS)('%s', (_, bases, asked) => {
   });
 });
 
-test('an absolute target counts as the host, whatever Host says', async () => {
+test('the host of an absolute target overrides the Host header', async () => {
   const server = await startServer({ BASE_URL_A: 'http://micro.example', BASE_URL_B: '', BASE_URL_C: '' });
   const target = (host: string, header: string) =>
     sendRaw(
@@ -114,7 +114,7 @@ test('an absolute target counts as the host, whatever Host says', async () => {
   expect((await target('other.example', 'micro.example')).map((reply) => reply.status)).toEqual([404]);
 });
 
-test('what is ready for one host is never another host’s', async () => {
+test('a cached answer of one host is never sent for another', async () => {
   const server = await startServer({
     BASE_URL_A: '',
     BASE_URL_B: 'http://b.example/',
@@ -137,7 +137,7 @@ test('what is ready for one host is never another host’s', async () => {
   }
 });
 
-/** What `readConfig` finds wrong. */
+/** The errors that `readConfig` reports. */
 function mistakesOf(environment: Bases): readonly string[] {
   try {
     readConfig({}, environment);
@@ -147,8 +147,8 @@ function mistakesOf(environment: Bases): readonly string[] {
   }
 }
 
-describe('refused at start', () => {
-  test('a clash, in one sentence and with exit code 2', async () => {
+describe('rejected at start', () => {
+  test('conflicting base URLs are one message and exit code 2', async () => {
     const { code, stdout, stderr } = await run(['serve'], { env: { PORT: '0', BASE_URL_A: '/b' } });
     const sentence = 'vitrine: BASE_URL_A and BASE_URL_B claim the same address: give each its own\n';
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: sentence });
@@ -170,7 +170,7 @@ describe('refused at start', () => {
     [{ BASE_URL_A: '', BASE_URL_B: '/a' }, []],
     [{ BASE_URL_B: 'http://x.example:81/', BASE_URL_C: 'http://x.example:82/' }, []],
     [{ BASE_URL_B: '/x', BASE_URL_C: '/X' }, []],
-  ])('the clashes of %j', (bases, pairs) => {
+  ])('conflicts of %j', (bases, pairs) => {
     expect(mistakesOf(bases)).toEqual(
       pairs.map((pair) => `${pair} claim the same address: give each its own`),
     );
@@ -200,7 +200,7 @@ describe('refused at start', () => {
       '/b\\c',
       '/b\nc',
     ],
-  ])('%j as a base address', (base) => {
+  ])('%j is not a base URL', (base) => {
     expect(mistakesOf({ BASE_URL_B: base })).toEqual([
       expect.stringMatching(/^BASE_URL_B must [^\n]+, not "/) &&
         expect.stringContaining(JSON.stringify(base)),

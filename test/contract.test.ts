@@ -1,4 +1,4 @@
-// Every answer is what the schemas say: records, lists and errors, of every user, in every variant.
+// Every response matches its schema: records, lists and errors, of every user, in every variant.
 import { METHODS } from 'node:http';
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
@@ -45,7 +45,7 @@ beforeAll(async () => {
   limited = await startServer({ RATE_LIMIT: '1/1h' });
 });
 
-/** What a schema finds wrong with a body, member by member. */
+/** The schema errors of a body, member by member. */
 const faultsOf = (
   schema: {
     Check(value: unknown): boolean;
@@ -69,7 +69,7 @@ describe.each(VARIANTS)('variant $variant', ({ profile, item, collection, profil
   const aProfile = TypeCompiler.Compile(profileSchema);
   const aList = TypeCompiler.Compile(itemsBody('List', collection, itemSchema));
 
-  test(`gives every profile as ${profileSchema.$id}, and every list as ${itemSchema.$id}s`, async () => {
+  test(`every profile matches ${profileSchema.$id}, and every list item ${itemSchema.$id}`, async () => {
     const lengths = new Set<number>();
     for (const name of NAMES) {
       const [one, list] = [await ask(server, profileOf(name)), await ask(server, itemsOf(name))];
@@ -87,13 +87,13 @@ describe.each(VARIANTS)('variant $variant', ({ profile, item, collection, profil
         expect(Object.keys(each)).toEqual(Object.keys(itemSchema.properties));
       lengths.add(json(list)[collection].length);
     }
-    // A test that met no list, or only short ones, would hold little.
+    // The data must include full lists, or this test would prove little.
     expect(lengths).toContain(0);
     expect(lengths).toContain(ITEM_CAP);
     expect(Math.max(...lengths)).toBe(ITEM_CAP);
   });
 
-  test('gives every refusal as Error', async () => {
+  test('every error matches Error', async () => {
     const urls = ['', '%', '%00', 'nobody', 'x'.repeat(300), '%ff'].flatMap((name) =>
       [profileOf(''), itemsOf('')].map((url) => url.replace(/(user=|username\/)/, `$1${name}`)),
     );
@@ -110,7 +110,7 @@ describe.each(VARIANTS)('variant $variant', ({ profile, item, collection, profil
   });
 });
 
-test('so are the refusals of what never reaches a route', async () => {
+test('errors before routing match Error', async () => {
   const host = 'Host: x\r\nConnection: close\r\n';
   const raw = [
     ...[
@@ -134,9 +134,9 @@ test('so are the refusals of what never reaches a route', async () => {
   expectError(refused);
 });
 
-describe('every answer is as its own route declares it', () => {
+describe('every response matches the schema of its route', () => {
   let app: ReturnType<typeof buildApp>['app'];
-  /** The schema of the route that the latest request was routed to. */
+  /** The schema of the route that handled the latest request. */
   let routed: FastifySchema | undefined;
   const compiled = new Map<TSchema, ReturnType<typeof TypeCompiler.Compile>>();
 
@@ -151,7 +151,7 @@ describe('every answer is as its own route declares it', () => {
     await app.ready();
   });
 
-  /** What is wrong with a response, by the schema that its route declares for its status. */
+  /** The errors of a response by the schema that its route declares for its status. */
   function faultsIn(status: number, body: string, declared: unknown): string[] {
     const schema = (declared as Record<number, TSchema> | undefined)?.[status];
     if (schema === undefined) return [`the route declares no ${status}`];
@@ -195,7 +195,7 @@ describe('every answer is as its own route declares it', () => {
     ['GET', '/embed.js'],
   ];
 
-  test('of every lookup, refusal, probe and page', async () => {
+  test('lookups, errors, probes and pages', async () => {
     const statuses = new Set<number>();
     for (const [method = 'GET', url, headers = {}] of REQUESTS) {
       const reply = await app.inject({ method, url, headers });
@@ -206,7 +206,7 @@ describe('every answer is as its own route declares it', () => {
     expect([...statuses].sort()).toEqual([200, 204, 304, 400, 404, 405, 414]);
   });
 
-  test('and one that is not would be noticed', async () => {
+  test('a wrong response is detected', async () => {
     const { body } = await app.inject('/b/api/username/ada');
     const response = routed?.response;
     const profile = JSON.parse(body);

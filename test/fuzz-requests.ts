@@ -1,4 +1,4 @@
-// What the fuzz tests send: requests of every kind that are well-formed HTTP, and bytes that hardly are.
+// Generators of the fuzz tests: well-formed requests of every kind, and mutated bytes.
 import { METHODS } from 'node:http';
 import fc from 'fast-check';
 
@@ -12,7 +12,7 @@ export interface Request {
 const oneOf = (texts: string, ...more: string[]) => fc.constantFrom(...texts.split(' '), ...more);
 const often = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
 
-/** Every character that an address may have on the wire. */
+/** Every character that a request target may contain. */
 const TARGET = Array.from({ length: 94 }, (_, code) => String.fromCharCode(code + 33));
 const ofTarget = (maxLength: number) => fc.string({ unit: fc.constantFrom(...TARGET), maxLength });
 const percent = (byte: number) => `%${byte.toString(16).padStart(2, '0')}`;
@@ -26,7 +26,7 @@ const HEADERS = [
   'X-Request-Id X-HTTP-Method-Override Forwarded Upgrade TE Via Date Content-Type',
 ].join(' ');
 const VALUES = '* "" W/"x" "a","b", bytes=0-1 bytes=- null gzip;q=0 websocket 127.0.0.1 DELETE';
-// CONNECT takes the connection over; it has its turn among the raw bytes.
+// CONNECT ends HTTP on its connection, so only the raw bytes include it.
 const OTHERS = METHODS.filter((method) => !['GET', 'CONNECT'].includes(method));
 
 export function requestsFor(names: readonly string[]): fc.Arbitrary<Request> {
@@ -76,7 +76,7 @@ export function requestsFor(names: readonly string[]): fc.Arbitrary<Request> {
   });
 }
 
-/** A request as it goes over the wire; after the last one the server is to end the connection. */
+/** The bytes of a request; the last one asks the server to close the connection. */
 export function written({ method, path, headers, body }: Request, last: boolean): string {
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   const length = body === '' ? '' : `Content-Length: ${body.length}\r\n`;
@@ -112,7 +112,7 @@ const piece = fc.oneof(
   ),
 );
 
-/** Pieces of requests and of nothing, with a few bytes changed. */
+/** Fragments of requests and random bytes, with a few bytes changed. */
 export const rawBytes: fc.Arbitrary<Buffer> = fc
   .tuple(
     fc.array(piece, { minLength: 1, maxLength: 4 }),

@@ -1,4 +1,4 @@
-// Generated requests, well-formed and not: no 5xx, no hang, no crash, and nothing but strings in every body.
+// Fuzzing with well-formed and malformed requests: no 5xx, no hang, no crash, and only strings in every body.
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Request, rawBytes, requestsFor, written } from './fuzz-requests.ts';
@@ -29,7 +29,7 @@ const NAMES = FILES.flatMap(readRecords).flatMap(({ username }) => (username as 
 
 let server: Server;
 beforeAll(async () => {
-  // Where others work on the same machine the event loop may lag: shedding is for other tests.
+  // On a busy machine the event loop may lag, so load shedding is off here.
   server = await startServer({
     DATABASE_URL: await databaseOf(...FILES),
     MAX_LOOP_DELAY: '0',
@@ -37,7 +37,7 @@ beforeAll(async () => {
   });
 });
 
-/** All that the server says until it ends the connection, or the complaint that it does not. */
+/** Everything the server sends until it closes the connection, or an error if it does not. */
 async function exchange(bytes: Buffer, ending = false): Promise<Buffer> {
   const socket = await dial(server);
   const heard = hearOut(socket);
@@ -54,7 +54,7 @@ const isText = (value: unknown) => typeof value === 'string';
 const isFlat = (value: unknown) =>
   typeof value === 'object' && value !== null && Object.values(value).every(isText);
 
-/** What is wrong with a body: it has to be an object of strings, or of one list of such. */
+/** Describes what is wrong with a body, which must be an object of strings or of one list of such objects. */
 function faultOf(body: string): string | undefined {
   const value = JSON.parse(body);
   if (isFlat(value) && !Array.isArray(value) && Object.keys(value).length > 0) return undefined;
@@ -64,7 +64,7 @@ function faultOf(body: string): string | undefined {
   return lists[0].every(isFlat) ? undefined : 'an item that is no object of strings';
 }
 
-/** Takes the replies to these requests off; how many there were before the connection ended. */
+/** Checks the responses to these requests; returns how many came before the connection was closed. */
 function judge(requests: readonly Request[], bytes: Buffer): number {
   let at = 0;
   for (const [index, asked] of requests.entries()) {
@@ -83,7 +83,7 @@ function judge(requests: readonly Request[], bytes: Buffer): number {
       ? 0
       : Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? fail('no content-length'));
     const text = bytes.toString('utf8', end + 4, end + 4 + length);
-    // The pages and the description of the API are no data.
+    // Pages and the OpenAPI document are not records.
     const isData = status >= 400 || /^(http:\/\/x\.example)?\/[abc]\/api/.test(asked.path);
     if (!isBare && isData) {
       if (!head.includes('\r\ncontent-type: application/json; charset=utf-8')) fail('no JSON');
@@ -109,7 +109,7 @@ async function askAll(batch: readonly Request[]): Promise<void> {
 
 const settings = { seed: SEED, endOnFailure: true };
 
-describe('generated', () => {
+describe('generated requests', () => {
   test(
     `${REQUESTS} requests`,
     async () => {
@@ -146,7 +146,7 @@ describe('generated', () => {
   );
 });
 
-test('after all this it serves as before, and has logged no fault', async () => {
+test('the server still answers afterwards and has logged no error', async () => {
   expect(server.child.exitCode).toBeNull();
   expect((await ask(server, '/a/api/?user=ada')).status).toBe(200);
   expect((await ask(server, '/readyz')).status).toBe(200);

@@ -1,4 +1,4 @@
-// The operator's port: figures with few labels whatever clients send, and probes that say what is wrong.
+// The admin port: metrics with bounded label values, and probes that give the reason.
 
 import { renameSync, truncateSync } from 'node:fs';
 import { METHODS } from 'node:http';
@@ -63,11 +63,11 @@ describe('requests', () => {
   ])('counts %s %s %i', async (variant, operation, status, url, options) => {
     const before = (await requestsOf())(variant, operation, status);
     for (let turn = 0; turn < 3; turn++) expect((await ask(server, url, options)).status).toBe(status);
-    // Asking for the figures counts as a probe itself.
+    // Reading the metrics counts as a probe, too.
     expect((await requestsOf())(variant, operation, status)).toBe(before + (operation === 'probe' ? 4 : 3));
   });
 
-  test('have few labels, whatever clients send', async () => {
+  test('label values are bounded, whatever clients send', async () => {
     for (const method of METHODS.filter((name) => name !== 'CONNECT')) await ask(server, ADA, { method });
     for (let nr = 0; nr < 300; nr++) {
       const urls = [
@@ -95,7 +95,7 @@ describe('requests', () => {
     expect(counted.length).toBeLessThan(400);
   });
 
-  test('took times that add up: every bucket holds the ones before it, and all are counted', async () => {
+  test('duration histograms are cumulative and count every request', async () => {
     await ask(adminOf(server), '/healthz');
     const metrics = await metricsOf(server);
     const totals = new Map<string, number>();
@@ -125,7 +125,7 @@ describe('requests', () => {
 });
 
 describe('the data', () => {
-  test('ready answers: hits, misses, number and bytes', async () => {
+  test('answer cache: hits, misses, entries and bytes', async () => {
     const fresh = await startServer({ ADMIN_PORT: '0', ANSWERS_BYTES: '64K' });
     const look = async () => {
       const metrics = await metricsOf(fresh);
@@ -140,7 +140,7 @@ describe('the data', () => {
     const names = readRecords(fixture('microblog.ndjson')).flatMap(
       ({ username }) => (username as string | undefined) ?? [],
     );
-    // Once it is full, one in 64 gets in.
+    // When full, it admits one in 64.
     for (const name of Array(8).fill(names).flat())
       await ask(fresh, `/a/api/?user=${encodeURIComponent(name)}&post=true`);
     const many = await look();
@@ -151,7 +151,7 @@ describe('the data', () => {
   });
 
   const records = async (kind: string) => (await metricsOf(server)).get(`vitrine_records{kind="${kind}"}`);
-  test('records by kind, and a version that moves with them', async () => {
+  test('records by kind, and a data version that changes with them', async () => {
     const linesWith = (file: string, member: string) =>
       readRecords(fixture(file)).filter((record) => member in record).length;
     expect(await records('microblog profile')).toBe(linesWith('microblog.ndjson', 'username'));
@@ -187,7 +187,7 @@ describe('the data', () => {
     expect(await figures()).toEqual([1, 1]);
   });
 
-  test('the process and its event loop are there too', async () => {
+  test('process and event loop metrics are included', async () => {
     const metrics = await metricsOf(server);
     for (const name of [
       'process_resident_memory_bytes',
@@ -200,7 +200,7 @@ describe('the data', () => {
 });
 
 describe('ports', () => {
-  test('the main one has no metrics; both have probes, for GET and HEAD alone', async () => {
+  test('the main port has no metrics; both ports have probes, for GET and HEAD only', async () => {
     expect((await ask(server, '/metrics')).status).toBe(404);
     for (const port of [server, adminOf(server)]) {
       expect(json(await ask(port, '/healthz'))).toEqual({ status: 'ok' });
@@ -213,7 +213,7 @@ describe('ports', () => {
     }
   });
 
-  test('the admin one has metrics in the words of Prometheus, and nobody’s data', async () => {
+  test('the admin port has metrics in the Prometheus format, and no profiles', async () => {
     const { status, headers, body } = await ask(adminOf(server), '/metrics');
     expect([status, headers['content-type']]).toEqual([
       200,
@@ -230,12 +230,12 @@ describe('ports', () => {
     expect([reply?.status, json(reply as never).code]).toEqual([400, 'BAD_REQUEST']);
   });
 
-  test('the admin port’s own requests fill no log', () => {
+  test('requests to the admin port are not logged', () => {
     expect(server.log.filter((line) => /"(slow )?request"/.test(line))).toEqual([]);
   });
 });
 
-test('readyz says which: data that became unreadable, and that it is stopping', async () => {
+test('readyz gives the reason: unreadable data, or stopping', async () => {
   const file = `${path}.apart`;
   await done(['snapshot', '--database-url', path, file]);
   const apart = await startServer({ DATABASE_URL: file, ADMIN_PORT: '0', SHUTDOWN_DELAY: '1h' });
@@ -245,7 +245,7 @@ test('readyz says which: data that became unreadable, and that it is stopping', 
       const answer = await ask(port, '/readyz');
       return answer.status === 503 && answer;
     });
-    // The reason names files and hosts: it is for the operator only.
+    // The reason names files and hosts, so only the admin port shows it.
     const reason = port === apart ? {} : { reason: expect.stringContaining(file) };
     expect(json(reply)).toEqual({ status: 'not ready', ...reason });
     expect((await ask(port, '/healthz')).status).toBe(200);

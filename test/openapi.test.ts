@@ -1,4 +1,4 @@
-// What /openapi.json says: it lints clean, it is true of every answer, and a client made from it works.
+// /openapi.json passes linters, describes every response, and a client generated from it works.
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -96,7 +96,7 @@ describe('the document', () => {
       for (const member of Object.values(schema?.properties ?? {})) expect(member.description).toMatch(/\.$/);
   });
 
-  test('shows what the sample data really holds', async () => {
+  test('its examples are the sample data', async () => {
     const examples = (path: string) =>
       document.paths[path]?.get?.responses[200]?.content?.['application/json'].examples ?? {};
     expect(examples('/a/api').profile?.value).toEqual(json(await ask(server, '/a/api?user=ada')));
@@ -104,7 +104,7 @@ describe('the document', () => {
     expect(examples('/c/api/username/{username}/shots').items?.value).toEqual({ Posts: Posts.slice(0, 2) });
   });
 
-  test('is served like every other answer', async () => {
+  test('is served with ETag and CORS like every response', async () => {
     const first = await ask(server, '/openapi.json');
     expect(first.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
@@ -150,7 +150,7 @@ describe.each(SETTINGS)('with $name', ({ env }) => {
     told = await documentOf(one);
   });
 
-  test("it passes Redocly's recommended rules without a word", async () => {
+  test("it passes Redocly's recommended rules without warnings", async () => {
     const file = tempFile('openapi.json', JSON.stringify(told));
     const config = tempFile('redocly.yaml', 'extends: [recommended]\n');
     const { PATH = '', HOME = '' } = process.env;
@@ -172,8 +172,8 @@ describe.each(SETTINGS)('with $name', ({ env }) => {
     expect(totals).toMatchObject({ errors: 0, warnings: 0 });
   });
 
-  // Spectral itself would bring 156 packages: what its recommended rules ask beyond Redocly's is asked here.
-  test("it keeps Spectral's recommended rules", () => {
+  // Spectral would add 156 packages, so the rules that it has beyond Redocly's are checked here.
+  test("it passes Spectral's recommended rules", () => {
     const operations = operationsOf(told);
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
@@ -194,7 +194,7 @@ describe.each(SETTINGS)('with $name', ({ env }) => {
       expect(text).toContain(`"#/components/schemas/${name}"`);
   });
 
-  test('its servers and paths lead to the answers', async () => {
+  test('its server URLs and paths reach the routes', async () => {
     for (const { path, operation } of operationsOf(told)) {
       const server = operation.servers?.[0]?.url ?? told.servers[0]?.url;
       const url = new URL((server === '.' ? '' : server) + path.replace('{username}', 'ada'), one.url);
@@ -205,7 +205,7 @@ describe.each(SETTINGS)('with $name', ({ env }) => {
   });
 });
 
-test('of two variants with one path on two hosts, it tells the one that answers where it is asked', async () => {
+test('with two variants on one path, it describes the one that serves the requested host', async () => {
   const two = await startServer({ BASE_URL_A: '', BASE_URL_B: 'http://b.test', BASE_URL_C: 'http://c.test' });
   const told = async (host: string) => {
     const { paths, tags, servers } = await documentOf(two, host);
@@ -217,7 +217,7 @@ test('of two variants with one path on two hosts, it tells the one that answers 
   expect(await told('c.test')).toEqual(['getItemsC', ['Variant C'], [{ url: 'http://c.test' }]]);
 });
 
-describe('every answer is as the document says', () => {
+describe('every response matches the document', () => {
   const schemas = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
   beforeAll(() => void schemas.addSchema({ ...document, $id: 'openapi' }));
 
@@ -248,7 +248,7 @@ describe('every answer is as the document says', () => {
   );
   const everyone = [...new Set(names)];
 
-  test('of every sample user', async () => {
+  test('for every sample user', async () => {
     for (const name of everyone.map(encodeURIComponent)) {
       check('/a/api', await ask(server, `/a/api/?user=${name}`));
       check('/a/api', await ask(server, `/a/api/?user=${name}&post=true`));
@@ -281,13 +281,13 @@ describe('every answer is as the document says', () => {
     [417, '/b/api/username/{username}', '/b/api/username/ada', { expect: 'the-unexpected' }],
     [431, '/b/api/username/{username}', '/b/api/username/ada', { 'x-long': 'x'.repeat(20_000) }],
   ];
-  test.each(REFUSED)('%i of %s', async (status, path, address, headers = {}) => {
+  test.each(REFUSED)('%i for %s', async (status, path, address, headers = {}) => {
     const reply = await ask(server, address, { headers });
     expect(reply.status).toBe(status);
     check(path, reply);
   });
 
-  test('429, where there is a limit', async () => {
+  test('429 with a rate limit', async () => {
     const limited = await startServer({ RATE_LIMIT: '1/1m' });
     await ask(limited, '/b/api/username/ada');
     const reply = await ask(limited, '/b/api/username/ada');
@@ -306,7 +306,7 @@ describe('every answer is as the document says', () => {
     expect(faults('#/components/schemas/Error', json(reply))).toEqual([]);
   });
 
-  test('and what is not, would be noticed', async () => {
+  test('a wrong response is detected', async () => {
     const profile = json(await ask(server, '/b/api/username/ada'));
     const { bio: _bio, ...lacking } = profile;
     for (const wrong of [lacking, { ...profile, id: 7 }, { ...profile, Likes: 'many' }])
@@ -316,7 +316,7 @@ describe('every answer is as the document says', () => {
   });
 });
 
-test('types made from it by openapi-typescript fit a program, which runs', async () => {
+test('a client with types from openapi-typescript compiles and runs', async () => {
   const folder = tempFolder();
   const generator = join(ROOT, 'node_modules/development-types/node_modules/openapi-typescript/bin/cli.js');
   await exec(process.execPath, [generator, `${server.url}/openapi.json`, '-o', join(folder, 'vitrine.d.ts')]);
@@ -348,7 +348,7 @@ test('types made from it by openapi-typescript fit a program, which runs', async
   ]);
 });
 
-/** A front-end's program; the types know what there is, what there is not, and that numbers are strings. */
+/** A client program; its types reject unknown members and treat numbers as strings. */
 const CLIENT = `
 import type { components, paths } from './vitrine.d.ts';
 

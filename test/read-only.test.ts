@@ -1,4 +1,4 @@
-// Read-only is literal: no request changes a byte of the file, because the server's handle could not.
+// The server opens its database read-only: no request can change a byte of the file.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { METHODS } from 'node:http';
@@ -22,13 +22,13 @@ import { metricsOf } from './stress.ts';
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const ROUNDS = 100;
 
-/** Everything there is to know of a file: its bytes, when it was written, and whether it is still the same one. */
+/** The state of a file: its bytes, modification time and inode. */
 function stateOf(path: string) {
   const { ino, size, mtimeNs } = statSync(path, { bigint: true });
   return { ino, size, mtimeNs, digest: createHash('sha256').update(readFileSync(path)).digest('hex') };
 }
 
-/** How a process has opened each of its files whose name begins so. */
+/** The open flags of each file of a process whose name starts like this. */
 function flagsOf(pid: number, start: string): Map<string, number> {
   const flags = new Map<string, number>();
   for (const fd of readdirSync(`/proc/${pid}/fd`)) {
@@ -93,7 +93,7 @@ async function sendAll(
 }
 
 describe.each(['as an import leaves it', 'a snapshot'])('a database %s', (kind) => {
-  test('is not changed by any sequence of requests', async () => {
+  test('is unchanged by any sequence of requests', async () => {
     const imported = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
     const path = kind === 'a snapshot' ? `${imported}.snapshot` : imported;
     if (path !== imported) await done(['snapshot', '--database-url', imported, path]);
@@ -109,20 +109,20 @@ describe.each(['as an import leaves it', 'a snapshot'])('a database %s', (kind) 
     await metricsOf(server);
     expect(stateOf(path)).toEqual(before);
     expect((await ask(server, '/a/api/?user=ada')).body).toBe(ada);
-    // What SQLite keeps beside the file while it is open holds no data.
+    // The WAL that SQLite keeps while the file is open is empty.
     for (const entry of readdirSync(dirname(path)).filter((file) => file.endsWith('-wal')))
       expect([entry, statSync(`${dirname(path)}/${entry}`).size]).toEqual([entry, 0]);
     expect(await server.stop()).toBe(0);
     expect(stateOf(path)).toEqual(before);
   }, 60_000);
 
-  test.runIf(process.platform === 'linux')('is open for reading alone, says the kernel', async () => {
+  test.runIf(process.platform === 'linux')('is opened with O_RDONLY', async () => {
     const path = await databaseOf(fixture('microblog.ndjson'));
     const served = kind === 'a snapshot' ? `${path}.snapshot` : path;
     if (served !== path) await done(['snapshot', '--database-url', path, served]);
     const server = await startServer({ DATABASE_URL: served });
     await ask(server, '/a/api/?user=ada');
-    // Beside it SQLite keeps the log and its index open for both, whoever reads: readers leave their marks there.
+    // SQLite opens the WAL and its index read-write even for readers, which record their read marks there.
     const flags = flagsOf(server.child.pid as number, served);
     expect([
       (flags.get(served) ?? ACCESS) & ACCESS,
@@ -131,7 +131,7 @@ describe.each(['as an import leaves it', 'a snapshot'])('a database %s', (kind) 
   });
 });
 
-test('the handle refuses to write, and cannot be talked into it', async () => {
+test('the database handle refuses every write and cannot be made writable', async () => {
   const path = await databaseOf(fixture('microblog.ndjson'));
   const before = stateOf(path);
   const db = openForReading(path, path);
@@ -154,7 +154,7 @@ test('the handle refuses to write, and cannot be talked into it', async () => {
   expect(stateOf(path)).toEqual(before);
 });
 
-test('replies to all this stay whole', async () => {
+test('responses to write attempts are complete', async () => {
   const server = await startServer();
   const socket = await dial(server);
   const heard = hearOut(socket);

@@ -1,4 +1,4 @@
-// What the tests share: a folder to work in, the command line and the server as processes, and plain HTTP and sockets.
+// Shared test tools: temporary folders, the CLI and the server as child processes, HTTP requests and raw sockets.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,10 +28,10 @@ afterAll(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
-/** A new folder that is gone when the file's tests are done. */
+/** Creates a folder that is removed after the tests of the file. */
 export const tempFolder = () => mkdtempSync(join(base, 'at-'));
 
-/** A new file with this text, in a folder of its own. */
+/** Writes the text to a file in a new folder. */
 export function tempFile(name: string, content: string | Buffer): string {
   const path = join(tempFolder(), name);
   writeFileSync(path, content);
@@ -43,7 +43,7 @@ export const ndjson = (...records: object[]) =>
 
 type Environment = Record<string, string>;
 
-/** The command line as a process that inherits no setting. */
+/** Starts the CLI without settings from the environment. */
 export function vitrine(args: readonly string[], env: Environment = {}, cwd: string = base): ChildProcess {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, [join(ROOT, 'src/vitrine.js'), ...args], {
@@ -52,7 +52,7 @@ export function vitrine(args: readonly string[], env: Environment = {}, cwd: str
   });
   running.add(child);
   child.once('close', () => running.delete(child));
-  // A process may be gone before it has read what it was given.
+  // A process may exit before it has read its standard input.
   child.stdin?.on('error', () => {});
   return child;
 }
@@ -64,7 +64,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** Runs a command to its end. */
+/** Runs a command and waits for its exit. */
 export async function run(
   args: readonly string[],
   { env, input, cwd }: { env?: Environment; input?: string | Buffer; cwd?: string } = {},
@@ -79,7 +79,7 @@ export async function run(
   return { code, signal, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() };
 }
 
-/** Runs a command that has to succeed, and gives what it said. */
+/** Runs a command that must succeed; returns its output. */
 export async function done(
   args: readonly string[],
   options: Parameters<typeof run>[1] = {},
@@ -89,7 +89,7 @@ export async function done(
   return stdout;
 }
 
-/** Imports in this process, which is faster; what could not be imported is thrown. */
+/** Imports in this process, which is faster; throws if a record is refused. */
 export async function importInto(
   path: string,
   files: readonly string[],
@@ -115,23 +115,23 @@ export async function importInto(
   }
 }
 
-/** What kind of store the tests of this process run against, and how to make a new, empty one. */
+/** The kind of store under test, and how to create an empty one. */
 let store = {
   name: 'SQLite',
   create: async () => join(tempFolder(), 'site.db'),
 };
 
-/** Has the tests that are imported after this run against another kind of store. */
+/** Makes test files imported after this call run against another kind of store. */
 export function useStore(other: typeof store): void {
   store = other;
 }
 
 export const storeName = () => store.name;
 
-/** The address of a new, empty database. */
+/** The DATABASE_URL of a new, empty database. */
 export const newDatabase = () => store.create();
 
-/** A new database with the records of these files. */
+/** Creates a database with the records of these files. */
 export async function databaseOf(...files: string[]): Promise<string> {
   const url = await newDatabase();
   await importInto(url, files);
@@ -142,16 +142,16 @@ export interface Server {
   readonly url: string;
   readonly port: number;
   readonly child: ChildProcess;
-  /** Every line it has logged so far. */
+  /** The lines logged so far. */
   readonly log: readonly string[];
   /** Its exit code. */
   readonly ended: Promise<number | null>;
   stop(): Promise<number | null>;
 }
 
-/** A server in its own process, once it listens. */
+/** Starts a server process and waits until it listens. */
 export async function startServer(env: Environment = {}, args: readonly string[] = []): Promise<Server> {
-  // These machines are noisy: whoever tests shedding says so.
+  // Test machines are noisy: load shedding is off unless a test sets it.
   const child = vitrine(['serve', ...args], { PORT: '0', MAX_LOOP_DELAY: '0', ...env });
   const log: string[] = [];
   const ended = once(child, 'close').then(([code]) => code as number | null);
@@ -181,7 +181,7 @@ export interface Reply {
 const agent = new Agent({ keepAlive: true });
 afterAll(() => agent.destroy());
 
-/** Asks for a path exactly as it is written; `from` is the client's own address. */
+/** Requests a path exactly as written; `from` is the client's local address. */
 export function ask(
   { port }: Pick<Server, 'port'>,
   path: string,
@@ -211,26 +211,26 @@ export function ask(
   });
 }
 
-/** What a body is as JSON. */
+/** Parses a body as JSON. */
 export const json = ({ body }: Pick<Reply, 'body'>) => JSON.parse(body);
 
-/** Opens a connection and says nothing yet. */
+/** Opens a connection without sending anything. */
 export async function dial({ port }: Pick<Server, 'port'>): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   return socket;
 }
 
-/** All that comes back on a connection until the server ends it. */
+/** Everything received on a connection until the server closes it. */
 export function hearOut(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
-  // A reset after the answer takes nothing away from it.
+  // A reset after the response does not matter.
   socket.on('error', () => {});
   return once(socket, 'close').then(() => Buffer.concat(chunks));
 }
 
-/** Sends bytes as they are, and gives the replies that came before the server ended the connection. */
+/** Sends raw bytes; returns the responses until the server closes the connection. */
 export async function sendRaw(server: Pick<Server, 'port'>, bytes: string | Buffer): Promise<Reply[]> {
   const socket = await dial(server);
   const heard = hearOut(socket);
@@ -238,7 +238,7 @@ export async function sendRaw(server: Pick<Server, 'port'>, bytes: string | Buff
   return parseReplies(await heard);
 }
 
-/** Takes a stream of HTTP/1.1 replies apart, each body by its content-length. */
+/** Splits a stream of HTTP/1.1 responses by their content-length. */
 export function parseReplies(bytes: Buffer): Reply[] {
   const replies: Reply[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -1,4 +1,4 @@
-// The settings: what each means when it is absent, where it comes from, and what it refuses.
+// The settings: defaults, precedence of flags over the environment, and rejected values.
 import { describe, expect, test } from 'vitest';
 import {
   type ConfigError,
@@ -22,7 +22,7 @@ function mistakesOf(flags: Flags, environment: Record<string, string> = {}): rea
   }
 }
 
-test('the defaults are those of the design', () => {
+test('defaults match the design', () => {
   expect(readConfig()).toMatchObject({
     databaseUrl: undefined,
     host: '127.0.0.1',
@@ -44,7 +44,7 @@ test('the defaults are those of the design', () => {
 });
 
 describe.each(SETTING_NAMES)('%s', (name) => {
-  test('has a variable, a flag, a meaning, and a default that it accepts itself', () => {
+  test('has a variable, a flag, a description and a valid default', () => {
     expect(variableOf(name)).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
     expect(flagOf(name)).toBe(`--${variableOf(name).toLowerCase().replaceAll('_', '-')}`);
     expect(SETTINGS[name].meaning).not.toBe('');
@@ -53,14 +53,14 @@ describe.each(SETTING_NAMES)('%s', (name) => {
     expect(readConfig({}, { [variableOf(name)]: fallback })[name]).toEqual(readConfig()[name]);
   });
 
-  test('empty or blank text stands for the default, unless it has a meaning of its own', () => {
+  test('empty or blank text means the default, except for base URLs', () => {
     const switchesOff = name.startsWith('baseUrl');
     for (const text of ['', '  '])
       expect(readConfig({ [name]: text })[name]).toEqual(switchesOff ? undefined : readConfig()[name]);
   });
 });
 
-// Setting, text, value; a value of REFUSED: a mistake that names the setting and quotes the text.
+// Setting, text, value. REFUSED: an error that names the setting and quotes the text.
 const REFUSED = Symbol('refused');
 const refusedAll = (name: SettingName, ...texts: string[]) =>
   texts.map((text) => [name, text, REFUSED] as const);
@@ -164,19 +164,19 @@ test.each(VALUES)('%s as %j', (name, text, value) => {
   }
 });
 
-test('a flag goes before the environment, and is what a mistake names', () => {
+test('a flag overrides the environment, and errors name the flag', () => {
   expect(readConfig({ port: '81' }, { PORT: '82' }).port).toBe(81);
   expect(readConfig({}, { PORT: '82' }).port).toBe(82);
   expect(mistakesOf({ port: '81' }, { PORT: 'x' })).toEqual([]);
   expect(mistakesOf({ port: 'x' }, { PORT: '82' })).toEqual([expect.stringContaining('--port must')]);
 });
 
-test('what is no setting is nobody’s business', () => {
+test('unknown variables are ignored', () => {
   expect(readConfig({}, { PATH: '/bin', PORTS: 'x', port: 'x' })).toEqual(readConfig());
 });
 
 describe('a server', () => {
-  test('names all mistakes together and ends with 2', async () => {
+  test('reports all invalid settings at once and exits with 2', async () => {
     const env = { PORT: 'x', TRUST_PROXY: '1', LOG_LEVEL: 'loud', RATE_LIMIT: '10', BASE_URL_A: '/b' };
     const { code, stdout, stderr } = await run(['serve', '--max-connections', '0', '--host', 'a b'], { env });
     expect([code, stdout]).toEqual([2, '']);
@@ -186,7 +186,7 @@ describe('a server', () => {
     expect(lines).toHaveLength(6);
   });
 
-  test('takes its settings from both, flags first', async () => {
+  test('reads settings from flags and the environment, flags first', async () => {
     const env = { BASE_URL_A: '/from-environment', BASE_URL_B: '/b2', BASE_URL_C: '' };
     const server = await startServer(env, ['--base-url-a', '/from-flag', '--cache-control', 'max-age=7']);
     const statusOf = async (path: string) => (await ask(server, path)).status;
@@ -197,7 +197,7 @@ describe('a server', () => {
     expect((await ask(server, '/b2/api/username/ada')).headers['cache-control']).toBe('max-age=7');
   });
 
-  test('without a database serves the sample users, says so, and gives lines to try that work', async () => {
+  test('without a database serves the sample users, says so, and prints example commands that work', async () => {
     const server = await startServer();
     const messages = () => server.log.map((line) => JSON.parse(line).msg as string);
     await expect.poll(() => messages().some((msg) => msg.includes('sample users'))).toBe(true);
@@ -213,7 +213,7 @@ describe('a server', () => {
     }
   });
 
-  test('lists every setting, its variable and its default in its help', async () => {
+  test('lists every setting with its variable and default in the help', async () => {
     const help = (await done(['serve', '--help'])).replace(/\s+/g, ' ');
     for (const name of SETTING_NAMES) {
       expect(help).toContain(`${flagOf(name)} <value>`);

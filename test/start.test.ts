@@ -1,4 +1,4 @@
-// The start of a server: it waits for no data, however much there is, but serves nothing of a file that was cut short.
+// Server start: the time does not depend on the size of the data, and truncated files are refused.
 import { copyFileSync, globSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ beforeAll(async () => {
   large = await databaseOf(tempFile('many.ndjson', ndjson(...people(700, 15))));
 });
 
-/** A copy that may be spoilt. */
+/** A copy that the test may damage. */
 function copyOf(path: string): string {
   const copy = join(tempFolder(), 'site.db');
   copyFileSync(path, copy);
@@ -22,13 +22,13 @@ function copyOf(path: string): string {
 }
 
 test.runIf(process.platform === 'linux')(
-  'reads of a large database what it reads of a small one',
+  'reads no more of a large database than of a small one',
   async () => {
     const [little, much] = [await bytesReadBy(small), await bytesReadBy(large)];
     expect(statSync(large).size).toBeGreaterThan(4 * MEGABYTE);
     expect(much - little).toBeLessThan(MEGABYTE);
 
-    /** By a whole process, its code included, until it has answered. */
+    /** Bytes read by the whole process, including its code, until its first response. */
     async function bytesReadBy(path: string): Promise<number> {
       const server = await startServer({ DATABASE_URL: path });
       expect((await ask(server, '/a/api/?user=user1')).status).toBe(200);
@@ -39,7 +39,7 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test('leaves its compiled code to the next, even when it is killed', async () => {
+test('writes the compile cache for the next start, even when killed', async () => {
   const cache = tempFolder();
   const server = await startServer({ NODE_COMPILE_CACHE: cache });
   expect((await ask(server, '/healthz')).status).toBe(200);
@@ -48,11 +48,11 @@ test('leaves its compiled code to the next, even when it is killed', async () =>
   expect(globSync(`${cache}/*/*`).length).toBeGreaterThan(100);
 });
 
-describe('of a large database', () => {
+describe('a large database', () => {
   test.each([
     ['cut to half', (size: number) => Math.floor(size / 2 / 8192) * 8192],
     ['cut within a page', (size: number) => size - 100],
-  ])('%s: it is refused in a sentence', async (_, left) => {
+  ])('%s is refused with one message', async (_, left) => {
     const path = copyOf(large);
     truncateSync(path, left(statSync(path).size));
     const { code, stderr } = await run(['serve'], { env: { DATABASE_URL: path, PORT: '0' } });

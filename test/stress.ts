@@ -1,11 +1,11 @@
-// What the tests of endurance share: waiting with a deadline, the admin port's figures, generations of data, and load.
+// Shared tools of the stress tests: waiting with a deadline, metrics, generations of data, and load.
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
 import { blog, folio, post, shot } from './records.ts';
 import { ask, type Reply, type Server } from './rig.ts';
 
-/** Looks again and again until there is something to see. */
+/** Polls until `look` returns a truthy value. */
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
@@ -26,10 +26,10 @@ export interface LogLine extends Record<string, unknown> {
   readonly msg: string;
 }
 
-/** The log so far; every line has to be JSON. */
+/** The log so far; every line must be JSON. */
 export const linesOf = ({ log }: Pick<Server, 'log'>) => log.map((line) => JSON.parse(line) as LogLine);
 
-/** The first line that says so, from the given one on. */
+/** Waits for the first line from `from` on that matches. */
 export const logged = (server: Pick<Server, 'log'>, said: RegExp, from = 0) =>
   until(`a log line like ${said}`, () =>
     linesOf(server)
@@ -42,7 +42,7 @@ export function adminOf(server: Server): Pick<Server, 'port'> {
   return { port: Number(new URL(serving?.adminUrl as string).port) };
 }
 
-/** What the admin port says: each sample's figure under its name and labels. */
+/** The metrics of the admin port: values by name and labels. */
 export async function metricsOf(server: Server): Promise<Map<string, number>> {
   const { body } = await ask(adminOf(server), '/metrics');
   const samples = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -51,7 +51,7 @@ export async function metricsOf(server: Server): Promise<Map<string, number>> {
   );
 }
 
-/** A port that is free, and that no outgoing connection will be given. */
+/** A free port below the range of outgoing connections. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
@@ -68,7 +68,7 @@ export async function freePort(): Promise<number> {
 export const USERS = 12;
 const GENERATION = /generation (\d+)\b/g;
 
-/** The same people in both families, each with as many items as their number says; every text names the generation. */
+/** The same users in both families, user N with 2(N − 1) items; every text names the generation. */
 export function generation(number: number): Raw[] {
   const text = `generation ${number} ${'of many '.repeat(number % 7)}`;
   const date = (item: number) => `2024-01-${String(item + 1).padStart(2, '0')} 00:00:00`;
@@ -82,7 +82,7 @@ export function generation(number: number): Raw[] {
   ]);
 }
 
-/** What each address has to answer while a generation is served. */
+/** The expected body of each address while a generation is served. */
 export function bodiesOf(records: readonly Raw[]): Map<string, string> {
   return new Map(
     VARIANTS.flatMap(({ family, profile, item, collection, profileOf, itemsOf }) => {
@@ -101,7 +101,7 @@ export function bodiesOf(records: readonly Raw[]): Map<string, string> {
   );
 }
 
-/** The one generation a body speaks of; none in an empty list. */
+/** The generation named in a body; undefined for an empty list. */
 export function generationOf(body: string): number | undefined {
   const found = new Set([...body.matchAll(GENERATION)].map(([, number]) => Number(number)));
   if (found.size > 1) throw new Error(`a body of several generations: ${[...found]}`);
@@ -109,13 +109,13 @@ export function generationOf(body: string): number | undefined {
 }
 
 export interface Load {
-  /** How many requests were answered so far. */
+  /** The number of requests answered so far. */
   readonly answered: () => number;
-  /** Ends the load; what was wrong with the answers, in words. */
+  /** Stops the load; returns the faults found in responses. */
   stop(): Promise<string[]>;
 }
 
-/** Asks for these addresses, over kept connections, until it is stopped; `judge` says what is wrong with an answer. */
+/** Requests these addresses over keep-alive connections until stopped; `judge` describes faults of a response. */
 export function startLoad(
   server: Pick<Server, 'port'>,
   addresses: readonly string[],

@@ -1,4 +1,4 @@
-// The wire of the three variants: what each request is answered with, member by member.
+// The HTTP interface of the three variants: the response to each request, member by member.
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
@@ -20,7 +20,7 @@ const SAMPLES = {
 };
 const PEOPLE = SAMPLES.microblog.flatMap(({ username }) => (username as string | undefined) ?? []);
 
-// Of what is optional, only what tells one kind from another.
+// No optional members except those that distinguish the record types.
 const BARE = {
   'microblog profile': { totalPost: 0, id: 90001, username: 'bare' },
   'portfolio profile': { totalShots: 0, id: 90001, username: 'bare' },
@@ -62,7 +62,7 @@ const ADA_B = {
 };
 const LIST = (collection: string) => ({ [collection]: expect.any(Array) });
 
-// Method, URL, status, what the body has.
+// Method, URL, status, expected part of the body.
 const WIRE: [method: string, url: string, status: number, body: object][] = [
   ['GET', `${a}?user=ada`, 200, ADA_A],
   ['GET', '/a/api?user=ada', 200, ADA_A],
@@ -145,7 +145,7 @@ const WIRE: [method: string, url: string, status: number, body: object][] = [
   ['POST', '/nothing', 404, code('ROUTE_NOT_FOUND')],
 ];
 
-describe('the wire', () => {
+describe('requests', () => {
   test.each(WIRE)('%s %s is answered %i', async (method, url, status, body) => {
     const reply = await ask(server, url, { method });
     expect([reply.status, json(reply)]).toEqual([status, expect.objectContaining(body)]);
@@ -170,7 +170,7 @@ describe('the wire', () => {
 });
 
 describe.each(VARIANTS)('variant $variant', ({ family, profile, item, collection, profileOf, itemsOf }) => {
-  test.each(PEOPLE)('answers for %s with every member in its order', async (name) => {
+  test.each(PEOPLE)('answers for %s with every member in order', async (name) => {
     const sample = SAMPLES[family].find(({ username }) => username === name) as Raw;
     expect((await ask(server, profileOf(name))).body).toBe(JSON.stringify(expectedRecord(profile, sample)));
     const reply = await ask(server, itemsOf(name));
@@ -179,14 +179,14 @@ describe.each(VARIANTS)('variant $variant', ({ family, profile, item, collection
     expect(reply.body).toBe(JSON.stringify(expected));
   });
 
-  test('fills in what is absent', async () => {
+  test('fills in absent members', async () => {
     expect(json(await ask(server, profileOf('bare')))).toEqual(expectedRecord(profile, BARE[profile]));
     expect(json(await ask(server, itemsOf('bare')))).toEqual({
       [collection]: [expectedRecord(item, BARE[item])],
     });
   });
 
-  test('has an empty list for whoever made nothing', async () => {
+  test('a user without items has an empty list', async () => {
     expect((await ask(server, itemsOf('quiet_reader'))).body).toBe(`{"${collection}":[]}`);
   });
 
@@ -195,7 +195,7 @@ describe.each(VARIANTS)('variant $variant', ({ family, profile, item, collection
     expect(json(await ask(server, profileOf(name))).username).toBe('Zoë');
   });
 
-  test.each(['Zoe', 'Zo', 'Zoë ', 'ｚｏë'])('does not take %j for Zoë', async (name) => {
+  test.each(['Zoe', 'Zo', 'Zoë ', 'ｚｏë'])('%j does not find Zoë', async (name) => {
     expect((await ask(server, profileOf(name))).status).toBe(404);
   });
 

@@ -1,4 +1,4 @@
-// Several workers behind one port look like one server: to clients, to signals, to probes and in the metrics.
+// Several workers on one port act as one server: for clients, signals, probes and metrics.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, databaseOf, done, fixture, run, type Server, startServer, ugly } from './rig.ts';
@@ -29,11 +29,11 @@ async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> 
   }
 }
 
-/** Asks on a connection of its own, so that the workers take turns. */
+/** Requests on a new connection each, so that the workers take turns. */
 const askAnew = (path: string) => ask(server, path, { headers: { connection: 'close' } });
 
 describe('two workers', () => {
-  it('count as one in the metrics', async () => {
+  it('are summed in the metrics', async () => {
     for (let i = 0; i < 10; i++) expect((await askAnew('/a/api/?user=ada')).status).toBe(200);
     const { body } = await ask(admin, '/metrics');
     expect(body).toContain('vitrine_requests_total{variant="a",operation="profile",status="200"} 10');
@@ -41,13 +41,13 @@ describe('two workers', () => {
     expect(body).toContain('vitrine_records{kind="microblog profile"} 28');
   });
 
-  it('both serve what is imported, in the very next answers', async () => {
+  it('both serve an import in their next response', async () => {
     expect((await askAnew('/a/api/?user=nadia')).status).toBe(404);
     await done(['import', '--database-url', database, ugly('profile-a.json')]);
     for (let i = 0; i < 6; i++) expect((await askAnew('/a/api/?user=saved')).status).toBe(200);
   });
 
-  it('a worker that is killed is replaced, and nobody notices', async () => {
+  it('a killed worker is replaced, and no request fails', async () => {
     const before = workers();
     expect(before).toHaveLength(2);
     process.kill(before[0] as number, 'SIGKILL');
@@ -57,7 +57,7 @@ describe('two workers', () => {
     expect(server.log.filter((line) => line.includes('a worker died')).length).toBe(1);
   });
 
-  it('stop together on one signal', async () => {
+  it('stop together on a signal', async () => {
     const processes = workers();
     expect(await server.stop()).toBe(0);
     for (const pid of processes) expect(() => process.kill(pid, 0)).toThrow();
@@ -65,7 +65,7 @@ describe('two workers', () => {
 });
 
 describe('a worker that cannot start', () => {
-  it('says once what is wrong, and nothing is left running', async () => {
+  it('reports the error once and leaves no process running', async () => {
     const { code, stderr } = await run(['serve', '--workers', '2', '--database-url', '/nowhere/site.db']);
     expect(code).toBe(1);
     expect(stderr.trim().split('\n')).toHaveLength(1);

@@ -1,4 +1,4 @@
-// What breaks in the middle: imports that are killed and files that rot. The data stays whole.
+// Killed imports and damaged files: the server never serves partial or corrupt data.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -33,7 +33,7 @@ import { bodiesOf, generation, until } from '../stress.ts';
 const KILLS = 100;
 const AT_A_TIME = 2;
 
-/** What an export of it would be, as a digest. */
+/** The digest of its export. */
 async function digestOf(path: string): Promise<string> {
   const reader = openReader(path);
   const hash = createHash('sha256');
@@ -57,7 +57,7 @@ describe('kill -9', () => {
     newDigest = await digestOf(await databaseOf(tempFile('before.ndjson', before), newFile));
   }, 60_000);
 
-  test(`at ${KILLS} moments of an import leaves the old data or the new, whole, while it is served`, async () => {
+  test(`at ${KILLS} moments of an import leaves all of the old or all of the new data, also for a running server`, async () => {
     expect(newDigest).not.toBe(oldDigest);
     const outcomes: Record<string, number> = {};
     const lane = async (number: number) => {
@@ -66,7 +66,7 @@ describe('kill -9', () => {
       const server = await startServer({ DATABASE_URL: path });
       const show = async () => (await ask(server, '/a/api/?user=user7')).body;
       const [oldBody, newBody] = [await show(), (await show()).replace('User Number', 'Person')];
-      // How long it takes without a kill, from the moment the process begins to work.
+      // Measures an import that is not killed, from its first statement.
       const { whole, log } = await measure(path);
       expect(await digestOf(path)).toBe(newDigest);
       await back(path);
@@ -74,7 +74,7 @@ describe('kill -9', () => {
         const child = vitrine(['import', '--database-url', path, newFile]);
         const ended = once(child, 'close');
         await begun(path, child);
-        // Half of the moments are spread over all of it, and half over its commit, which the growing log tells.
+        // Half of the kills are spread over the whole import, half over its commit, by the size of the WAL.
         if (Math.floor(kill / AT_A_TIME) % 2 === 0)
           await Promise.race([delay(whole * 0.95 * (kill / KILLS)), ended]);
         else
@@ -97,7 +97,7 @@ describe('kill -9', () => {
     expect(outcomes['old, killed']).toBeGreaterThan(KILLS / 5);
   }, 600_000);
 
-  /** The import holds the file open from its first statement on. */
+  /** Waits for the first statement of the import, which opens the file. */
   const begun = (path: string, child: { pid?: number; exitCode: number | null }) =>
     until('the import to begin', () => child.exitCode !== null || isOpenIn(child.pid as number, path));
 
@@ -109,7 +109,7 @@ describe('kill -9', () => {
     }
   }
 
-  /** How long an import takes in milliseconds, and how large its log becomes. */
+  /** The duration of an import in milliseconds, and the largest size of its WAL. */
   async function measure(path: string): Promise<{ whole: number; log: number }> {
     const child = vitrine(['import', '--database-url', path, newFile]);
     const ended = once(child, 'close');
@@ -124,23 +124,23 @@ describe('kill -9', () => {
     return { whole: performance.now() - start, log };
   }
 
-  /** Brings the old data back, so that the server goes on with the same file. */
+  /** Restores the old data in the same file, which the server has open. */
   async function back(path: string): Promise<void> {
     await importInto(path, ['-'], before);
     expect(await digestOf(path)).toBe(oldDigest);
   }
 });
 
-describe('a damaged database at the start', () => {
+describe('starting with a damaged database', () => {
   const records = generation(2);
   const bodies = bodiesOf(records);
   const HURTS: [what: string, hurt: (bytes: Buffer, page: number) => Buffer | undefined][] = [
     ['cut to half', (bytes) => bytes.subarray(0, bytes.length / 2)],
     ['cut within a page', (bytes) => bytes.subarray(0, bytes.length - 1000)],
     ['cut to its header', (bytes) => bytes.subarray(0, 100)],
-    ['with rubbish at its start', (bytes) => void bytes.fill('rubbish', 0, 64)],
-    ['with a header that lies about its pages', (bytes) => void bytes.writeUInt32BE(7777, 28)],
-    ['with another page size', (bytes) => void bytes.writeUInt16BE(512, 16)],
+    ['with garbage at its start', (bytes) => void bytes.fill('rubbish', 0, 64)],
+    ['with a wrong page count in its header', (bytes) => void bytes.writeUInt32BE(7777, 28)],
+    ['with a wrong page size in its header', (bytes) => void bytes.writeUInt16BE(512, 16)],
     ...Array.from({ length: 8 }, (_, index): (typeof HURTS)[number] => [
       `with bits flipped in the head of page ${index + 1}`,
       (bytes, page) =>
@@ -158,7 +158,7 @@ describe('a damaged database at the start', () => {
     whole = readFileSync(await databaseOf(tempFile('records.ndjson', ndjson(...records))));
   });
 
-  test.each(HURTS)('%s: it is refused in a sentence, or serves nothing that is wrong', async (what, hurt) => {
+  test.each(HURTS)('%s: refused with one message, or no response is wrong', async (what, hurt) => {
     const path = join(tempFolder(), 'site.db');
     const bytes = Buffer.from(whole);
     if (what.endsWith('folder')) mkdirSync(path);

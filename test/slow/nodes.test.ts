@@ -1,4 +1,4 @@
-// A snapshot on many nodes: rolled out under load, no request is lost and no node goes back or mixes two states.
+// Rolling out a snapshot to several nodes under load: no failed requests, no older or mixed data from any node.
 import { copyFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ describe.skipIf(withoutNginx)('three nodes behind nginx', () => {
   const staging = join(tempFolder(), 'staging.db');
   let port: number;
 
-  /** Imported once, and a snapshot of it written. */
+  /** Imports the records and writes a snapshot. */
   async function snapshotOf(number: number): Promise<string> {
     const snapshot = join(tempFolder(), 'snapshot.db');
     await done(['import', '--replace', '--database-url', staging, '-'], {
@@ -34,7 +34,7 @@ describe.skipIf(withoutNginx)('three nodes behind nginx', () => {
     return snapshot;
   }
 
-  /** What the recipe says: copied beside the file that is served, and renamed over it. */
+  /** The recipe of the guide: copy next to the served file, then rename over it. */
   function putInPlace(snapshot: string, { file }: Node): void {
     copyFileSync(snapshot, `${file}.new`);
     renameSync(`${file}.new`, file);
@@ -68,11 +68,11 @@ describe.skipIf(withoutNginx)('three nodes behind nginx', () => {
   }, PATIENCE);
 
   test(
-    'a new snapshot goes live on one after the other, while they are asked',
+    'a new snapshot goes live on one node after another under load',
     async () => {
       const bodies = new Map(GENERATIONS.map((number) => [number, bodiesOf(generation(number))]));
       const addresses = [...(bodies.get(1) as Map<string, string>).keys()];
-      /** The newest that each node is known to have served. */
+      /** The newest generation each node has served so far. */
       const newest = new Map<string, number>();
       const seenBy = new Map<string, Set<number>>();
 
@@ -88,7 +88,7 @@ describe.skipIf(withoutNginx)('three nodes behind nginx', () => {
         return undefined;
       }
 
-      // With several at a time an older answer may overtake a newer one; one who asks alone sees each node's own order.
+      // Parallel responses may arrive out of order; sequential requests show the order in which a node served them.
       async function watch(node: Node, stopped: () => boolean): Promise<string[]> {
         const faults: string[] = [];
         let last = 0;
@@ -126,5 +126,5 @@ describe.skipIf(withoutNginx)('three nodes behind nginx', () => {
   );
 });
 
-/** A list without items belongs to every generation. */
+/** An empty list is valid in every generation. */
 const emptyGeneration = (body: string) => (/^\{"\w+":\[\]\}$/.test(body) ? 0 : Number.NaN);

@@ -1,4 +1,4 @@
-// A writer in a thread of its own, so that whoever asks meanwhile is not kept from asking.
+// Imports in a worker thread, so that the test's requests are not blocked meanwhile.
 import { parentPort, workerData } from 'node:worker_threads';
 import { openWriter } from '../../src/stores/sqlite/write.ts';
 import { importFiles } from '../../src/transfer/import.ts';

@@ -1,4 +1,4 @@
-// Data that is replaced while it is served: what is sound takes its place, what is not is refused, and nothing is mixed.
+// Replacing the database file of a running server: sound files go live, damaged ones are refused, no response mixes two.
 
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -39,7 +39,7 @@ const EXPECTED = ALL.map((number) => bodiesOf(generation(number)));
 const ADDRESSES = [...(EXPECTED[0] as Map<string, string>).keys()];
 const PROFILE = '/b/api/username/user3';
 
-/** Each generation as a file as an import leaves it, and as a snapshot. */
+/** Each generation as a freshly imported file and as a snapshot. */
 const sources: { fresh: string; snapshot: string }[] = [];
 beforeAll(async () => {
   const made = ALL.map(async (number) => {
@@ -51,10 +51,10 @@ beforeAll(async () => {
   sources.push(...(await Promise.all(made)));
 });
 
-/** As the header of a SQLite file says. */
+/** The page size in the header of a SQLite file. */
 const pageSize = (bytes: Buffer) => bytes.readUInt16BE(16);
 
-/** A copy of a file in a folder of its own. */
+/** Copies a file into a new folder. */
 function served(source: string): string {
   const path = join(tempFolder(), 'site.db');
   fs.copyFileSync(source, path);
@@ -66,7 +66,7 @@ function putInPlace(source: string, path: string): void {
   fs.renameSync(`${path}.incoming`, path);
 }
 
-/** Each body of an address is whole and of one generation, and goes with one ETag. */
+/** Each body is complete, belongs to one generation, and always has the same ETag. */
 function createJudge(expected: (number: number) => Map<string, string>) {
   const bodies = new Map<string, string>();
   const etags = new Map<string, string>();
@@ -97,7 +97,7 @@ describe('under load', () => {
       const source = sources[number] as { fresh: string; snapshot: string };
       putInPlace(Math.floor(swap / 2) % 2 === 0 ? source.snapshot : source.fresh, path);
       const before = load.answered();
-      // Many come faster than they can be checked; some are waited for.
+      // Most files arrive faster than they can be checked; every 11th is waited for.
       if (swap % 11 === 0)
         await until(
           `generation ${number}`,
@@ -111,12 +111,12 @@ describe('under load', () => {
     expect(metrics.get('vitrine_store_swaps_total')).toBeGreaterThanOrEqual(Math.floor(SWAPS / 11) - 1);
     expect(metrics.get('vitrine_store_refusals_total')).toBe(0);
     expect(linesOf(server).filter(({ level }) => level > 40)).toEqual([]);
-    // Nothing is left beside the file but what SQLite keeps there; the last check may be under way.
+    // Only SQLite's own files remain beside the database, once the last check has ended.
     const ours = /^site\.db(-wal|-shm)?$/;
     await until('the end of checks', () => fs.readdirSync(dirname(path)).every((name) => ours.test(name)));
   }, 120_000);
 
-  test(`${IMPORTS} imports, each in the next answer, and never back`, async () => {
+  test(`${IMPORTS} imports, each visible in the next response and never undone`, async () => {
     const path = served(sources[0]?.fresh as string);
     const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
     const known = new Map<number, Map<string, string>>();
@@ -145,8 +145,8 @@ describe('under load', () => {
   }, 120_000);
 });
 
-describe('a replacement is refused, and the data before stays, when it is', () => {
-  /** The file with one change made by SQL. */
+describe('a replacement is refused and the old data kept when it is', () => {
+  /** The file after one change by SQL. */
   function altered(sql: string): string {
     const path = served(sources[1]?.snapshot as string);
     const db = new Database(path);
@@ -200,20 +200,20 @@ describe('a replacement is refused, and the data before stays, when it is', () =
     for (const address of ADDRESSES)
       expect((await ask(server, address)).body).toBe(EXPECTED[shown]?.get(address));
     expect((await ask(server, '/readyz')).status).toBe(200);
-    // A good one after a bad one is welcome; until then the bad one was looked at often, and refused once.
+    // A good file after a bad one goes live. The bad one was polled many times, but refused once.
     shown = (shown + 1) % GENERATIONS;
     putInPlace(sources[shown]?.[shown % 2 === 0 ? 'fresh' : 'snapshot'] as string, path);
     await until('the good one', async () => generationOf((await ask(server, PROFILE)).body) === shown);
     expect(await refusals()).toBe(before + 1);
   });
 
-  test('and nothing is left of the checks', () => {
+  test('the checks leave no files behind', () => {
     expect(fs.readdirSync(dirname(path)).filter((name) => name.includes('check'))).toEqual([]);
   });
 });
 
-describe('other surprises', () => {
-  test('the file is deleted: its data is served on, and what comes in its place is taken', async () => {
+describe('other changes to the file', () => {
+  test('a deleted file: its data stays online until a new file takes its place', async () => {
     const path = served(sources[0]?.fresh as string);
     const server = await startServer({ DATABASE_URL: path });
     expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
@@ -226,10 +226,10 @@ describe('other surprises', () => {
     await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 4);
   });
 
-  test('a log of the file before lies beside the new one: it is not read into it', async () => {
+  test('a WAL of the old file is not applied to the new one', async () => {
     const path = served(sources[0]?.fresh as string);
     const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
-    // A writer that was killed leaves its log behind.
+    // A killed writer leaves its WAL behind.
     const writing = new Database(path);
     writing.pragma('wal_autocheckpoint = 0');
     writing.exec("UPDATE profiles SET record = replace(record, 'generation 0', 'generation 5')");
@@ -244,7 +244,7 @@ describe('other surprises', () => {
       200,
       { status: 'ready', warning: expect.stringMatching(/site\.db-wal.*remove/) },
     ]);
-    // As the log asked; the refused file then goes live by itself.
+    // The log message advised this; the refused file then goes live without further action.
     writing.close();
     for (const suffix of ['-wal', '-shm']) fs.rmSync(`${path}${suffix}`, { force: true });
     await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 3);
@@ -252,7 +252,7 @@ describe('other surprises', () => {
       expect([address, (await ask(server, address)).body]).toEqual([address, EXPECTED[3]?.get(address)]);
   });
 
-  test('a log that is moved along with the new file is kept, with what was committed in it', async () => {
+  test('a WAL moved together with the new file is kept, with its commits', async () => {
     const path = served(sources[0]?.fresh as string);
     const server = await startServer({ DATABASE_URL: path });
     expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
@@ -273,7 +273,7 @@ describe('other surprises', () => {
     kept.close();
   });
 
-  test('a pipe in the place of the data is ignored, and the file that follows it is served', async () => {
+  test('a named pipe is ignored, and the next file is served', async () => {
     const path = served(sources[0]?.snapshot as string);
     const server = await startServer({ DATABASE_URL: path });
     const pipe = join(tempFolder(), 'pipe');
@@ -285,7 +285,7 @@ describe('other surprises', () => {
     expect(await server.stop()).toBe(0);
   });
 
-  test('while a file is checked, nothing else appears in its folder', async () => {
+  test('a check creates no other files in the folder', async () => {
     const path = served(sources[0]?.snapshot as string);
     const server = await startServer({ DATABASE_URL: path });
     const seen = new Set<string>();
@@ -296,7 +296,7 @@ describe('other surprises', () => {
     expect([...seen].filter((name) => !/^site\.db(-wal|-shm|-journal|\.incoming)?$/.test(name))).toEqual([]);
   });
 
-  test('a snapshot is served from where nothing may be written', async () => {
+  test('a snapshot is served from a read-only folder', async () => {
     const path = served(sources[2]?.snapshot as string);
     const folder = dirname(path);
     const isRoot = process.getuid?.() === 0;
@@ -326,7 +326,7 @@ describe('other surprises', () => {
     }
   });
 
-  test('a file is damaged in place: what cannot be read is 503, and it never ends', async () => {
+  test('a file damaged in place: unreadable data is 503, and the server keeps running', async () => {
     const path = served(sources[0]?.snapshot as string);
     const server = await startServer({ DATABASE_URL: path, ANSWERS_BYTES: '0' });
     const bytes = fs.readFileSync(path);
