@@ -1,4 +1,4 @@
-// The benchmark's tools: what counts as missed or busy, how users are drawn, and what is published. Nothing is measured.
+// The benchmark's tools: missed bounds, busy machines, user selection and publishing. Nothing is measured.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -49,7 +49,7 @@ describe('promised figures', () => {
     ]);
   });
 
-  test('a figure counts as it is shown, and one that is not a number is missed', () => {
+  test('a figure counts as shown, and one that is not a number is missed', () => {
     const bound = { where: 'items', what: 'row', promised: 2.2 };
     expect(missedLine({ ...bound, figure: 2.204 })).toBeUndefined();
     expect(missedLine({ ...bound, figure: 2.206 })).toBe('missed: items, row: 2.21 × (promised 2.2)');

@@ -1,4 +1,4 @@
-// How Chromium is started.
+// Starts Chromium.
 import { chromium } from 'playwright-core';
 import { pathOf } from './programs.ts';
 

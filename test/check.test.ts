@@ -1,4 +1,4 @@
-// `vitrine check` and its repairs: the same faults, in the same sentences, from every store.
+// `vitrine check` and its repairs: every store reports the same faults in the same words.
 import Database from 'better-sqlite3';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
@@ -57,7 +57,7 @@ describe(`check of ${storeName()}`, () => {
     ],
     ["a profile's ETag of another text", `UPDATE profiles SET etag = '"x"' WHERE id = 2`, /ETag.*"user2"/],
     ['a missing item', 'DELETE FROM items WHERE id = 3', /1 lists do not match.*"user1"/],
-  ])('names the user of %s, and --repair mends it', async (_, harm, fault) => {
+  ])('names the user of %s, and --repair fixes it', async (_, harm, fault) => {
     const url = await damaged(harm);
     expect((await checkDatabase(url)).faults.join()).toMatch(fault);
     const { stdout } = await run(['check', '--repair', '--database-url', url]);
@@ -69,7 +69,7 @@ describe(`check of ${storeName()}`, () => {
     ['an item without an owner', 'UPDATE items SET owner = 7 WHERE id = 1', /1 items have no owner .*"1"/],
     ['an item with the date of another', "UPDATE items SET date = 'x' WHERE id = 2", /1 records are filed/],
     ['a record that is not JSON', "UPDATE items SET record = '{' WHERE id = 2", /1 records are filed/],
-  ])('finds %s, which no repair can mend', async (_, harm, fault) => {
+  ])('finds %s, which cannot be repaired', async (_, harm, fault) => {
     const url = await damaged(harm);
     expect((await checkDatabase(url)).faults.join()).toMatch(fault);
     expect((await run(['check', '--repair', '--database-url', url])).code).toBe(1);

@@ -1,4 +1,4 @@
-// The commands besides serve and import: what they do, what they say, and how they refuse.
+// The commands besides serve and import: results, output and errors.
 import {
   copyFileSync,
   existsSync,
@@ -66,7 +66,7 @@ function copyOf(from: string): string {
   return copy;
 }
 
-/** What every address of every user of some files says, from a server on a database. */
+/** The responses for every user of some files, from a server on a database. */
 async function answersOf(database: string): Promise<string[]> {
   const server = await startServer({ DATABASE_URL: database });
   const names = [
@@ -81,7 +81,7 @@ async function answersOf(database: string): Promise<string[]> {
 }
 
 describe('help', () => {
-  test.each(COMMANDS)('of %s teaches by example', async (command) => {
+  test.each(COMMANDS)('of %s shows examples', async (command) => {
     const { code, stdout, stderr } = await run([command, '--help']);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`Usage: vitrine ${command}`);
@@ -89,14 +89,14 @@ describe('help', () => {
     expect(stdout).toContain('DATABASE_URL');
   });
 
-  test('of the whole names each command', async () => {
+  test('of the program names each command', async () => {
     const { code, stdout } = await run(['--help']);
     expect(code).toBe(0);
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
   });
 });
 
-describe('used wrongly', () => {
+describe('wrong usage', () => {
   const DB = ['--database-url', '/nowhere/site.db'];
   test.each([
     [['publish'], "unknown command 'publish'"],
@@ -123,14 +123,14 @@ describe('used wrongly', () => {
   });
 });
 
-describe('a file that is no database of ours', () => {
+describe('a file that is not a Vitrine database', () => {
   test.each([
     ['foreign', 'is a database of another program.'],
     ['newer', 'was made by a newer version of Vitrine'],
     ['text', 'is not a SQLite database.'],
     ['folder', 'is a folder'],
     ['missing', 'cannot be opened'],
-  ] as const)('%s is refused by every command in a sentence, and left as it is', async (what, words) => {
+  ] as const)('%s is refused by every command with one message, and left unchanged', async (what, words) => {
     const file = files[what];
     const before = existsSync(file) && what !== 'folder' ? readFileSync(file) : undefined;
     const people = tempFile('people.ndjson', ndjson({ totalPost: '0', id: '1', username: 'one' }));
@@ -153,7 +153,7 @@ describe('a file that is no database of ours', () => {
     if (before !== undefined) expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test('missing or empty, it is made by serve and by import, and not by what only reads', async () => {
+  test('a missing or empty file is created by serve and import, not by commands that only read', async () => {
     for (const args of [['export'], ['check'], ['snapshot', join(tempFolder(), 'x.db')]]) {
       const file = join(tempFolder(), 'absent.db');
       expect((await run([...args, '--database-url', file])).code).toBe(1);
@@ -167,7 +167,7 @@ describe('a file that is no database of ours', () => {
 });
 
 describe('export', () => {
-  test('imported elsewhere gives the same answers, byte for byte, and the same export', async () => {
+  test('imported elsewhere gives the same responses and the same export, byte for byte', async () => {
     const file = join(tempFolder(), 'all.ndjson');
     expect(await done(['export', '--database-url', path, file])).toBe('');
     const elsewhere = await databaseOf(file);
@@ -177,7 +177,7 @@ describe('export', () => {
     for (const line of again.trimEnd().split('\n')) expect(JSON.stringify(JSON.parse(line))).toBe(line);
   });
 
-  test('goes to standard output, or compressed to a file, and leaves nothing unfinished', async () => {
+  test('writes to standard output or to a compressed file, and leaves no partial file', async () => {
     const plain = await done(['export', '--database-url', path, '-']);
     const file = join(tempFolder(), 'all.ndjson.gz');
     await done(['export', '--database-url', path, file]);
@@ -194,7 +194,7 @@ describe('export', () => {
   });
 });
 
-test('remove takes one user with all items, of one family, whatever the case', async () => {
+test('remove deletes a user of one family with all items, in any letter case', async () => {
   const copy = copyOf(path);
   const before = await done(['check', '--database-url', copy]);
   const posts = readRecords(fixture('microblog.ndjson')).filter(({ user }) => String(user) === '12').length;
@@ -217,7 +217,7 @@ test('remove takes one user with all items, of one family, whatever the case', a
 });
 
 describe('snapshot', () => {
-  test('is one file that serves the same, with no log beside it', async () => {
+  test('is one file without a WAL that serves the same data', async () => {
     const file = join(tempFolder(), 'snapshot.db');
     expect(await done(['snapshot', '--database-url', path, file])).toContain(file);
     const db = new Database(file, { readonly: true });
@@ -231,7 +231,7 @@ describe('snapshot', () => {
     );
   });
 
-  test('replaces what is there, and leaves it when it fails', async () => {
+  test('replaces an existing file, and keeps it on failure', async () => {
     const file = tempFile('snapshot.db', 'older');
     expect((await run(['snapshot', '--database-url', files.foreign, file])).code).toBe(1);
     expect(readFileSync(file, 'utf8')).toBe('older');

@@ -1,4 +1,4 @@
-// The CSV files of csv-spectrum, each against its JSON, through the import's reader.
+// The CSV files of csv-spectrum, read by the import and compared with their JSON.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { ROOT } from './rig.ts';
 
 const SPECTRUM = join(ROOT, 'node_modules/csv-spectrum');
 const NAMES = readdirSync(join(SPECTRUM, 'csvs')).map((file) => file.replace('.csv', ''));
-// An import recognises CSV by the members in its header: these take the place of the columns' names.
+// The import recognises CSV by the member names in its header, so these replace the column names.
 const MEMBERS = ['id', 'username', 'name', 'bio', 'location'];
 
 type Cells = Record<string, string>;
@@ -22,7 +22,7 @@ async function readCsv(bytes: Buffer): Promise<Cells[]> {
   return entries.map((entry) => ('value' in entry ? (entry.value as Cells) : { problem: entry.problem }));
 }
 
-/** One of the JSON files is an object, and has another telephone number than its CSV. */
+/** One JSON file is an object and has a different telephone number than its CSV. */
 function rowsOf(json: Cells | Cells[]): Cells[] {
   return Array.isArray(json) ? json : [{ ...json, 'Contact Phone Number': '2095257564' }];
 }

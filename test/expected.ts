@@ -1,4 +1,4 @@
-// What the specification makes of raw records, written out from its text and by no code of ours.
+// Expected responses, written from the specification without using code of src/.
 
 export const ORDERS = {
   'microblog profile':
@@ -28,7 +28,7 @@ function textOf(member: string, value: unknown): string {
 export const expectedRecord = (kind: Kind, raw: Raw) =>
   Object.fromEntries(ORDERS[kind].split(' ').map((member) => [member, textOf(member, raw[member])]));
 
-/** The newest fifteen of an owner's items. */
+/** The newest 15 items of an owner. */
 export function expectedItems(kind: 'post' | 'shot', raws: readonly Raw[], owner: unknown) {
   return raws
     .filter((raw) => String(raw[kind === 'post' ? 'user' : 'user_id']) === String(owner))
@@ -42,7 +42,7 @@ export function expectedItems(kind: 'post' | 'shot', raws: readonly Raw[], owner
 
 const later = <T extends string | bigint>(a: T, b: T) => (a < b ? 1 : a > b ? -1 : 0);
 
-/** The three variants and where each is asked, under the default base addresses. */
+/** The three variants and their URLs under the default base URLs. */
 export const VARIANTS = [
   {
     variant: 'a',

@@ -5,7 +5,7 @@ import type { Entry } from '../src/transfer/entry.ts';
 import { FormatError, NoContentError } from '../src/transfer/format-error.ts';
 import { readRecords } from '../src/transfer/formats.ts';
 
-/** What is read: a line with a record, or with a problem. */
+/** An entry: the line of a record or of a problem. */
 type Reading = [line: number, what: unknown];
 
 async function* inChunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
@@ -447,7 +447,7 @@ describe('records of more than 1 MiB', () => {
     }
   });
 
-  test('3 MB of blanks before a record, and a body larger than any record', async () => {
+  test('3 MB of whitespace before a record, and a body larger than any record', async () => {
     expect(await read(`${'\n'.repeat(3_000_000)}{"a":"1"}`)).toEqual([[3_000_001, { a: '1' }]]);
     const record = `{"a":"${'x'.repeat(1000)}"}`;
     const body = `{"posts":[${Array(3000).fill(record).join(',')},]}`;
@@ -458,7 +458,7 @@ describe('records of more than 1 MiB', () => {
 describe('gzip', () => {
   const two = Buffer.concat([gzipSync('{"a":"1"}\n{"a"'), gzipSync(':"2"}\n')]);
 
-  test('several members are one file', async () => {
+  test('several gzip members are one file', async () => {
     for (const size of [1, 5, 65_536])
       expect(await read(two, size)).toEqual([
         [1, { a: '1' }],
@@ -471,7 +471,7 @@ describe('gzip', () => {
     ['two bytes', two.subarray(0, 2), 'cut off'],
     ['corrupt', Buffer.from(two).fill(0xff, 12, 20), 'corrupt'],
     ['followed by something else', Buffer.concat([two, Buffer.from('rubbish')]), 'corrupt'],
-  ])('%s: one sentence', async (_name, bytes, part) => {
+  ])('%s: one message', async (_name, bytes, part) => {
     const refused = await read(bytes).catch((error) => error);
     expect(refused).toBeInstanceOf(FormatError);
     expect(refused.message).toContain(part);
@@ -580,7 +580,7 @@ test.each<[what: string, before: string, record: string, after: string]>([
   expect(Math.max(...sizes)).toBeLessThanOrEqual(1000);
 });
 
-test('a chunk is read when the batches of the chunk before were taken', async () => {
+test('a chunk is read only after the batches of the previous chunk were taken', async () => {
   let given = 0;
   const source = (async function* () {
     for (; given < 10; given++) yield Buffer.from('{}\n'.repeat(5000));

@@ -62,20 +62,17 @@ describe.each(VARIANTS)('variant $variant', ({ family, profile, item, collection
     expect([list.status, list.body]).toEqual([200, JSON.stringify({ [collection]: expected })]);
   });
 
-  test.each(usersOf(NAMES, family))(
-    'finds $username in any letter case and normalization form',
-    async (raw) => {
-      const { username, id } = raw as { username: string; id: string };
-      const spellings = [
-        username.normalize('NFD'),
-        username.normalize('NFC'),
-        username.toLowerCase(),
-        username.replace(/[a-z]/g, (letter) => letter.toUpperCase()),
-      ];
-      for (const spelling of spellings)
-        expect(json(await ask(hostile, profileOf(spelling)))).toMatchObject({ id });
-    },
-  );
+  test.each(usersOf(NAMES, family))('finds $username in any case and Unicode form', async (raw) => {
+    const { username, id } = raw as { username: string; id: string };
+    const spellings = [
+      username.normalize('NFD'),
+      username.normalize('NFC'),
+      username.toLowerCase(),
+      username.replace(/[a-z]/g, (letter) => letter.toUpperCase()),
+    ];
+    for (const spelling of spellings)
+      expect(json(await ask(hostile, profileOf(spelling)))).toMatchObject({ id });
+  });
 
   test('sorts items of the same date by numeric id and limits lists to 15', async () => {
     const idsOf = async (name: string) =>

@@ -1,4 +1,4 @@
-// Generated files: however broken, an import reads or refuses them, the same in chunks of any size, and never crashes.
+// Fuzzing the import: any file is read or refused, the same in chunks of any size, without a crash.
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// The files that import and export write: they appear when they are whole, and never destroy an input or a database.
+// Output files of import and export: written atomically, and never over an input or a database.
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -23,7 +23,7 @@ const LONG_BAD = Array.from({ length: 2000 }, (_, id) => post(id + 1, 1, { statu
 const skipping = (path: string, rejects: string, files: string[], input = '') =>
   into(path, ['--skip-invalid', '--rejects', rejects, ...files], { input });
 
-/** Runs a command line in which `vitrine` is this program. */
+/** Runs a shell command in which `vitrine` is this program. */
 function shell(command: string) {
   const program = `vitrine() { '${process.execPath}' '${join(ROOT, 'src/vitrine.js')}' "$@"; }`;
   const script = `${program}; ${command}`;
@@ -65,7 +65,7 @@ describe('refused', () => {
     expect({ input: readFileSync(input, 'utf8'), records: await recordsIn(database) }).toEqual(before);
   });
 
-  test('rejects to the file that is standard input', () => {
+  test('rejects to the file on standard input', () => {
     const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
     const { code, stderr } = shell(
       `vitrine import --database-url ${newPath()} --skip-invalid --rejects ${input} - < ${input}`,
@@ -88,8 +88,8 @@ describe('refused', () => {
   });
 });
 
-describe('written beside and renamed', () => {
-  test('a failed import leaves the rejects of the one before', async () => {
+describe('written to a temporary file and renamed', () => {
+  test('a failed import keeps the previous rejects file', async () => {
     const rejects = tempFile('rejects.ndjson', 'older\n');
     const broken = tempFile('broken.gz', Buffer.from([0x1f, 0x8b, 8, 0]));
     const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
@@ -102,7 +102,7 @@ describe('written beside and renamed', () => {
     expect(readFileSync(rejects, 'utf8')).toBe('');
   });
 
-  test('links and permissions of the file stay', async () => {
+  test('links and permissions of the file are kept', async () => {
     const database = await databaseOf(fixture('microblog.ndjson'));
     const file = tempFile('export.ndjson', 'older');
     chmodSync(file, 0o600);
@@ -156,16 +156,16 @@ describe('a full disk', () => {
   test.each([
     ['standard output', '> /dev/full', `to standard output: ${FULL}`],
     ['a file', '/dev/full', `/dev/full: ${FULL}`],
-  ])('an export to %s says so', (_, target, sentence) => {
+  ])('an export to %s reports it', (_, target, sentence) => {
     const { code, stderr } = shell(`vitrine export --database-url ${database} ${target}`);
     expect([code, stderr]).toEqual([1, `vitrine: cannot write ${sentence}\n`]);
   });
 
-  // A limit on the size of files cuts a write short, as a disk does that is full in the midst of it.
+  // A file size limit truncates a write like a disk that becomes full.
   test.each([
     ['standard output', (file: string) => `> ${file}`, 'to standard output'],
     ['a file', (file: string) => file, ''],
-  ])('an export to %s that is cut short fails, and leaves no part of a file', (_, target, sentence) => {
+  ])('a truncated export to %s fails and leaves no partial file', (_, target, sentence) => {
     const file = join(tempFolder(), 'export.ndjson');
     const { code, stderr } = shell(`ulimit -f 64; vitrine export --database-url ${database} ${target(file)}`);
     expect([code, stderr]).toEqual([1, `vitrine: cannot write ${sentence || file}: file too large\n`]);

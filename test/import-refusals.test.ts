@@ -1,4 +1,4 @@
-// Refused imports: nothing is imported, and each fault is named with its file, line, member and value.
+// Refused imports change nothing, and each fault is reported with file, line, member and value.
 import { existsSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';

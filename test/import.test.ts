@@ -1,4 +1,4 @@
-// What an import changes: records are updated, replaced, or skipped when they are faulty; or nothing changes.
+// Imports update, replace or skip records, or change nothing.
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -40,7 +40,7 @@ test('existing records are updated, and counted as changed or unchanged', async 
   expect((await recordsIn(path)).join()).toContain('"bio":"last"');
 });
 
-test('--replace removes what the files do not have, in their families only', async () => {
+test('--replace removes records missing from the files, in their families only', async () => {
   const path = await databaseOf(
     tempFile('all.ndjson', ndjson(blog(1, 'one'), blog(2, 'two'), post(1, 1), post(2, 2), folio(1, 'one'))),
   );
@@ -99,7 +99,7 @@ describe('--skip-invalid', () => {
   });
 });
 
-test('an import killed at any moment leaves the old data whole, and the next one succeeds', async () => {
+test('an import killed at any moment keeps the old data, and the next one succeeds', async () => {
   const path = newPath();
   const crowd = (mark: string) =>
     ndjson(
@@ -116,7 +116,7 @@ test('an import killed at any moment leaves the old data whole, and the next one
   for (let moment = 1; moment <= 10; moment++) {
     const child = vitrine(['import', '--database-url', path, young]);
     const ended = once(child, 'close');
-    // Spread over the length of an import; where exactly each falls does not matter.
+    // Spread over an import; the exact moments do not matter.
     setTimeout(() => child.kill('SIGKILL'), (whole * (moment - Math.random())) / 10);
     const [code] = await ended;
     expect((await check(path)).faults).toEqual([]);

@@ -1,4 +1,4 @@
-// What the tests of imports share: running one, and what is in a database afterwards.
+// Shared by import tests: running an import and reading the database afterwards.
 import { join } from 'node:path';
 import { openForExport } from '../src/stores/open.ts';
 import type { Stored } from '../src/stores/store.ts';
@@ -9,7 +9,7 @@ export const newPath = () => join(tempFolder(), 'site.db');
 export const into = (path: string, files: string[], options: Parameters<typeof run>[1] = {}) =>
   run(['import', '--database-url', path, ...files], options);
 
-/** Every record of a store, a line each, in the order of an export. */
+/** Every record of a store, one per line, in export order. */
 export async function exported(url: string): Promise<string[]> {
   const reader = await openForExport(url);
   try {
@@ -21,12 +21,12 @@ export async function exported(url: string): Promise<string[]> {
   }
 }
 
-/** The same in an order that depends on the lines alone. */
+/** The same lines, sorted. */
 export const recordsIn = async (path: string) => (await exported(path)).sort();
 
-/** The numbers of a summary's line: new, changed, unchanged, removed. */
+/** The numbers of a summary line: new, changed, unchanged, removed. */
 export const tally = (stdout: string, plural: string) =>
   new RegExp(`^${plural} +(\\d+) +(\\d+) +(\\d+) +(\\d+)$`, 'm').exec(stdout)?.slice(1).map(Number);
 
-/** The text of what a reader found. */
+/** The text of the entries a reader found. */
 export const bodyOf = (found: Stored | undefined) => String(found?.body);

@@ -1,5 +1,5 @@
-// JSON parsing cases in the manner of JSONTestSuite, through the import's reader: what is JSON (y) is read, what is not
-// (n) is refused in a sentence, and where parsers differ (i) nothing crashes.
+// JSON parsing cases as in JSONTestSuite, read by the import: valid JSON (y) is read, invalid
+// (n) is refused with one message, and where parsers differ (i) nothing crashes.
 import { describe, expect, test } from 'vitest';
 import { normalise } from '../src/records/normalise.ts';
 import { FormatError } from '../src/transfer/format-error.ts';
@@ -28,7 +28,7 @@ async function read(content: Buffer | string): Promise<Read> {
 
 const MEMBERS = '"id":"1","user":"2","date":"2024-01-01 00:00:00"';
 
-/** Files in which a text stands as the value of a member that no record has. */
+/** Files with the text as the value of a member that no record has. */
 const around = (text: string | Buffer): [where: string, file: Buffer][] => {
   const bytes = Buffer.from(text as string);
   const file = (before: string, after: string) =>
@@ -177,7 +177,7 @@ const INVALID: [name: string, text: string | Buffer][] = [
   ['ISO-8859-1', Buffer.from([0x22, 0xe9, 0x22])],
 ];
 
-/** What is no JSON, and accepted nevertheless. */
+/** Invalid JSON that is accepted nevertheless. */
 const LENIENT: [name: string, text: string, meant: unknown][] = [
   ['a trailing comma in an array', '["a",]', ['a']],
   ['a trailing comma in an object', '{"a":"b" , }', { a: 'b' }],
@@ -198,7 +198,7 @@ const UNDEFINED: [name: string, text: string][] = [
   ['a name of __proto__', '{"__proto__":{"id":1}}'],
 ];
 
-/** The value with its numbers as JavaScript has them. */
+/** The value with its numbers as JavaScript numbers. */
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
 const isRecord = (value: unknown) => 'row' in normalise(value);
 

@@ -1,4 +1,4 @@
-// The two lanes: `npm test` needs no program besides Node; what starts a browser, a proxy or PostgreSQL lies in test/slow.
+// The two lanes: `npm test` needs only Node; tests with a browser, a proxy or PostgreSQL are in test/slow.
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Items lie in their order, however they came: one import or many, late, between others, moved, or from an older schema.
+// Item lists stay sorted after any imports: several, late, in between, moved, or from an older schema.
 import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
@@ -28,7 +28,7 @@ const PORTFOLIO: Makers = {
 const take = (url: string, records: readonly object[], replace = false) =>
   importInto(url, ['-'], ndjson(...records), { replace });
 
-/** A database holds what another does that took all of it at once, and is sound. */
+/** The database is sound and equals one made by a single import. */
 async function expectSame(url: string, records: readonly object[]): Promise<void> {
   const fresh = newPath();
   await take(fresh, records);
@@ -57,7 +57,7 @@ const anyImport = fc.record({
   ),
 });
 
-test('any sequence of imports leaves what one import of the outcome leaves', async () => {
+test('any sequence of imports equals one import of the final records', async () => {
   const profiles = [MICROBLOG, PORTFOLIO].flatMap(({ profile }) => USERS.map(profile));
   await fc.assert(
     fc.asyncProperty(fc.array(anyImport, { minLength: 1, maxLength: 6 }), async (imports) => {
@@ -97,7 +97,7 @@ describe.each([
     await expectSame(url, [profile(1), ...items]);
   });
 
-  test('more items between two others than there is room for', async () => {
+  test('more items between two others than one gap holds', async () => {
     const url = newPath();
     const ends = [item(1, 1, 0), item(2, 1, 30), item(3, 1, 60)];
     const between = [...within(1000, 700, 45), ...within(2000, 9000, 15)];
@@ -106,7 +106,7 @@ describe.each([
     await expectSame(url, [profile(1), ...ends, ...between]);
   });
 
-  test('every second item of a long one', async () => {
+  test('every second item of a long list', async () => {
     const url = newPath();
     const items = Array.from({ length: 3000 }, (_, nth) => item(nth + 1, 1, nth % 1440));
     await take(url, [profile(1), ...items.filter((_, nth) => nth % 2 === 0)]);
@@ -118,7 +118,7 @@ describe.each([
   });
 });
 
-test('importing the same records again writes no list', async () => {
+test('importing the same records again writes no lists', async () => {
   const url = newPath();
   const { profile, item } = MICROBLOG;
   const records = [profile(1), profile(2), item(1, 1, 0), item(2, 2, 1)];
@@ -132,7 +132,7 @@ test('importing the same records again writes no list', async () => {
   await expect(take(url, [item(4, 2, 2)])).rejects.toThrow('wrote the list of user2');
 });
 
-test.each([1, 2])('a file of schema %i is migrated, and holds what it held', async (version) => {
+test.each([1, 2])('a file of schema %i is migrated without changing its data', async (version) => {
   const records = readRecords(fixture('older/records.ndjson'));
   const url = newPath();
   copyFileSync(fixture(`older/schema-${version}.db`), url);

@@ -1,4 +1,4 @@
-// The contract of a store's writing side, row by row: random loads against a model, many rows, and who sees what when.
+// The store's write contract: random loads against a model, many rows, and what readers see during a load.
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -39,7 +39,7 @@ async function load(url: string, rows: Iterable<Row>, options: Partial<LoadOptio
   }
 }
 
-/** What a load should do, in the plainest way: `names` tells who has which, since there are no clashes. */
+/** A plain model of a load: `names` maps names to users, and there are no conflicts. */
 class Model {
   readonly rows = new Map<string, Row>();
 
@@ -83,7 +83,7 @@ class Model {
 }
 const keyOf = (row: Row) => `${KINDS[row.kind].family} ${row.owner === '' ? 'profile' : 'item'} ${row.id}`;
 
-// Few of each, so that they meet; and some where numbers cease to be exact.
+// Few values, so that they collide, and some ids beyond 2^53.
 const IDS = [
   '1',
   '2',
@@ -102,7 +102,7 @@ const aKind = fc.constantFrom<[KindName, KindName]>(
   ['portfolio profile', 'shot'],
 );
 const aRow = fc.oneof(
-  // One name for an id in each of two ways: names never clash.
+  // Each id has two possible names of its own, so names never conflict.
   fc
     .record({ id: anId, way: fc.nat(1), more: fc.nat(2), kind: aKind })
     .map(({ id, way, more, kind }) => profile(id, `name ${id} ${way}`, String(more), kind[0])),
@@ -113,7 +113,7 @@ const aRow = fc.oneof(
 const aLoad = fc.record({ rows: fc.array(aRow, { maxLength: 25 }), replace: fc.boolean() });
 
 describe(storeName(), () => {
-  test('any loads in any order leave what a plain map would hold, and say so', async () => {
+  test('any sequence of loads gives the contents and counts of a plain map', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(aLoad, { minLength: 1, maxLength: 4 }), async (loads) => {
         const url = await newDatabase();
@@ -149,7 +149,7 @@ describe(storeName(), () => {
     );
   }, 120_000);
 
-  test('many names move at once: a ring of users, each taking the next one’s', async () => {
+  test('many users can exchange names in one load', async () => {
     const url = await newDatabase();
     const users = Array.from({ length: 500 }, (_, i) => String(i + 1));
     await load(
@@ -162,7 +162,7 @@ describe(storeName(), () => {
     expect((await exported(url)).sort()).toEqual(moved.map(({ record }) => record).sort());
   });
 
-  test('who keeps a name loses it to nobody, also when brought up to date after the newcomer', async () => {
+  test('a user keeps a name that a newcomer claims, even if updated after the newcomer', async () => {
     const url = await newDatabase();
     await load(url, [profile('5', 'ada')]);
     const { tallies, misfits } = await load(url, [profile('7', 'ada'), profile('5', 'ada', 'new')], {
@@ -174,7 +174,7 @@ describe(storeName(), () => {
     expect(tallies?.['microblog profile']).toEqual({ new: 0, changed: 1, unchanged: 0, removed: 0 });
   });
 
-  test('misfits are told in the order in which they came, whole', async () => {
+  test('refused records are reported complete and in input order', async () => {
     const url = await newDatabase();
     const rows = [
       item('9', '4', day(0)),
@@ -192,7 +192,7 @@ describe(storeName(), () => {
     expect(await exported(url)).toEqual([]);
   });
 
-  test('nothing shows before the end, then all of it', async () => {
+  test('a load becomes visible as a whole at its end', async () => {
     const url = await newDatabase();
     await load(url, [profile('1', 'one')]);
     const reader = await openForLookups(url);
@@ -218,7 +218,7 @@ describe(storeName(), () => {
 const describeSqlite = storeName() === 'SQLite' ? describe : () => {};
 
 describeSqlite('SQLite files', () => {
-  /** More than the staging holds in memory, mixed as a site's own order mixes them. */
+  /** More rows than staging holds in memory, in the mixed order of a real site. */
   function* many(round: number): Generator<Row> {
     const filler = 'x'.repeat(1500);
     for (let owner = 1; owner <= 1000; owner++) yield profile(String(owner), `user ${owner}`, filler);
@@ -231,7 +231,7 @@ describeSqlite('SQLite files', () => {
       );
   }
 
-  test('more rows than memory holds are all there, in order; the file is whole by itself, and nothing lies beside it', async () => {
+  test('a load larger than memory is complete and ordered, in one file without a WAL', async () => {
     const folder = join(tempFolder(), 'data');
     mkdirSync(folder);
     const url = join(folder, 'site.db');
@@ -248,7 +248,7 @@ describeSqlite('SQLite files', () => {
     expect(records.slice(1000)).toEqual(owners.flatMap((owner) => model.items('microblog', owner)));
   }, 120_000);
 
-  test('a reader in a long look neither waits nor is waited for, and sees the old data to its end', async () => {
+  test('a long read blocks no load, is not blocked, and sees the old data throughout', async () => {
     const url = join(tempFolder(), 'site.db');
     await load(url, [profile('1', 'one'), profile('2', 'two')]);
     const reader = await openForExport(url);

@@ -1,4 +1,4 @@
-// What a mirror may change: users and items that it brought itself, and nothing else.
+// A mirror may change only users and items that it imported itself.
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { createNotes } from '../src/mirror/notes.ts';
@@ -74,7 +74,7 @@ test('two sites that both count from 1 do not change each other', async () => {
   expect(await recordsIn(database)).toEqual(before);
 });
 
-test('what the mirror brought it may change, move and rename, also after --restart', async () => {
+test('it may change what it imported, move and rename, also after --restart', async () => {
   const people: People = {
     ada: { profile: ADA, shots: { Shots: [shot(10, 1), shot(11, 1)] } },
     bob: { profile: folio(2, 'bob') },
@@ -114,7 +114,7 @@ test('without its state file, users of the same name and id are taken over with 
   expect([after.failure, after.summary]).toEqual([undefined, expect.stringMatching(/^users: 1 found/)]);
 });
 
-test('--prune removes only users that the mirror brought', async () => {
+test('--prune removes only users that the mirror imported', async () => {
   const people: People = {
     ada: { profile: ADA },
     zoe: { profile: folio(50, 'zoe') },
@@ -140,7 +140,7 @@ test('--prune removes only users that the mirror brought', async () => {
   expect(left.sort()).toEqual(['ada', 'kim', 'local']);
 });
 
-test('a mirror that was killed while it loaded a batch still owns what it loaded', async () => {
+test('a mirror killed while loading a batch still owns what it loaded', async () => {
   const database = newPath();
   await importInto(database, [tempFile('half.ndjson', ndjson(ADA, folio(3, 'bob')))]);
   const site = await startSite(
@@ -158,7 +158,7 @@ test('a mirror that was killed while it loaded a batch still owns what it loaded
   expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
 });
 
-test('a state file of the version before tells which users were brought', async () => {
+test('a state file of the previous version still identifies mirrored users', async () => {
   const database = newPath();
   await importInto(database, [tempFile('local.ndjson', ndjson(ADA, folio(2, 'bob')))]);
   const site = await startSite(

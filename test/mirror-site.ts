@@ -1,4 +1,4 @@
-// Sites for the mirror to visit, answering as a test says, and the mirror command.
+// Test sites for the mirror with given responses, and the mirror command.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,7 +21,7 @@ afterAll(() => {
   for (const site of sites) site.closeAllConnections();
 });
 
-/** A site with these answers; `asked` are the addresses it was asked for. */
+/** A site with these responses; `asked` lists the requested URLs. */
 export async function startSite(answer: Answer) {
   const asked: string[] = [];
   const site = createServer((request, response) => {
@@ -34,7 +34,7 @@ export async function startSite(answer: Answer) {
   return { asked, url: `http://127.0.0.1:${(site.address() as AddressInfo).port}` };
 }
 
-/** Answers of variant B from a table of bodies; everybody else is unknown. */
+/** Responses of variant B from a table of bodies; all other users are unknown. */
 export function portfolio(people: Record<string, { profile: unknown; shots?: unknown }>): Answer {
   return ({ url = '' }, response) => {
     const [, name = '', items] = /^\/api\/username\/([^/?]*)(\/shots)?$/.exec(url) ?? [];

@@ -1,4 +1,4 @@
-// The mirror: byte for byte from another Vitrine; from sites that are slow, broken or hostile without harm.
+// The mirror: an exact copy of another Vitrine; slow, broken or hostile sites do no harm.
 import { once } from 'node:events';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -289,7 +289,7 @@ describe('bad responses are reported and affect no other user', () => {
 });
 
 describe('a site in trouble', () => {
-  test('is retried, after Retry-After', async () => {
+  test('is retried after Retry-After', async () => {
     const times: number[] = [];
     const table = portfolio({ ada: { profile: folio(1, 'ada') } });
     const site = await startSite((request, response) => {
@@ -303,7 +303,7 @@ describe('a site in trouble', () => {
     expect((times[2] as number) - (times[1] as number)).toBeGreaterThan(990);
   });
 
-  test('that asks for a long pause ends the run, and the next run resumes it', async () => {
+  test('a long Retry-After ends the run, and the next run resumes it', async () => {
     const names = Array.from({ length: 70 }, (_, i) => `user${i}`);
     const table = portfolio(
       Object.fromEntries(names.map((name, i) => [name, { profile: folio(i + 1, name) }])),
@@ -364,7 +364,7 @@ describe('a site in trouble', () => {
     expect(restarted.stdout).toMatch(/^users: 100 found/);
   });
 
-  test('that fails for every user is given up', async () => {
+  test('the run stops if every user fails', async () => {
     const users = tempFile('users.txt', Array.from({ length: 200 }, (_, i) => `user${i}`).join('\n'));
     const site = await startSite((_, response) => response.writeHead(500).end());
     const { code, stderr } = await mirror(newPath(), 'a', site.url, '--users', users, '--retries', '0');
@@ -411,7 +411,7 @@ describe('a site in trouble', () => {
     expect(await namesIn(database)).toEqual(['ada', 'bob']);
   });
 
-  test('that knows none of the users is a failure', async () => {
+  test('a run fails if the site knows none of the users', async () => {
     const site = await startSite((_, response) => response.writeHead(404).end('{}'));
     const { code, stderr } = await mirror(newPath(), 'b', `${site.url}/wrong`, '--user', 'ada', 'bob');
     expect(code).toBe(1);

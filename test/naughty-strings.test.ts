@@ -1,5 +1,5 @@
-// Every string of the Big List of Naughty Strings as biography and as user name: import, answer, export and import again
-// give it back byte for byte, or it is refused in a sentence.
+// The Big List of Naughty Strings as biographies and user names: import, response and export
+// keep each string byte for byte, or it is refused with one message.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const faultsOf = (raw: Raw) => {
   return 'faults' in result ? result.faults : [];
 };
 const LEGAL = NAMES.filter((raw) => faultsOf(raw).length === 0);
-/** One user for each key: letter case does not tell two users apart. */
+/** One user for each key, since letter case does not distinguish users. */
 const USERS = [...Map.groupBy(LEGAL, ({ username }) => userKey(username as string)).values()].map(
   ([first]) => first as Raw,
 );
@@ -35,12 +35,12 @@ beforeAll(async () => {
   lines = await exported(path);
 });
 
-test('there are strings, and most are legal user names', () => {
+test('there are strings, and most are valid user names', () => {
   expect(STRINGS.length).toBeGreaterThan(400);
   expect(USERS.length).toBeGreaterThan(STRINGS.length * 0.9);
 });
 
-test('an export imported elsewhere is the same export', async () => {
+test('an export imported elsewhere gives the same export', async () => {
   const elsewhere = await databaseOf(tempFile('export.ndjson', `${lines.join('\n')}\n`));
   expect(await exported(elsewhere)).toEqual(lines);
 });
@@ -67,8 +67,8 @@ test('every user is found by name', async () => {
   }
 });
 
-describe('refused in a sentence', () => {
-  test('names that are not legal', async () => {
+describe('refused with one message', () => {
+  test('invalid names', async () => {
     const refused = NAMES.filter((raw) => !LEGAL.includes(raw));
     for (const raw of refused)
       expect(faultsOf(raw).map(({ member, reason }) => `${member} ${reason}`)).toEqual([

@@ -1,4 +1,4 @@
-// A real nginx with any configuration, wrong ones above all.
+// Runs nginx with any configuration, including wrong ones.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { until } from './stress.ts';
 const running = new Set<ChildProcess>();
 afterAll(() => Promise.all([...running].map(end)));
 
-/** Starts nginx with this in its `http` block, and waits until it listens on all of these ports; `CACHE` is a folder. */
+/** Starts nginx with this `http` block and waits until it listens on these ports; `CACHE` becomes a folder. */
 export async function runNginx(http: string, ports: readonly number[]): Promise<void> {
   const folder = tempFolder();
   mkdirSync(join(folder, 'cache'));

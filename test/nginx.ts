@@ -1,4 +1,4 @@
-// A real nginx in front of our servers, with exactly the configuration of the guide to proxies.
+// Runs nginx in front of test servers, with exactly the configuration of the proxy guide.
 import { runNginx } from './nginx-any.ts';
 import { codeBlock } from './pages.ts';
 import { skipWithout } from './programs.ts';

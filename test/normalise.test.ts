@@ -1,4 +1,4 @@
-// Raw objects become records with every member as a string, or a list of faults, one for each wrong member.
+// `normalise` turns raw objects into records whose members are strings, or lists one fault per wrong member.
 import { describe, expect, test } from 'vitest';
 import { brief, MAX_RECORD_BYTES, normalise } from '../src/records/normalise.ts';
 import { parseKeepingDigits } from '../src/records/scalar.ts';

@@ -2,15 +2,15 @@
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface ProxyOptions {
-  /** Milliseconds that everything takes, in each direction. */
+  /** Delay in each direction, in milliseconds. */
   readonly delay?: number;
-  /** Drops the `options` of a session's start, as PgBouncer does under ignore_startup_parameters. */
+  /** Drops the startup parameter `options`, as PgBouncer does with ignore_startup_parameters. */
   readonly dropsOptions?: boolean;
 }
 
 export interface Proxy {
   readonly address: string;
-  /** All that clients have sent so far. */
+  /** Everything clients have sent so far. */
   sent(): string;
   close(): void;
 }

@@ -1,4 +1,4 @@
-// PostgreSQL servers of the tests' own: a primary and streaming standbys from Debian's programs, on free ports, as nobody in particular.
+// Starts PostgreSQL servers for tests: a primary and streaming standbys from Debian's packages, on free ports.
 import { execFile } from 'node:child_process';
 import {
   chmodSync,
@@ -30,11 +30,11 @@ export interface PostgresServer {
   /** Runs SQL as the superuser; the rows of the last statement. */
   sql(text: string, database?: string): Promise<Record<string, string>[]>;
   start(): Promise<void>;
-  /** Ends it in an orderly way. */
+  /** Shuts it down cleanly. */
   stop(): Promise<void>;
-  /** Ends it as a power cut would. */
+  /** Kills it, like a power cut. */
   kill(): void;
-  /** Makes it deaf without ending it, or hear again. */
+  /** Suspends or resumes it. */
   freeze(signal: 'SIGSTOP' | 'SIGCONT'): void;
   promote(): Promise<void>;
 }
@@ -44,13 +44,13 @@ export interface Cluster {
   readonly standbys: readonly PostgresServer[];
   /** A DATABASE_URL of these servers. */
   url(database: string, servers?: readonly PostgresServer[], user?: string): string;
-  /** A new, empty database; its name. */
+  /** Creates an empty database; returns its name. */
   createDatabase(): Promise<string>;
-  /** Makes the primary take encrypted connections. */
+  /** Enables TLS on the primary. */
   encrypt(key: string, certificate: string): Promise<void>;
-  /** Seconds of CPU that the primary has used so far, all its processes together. */
+  /** CPU seconds used so far by all processes of the primary. */
   cpuSeconds(): number;
-  /** Ends the servers and takes everything away. */
+  /** Stops the servers and removes their files. */
   remove(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
   const servers: PostgresServer[] = [];
   async function program(name: string, ...args: string[]): Promise<void> {
     const [file, ...rest] = [...as, join(programs, name), ...args] as [string, ...string[]];
-    // What pg_ctl starts would hold its output open.
+    // The server that pg_ctl starts would keep its output open.
     await run(file, rest, {
       cwd: folder,
       env: { LC_ALL: 'C.UTF-8', PATH: process.env.PATH },
@@ -97,7 +97,7 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
         return [found].flat().at(-1)?.rows ?? [];
       },
       async start() {
-        // What was killed lets go of its memory a moment later.
+        // A killed server releases its shared memory a moment later.
         for (let attempt = 1; ; attempt++) {
           try {
             return await control('start');
@@ -186,7 +186,7 @@ fsync = off
 full_page_writes = off
 `;
 
-/** The postmaster, and everything that it started. */
+/** The postmaster and its child processes. */
 function familyOf(postmaster: number): number[] {
   const children = readdirSync('/proc').filter(
     (pid) => /^\d+$/.test(pid) && statOf(pid)?.[1] === String(postmaster),
@@ -199,7 +199,7 @@ function signalAll(postmaster: number, signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal);
     } catch (error) {
-      // Some are gone as soon as they have nothing to do.
+      // Some processes exit as soon as they are idle.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
@@ -209,11 +209,11 @@ const TICKS_PER_SECOND = 100;
 
 function addCpu(sum: number, pid: number): number {
   const fields = statOf(String(pid)) ?? [];
-  // In its own code and in the kernel's.
+  // User and system time.
   return sum + (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS_PER_SECOND;
 }
 
-/** What Linux says of a process, from its state on. */
+/** The fields of /proc/PID/stat from the process state on. */
 function statOf(pid: string): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

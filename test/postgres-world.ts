@@ -1,4 +1,4 @@
-// Users whose profile and post say which import they are of, for the tests of PostgreSQL under change.
+// Users whose profile and post name their import, for PostgreSQL tests with changing data.
 import { setTimeout as delay } from 'node:timers/promises';
 import { blog, post } from './records.ts';
 import { ask, done, json, ndjson, type Server } from './rig.ts';
@@ -17,7 +17,7 @@ export const generationIn = (body: string) => Number(/"generation (\d+)"/.exec(b
 export const load = (url: string, generation: number) =>
   done(['import', '-'], { env: { DATABASE_URL: url }, input: world(generation) });
 
-/** Waits until something is so; how long that took. */
+/** Waits for a condition; returns how long it took. */
 export async function until(
   what: string,
   condition: () => Promise<boolean> | boolean,
@@ -31,7 +31,7 @@ export async function until(
   return performance.now() - started;
 }
 
-/** Why a server is not ready, as its admin port says; undefined when it is. Start it with ADMIN_PORT. */
+/** Why a server is not ready, from its admin port (ADMIN_PORT must be set); undefined when it is. */
 export async function unready({ log }: Server): Promise<string | undefined> {
   const { adminUrl } = JSON.parse(log.find((line) => line.includes('adminUrl')) as string);
   return json(await ask({ port: Number(new URL(adminUrl).port) }, '/readyz')).reason;

@@ -1,10 +1,10 @@
-// Programs besides Node that some tests need. Without one its tests are skipped, with the reason; where CI is set they fail.
+// Programs that some tests need besides Node. Tests of a missing program are skipped with a reason; with CI set they fail.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const inPath = (name: string) => (process.env.PATH ?? '').split(':').map((folder) => join(folder, name));
 
-/** Debian's versions of PostgreSQL lie side by side; the newest first. */
+/** Debian installs PostgreSQL versions side by side; the newest comes first. */
 function postgresFolders(): string[] {
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
@@ -13,9 +13,9 @@ function postgresFolders(): string[] {
 
 interface Program {
   readonly name: string;
-  /** Where it is, or would be. */
+  /** Its path, installed or not. */
   readonly places: readonly string[];
-  /** The Debian package that brings it. */
+  /** The Debian package that contains it. */
   readonly package: string;
 }
 
@@ -54,7 +54,7 @@ export function pathOf(program: ProgramName): string {
   return path;
 }
 
-/** Whether to skip the tests that need this program; says so if they are. */
+/** Whether to skip tests that need this program; logs it if so. */
 export function skipWithout(program: ProgramName): boolean {
   const skip = findProgram(program) === undefined && !process.env.CI;
   if (skip) console.warn(`SKIPPED: ${missing(program)}`);

@@ -1,4 +1,4 @@
-// The README and the guides stay true: lists are complete, outputs are what is printed, and links lead somewhere.
+// The README and the guides are up to date: lists are complete, outputs are real, links resolve.
 // To bring tables and outputs up to date after a change: vitest run --config test/vitest.config.ts test/readme.test.ts -u
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -153,7 +153,7 @@ async function expectPage(path: string, shown: string): Promise<void> {
   await expect(shown).toMatchFileSnapshot(join(ROOT, path));
 }
 
-/** Does what "Your own data" says in a fresh checkout, up to its last line, which starts the server. */
+/** Runs the commands of "Your own data" in a fresh checkout, except the last, which starts the server. */
 async function serverWithOwnData(): Promise<Server> {
   const checkout = tempFolder();
   for (const name of ['package.json', 'src', 'node_modules'])
@@ -194,7 +194,7 @@ function importsOf(room: string): string {
   return others.length === 0 ? 'nothing' : others.map((other) => `\`${other}\``).join(', ');
 }
 
-/** A page without its code blocks. */
+/** The page without its code blocks. */
 const textOf = (path: string) => readPage(path).replace(/^```.*?^```$/gms, '');
 
 /** Anchors as GitHub makes them. */

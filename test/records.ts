@@ -1,4 +1,4 @@
-// Short valid records: the members that are required, and one that tells the two kinds of profile apart.
+// Minimal valid records: the required members, and one that distinguishes the two profile types.
 import type { Kind, Raw } from './expected.ts';
 
 type Id = number | string;

@@ -1,4 +1,4 @@
-// Requests rejected before routing (malformed HTTP, oversized input, unusual requests) get the same JSON errors as any other.
+// Requests rejected before routing (malformed HTTP, oversized input, odd requests) get the usual JSON errors.
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {

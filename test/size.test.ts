@@ -1,4 +1,4 @@
-// What may not grow with the data: the memory of an import, what a small one writes, and what a lookup reads.
+// Costs that must not grow with the data: memory of an import, writes of a small import, reads of a lookup.
 import { readFileSync, statSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { nameOf, people } from './bench/data.ts';
@@ -17,7 +17,7 @@ beforeAll(async () => {
   database = await databaseOf(source);
 }, 60_000);
 
-/** Has a process say, as it ends, what it took. */
+/** Makes a process print its resource usage at exit. */
 const TELL = tempFile(
   'tell.mjs',
   `import { readFileSync } from 'node:fs';
@@ -36,17 +36,17 @@ async function importing(path: string, input: string): Promise<{ written: number
   return JSON.parse(stderr);
 }
 
-test('a database is at most 2.5 times the records it came from', () => {
+test('a database is at most 2.5 times the size of its records', () => {
   expect(statSync(database).size).toBeLessThan(2.5 * statSync(source).size);
 });
 
-onLinux('a few records are put into a database, which is not written anew', async () => {
+onLinux('importing a few records does not rewrite the database', async () => {
   const { written } = await importing(database, ndjson(...people(3, 1)));
   expect(statSync(database).size).toBeGreaterThan(16 * MEGABYTE);
   expect(written).toBeLessThan(MEGABYTE);
 });
 
-onLinux('an import of large items into a list holds few of them in memory', async () => {
+onLinux('importing large items into a list keeps few of them in memory', async () => {
   const path = newPath();
   await importInto(path, ['-'], ndjson(blog(1, 'one'), post(1, 1)));
   const large = { date: '2024-02-01 00:00:00', post_details: 'x'.repeat(60_000) };

@@ -1,4 +1,4 @@
-// One contract, one battery: what every store has to do, against each of them.
+// The contract of every store, tested against each of them.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { blog, folio, post, shot } from './records.ts';
 import { fixture, ndjson, newDatabase, storeName, ugly } from './rig.ts';
 
 interface Landed {
-  /** new, changed, unchanged, removed; undefined when nothing landed. */
+  /** new, changed, unchanged, removed; undefined when nothing was imported. */
   readonly tallies: Record<string, readonly number[]> | undefined;
   readonly faults: string[];
 }
@@ -57,7 +57,7 @@ const briefly = (records: Raw[]) =>
   records.map(({ id, username, user, user_id }) => `${username ?? `${user ?? user_id}'s`} ${id}`);
 
 describe(storeName(), () => {
-  test('what is there already is brought up to date, and counted as such', async () => {
+  test('existing records are updated and counted as changed or unchanged', async () => {
     const url = await newDatabase();
     const first = await take(url, [
       post(1, 1),
@@ -102,7 +102,7 @@ describe(storeName(), () => {
     expect((await checkDatabase(url)).faults).toEqual([]);
   });
 
-  test('of two records with one id the later stands', async () => {
+  test('of two records with the same id the later wins', async () => {
     const url = await newDatabase();
     const { tallies } = await take(url, [
       blog(2, 'two', { bio: 'a' }),
@@ -115,7 +115,7 @@ describe(storeName(), () => {
     expect(briefly(await all(url))).toEqual(['one 1', 'zwei 2', "2's 5"]);
   });
 
-  test('two users may swap names, and one may take what another gives up', async () => {
+  test('two users may swap names, and one may take a name that another gives up', async () => {
     const url = await newDatabase();
     await take(url, [blog(1, 'one'), blog(2, 'two'), blog(3, 'three')]);
     expect((await take(url, [blog(1, 'two'), blog(2, 'one')])).tallies).toEqual({
@@ -127,7 +127,7 @@ describe(storeName(), () => {
     expect(briefly(await all(url))).toEqual(['four 3', 'one 2', 'three 4', 'two 1']);
   });
 
-  test('a name belongs to whoever has it; between two newcomers, to the first; in each family of its own', async () => {
+  test('a name stays with its user; of two newcomers the first gets it; families are separate', async () => {
     const url = await newDatabase();
     await take(url, [blog(1, 'Zoë'), folio(9, 'ZOË')]);
     const { tallies, faults } = await take(url, [
@@ -144,7 +144,7 @@ describe(storeName(), () => {
     expect(briefly(await all(url))).toEqual(['Zoë 1', 'ZOË 9']);
   });
 
-  test('whoever is left out keeps the old name, also when it was meant for another', async () => {
+  test('a refused user keeps the old name, even if another record claims it', async () => {
     const url = await newDatabase();
     await take(url, [blog(1, 'one'), blog(2, 'two')]);
     // 1 cannot become `two`, so keeps `one`, so 3 cannot have that.
@@ -158,7 +158,7 @@ describe(storeName(), () => {
     expect(briefly(await all(url))).toEqual(['five 5', 'one 1', 'two 2']);
   });
 
-  test('an item of nobody is refused or left out', async () => {
+  test('an item without an owner is refused or skipped', async () => {
     const url = await newDatabase();
     await take(url, [blog(1, 'one'), post(1, 1), folio(9, 'nine')]);
     const records = [post(1, 9), post(2, 1), shot(3, 1)];
@@ -174,7 +174,7 @@ describe(storeName(), () => {
     expect(briefly(await all(url))).toEqual(['one 1', 'nine 9', "1's 2", "1's 1"]);
   });
 
-  test('replacing makes the files the whole of each family in them, and of no other', async () => {
+  test('replace removes other records of the families in the files only', async () => {
     const url = await newDatabase();
     await take(url, [blog(1, 'one'), blog(2, 'two'), post(1, 1), post(2, 2), folio(1, 'one'), shot(1, 1)]);
     const { tallies } = await take(url, [blog(2, 'two'), blog(3, 'one'), post(2, 2), post(9, 3)], {
@@ -191,7 +191,7 @@ describe(storeName(), () => {
     expect((await checkDatabase(url)).faults).toEqual([]);
   });
 
-  test('removing takes one user and their items', async () => {
+  test('remove deletes a user and their items', async () => {
     const url = await newDatabase();
     await take(url, [
       blog(1, 'one'),
@@ -210,7 +210,7 @@ describe(storeName(), () => {
     expect(briefly(await all(url))).toEqual(['two 2', 'one 1', "2's 2", "1's 1"]);
   });
 
-  test('what is abandoned, or ends with an error, leaves the data as it was', async () => {
+  test('an aborted or failed load leaves the data unchanged', async () => {
     const url = await newDatabase();
     await take(url, [blog(1, 'one')]);
     expect(
@@ -220,7 +220,7 @@ describe(storeName(), () => {
     expect(briefly(await all(url))).toEqual(['one 1']);
   });
 
-  describe('as it is served', () => {
+  describe('reading', () => {
     let url: string;
     let reader: Reader;
     const told: string[] = [];
@@ -245,7 +245,7 @@ describe(storeName(), () => {
     const ids = async (name: string) =>
       JSON.parse(bodyOf(await reader.items('microblog', name, 'posts'))).posts.map(({ id }: Raw) => id);
 
-    test('profiles, as they were imported, by key and family', async () => {
+    test('profiles by key and family, as imported', async () => {
       expect(JSON.parse(bodyOf(await reader.profile('microblog', 'one')))).toMatchObject({
         id: '1',
         username: 'one',
@@ -258,7 +258,7 @@ describe(storeName(), () => {
       });
     });
 
-    test('the newest 15 items, by date and then by number', async () => {
+    test('the newest 15 items, by date and then by id', async () => {
       expect(await ids('one')).toEqual([
         '20',
         '19',
@@ -296,7 +296,7 @@ describe(storeName(), () => {
       }
     });
 
-    test('counts, and no fault', async () => {
+    test('counts records and finds no fault', async () => {
       expect(await reader.counts()).toEqual({
         'microblog profile': 3,
         post: 21,
@@ -306,7 +306,7 @@ describe(storeName(), () => {
       expect(await reader.fault()).toBeUndefined();
     });
 
-    test('the version moves with what is committed, within a second', async () => {
+    test('the version changes within a second of a commit', async () => {
       const before = reader.version();
       await take(url, [blog(2, 'none', { bio: 'new' })]);
       for (const started = performance.now(); reader.version() === before; await delay(10))
@@ -315,7 +315,7 @@ describe(storeName(), () => {
     });
   });
 
-  test('every text comes back as it went in', async () => {
+  test('every text is read as written', async () => {
     const url = await newDatabase();
     const files = [
       fixture('microblog.ndjson'),

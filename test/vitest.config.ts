@@ -5,10 +5,10 @@ export default defineConfig({
   test: {
     root: `${import.meta.dirname}/..`,
     pool: 'forks',
-    // Much of the time a test waits for processes that it started: leave no core idle.
+    // Tests often wait for processes that they started, so use as many workers as cores.
     maxWorkers: '100%',
     reporters: ['default'],
-    // Many tests start servers, browsers and imports of their own.
+    // Many tests start servers, browsers and imports.
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [

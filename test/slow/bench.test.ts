@@ -1,4 +1,4 @@
-// The benchmark runs: every contender responds as it must, and each part measures something. No figure is judged here.
+// The benchmark runs: every contender responds correctly and each part measures something. Results are not judged.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { ROOT, tempFolder } from '../rig.ts';
 const MINUTE = 60_000;
 
 test.each(GROUPS)(
-  'every contender of the group %s responds as it must',
+  'every contender of the group %s responds correctly',
   async (group) => {
     const rows = await startRows(group, createStage(tempFolder(), { users: 40, profiles: 60 }));
     try {
@@ -50,7 +50,7 @@ test.each(partsOf(tempFolder()))('a long run starts %s.ts with flags that it has
   expect(await run(name, [...args, '--help'])).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('what is published is a whole run', async () => {
+test('only a complete run is published', async () => {
   const { code, stderr } = await run('main', ['--publish', '--only', 'items']);
   expect([code, stderr]).toEqual([2, expect.stringMatching(/^--publish writes a whole run: .*\n$/)]);
 });

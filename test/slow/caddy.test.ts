@@ -1,4 +1,4 @@
-// Behind a real Caddy, with exactly the configuration of the guide to proxies.
+// Behind Caddy, with exactly the configuration of the proxy guide.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';

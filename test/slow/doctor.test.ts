@@ -1,4 +1,4 @@
-// The doctor: it finds nothing broken behind nginx as the guide sets it up, and names exactly what another set-up breaks.
+// The doctor: no fault behind nginx as in the guide, and the exact faults of other configurations.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 interface Case {
   readonly what: string;
-  /** Beside what is right, or instead of it. */
+  /** In addition to the correct configuration, or instead of it. */
   readonly add?: string;
   readonly pass?: string;
   readonly server?: string;
@@ -284,7 +284,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-/** One server block, right but for what the case says. */
+/** A server block that is correct except for the case. */
 function serverBlock(
   { add = '', pass = 'http://UPSTREAM', location = '/', gzip = 'on', server: more = '' }: Case,
   port: number,
@@ -378,14 +378,14 @@ describe('a deployment with a rate limit', () => {
   const limited = (rate: string, more: Record<string, string> = {}) =>
     startServer({ RATE_LIMIT: rate, ...more });
 
-  test('a limit that is soon over is waited for', async () => {
+  test('a limit that resets soon is waited for', async () => {
     const { url } = await limited('40/1s');
     const { report, broken, unchecked } = await diagnose({ base: new URL(`${url}/b`), timeout: 10_000 });
     expect([brokenIn(report), broken, unchecked]).toEqual([['compression'], 1, 0]);
   });
 
   test.each([5, 20])(
-    'of %i an hour: what it keeps from being checked is not called broken',
+    'of %i an hour: checks that it prevents are not reported as broken',
     async (requests) => {
       const { url } = await limited(`${requests}/1h`);
       const { report, broken, unchecked } = await diagnose({ base: new URL(`${url}/b`), timeout: 10_000 });
@@ -405,7 +405,7 @@ describe('a deployment with a rate limit', () => {
     expect(report).toMatch(new RegExp(`^could not tell +client address .*${words}`, 'm'));
   });
 
-  /** Deployments that cannot be had on one machine. */
+  /** Deployments that one machine cannot run. */
   test.each([
     ['believes any client', (forged: boolean, count: number) => (forged ? 99 : 99 - count), 'broken'],
     ['counts other clients as this one', (_: boolean, count: number) => 900 - 5 * count, 'could not tell'],
@@ -426,7 +426,7 @@ test.each([
   [['doctor'], "missing required argument 'base-url'"],
   [['doctor', 'example.org'], 'must be an http or https URL'],
   [['doctor', 'http://x/', '--variant', 'd'], 'Allowed choices are a, b, c'],
-])('used wrongly: %j', async (args, words) => {
+])('wrong usage: %j', async (args, words) => {
   const { code, stdout, stderr } = await run(args);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain(words);

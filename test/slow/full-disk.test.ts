@@ -1,4 +1,4 @@
-// An import into a full disk is refused in a sentence, and the data stays as it was and is served on.
+// An import that fills the disk fails with one message; the old data is kept and served.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ describe('a full disk', () => {
     grown = sizeOf(await databaseOf(input));
   });
 
-  // In shares of what the new data takes: its log needs as much again, and so does what is laid aside meanwhile.
+  // In units of the new data's size: the WAL needs the same again, and so do temporary files.
   const ROOMS = [0, 0.3, 0.9, 1.2, 1.5, 1.8, 2.2, 4].flatMap((share) => [
     [share, 'there'] as const,
     [share, 'elsewhere'] as const,
@@ -60,7 +60,7 @@ describe('a full disk', () => {
     60_000,
   );
 
-  /** Where nothing can be mounted, a process that may write no larger file. */
+  /** Without the right to mount, a process with a file size limit. */
   function limited(path: string, kib: number, env: Record<string, string>) {
     const command = `ulimit -f ${kib}; trap '' XFSZ; exec "$0" "$@"`;
     const args = [

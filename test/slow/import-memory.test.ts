@@ -1,4 +1,4 @@
-// Imports of many tiny records pass in a small heap: nothing piles up.
+// Imports of many tiny records fit into a small heap.
 import { appendFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

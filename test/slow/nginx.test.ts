@@ -1,4 +1,4 @@
-// Behind a real nginx with a cache, set up as the guide to proxies says.
+// Behind nginx with a cache, configured as in the proxy guide.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startNginx, withoutNginx } from '../nginx.ts';
 import { ask, databaseOf, fixture, type Server, startServer } from '../rig.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 const stateOf = async (front: Front, url: string) => (await ask(front, url)).headers['x-cache-status'];
 
-describe.skipIf(withoutNginx)('what it keeps', () => {
+describe.skipIf(withoutNginx)('caching', () => {
   let env: Record<string, string>;
   let server: Server;
   let front: Front;
@@ -25,7 +25,7 @@ describe.skipIf(withoutNginx)('what it keeps', () => {
     front = await startNginx(server.port);
   });
 
-  /** Asks until every one of these states was seen; whatever the state, the answer is the same. */
+  /** Requests until each of these cache states was seen; every response is the same. */
   async function seeStates(url: string, ...wanted: string[]) {
     const { body, headers } = await ask(server, url).catch(() => ask(front, url));
     const seen = new Set<unknown>();
@@ -50,7 +50,7 @@ describe.skipIf(withoutNginx)('what it keeps', () => {
     },
   );
 
-  test('with stale-while-revalidate nobody waits for the revalidation', async () => {
+  test('with stale-while-revalidate no request waits for the revalidation', async () => {
     const second = await startServer({
       ...env,
       CACHE_CONTROL: 'public, max-age=1, stale-while-revalidate=60',
@@ -90,7 +90,7 @@ describe.skipIf(withoutNginx)('with every server down and nothing cached', () =>
   );
 });
 
-describe.skipIf(withoutNginx)('how it asks', () => {
+describe.skipIf(withoutNginx)('cache keys and headers', () => {
   let server: Server;
   let front: Front;
   beforeAll(async () => {
@@ -114,12 +114,12 @@ describe.skipIf(withoutNginx)('how it asks', () => {
     [SHOTS, `${SHOTS}?page=2&user=pekka`],
     ['/b/api/username/pekka', '/b/api/username/pekka?'],
   ];
-  test.each(SAME)('%s is kept for %s too', async (warm, url) => {
+  test.each(SAME)('the cached response of %s serves %s, too', async (warm, url) => {
     await ask(front, warm);
     expect(await stateOf(front, url)).toBe('HIT');
   });
 
-  // Nothing that is kept for one address may be given for another: through nginx all is as without it.
+  // A response cached for one URL must never be sent for another: nginx must not change any response.
   const APART = [
     ...[
       '',
@@ -177,7 +177,7 @@ describe.skipIf(withoutNginx)('how it asks', () => {
       '/healthz?user=ada',
     ],
   ];
-  test.each([...APART, ...PATHS])('%s is answered as it would be without it, once and again', async (url) => {
+  test.each([...APART, ...PATHS])('%s gets the same response as without nginx, twice', async (url) => {
     await Promise.all(
       [ADA, `${ADA}&post=true`, SHOTS, '/a/api/?user=pekka', '/b/api/username/pekka'].map((warm) =>
         ask(front, warm),
@@ -190,7 +190,7 @@ describe.skipIf(withoutNginx)('how it asks', () => {
     }
   });
 
-  test('gzip weakens the ETag, and both forms of it are still known', async () => {
+  test('gzip makes the ETag weak, and both forms still match', async () => {
     const url = `http://127.0.0.1:${front.port}${SHOTS}`;
     const plain = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
     const small = await fetch(url, { headers: { 'accept-encoding': 'gzip' } });
@@ -206,7 +206,7 @@ describe.skipIf(withoutNginx)('how it asks', () => {
     }
   });
 
-  test('client, protocol and request id are told by nginx, whatever the client says', async () => {
+  test('nginx sets client, protocol and request id, whatever the client sends', async () => {
     const headers = { 'x-forwarded-for': '6.6.6.6', 'x-forwarded-proto': 'https', 'x-request-id': 'forged' };
     await ask(front, '/a/api/?user=told-by-nginx', { from: '127.0.0.9', headers });
     const line = await until('its log line', () =>
@@ -221,7 +221,7 @@ describe.skipIf(withoutNginx)('how it asks', () => {
 });
 
 describe.skipIf(withoutNginx)('rolling restarts', () => {
-  test('of two servers behind it, under load over kept connections, lose no request', async () => {
+  test('of two servers under keep-alive load fail no request', async () => {
     const env = { DATABASE_URL: database, CACHE_CONTROL: 'no-store' };
     const servers = [await startServer(env), await startServer(env)];
     const front = await startNginx(...servers.map(({ port }) => port));

@@ -1,4 +1,4 @@
-// The tests of the stores and of the wire once more, with PostgreSQL behind them.
+// Runs the store and HTTP tests again on PostgreSQL.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
 import { newDatabase, useStore } from '../rig.ts';

@@ -1,4 +1,4 @@
-// PostgreSQL databases of schema 1 are migrated; what they then hold is what a fresh import and SQLite hold.
+// Migrating PostgreSQL databases of schema 1: the result equals a fresh import and SQLite.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -19,7 +19,7 @@ const FILES = [
   ugly('date-ties.ndjson'),
 ];
 
-/** Names that are folded differently since. */
+/** Names whose case folding has changed since. */
 const FOLDED = [blog(900_001, 'Große Straße 7'), blog(900_002, 'ΟΔΥΣΣΕΥΣ ΤΙΣ'), folio(900_001, 'ẞẞ')];
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
@@ -27,7 +27,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 /** How names were folded under schema 1. */
 const oldKey = (name: string) => name.normalize('NFC').toLowerCase().normalize('NFC');
 
-/** Records as INSERTs into the tables of schema 1; of two with one id the later. */
+/** Records as INSERTs into the tables of schema 1; of two with the same id the later wins. */
 function inserts(records: readonly object[]): string {
   const statements = new Map<string, string>();
   for (const record of records) {
@@ -74,7 +74,7 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
   }, 60_000);
   afterAll(() => cluster.remove(), 30_000);
 
-  test('a database of schema 1 is migrated, and holds what a fresh import holds', async () => {
+  test('a migrated database of schema 1 equals a fresh import', async () => {
     const url = cluster.url(older);
     expect((await run(['export', '--database-url', url])).stderr).toMatch(/older schema \(1, wanted 2\)/);
     await (await openForChange(url)).close();
@@ -88,7 +88,7 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     expect((await cluster.primary.sql('SELECT id FROM posts', older)).length).toBeGreaterThan(20);
   });
 
-  test('of two names that are folded alike since, the later keeps its old key', async () => {
+  test('of two names that now fold alike, the later keeps its old key', async () => {
     const name = await databaseOfSchema1([
       blog(1, 'Straße'),
       blog(2, 'STRASSE'),
@@ -124,7 +124,7 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     ['more than ASCII', '{"name":"Åsa 🗺️"}'],
     ['separators and quotes', '\u2028\\"'],
     ['a long text', 'x'.repeat(100_000)],
-  ])('etag_of() computes what the program does: %s', async (_, text) => {
+  ])('etag_of() computes the same ETag as the program: %s', async (_, text) => {
     const [row] = await cluster.primary.sql(`SELECT etag_of(${quoted(text)}) AS etag`, fresh);
     expect(row?.etag).toBe(etagOf(text));
   });

@@ -1,4 +1,4 @@
-// What operators of PostgreSQL run into: outages, restored backups, lost tables, slow networks, poolers, certificates.
+// Operating on PostgreSQL: outages, restored backups, lost tables, slow networks, poolers, certificates.
 import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     expect(await reader.fault()).toBeUndefined();
   });
 
-  test('a server with few connections to spare is read through those there are', async () => {
+  test('a server with few free connections is read over those available', async () => {
     const { database } = await loaded();
     await cluster.primary.sql(
       'CREATE ROLE few LOGIN CONNECTION LIMIT 3; GRANT SELECT ON ALL TABLES IN SCHEMA public TO few',
@@ -84,7 +84,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     expect(await reader.profile('microblog', 'user1')).toBeUndefined();
   });
 
-  test('an outage refuses all lookups with one and the same error', async () => {
+  test('during an outage all lookups get the same error', async () => {
     const { proxy, url } = await behindProxy();
     const reader = await serve(url);
     proxy.close();
@@ -126,7 +126,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     }
   });
 
-  test('a role without the right to read is told so', async () => {
+  test('a role without SELECT is reported', async () => {
     const { database } = await loaded();
     await cluster.primary.sql(
       'CREATE ROLE blind LOGIN; GRANT SELECT ON vitrine, profiles, items TO blind',
@@ -138,14 +138,14 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     await until('ready', async () => (await reader.fault()) === undefined);
   });
 
-  test('a host that accepts connections and stays silent is given up after connect_timeout', async () => {
+  test('a host that accepts connections but never responds is abandoned after connect_timeout', async () => {
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as { port: number };
     const { database } = await loaded();
     const one = await serve(`postgres://owner@127.0.0.1:${port}/${database}?connect_timeout=1`);
     expect(await one.fault()).toBe(`The database at 127.0.0.1:${port} does not answer.`);
-    // Beside one that answers it does not matter.
+    // With a second host that responds, it does not matter.
     const both = await serve(
       `postgres://owner@127.0.0.1:${port},${cluster.primary.address}/${database}?connect_timeout=999`,
     );
@@ -214,7 +214,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
       expect(server.log.join('')).not.toContain('Warning');
     });
 
-    test('a round trip of 200 ms to the database is no obstacle', async () => {
+    test('works with a round trip of 200 ms to the database', async () => {
       const { proxy, url } = await behindProxy({ delay: 100 });
       const secure = `${url}?sslmode=verify-full&sslrootcert=${certificate}`;
       const reader = await serve(secure);
@@ -243,7 +243,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
         '&sslrootcert=/nowhere',
         /^vitrine: sslrootcert=\/nowhere cannot be read\./,
       ],
-    ])('verify-full refuses %s in a sentence', async (_, host, more, words) => {
+    ])('verify-full refuses %s with one message', async (_, host, more, words) => {
       const url = `postgres://owner@${host}:${cluster.primary.port}/postgres?sslmode=verify-full${more}`;
       const { code, stderr } = await run(['export'], { env: { DATABASE_URL: url } });
       expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);

@@ -1,4 +1,4 @@
-// One PostgreSQL server: roles, tables, what operators run into, and the network between.
+// A single PostgreSQL server: roles, tables, operation and network.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
 import { addressOf, generationIn, load, unready, until } from '../postgres-world.ts';
@@ -11,7 +11,7 @@ describe.runIf(havePostgres)('one server', () => {
     cluster = await startCluster();
   }, 60_000);
 
-  test('many nodes that start at once make the tables once, and are ready after the first import', async () => {
+  test('nodes that start at once create the tables once and are ready after the first import', async () => {
     const url = cluster.url(await cluster.createDatabase());
     const start = () => startServer({ DATABASE_URL: url, ADMIN_PORT: '0' });
     const nodes = await Promise.all(Array.from({ length: 5 }, start));
@@ -28,7 +28,7 @@ describe.runIf(havePostgres)('one server', () => {
     await Promise.all(nodes.map((node) => node.stop()));
   }, 60_000);
 
-  test('a role that may only read serves, and cannot write; one that may write is warned of', async () => {
+  test('a read-only role serves and cannot write; a role that may write is warned about', async () => {
     const database = await cluster.createDatabase();
     await load(cluster.url(database), 1);
     await cluster.primary.sql(
@@ -65,7 +65,7 @@ describe.runIf(havePostgres)('one server', () => {
     await node.stop();
   }, 60_000);
 
-  test('what is exported from one store and imported into the other is the same there, byte for byte', async () => {
+  test('exports of one store imported into the other are identical', async () => {
     const files = [
       fixture('microblog.ndjson'),
       fixture('portfolio.ndjson'),

@@ -1,4 +1,4 @@
-// PostgreSQL in earnest: a primary and two standbys that are killed, restarted and promoted while they are read from.
+// PostgreSQL failover: a primary and two standbys are killed, restarted and promoted under load.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, havePostgres, type PostgresServer, startCluster } from '../postgres-rig.ts';
@@ -11,7 +11,7 @@ interface Failure {
   readonly retryAfter: string | undefined;
 }
 
-/** Asks a node for one user after another until it is told to stop, and keeps book. */
+/** Requests one user after another from a node until stopped, and records the results. */
 function hammer(server: Server, loops = 4) {
   const failures: Failure[] = [];
   const backwards: string[] = [];
@@ -55,7 +55,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
   let cluster: Cluster;
   let database: string;
   let url: string;
-  /** One keeps its answers, the other reads for every request. */
+  /** One node caches answers, the other reads for every request. */
   let keeping: Server;
   let reading: Server;
 
@@ -77,7 +77,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
       return generationIn(rows[0]?.record ?? '') === generation;
     });
 
-  /** Breaks something under load: ready answers never fail, others not after a second. */
+  /** Breaks something under load: cached answers never fail, others recover within a second. */
   async function underLoad(breaking: () => Promise<void> | void, patience = 2500): Promise<void> {
     await warm(keeping);
     const [ready, others] = [hammer(keeping), hammer(reading)];
@@ -97,7 +97,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     );
   }
 
-  test('what is committed shows on every node within a second of reaching its database', async () => {
+  test('a commit is visible on every node within a second of reaching its database', async () => {
     const [ready, others] = [hammer(keeping, 2), hammer(reading, 2)];
     await load(url, 2);
     await Promise.all([cluster.primary, ...cluster.standbys].map((server) => reached(server, 2)));
@@ -107,14 +107,14 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     expect([...ready.backwards, ...others.backwards, ...ready.failures, ...others.failures]).toEqual([]);
   });
 
-  test('a standby is killed, and comes back', async () => {
+  test('a standby is killed and restarted', async () => {
     const standby = cluster.standbys[0] as PostgresServer;
     await underLoad(() => standby.kill());
     await standby.start();
     await underLoad(() => {}, 500);
   });
 
-  test('a standby turns deaf', async () => {
+  test('a standby stops responding', async () => {
     const standby = cluster.standbys[1] as PostgresServer;
     try {
       await underLoad(() => standby.freeze('SIGSTOP'));
@@ -123,7 +123,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     }
   });
 
-  test('the primary is killed, and restarted', async () => {
+  test('the primary is killed and restarted', async () => {
     await underLoad(() => cluster.primary.kill());
     await cluster.primary.start();
     await load(url, 3);
@@ -133,7 +133,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     );
   });
 
-  test('a standby that lags is not read from once newer data was', async () => {
+  test('a lagging standby is not read after newer data was seen', async () => {
     const [first, second] = cluster.standbys as [PostgresServer, PostgresServer];
     await first.sql('SELECT pg_wal_replay_pause()');
     try {
@@ -144,7 +144,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
       await others.stop();
       expect(others.newest()).toBe(4);
       expect([...others.backwards, ...others.failures]).toEqual([]);
-      // Nothing newer is to be had than what the node has seen: rather than go back, it waits.
+      // No server has data as new as the node has seen: it waits rather than serve older data.
       await Promise.all([cluster.primary.kill(), second.kill()]);
       await until('refusal', async () => (await ask(reading, '/readyz')).status === 503);
       expect((await ask(reading, addressOf('user1', false))).status).toBe(503);
@@ -156,7 +156,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     await Promise.all([cluster.primary.start(), second.start()]);
   }, 60_000);
 
-  test('the primary is lost, a standby promoted and imported into; the old primary comes back, and is not read', async () => {
+  test('after a failover and an import, the returning old primary is not read', async () => {
     const [first, second] = cluster.standbys as [PostgresServer, PostgresServer];
     await Promise.all([reached(first, 4), reached(second, 4)]);
     const [ready, others] = [hammer(keeping), hammer(reading)];
@@ -181,15 +181,15 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     expect([...ready.failuresSince(killed + 1000), ...others.failuresSince(killed + 1000)]).toEqual([]);
   }, 60_000);
 
-  test('all of them go away: ready answers are served, others are refused, and it recovers by itself', async () => {
+  test('with all servers down, cached answers are served and others refused; the node recovers by itself', async () => {
     await warm(keeping);
     for (const server of [cluster.primary, ...cluster.standbys]) server.kill();
-    // They do not all fall silent at the same moment.
+    // The servers do not all stop at the same moment.
     await until('not ready', async () =>
       /^(.*refuses connections\.){3}$/.test((await unready(keeping)) ?? ''),
     );
     for (const reply of await warm(keeping)) expect(reply.status).toBe(200);
-    // Once they have been away for a second, nobody is kept waiting.
+    // After a second of outage, requests fail without waiting.
     await until('refused at once', async () => {
       const started = performance.now();
       await ask(reading, addressOf('user1', false));

@@ -1,4 +1,4 @@
-// Runs each recipe of the guide, as it is written there, against a server.
+// Runs each recipe of the guide unchanged against a server.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
