@@ -2,7 +2,7 @@
 import { type Bound, median, medianRatio } from './figures.ts';
 import { load } from './load.ts';
 import { watchOthers } from './other-processes.ts';
-import { cpuSeconds } from './processes.ts';
+import { cpuSeconds, pageIn } from './processes.ts';
 import type { Row, RowName } from './rows.ts';
 
 /** Seconds, until the code has been compiled and the responses that fit are in memory. */
@@ -59,6 +59,7 @@ export async function measure(
 
 async function sampleOf(row: Row, seconds: number, seed: number): Promise<Sample> {
   const { group, name, server, ask, status } = row;
+  pageIn(server);
   for (let attempt = 1; ; attempt++) {
     const others = watchOthers();
     const before = cpuSeconds(server.child.pid);
