@@ -1,7 +1,7 @@
 // Servers as child processes: started on their own core, measured through /proc, stopped.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 import { get } from 'node:http';
 import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
@@ -102,7 +102,7 @@ export async function atRest({ child: { pid } }: Process): Promise<void> {
   }
 }
 
-export const CHUNK = Buffer.alloc(1 << 20);
+const CHUNK = Buffer.alloc(1 << 20);
 
 /** Reads the databases that a server has open, so that they are in the page cache: disks are not compared here. */
 export function pageIn({ child: { pid } }: Process): void {
@@ -116,7 +116,7 @@ export function pageIn({ child: { pid } }: Process): void {
   }
 }
 
-const TICKS_PER_SECOND = 100;
+export const TICKS_PER_SECOND = 100;
 
 /** The fields of /proc/PID/stat from the state on, which is the third. */
 export function statOf(pid: number | string | undefined): string[] {
