@@ -1,20 +1,15 @@
 // Node's HTTP server with our limits, in front of the router: ready answers go out here, before any routing.
-import {
-  createServer,
-  IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
+import * as http from '../http/node-http.ts';
 import { noteRequest, noteResponse } from './connection.ts';
 import { closeInTwoSteps, isLingering } from './lingering-close.ts';
 import { createRawRefusals } from './raw-refusal.ts';
 import { createTurnQueue, type ErrorListener } from './turn-queue.ts';
 
 /** A request that knows when its headers arrived. */
-export class TimedRequest extends IncomingMessage {
+export class TimedRequest extends http.IncomingMessage {
   readonly arrived = performance.now();
 
   constructor(socket: Socket) {
@@ -45,7 +40,7 @@ export function createHttpServer(
     noteResponse(request, response);
     enqueue(request, response);
   };
-  const server = createServer(serverOptions(config), handle);
+  const server = http.createServer(serverOptions(config), handle);
   const refusals = createRawRefusals(config);
   server.maxConnections = config.maxConnections;
   silentSockets.set(server, silent);

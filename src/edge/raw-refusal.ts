@@ -1,10 +1,10 @@
 // Refusals of what Node rejects before there is a request: the answer is written to the socket itself.
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
 import { type Headers, JSON_TYPE, METHODS } from '../http/headers.ts';
 import { type ParserError, parserFault } from '../http/malformed.ts';
+import { STATUS_CODES } from '../http/node-http.ts';
 import { afterResponses, isWithinRequest } from './connection.ts';
 import { isLingering } from './lingering-close.ts';
 

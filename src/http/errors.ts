@@ -1,6 +1,6 @@
 // Every error a client can meet: its code, its status and a sentence that says what to do.
-import { STATUS_CODES } from 'node:http';
 import { type TSchema, Type } from '@sinclair/typebox';
+import { STATUS_CODES } from './node-http.ts';
 
 const CATALOGUE = {
   USER_MISSING: [400, 'Name a user.'],

@@ -1,7 +1,7 @@
 // TypeBox schemas of the routes -> the parts of the OpenAPI document: references, headers and examples.
-import { STATUS_CODES } from 'node:http';
 import type { TSchema } from '@sinclair/typebox';
 import { ErrorBody, type ErrorCode, FAILURES } from '../http/errors.ts';
+import { STATUS_CODES } from '../http/node-http.ts';
 import { LONGEST_USER_NAME, UserName } from '../records/user-name.ts';
 import { bodiesOf } from '../routes/lookup.ts';
 import { VARIANTS, type Variant } from '../variants.ts';

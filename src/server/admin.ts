@@ -2,7 +2,7 @@
 import Fastify from 'fastify';
 import type { Config } from '../config/config.ts';
 import { TimedRequest } from '../edge/http-server.ts';
-import { refuseOtherMethods } from '../edge/methods.ts';
+import { answerOtherMethods } from '../edge/methods.ts';
 import { jsonHeaders } from '../http/headers.ts';
 import type { Observer } from '../http/write-answer.ts';
 import { type Metrics, metricsRoute } from '../routes/metrics.ts';
@@ -32,7 +32,7 @@ export function buildAdmin({ config, unready, waiting, metrics, logFault, observ
   addErrorHandlers(admin, logFault);
   addRequestChecks(admin);
   addResponseHook(admin, jsonHeaders([]), observe);
-  refuseOtherMethods(admin);
+  answerOtherMethods(admin);
   admin.register(probes, { unready, waiting, tellReasons: true });
   admin.register(metricsRoute, { metrics });
   return admin;

@@ -9,7 +9,7 @@ import { createClients } from '../edge/clients.ts';
 import { addOriginHeaders, addPreflights } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
 import { addLimits, createLagWatch, createRateLimit } from '../edge/limits.ts';
-import { refuseOtherMethods } from '../edge/methods.ts';
+import { answerOtherMethods } from '../edge/methods.ts';
 import { createAnswerCache } from '../http/answer-cache.ts';
 import { jsonHeaders } from '../http/headers.ts';
 import { createAnswerWriter } from '../http/write-answer.ts';
@@ -68,7 +68,7 @@ export function buildApp({ config, store, log }: AppOptions) {
   addPreflights(app);
   addLimits(app, limits);
   addResponseHook(app, jsonHeaders(config.corsOrigin), requestLog.observe);
-  refuseOtherMethods(app);
+  answerOtherMethods(app);
 
   app.register(swagger, openapiOptions(config));
   for (const { variant, base } of sitesOf(config)) {

@@ -53,7 +53,6 @@ export function setCompilers(app: FastifyInstance): void {
 }
 
 export function addErrorHandlers(app: FastifyInstance, logFault: FaultLogger): void {
-  app.setNotFoundHandler((_request, reply) => void sendFailure(reply, 'ROUTE_NOT_FOUND'));
   app.setErrorHandler((error, request, reply) => {
     if (error instanceof RequestError) return void sendFailure(reply, error.code);
     reply.header('x-request-id', logFault(request.raw, error));
@@ -99,9 +98,9 @@ export function addResponseHook(app: FastifyInstance, headers: Headers, observe:
   });
 }
 
-function operationOf({ method, query, routeOptions }: FastifyRequest): Operation {
+function operationOf({ method, query, routeOptions, addressed }: FastifyRequest): Operation {
   if (method === 'OPTIONS') return PREFLIGHT;
-  const { operation = OTHER } = routeOptions.config;
+  const { operation = OTHER } = addressed ?? routeOptions.config;
   return typeof operation === 'function' ? operation(query) : operation;
 }
 
