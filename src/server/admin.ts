@@ -13,7 +13,6 @@ import {
   addResponseHook,
   type FaultLogger,
   fastifyOptions,
-  setCompilers,
 } from './fastify.ts';
 
 export interface AdminOptions extends Omit<Readiness, 'tellReasons'> {
@@ -28,7 +27,6 @@ export function buildAdmin({ config, unready, waiting, metrics, logFault, observ
     ...fastifyOptions({ ...config, corsOrigin: [] }),
     http: { IncomingMessage: TimedRequest, requireHostHeader: false },
   });
-  setCompilers(admin);
   addErrorHandlers(admin, logFault);
   addRequestChecks(admin);
   addResponseHook(admin, jsonHeaders([]), observe);

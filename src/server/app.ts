@@ -30,7 +30,6 @@ import {
   addRequestChecks,
   addResponseHook,
   fastifyOptions,
-  setCompilers,
 } from './fastify.ts';
 import { createHealth } from './health.ts';
 import { createReadyAnswers } from './ready-answers.ts';
@@ -60,7 +59,6 @@ export function buildApp({ config, store, log }: AppOptions) {
       createHttpServer(route, { config, answerAtOnce, onError: requestLog.lostRequest }),
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  setCompilers(app);
   addErrorHandlers(app, requestLog.fault);
   addDraining(app, health.draining);
   addOriginHeaders(app, config);

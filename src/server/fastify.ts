@@ -16,6 +16,7 @@ import { compileInput, compileResponse } from '../http/schema-compilers.ts';
 import type { Observer } from '../http/write-answer.ts';
 import { StoreError } from '../stores/store.ts';
 
+type SchemaCompilers = NonNullable<FastifyServerOptions['schemaController']>['compilersFactory'];
 type Constraints = NonNullable<NonNullable<FastifyServerOptions['routerOptions']>['constraints']>;
 
 /** A variant whose base address names a host answers on that host only. */
@@ -29,12 +30,22 @@ const site: Constraints[string] = {
   deriveConstraint: (request) => hostKey(request.headers.host ?? ''),
 };
 
+/**
+ * TypeBox's compiler checks the inputs; bodies are sent as they are. Given as a factory, they keep Fastify from loading
+ * its own compilers, which takes 25 ms of every start. The cast: Fastify's types know Ajv's compilers only.
+ */
+const COMPILERS = {
+  buildValidator: () => compileInput,
+  buildSerializer: () => compileResponse,
+} as unknown as SchemaCompilers;
+
 export function fastifyOptions(config: Config): FastifyServerOptions {
   return {
     clientErrorHandler: (error, socket) => createRawRefusals(config).malformed(error, socket as Socket),
     rewriteUrl: (request) => routedPath(request),
     // While stopping, requests that still arrive are answered like the rest.
     return503OnClosing: false,
+    schemaController: { compilersFactory: COMPILERS },
     routerOptions: {
       maxParamLength: LONGEST_URL,
       querystringParser: (text) => ({ ...parseQuery(text) }),
@@ -45,12 +56,6 @@ export function fastifyOptions(config: Config): FastifyServerOptions {
 
 /** Logs an error of ours; the id under which the client may ask about it. */
 export type FaultLogger = (request: IncomingMessage, error: unknown) => string;
-
-/** TypeBox's compiler checks the inputs; bodies are sent as they are. */
-export function setCompilers(app: FastifyInstance): void {
-  app.setValidatorCompiler(compileInput);
-  app.setSerializerCompiler(compileResponse);
-}
 
 export function addErrorHandlers(app: FastifyInstance, logFault: FaultLogger): void {
   app.setErrorHandler((error, request, reply) => {
