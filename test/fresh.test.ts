@@ -164,7 +164,7 @@ describe('the answer cache', () => {
   test('when full, admits users requested repeatedly', () => {
     const { cache, ask } = cacheOf(50_000);
     for (let n = 0; n < 200; n++) ask(`/user/${n}`);
-    for (let n = 0; n < 200; n++) ask('/favourite');
+    for (let n = 0; n < 2000; n++) ask('/favourite');
     expect(cache.find('/favourite')).toBeDefined();
     for (let n = 0; n < 20_000; n++) {
       ask(`/once/${n}`);

@@ -140,8 +140,8 @@ describe('the data', () => {
     const names = readRecords(fixture('microblog.ndjson')).flatMap(
       ({ username }) => (username as string | undefined) ?? [],
     );
-    // When full, it admits one in 64.
-    for (const name of Array(8).fill(names).flat())
+    // When full, it admits one in 1,024.
+    for (const name of Array(100).fill(names).flat())
       await ask(fresh, `/a/api/?user=${encodeURIComponent(name)}&post=true`);
     const many = await look();
     expect(many('_evictions_total')).toBeGreaterThan(0);

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 
 /** What an entry takes besides its body and address. */
 const OVERHEAD = 512;
-const ADMIT_EVERY = 64;
+const ADMIT_EVERY = 1024;
 
 export interface CacheOptions {
   readonly maxBytes: number;
