@@ -17,24 +17,26 @@ const ANSWER_MS = 2000;
 type FromWorker = { readonly serving: string } | { readonly unready: string | null };
 
 export async function supervise(config: Config, log: Logger): Promise<Running> {
-  const metrics = new AggregatorRegistry(Registry.PROMETHEUS_CONTENT_TYPE);
+  const workers = createWorkers(log);
+  // The first one alone, so that faults in settings or data are reported once.
+  const url = await workers.start();
+  await Promise.all(Array.from({ length: config.workers - 1 }, workers.start));
+  const admin = config.adminPort === undefined ? undefined : buildWorkersAdmin(config, log, workers.unready);
+  const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
+  return {
+    url,
+    adminUrl,
+    async stop() {
+      await workers.stop();
+      await admin?.close();
+    },
+  };
+}
+
+/** Starts workers, and replaces those that die. */
+function createWorkers(log: Logger) {
   const listening = new Set<Worker>();
   let stopping = false;
-
-  // The first one alone, so that faults in settings or data are reported once.
-  const url = await start();
-  await Promise.all(Array.from({ length: config.workers - 1 }, () => start()));
-  const admin =
-    config.adminPort === undefined
-      ? undefined
-      : buildAdmin({
-          config,
-          unready,
-          logFault,
-          observe() {},
-          metrics: async () => ({ type: metrics.contentType, text: await metrics.clusterMetrics() }),
-        });
-  const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
 
   /** Starts one worker; resolves to its address when it serves. */
   async function start(): Promise<string> {
@@ -65,22 +67,17 @@ export async function supervise(config: Config, log: Logger): Promise<Running> {
     }
   }
 
-  /** Ready while any worker is. */
-  async function unready(): Promise<string | undefined> {
-    if (stopping) return 'The server is stopping.';
-    const reasons = await Promise.all([...listening].map(askUnready));
-    return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'No worker is running.');
-  }
-
-  function logFault(_request: unknown, error: unknown): string {
-    log.error({ err: error }, 'request failed');
-    return '';
-  }
-
   return {
-    url,
-    adminUrl,
-    async stop() {
+    start,
+
+    /** Ready while any worker is. */
+    async unready(): Promise<string | undefined> {
+      if (stopping) return 'The server is stopping.';
+      const reasons = await Promise.all([...listening].map(askUnready));
+      return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'No worker is running.');
+    },
+
+    async stop(): Promise<void> {
       stopping = true;
       const workers = Object.values(cluster.workers ?? {}) as Worker[];
       await Promise.all(
@@ -89,9 +86,23 @@ export async function supervise(config: Config, log: Logger): Promise<Running> {
           await once(worker, 'exit');
         }),
       );
-      await admin?.close();
     },
   };
+}
+
+/** The admin port of all workers, with their metrics added up. */
+function buildWorkersAdmin(config: Config, log: Logger, unready: () => Promise<string | undefined>) {
+  const metrics = new AggregatorRegistry(Registry.PROMETHEUS_CONTENT_TYPE);
+  return buildAdmin({
+    config,
+    unready,
+    logFault(_request, error) {
+      log.error({ err: error }, 'request failed');
+      return '';
+    },
+    observe() {},
+    metrics: async () => ({ type: metrics.contentType, text: await metrics.clusterMetrics() }),
+  });
 }
 
 async function askUnready(worker: Worker): Promise<string | undefined> {
