@@ -33,26 +33,14 @@ export type Notes = ReturnType<typeof createNotes>;
 
 export function createNotes(db: SqliteFile, site: string, restart: boolean) {
   const run = db.transaction(() => beginRun(db, site, restart)).immediate();
-  const get = db.prepare('SELECT visit, id, last_fetch FROM users WHERE site = ? AND user_key = ?');
-  const brought = db.prepare('SELECT 1 FROM users WHERE site = ? AND user_key = ? AND id = ?');
-  const holder = db
-    .prepare('SELECT user_key FROM users WHERE site = ? AND id = ? AND visit = ? AND known')
-    .pluck();
-  // A user whom the site does not know any more is still one that the mirror brought.
-  const put = db.prepare(`
-    INSERT INTO users (site, user_key, visit, known, id, last_fetch) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET
-      visit = excluded.visit, known = excluded.known, id = coalesce(excluded.id, id), last_fetch = excluded.last_fetch`);
+  const statements = prepareStatements(db);
   const loading = createLoadingUsers(db, site);
-  const gone = db.prepare(`
-    SELECT user_key AS userKey, id FROM users
-    WHERE site = ? AND visit = ? AND NOT known AND id IS NOT NULL AND user_key > ? ORDER BY user_key LIMIT 1000`);
 
   return {
     loading,
 
     get(userKey: string): Note {
-      const row = get.get(site, userKey) as
+      const row = statements.get.get(site, userKey) as
         | { visit: number; id: string | null; last_fetch: string | null }
         | undefined;
       if (row === undefined) return { done: false };
@@ -64,10 +52,10 @@ export function createNotes(db: SqliteFile, site: string, restart: boolean) {
     },
 
     /** Whether the mirror brought a user of this name and id. */
-    brought: (userKey: string, id: string) => brought.get(site, userKey, id) !== undefined,
+    brought: (userKey: string, id: string) => statements.brought.get(site, userKey, id) !== undefined,
 
     /** The user that this run found under an id. */
-    holderOf: (id: string) => holder.get(site, id, run.id) as string | undefined,
+    holderOf: (id: string) => statements.holder.get(site, id, run.id) as string | undefined,
 
     /** Notes what was done: all of it, or nothing. */
     save(notes: readonly NewNote[]): void {
@@ -76,7 +64,7 @@ export function createNotes(db: SqliteFile, site: string, restart: boolean) {
           loading.clear();
           for (const { userKey, known, id, lastFetch } of notes) {
             const last = lastFetch === undefined ? null : JSON.stringify(lastFetch);
-            put.run(site, userKey, run.id, Number(known), id ?? null, last);
+            statements.put.run(site, userKey, run.id, Number(known), id ?? null, last);
           }
         })(),
       );
@@ -87,7 +75,7 @@ export function createNotes(db: SqliteFile, site: string, restart: boolean) {
       undefined,
 
     /** Users that the mirror brought and that the site did not know in this run: the next ones after a key. */
-    gone: (after: string) => gone.all(site, run.id, after) as BroughtUser[],
+    gone: (after: string) => statements.gone.all(site, run.id, after) as BroughtUser[],
 
     /** A user who was removed here does not belong to the mirror any more. */
     forget(userKey: string): void {
@@ -102,6 +90,23 @@ export function createNotes(db: SqliteFile, site: string, restart: boolean) {
       db.prepare('DELETE FROM visits WHERE site = ?').run(site);
     },
   };
+}
+
+function prepareStatements(db: SqliteFile) {
+  const get = db.prepare('SELECT visit, id, last_fetch FROM users WHERE site = ? AND user_key = ?');
+  const brought = db.prepare('SELECT 1 FROM users WHERE site = ? AND user_key = ? AND id = ?');
+  const holder = db
+    .prepare('SELECT user_key FROM users WHERE site = ? AND id = ? AND visit = ? AND known')
+    .pluck();
+  // A user whom the site does not know any more is still one that the mirror brought.
+  const put = db.prepare(`
+    INSERT INTO users (site, user_key, visit, known, id, last_fetch) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET
+      visit = excluded.visit, known = excluded.known, id = coalesce(excluded.id, id), last_fetch = excluded.last_fetch`);
+  const gone = db.prepare(`
+    SELECT user_key AS userKey, id FROM users
+    WHERE site = ? AND visit = ? AND NOT known AND id IS NOT NULL AND user_key > ? ORDER BY user_key LIMIT 1000`);
+  return { get, brought, holder, put, gone };
 }
 
 /** The users of the batch that is being loaded. If a run is killed then, they may be in the store but not in the notes. */
