@@ -1,6 +1,5 @@
 // Runs the command that argv names. Only this file touches the process, its signals and its exit code.
 import cluster from 'node:cluster';
-import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import v8 from 'node:v8';
 import { createProgram, wasReported } from './cli/program.ts';
@@ -48,8 +47,6 @@ async function serveUntilStopped(config: Config): Promise<void> {
   const running = await start(config, log);
   const stopped = askedToStop();
   if (cluster.isPrimary) announce(config, log, running);
-  // Write the compiled code to disk now: a process that is killed later would lose it.
-  flushCompileCache();
   await stopped;
   if (cluster.isPrimary) log.info('stopping');
   await running.stop();

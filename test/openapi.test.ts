@@ -99,8 +99,16 @@ describe('the document', () => {
   test('its examples are the sample data', async () => {
     const examples = (path: string) =>
       document.paths[path]?.get?.responses[200]?.content?.['application/json'].examples ?? {};
-    expect(examples('/a/api').profile?.value).toEqual(json(await ask(server, '/a/api?user=ada')));
-    const { Posts } = json(await ask(server, '/c/api/username/ada/shots'));
+    const answer = async (url: string) => json(await ask(server, url));
+    const { Posts } = await answer('/c/api/username/ada/shots');
+    const microblog = await answer('/a/api?user=ada&post=true');
+    expect(examples('/a/api')).toMatchObject({
+      profile: { value: await answer('/a/api?user=ada') },
+      items: { value: { posts: microblog.posts.slice(0, 2) } },
+    });
+    expect(examples('/c/api/username/{username}').profile?.value).toEqual(
+      await answer('/c/api/username/ada'),
+    );
     expect(examples('/c/api/username/{username}/shots').items?.value).toEqual({ Posts: Posts.slice(0, 2) });
   });
 

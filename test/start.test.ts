@@ -1,5 +1,5 @@
 // Server start: the time does not depend on the size of the data, and truncated files are refused.
-import { copyFileSync, globSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import { copyFileSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { people } from './bench/data.ts';
@@ -38,15 +38,6 @@ test.runIf(process.platform === 'linux')(
     }
   },
 );
-
-test('writes the compile cache for the next start, even when killed', async () => {
-  const cache = tempFolder();
-  const server = await startServer({ NODE_COMPILE_CACHE: cache });
-  expect((await ask(server, '/healthz')).status).toBe(200);
-  server.child.kill('SIGKILL');
-  await server.ended;
-  expect(globSync(`${cache}/*/*`).length).toBeGreaterThan(100);
-});
 
 describe('a large database', () => {
   test.each([
