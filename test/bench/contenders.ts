@@ -1,4 +1,4 @@
-// Starts everyone that is measured, group by group.
+// Starts every contender, group by group.
 import { type Bodies, etagsFile, expectedBodies, jsonDatabase, vitrineDatabase } from './dataset.ts';
 import { shown } from './figures.ts';
 import { type Ask, addressOf } from './load.ts';

@@ -1,4 +1,4 @@
-// Medians and ratios of what was measured, and whether a promised bound holds.
+// Computes medians and ratios, and checks the promised bounds.
 
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);

@@ -1,4 +1,4 @@
-// A thread that keeps many connections busy with requests sent ahead, so that the main thread can measure in peace.
+// A worker thread that keeps many connections busy with pipelined requests while the main thread measures.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-// Far more requests than the server can answer: it must refuse with 503, answer probes, stay alive, and recover.
+// Overload: with far more requests than it can answer, the server must send 503, answer probes, stay alive and recover.
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';

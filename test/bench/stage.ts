@@ -1,4 +1,4 @@
-// What several groups share: the data, and the servers, each made when the first row needs it.
+// The data and servers that several groups share; each is made when the first row needs it.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectedBodies, ordinaryDatabase, type Size, staticFiles, vitrineDatabase } from './dataset.ts';

@@ -1,4 +1,4 @@
-// The floor: bare node:http that sends one response, whatever is asked.
+// The baseline: bare node:http that sends one response to every request.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
