@@ -1,4 +1,5 @@
 // Every setting in one table: default, parser, meaning.
+import ipaddr from 'ipaddr.js';
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
 import { shownDatabase } from './database-url.ts';
 import {
@@ -193,7 +194,7 @@ function clashes(config: Config): string[] {
     config.adminPort !== undefined &&
     config.adminPort !== 0 &&
     config.adminPort === config.port &&
-    config.adminHost === config.host
+    overlap(config.adminHost, config.host)
       ? ['ADMIN_PORT and PORT are the same: give the admin port its own']
       : [];
   const bases = sitesOf(config).map(({ variant, base }) => ({ name: baseUrlSetting(variant), ...base }));
@@ -208,3 +209,14 @@ function clashes(config: Config): string[] {
   );
   return [...claims, ...shared];
 }
+
+/** Whether two addresses to listen on share a port: 0.0.0.0 and :: include every other. */
+function overlap(one: string, two: string): boolean {
+  if (one === two || [one, two].some(isUnspecified)) return true;
+  return (
+    [one, two].includes('localhost') && [one, two].some((host) => host === '127.0.0.1' || host === '::1')
+  );
+}
+
+const isUnspecified = (host: string) =>
+  ipaddr.isValid(host) && ipaddr.process(host).range() === 'unspecified';
