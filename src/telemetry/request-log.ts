@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import type { Clients } from '../edge/clients.ts';
 import type { Operation } from '../http/operations.ts';
+import { createFaultLog } from './fault-log.ts';
 import type { RequestCounts } from './request-counts.ts';
 
 export interface RequestLogOptions {
@@ -14,6 +15,7 @@ export interface RequestLogOptions {
 }
 
 export function createRequestLog({ config, log, clients, counts }: RequestLogOptions) {
+  const faults = createFaultLog(log);
   const slow = config.slowRequest === 0 ? Number.POSITIVE_INFINITY : config.slowRequest;
 
   function about(request: IncomingMessage) {
@@ -38,18 +40,20 @@ export function createRequestLog({ config, log, clients, counts }: RequestLogOpt
       else log.info(line, 'request');
     },
 
-    /** Logs an error of ours; the id under which the client may ask about it. */
+    /** Logs or counts an error of ours; the id under which the client may ask about it. */
     fault(request: IncomingMessage, error: unknown): string {
       const line = about(request);
-      log.error({ ...line, err: error }, 'request failed');
+      faults.add(error, line);
       return line.id;
     },
 
     /** Logs an error outside every route, for which no answer can be written, and ends the connection. */
     lostRequest(error: unknown, response: ServerResponse): void {
-      log.error({ ...about(response.req), err: error }, 'request failed');
+      faults.add(error, about(response.req));
       response.destroy();
     },
+
+    stop: faults.stop,
   };
 }
 

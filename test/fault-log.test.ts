@@ -1,0 +1,72 @@
+// An outage is logged once a cause and second, with counts that add up to the requests that failed.
+import { truncateSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { StoreError } from '../src/stores/store.ts';
+import { createFaultLog } from '../src/telemetry/fault-log.ts';
+import { createLog } from '../src/telemetry/log.ts';
+import { ask, databaseOf, fixture, startServer } from './rig.ts';
+import { type LogLine, linesOf } from './stress.ts';
+
+interface FaultLine extends LogLine {
+  readonly err: { readonly type: string; readonly message: string; readonly stack?: string };
+  readonly count: number;
+  readonly url?: string;
+}
+
+const total = (lines: readonly FaultLine[]) => lines.reduce((sum, { count }) => sum + count, 0);
+
+/** Logs these errors, then stops; what was logged. */
+function logFaults(...errors: unknown[]): FaultLine[] {
+  const lines: FaultLine[] = [];
+  const log = createLog({ logLevel: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
+  const faults = createFaultLog(log);
+  errors.forEach((error, nr) => {
+    faults.add(error, { url: `/${nr}` });
+  });
+  faults.stop();
+  return lines;
+}
+
+describe('one cause', () => {
+  test('gives one line with its request, and one with the count of the others', () => {
+    const lines = logFaults(...Array.from({ length: 1000 }, () => new StoreError('The database is away.')));
+    const err = { type: 'StoreError', message: 'The database is away.' };
+    expect(lines).toMatchObject([
+      { level: 50, msg: 'request failed', url: '/0', count: 1, err },
+      { level: 50, msg: 'request failed', count: 999, err },
+    ]);
+    expect(lines.filter(({ err }) => err.stack !== undefined)).toEqual([]);
+  });
+
+  test('that is no fault of the data is logged with its stack, once', () => {
+    const lines = logFaults(new TypeError('x is undefined'), new TypeError('x is undefined'), 'odd');
+    expect(lines.map(({ err, count }) => [err.message, err.stack !== undefined, count])).toEqual([
+      ['x is undefined', true, 1],
+      ['odd', false, 1],
+      ['x is undefined', false, 1],
+    ]);
+  });
+});
+
+test('several causes have a line each, up to a limit', () => {
+  const lines = logFaults(...Array.from({ length: 500 }, (_, nr) => new Error(`user ${nr} is broken`)));
+  expect(lines.length).toBeLessThan(30);
+  expect(total(lines)).toBe(500);
+  expect(lines.at(-1)).toMatchObject({ err: { message: 'other errors' }, count: 480 });
+});
+
+test('a server whose data cannot be read logs a handful of lines for a thousand requests', async () => {
+  const path = await databaseOf(fixture('microblog.ndjson'));
+  const server = await startServer({ DATABASE_URL: path, ANSWERS_BYTES: '0', SLOW_REQUEST: '0' });
+  truncateSync(path, 0);
+  const replies = [];
+  for (let sent = 0; sent < 1000; sent += 50)
+    replies.push(...(await Promise.all(Array.from({ length: 50 }, () => ask(server, '/a/api/?user=ada')))));
+  expect(await server.stop()).toBe(0);
+  const failed = replies.filter(({ status }) => status === 503);
+  expect(failed.length).toBeGreaterThan(900);
+  const lines = linesOf(server).filter(({ msg }) => msg === 'request failed') as FaultLine[];
+  expect(total(lines)).toBe(failed.length);
+  expect(lines.length).toBeLessThan(30);
+  expect(lines[0]).toMatchObject({ url: '/a/api/?user=ada', id: failed[0]?.headers['x-request-id'] });
+});
