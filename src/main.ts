@@ -1,13 +1,15 @@
 // Runs the command that argv names. Only this file touches the process, its signals and its exit code.
 import cluster from 'node:cluster';
 import process from 'node:process';
+import { aborted, getSystemErrorMessage } from 'node:util';
 import v8 from 'node:v8';
+import type { Logger } from 'pino';
 import { createProgram, wasReported } from './cli/program.ts';
 import { Failed, Misused } from './cli/surroundings.ts';
 import { type Config, ConfigError } from './config/config.ts';
 import { WorkerFailed } from './server/worker-failed.ts';
 import { StoreError } from './stores/store.ts';
-import { createLog, prettyStream } from './telemetry/log.ts';
+import { createServerLog, prettyFormat } from './telemetry/log.ts';
 
 const DONE = 0;
 const FAILED = 1;
@@ -25,10 +27,9 @@ const program = createProgram({
   stopSignal,
 });
 
-// `vitrine export | head` is not a failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) =>
-  process.exit(error.code === 'EPIPE' ? DONE : FAILED),
-);
+process.stdout.on('error', endOnOutputError);
+// Progress and messages that nobody can read are no reason to stop.
+process.stderr.on('error', () => {});
 
 try {
   await program.parseAsync();
@@ -39,15 +40,32 @@ try {
 }
 
 async function serveUntilStopped(config: Config): Promise<void> {
-  const out = (process.stdout.isTTY && (await prettyStream())) || process.stdout;
-  const log = createLog(config, out);
+  const signal = stopSignal();
+  process.stdout.off('error', endOnOutputError);
+  const format = process.stdout.isTTY ? await prettyFormat() : undefined;
+  const { log, output } = createServerLog(config, process.stdout, format);
+  await runServer(config, log, signal, output.dropped);
+  await output.flush();
+  // Lines that nobody reads, and the channel to the supervisor, would keep the process alive.
+  process.exit(DONE);
+}
+
+async function runServer(
+  config: Config,
+  log: Logger,
+  signal: AbortSignal,
+  droppedLines: () => number,
+): Promise<void> {
   // Only `serve` loads the server's code, and only WORKERS > 1 the supervisor's.
   const { announce, serve } = await import('./server/serve.ts');
   const start = cluster.isWorker || config.workers > 1 ? await workerStart() : serve;
-  const running = await start(config, log);
-  const stopped = askedToStop();
+  const running = await start(config, log, { signal, droppedLines }).catch((error) => {
+    if (!signal.aborted) throw error;
+  });
+  // The signal came before the server had started.
+  if (running === undefined) return;
   if (cluster.isPrimary) announce(config, log, running);
-  await stopped;
+  await aborted(signal, process);
   if (cluster.isPrimary) log.info('stopping');
   await running.stop();
   if (cluster.isPrimary) log.info('stopped');
@@ -58,22 +76,24 @@ async function workerStart(): Promise<typeof supervise> {
   return cluster.isWorker ? serveAsWorker : supervise;
 }
 
+/** Aborted by the first signal to stop; the second one ends the process at once. */
 function stopSignal(): AbortSignal {
   const stop = new AbortController();
-  void askedToStop().then(() => stop.abort());
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => {
+      // Ctrl-C and systemd signal every process, and the supervisor its workers again. A worker obeys once; it ends with
+      // the supervisor in any case.
+      if (stop.signal.aborted && cluster.isPrimary) process.exit(FAILED);
+      stop.abort();
+    });
   return stop.signal;
 }
 
-/** Resolves at the first signal to stop; the second one ends the process at once. */
-function askedToStop(): Promise<void> {
-  const signals = ['SIGTERM', 'SIGINT'] as const;
-  return new Promise((resolve) => {
-    const first = () => {
-      for (const signal of signals) process.off(signal, first).on(signal, () => process.exit(FAILED));
-      resolve();
-    };
-    for (const signal of signals) process.on(signal, first);
-  });
+/** `vitrine export | head` is not a failure. */
+function endOnOutputError(error: NodeJS.ErrnoException): never {
+  if (error.code === 'EPIPE') process.exit(DONE);
+  const reason = error.errno === undefined ? error.message : getSystemErrorMessage(error.errno);
+  process.exit(printErrors([`cannot write to standard output: ${reason}`], FAILED));
 }
 
 /** Reports an error in a line or two; returns the exit code. */

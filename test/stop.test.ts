@@ -1,7 +1,28 @@
 // Graceful shutdown: requests in flight are answered, idle connections closed, and a second signal exits at once.
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { copyFileSync, readdirSync, readFileSync, readlinkSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { ask, dial, hearOut, json, parseReplies, type Server, startServer } from './rig.ts';
+import { people } from './bench/data.ts';
+import {
+  ask,
+  databaseOf,
+  dial,
+  hearOut,
+  json,
+  ndjson,
+  parseReplies,
+  ROOT,
+  run,
+  type Server,
+  startServer,
+  tempFile,
+  tempFolder,
+  vitrine,
+} from './rig.ts';
+import { adminOf, freePort, until } from './stress.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const HEAD = 'Host: x\r\n';
@@ -114,10 +135,100 @@ describe('while draining', () => {
   });
 });
 
-test('a port in use is reported', async () => {
-  const first = await startServer();
-  await expect(startServer({ PORT: String(first.port) })).rejects.toThrow(
-    /ended with 1:\nvitrine: the address is in use: [^\n]*\n$/,
-  );
-  expect((await ask(first, '/healthz')).status).toBe(200);
+describe('a stop during the start', () => {
+  const childrenOf = (pid: number) =>
+    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).length;
+
+  const MOMENTS: readonly (readonly [string, (pid: number) => Promise<unknown>])[] = [
+    ...[0, 50, 100, 150, 200, 300, 400].map((ms) => [`after ${ms} ms`, () => delay(ms)] as const),
+    ['with the first worker', (pid) => until('a worker', () => childrenOf(pid) === 1)],
+    ['with the second worker', (pid) => until('two workers', () => childrenOf(pid) === 2)],
+  ];
+
+  test.each(MOMENTS)('%s ends every process without a word', async (_, moment) => {
+    const child = vitrine(['serve'], { PORT: '0', ADMIN_PORT: '0', WORKERS: '2' });
+    let stderr = '';
+    child.stderr?.on('data', (chunk) => {
+      stderr += chunk;
+    });
+    child.stdout?.resume();
+    // All processes share standard error, so it closes with the last one.
+    const closed = once(child, 'close');
+    await moment(child.pid as number);
+    child.kill('SIGTERM');
+    const [code, signal] = await closed;
+    // Before the program is loaded, the signal ends it the way it ends any program.
+    expect([code, signal, stderr]).toEqual(code === null ? [null, 'SIGTERM', ''] : [0, null, '']);
+  });
+});
+
+describe('a port in use', () => {
+  test.each([
+    ['1', '1'],
+    ['1', '2'],
+    ['2', '1'],
+    ['2', '2'],
+  ])('by %s worker(s) is refused to %s', async (first, second) => {
+    const server = await startServer({ WORKERS: first, PORT: String(await freePort()), ADMIN_PORT: '0' });
+    const admin = adminOf(server);
+    for (const flags of [
+      ['--port', String(server.port)],
+      ['--admin-port', String(admin.port)],
+    ]) {
+      const { code, stderr } = await run(['serve', ...flags], { env: { PORT: '0', WORKERS: second } });
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/^vitrine: the address is in use: [^\n]*\n$/),
+      ]);
+    }
+    expect((await ask(server, '/healthz')).status).toBe(200);
+    expect(await server.stop()).toBe(0);
+  });
+});
+
+test('npm start passes a signal on', async () => {
+  const port = await freePort();
+  const child = spawn('npm', ['start'], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH ?? '', HOME: tempFolder(), PORT: String(port) },
+  });
+  const healthy = () =>
+    ask({ port }, '/healthz').then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  await until('the server', healthy);
+  child.kill('SIGTERM');
+  expect((await once(child, 'close'))[0]).toBe(0);
+  expect(await healthy()).toBe(false);
+});
+
+describe.each(['SIGTERM', 'SIGKILL'] as const)('%s while a replacement is checked', (signal) => {
+  test('leaves no other files behind', async () => {
+    const folder = tempFolder();
+    const path = join(folder, 'site.db');
+    const source = await databaseOf(tempFile('people.ndjson', ndjson(...people(300, 15))));
+    copyFileSync(source, path);
+    const server = await startServer({ DATABASE_URL: path });
+    const openings = () => {
+      const descriptors = `/proc/${server.child.pid}/fd`;
+      return readdirSync(descriptors).filter((fd) => linkOf(join(descriptors, fd)) === path).length;
+    };
+    copyFileSync(source, `${path}.incoming`);
+    renameSync(`${path}.incoming`, path);
+    // The file that was replaced has another name by now: "site.db (deleted)".
+    await until('the check', () => openings() > 0);
+    server.child.kill(signal);
+    await server.ended;
+    expect(readdirSync(folder).filter((name) => !/^site\.db(-wal|-shm)?$/.test(name))).toEqual([]);
+  });
+
+  /** A descriptor may be closed while it is looked at. */
+  function linkOf(descriptor: string): string | undefined {
+    try {
+      return readlinkSync(descriptor);
+    } catch {
+      return undefined;
+    }
+  }
 });

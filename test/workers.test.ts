@@ -1,7 +1,21 @@
 // Several workers on one port act as one server: for clients, signals, probes and metrics.
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, databaseOf, done, fixture, run, type Server, startServer, ugly } from './rig.ts';
+import {
+  ask,
+  databaseOf,
+  dial,
+  done,
+  fixture,
+  hearOut,
+  parseReplies,
+  run,
+  type Server,
+  startServer,
+  tempFile,
+  ugly,
+} from './rig.ts';
 
 let server: Server;
 let admin: { port: number };
@@ -15,11 +29,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const workers = () =>
-  readFileSync(`/proc/${server.child.pid}/task/${server.child.pid}/children`, 'utf8')
-    .trim()
-    .split(' ')
-    .map(Number);
+const workersOf = ({ child: { pid } }: Server) =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+const workers = () => workersOf(server);
 
 async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
   for (;;) {
@@ -64,7 +76,68 @@ describe('two workers', () => {
   });
 });
 
+/** Ctrl-C and systemd signal every process at once, and then the supervisor signals its workers. */
+describe.each(['SIGINT', 'SIGTERM'] as const)('%s to all processes', (signal) => {
+  const GET = 'GET /a/api/?user=ada HTTP/1.1\r\nHost: x\r\n';
+
+  /** A server that stops while it has received only a part of each of these requests. */
+  async function stopInTheMiddle() {
+    const server = await startServer({ WORKERS: '2', SHUTDOWN_DELAY: '2s', SHUTDOWN_GRACE: '1h' });
+    const clients = Array.from({ length: 8 }, async () => {
+      const socket = await dial(server);
+      const heard = hearOut(socket);
+      socket.write(`${GET}\r\n${GET}`);
+      await once(socket, 'data');
+      return { socket, statuses: async () => parseReplies(await heard).map(({ status }) => status) };
+    });
+    const connected = await Promise.all(clients);
+    for (const pid of workersOf(server)) process.kill(pid, signal);
+    await until(async () => {
+      const asked = Array.from({ length: 10 }, () =>
+        ask(server, '/readyz', { headers: { connection: 'close' } }),
+      );
+      return (await Promise.all(asked)).every(({ status }) => status === 503);
+    });
+    server.child.kill(signal);
+    // The supervisor's signal to the workers has arrived long before the port is closed.
+    await until(async () => {
+      const socket = await dial(server).catch(() => undefined);
+      socket?.destroy();
+      return socket === undefined;
+    });
+    return { server, clients: connected };
+  }
+
+  it('lets requests in flight finish', async () => {
+    const { server, clients } = await stopInTheMiddle();
+    for (const { socket, statuses } of clients) {
+      socket.write('\r\n');
+      expect(await statuses()).toEqual([200, 200]);
+    }
+    expect(await server.ended).toBe(0);
+  });
+
+  it('ends everything at once when the supervisor gets it again', async () => {
+    const { server, clients } = await stopInTheMiddle();
+    server.child.kill(signal);
+    expect(await server.ended).toBe(1);
+    for (const { statuses } of clients) expect(await statuses()).toEqual([200]);
+  });
+});
+
 describe('a worker that cannot start', () => {
+  it('ends the workers before it, and the supervisor', async () => {
+    const preload = tempFile(
+      'second-worker.mjs',
+      `import cluster from 'node:cluster';
+      if (cluster.worker?.id === 2) process.env.DATABASE_URL = '/nowhere/site.db';`,
+    );
+    const database = await databaseOf(fixture('microblog.ndjson'));
+    const env = { DATABASE_URL: database, PORT: '0', WORKERS: '3', NODE_OPTIONS: `--import=${preload}` };
+    const { code, stderr } = await run(['serve'], { env });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]*\/nowhere[^\n]*\n$/)]);
+  });
+
   it('reports the error once and leaves no process running', async () => {
     const { code, stderr } = await run(['serve', '--workers', '2', '--database-url', '/nowhere/site.db']);
     expect(code).toBe(1);

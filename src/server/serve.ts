@@ -25,11 +25,24 @@ export interface Serving extends Running {
   readonly unready: Health['unready'];
 }
 
-export async function serve(config: Config, log: Logger): Promise<Serving> {
-  const store = await openStore(config, log);
+export interface StartOptions {
+  /** Ends the start. */
+  readonly signal?: AbortSignal;
+  readonly droppedLines?: () => number;
+  /** Shares the port with other processes that do the same. */
+  readonly reusePort?: boolean;
+}
+
+export async function serve(
+  config: Config,
+  log: Logger,
+  { signal, droppedLines = () => 0, reusePort = false }: StartOptions = {},
+): Promise<Serving> {
+  const store = await unlessAborted(openStore(config, log), signal);
   const { app, health, requestLog, sources } = buildApp({ config, store, log });
   // The Prometheus client is loaded only if there is an admin port.
-  const registry = async () => (await import('../telemetry/metrics.ts')).createRegistry(sources);
+  const registry = async () =>
+    (await import('../telemetry/metrics.ts')).createRegistry({ ...sources, droppedLines });
   const admin =
     config.adminPort === undefined
       ? undefined
@@ -41,28 +54,45 @@ export async function serve(config: Config, log: Logger): Promise<Serving> {
           observe: requestLog.observe,
           metrics: reporter(await registry()),
         });
-  const url = await app.listen({ host: config.host, port: config.port });
-  const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
 
-  return {
-    url,
-    adminUrl,
-    registry,
-    unready: health.unready,
-    async stop() {
-      health.drain();
-      await delay(config.shutdownDelay);
-      const closed = app.close();
-      const timers = [
-        setTimeout(() => closeSilentConnections(app.server), Math.min(SILENT_GRACE_MS, config.shutdownGrace)),
-        setTimeout(() => app.server.closeAllConnections(), config.shutdownGrace),
-      ];
-      await closed;
-      for (const timer of timers) clearTimeout(timer);
-      await admin?.close();
-      await store.close();
-    },
-  };
+  async function close(): Promise<void> {
+    await app.close();
+    await admin?.close();
+    await store.close();
+    requestLog.stop();
+  }
+
+  try {
+    // The public port comes last: whoever finds it open is served.
+    const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
+    // Fastify hands these to Node as they are, but its type lacks `reusePort`.
+    const listenOptions = { host: config.host, port: config.port, reusePort };
+    const url = await app.listen(listenOptions);
+    return { url, adminUrl, registry, unready: health.unready, stop };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  async function stop(): Promise<void> {
+    health.drain();
+    await delay(config.shutdownDelay);
+    const timers = [
+      setTimeout(() => closeSilentConnections(app.server), Math.min(SILENT_GRACE_MS, config.shutdownGrace)),
+      setTimeout(() => app.server.closeAllConnections(), config.shutdownGrace),
+    ];
+    await close();
+    for (const timer of timers) clearTimeout(timer);
+  }
+}
+
+/** A database may take long to answer; a start that was ended does not wait for it. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  signal?.throwIfAborted();
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([promise, aborted]);
 }
 
 /** Logs the addresses, the data, and lines to try. */

@@ -1,12 +1,14 @@
 // WORKERS > 1: several processes share one port. The supervisor starts, replaces and stops them and adds up their metrics.
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { platform } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AggregatorRegistry, Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { buildAdmin } from './admin.ts';
-import { type Running, serve } from './serve.ts';
+import { type Running, type StartOptions, serve } from './serve.ts';
 import { WorkerFailed } from './worker-failed.ts';
 
 /** A worker that dies this early is replaced after a pause, so that a lasting cause does not loop. */
@@ -16,22 +18,52 @@ const ANSWER_MS = 2000;
 
 type FromWorker = { readonly serving: string } | { readonly unready: string | null };
 
-export async function supervise(config: Config, log: Logger): Promise<Running> {
+export async function supervise(
+  config: Config,
+  log: Logger,
+  { signal }: StartOptions = {},
+): Promise<Running> {
+  signal?.throwIfAborted();
   const workers = createWorkers(log);
-  // The first one alone, so that faults in settings or data are reported once.
-  const url = await workers.start();
-  await Promise.all(Array.from({ length: config.workers - 1 }, workers.start));
+  signal?.addEventListener('abort', () => void workers.stop(), { once: true });
   const admin = config.adminPort === undefined ? undefined : buildWorkersAdmin(config, log, workers.unready);
-  const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
-  return {
-    url,
-    adminUrl,
-    async stop() {
-      await workers.stop();
-      await admin?.close();
-    },
-  };
+
+  async function stop(): Promise<void> {
+    await workers.stop();
+    await admin?.close();
+  }
+
+  try {
+    const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
+    await choosePort(config);
+    // The first one alone, so that faults in settings or data are reported once.
+    const url = await workers.start();
+    await Promise.all(Array.from({ length: config.workers - 1 }, workers.start));
+    return { url, adminUrl, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }
+
+/**
+ * Each worker accepts its own connections (SO_REUSEPORT). If the supervisor handed them over, those on their way to a
+ * worker that dies would stay open for ever. Workers that accept from one shared socket (SCHED_NONE) are not an
+ * alternative: of four workers, two get all of 32 keep-alive connections; this way the busiest gets a third or so.
+ * The kernel would let the workers of another Vitrine share the port as well, so it must be free before they start.
+ */
+async function choosePort({ host, port }: Config): Promise<void> {
+  const probe = createServer((socket) => socket.destroy()).listen({ host, port });
+  await once(probe, 'listening');
+  const chosen = (probe.address() as AddressInfo).port;
+  probe.close();
+  await once(probe, 'close');
+  cluster.setupPrimary();
+  cluster.setupPrimary({ args: [...(cluster.settings.args ?? []), '--port', String(chosen)] });
+}
+
+/** Only Linux spreads connections over such sockets; elsewhere the supervisor hands them over. */
+const REUSE_PORT = platform() === 'linux';
 
 /** Starts workers, and replaces those that die. */
 function createWorkers(log: Logger) {
@@ -40,6 +72,7 @@ function createWorkers(log: Logger) {
 
   /** Starts one worker; resolves to its address when it serves. */
   async function start(): Promise<string> {
+    if (stopping) throw new Error('the server is stopping');
     const worker = cluster.fork();
     const started = performance.now();
     const serving = Promise.withResolvers<string>();
@@ -49,7 +82,7 @@ function createWorkers(log: Logger) {
       serving.resolve(message.serving);
     });
     worker.once('exit', (code, signal) => {
-      serving.reject(new WorkerFailed(code ?? 1));
+      serving.reject(code === null ? killed(signal) : new WorkerFailed(code));
       if (!listening.delete(worker) || stopping) return;
       log.error({ worker: worker.id, code, signal }, 'a worker died and is being replaced');
       void replace(performance.now() - started < YOUNG_MS ? PAUSE_MS : 0);
@@ -80,15 +113,19 @@ function createWorkers(log: Logger) {
     async stop(): Promise<void> {
       stopping = true;
       const workers = Object.values(cluster.workers ?? {}) as Worker[];
+      const alive = workers.filter((worker) => !worker.isDead());
       await Promise.all(
-        workers.map(async (worker) => {
+        alive.map(async (worker) => {
+          const exit = once(worker, 'exit');
           worker.process.kill('SIGTERM');
-          await once(worker, 'exit');
+          await exit;
         }),
       );
     },
   };
 }
+
+const killed = (signal: string) => new Error(`a worker was ended by ${signal} before it could serve`);
 
 /** The admin port of all workers, with their metrics added up. */
 function buildWorkersAdmin(config: Config, log: Logger, unready: () => Promise<string | undefined>) {
@@ -119,23 +156,24 @@ async function askUnready(worker: Worker): Promise<string | undefined> {
 }
 
 /** The worker's side: serves, and answers the supervisor's questions. */
-export async function serveAsWorker(config: Config, log: Logger): Promise<Running> {
+export async function serveAsWorker(
+  config: Config,
+  log: Logger,
+  options: StartOptions = {},
+): Promise<Running> {
   const worker = cluster.worker as Worker;
   const { registry, unready, ...running } = await serve(
     { ...config, adminPort: undefined },
     log.child({ worker: worker.id }),
+    { ...options, reusePort: REUSE_PORT },
   );
   AggregatorRegistry.setRegistries(await registry());
   new AggregatorRegistry();
+  // Without the supervisor, nobody reads messages; Node then ends the worker.
+  const tell = (message: FromWorker) => worker.send(message, () => {});
   worker.on('message', async ({ ask }: { ask?: string }) => {
-    if (ask === 'unready') worker.send({ unready: (await unready()) ?? null } satisfies FromWorker);
+    if (ask === 'unready') tell({ unready: (await unready()) ?? null });
   });
-  worker.send({ serving: running.url } satisfies FromWorker);
-  return {
-    ...running,
-    async stop() {
-      await running.stop();
-      worker.disconnect();
-    },
-  };
+  tell({ serving: running.url });
+  return running;
 }

@@ -4,6 +4,7 @@ export class WorkerFailed extends Error {
   readonly exitCode: number;
   constructor(exitCode: number) {
     super('a worker could not start');
-    this.exitCode = exitCode;
+    // A worker that was stopped has not failed by itself, but it does not serve either.
+    this.exitCode = exitCode || 1;
   }
 }

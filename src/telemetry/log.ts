@@ -1,6 +1,8 @@
 // Logs one JSON line per event to standard output; readable lines on a developer's terminal.
+import type { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { Config } from '../config/config.ts';
+import { createLogOutput, type LogOutput } from './log-output.ts';
 
 export function createLog(config: Pick<Config, 'logLevel'>, out: DestinationStream): Logger {
   return pino(
@@ -15,11 +17,25 @@ export function createLog(config: Pick<Config, 'logLevel'>, out: DestinationStre
   );
 }
 
+/** Changes the text of each line, such as for a terminal. */
+type Format = (line: string) => string;
+
+/** The log of a server, which outlives its output. */
+export function createServerLog(
+  config: Pick<Config, 'logLevel'>,
+  out: Writable,
+  format: Format = (line) => line,
+): { readonly log: Logger; readonly output: LogOutput } {
+  const output = createLogOutput(out, (lines) => log.error({ lines }, 'log lines were dropped'));
+  const log = createLog(config, { write: (line) => output.write(format(line)) });
+  return { log, output };
+}
+
 /** pino-pretty, if that development dependency is installed; undefined in the container. */
-export async function prettyStream(): Promise<DestinationStream | undefined> {
+export async function prettyFormat(): Promise<Format | undefined> {
   try {
     const { default: pretty } = await import('pino-pretty');
-    return pretty({ translateTime: 'HH:MM:ss', sync: true });
+    return pretty.prettyFactory({ translateTime: 'HH:MM:ss' });
   } catch {
     return undefined;
   }

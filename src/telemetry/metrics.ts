@@ -9,9 +9,10 @@ export interface MetricsSources {
   readonly counts: RequestCounts;
   readonly cache: Pick<AnswerCache<{ body: Buffer }>, 'figures' | 'count' | 'bytes'>;
   readonly store: Pick<Reader, 'version' | 'counts' | 'events' | 'waiting'>;
+  readonly droppedLines: () => number;
 }
 
-export function createRegistry({ counts, cache, store }: MetricsSources): Registry {
+export function createRegistry({ counts, cache, store, droppedLines }: MetricsSources): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counter = (name: string, help: string, read: () => number, aggregator: Aggregator = 'sum') =>
@@ -49,6 +50,11 @@ export function createRegistry({ counts, cache, store }: MetricsSources): Regist
     '1 while a newer database file waits because it was refused.',
     () => (store.waiting?.() === undefined ? 0 : 1),
     'max',
+  );
+  counter(
+    'vitrine_log_lines_dropped_total',
+    'Log lines dropped because the log could not be written.',
+    droppedLines,
   );
   new Gauge({
     ...{ name: 'vitrine_records', help: 'Records, by kind.', labelNames: ['kind'] },

@@ -1,0 +1,187 @@
+// The log's reader may be gone or stuck, and its disk full: the server goes on, and counts the lines that it drops.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ask, databaseOf, fixture, ROOT, type Server, startServer, tempFile } from './rig.ts';
+import { freePort, type LogLine, linesOf, until } from './stress.ts';
+
+const LOGGED_TEXT = 900;
+/** Its line in the access log has about 1.2 KB. */
+const LONG = `/a/api/?user=ada&${'x'.repeat(LOGGED_TEXT)}`;
+const PROGRAM = join(ROOT, 'src/vitrine.js');
+
+const children: ChildProcess[] = [];
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+/** Requests over a few connections; all must be answered. */
+async function askOften(server: Pick<Server, 'port'>, requests: number, path = LONG): Promise<void> {
+  for (let sent = 0; sent < requests; sent += 10) {
+    const replies = await Promise.all(Array.from({ length: 10 }, () => ask(server, path)));
+    expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  }
+}
+
+async function droppedLines(admin: Pick<Server, 'port'>): Promise<number> {
+  const { body } = await ask(admin, '/metrics');
+  return Number(/^vitrine_log_lines_dropped_total (\d+)$/m.exec(body)?.[1]);
+}
+
+/** Starts a server that logs every request to a file; a shell command may come first. */
+async function startLoggingTo(file: string, before = ':') {
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const output = openSync(file, 'a');
+  const child = spawn('bash', ['-c', `${before}; exec "$0" "$@"`, process.execPath, PROGRAM, 'serve'], {
+    stdio: ['ignore', output, 'pipe'],
+    env: {
+      PATH: process.env.PATH ?? '',
+      PORT: String(port),
+      ADMIN_PORT: String(adminPort),
+      ACCESS_LOG: 'on',
+      MAX_LOOP_DELAY: '0',
+    },
+  });
+  closeSync(output);
+  children.push(child);
+  const ended = once(child, 'close');
+  await until('the server', () =>
+    ask({ port }, '/healthz').then(
+      () => true,
+      () => false,
+    ),
+  );
+  return { port, admin: { port: adminPort }, child, ended };
+}
+
+describe('serve', () => {
+  test('goes on when the reader of its log is gone', async () => {
+    const server = await startServer({ ACCESS_LOG: 'on', ADMIN_PORT: '0' });
+    const admin = adminPortOf(server);
+    server.child.stdout?.destroy();
+    await askOften(server, 50);
+    expect(await droppedLines(admin)).toBeGreaterThanOrEqual(40);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('goes on when its log cannot be written at all', async () => {
+    const { port, admin, child, ended } = await startLoggingTo('/dev/full');
+    await askOften({ port }, 50);
+    expect(await droppedLines(admin)).toBeGreaterThanOrEqual(50);
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  });
+
+  test('logs again, and how many lines are missing, once the disk has room', async () => {
+    const file = tempFile('log', '');
+    const { port, admin, child, ended } = await startLoggingTo(file, "trap '' XFSZ; ulimit -f 64");
+    await askOften({ port }, 200);
+    const dropped = await droppedLines(admin);
+    expect(dropped).toBeGreaterThan(100);
+    truncateSync(file);
+    await askOften({ port }, 10, '/a/api/?user=ada');
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+    const lines = parsed(readFileSync(file, 'utf8').split('\n'));
+    // The request for the metrics was logged after they were read.
+    expect(lines.filter(isGap)).toMatchObject([{ level: 50, lines: dropped + 1 }]);
+    expect(lines.filter(isRequest)).toHaveLength(10);
+    expect(lines.at(-1)?.msg).toBe('stopped');
+  });
+
+  test('holds a bounded number of lines while the reader is stuck', async () => {
+    const server = await startServer({ ACCESS_LOG: 'on', ADMIN_PORT: '0' });
+    const admin = adminPortOf(server);
+    const output = server.child.stdout as Readable;
+    const read: string[] = [];
+    createInterface({ input: output }).on('line', (line) => read.push(line));
+    output.pause();
+    const requests = 2500;
+    await askOften(server, requests);
+    const dropped = await droppedLines(admin);
+    // A megabyte waits here, and the pipe holds some more.
+    expect(dropped).toBeGreaterThan(500);
+    expect(dropped).toBeLessThan(2000);
+    output.resume();
+    await until('the count', () => parsed(read).some(isGap));
+    await askOften(server, 10);
+    expect(await server.stop()).toBe(0);
+    const lines = parsed(read);
+    expect(lines.filter(isGap)).toMatchObject([{ level: 50, lines: dropped + 1 }]);
+    expect(lines.filter(isRequest).length + dropped).toBe(requests + 10);
+    expect(lines.at(-1)?.msg).toBe('stopped');
+  });
+
+  test.each(['1', '2'])('WORKERS=%s: a stuck reader does not keep it from stopping', async (workers) => {
+    const server = await startServer({ ACCESS_LOG: 'on', WORKERS: workers });
+    (server.child.stdout as Readable).pause();
+    await askOften(server, 1500);
+    const exit = once(server.child, 'exit');
+    server.child.kill('SIGTERM');
+    expect(await exit).toEqual([0, null]);
+    (server.child.stdout as Readable).destroy();
+  });
+});
+
+const parsed = (lines: readonly string[]) =>
+  lines.filter((line) => line !== '').map((line) => JSON.parse(line) as LogLine);
+const isGap = ({ msg }: LogLine) => msg === 'log lines were dropped';
+const isRequest = ({ msg }: LogLine) => msg === 'request';
+
+function adminPortOf(server: Server): Pick<Server, 'port'> {
+  const serving = linesOf(server).find(({ msg }) => msg === 'serving');
+  return { port: Number(new URL(serving?.adminUrl as string).port) };
+}
+
+describe('other commands', () => {
+  /** Runs a command whose standard output is connected by a shell, such as `> /dev/full`. */
+  async function inShell(connection: string, ...args: string[]) {
+    const child = spawn('bash', [
+      '-o',
+      'pipefail',
+      '-c',
+      `"$0" "$@" ${connection}`,
+      process.execPath,
+      PROGRAM,
+      ...args,
+    ]);
+    children.push(child);
+    let stderr = '';
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk;
+    });
+    const [code] = await once(child, 'close');
+    return { code, stderr };
+  }
+
+  test.each([['export'], ['check'], ['--help'], ['import', fixture('portfolio.ndjson')]])(
+    '%s says that a disk is full',
+    async (...args) => {
+      const database = await databaseOf(fixture('microblog.ndjson'));
+      const flags = args[0] === '--help' ? [] : ['--database-url', database];
+      expect(await inShell('> /dev/full', ...args, ...flags)).toEqual({
+        code: 1,
+        stderr: 'vitrine: cannot write to standard output: no space left on device\n',
+      });
+    },
+  );
+
+  test('export ends without a word when its reader has enough', async () => {
+    const database = await databaseOf(fixture('portfolio.ndjson'));
+    expect(await inShell('| head -c 10 > /dev/null', 'export', '--database-url', database)).toEqual({
+      code: 0,
+      stderr: '',
+    });
+  });
+
+  test('an import goes on when nobody reads its messages', async () => {
+    const database = await databaseOf();
+    const line = fixture('microblog.ndjson');
+    const { code } = await inShell('2> >(exec true) | cat', 'import', '--database-url', database, line);
+    expect(code).toBe(0);
+  });
+});
