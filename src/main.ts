@@ -83,10 +83,16 @@ function stopSignal(): AbortSignal {
     process.on(signal, () => {
       // Ctrl-C and systemd signal every process, and the supervisor its workers again. A worker obeys once; it ends with
       // the supervisor in any case.
-      if (stop.signal.aborted && cluster.isPrimary) process.exit(FAILED);
+      if (stop.signal.aborted && cluster.isPrimary) exitAtOnce();
       stop.abort();
     });
   return stop.signal;
+}
+
+function exitAtOnce(): never {
+  // One that is still starting would report that the supervisor is gone, with a stack.
+  for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
+  process.exit(FAILED);
 }
 
 /** `vitrine export | head` is not a failure. */

@@ -135,10 +135,10 @@ describe('while draining', () => {
   });
 });
 
-describe('a stop during the start', () => {
-  const childrenOf = (pid: number) =>
-    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).length;
+const childrenOf = (pid: number) =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).length;
 
+describe('a stop during the start', () => {
   const MOMENTS: readonly (readonly [string, (pid: number) => Promise<unknown>])[] = [
     ...[0, 50, 100, 150, 200, 300, 400].map((ms) => [`after ${ms} ms`, () => delay(ms)] as const),
     ['with the first worker', (pid) => until('a worker', () => childrenOf(pid) === 1)],
@@ -160,6 +160,20 @@ describe('a stop during the start', () => {
     // Before the program is loaded, the signal ends it the way it ends any program.
     expect([code, signal, stderr]).toEqual(code === null ? [null, 'SIGTERM', ''] : [0, null, '']);
   });
+});
+
+test('a second signal during the start ends every process without a word, too', async () => {
+  const child = vitrine(['serve'], { PORT: '0', WORKERS: '2' });
+  let stderr = '';
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  child.stdout?.resume();
+  const closed = once(child, 'close');
+  await until('a worker', () => childrenOf(child.pid as number) === 1);
+  child.kill('SIGTERM');
+  child.kill('SIGINT');
+  expect([(await closed)[0], stderr]).toEqual([1, '']);
 });
 
 describe('a port in use', () => {
