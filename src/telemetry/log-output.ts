@@ -1,7 +1,7 @@
 // Where the server's log is written. Its reader may be slow, stuck or gone and its disk full: the server goes on, and
 // lines that cannot be written are dropped and counted. Node's stream for standard output keeps what waits, continues
 // when the reader does, and takes further lines after an error; only the bound and the count are added here.
-// (pino's own destination was tried: on a full disk its flush at exit never ends, and after EPIPE it counts nothing.)
+// (pino's own destination does not fit: in its code, the flush at exit never ends on a full disk, and after EPIPE nothing is counted.)
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 
