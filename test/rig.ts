@@ -207,6 +207,7 @@ export function judgeReplies(check: Judge): void {
   judge = check;
 }
 
+/** Like `ask`, without the check. */
 export function exchange(
   { port }: Pick<Server, 'port'>,
   path: string,
