@@ -29,6 +29,7 @@ const PROGRAMS = {
     package: 'chromium',
   },
   caddy: { name: 'Caddy', places: inPath('caddy'), package: 'caddy' },
+  h2load: { name: 'h2load', places: inPath('h2load'), package: 'nghttp2-client' },
   nginx: {
     name: 'nginx',
     // An ordinary account's PATH often lacks the sbin folders.
@@ -40,6 +41,8 @@ const PROGRAMS = {
     places: [...postgresFolders(), ...inPath('initdb')],
     package: 'postgresql',
   },
+  siege: { name: 'siege', places: inPath('siege'), package: 'siege' },
+  slowhttptest: { name: 'slowhttptest', places: inPath('slowhttptest'), package: 'slowhttptest' },
 } satisfies Record<string, Program>;
 
 export type ProgramName = keyof typeof PROGRAMS;

@@ -181,15 +181,37 @@ export interface Reply {
 const agent = new Agent({ keepAlive: true });
 afterAll(() => agent.destroy());
 
-/** Requests a path exactly as written; `from` is the client's local address. */
-export function ask(
+export interface AskOptions {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  /** The client's local address. */
+  readonly from?: string;
+}
+
+/** Requests a path exactly as written. */
+export async function ask(
+  server: Pick<Server, 'port'>,
+  path: string,
+  options: AskOptions = {},
+): Promise<Reply> {
+  const reply = await exchange(server, path, options);
+  await judge?.(server, path, options, reply);
+  return reply;
+}
+
+type Judge = (server: Pick<Server, 'port'>, path: string, options: AskOptions, reply: Reply) => Promise<void>;
+let judge: Judge | undefined;
+
+/** Makes every response to `ask` pass this check. */
+export function judgeReplies(check: Judge): void {
+  judge = check;
+}
+
+/** Like `ask`, without the check. */
+export function exchange(
   { port }: Pick<Server, 'port'>,
   path: string,
-  {
-    method = 'GET',
-    headers = {},
-    from,
-  }: { method?: string; headers?: Record<string, string>; from?: string } = {},
+  { method = 'GET', headers = {}, from }: AskOptions = {},
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const asked = request(

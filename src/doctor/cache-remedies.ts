@@ -44,7 +44,6 @@ proxy_cache_path /var/cache/nginx/vitrine levels=1:2 keys_zone=vitrine:20m max_s
 proxy_cache vitrine;
 proxy_cache_key $http_host$request_uri;
 proxy_cache_revalidate on;
-proxy_cache_lock on;
 proxy_cache_background_update on;
 proxy_cache_use_stale error timeout invalid_header http_502 http_503 http_504;
 add_header X-Cache-Status $upstream_cache_status always;

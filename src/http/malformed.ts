@@ -9,13 +9,22 @@ export const LONGEST_URL = 8 * 1024;
 /** Why a request whose headers could be parsed must be refused; undefined when it may be routed. */
 export function requestFault(request: IncomingMessage): ErrorCode | undefined {
   const url = request.url as string;
+  if (request.httpVersionMajor !== 1) return 'BAD_REQUEST';
   if (url.length > LONGEST_URL) return 'URI_TOO_LONG';
   const hosts = countHosts(request.rawHeaders);
   if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) return 'HOST_MISSING';
+  const { host = '', 'transfer-encoding': coding } = request.headers;
+  if (!HOST.test(host) || (coding !== undefined && !ENDS_CHUNKED.test(coding))) return 'BAD_REQUEST';
   if (url === '*' && request.method === 'OPTIONS') return undefined;
-  if (!url.startsWith('/') && !ABSOLUTE.test(url)) return 'BAD_REQUEST';
+  if (!url.startsWith('/') && !HOST.test(ABSOLUTE.exec(url)?.[1] ?? '/')) return 'BAD_REQUEST';
   return hasBrokenEscape(url) ? 'BAD_ESCAPE' : undefined;
 }
+
+/** RFC 9112 (3.2) wants anything but a name or an address and a port refused; RFC 3986 (3.2.2) says what they are. */
+const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
+
+/** Otherwise nobody knows where the body ends, and RFC 9112 (6.3) wants the request refused. */
+const ENDS_CHUNKED = /(?:^|[\s,])chunked$/i;
 
 /** No route has a space, and no request target can. */
 const NOWHERE = '/ ';
@@ -73,9 +82,13 @@ export interface ParserError extends Error {
 export function parserFault({ code, rawPacket }: ParserError): ErrorCode {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'REQUEST_TIMEOUT';
   if (code !== 'HPE_HEADER_OVERFLOW') return 'BAD_REQUEST';
-  // The limit covers the request line as well: when that is too long alone, or had not ended, the address is at fault.
-  const lineEnd = Buffer.isBuffer(rawPacket) ? rawPacket.indexOf('\n') : -1;
-  return lineEnd === -1 || lineEnd > LONGEST_URL ? 'URI_TOO_LONG' : 'HEADERS_TOO_LARGE';
+  return Buffer.isBuffer(rawPacket) && hasLongRequestLine(rawPacket) ? 'URI_TOO_LONG' : 'HEADERS_TOO_LARGE';
+}
+
+/** The limit of headers covers the request line as well; of what arrived, we are shown the last packet only. */
+function hasLongRequestLine(packet: Buffer): boolean {
+  const lineEnd = packet.indexOf('\n');
+  return (lineEnd === -1 || lineEnd > LONGEST_URL) && /^\s*[A-Z-]+ \S/.test(packet.toString('latin1', 0, 40));
 }
 
 /** Why an input does not fit its schema: `path` and `value` are what TypeBox reports. */

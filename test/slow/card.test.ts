@@ -56,7 +56,10 @@ describeInBrowser('the card', (eye) => {
     ['a', 'ada', 'Ada Lindqvist', 'light'],
     ['b', 'Mo Farouk', 'محمد فاروق', 'dark'],
     ['c', '林晓', '林晓', 'light'],
-  ] as const)('variant %s shows %s', async (variant, user, name, colorScheme) => {
+    ['a', 'ada', 'Ada Lindqvist', 'dark'],
+    ['b', 'Mo Farouk', 'محمد فاروق', 'light'],
+    ['c', '林晓', '林晓', 'dark'],
+  ] as const)('variant %s shows %s as %s, %s', async (variant, user, name, colorScheme) => {
     const page = await open(card(`base="BASE/${variant}/" variant="${variant}" user="${user}" items="5"`), {
       colorScheme,
     });

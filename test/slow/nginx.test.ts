@@ -1,4 +1,7 @@
 // Behind nginx with a cache, configured as in the proxy guide.
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startNginx, withoutNginx } from '../nginx.ts';
 import { ask, databaseOf, fixture, type Server, startServer } from '../rig.ts';
@@ -88,6 +91,21 @@ describe.skipIf(withoutNginx)('with every server down and nothing cached', () =>
       });
     },
   );
+});
+
+// With proxy_cache_lock the second request would wait five seconds, the default of its time-out.
+test.skipIf(withoutNginx)('two requests for a page reach the server at the same time', async () => {
+  const waiting: ServerResponse[] = [];
+  const site = createServer((_request, response) => {
+    waiting.push(response.setHeader('cache-control', 'no-cache'));
+    if (waiting.length === 2) for (const each of waiting) each.end('page');
+  }).listen(0, '127.0.0.1');
+  await once(site, 'listening');
+  const front = await startNginx((site.address() as AddressInfo).port);
+  const replies = Promise.all([ask(front, '/'), ask(front, '/')]);
+  await until('both of them', () => waiting.length === 2, 4);
+  expect((await replies).map(({ body }) => body)).toEqual(['page', 'page']);
+  site.close().closeAllConnections();
 });
 
 describe.skipIf(withoutNginx)('cache keys and headers', () => {

@@ -1,0 +1,110 @@
+// Holds each request and its response against the server's own OpenAPI document, as a validating proxy would.
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { type AskOptions, json, type Reply } from './rig.ts';
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+}
+interface Response {
+  readonly headers?: Record<string, unknown>;
+  readonly content?: unknown;
+}
+interface Operation {
+  readonly servers?: readonly { readonly url: string }[];
+  readonly parameters: readonly Parameter[];
+  readonly responses: Record<string, Response>;
+}
+export interface OpenApi {
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Record<string, { readonly get: Operation }>;
+}
+
+interface Route {
+  readonly pattern: RegExp;
+  readonly pointer: readonly string[];
+  readonly operation: Operation;
+}
+
+/** Answers to these are described once for all addresses, by the schema `Error`. */
+const ANYWHERE = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED'];
+const MALFORMED = [400, 414];
+
+export function createDocumentJudge(document: OpenApi) {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'openapi');
+  const compiled = new Map<string, ValidateFunction>();
+  const routes = Object.entries(document.paths).map(([path, { get }]) => routeOf(document, path, get));
+
+  function fits(value: unknown, ...pointer: string[]): boolean {
+    const $ref = `openapi#${pointer.map(segment).join('')}`;
+    const validate = compiled.get($ref) ?? ajv.compile({ $ref });
+    compiled.set($ref, validate);
+    return validate(value) as boolean;
+  }
+
+  /** Whether the document allows the request's parameters; undefined if it cannot say. */
+  function isAllowed({ pattern, pointer, operation }: Route, path: string): boolean | undefined {
+    const values = valuesOf(pattern, path);
+    if (values === undefined) return undefined;
+    return operation.parameters.every(({ name, in: place, required }, index) => {
+      if (place === 'header') return true;
+      const value = values.get(name) ?? [];
+      if (value.length === 0) return !required;
+      return value.length === 1 && fits(value[0], ...pointer, 'parameters', String(index), 'schema');
+    });
+  }
+
+  /** What in the response differs from the document. */
+  function faultOf(path: string, { method = 'GET' }: AskOptions, reply: Reply): string | undefined {
+    const route = routes.find(({ pattern }) => pattern.test(path));
+    const isError = reply.status >= 400 && method !== 'HEAD';
+    if (route === undefined || !['GET', 'HEAD'].includes(method) || isAnywhere(reply)) {
+      const known = !isError || fits(json(reply), 'components', 'schemas', 'Error');
+      return known ? undefined : `no Error: ${reply.body}`;
+    }
+    const told = route.operation.responses[reply.status];
+    if (told === undefined) return `${reply.status} is not in the document`;
+    const allowed = isAllowed(route, path);
+    if (allowed === true && MALFORMED.includes(reply.status)) return `${reply.status} for what is allowed`;
+    if (allowed === false && reply.status < 400) return `${reply.status} for what is not allowed`;
+    const absent = Object.keys(told.headers ?? {}).filter((name) => !(name.toLowerCase() in reply.headers));
+    // Only servers with a rate limit have these.
+    const missing = absent.filter((name) => !name.startsWith('RateLimit'));
+    if (missing.length > 0) return `no ${missing}`;
+    if (told.content === undefined || method === 'HEAD') return reply.body === '' ? undefined : 'a body';
+    const place = ['responses', String(reply.status), 'content', 'application/json', 'schema'];
+    return fits(json(reply), ...route.pointer, ...place) ? undefined : `another schema: ${reply.body}`;
+  }
+
+  return { faultOf, knows: (path: string) => routes.some(({ pattern }) => pattern.test(path)) };
+}
+
+const isAnywhere = ({ body }: Reply) => ANYWHERE.some((code) => body.includes(`"code":"${code}"`));
+
+const segment = (part: string) => `/${encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))}`;
+
+function routeOf({ servers }: OpenApi, path: string, operation: Operation): Route {
+  const { pathname } = new URL(operation.servers?.[0]?.url ?? servers[0]?.url ?? '.', 'http://x');
+  const base = pathname.replace(/\/$/, '');
+  const source = (base + path).replaceAll('.', '\\.').replace('{username}', '(?<username>[^/?]*)');
+  return { pattern: new RegExp(`^${source}/?(?:\\?|$)`), pointer: ['paths', path, 'get'], operation };
+}
+
+/** The parameters of a request; undefined if its escapes are broken. */
+function valuesOf(pattern: RegExp, path: string): Map<string, string[]> | undefined {
+  const values = new Map<string, string[]>();
+  const add = (name: string, value: string) => values.set(name, [...(values.get(name) ?? []), value]);
+  const query = path.includes('?') ? path.slice(path.indexOf('?') + 1) : '';
+  try {
+    for (const [name, value] of Object.entries(pattern.exec(path)?.groups ?? {}))
+      add(name, decodeURIComponent(value));
+    for (const member of query.split('&').filter(Boolean)) {
+      const [name = '', ...value] = member.replaceAll('+', ' ').split('=');
+      add(decodeURIComponent(name), decodeURIComponent(value.join('=')));
+    }
+    return values;
+  } catch {
+    return undefined;
+  }
+}
