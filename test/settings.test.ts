@@ -69,7 +69,22 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
   ['databaseUrl', '/data/a b.db', '/data/a b.db'],
   ['databaseUrl', 'file:site.db', 'site.db'],
   ['databaseUrl', 'file:///data/a%20b.db', '/data/a b.db'],
-  ...refusedAll('databaseUrl', 'file:', 'mysql://x/y', 'https://x.example/site.db'),
+  ['databaseUrl', 'file:site%20one.db', 'site one.db'],
+  ['databaseUrl', 'file:/data/a%20b.db', '/data/a b.db'],
+  ['databaseUrl', 'FILE://localhost/data/a%20b.db', '/data/a b.db'],
+  ['databaseUrl', 'file:../a/site.db', '../a/site.db'],
+  ...refusedAll(
+    'databaseUrl',
+    'file:',
+    'file://site.db',
+    'file://',
+    'file:a%zz.db',
+    'file:/a%2.db',
+    'file:///a%2Fb.db',
+    'file:site.db?mode=ro',
+    'mysql://x/y',
+    'https://x.example/site.db',
+  ),
   ['host', '0.0.0.0', '0.0.0.0'],
   ['host', '::', '::'],
   ['host', 'localhost', 'localhost'],
@@ -162,6 +177,27 @@ test.each(VALUES)('%s as %j', (name, text, value) => {
     expect(mistakes[0]).toContain(`not ${JSON.stringify(text)}`);
     expect(mistakes[0]).not.toContain('\n');
   }
+});
+
+test.each([
+  'postgres://u:s3cret',
+  'postgres://u:s3cret/db',
+  'postgres://u:s3cret@',
+  'postgres://u:s3cret@host:99999/db',
+  'postgres://u:s3c%ret@host/db',
+  'postgres://u:s3cret#@host/db',
+  'postgres://u:x/s3cret@host/db',
+  'postgres://host/db?password=s3cret',
+  'postgres:u:s3cret@host/db',
+  'postgres//u:s3cret@host/db',
+  'postgress://u:s3cret@host/db',
+  'mysql://u:s3cret@host/db',
+  'u:s3cret@host/db',
+])('%s is refused without its password', (url) => {
+  const [mistake = '', ...more] = mistakesOf({}, { DATABASE_URL: url });
+  expect(mistake).toMatch(/^DATABASE_URL must /);
+  expect(more).toEqual([]);
+  expect(mistake).not.toMatch(/s3c|ret@/);
 });
 
 test('a flag overrides the environment, and errors name the flag', () => {

@@ -37,7 +37,8 @@ export const variantOption = () =>
 
 export function baseUrlArgument(text: string): URL {
   const base = readBase(text);
-  if (typeof base === 'string') throw new InvalidArgumentError(`It ${base}.`);
+  // Not commander's own error, which would quote the text with whatever password is in it.
+  if (typeof base === 'string') throw new Misused(`the base URL ${base}`);
   return base;
 }
 

@@ -1,5 +1,6 @@
 // Every setting in one table: default, parser, meaning.
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
+import { addressClashes, type Site } from './address-clashes.ts';
 import { shownDatabase } from './database-url.ts';
 import {
   address,
@@ -136,12 +137,6 @@ export type SettingName = keyof typeof SETTINGS;
 export type Config = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** A variant that is served, and its base address. */
-export interface Site {
-  readonly variant: Variant;
-  readonly base: BaseUrl;
-}
-
 export const sitesOf = (config: Config): Site[] =>
   VARIANT_NAMES.flatMap((variant) => {
     const base = config[baseUrlSetting(variant)];
@@ -196,15 +191,6 @@ function clashes(config: Config): string[] {
     config.adminHost === config.host
       ? ['ADMIN_PORT and PORT are the same: give the admin port its own']
       : [];
-  const bases = sitesOf(config).map(({ variant, base }) => ({ name: baseUrlSetting(variant), ...base }));
-  const claims = bases.flatMap((one, index) =>
-    bases
-      .slice(index + 1)
-      .filter((two) => one.path === two.path && (one.host ?? two.host) === (two.host ?? one.host))
-      .map(
-        (two) =>
-          `${variableOf(one.name)} and ${variableOf(two.name)} claim the same address: give each its own`,
-      ),
-  );
-  return [...claims, ...shared];
+  const nameOf = (variant: Variant) => variableOf(baseUrlSetting(variant));
+  return [...addressClashes(sitesOf(config), nameOf), ...shared];
 }
