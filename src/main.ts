@@ -2,49 +2,49 @@
 import cluster from 'node:cluster';
 import process from 'node:process';
 import v8 from 'node:v8';
-import { createProgram, wasReported } from './cli/program.ts';
-import { Failed, Misused } from './cli/surroundings.ts';
-import { type Config, ConfigError } from './config/config.ts';
+import { DONE, FAILED } from './cli/output.ts';
+import { runProgram } from './cli/program.ts';
+import { type Process, Reported, type ServeStart } from './cli/surroundings.ts';
+import type { Config } from './config/config.ts';
 import { WorkerFailed } from './server/worker-failed.ts';
-import { StoreError } from './stores/store.ts';
 import { createLog, prettyStream } from './telemetry/log.ts';
-
-const DONE = 0;
-const FAILED = 1;
-const MISUSED = 2;
 
 // Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
 v8.setFlagsFromString('--semi-space-growth-factor=1');
 
-const program = createProgram({
+const around: Process = {
   environment: process.env,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   serve: serveUntilStopped,
   stopSignal,
-});
+};
 
 // `vitrine export | head` is not a failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) =>
-  process.exit(error.code === 'EPIPE' ? DONE : FAILED),
-);
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(DONE);
+  process.stderr.write(`vitrine: cannot write to standard output: ${error.message}\n`);
+  process.exit(FAILED);
+});
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  process.exitCode = report(error);
-  // The channel to the supervisor would keep a worker alive.
-  if (cluster.isWorker) process.exit();
-}
+process.exitCode = await runProgram(around, process.argv.slice(2));
+// The channel to the supervisor would keep a worker alive.
+if (cluster.isWorker && process.exitCode !== DONE) process.exit();
 
-async function serveUntilStopped(config: Config): Promise<void> {
-  const out = (process.stdout.isTTY && (await prettyStream())) || process.stdout;
+async function serveUntilStopped(config: Config, { warnings, json }: ServeStart): Promise<void> {
+  const out = (process.stdout.isTTY && !json && (await prettyStream())) || process.stdout;
   const log = createLog(config, out);
+  if (cluster.isPrimary) {
+    if (config.databaseUrl === undefined) log.info('DATABASE_URL is not set: serving sample users');
+    for (const warning of warnings) log.warn(warning);
+  }
   // Only `serve` loads the server's code, and only WORKERS > 1 the supervisor's.
   const { announce, serve } = await import('./server/serve.ts');
   const start = cluster.isWorker || config.workers > 1 ? await workerStart() : serve;
-  const running = await start(config, log);
+  const running = await start(config, log).catch((error) => {
+    throw error instanceof WorkerFailed ? new Reported(error.exitCode) : error;
+  });
   const stopped = askedToStop();
   if (cluster.isPrimary) announce(config, log, running);
   await stopped;
@@ -74,26 +74,4 @@ function askedToStop(): Promise<void> {
     };
     for (const signal of signals) process.on(signal, first);
   });
-}
-
-/** Reports an error in a line or two; returns the exit code. */
-function report(error: unknown): number {
-  if (wasReported(error)) return error.exitCode === 0 ? DONE : MISUSED;
-  if (error instanceof WorkerFailed) return error.exitCode;
-  if (error instanceof ConfigError) return printErrors(error.mistakes, MISUSED);
-  if (error instanceof Misused) return printErrors([error.message], MISUSED);
-  if (error instanceof Failed || error instanceof StoreError) return printErrors([error.message], FAILED);
-  return printErrors([describe(error as NodeJS.ErrnoException)], FAILED);
-}
-
-function printErrors(lines: readonly string[], code: number): number {
-  for (const line of lines) process.stderr.write(`vitrine: ${line}\n`);
-  return code;
-}
-
-function describe(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT') return `${error.path} does not exist`;
-  if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
-  if (error.code === 'EADDRINUSE') return `the address is in use: ${error.message}`;
-  return error.message;
 }

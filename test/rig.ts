@@ -152,7 +152,7 @@ export interface Server {
 /** Starts a server process and waits until it listens. */
 export async function startServer(env: Environment = {}, args: readonly string[] = []): Promise<Server> {
   // Test machines are noisy: load shedding is off unless a test sets it.
-  const child = vitrine(['serve', ...args], { PORT: '0', MAX_LOOP_DELAY: '0', ...env });
+  const child = vitrine(['serve', '--samples', ...args], { PORT: '0', MAX_LOOP_DELAY: '0', ...env });
   const log: string[] = [];
   const ended = once(child, 'close').then(([code]) => code as number | null);
   child.stderr?.on('data', (chunk) => log.push(String(chunk)));

@@ -2,6 +2,7 @@
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
 import { addressClashes, type Site } from './address-clashes.ts';
 import { shownDatabase } from './database-url.ts';
+import { databaseUrlOf, type Given, type Source } from './given.ts';
 import {
   address,
   type BaseUrl,
@@ -55,7 +56,12 @@ export const SETTINGS = {
   databaseUrl: setting(
     '',
     optional(databaseUrl),
-    'the database: path or `file:` URL of a SQLite file, or a `postgres://` URL; if unset, sample users are served from memory',
+    'the database: path or `file:` URL of a SQLite file, or a `postgres://` URL; `serve` needs it, or `--samples`',
+  ),
+  databaseUrlFile: setting(
+    '',
+    optional((text) => text),
+    'file that holds `DATABASE_URL`, so that a password is not in the environment; set one of the two',
   ),
   host: setting('127.0.0.1', address, 'address to listen on'),
   port: setting('8080', port, 'port to listen on'),
@@ -157,23 +163,20 @@ export class ConfigError extends Error {
   }
 }
 
+export type Flags = Partial<Record<SettingName, string>>;
+export type Environment = Record<string, string | undefined>;
+
 /** Reads the settings from flags and environment, flags first; throws one error that lists every mistake. */
-export function readConfig(
-  flags: Partial<Record<SettingName, string>> = {},
-  environment: Record<string, string | undefined> = {},
-): Config {
+export function readConfig(flags: Flags = {}, environment: Environment = {}): Config {
   const mistakes: string[] = [];
   const values = SETTING_NAMES.map((name) => {
-    const { fallback, parse, emptyCounts }: Setting<unknown> = SETTINGS[name];
-    const label = flags[name] === undefined ? variableOf(name) : flagOf(name);
-    const given = flags[name] ?? environment[variableOf(name)];
-    const text = given === undefined || (given.trim() === '' && !emptyCounts) ? fallback : given.trim();
+    let given = givenIn(name, flags, environment);
     try {
-      return [name, parse(text)];
+      if (name === 'databaseUrl') given = databaseUrlOf(sourcesOf(flags, environment));
+      return [name, parseSetting(name, given)];
     } catch (error) {
       if (!(error instanceof Mistake)) throw error;
-      const shown = name === 'databaseUrl' ? shownDatabase(text) : text;
-      mistakes.push(`${label} ${error.message}, not ${JSON.stringify(shown)}`);
+      mistakes.push(sentence(name, given, error));
       return [name, undefined];
     }
   });
@@ -181,6 +184,39 @@ export function readConfig(
   if (mistakes.length === 0) mistakes.push(...clashes(config));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;
+}
+
+const givenIn = (name: SettingName, flags: Flags, environment: Environment): Given =>
+  flags[name] === undefined
+    ? { text: environment[variableOf(name)], label: variableOf(name) }
+    : { text: flags[name], label: flagOf(name) };
+
+const sourcesOf = (flags: Flags, environment: Environment): Source[] => [
+  {
+    url: { text: flags.databaseUrl, label: flagOf('databaseUrl') },
+    file: { text: flags.databaseUrlFile, label: flagOf('databaseUrlFile') },
+  },
+  {
+    url: givenIn('databaseUrl', {}, environment),
+    file: givenIn('databaseUrlFile', {}, environment),
+  },
+];
+
+function parseSetting(name: SettingName, given: Given): unknown {
+  const { parse, emptyCounts }: Setting<unknown> = SETTINGS[name];
+  return parse(textOf(name, given, emptyCounts));
+}
+
+function textOf(name: SettingName, { text }: Given, emptyCounts = false): string {
+  return text === undefined || (text.trim() === '' && !emptyCounts) ? SETTINGS[name].fallback : text.trim();
+}
+
+/** A mistake as a sentence that quotes the text, without what is secret in it. */
+function sentence(name: SettingName, given: Given, { message }: Mistake): string {
+  const text = textOf(name, given, true);
+  if (!message.startsWith('must ')) return message;
+  if (given.isSecret) return `what ${given.label} holds ${message}`;
+  return `${given.label} ${message}, not ${JSON.stringify(name === 'databaseUrl' ? shownDatabase(text) : text)}`;
 }
 
 function clashes(config: Config): string[] {

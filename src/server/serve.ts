@@ -77,8 +77,7 @@ export function announce(config: Config, log: Logger, { url, adminUrl }: Running
     },
     'serving',
   );
-  if (databaseUrl === undefined)
-    log.info(`no DATABASE_URL: these are sample users. Try:\n${tryLines(config, url)}`);
+  if (databaseUrl === undefined) log.info(`These are sample users. Try:\n${tryLines(config, url)}`);
 }
 
 /** A new connection may have its request on the way; one that stays silent this long is closed. */
