@@ -3,7 +3,7 @@ import { type Config, ConfigError, readConfig, SETTING_NAMES, sitesOf } from '..
 import { shownDatabase } from '../config/database-url.ts';
 import { lookalikes } from '../config/lookalikes.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
-import { openForServing } from '../stores/open.ts';
+import { openForLookups, openForServing } from '../stores/open.ts';
 import { type Counts, StoreError } from '../stores/store.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 import { Misused, type Surroundings } from './surroundings.ts';
@@ -64,18 +64,18 @@ const addressOf = ({ host, port }: Config, base: { origin: string | undefined; p
 const countsText = (counts: Counts) =>
   KIND_NAMES.map((kind) => `${counts[kind]} ${KINDS[kind].plural}`).join(', ');
 
-/** Opens the data as the server does. */
+/** Opens the data as the server does, and counts it. */
 async function readCounts(url: string, warnings: string[]): Promise<Counts> {
   const note = (what: string) => void warnings.push(what);
   try {
-    const reader = await openForServing(url, { onChange() {}, onWarning() {}, onFault: note });
-    try {
-      const fault = await reader.fault();
-      if (fault !== undefined) throw new Misused(fault);
-      return await reader.counts();
-    } finally {
-      await reader.close();
-    }
+    const served = await openForServing(url, { onChange() {}, onWarning: note, onFault: note });
+    const fault = await served.fault();
+    await served.close();
+    if (fault !== undefined) throw new Misused(fault);
+    const reader = await openForLookups(url);
+    const counts = await reader.counts();
+    await reader.close();
+    return counts;
   } catch (error) {
     if (error instanceof StoreError) throw new Misused(error.message);
     throw error;

@@ -56,6 +56,8 @@ export async function openHosts(url: string, tell: ServedOptions): Promise<Hosts
   await refuseLasting(hosts, reasons);
   started = true;
   reasons.forEach(tell.onFault);
+  const fault = freshness.fault();
+  if (fault !== undefined && reasons.length < hosts.length) tell.onWarning(fault);
   return { ...freshness, read: (query) => read(freshness, query), close: () => closeAll(hosts) };
 }
 
