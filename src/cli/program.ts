@@ -43,7 +43,8 @@ export async function runProgram(around: Process, argv: readonly string[]): Prom
     }
     if (error.exitCode === DONE) return DONE;
     // Commander has printed it already, unless its text was to become JSON.
-    return output.end(MISUSED, output.surroundings.json ? [error.message.replace(/^error: /, '')] : []);
+    const sentence = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
+    return output.end(MISUSED, output.surroundings.json ? [sentence] : []);
   }
 }
 

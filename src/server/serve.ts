@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { type Config, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
 import { closeSilentConnections } from '../edge/http-server.ts';
+import { printable } from '../records/printable.ts';
 import { lookupPaths } from '../remote/lookups.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
 import type { Reader } from '../stores/store.ts';
@@ -72,7 +73,7 @@ export function announce(config: Config, log: Logger, { url, adminUrl }: Running
     {
       url,
       adminUrl,
-      data: databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl),
+      data: databaseUrl === undefined ? 'the sample users' : printable(shownDatabase(databaseUrl)),
       workers,
     },
     'serving',

@@ -108,7 +108,7 @@ export function refuseUnfit(db: Connection, path: string): void {
 /** Throws a sentence unless something was imported. */
 export function refuseUnimported(db: Connection, path: string): void {
   if (db.prepare('SELECT generation FROM vitrine').pluck().get() === 0)
-    throw new NoDataError(`Nothing was imported into ${path} yet: run \`vitrine import\`.`);
+    throw new NoDataError(`${path} was never imported into: run \`vitrine import\`.`);
 }
 
 function refuseMissing(path: string): void {

@@ -2,6 +2,7 @@
 // over the one that is served, it is checked and put into service; a file that is not sound is refused, and the one before
 // is served on.
 import { rmSync, type Stats, statSync } from 'node:fs';
+import { printable } from '../../records/printable.ts';
 import { NoDataError, type Reader, StoreError, type StoreEvents } from '../store.ts';
 import { asStoreError, withSentences } from './connect.ts';
 import { createCounter } from './counter.ts';
@@ -230,7 +231,7 @@ function putIntoService(served: Served, { database }: Files): void {
 
 /** Says so once, however often it is tried again. */
 function refuse(served: Served, signature: string, fault: string, passing: boolean): void {
-  const sentence = `${fault} The data before stays.`;
+  const sentence = `${printable(fault)} The data before stays.`;
   if (served.refusal?.sentence !== sentence || served.refusal.signature !== signature) {
     served.events.refusals++;
     served.onFault(sentence);
