@@ -117,7 +117,7 @@ describe('while draining', () => {
 test('a port in use is reported', async () => {
   const first = await startServer();
   await expect(startServer({ PORT: String(first.port) })).rejects.toThrow(
-    /ended with 1:\nvitrine: the address is in use: [^\n]*\n$/,
+    /ended with 1:\n(?:\{.*\}\n)?vitrine: the address is in use: [^\n]*\n$/,
   );
   expect((await ask(first, '/healthz')).status).toBe(200);
 });
