@@ -21,7 +21,7 @@ import {
   tempFolder,
   vitrine,
 } from './rig.ts';
-import { adminOf, linesOf, logged } from './stress.ts';
+import { adminOf, linesOf, logged, until } from './stress.ts';
 
 const ADA = '/a/api/?user=ada';
 
@@ -87,7 +87,7 @@ test('a file of an older schema is not changed, and goes live when it was migrat
   await expectNotReady(server, /older schema \(3, wanted 4\): run `vitrine migrate`/);
   expect(readFileSync(path)).toEqual(before);
   await done(['migrate', '--database-url', path]);
-  await expect.poll(async () => (await ask(server, ADA)).status).toBe(200);
+  await until('200', async () => (await ask(server, ADA)).status === 200);
 });
 
 test('an import of no users at all counts as data', async () => {
@@ -95,7 +95,7 @@ test('an import of no users at all counts as data', async () => {
   const server = await startServer({ DATABASE_URL: path });
   expect((await ask(server, ADA)).status).toBe(503);
   await done(['import', '--database-url', path, '-'], { input: '[]' });
-  await expect.poll(async () => (await ask(server, ADA)).status).toBe(404);
+  await until('404', async () => (await ask(server, ADA)).status === 404);
 });
 
 test('a file that is put in place goes live, a damaged one is refused and said once', async () => {
@@ -105,7 +105,7 @@ test('a file that is put in place goes live, a damaged one is refused and said o
   expect((await logged(server, /is not a SQLite database/)).level).toBe(40);
   expect((await ask(server, ADA)).status).toBe(503);
   writeFileSync(path, readFileSync(await databaseOf(fixture('microblog.ndjson'))));
-  await expect.poll(async () => (await ask(server, ADA)).status).toBe(200);
+  await until('200', async () => (await ask(server, ADA)).status === 200);
 });
 
 test('with several workers, each waits for the data', async () => {
@@ -113,7 +113,7 @@ test('with several workers, each waits for the data', async () => {
   const server = await startServer({ DATABASE_URL: path, WORKERS: '2' });
   expect((await ask(server, ADA)).status).toBe(503);
   await done(['import', '--database-url', path, fixture('microblog.ndjson')]);
-  await expect.poll(async () => (await ask(server, ADA)).status).toBe(200);
+  await until('200', async () => (await ask(server, ADA)).status === 200);
 });
 
 describe('without DATABASE_URL', () => {
@@ -159,7 +159,7 @@ async function npmStart(env: Record<string, string>) {
       if (url !== undefined) port = Number(new URL(url).port);
     }
   });
-  await expect.poll(() => port).toBeGreaterThan(0);
+  await until('the address', () => port > 0);
   return { port, messages };
 }
 

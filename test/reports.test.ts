@@ -19,6 +19,7 @@ import {
   tempFolder,
   vitrine,
 } from './rig.ts';
+import { logged } from './stress.ts';
 
 let path: string;
 let bad: string;
@@ -200,7 +201,7 @@ describe('control characters', () => {
 
   test('of a path do not reach the log', async () => {
     const server = await startServer({ DATABASE_URL: join(tempFolder(), `${CSI}.db`) });
-    await expect.poll(() => server.log.join('').includes('does not exist')).toBe(true);
+    await logged(server, /does not exist/);
     expect(server.log.join('').replaceAll('\n', '')).not.toMatch(STEERING);
   });
 });
