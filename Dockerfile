@@ -24,7 +24,7 @@ LABEL org.opencontainers.image.title="Vitrine" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="${VERSION}"
 # SQLite's temporary files go to the volume: a read-only container has no other room for them.
-ENV HOST=0.0.0.0 PORT=8080 SQLITE_TMPDIR=/data
+ENV HOST=0.0.0.0 PORT=8080 DATABASE_URL=/data/site.db SQLITE_TMPDIR=/data
 WORKDIR /app
 COPY --from=build --chown=root:root /app ./
 RUN ln -s /app/src/vitrine.js /usr/local/bin/vitrine && install -d -o node -g node /data

@@ -4,46 +4,42 @@ import process from 'node:process';
 import { aborted, getSystemErrorMessage } from 'node:util';
 import v8 from 'node:v8';
 import type { Logger } from 'pino';
-import { createProgram, wasReported } from './cli/program.ts';
-import { Failed, Misused } from './cli/surroundings.ts';
-import { type Config, ConfigError } from './config/config.ts';
+import { DONE, FAILED } from './cli/output.ts';
+import { runProgram } from './cli/program.ts';
+import { type Process, Reported, type ServeStart } from './cli/surroundings.ts';
+import type { Config } from './config/config.ts';
 import { WorkerFailed } from './server/worker-failed.ts';
-import { StoreError } from './stores/store.ts';
 import { createServerLog, prettyFormat } from './telemetry/log.ts';
-
-const DONE = 0;
-const FAILED = 1;
-const MISUSED = 2;
 
 // Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
 v8.setFlagsFromString('--semi-space-growth-factor=1');
 
-const program = createProgram({
+const around: Process = {
   environment: process.env,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   serve: serveUntilStopped,
   stopSignal,
-});
+};
 
 process.stdout.on('error', endOnOutputError);
 // Progress and messages that nobody can read are no reason to stop.
 process.stderr.on('error', () => {});
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  process.exitCode = report(error);
-  // The channel to the supervisor would keep a worker alive.
-  if (cluster.isWorker) process.exit();
-}
+process.exitCode = await runProgram(around, process.argv.slice(2));
+// The channel to the supervisor would keep a worker alive.
+if (cluster.isWorker && process.exitCode !== DONE) process.exit();
 
-async function serveUntilStopped(config: Config): Promise<void> {
+async function serveUntilStopped(config: Config, { warnings, json }: ServeStart): Promise<void> {
   const signal = stopSignal();
   process.stdout.off('error', endOnOutputError);
-  const format = process.stdout.isTTY ? await prettyFormat() : undefined;
+  const format = process.stdout.isTTY && !json ? await prettyFormat() : undefined;
   const { log, output } = createServerLog(config, process.stdout, format);
+  if (cluster.isPrimary) {
+    if (config.databaseUrl === undefined) log.info('DATABASE_URL is not set: serving sample users');
+    for (const warning of warnings) log.warn(warning);
+  }
   await runServer(config, log, signal, output.dropped);
   await output.flush();
   // Lines that nobody reads, and the channel to the supervisor, would keep the process alive.
@@ -60,7 +56,7 @@ async function runServer(
   const { announce, serve } = await import('./server/serve.ts');
   const start = cluster.isWorker || config.workers > 1 ? await workerStart() : serve;
   const running = await start(config, log, { signal, droppedLines }).catch((error) => {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted) throw error instanceof WorkerFailed ? new Reported(error.exitCode) : error;
   });
   // The signal came before the server had started.
   if (running === undefined) return;
@@ -99,27 +95,6 @@ function exitAtOnce(): never {
 function endOnOutputError(error: NodeJS.ErrnoException): never {
   if (error.code === 'EPIPE') process.exit(DONE);
   const reason = error.errno === undefined ? error.message : getSystemErrorMessage(error.errno);
-  process.exit(printErrors([`cannot write to standard output: ${reason}`], FAILED));
-}
-
-/** Reports an error in a line or two; returns the exit code. */
-function report(error: unknown): number {
-  if (wasReported(error)) return error.exitCode === 0 ? DONE : MISUSED;
-  if (error instanceof WorkerFailed) return error.exitCode;
-  if (error instanceof ConfigError) return printErrors(error.mistakes, MISUSED);
-  if (error instanceof Misused) return printErrors([error.message], MISUSED);
-  if (error instanceof Failed || error instanceof StoreError) return printErrors([error.message], FAILED);
-  return printErrors([describe(error as NodeJS.ErrnoException)], FAILED);
-}
-
-function printErrors(lines: readonly string[], code: number): number {
-  for (const line of lines) process.stderr.write(`vitrine: ${line}\n`);
-  return code;
-}
-
-function describe(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT') return `${error.path} does not exist`;
-  if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
-  if (error.code === 'EADDRINUSE') return `the address is in use: ${error.message}`;
-  return error.message;
+  process.stderr.write(`vitrine: cannot write to standard output: ${reason}\n`);
+  process.exit(FAILED);
 }

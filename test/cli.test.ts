@@ -1,7 +1,9 @@
 // The commands besides serve and import: results, output and errors.
+import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -19,6 +21,7 @@ import {
   done,
   fixture,
   ndjson,
+  ROOT,
   readRecords,
   run,
   startServer,
@@ -27,7 +30,7 @@ import {
   ugly,
 } from './rig.ts';
 
-const COMMANDS = ['serve', 'import', 'export', 'remove', 'snapshot', 'check'];
+const COMMANDS = ['serve', 'import', 'export', 'remove', 'snapshot', 'migrate', 'check'];
 const FILES = [
   fixture('microblog.ndjson'),
   fixture('portfolio.ndjson'),
@@ -153,17 +156,49 @@ describe('a file that is not a Vitrine database', () => {
     if (before !== undefined) expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test('a missing or empty file is created by serve and import, not by commands that only read', async () => {
-    for (const args of [['export'], ['check'], ['snapshot', join(tempFolder(), 'x.db')]]) {
+  test.each([['export'], ['check'], ['snapshot', 'x.db'], ['migrate']])(
+    'a missing file is not created by %s',
+    async (...args) => {
       const file = join(tempFolder(), 'absent.db');
-      expect((await run([...args, '--database-url', file])).code).toBe(1);
+      const { code, stderr } = await run([...args, '--database-url', file]);
+      expect([code, stderr]).toEqual([
+        1,
+        `vitrine: ${file} does not exist: \`vitrine import\` creates it.\n`,
+      ]);
       expect(existsSync(file)).toBe(false);
-    }
-    const server = await startServer({ DATABASE_URL: files.empty });
-    expect((await ask(server, '/a/api/?user=ada')).status).toBe(404);
-    await server.stop();
-    expect(await done(['check', '--database-url', files.empty])).toContain('posts: 0');
+    },
+  );
+
+  test('an empty file is called empty', async () => {
+    const { code, stderr } = await run(['check', '--database-url', files.empty]);
+    expect([code, stderr]).toEqual([1, `vitrine: ${files.empty} is empty: run \`vitrine import\`.\n`]);
   });
+
+  test('the journal of an unfinished write is named, and migrate undoes the write', async () => {
+    const file = withJournal();
+    for (const args of [['check'], ['export'], ['serve']]) {
+      const { code, stderr } = await run([...args, '--database-url', file], { env: { PORT: '0' } });
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`${file}-journal is left of a write`)]);
+      expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
+    }
+    await done(['migrate', '--database-url', file]);
+    expect(await done(['check', '--database-url', file])).toBe(
+      (await done(['check', '--database-url', path])).replaceAll(path, file),
+    );
+  });
+
+  /** A copy in the middle of a write in rollback mode, as a crash leaves it. */
+  function withJournal(): string {
+    const source = copyOf(path);
+    const db = new Database(source);
+    db.pragma('journal_mode = DELETE');
+    db.pragma('cache_size = 1');
+    db.exec("BEGIN; UPDATE items SET record = ' ' || record; UPDATE profiles SET record = ' ' || record");
+    const file = copyOf(source);
+    copyFileSync(`${source}-journal`, `${file}-journal`);
+    db.close();
+    return file;
+  }
 });
 
 describe('export', () => {
@@ -238,6 +273,29 @@ describe('snapshot', () => {
     await done(['snapshot', '--database-url', path, file]);
     expect(await done(['check', '--database-url', file])).toContain('is sound');
     expect((await run(['snapshot', '--database-url', path, join(dirname(file), 'no/x.db')])).code).toBe(1);
+  });
+});
+
+describe('snapshot that fails', () => {
+  test('to the database itself is refused', async () => {
+    const copy = copyOf(path);
+    const { code, stderr } = await run(['snapshot', '--database-url', copy, copy]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is the database itself')]);
+    expect(await done(['check', '--database-url', copy])).toContain('is sound');
+  });
+
+  // A file size limit interrupts the write as a full disk does.
+  test('for lack of room names the target and leaves nothing beside it', () => {
+    const target = join(tempFolder(), 'snapshot.db');
+    const command = `ulimit -f 64; trap '' XFSZ; exec "$0" src/vitrine.js snapshot --database-url ${path} ${target}`;
+    const { status, stderr } = spawnSync('bash', ['-c', command, process.execPath], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]+\n$/)]);
+    expect(stderr).toContain(target);
+    expect(stderr).not.toContain(path);
+    expect(readdirSync(dirname(target))).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 // A variant is one row of the table: one more row shows up in routes, OpenAPI, pages, mirror and doctor.
 import { beforeAll, expect, test, vi } from 'vitest';
-import { createProgram } from '../src/cli/program.ts';
+import { runProgram } from '../src/cli/program.ts';
 import { readConfig } from '../src/config/config.ts';
 import { serve } from '../src/server/serve.ts';
 import { createLog } from '../src/telemetry/log.ts';
@@ -29,16 +29,16 @@ beforeAll(async () => {
 async function command(...args: string[]): Promise<string> {
   let output = '';
   const stdout = { write: (text: string) => void (output += text) };
-  const program = createProgram({
+  const around = {
     environment: {},
     stdin: (async function* () {})(),
     stdout: stdout as never,
     stderr: stdout,
     serve: async () => {},
     stopSignal: () => new AbortController().signal,
-  });
+  };
   // What it wrote tells, whether or not it succeeded.
-  await program.parseAsync(args, { from: 'user' }).catch(() => {});
+  await runProgram(around, args);
   return output;
 }
 

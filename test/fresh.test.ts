@@ -1,16 +1,12 @@
 // The next response shows what an import committed; the answer cache is bounded and cleared when the data changes.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../src/config/config.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createAnswerCache } from '../src/http/answer-cache.ts';
-import { serve } from '../src/server/serve.ts';
-import { createLog } from '../src/telemetry/log.ts';
 import { VARIANTS } from './expected.ts';
 import { blog, folio, post, shot } from './records.ts';
 import {
   ask,
   databaseOf,
   done,
-  fixture,
   importInto,
   ndjson,
   type Server,
@@ -18,6 +14,7 @@ import {
   tempFile,
   vitrine,
 } from './rig.ts';
+import { adminOf } from './stress.ts';
 
 const FLIPS = 200;
 const ADDRESSES = VARIANTS.flatMap(({ profileOf, itemsOf }) => [profileOf('ada'), itemsOf('ada')]);
@@ -109,21 +106,6 @@ describe('a running server', () => {
   });
 });
 
-describe('a database that does not exist at the start', () => {
-  test('is created empty and can be imported into', async () => {
-    const path = tempFile('empty.db', '');
-    const running = await serve(
-      readConfig({ port: '0', databaseUrl: path, logLevel: 'silent' }),
-      createLog({ logLevel: 'silent' }, { write() {} }),
-    );
-    afterAll(() => running.stop());
-    const here = { port: Number(new URL(running.url).port) };
-    expect((await ask(here, '/a/api/?user=ada')).status).toBe(404);
-    await done(['import', '--database-url', path, fixture('microblog.ndjson')]);
-    expect((await ask(here, '/a/api/?user=ada')).status).toBe(200);
-  });
-});
-
 describe('the answer cache', () => {
   const BODY = Buffer.alloc(500);
 
@@ -193,7 +175,7 @@ describe('the answer cache', () => {
 
 test('unknown users are not cached', async () => {
   const server = await startServer({ ADMIN_PORT: '0' });
-  const admin = { port: Number(new URL(JSON.parse(server.log[0] as string).adminUrl).port) };
+  const admin = adminOf(server);
   await ask(server, '/a/api/?user=ada');
   for (let n = 0; n < 300; n++) expect((await ask(server, `/a/api/?user=nobody-${n}`)).status).toBe(404);
   expect((await ask(admin, '/metrics')).body).toMatch(/^vitrine_answers 1$/m);

@@ -44,11 +44,17 @@ export const ndjson = (...records: object[]) =>
 type Environment = Record<string, string>;
 
 /** Starts the CLI without settings from the environment. */
-export function vitrine(args: readonly string[], env: Environment = {}, cwd: string = base): ChildProcess {
+export function vitrine(
+  args: readonly string[],
+  env: Environment = {},
+  cwd: string = base,
+  uid?: number,
+): ChildProcess {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, [join(ROOT, 'src/vitrine.js'), ...args], {
     env: { PATH, HOME, ...env },
     cwd,
+    ...(uid !== undefined && { uid, gid: uid }),
   });
   running.add(child);
   child.once('close', () => running.delete(child));
@@ -149,10 +155,19 @@ export interface Server {
   stop(): Promise<number | null>;
 }
 
-/** Starts a server process and waits until it listens. */
-export async function startServer(env: Environment = {}, args: readonly string[] = []): Promise<Server> {
+/** Starts a server process, as another user if root asks for that, and waits until it listens. */
+export async function startServer(
+  env: Environment = {},
+  args: readonly string[] = [],
+  uid?: number,
+): Promise<Server> {
   // Test machines are noisy: load shedding is off unless a test sets it.
-  const child = vitrine(['serve', ...args], { PORT: '0', MAX_LOOP_DELAY: '0', ...env });
+  const child = vitrine(
+    ['serve', '--samples', ...args],
+    { PORT: '0', MAX_LOOP_DELAY: '0', ...env },
+    base,
+    uid,
+  );
   const log: string[] = [];
   const ended = once(child, 'close').then(([code]) => code as number | null);
   child.stderr?.on('data', (chunk) => log.push(String(chunk)));

@@ -67,10 +67,14 @@ const PICTURES: Picture[] = [
   },
 ];
 
-const server = spawn(process.execPath, [join(import.meta.dirname, '../src/vitrine.js'), 'serve'], {
-  env: { PATH: process.env.PATH, PORT: '0' },
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
+const server = spawn(
+  process.execPath,
+  [join(import.meta.dirname, '../src/vitrine.js'), 'serve', '--samples'],
+  {
+    env: { PATH: process.env.PATH, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  },
+);
 const browser = await launch();
 try {
   const address = await listening();

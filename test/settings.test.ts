@@ -9,7 +9,8 @@ import {
   type SettingName,
   variableOf,
 } from '../src/config/config.ts';
-import { ask, done, json, run, startServer } from './rig.ts';
+import { newPath } from './importing.ts';
+import { ask, done, fixture, json, run, startServer, tempFile, tempFolder } from './rig.ts';
 
 type Flags = NonNullable<Parameters<typeof readConfig>[0]>;
 
@@ -69,7 +70,22 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
   ['databaseUrl', '/data/a b.db', '/data/a b.db'],
   ['databaseUrl', 'file:site.db', 'site.db'],
   ['databaseUrl', 'file:///data/a%20b.db', '/data/a b.db'],
-  ...refusedAll('databaseUrl', 'file:', 'mysql://x/y', 'https://x.example/site.db'),
+  ['databaseUrl', 'file:site%20one.db', 'site one.db'],
+  ['databaseUrl', 'file:/data/a%20b.db', '/data/a b.db'],
+  ['databaseUrl', 'FILE://localhost/data/a%20b.db', '/data/a b.db'],
+  ['databaseUrl', 'file:../a/site.db', '../a/site.db'],
+  ...refusedAll(
+    'databaseUrl',
+    'file:',
+    'file://site.db',
+    'file://',
+    'file:a%zz.db',
+    'file:/a%2.db',
+    'file:///a%2Fb.db',
+    'file:site.db?mode=ro',
+    'mysql://x/y',
+    'https://x.example/site.db',
+  ),
   ['host', '0.0.0.0', '0.0.0.0'],
   ['host', '::', '::'],
   ['host', 'localhost', 'localhost'],
@@ -162,6 +178,83 @@ test.each(VALUES)('%s as %j', (name, text, value) => {
     expect(mistakes[0]).toContain(`not ${JSON.stringify(text)}`);
     expect(mistakes[0]).not.toContain('\n');
   }
+});
+
+test.each([
+  'postgres://u:s3cret',
+  'postgres://u:s3cret/db',
+  'postgres://u:s3cret@',
+  'postgres://u:s3cret@host:99999/db',
+  'postgres://u:s3c%ret@host/db',
+  'postgres://u:s3cret#@host/db',
+  'postgres://u:x/s3cret@host/db',
+  'postgres://host/db?password=s3cret',
+  'postgres:u:s3cret@host/db',
+  'postgres//u:s3cret@host/db',
+  'postgress://u:s3cret@host/db',
+  'mysql://u:s3cret@host/db',
+  'u:s3cret@host/db',
+])('%s is refused without its password', (url) => {
+  const [mistake = '', ...more] = mistakesOf({}, { DATABASE_URL: url });
+  expect(mistake).toMatch(/^DATABASE_URL must /);
+  expect(more).toEqual([]);
+  expect(mistake).not.toMatch(/s3c|ret@/);
+});
+
+describe('DATABASE_URL_FILE', () => {
+  const file = tempFile('secret', 'postgres://u:s3cret@host/db\n');
+  const SECRET = 'postgres://u:s3cret@host/db';
+
+  test('is read, without the newline at its end', () => {
+    expect(readConfig({}, { DATABASE_URL_FILE: file }).databaseUrl).toBe(SECRET);
+    expect(readConfig({ databaseUrlFile: file }).databaseUrl).toBe(SECRET);
+    expect(readConfig({}, { DATABASE_URL_FILE: file, DATABASE_URL: '' }).databaseUrl).toBe(SECRET);
+    expect(readConfig({}, { DATABASE_URL_FILE: '', DATABASE_URL: 'site.db' }).databaseUrl).toBe('site.db');
+  });
+
+  test('together with DATABASE_URL is refused; a flag overrides the environment', () => {
+    expect(mistakesOf({}, { DATABASE_URL: 'site.db', DATABASE_URL_FILE: file })).toEqual([
+      'DATABASE_URL and DATABASE_URL_FILE are both set: give one, and leave the other empty',
+    ]);
+    expect(mistakesOf({ databaseUrl: 'site.db', databaseUrlFile: file })).toEqual([
+      expect.stringMatching(/^--database-url and --database-url-file are both set/),
+    ]);
+    expect(readConfig({ databaseUrl: 'site.db' }, { DATABASE_URL_FILE: file }).databaseUrl).toBe('site.db');
+    expect(readConfig({ databaseUrlFile: file }, { DATABASE_URL: 'site.db' }).databaseUrl).toBe(SECRET);
+  });
+
+  test.each([
+    [
+      'that does not exist',
+      '/nowhere/secret',
+      /^DATABASE_URL_FILE must name a file that can be read \(ENOENT\)$/,
+    ],
+    ['that is a folder', tempFolder(), /^DATABASE_URL_FILE must name a file that can be read \(EISDIR\)$/],
+    ['that is empty', tempFile('empty', '\n'), /^DATABASE_URL_FILE must name a file that holds one line/],
+    ['of two lines', tempFile('two', 'a\nb\n'), /^DATABASE_URL_FILE must name a file that holds one line/],
+    [
+      'that is a database',
+      tempFile('x.db', 'SQLite format 3\0'),
+      /^DATABASE_URL_FILE must name a file that holds/,
+    ],
+    [
+      'with a malformed URL',
+      tempFile('bad', 'postgres://u:s3cret'),
+      /^what DATABASE_URL_FILE holds must name each host/,
+    ],
+  ])('a file %s is refused without its content', (_, path, sentence) => {
+    const mistakes = mistakesOf({}, { DATABASE_URL_FILE: path });
+    expect(mistakes).toEqual([expect.stringMatching(sentence)]);
+    expect(mistakes.join()).not.toContain('s3cret');
+  });
+
+  test('is taken by every command', async () => {
+    const path = newPath();
+    const env = { DATABASE_URL_FILE: tempFile('url', `${path}\n`) };
+    await done(['import', fixture('microblog.ndjson')], { env });
+    expect(await done(['check'], { env })).toContain(`${path} is sound`);
+    expect((await ask(await startServer(env), '/a/api/?user=ada')).status).toBe(200);
+  });
 });
 
 test('a flag overrides the environment, and errors name the flag', () => {

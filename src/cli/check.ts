@@ -2,6 +2,7 @@
 import { shownDatabase } from '../config/database-url.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { checkDatabase, repairDatabase } from '../stores/open.ts';
+import type { CheckResult, Counts } from '../stores/store.ts';
 import { createCommand, databaseOf, examples, type SettingFlags } from './options.ts';
 import { Failed, type Surroundings } from './surroundings.ts';
 
@@ -16,13 +17,20 @@ export const checkCommand = (around: Surroundings) =>
     .action((flags: CheckFlags) => runCheck(flags, around));
 
 async function runCheck({ repair, ...flags }: CheckFlags, around: Surroundings): Promise<void> {
-  const say = (text: string) => void around.stdout.write(`${text}\n`);
   const url = databaseOf(flags, around);
   const shown = shownDatabase(url);
-  if (repair) say(`repaired ${await repairDatabase(url)} lists and ETags`);
-  const { faults, counts } = await checkDatabase(url);
-  if (faults.length > 0)
-    throw new Failed(`${shown} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`);
-  say(`${shown} is sound`);
-  for (const kind of KIND_NAMES) say(`${KINDS[kind].plural}: ${counts?.[kind]}`);
+  const repaired = repair ? await repairDatabase(url) : undefined;
+  const check = await checkDatabase(url);
+  const sound = check.faults.length === 0;
+  const lines = [
+    ...(repaired === undefined ? [] : [`repaired ${repaired} lists and ETags`]),
+    ...(sound ? [`${shown} is sound`, ...countLines(check.counts)] : []),
+  ];
+  around.report({ text: lines.join('\n'), result: { sound, repaired, ...check } });
+  if (!sound) throw new Failed(`${shown} is not sound: ${oneLine(check.faults)}`);
 }
+
+const countLines = (counts: Counts | undefined) =>
+  KIND_NAMES.map((kind) => `${KINDS[kind].plural}: ${counts?.[kind]}`);
+
+const oneLine = (faults: CheckResult['faults']) => faults.join('; ').replace(/\s*\n\s*/g, ' ');

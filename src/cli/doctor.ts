@@ -20,13 +20,14 @@ export const doctorCommand = (around: Surroundings) =>
     )
     .action((base: URL, flags: Omit<DoctorOptions, 'base'>) => runDoctor(base, flags, around));
 
-async function runDoctor(
-  base: URL,
-  flags: Omit<DoctorOptions, 'base'>,
-  { stdout }: Surroundings,
-): Promise<void> {
+async function runDoctor(base: URL, flags: Omit<DoctorOptions, 'base'>, around: Surroundings): Promise<void> {
   const { diagnose } = await import('../doctor/doctor.ts');
-  const { report, failure } = await diagnose({ ...flags, base, timeout: flags.timeout * 1000 });
-  stdout.write(`${report}\n`);
+  const { report, findings, failure } = await diagnose({ ...flags, base, timeout: flags.timeout * 1000 });
+  const checks = findings.map(({ check, finding }) => ({
+    check: check.name,
+    state: finding.state,
+    text: finding.text,
+  }));
+  around.report({ text: report, result: { checks } });
   if (failure !== undefined) throw new Failed(failure);
 }

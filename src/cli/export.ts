@@ -10,10 +10,13 @@ export const exportCommand = (around: Surroundings) =>
     .action((file: string | undefined, flags: SettingFlags) => runExport(file, flags, around));
 
 async function runExport(file: string | undefined, flags: SettingFlags, around: Surroundings): Promise<void> {
+  const isStdout = file === undefined || file === '-';
+  if (isStdout) around.keepStdoutForData();
   const reader = await openForExport(databaseOf(flags, around));
   const { writeExport } = await import('../transfer/export.ts');
   try {
     await writeExport(reader, file, around.stdout);
+    around.report({ text: '', result: { file: isStdout ? null : file } });
   } finally {
     await reader.close();
   }

@@ -34,7 +34,7 @@ async function runImport(
     throw new Misused('standard input can be read once only');
   const { importFiles, summary } = await import('../transfer/import.ts');
   const { createProgress } = await import('../transfer/progress.ts');
-  const { stdin, stdout, stderr } = around;
+  const { stdin, stderr } = around;
   const progress = createProgress(stderr);
   const writer = await openForChange(databaseOf(flags, around));
   try {
@@ -51,9 +51,12 @@ async function runImport(
       },
     });
     progress.clear();
-    if (tallies === undefined)
+    const result = { records, faulty, imported: tallies ?? null };
+    if (tallies === undefined) {
+      around.report({ text: '', result });
       throw new Failed(`nothing was imported: ${faulty} of ${records} records are wrong`);
-    stdout.write(`${summary(tallies)}${faulty > 0 ? `\n${faulty} left out` : ''}\n`);
+    }
+    around.report({ text: `${summary(tallies)}${faulty > 0 ? `\n${faulty} left out` : ''}`, result });
     if (rejectsFault !== undefined)
       throw new Failed(`the good records were imported, but the others were not saved: ${rejectsFault}`);
   } finally {

@@ -1,6 +1,7 @@
 // `vitrine mirror`
 import { Option } from 'commander';
 import { isPostgresUrl } from '../config/database-url.ts';
+import type { MirrorResult } from '../mirror/mirror-users.ts';
 import type { MirrorFlags } from '../mirror/run-mirror.ts';
 import { openForChange, openForLookups } from '../stores/open.ts';
 import {
@@ -43,7 +44,12 @@ export const mirrorCommand = (around: Surroundings) =>
     .addHelpText('after', HELP)
     .action((flags: MirrorCommandFlags) => runMirror(flags, around));
 
-interface MirrorCommandFlags extends MirrorFlags, Pick<SettingFlags, 'databaseUrl'> {
+const forPrograms = ({ counts, tallies, skipped, pruned }: MirrorResult) => ({
+  users: { ...counts, skipped, pruned },
+  imported: tallies,
+});
+
+interface MirrorCommandFlags extends MirrorFlags, Pick<SettingFlags, 'databaseUrl' | 'databaseUrlFile'> {
   readonly user?: string[];
   readonly users?: string;
   readonly state?: string;
@@ -58,7 +64,7 @@ async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: 
   const mirror = await import('../mirror/run-mirror.ts');
   const writer = await openForChange(database);
   try {
-    const { summary, failure } = await mirror.runMirror({
+    const { summary, result, failure } = await mirror.runMirror({
       ...flags,
       users: users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin },
       state,
@@ -67,7 +73,8 @@ async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: 
       out: around.stderr,
       signal: around.stopSignal(),
     });
-    if (summary !== undefined) around.stdout.write(`${summary}\n`);
+    if (summary !== undefined && result !== undefined)
+      around.report({ text: summary, result: forPrograms(result) });
     if (failure !== undefined) throw new Failed(failure);
   } finally {
     await writer.close();

@@ -1,6 +1,7 @@
 // Options and arguments that several commands take.
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { flagOf, readConfig, SETTINGS, type SettingName, variableOf } from '../config/config.ts';
+import { ConfigError, flagOf, readConfig, SETTINGS, type SettingName, variableOf } from '../config/config.ts';
+import { lookalikes } from '../config/lookalikes.ts';
 import { readBase } from '../remote/lookups.ts';
 import { VARIANT_NAMES } from '../variants.ts';
 import { Misused, type Surroundings } from './surroundings.ts';
@@ -11,7 +12,7 @@ export type SettingFlags = Partial<Record<SettingName, string>>;
 export function createCommand(
   name: string,
   description: string,
-  settings: readonly SettingName[] = ['databaseUrl'],
+  settings: readonly SettingName[] = ['databaseUrl', 'databaseUrlFile'],
 ): Command {
   const command = new Command(name).description(description);
   for (const setting of settings) {
@@ -21,15 +22,19 @@ export function createCommand(
       new Option(`${flagOf(setting)} <value>`, `${meaning}${standard} [${variableOf(setting)}]`),
     );
   }
-  return command;
+  return command.option('--json', 'report in one line of JSON').option('--quiet', 'print nothing but errors');
 }
 
 /** The database that a command works on, from its flag or the environment. */
-export function databaseOf(flags: SettingFlags, { environment: { DATABASE_URL } }: Surroundings): string {
-  const { databaseUrl } = readConfig({ databaseUrl: flags.databaseUrl }, { DATABASE_URL });
-  if (databaseUrl === undefined)
-    throw new Misused('name the database: set DATABASE_URL or give --database-url');
-  return databaseUrl;
+export function databaseOf(
+  { databaseUrl, databaseUrlFile }: SettingFlags,
+  { environment }: Surroundings,
+): string {
+  const { DATABASE_URL, DATABASE_URL_FILE } = environment;
+  const config = readConfig({ databaseUrl, databaseUrlFile }, { DATABASE_URL, DATABASE_URL_FILE });
+  if (config.databaseUrl !== undefined) return config.databaseUrl;
+  const sentence = 'name the database: set DATABASE_URL or give --database-url';
+  throw new ConfigError([sentence, ...lookalikes(environment)]);
 }
 
 export const variantOption = () =>
@@ -37,7 +42,8 @@ export const variantOption = () =>
 
 export function baseUrlArgument(text: string): URL {
   const base = readBase(text);
-  if (typeof base === 'string') throw new InvalidArgumentError(`It ${base}.`);
+  // Not commander's own error, which would quote the text with whatever password is in it.
+  if (typeof base === 'string') throw new Misused(`the base URL ${base}`);
   return base;
 }
 

@@ -1,14 +1,18 @@
 // The command line: one file for each command.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { checkCommand } from './check.ts';
 import { doctorCommand } from './doctor.ts';
 import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
+import { migrateCommand } from './migrate.ts';
 import { mirrorCommand } from './mirror.ts';
+import { createOutput, DONE, explain, MISUSED, safe } from './output.ts';
 import { removeCommand } from './remove.ts';
 import { serveCommand } from './serve.ts';
 import { snapshotCommand } from './snapshot.ts';
-import type { Surroundings } from './surroundings.ts';
+import { type Process, Reported, type Surroundings } from './surroundings.ts';
 
 const COMMANDS = [
   serveCommand,
@@ -17,19 +21,43 @@ const COMMANDS = [
   exportCommand,
   removeCommand,
   snapshotCommand,
+  migrateCommand,
   checkCommand,
   doctorCommand,
 ];
 
+const PACKAGE = join(import.meta.dirname, '../../package.json');
+
+/** Runs the command that `argv` names; the exit code. */
+export async function runProgram(around: Process, argv: readonly string[]): Promise<number> {
+  const names = createProgram({} as Surroundings).commands.map((command) => command.name());
+  const output = createOutput(around, argv, names);
+  try {
+    await createProgram(output.surroundings).parseAsync(argv, { from: 'user' });
+    return output.end(DONE);
+  } catch (error) {
+    if (error instanceof Reported) return error.exitCode;
+    if (!(error instanceof CommanderError)) {
+      const { lines, exitCode } = explain(error);
+      return output.end(exitCode, lines);
+    }
+    if (error.exitCode === DONE) return DONE;
+    // Commander has printed it already, unless its text was to become JSON.
+    const sentence = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
+    return output.end(MISUSED, output.surroundings.json ? [sentence] : []);
+  }
+}
+
 export function createProgram(around: Surroundings): Command {
   const program = new Command('vitrine')
     .description('Serve public profiles and their latest work as read-only JSON over HTTP.')
+    .version(JSON.parse(readFileSync(PACKAGE, 'utf8')).version, '--version', 'print the version')
     .helpCommand(true)
     .showHelpAfterError('Try vitrine --help.')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void around.stdout.write(text),
-      writeErr: (text) => void around.stderr.write(text),
+      writeErr: (text) => void (around.json || around.stderr.write(safe(text))),
     });
   for (const create of COMMANDS) {
     const command = create(around);
@@ -37,6 +65,3 @@ export function createProgram(around: Surroundings): Command {
   }
   return program;
 }
-
-/** Whether commander has reported the error already. */
-export const wasReported = (error: unknown): error is CommanderError => error instanceof CommanderError;

@@ -28,7 +28,10 @@ async function runRemove(
   try {
     const removed = await writer.remove(family, userKey(user));
     if (removed === undefined) throw new Failed(`the ${family} family has no user ${JSON.stringify(user)}`);
-    around.stdout.write(`removed ${JSON.stringify(user)} and ${removed.items} items\n`);
+    around.report({
+      text: `removed ${JSON.stringify(user)} and ${removed.items} items`,
+      result: { user, family, ...removed },
+    });
   } finally {
     await writer.close();
   }

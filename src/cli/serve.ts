@@ -1,16 +1,83 @@
 // `vitrine serve`
-import { readConfig, SETTING_NAMES } from '../config/config.ts';
+import { type Config, ConfigError, readConfig, SETTING_NAMES, sitesOf } from '../config/config.ts';
+import { shownDatabase } from '../config/database-url.ts';
+import { lookalikes } from '../config/lookalikes.ts';
+import { KIND_NAMES, KINDS } from '../records/kinds.ts';
+import { openForLookups, openForServing } from '../stores/open.ts';
+import { type Counts, StoreError } from '../stores/store.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
-import type { Surroundings } from './surroundings.ts';
+import { Misused, type Surroundings } from './surroundings.ts';
+
+interface ServeFlags extends SettingFlags {
+  readonly samples: boolean;
+  readonly check: boolean;
+}
 
 export const serveCommand = (around: Surroundings) =>
-  createCommand(
-    'serve',
-    'answer HTTP requests from the database or, without one, from sample users',
-    SETTING_NAMES,
-  )
+  createCommand('serve', 'answer HTTP requests from the database', SETTING_NAMES)
+    .option('--samples', 'serve sample users if no database is named', false)
+    .option('--check', 'say what would be served, and exit with 0, or with 2 if that cannot be', false)
     .addHelpText(
       'after',
-      examples('vitrine serve', 'vitrine serve --database-url site.db --port 80 --base-url-a /'),
+      examples(
+        'vitrine serve --samples',
+        'vitrine serve --database-url site.db --port 80 --base-url-a /',
+        'vitrine serve --check',
+      ),
     )
-    .action((flags: SettingFlags) => around.serve(readConfig(flags, around.environment)));
+    .action((flags: ServeFlags) => runServe(flags, around));
+
+async function runServe({ samples, check, ...flags }: ServeFlags, around: Surroundings): Promise<void> {
+  const warnings = lookalikes(around.environment);
+  const config = readConfig(flags, around.environment);
+  if (config.databaseUrl === undefined && !samples)
+    throw new ConfigError([
+      'name the database: set DATABASE_URL or give --database-url; --samples serves sample users',
+      ...warnings,
+    ]);
+  if (check) return await checkServe(config, warnings, around);
+  const { json, quiet } = around;
+  await around.serve(quiet ? { ...config, logLevel: atLeastWarnings(config) } : config, { warnings, json });
+}
+
+const atLeastWarnings = ({ logLevel }: Config): Config['logLevel'] =>
+  ['trace', 'debug', 'info'].includes(logLevel) ? 'warn' : logLevel;
+
+async function checkServe(config: Config, warnings: string[], around: Surroundings): Promise<void> {
+  const { databaseUrl } = config;
+  const counts = databaseUrl === undefined ? undefined : await readCounts(databaseUrl, warnings);
+  const data = databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl);
+  const variants = Object.fromEntries(
+    sitesOf(config).map(({ variant, base }) => [variant, addressOf(config, base)]),
+  );
+  for (const warning of warnings) around.stderr.write(`vitrine: ${warning}\n`);
+  const lines = [
+    `would serve ${data}${counts === undefined ? '' : `: ${countsText(counts)}`}`,
+    ...Object.entries(variants).map(([variant, address]) => `variant ${variant.toUpperCase()}: ${address}`),
+  ];
+  around.report({ text: lines.join('\n'), result: { data, counts, variants } });
+}
+
+const addressOf = ({ host, port }: Config, base: { origin: string | undefined; path: string }) =>
+  `${base.origin ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`}${base.path}`;
+
+const countsText = (counts: Counts) =>
+  KIND_NAMES.map((kind) => `${counts[kind]} ${KINDS[kind].plural}`).join(', ');
+
+/** Opens the data as the server does, and counts it. */
+async function readCounts(url: string, warnings: string[]): Promise<Counts> {
+  const note = (what: string) => void warnings.push(what);
+  try {
+    const served = await openForServing(url, { onChange() {}, onWarning: note, onFault: note });
+    const fault = await served.fault();
+    await served.close();
+    if (fault !== undefined) throw new Misused(fault);
+    const reader = await openForLookups(url);
+    const counts = await reader.counts();
+    await reader.close();
+    return counts;
+  } catch (error) {
+    if (error instanceof StoreError) throw new Misused(error.message);
+    throw error;
+  }
+}

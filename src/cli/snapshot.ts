@@ -9,5 +9,5 @@ export const snapshotCommand = (around: Surroundings) =>
     .addHelpText('after', examples('vitrine snapshot /backup/site.db'))
     .action(async (file: string, flags: SettingFlags) => {
       await snapshotDatabase(databaseOf(flags, around), file);
-      around.stdout.write(`snapshot written to ${file}\n`);
+      around.report({ text: `snapshot written to ${file}`, result: { file } });
     });

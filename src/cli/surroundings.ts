@@ -3,18 +3,51 @@ import type { Writable } from 'node:stream';
 import type { Config } from '../config/config.ts';
 import type { Terminal } from '../transfer/progress.ts';
 
-export interface Surroundings {
+/** The process that a command line runs in. */
+export interface Process {
   readonly environment: Record<string, string | undefined>;
   readonly stdin: AsyncIterable<Buffer>;
   readonly stdout: Writable;
   readonly stderr: Terminal;
   /** Runs the server until it is told to stop. */
-  readonly serve: (config: Config) => Promise<void>;
+  readonly serve: (config: Config, start: ServeStart) => Promise<void>;
   /** Aborted by the first signal to stop; the second one ends the process. */
   readonly stopSignal: () => AbortSignal;
+}
+
+export interface ServeStart {
+  /** What is odd about the settings, a sentence each. */
+  readonly warnings: readonly string[];
+  /** Whether the log is JSON on a terminal as well. */
+  readonly json: boolean;
+}
+
+/** What a command did, for people and for programs. */
+export interface Outcome {
+  /** Nothing is printed for an empty text. */
+  readonly text: string;
+  readonly result: object;
+}
+
+/** What a command sees of the process: its lines are printed as --json and --quiet say. */
+export interface Surroundings extends Process {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** Reports what the command did. */
+  readonly report: (outcome: Outcome) => void;
+  /** Standard output is for data, so the report goes to standard error. */
+  readonly keepStdoutForData: () => void;
 }
 
 /** The command ran and did not succeed. */
 export class Failed extends Error {}
 /** The command line makes no sense. */
 export class Misused extends Error {}
+/** The command did not succeed, and has said why. */
+export class Reported extends Error {
+  readonly exitCode: number;
+  constructor(exitCode: number) {
+    super('reported already');
+    this.exitCode = exitCode;
+  }
+}

@@ -1,7 +1,9 @@
 // Every setting in one table: default, parser, meaning.
 import ipaddr from 'ipaddr.js';
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
+import { addressClashes, type Site } from './address-clashes.ts';
 import { shownDatabase } from './database-url.ts';
+import { databaseUrlOf, type Given, type Source } from './given.ts';
 import {
   address,
   type BaseUrl,
@@ -55,7 +57,12 @@ export const SETTINGS = {
   databaseUrl: setting(
     '',
     optional(databaseUrl),
-    'the database: path or `file:` URL of a SQLite file, or a `postgres://` URL; if unset, sample users are served from memory',
+    'the database: path or `file:` URL of a SQLite file, or a `postgres://` URL; `serve` needs it, or `--samples`',
+  ),
+  databaseUrlFile: setting(
+    '',
+    optional((text) => text),
+    'file that holds `DATABASE_URL`, so that a password is not in the environment; set one of the two',
   ),
   host: setting('127.0.0.1', address, 'address to listen on'),
   port: setting('8080', port, 'port to listen on'),
@@ -137,12 +144,6 @@ export type SettingName = keyof typeof SETTINGS;
 export type Config = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** A variant that is served, and its base address. */
-export interface Site {
-  readonly variant: Variant;
-  readonly base: BaseUrl;
-}
-
 export const sitesOf = (config: Config): Site[] =>
   VARIANT_NAMES.flatMap((variant) => {
     const base = config[baseUrlSetting(variant)];
@@ -163,23 +164,20 @@ export class ConfigError extends Error {
   }
 }
 
+export type Flags = Partial<Record<SettingName, string>>;
+export type Environment = Record<string, string | undefined>;
+
 /** Reads the settings from flags and environment, flags first; throws one error that lists every mistake. */
-export function readConfig(
-  flags: Partial<Record<SettingName, string>> = {},
-  environment: Record<string, string | undefined> = {},
-): Config {
+export function readConfig(flags: Flags = {}, environment: Environment = {}): Config {
   const mistakes: string[] = [];
   const values = SETTING_NAMES.map((name) => {
-    const { fallback, parse, emptyCounts }: Setting<unknown> = SETTINGS[name];
-    const label = flags[name] === undefined ? variableOf(name) : flagOf(name);
-    const given = flags[name] ?? environment[variableOf(name)];
-    const text = given === undefined || (given.trim() === '' && !emptyCounts) ? fallback : given.trim();
+    let given = givenIn(name, flags, environment);
     try {
-      return [name, parse(text)];
+      if (name === 'databaseUrl') given = databaseUrlOf(sourcesOf(flags, environment));
+      return [name, parseSetting(name, given)];
     } catch (error) {
       if (!(error instanceof Mistake)) throw error;
-      const shown = name === 'databaseUrl' ? shownDatabase(text) : text;
-      mistakes.push(`${label} ${error.message}, not ${JSON.stringify(shown)}`);
+      mistakes.push(sentence(name, given, error));
       return [name, undefined];
     }
   });
@@ -187,6 +185,39 @@ export function readConfig(
   if (mistakes.length === 0) mistakes.push(...clashes(config));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;
+}
+
+const givenIn = (name: SettingName, flags: Flags, environment: Environment): Given =>
+  flags[name] === undefined
+    ? { text: environment[variableOf(name)], label: variableOf(name) }
+    : { text: flags[name], label: flagOf(name) };
+
+const sourcesOf = (flags: Flags, environment: Environment): Source[] => [
+  {
+    url: { text: flags.databaseUrl, label: flagOf('databaseUrl') },
+    file: { text: flags.databaseUrlFile, label: flagOf('databaseUrlFile') },
+  },
+  {
+    url: givenIn('databaseUrl', {}, environment),
+    file: givenIn('databaseUrlFile', {}, environment),
+  },
+];
+
+function parseSetting(name: SettingName, given: Given): unknown {
+  const { parse, emptyCounts }: Setting<unknown> = SETTINGS[name];
+  return parse(textOf(name, given, emptyCounts));
+}
+
+function textOf(name: SettingName, { text }: Given, emptyCounts = false): string {
+  return text === undefined || (text.trim() === '' && !emptyCounts) ? SETTINGS[name].fallback : text.trim();
+}
+
+/** A mistake as a sentence that quotes the text, without what is secret in it. */
+function sentence(name: SettingName, given: Given, { message }: Mistake): string {
+  const text = textOf(name, given, true);
+  if (!message.startsWith('must ')) return message;
+  if (given.isSecret) return `what ${given.label} holds ${message}`;
+  return `${given.label} ${message}, not ${JSON.stringify(name === 'databaseUrl' ? shownDatabase(text) : text)}`;
 }
 
 function clashes(config: Config): string[] {
@@ -197,17 +228,8 @@ function clashes(config: Config): string[] {
     overlap(config.adminHost, config.host)
       ? ['ADMIN_PORT and PORT are the same: give the admin port its own']
       : [];
-  const bases = sitesOf(config).map(({ variant, base }) => ({ name: baseUrlSetting(variant), ...base }));
-  const claims = bases.flatMap((one, index) =>
-    bases
-      .slice(index + 1)
-      .filter((two) => one.path === two.path && (one.host ?? two.host) === (two.host ?? one.host))
-      .map(
-        (two) =>
-          `${variableOf(one.name)} and ${variableOf(two.name)} claim the same address: give each its own`,
-      ),
-  );
-  return [...claims, ...shared];
+  const nameOf = (variant: Variant) => variableOf(baseUrlSetting(variant));
+  return [...addressClashes(sitesOf(config), nameOf), ...shared];
 }
 
 /** Whether two addresses to listen on share a port: 0.0.0.0 and :: include every other. */

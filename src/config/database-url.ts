@@ -70,9 +70,18 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** A DATABASE_URL without its secrets, even if it is malformed. */
+/**
+ * A DATABASE_URL without its secrets. Where the password is in a malformed one cannot be known: of that nothing is shown
+ * but the scheme, unless it holds only what a host and a path are made of.
+ */
 export function shownDatabase(url: string): string {
-  return url
-    .replace(/^([a-z][a-z0-9+.-]+:\/*)[\s\S]*@/i, (_, scheme: string) => `${scheme}…@`)
-    .replace(/(password=)[^&]*/gi, '$1…');
+  const isPath = !/^[a-z][a-z0-9+.-]+:|^[a-z]+\/\/|:[^/]*@/i.test(url) || /^file:/i.test(url);
+  if (isPath || /^[\w.+-]+:\/\/[\w./-]*$/.test(url)) return url;
+  const [scheme = ''] = /^[a-z][a-z0-9+.-]*:\/*/i.exec(url) ?? [];
+  try {
+    parsePostgresUrl(url);
+    return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, (_, start: string) => `${start}…@`);
+  } catch {
+    return `${scheme}…`;
+  }
 }

@@ -45,11 +45,27 @@ export function databaseUrl(text: string): string {
       throw new Mistake(`must ${(error as Error).message}`);
     }
   }
-  if (/^file:/i.test(text)) {
-    const path = /^file:\/\//i.test(text) ? fileURLToPath(text) : text.slice('file:'.length);
-    if (path !== '') return path;
-  } else if (!/^[a-z][a-z0-9+.-]+:/i.test(text)) return text;
-  throw new Mistake('must be the path or file: URL of a SQLite file, or a postgres:// URL');
+  if (/^file:/i.test(text)) return filePath(text);
+  // A URL without its colon, or with a login, is a typing mistake and would become the name of a file.
+  if (/^[a-z][a-z0-9+.-]+:|^[a-z]+\/\/|:[^/]*@/i.test(text))
+    throw new Mistake('must be the path or file: URL of a SQLite file, or a postgres:// URL');
+  return text;
+}
+
+const FILE_URLS = 'file:site.db, file:/data/site.db or file:///data/site.db';
+
+/** The path in a file: URL, which may also be relative. Percent escapes mean the same in every form. */
+function filePath(text: string): string {
+  const [, authority, path = ''] = /^file:(?:\/\/([^/?#]*))?([^?#]*)$/i.exec(text) ?? [];
+  const isHere = authority === undefined || authority === '' || authority.toLowerCase() === 'localhost';
+  if (path === '' || !isHere) throw new Mistake(`must be a path, or a URL such as ${FILE_URLS}`);
+  try {
+    return path.startsWith('/') ? fileURLToPath(`file://${path}`) : decodeURIComponent(path);
+  } catch {
+    throw new Mistake(
+      'must have valid percent escapes in a file: URL (%25 is a percent sign, %2F is refused)',
+    );
+  }
 }
 
 export function address(text: string): string {

@@ -29,6 +29,7 @@ export const CHECKS: readonly Check[] = [
 
 export interface Diagnosis {
   readonly report: string;
+  readonly findings: readonly { readonly check: Check; readonly finding: Finding }[];
   readonly broken: number;
   /** Checks that could not be made. */
   readonly unchecked: number;
@@ -44,7 +45,8 @@ export async function diagnose({ base, variant, user, timeout }: DoctorOptions):
     for (const check of CHECKS) findings.push({ check, finding: await runCheck(check, deployment) });
     const broken = findings.filter(({ finding }) => finding.state === 'broken').length;
     const unchecked = findings.filter(({ finding }) => finding.unchecked).length;
-    return { report: formatReport(findings), broken, unchecked, failure: failureOf(broken, unchecked) };
+    const report = formatReport(findings);
+    return { report, findings, broken, unchecked, failure: failureOf(broken, unchecked) };
   } finally {
     client.close();
   }

@@ -1,5 +1,5 @@
 // The findings, a line for each check, then remedies for what is broken.
-import { brief } from '../records/normalise.ts';
+import { brief, printable } from '../records/printable.ts';
 import type { Check, Finding, Remedy } from './check.ts';
 
 const PROXIES: readonly [name: string, key: keyof Remedy][] = [
@@ -29,8 +29,6 @@ function formatRemedy({ name, remedy }: Check, { state }: Finding): string {
 }
 
 const indented = (text: string) => text.replace(/^/gm, '    ');
-
-const printable = (text: string) => text.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
 
 /** Text of the other server, safe to print. */
 export const quoted = (text: string | undefined) => `"${brief(text ?? '')}"`;

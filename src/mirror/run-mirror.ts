@@ -5,7 +5,7 @@ import type { Terminal } from '../transfer/progress.ts';
 import { VARIANTS } from '../variants.ts';
 import { createLocalData } from './local-data.ts';
 import { createMirrorReport, mirrorFailure, mirrorSummary } from './mirror-report.ts';
-import { mirrorUsers } from './mirror-users.ts';
+import { type MirrorResult, mirrorUsers } from './mirror-users.ts';
 import { createNotes } from './notes.ts';
 import { createSiteClient, type SiteOptions } from './site-client.ts';
 import { openScratch, openState, type SqliteFile } from './state-file.ts';
@@ -36,6 +36,7 @@ export interface MirrorRun extends MirrorFlags {
 
 export interface MirrorOutcome {
   readonly summary?: string;
+  readonly result?: MirrorResult;
   readonly failure?: string | undefined;
 }
 
@@ -73,7 +74,7 @@ async function runWith(
     const events = { onProgress: report.progress, onFault: report.fault };
     const result = await mirrorUsers({ ...run, ...events, family, site, list, local, notes });
     const failure = mirrorFailure(result, { total, unusable: list.faults() });
-    return { summary: mirrorSummary(result), failure };
+    return { summary: mirrorSummary(result), result, failure };
   } finally {
     site.close();
   }

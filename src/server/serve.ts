@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { type Config, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
 import { closeSilentConnections } from '../edge/http-server.ts';
+import { printable } from '../records/printable.ts';
 import { lookupPaths } from '../remote/lookups.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
 import type { Reader } from '../stores/store.ts';
@@ -102,13 +103,12 @@ export function announce(config: Config, log: Logger, { url, adminUrl }: Running
     {
       url,
       adminUrl,
-      data: databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl),
+      data: databaseUrl === undefined ? 'the sample users' : printable(shownDatabase(databaseUrl)),
       workers,
     },
     'serving',
   );
-  if (databaseUrl === undefined)
-    log.info(`no DATABASE_URL: these are sample users. Try:\n${tryLines(config, url)}`);
+  if (databaseUrl === undefined) log.info(`These are sample users. Try:\n${tryLines(config, url)}`);
 }
 
 /** A new connection may have its request on the way; one that stays silent this long is closed. */

@@ -1,9 +1,9 @@
 // Which store a DATABASE_URL means. Only this file knows both; a process loads the one it uses.
 import { isPostgresUrl } from '../config/database-url.ts';
-import { prepareFile } from './sqlite/connect.ts';
+import { migrateFile } from './sqlite/connect.ts';
 import { openReader } from './sqlite/read.ts';
 import { openServed } from './sqlite/watch.ts';
-import { type CheckResult, type Reader, StoreError, type Writer } from './store.ts';
+import { type CheckResult, type Migrated, type Reader, StoreError, type Writer } from './store.ts';
 
 export interface ServedOptions {
   /** Told what happened to the data, in a sentence. */
@@ -12,10 +12,9 @@ export interface ServedOptions {
   readonly onFault: (what: string) => void;
 }
 
-/** Opens the data for serving; creates it where it is missing. */
+/** Opens the data for serving; where there is none yet, the reader is not ready until the first import has committed. */
 export async function openForServing(url: string, options: ServedOptions): Promise<Reader> {
   if (isPostgresUrl(url)) return (await import('./postgres/read.ts')).openServed(url, options);
-  prepareFile(url);
   return openServed(url, options);
 }
 
@@ -44,6 +43,13 @@ export async function openForExport(url: string): Promise<Pick<Reader, 'records'
 export async function checkDatabase(url: string): Promise<CheckResult> {
   const { check } = await (isPostgresUrl(url) ? import('./postgres/check.ts') : import('./sqlite/check.ts'));
   return check(url);
+}
+
+/** Brings an existing database to the current schema. */
+export async function migrateDatabase(url: string): Promise<Migrated> {
+  return isPostgresUrl(url)
+    ? (await import('./postgres/database.ts')).migrateDatabase(url)
+    : migrateFile(url);
 }
 
 /** Rebuilds what does not match the items and records; how many lists and ETags that were. */

@@ -1,5 +1,6 @@
 // What every store offers, to those who read and to those who write. A method may answer now or later.
 import type { Family, KindName } from '../records/kinds.ts';
+import { printable } from '../records/printable.ts';
 import type { Row } from '../records/row.ts';
 
 export type Awaitable<T> = T | Promise<T>;
@@ -97,4 +98,16 @@ export interface CheckResult {
 /** A fault of the data or the database, as a sentence for the operator. */
 export class StoreError extends Error {
   override name = 'StoreError';
+  constructor(message: string, options?: ErrorOptions) {
+    super(printable(message), options);
+  }
+}
+
+/** There is nothing to serve yet. The sentence says which command ends that. */
+export class NoDataError extends StoreError {}
+
+/** The schema of a database before it was migrated, and now. */
+export interface Migrated {
+  readonly from: number;
+  readonly to: number;
 }

@@ -4,6 +4,8 @@ import type { Progress } from './import.ts';
 export interface Terminal {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  /** Whether progress is not to be shown. */
+  readonly isQuiet?: boolean;
   write(text: string): unknown;
 }
 
@@ -23,6 +25,7 @@ export function createDisplay(out: Terminal, now = () => performance.now()) {
   return {
     /** A `transient` line is shown at once, but only on a terminal. */
     show(describe: (seconds: number) => string, { transient = false } = {}): void {
+      if (out.isQuiet) return;
       const time = now();
       if (time < next && !transient) return;
       next = time + every;

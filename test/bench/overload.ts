@@ -31,7 +31,7 @@ const RECOVERY_MS = 10_000;
 const RECOVERED = 20;
 
 async function bench(): Promise<void> {
-  const serving = await serve('--max-loop-delay', flags['max-loop-delay']);
+  const serving = await serve('--samples', '--max-loop-delay', flags['max-loop-delay']);
   try {
     if (!(await overload(serving))) process.exitCode = 1;
   } finally {

@@ -73,8 +73,16 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
 
   test('lookups wait for the first import, even if it holds nothing', async () => {
     const url = cluster.url(await cluster.createDatabase());
-    const reader = await serve(url);
+    const warnings: string[] = [];
+    await run(['migrate', '--database-url', url]);
+    const reader = await openForServing(url, {
+      onChange() {},
+      onWarning: (what) => void warnings.push(what),
+      onFault() {},
+    });
+    open.push(reader);
     expect(await reader.fault()).toMatch(/^Nothing was imported/);
+    expect(warnings).toContainEqual(expect.stringMatching(/^Nothing was imported .*run `vitrine import`/));
     await expect(reader.profile('microblog', 'user1')).rejects.toThrow(/^Nothing was imported/);
     const writer = await openForChange(url);
     const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });

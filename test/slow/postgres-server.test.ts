@@ -11,15 +11,19 @@ describe.runIf(havePostgres)('one server', () => {
     cluster = await startCluster();
   }, 60_000);
 
-  test('nodes that start at once create the tables once and are ready after the first import', async () => {
+  test('nodes create no tables, and are ready after the first import', async () => {
     const url = cluster.url(await cluster.createDatabase());
     const start = () => startServer({ DATABASE_URL: url, ADMIN_PORT: '0' });
     const nodes = await Promise.all(Array.from({ length: 5 }, start));
     for (const node of nodes) {
-      expect(await unready(node)).toMatch(/^Nothing was imported/);
+      expect(await unready(node)).toMatch(/has no tables of Vitrine yet: run `vitrine import`/);
+      await until('the log says so', async () => node.log.join().includes('run `vitrine import`'));
       const reply = await ask(node, addressOf('user1', false));
       expect([reply.status, reply.headers['retry-after']]).toEqual([503, '1']);
     }
+    expect(await done(['migrate', '--database-url', url])).toMatch(/migrated from schema 0 to schema \d\n$/);
+    for (const node of nodes)
+      await until('tables', async () => /^Nothing was imported/.test((await unready(node)) ?? ''));
     await load(url, 1);
     for (const node of nodes) {
       await until('ready', async () => (await ask(node, '/readyz')).status === 200);

@@ -31,6 +31,8 @@ import {
   until,
 } from '../stress.ts';
 
+/** As root, a server runs as this account, whose files are not root's. */
+const SERVANT = process.getuid?.() === 0 ? 65_534 : undefined;
 const GENERATIONS = 6;
 const SWAPS = 240;
 const IMPORTS = 150;
@@ -162,7 +164,8 @@ describe('a replacement is refused and the old data kept when it is', () => {
   const otherKind = (bytes: Buffer, page: number) => void bytes.writeUInt8(0x77, 3 * page);
   const flipped = (bytes: Buffer, page: number) => void bytes.fill(0xff, 5 * page + 8, 5 * page + 40);
   const MISFITS: [what: string, make: () => string, said: RegExp][] = [
-    ['empty', () => tempFile('empty', ''), /older schema/],
+    ['empty', () => tempFile('empty', ''), /is empty/],
+    ['never imported into', () => altered('UPDATE vitrine SET generation = 0'), /was never imported into/],
     ['text', () => tempFile('text', 'no database at all\n'.repeat(1000)), /not a SQLite database/],
     ['truncated to half', () => damaged((bytes) => bytes.subarray(0, bytes.length / 2)), /damaged/],
     ['truncated within a page', () => damaged((bytes) => bytes.subarray(0, bytes.length - 100)), /damaged/],
@@ -213,6 +216,29 @@ describe('a replacement is refused and the old data kept when it is', () => {
 });
 
 describe('other changes to the file', () => {
+  test.runIf(SERVANT !== undefined || process.getuid?.() !== 0)(
+    'a replacement that the server may read but does not own goes live',
+    async () => {
+      const path = served(sources[0]?.fresh as string);
+      const incoming = `${path}.incoming`;
+      const folder = dirname(path);
+      if (SERVANT !== undefined) {
+        fs.chmodSync(dirname(folder), 0o755);
+        for (const file of [folder, path]) fs.chownSync(file, SERVANT, SERVANT);
+      }
+      const server = await startServer({ DATABASE_URL: path }, [], SERVANT);
+      expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
+      fs.copyFileSync(sources[2]?.snapshot as string, incoming);
+      // Root puts in a file of its own; without that right, one that nobody may write has to do.
+      fs.chmodSync(incoming, 0o444);
+      fs.renameSync(incoming, path);
+      await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 2);
+      expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
+      if (SERVANT !== undefined) expect(fs.statSync(path).uid).toBe(0);
+      expect(await server.stop()).toBe(0);
+    },
+  );
+
   test('a deleted file: its data stays online until a new file takes its place', async () => {
     const path = served(sources[0]?.fresh as string);
     const server = await startServer({ DATABASE_URL: path });

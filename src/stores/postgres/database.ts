@@ -1,6 +1,6 @@
 // A PostgreSQL database: connecting to the right one of its hosts.
 import { type HostAddress, type PostgresAddress, parsePostgresUrl } from '../../config/database-url.ts';
-import { StoreError } from '../store.ts';
+import { type Migrated, StoreError } from '../store.ts';
 import { firstOf, nameOf, newClient, type Session } from './connect.ts';
 import { MISSING_TABLES, migrate, refuseMissing, refuseUnfit } from './migrate.ts';
 import { asStoreError, sentence } from './sentences.ts';
@@ -74,11 +74,11 @@ const newest = (reached: readonly Reached[]) => reached.toSorted((a, b) => b.gen
 const closeAll = (reached: readonly Reached[], but: Reached | undefined) =>
   Promise.all(reached.filter((one) => one !== but).map(({ client }) => client.end()));
 
-/** Before it is served: makes or migrates the tables, if this role may; many nodes may do so at once. */
-export async function prepareDatabase(url: string): Promise<void> {
+/** Makes the tables or brings them to the current schema; many nodes may do so at once. */
+export async function migrateDatabase(url: string): Promise<Migrated> {
   const session = await openPrimary(url);
   try {
-    await migrate(session);
+    return await migrate(session);
   } finally {
     await session.client.end();
   }

@@ -4,10 +4,9 @@ import type pg from 'pg';
 import { parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../store.ts';
 import { type Row, sslOf } from './connect.ts';
-import { prepareDatabase } from './database.ts';
 import { createFreshness, type Freshness, LOST_MS } from './freshness.ts';
 import { createHost, type Host } from './host.ts';
-import { isLasting, isUnprepared, sentence } from './sentences.ts';
+import { isLasting, sentence } from './sentences.ts';
 
 const PAUSE_MS = 20;
 /** How long the start waits for hosts that do not answer, when another does. */
@@ -52,23 +51,20 @@ export async function openHosts(url: string, tell: ServedOptions): Promise<Hosts
     if (started) tell.onFault(sentence(host.name, host.fault));
   }
 
-  await lookAtAll(url, hosts);
+  await lookAtAll(hosts);
   const reasons = reasonsOf(hosts);
   await refuseLasting(hosts, reasons);
   started = true;
   reasons.forEach(tell.onFault);
+  const fault = freshness.fault();
+  if (fault !== undefined && reasons.length < hosts.length) tell.onWarning(fault);
   return { ...freshness, read: (query) => read(freshness, query), close: () => closeAll(hosts) };
 }
 
-async function lookAtAll(url: string, hosts: readonly Host[]): Promise<void> {
+async function lookAtAll(hosts: readonly Host[]): Promise<void> {
   const looks = Promise.all(hosts.map((host) => host.look()));
   await Promise.race([looks, delay(START_MS, undefined, { ref: false })]);
-  if (hosts.some(({ up }) => up)) return;
-  await looks;
-  if (hosts.some(({ up }) => up) || !hosts.some(({ fault }) => isUnprepared(fault))) return;
-  // A role that may not make the tables waits until another has made them.
-  await prepareDatabase(url).catch(() => {});
-  await Promise.all(hosts.map((host) => host.look()));
+  if (!hosts.some(({ up }) => up)) await looks;
 }
 
 const reasonsOf = (hosts: readonly Host[]) =>

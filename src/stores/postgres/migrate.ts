@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { userKey } from '../../records/user-name.ts';
-import { StoreError } from '../store.ts';
+import { type Migrated, StoreError } from '../store.ts';
 import { type Client, firstOf, type Session } from './connect.ts';
 import { lacks, withSentences } from './sentences.ts';
 
@@ -23,12 +23,14 @@ export const MISSING_TABLES = `(
   WHERE to_regclass(name) IS NULL)`;
 
 /** Makes the tables, or brings them to the current schema. */
-export async function migrate({ client, name }: Session): Promise<void> {
-  await withSentences(name, async () => {
+export async function migrate({ client, name }: Session): Promise<Migrated> {
+  return await withSentences(name, async () => {
     if ((await firstOf(client, 'SHOW server_encoding')) !== 'UTF8')
       throw new StoreError(`The database at ${name} must be made with ENCODING 'UTF8'.`);
-    if ((await schemaOf(client, name)) < SCHEMA_VERSION) await migrateLocked(client, name);
+    const from = await schemaOf(client, name);
+    if (from < SCHEMA_VERSION) await migrateLocked(client, name);
     refuseMissing(name, await firstOf(client, `SELECT ${MISSING_TABLES}`));
+    return { from, to: SCHEMA_VERSION };
   });
 }
 
@@ -81,7 +83,7 @@ export function refuseUnfit(name: string, schema: number, least = SCHEMA_VERSION
     );
   if (schema < least)
     throw new StoreError(
-      `The database at ${name} has an older schema (${schema}, wanted ${SCHEMA_VERSION}): run any writing command on it, such as import, to migrate it.`,
+      `The database at ${name} has an older schema (${schema}, wanted ${SCHEMA_VERSION}): run \`vitrine migrate\`.`,
     );
 }
 

@@ -48,7 +48,7 @@ const BY_MESSAGE: readonly [pattern: RegExp, words: string][] = [
 ];
 
 export const NO_TABLES =
-  'has no tables of Vitrine yet: run any writing command on it, such as import, to make them';
+  'has no tables of Vitrine yet: run `vitrine import`, or `vitrine migrate` to make them empty';
 
 export const lacks = (tables: string) =>
   `has lost tables (${tables}): restore it from a backup, or import everything into a new database`;
@@ -80,9 +80,6 @@ function missingTable(message: string): string {
 
 /** Whether the settings are at fault, so that waiting would not help. */
 export const isLasting = (error: unknown) => ['28000', '28P01', '3D000', 'ENOTFOUND'].includes(codeOf(error));
-
-/** Whether the tables are missing, or of an older schema. */
-export const isUnprepared = (error: unknown) => error instanceof StoreError || codeOf(error) === '42P01';
 
 /** Whether a query failed by itself and its connection is as good as before: a conflict on a standby, say. */
 export const isOfTheQuery = (error: unknown) => /^(22|40|42|57014|XX)/.test(codeOf(error));

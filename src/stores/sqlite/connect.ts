@@ -1,11 +1,11 @@
 // Connections to a SQLite file: opening it for writing or reading, its schema, and its errors as sentences.
-import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { etagOf } from '../../records/etag.ts';
 import { userKey } from '../../records/user-name.ts';
 import type { MergeConnection } from '../merge.ts';
-import { StoreError } from '../store.ts';
+import { type Migrated, NoDataError, StoreError } from '../store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
 /** 'VITR' marks a file as ours. */
@@ -41,6 +41,18 @@ export function openForWriting(path: string): Connection {
   });
 }
 
+/** Brings an existing file to the current schema. */
+export function migrateFile(path: string): Migrated {
+  return withSentences(path, () => {
+    refuseMissing(path);
+    const old = new Database(path);
+    const from = userVersion(old);
+    old.close();
+    openForWriting(path).close();
+    return { from, to: schemaVersion() };
+  });
+}
+
 /** All migrations that are due, in one transaction. */
 function migrate(db: Connection): void {
   db.transaction(() => {
@@ -69,11 +81,12 @@ export function mergeConnection(db: Connection): MergeConnection {
 
 const userVersion = (db: Connection) => db.pragma('user_version', { simple: true }) as number;
 
+const hasNoTables = (db: Connection) => db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
+
 /** Throws unless the file is ours, or empty, and not from a later version of this program. */
 function refuseForeign(db: Connection, path: string): void {
-  const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number;
   const owner = db.pragma('application_id', { simple: true }) as number;
-  if (owner !== APPLICATION_ID && (tables > 0 || owner !== 0))
+  if (owner !== APPLICATION_ID && (owner !== 0 || !hasNoTables(db)))
     throw new StoreError(`${path} is a database of another program.`);
   if (userVersion(db) > schemaVersion())
     throw new StoreError(
@@ -81,36 +94,34 @@ function refuseForeign(db: Connection, path: string): void {
     );
 }
 
-/** Throws a sentence unless the file can be served as it is. */
+/** Throws a sentence unless the file has the current schema. */
 export function refuseUnfit(db: Connection, path: string): void {
   refuseForeign(db, path);
-  if (userVersion(db) < schemaVersion())
-    throw new StoreError(
-      `${path} has an older schema (${userVersion(db)}, wanted ${schemaVersion()}): run any writing command on it, such as import, to migrate it.`,
-    );
+  const schema = userVersion(db);
+  if (schema === schemaVersion()) return;
+  if (schema === 0 && hasNoTables(db)) throw new NoDataError(`${path} is empty: run \`vitrine import\`.`);
+  throw new NoDataError(
+    `${path} has an older schema (${schema}, wanted ${schemaVersion()}): run \`vitrine migrate\`, or make a snapshot again with this version.`,
+  );
 }
 
-/** Before a file is served: creates a missing or empty database and migrates an older one. */
-export function prepareFile(path: string): void {
-  if (existsSync(path)) {
-    const db = withSentences(path, () => new Database(path, { readonly: true }));
-    try {
-      const current = withSentences(path, () => userVersion(db));
-      if (current >= schemaVersion()) return;
-      if (current > 0 && !isWritable(path))
-        throw new StoreError(
-          `${path} has an older schema (${current}, wanted ${schemaVersion()}) and cannot be written: make a new snapshot of its source with this version.`,
-        );
-    } finally {
-      db.close();
-    }
-  }
-  openForWriting(path).close();
+/** Throws a sentence unless something was imported. */
+export function refuseUnimported(db: Connection, path: string): void {
+  if (db.prepare('SELECT generation FROM vitrine').pluck().get() === 0)
+    throw new NoDataError(`${path} was never imported into: run \`vitrine import\`.`);
+}
+
+function refuseMissing(path: string): void {
+  if (existsSync(path)) return;
+  if (!existsSync(dirname(path)))
+    throw new StoreError(`${path} cannot be opened: its folder does not exist.`);
+  throw new NoDataError(`${path} does not exist: \`vitrine import\` creates it.`);
 }
 
 /** Opens a file, or a database held in memory, for reading only; throws unless it can be served. */
 export function openForReading(source: string | Buffer, name: string): Connection {
   return withSentences(name, () => {
+    if (typeof source === 'string') refuseMissing(source);
     const db = new Database(source, { readonly: true, fileMustExist: true, timeout: 1000 });
     try {
       db.pragma('query_only = ON');
@@ -123,15 +134,6 @@ export function openForReading(source: string | Buffer, name: string): Connectio
       throw error;
     }
   });
-}
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Runs what touches a database file and turns SQLite's errors into sentences about it. */
@@ -156,6 +158,8 @@ function sentence(path: string, error: unknown): string {
     return `The disk is full: nothing of this was written to ${path}.`;
   if (code.startsWith('SQLITE_BUSY'))
     return `${path} is being written by another process; try again when it is done.`;
+  if (code.startsWith('SQLITE_READONLY') && existsSync(`${path}-journal`))
+    return `${path}-journal is left of a write that did not end: \`vitrine migrate\` undoes that write; remove the file if it belongs to another database.`;
   if (code.startsWith('SQLITE_READONLY')) return `${path} cannot be written: it is read-only.`;
   if (code.startsWith('SQLITE_CANTOPEN') || error instanceof TypeError)
     return `${path} cannot be opened: the folder must exist, the file must be readable, and on read-only media it must come from \`vitrine snapshot\`.`;

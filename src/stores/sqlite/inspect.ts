@@ -2,8 +2,8 @@
 // does it; only the check before a server's start runs in the main thread.
 import { statSync } from 'node:fs';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { type Counts, StoreError } from '../store.ts';
-import { type Connection, openForReading, withSentences } from './connect.ts';
+import { type Counts, NoDataError, StoreError } from '../store.ts';
+import { type Connection, openForReading, refuseUnimported, withSentences } from './connect.ts';
 import { countRecords } from './read.ts';
 
 export interface Inspection {
@@ -16,6 +16,8 @@ export interface Finding {
   readonly fault?: string;
   /** Whether the fault may go away without another file: too many open files, say. */
   readonly passing?: boolean;
+  /** Whether the fault is that there is nothing to serve yet. */
+  readonly noData?: boolean;
   readonly counts?: Counts;
 }
 
@@ -40,6 +42,7 @@ export function inspect({ path, want }: Inspection): Finding {
       const db = openForReading(path, path);
       try {
         if (want === 'counts') return { counts: countRecords(db) };
+        refuseUnimported(db, path);
         return endsWithinPage(path, db)
           ? { fault: `${path} is damaged: it ends within a page.` }
           : quickCheck(path, db, want);
@@ -49,7 +52,11 @@ export function inspect({ path, want }: Inspection): Finding {
     });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return { fault: error.message, passing: PASSING.test((error.cause as { code?: string })?.code ?? '') };
+    return {
+      fault: error.message,
+      passing: PASSING.test((error.cause as { code?: string })?.code ?? ''),
+      noData: error instanceof NoDataError,
+    };
   }
 }
 

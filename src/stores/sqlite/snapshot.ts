@@ -1,36 +1,63 @@
 // `vitrine snapshot`: a compact copy of a file, put in place at once.
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { openForReading, withSentences } from './connect.ts';
+import { StoreError } from '../store.ts';
+import { asStoreError, type Connection, openForReading, withSentences } from './connect.ts';
 
 /** The copy needs no other file beside it, so it can be served from read-only media. */
 export function snapshot(path: string, target: string): void {
   const unfinished = `${target}.unfinished`;
-  rmSync(unfinished, { force: true });
+  removeUnfinished(unfinished);
+  const db = openForReading(path, path);
   try {
-    withSentences(path, () => vacuumInto(path, unfinished));
+    refuseSame(path, target);
+    vacuumInto(db, { path, target, unfinished });
     withSentences(target, () => {
-      // Read-only media cannot hold a write-ahead log.
-      const copy = new Database(unfinished);
-      copy.pragma('journal_mode = DELETE');
-      copy.close();
-      const file = openSync(unfinished, 'r');
-      fsyncSync(file);
-      closeSync(file);
+      finish(unfinished);
       renameSync(unfinished, target);
     });
   } finally {
-    rmSync(unfinished, { force: true });
+    db.close();
+    removeUnfinished(unfinished);
   }
 }
 
-function vacuumInto(path: string, unfinished: string): void {
-  const db = openForReading(path, path);
+/** SQLite leaves its journal beside a copy that it cannot finish. */
+function removeUnfinished(unfinished: string): void {
+  for (const suffix of ['', '-journal']) rmSync(unfinished + suffix, { force: true });
+}
+
+function refuseSame(path: string, target: string): void {
+  const [source, existing] = [statSync(path), statSync(target, { throwIfNoEntry: false })];
+  if (source.ino === existing?.ino && source.dev === existing.dev)
+    throw new StoreError(`${target} is the database itself: write the snapshot to another file.`);
+}
+
+interface Copying {
+  readonly path: string;
+  readonly target: string;
+  readonly unfinished: string;
+}
+
+function vacuumInto(db: Connection, { path, target, unfinished }: Copying): void {
   try {
     // SQLite counts the copy as a change.
     db.pragma('query_only = OFF');
     db.prepare('VACUUM INTO ?').run(unfinished);
-  } finally {
-    db.close();
+  } catch (error) {
+    const { code = '' } = error as { code?: string };
+    if (code.startsWith('SQLITE_CANTOPEN'))
+      throw new StoreError(`${target} cannot be written: its folder must exist and be writable.`);
+    throw asStoreError(/^SQLITE_(CORRUPT|NOTADB|BUSY|ERROR)/.test(code) ? path : target, error);
   }
+}
+
+/** Read-only media cannot hold a write-ahead log. */
+function finish(unfinished: string): void {
+  const copy = new Database(unfinished);
+  copy.pragma('journal_mode = DELETE');
+  copy.close();
+  const file = openSync(unfinished, 'r');
+  fsyncSync(file);
+  closeSync(file);
 }

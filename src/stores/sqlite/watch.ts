@@ -1,9 +1,11 @@
-// The file that is served. When another file is renamed over it, that one is checked and put into service; a file that
-// is not sound is refused, and the one before is served on.
+// The file that is served. Until the first import has committed there is nothing to serve. When another file is renamed
+// over the one that is served, it is checked and put into service; a file that is not sound is refused, and the one before
+// is served on.
 import { rmSync, type Stats, statSync } from 'node:fs';
-import { KIND_NAMES } from '../../records/kinds.ts';
-import { type Counts, type Reader, StoreError, type StoreEvents } from '../store.ts';
-import { withSentences } from './connect.ts';
+import { printable } from '../../records/printable.ts';
+import { NoDataError, type Reader, StoreError, type StoreEvents } from '../store.ts';
+import { asStoreError, withSentences } from './connect.ts';
+import { createCounter } from './counter.ts';
 import { type Finding, inspect, inspectAside } from './inspect.ts';
 import { openReader } from './read.ts';
 
@@ -14,6 +16,7 @@ const READ_THROUGH = 2 ** 20;
 export interface WatchOptions {
   /** Called when the data changed, with a sentence. */
   readonly onChange: (sentence: string) => void;
+  readonly onWarning: (sentence: string) => void;
   readonly onFault: (sentence: string) => void;
 }
 
@@ -25,17 +28,26 @@ export function openServed(path: string, options: WatchOptions): Reader {
     events: served.events,
     waiting: () => served.refusal?.sentence,
     version: () => currentVersion(served),
-    profile: (family, userKey, known) => served.reader.profile(family, userKey, known),
-    items: (family, userKey, collection, known) => served.reader.items(family, userKey, collection, known),
+    profile: (family, userKey, known) => readerOf(served).profile(family, userKey, known),
+    items: (family, userKey, collection, known) => readerOf(served).items(family, userKey, collection, known),
     counts: createCounter(path, () => currentVersion(served)),
-    records: () => served.reader.records(),
-    fault: () => served.reader.fault(),
+    records: () => readerOf(served).records(),
+    fault: () => (served.reader === undefined ? served.absence?.fault.message : served.reader.fault()),
     close() {
       clearInterval(timer);
       served.closed = true;
-      served.reader.close();
+      served.reader?.close();
     },
   };
+}
+
+/** Throws while there is nothing to serve. */
+function readerOf(served: Served): Reader {
+  // What an import has just committed is served at once, not after the next poll.
+  if (served.reader === undefined && signatureOf(filesAt(served.path)) !== served.absence?.signature)
+    lookAgain(served);
+  if (served.reader === undefined) throw served.absence?.fault;
+  return served.reader;
 }
 
 /** A file and the log and index that SQLite keeps beside it, as they were when it was in place. */
@@ -62,10 +74,19 @@ interface Refusal {
   readonly passing: boolean;
 }
 
+/** Why there is nothing to serve yet. */
+interface Absence {
+  /** Of the files that were looked at. */
+  readonly signature: string;
+  readonly fault: StoreError;
+}
+
 interface Served extends WatchOptions {
   readonly path: string;
   readonly events: StoreEvents;
-  reader: Reader;
+  /** Undefined until there is something to serve. */
+  reader: Reader | undefined;
+  absence: Absence | undefined;
   /** What was at the path when the reader was opened, or since then while it stayed the same file. */
   files: Files;
   /** SQLite's, of this reader. */
@@ -79,24 +100,58 @@ interface Served extends WatchOptions {
 }
 
 function createServed(path: string, options: WatchOptions): Served {
-  const reader = openChecked(path);
-  return {
+  const served: Served = {
     ...options,
     path,
     events: { swaps: 0, refusals: 0 },
-    reader,
+    reader: undefined,
+    absence: undefined,
     files: filesAt(path),
-    dataVersion: reader.version(),
+    dataVersion: 0,
     version: 1,
     reportedVersion: 1,
     refusal: undefined,
     polling: false,
     closed: false,
   };
+  startServing(served);
+  const fault = served.absence?.fault;
+  if (fault !== undefined && !(fault instanceof NoDataError)) throw fault;
+  if (fault !== undefined) tellAbsence(served, fault);
+  return served;
 }
+
+/** Serves the file if there is something in it; otherwise notes why not. */
+function startServing(served: Served): void {
+  const { path, absence } = served;
+  const signature = signatureOf(filesAt(path));
+  try {
+    const reader = openChecked(path);
+    served.reader = reader;
+    served.files = filesAt(path);
+    served.dataVersion = reader.version();
+    served.reportedVersion = ++served.version;
+  } catch (error) {
+    const fault = asStoreError(path, error);
+    // The same error for the same reason, which is logged once.
+    served.absence = { signature, fault: fault.message === absence?.fault.message ? absence.fault : fault };
+  }
+}
+
+function lookAgain(served: Served): void {
+  const known = served.absence?.fault;
+  startServing(served);
+  const fault = served.absence?.fault;
+  if (served.reader !== undefined) served.onChange('there is data now, and it is served');
+  else if (fault !== undefined && fault !== known) tellAbsence(served, fault);
+}
+
+const tellAbsence = ({ onWarning }: Served, { message }: StoreError) =>
+  onWarning(`${message} Until then, every lookup is answered with 503.`);
 
 /** While the file cannot be read, because another program holds it locked, the version stays what it was. */
 function currentVersion(served: Served): number {
+  if (served.reader === undefined) return served.version;
   try {
     const now = served.reader.version();
     if (now !== served.dataVersion) served.version++;
@@ -108,6 +163,7 @@ function currentVersion(served: Served): number {
 }
 
 async function poll(served: Served): Promise<void> {
+  if (served.reader === undefined) return lookAgain(served);
   const current = filesAt(served.path);
   // Only a regular file can be a database: a pipe would block whoever opens it.
   if (served.polling || !current.database?.isFile()) return;
@@ -163,7 +219,7 @@ function putIntoService(served: Served, { database }: Files): void {
   const opened = withSentences(path, () => openReader(path));
   // Yet another file may have come after this one was checked: it gets a check of its own.
   if (!isSame(statOf(path), database)) return void opened.close();
-  served.reader.close();
+  served.reader?.close();
   served.reader = opened;
   served.files = filesAt(path);
   served.dataVersion = opened.version();
@@ -175,7 +231,7 @@ function putIntoService(served: Served, { database }: Files): void {
 
 /** Says so once, however often it is tried again. */
 function refuse(served: Served, signature: string, fault: string, passing: boolean): void {
-  const sentence = `${fault} The data before stays.`;
+  const sentence = `${printable(fault)} The data before stays.`;
   if (served.refusal?.sentence !== sentence || served.refusal.signature !== signature) {
     served.events.refusals++;
     served.onFault(sentence);
@@ -186,10 +242,10 @@ function refuse(served: Served, signature: string, fault: string, passing: boole
 function openChecked(path: string): Reader {
   const reader = withSentences(path, () => openReader(path));
   const want = (statOf(path)?.size ?? 0) <= READ_THROUGH ? 'soundness' : 'end';
-  const { fault } = inspect({ path, want });
+  const { fault, noData } = inspect({ path, want });
   if (fault === undefined) return reader;
   reader.close();
-  throw new StoreError(fault);
+  throw noData ? new NoDataError(fault) : new StoreError(fault);
 }
 
 /** Changes when the files do, their contents or their permissions. */
@@ -197,24 +253,6 @@ const signatureOf = ({ database, log }: Files) =>
   [database, log]
     .map((stats) => stats && `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`)
     .join();
-
-/** Counting reads every key, so it is done in another thread, and once for each version of the data. */
-function createCounter(path: string, version: () => number): () => Promise<Counts> {
-  let known = { version: Number.NaN, counts: NO_COUNTS };
-  let running: Promise<Counts> | undefined;
-
-  async function count(): Promise<Counts> {
-    const counted = version();
-    const { counts = NO_COUNTS } = await inspectAside({ path, want: 'counts' });
-    known = { version: counted, counts };
-    running = undefined;
-    return counts;
-  }
-
-  return async () => (known.version === version() ? known.counts : (running ??= count()));
-}
-
-const NO_COUNTS = Object.fromEntries(KIND_NAMES.map((kind) => [kind, 0])) as Counts;
 
 /** Undefined when the file is missing or cannot be looked at. */
 function statOf(path: string): Stats | undefined {

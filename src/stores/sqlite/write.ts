@@ -56,6 +56,7 @@ function startLoad(db: Connection, path: string, options: LoadOptions): Load {
       try {
         db.exec('COMMIT; BEGIN IMMEDIATE');
         const tallies = await mergeStaged(db, options);
+        if (tallies !== undefined) noteImport(db, tallies);
         db.exec(tallies === undefined ? 'ROLLBACK' : 'COMMIT');
         return tallies;
       } catch (error) {
@@ -76,6 +77,15 @@ async function mergeStaged(db: Connection, options: LoadOptions): Promise<Tallie
   if (isFirst) db.exec('CREATE UNIQUE INDEX items_by_id ON items (family, id)');
   return tallies;
 }
+
+/** The first import counts even when it was empty: with it the database is ready to be served. */
+function noteImport(db: Connection, tallies: Tallies): void {
+  const changed = Object.values(tallies).some((tally) => tally.new + tally.changed + tally.removed > 0);
+  db.exec(changed ? ADVANCE : `${ADVANCE} WHERE generation = 0`);
+}
+
+const ADVANCE =
+  "UPDATE vitrine SET generation = max(generation + 1, CAST(unixepoch('subsec') * 1000000 AS INTEGER))";
 
 function createWorkTables(db: Connection): void {
   for (const [name, columns] of Object.entries(WORK_TABLES))
@@ -98,6 +108,7 @@ function remove(db: Connection, family: Family, userKey: string): { items: numbe
         .get(family, userKey);
       if (id === undefined) return undefined;
       db.prepare('DELETE FROM lists WHERE family = ? AND owner = ?').run(family, id);
+      db.exec(ADVANCE);
       return {
         items: db.prepare('DELETE FROM items WHERE family = ? AND owner = ?').run(family, id).changes,
       };
@@ -112,6 +123,7 @@ async function repair(db: Connection, path: string): Promise<number> {
     db.exec('BEGIN IMMEDIATE');
     createWorkTables(db);
     const repaired = await repairContents(mergeConnection(db));
+    if (repaired > 0) db.exec(ADVANCE);
     db.exec('COMMIT');
     return repaired;
   } catch (error) {

@@ -1,0 +1,96 @@
+// How a command's report is printed: text for people, one line of JSON with --json, and with --quiet only errors.
+import { ConfigError } from '../config/config.ts';
+import { printable } from '../records/printable.ts';
+import { StoreError } from '../stores/store.ts';
+import type { Terminal } from '../transfer/progress.ts';
+import { Failed, Misused, type Outcome, type Process, type Surroundings } from './surroundings.ts';
+
+export const DONE = 0;
+export const FAILED = 1;
+export const MISUSED = 2;
+
+/** The line that --json prints, the same for every command. */
+export interface JsonReport {
+  /** Null when the command line names none. */
+  readonly command: string | null;
+  readonly ok: boolean;
+  readonly exitCode: number;
+  /** Null when the command did not get that far. */
+  readonly result: object | null;
+  readonly errors: readonly string[];
+  /** Other lines that people see on standard error, such as the first faulty records. */
+  readonly notes: readonly string[];
+}
+
+export interface Output {
+  readonly surroundings: Surroundings;
+  /** Says how the command ended; returns the exit code. */
+  end(exitCode: number, errors?: readonly string[]): number;
+}
+
+export function createOutput(around: Process, argv: readonly string[], commands: readonly string[]): Output {
+  const words = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : undefined);
+  const json = words.includes('--json');
+  const quiet = words.includes('--quiet');
+  const notes: string[] = [];
+  let outcome: Outcome | undefined;
+  let stdoutIsData = false;
+
+  function report(now: Outcome): void {
+    outcome = now;
+    if (!json && !quiet && now.text !== '') around.stdout.write(`${safe(now.text)}\n`);
+  }
+
+  function end(exitCode: number, errors: readonly string[] = []): number {
+    if (!json) for (const line of errors) around.stderr.write(`vitrine: ${printable(line)}\n`);
+    else if (outcome !== undefined || exitCode !== DONE) {
+      const command = words.find((word) => commands.includes(word)) ?? null;
+      const { result = null } = outcome ?? {};
+      const line = { command, ok: exitCode === DONE, exitCode, result, errors, notes } satisfies JsonReport;
+      (stdoutIsData ? around.stderr : around.stdout).write(`${safeJson(line)}\n`);
+    }
+    return exitCode;
+  }
+
+  const stderr = json ? collecting(notes) : quiet ? quietly(around.stderr) : around.stderr;
+  const keepStdoutForData = () => {
+    stdoutIsData = true;
+  };
+  return { surroundings: { ...around, stderr, json, quiet, report, keepStdoutForData }, end };
+}
+
+/** Without progress, and with every line kept. */
+const collecting = (notes: string[]): Terminal => ({
+  isQuiet: true,
+  write: (text) => void notes.push(...text.split('\n').filter(Boolean)),
+});
+
+const quietly = (stderr: Terminal): Terminal => ({
+  isQuiet: true,
+  write: (text) => stderr.write(text),
+});
+
+/** Lines of text that are safe to print. */
+export const safe = (text: string) => text.split('\n').map(printable).join('\n');
+
+/** JSON whose texts are whole, but with escapes for what a terminal would act upon. */
+const safeJson = (value: object) =>
+  JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (text) =>
+    text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
+
+/** An error as sentences, and the exit code. */
+export function explain(error: unknown): { readonly lines: readonly string[]; readonly exitCode: number } {
+  if (error instanceof ConfigError) return { lines: error.mistakes, exitCode: MISUSED };
+  if (error instanceof Misused) return { lines: [error.message], exitCode: MISUSED };
+  if (error instanceof Failed || error instanceof StoreError)
+    return { lines: [error.message], exitCode: FAILED };
+  return { lines: [describe(error as NodeJS.ErrnoException)], exitCode: FAILED };
+}
+
+function describe(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return `${error.path} does not exist`;
+  if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
+  if (error.code === 'EADDRINUSE') return `the address is in use: ${error.message}`;
+  return error.message;
+}

@@ -1,0 +1,223 @@
+// A server without data says so, creates nothing, and goes live with the first import. Sample users are asked for.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import { lookalikes } from '../src/config/lookalikes.ts';
+import { newPath } from './importing.ts';
+import { blog } from './records.ts';
+import {
+  ask,
+  databaseOf,
+  done,
+  fixture,
+  json,
+  ndjson,
+  ROOT,
+  run,
+  type Server,
+  startServer,
+  tempFile,
+  tempFolder,
+  vitrine,
+} from './rig.ts';
+import { adminOf, linesOf, logged, until } from './stress.ts';
+
+const ADA = '/a/api/?user=ada';
+
+async function expectNotReady(server: Server, reason: RegExp): Promise<void> {
+  for (const address of [ADA, '/b/api/username/ada/shots']) {
+    const reply = await ask(server, address);
+    expect([reply.status, json(reply).code]).toEqual([503, 'NOT_READY']);
+    expect(reply.headers['retry-after']).toMatch(/^\d+$/);
+  }
+  expect((await ask(server, '/healthz')).status).toBe(200);
+  expect((await ask(server, '/readyz')).status).toBe(503);
+  const admin = await ask(adminOf(server), '/readyz');
+  expect([admin.status, json(admin)]).toEqual([
+    503,
+    { status: 'not ready', reason: expect.stringMatching(reason) },
+  ]);
+  expect((await logged(server, /Until then, every lookup is answered with 503/)).msg).toMatch(reason);
+}
+
+const STATES: [what: string, make: () => Promise<string>, reason: RegExp][] = [
+  ['that does not exist', async () => newPath(), /does not exist: `vitrine import`/],
+  ['that is empty', async () => tempFile('site.db', ''), /is empty: run `vitrine import`/],
+  [
+    'that was never imported into',
+    async () => {
+      const path = newPath();
+      const people = tempFile('bad.ndjson', '{"id":"x"}\n');
+      expect((await run(['import', '--database-url', path, people])).code).toBe(1);
+      return path;
+    },
+    /was never imported into: run `vitrine import`/,
+  ],
+];
+
+describe.each(STATES)('a database %s', (_, make, reason) => {
+  test('is 503, is not touched, and goes live with the first import', async () => {
+    const path = await make();
+    const before = existsSync(path) ? readFileSync(path) : undefined;
+    const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
+    await expectNotReady(server, reason);
+    expect(existsSync(path) ? readFileSync(path) : undefined).toEqual(before);
+    await done(['import', '--database-url', path, fixture('microblog.ndjson')]);
+    const reply = await ask(server, ADA);
+    expect([reply.status, json(reply).username]).toEqual([200, 'ada']);
+    expect((await ask(server, '/readyz')).status).toBe(200);
+    expect((await logged(server, /there is data now/)).level).toBe(30);
+    // Each reason is logged once, however often the file was looked at.
+    const waits = linesOf(server).flatMap(({ msg }) => (msg.includes('Until then') ? msg : []));
+    expect(waits).toEqual([...new Set(waits)]);
+    await done(['remove', '--database-url', path, '--family', 'microblog', 'ada']);
+    expect((await ask(server, ADA)).status).toBe(404);
+    expect(await server.stop()).toBe(0);
+  });
+});
+
+test('a file of an older schema is not changed, and goes live when it was migrated', async () => {
+  const path = await databaseOf(fixture('microblog.ndjson'));
+  const db = new Database(path);
+  db.exec('DROP TABLE vitrine; PRAGMA user_version = 3');
+  db.close();
+  const before = readFileSync(path);
+  const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
+  await expectNotReady(server, /older schema \(3, wanted 4\): run `vitrine migrate`/);
+  expect(readFileSync(path)).toEqual(before);
+  await done(['migrate', '--database-url', path]);
+  await until('200', async () => (await ask(server, ADA)).status === 200);
+});
+
+test('an import of no users at all counts as data', async () => {
+  const path = newPath();
+  const server = await startServer({ DATABASE_URL: path });
+  expect((await ask(server, ADA)).status).toBe(503);
+  await done(['import', '--database-url', path, '-'], { input: '[]' });
+  await until('404', async () => (await ask(server, ADA)).status === 404);
+});
+
+test('a file that is put in place goes live, a damaged one is refused and said once', async () => {
+  const path = newPath();
+  const server = await startServer({ DATABASE_URL: path });
+  writeFileSync(path, 'no database at all\n'.repeat(100));
+  expect((await logged(server, /is not a SQLite database/)).level).toBe(40);
+  expect((await ask(server, ADA)).status).toBe(503);
+  writeFileSync(path, readFileSync(await databaseOf(fixture('microblog.ndjson'))));
+  await until('200', async () => (await ask(server, ADA)).status === 200);
+});
+
+test('with several workers, each waits for the data', async () => {
+  const path = newPath();
+  const server = await startServer({ DATABASE_URL: path, WORKERS: '2' });
+  expect((await ask(server, ADA)).status).toBe(503);
+  await done(['import', '--database-url', path, fixture('microblog.ndjson')]);
+  await until('200', async () => (await ask(server, ADA)).status === 200);
+});
+
+describe('without DATABASE_URL', () => {
+  test.each([[{}], [{ DATABASE_URL: ' ' }]])('serve is refused: %j', async (env: Record<string, string>) => {
+    const { code, stdout, stderr } = await run(['serve'], { env });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^vitrine: name the database: .*--samples serves sample users\n$/);
+  });
+
+  test('a misspelt variable is named', async () => {
+    const { stderr } = await run(['serve'], { env: { DATABSE_URL: 'site.db' } });
+    expect(stderr).toContain('\nvitrine: DATABSE_URL is not a setting: did you mean DATABASE_URL?\n');
+  });
+
+  test('npm start says in its first line that it serves sample users', async () => {
+    const server = await npmStart({ DATABASE_URl: '/data/site.db' });
+    expect(server.messages[0]).toBe('DATABASE_URL is not set: serving sample users');
+    expect(server.messages[1]).toBe('DATABASE_URl is not a setting: did you mean DATABASE_URL?');
+    expect((await ask(server, ADA)).status).toBe(200);
+  });
+
+  test('npm start with DATABASE_URL serves that data', async () => {
+    const path = await databaseOf(tempFile('people.ndjson', ndjson(blog(1, 'mira'))));
+    const server = await npmStart({ DATABASE_URL: path });
+    expect((await ask(server, '/a/api/?user=mira')).status).toBe(200);
+    expect((await ask(server, ADA)).status).toBe(404);
+    expect(server.messages.join()).not.toContain('sample');
+  });
+});
+
+/** What package.json runs, without npm. */
+async function npmStart(env: Record<string, string>) {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const [node, script, ...args] = scripts.start.split(' ');
+  expect([node, script]).toEqual(['node', 'src/vitrine.js']);
+  const child = vitrine(args, { PORT: '0', ...env });
+  const messages: string[] = [];
+  let port = 0;
+  child.stdout?.on('data', (chunk) => {
+    for (const line of String(chunk).trim().split('\n')) {
+      const { msg, url } = JSON.parse(line);
+      messages.push(msg);
+      if (url !== undefined) port = Number(new URL(url).port);
+    }
+  });
+  await until('the address', () => port > 0);
+  return { port, messages };
+}
+
+describe('serve --check', () => {
+  const check = (...args: string[]) => run(['serve', '--check', ...args]);
+
+  test('says what would be served', async () => {
+    const path = await databaseOf(fixture('microblog.ndjson'));
+    const { code, stdout } = await check('--database-url', path, '--base-url-c', '', '--port', '81');
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(
+        /^would serve \S+: \d+ microblog profiles, \d+ posts, 0 .*\nvariant A: http:\/\/127\.0\.0\.1:81\/a\nvariant B: [^\n]+\n$/,
+      ),
+    ]);
+    expect(readdirSync(dirname(path)).filter((name) => !/-(wal|shm)$/.test(name))).toEqual(['site.db']);
+  });
+
+  test('of the sample users', async () => {
+    expect((await check('--samples')).stdout).toMatch(/^would serve the sample users\n/);
+  });
+
+  test.each([
+    ['a missing file', ['--database-url', join(tempFolder(), 'x.db')], 'does not exist'],
+    ['a folder', ['--database-url', tempFolder()], 'is a folder'],
+    ['a wrong setting', ['--samples', '--port', 'x'], '--port must'],
+    ['no database', [], 'name the database'],
+    [
+      'a database that does not answer',
+      ['--database-url', 'postgres://u:s3cret@127.0.0.1:1/x'],
+      'refuses connections',
+    ],
+  ])('exits with 2 for %s', async (_, args, words) => {
+    const { code, stdout, stderr } = await check(...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
+    expect(stderr).toContain(words);
+    expect(stderr).not.toContain('s3cret');
+  });
+});
+
+test.each([
+  ['DATABSE_URL', 'DATABASE_URL'],
+  ['DATABASE_URl', 'DATABASE_URL'],
+  ['database_url', 'DATABASE_URL'],
+  ['DATABASEURL', 'DATABASE_URL'],
+  ['DATABASE_URI', 'DATABASE_URL'],
+  ['DATABASE_URL_FIEL', 'DATABASE_URL_FILE'],
+  ['BASE_URL_D', 'BASE_URL_A'],
+  ['LOGLEVEL', 'LOG_LEVEL'],
+  ['WORKER', 'WORKERS'],
+  ['Port', 'PORT'],
+])('%s looks like %s', (name, setting) => {
+  expect(lookalikes({ [name]: 'x' })).toEqual([`${name} is not a setting: did you mean ${setting}?`]);
+});
+
+test('ordinary variables look like no setting', () => {
+  const names = ['HOME', 'PATH', 'PWD', 'POST', 'HOSTNAME', 'LOGNAME', 'TERM', 'NODE_ENV', 'PGHOST', 'PORTS'];
+  expect(lookalikes(Object.fromEntries(names.map((name) => [name, 'x'])))).toEqual([]);
+  expect(lookalikes({ DATABASE_URL: 'site.db', PORT: '80' })).toEqual([]);
+});

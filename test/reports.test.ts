@@ -1,0 +1,207 @@
+// What commands print: text for people, one line of JSON with --json, only errors with --quiet. No text can steer a terminal.
+import { once } from 'node:events';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { runProgram } from '../src/cli/program.ts';
+import { newPath } from './importing.ts';
+import { blog } from './records.ts';
+import {
+  databaseOf,
+  done,
+  fixture,
+  ndjson,
+  ROOT,
+  run,
+  startServer,
+  tempFile,
+  tempFolder,
+  vitrine,
+} from './rig.ts';
+import { logged } from './stress.ts';
+
+let path: string;
+let bad: string;
+let url: string;
+beforeAll(async () => {
+  path = await databaseOf(fixture('microblog.ndjson'));
+  bad = tempFile('bad.ndjson', ndjson(blog(1, 'one'), { id: '2', totalPost: '0', username: '' }));
+  url = (await startServer()).url;
+});
+
+function copyOf(from: string): string {
+  const copy = join(tempFolder(), 'copy.db');
+  copyFileSync(from, copy);
+  return copy;
+}
+
+/** Runs a command in this process, which is much faster. */
+async function command(args: readonly string[]) {
+  const written = { stdout: '', stderr: '' };
+  const to = (name: keyof typeof written) => ({ write: (text: string) => void (written[name] += text) });
+  const code = await runProgram(
+    {
+      environment: {},
+      stdin: (async function* () {})(),
+      // Commands only write texts to it.
+      stdout: to('stdout') as unknown as Writable,
+      stderr: to('stderr'),
+      serve: async () => {},
+      stopSignal: () => new AbortController().signal,
+    },
+    args,
+  );
+  return { code, ...written };
+}
+
+type Use = [what: string, args: () => string[], exitCode: number];
+const FILE = fixture('microblog.ndjson');
+const USES: Use[] = [
+  ['import', () => ['import', '--database-url', newPath(), FILE], 0],
+  ['import', () => ['import', '--database-url', newPath(), bad], 1],
+  ['import', () => ['import', '--database-url', newPath(), '/nowhere.ndjson'], 1],
+  ['import', () => ['import', '--database-url', newPath(), '--rejects', 'x', bad], 2],
+  ['export', () => ['export', '--database-url', path, join(tempFolder(), 'all.ndjson')], 0],
+  ['export', () => ['export', '--database-url', newPath(), 'x'], 1],
+  ['remove', () => ['remove', '--database-url', copyOf(path), '--family', 'microblog', 'ada'], 0],
+  ['remove', () => ['remove', '--database-url', path, '--family', 'microblog', 'nobody'], 1],
+  ['remove', () => ['remove', '--database-url', path], 2],
+  ['snapshot', () => ['snapshot', '--database-url', path, join(tempFolder(), 'copy.db')], 0],
+  ['migrate', () => ['migrate', '--database-url', path], 0],
+  ['check', () => ['check', '--database-url', path], 0],
+  ['check', () => ['check', '--deep'], 2],
+  ['check', () => ['check'], 2],
+  ['serve', () => ['serve', '--check', '--database-url', path], 0],
+  ['serve', () => ['serve', '--check', '--database-url', newPath()], 2],
+  ['serve', () => ['serve', '--port', 'x', '--host', 'a b'], 2],
+  [
+    'mirror',
+    () => ['mirror', '--database-url', newPath(), '--variant', 'a', '--from', `${url}/a`, '--user', 'ada'],
+    0,
+  ],
+  [
+    'mirror',
+    () => ['mirror', '--database-url', newPath(), '--variant', 'a', '--from', `${url}/x`, '--user', 'ada'],
+    1,
+  ],
+  ['doctor', () => ['doctor', 'http://127.0.0.1:1', '--user', 'ada'], 1],
+];
+
+describe.each(USES)('%s', (name, args, exitCode) => {
+  test(`with --json prints one line of one shape, and exits with ${exitCode}`, async () => {
+    const { code, stdout, stderr } = await command([...args(), '--json']);
+    expect([code, stderr]).toEqual([exitCode, '']);
+    expect(stdout).toMatch(/^[^\n]+\n$/);
+    const report = JSON.parse(stdout);
+    expect(Object.keys(report)).toEqual(['command', 'ok', 'exitCode', 'result', 'errors', 'notes']);
+    expect(report).toMatchObject({ command: name, ok: exitCode === 0, exitCode });
+    expect(report.errors.length > 0).toBe(exitCode !== 0);
+    for (const line of [...report.errors, ...report.notes]) expect(line).toMatch(/^[^\n]+$/);
+    if (exitCode === 0) expect(report.result).not.toBeNull();
+  });
+
+  test(`with --quiet prints only errors, and exits with ${exitCode}`, async () => {
+    const { code, stdout, stderr } = await command([...args(), '--quiet']);
+    expect([code, stdout]).toEqual([exitCode, '']);
+    expect(stderr !== '').toBe(exitCode !== 0);
+  });
+});
+
+const reportOf = async (args: string[]) => JSON.parse((await command([...args, '--json'])).stdout);
+
+test('the results of an import and of a check', async () => {
+  const database = newPath();
+  const { result, notes } = await reportOf(['import', '--database-url', database, bad]);
+  expect(result).toEqual({ records: 2, faulty: 1, imported: null });
+  expect(notes).toEqual([expect.stringMatching(/bad\.ndjson:2: username: /)]);
+  const people = tempFile('people.ndjson', ndjson(blog(1, 'one'), blog(2, 'two')));
+  const imported = await reportOf(['import', '--database-url', database, people]);
+  expect(imported.result.imported['microblog profile']).toEqual({
+    new: 2,
+    changed: 0,
+    unchanged: 0,
+    removed: 0,
+  });
+  const check = await reportOf(['check', '--repair', '--database-url', database]);
+  expect(check.result).toMatchObject({ sound: true, repaired: 0, faults: [], counts: { post: 0 } });
+});
+
+test('an export to standard output reports on standard error', async () => {
+  const plain = await done(['export', '--database-url', path]);
+  const { code, stdout, stderr } = await run(['export', '--database-url', path, '--json']);
+  expect([code, stdout]).toEqual([0, plain]);
+  expect(JSON.parse(stderr)).toMatchObject({ command: 'export', ok: true, result: { file: null } });
+  expect((await run(['export', '--database-url', path, '--quiet'])).stdout).toBe(plain);
+});
+
+test('wrong usage without a command has the same shape', async () => {
+  const { code, stdout } = await command(['publish', '--json']);
+  expect([code, JSON.parse(stdout)]).toEqual([
+    2,
+    { command: null, ok: false, exitCode: 2, result: null, errors: ["unknown command 'publish'"], notes: [] },
+  ]);
+});
+
+test('a server that cannot start reports why', async () => {
+  const { code, stdout } = await run([
+    'serve',
+    '--json',
+    '--database-url',
+    tempFile('x.db', 'x'.repeat(500)),
+  ]);
+  expect([code, JSON.parse(stdout).errors]).toEqual([
+    1,
+    [expect.stringContaining('is not a SQLite database')],
+  ]);
+});
+
+test('a server with --quiet logs warnings only', async () => {
+  const child = vitrine(['serve', '--quiet', '--port', '0', '--database-url', newPath()]);
+  const [first] = await once(child.stdout as Readable, 'data');
+  expect(JSON.parse(String(first))).toMatchObject({
+    level: 40,
+    msg: expect.stringContaining('does not exist'),
+  });
+});
+
+test('--version prints the version of package.json', async () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  expect(await done(['--version'])).toBe(`${version}\n`);
+});
+
+describe('control characters', () => {
+  const CSI = '\u009b31m';
+  const EVIL = `a\u001b]0;x\u0007${CSI}\u202eb`;
+  const STEERING = /[\p{Cc}\p{Cf}]/u;
+
+  test.each<[what: string, args: () => string[]]>([
+    ['the name of a snapshot', () => ['snapshot', '--database-url', path, join(tempFolder(), EVIL)]],
+    ['the name of a missing database', () => ['check', '--database-url', join(tempFolder(), EVIL)]],
+    ['the name of an import', () => ['import', '--database-url', newPath(), join(tempFolder(), EVIL)]],
+    ['the target of an export', () => ['export', '--database-url', path, join(tempFolder(), EVIL, 'x')]],
+    ['a user', () => ['remove', '--database-url', path, '--family', 'microblog', EVIL]],
+    ['a setting', () => ['serve', '--port', EVIL]],
+    ['a base URL', () => ['doctor', `http://x/${EVIL}`, '--timeout', EVIL]],
+    ['a command', () => [EVIL]],
+    ['an option', () => ['check', `--${EVIL}`]],
+    ['a choice', () => ['remove', '--family', EVIL, 'x']],
+  ])('of %s do not reach the terminal', async (_, args) => {
+    for (const more of [[], ['--json']]) {
+      const { stdout, stderr } = await command([...args(), ...more]);
+      expect(stdout + stderr).not.toBe('');
+      expect((stdout + stderr).replaceAll('\n', '')).not.toMatch(STEERING);
+    }
+  });
+
+  test('in JSON the text is whole', async () => {
+    const file = join(dirname(tempFile('x', '')), EVIL);
+    expect((await reportOf(['snapshot', '--database-url', path, file])).result.file).toBe(file);
+  });
+
+  test('of a path do not reach the log', async () => {
+    const server = await startServer({ DATABASE_URL: join(tempFolder(), `${CSI}.db`) });
+    await logged(server, /does not exist/);
+    expect(server.log.join('').replaceAll('\n', '')).not.toMatch(STEERING);
+  });
+});
