@@ -1,6 +1,7 @@
 // Options and arguments that several commands take.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { flagOf, readConfig, SETTINGS, type SettingName, variableOf } from '../config/config.ts';
+import { FAMILIES } from '../records/kinds.ts';
 import { readBase } from '../remote/lookups.ts';
 import { VARIANT_NAMES } from '../variants.ts';
 import { Misused, type Surroundings } from './surroundings.ts';
@@ -31,6 +32,8 @@ export function databaseOf(flags: SettingFlags, { environment: { DATABASE_URL } 
     throw new Misused('name the database: set DATABASE_URL or give --database-url');
   return databaseUrl;
 }
+
+export const familyOption = (meaning: string) => new Option('--family <family>', meaning).choices(FAMILIES);
 
 export const variantOption = () =>
   new Option('--variant <variant>', "the site's variant").choices(VARIANT_NAMES);
