@@ -46,7 +46,7 @@ export function createWarnings(nameOf: (place: number) => string) {
         names.count++;
       }
       // Searching the whole record for a character costs less than looking at each text.
-      if (row.record.includes('<') || row.record.includes('&')) lookForHtml(row, source, place);
+      if (mayBeHtml(row.record)) lookForHtml(row, source, place);
     },
     /** One line for each kind of warning. */
     lines: (): string[] => [
@@ -56,7 +56,8 @@ export function createWarnings(nameOf: (place: number) => string) {
   };
 }
 
-const isHtml = (value: unknown) => typeof value === 'string' && HTML.test(value);
+const mayBeHtml = (text: string) => text.includes('<') || text.includes('&');
+const isHtml = (value: unknown) => typeof value === 'string' && mayBeHtml(value) && HTML.test(value);
 
 const linesOf = (warning: Warning | undefined, what: string) =>
   warning === undefined
