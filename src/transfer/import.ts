@@ -124,13 +124,11 @@ async function* readFiles(
       else throw error;
     }
   }
+  for await (const batch of map?.end() ?? []) {
+    counts.records += batch.length;
+    yield { file: files.length - 1, batch };
+  }
   // One empty file among others does no harm; but to import nothing at all is a mistake.
-  const file = files.length - 1;
-  if (map !== undefined)
-    for await (const batch of map.end()) {
-      counts.records += batch.length;
-      yield { file, batch };
-    }
   if (empty !== undefined && counts.records === 0) throw new FormatError(`${nameOf(empty)} has no records`);
 }
 
