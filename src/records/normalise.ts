@@ -23,7 +23,7 @@ export type NormaliseResult = { readonly row: Row } | { readonly faults: readonl
 
 export const MAX_RECORD_BYTES = 64 * 1024;
 
-/** The members tell the kind, unless the caller knows it, and the family too unless a profile fits both. */
+/** The members tell the kind, unless the caller knows it; `family` decides about profiles that fit both. */
 export function normalise(raw: unknown, known?: KindName, family?: Family): NormaliseResult {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
     return refuse('must be an object with the members of a profile, a post or a shot', brief(raw));

@@ -14,7 +14,7 @@ const [TAB, NEWLINE, RETURN, SPACE, OPEN_TAG, OPEN_ARRAY, OPEN_OBJECT] = [9, 10,
 const BLANKS = [TAB, NEWLINE, RETURN, SPACE];
 const LONGEST_HEAD = 2 * LONGEST_RECORD;
 
-/** How to read objects that a map makes records of: with any members, and in lists with these names. */
+/** For a map: objects may have any members, and lie in lists with these names. */
 export interface MappedInput {
   readonly lists: readonly string[];
 }
