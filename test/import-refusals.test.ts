@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { into, newPath, recordsIn } from './importing.ts';
-import { blog, post } from './records.ts';
+import { blog, post, shot } from './records.ts';
 import { databaseOf, fixture, ndjson, readLines, tempFile, tempFolder, ugly } from './rig.ts';
 
 describe('nothing is imported, and the faults are named', () => {
@@ -51,7 +51,7 @@ describe('nothing is imported, and the faults are named', () => {
     [
       'an item in a saved body',
       '{"posts":[\n{"id":"1","user":"1","date":"2024-01-01 00:00:00",},\n{"id":"x","user":"1","date":"2024-01-01 00:00:00"}]}',
-      [/^standard input:3: id: .+, got "x"$/],
+      [/^standard input:3: id: .+, got "x"$/, /^standard input:2: user: unknown owner .+, got "1"$/],
     ],
   ];
   test.concurrent.each(REFUSALS)('%s', async (_, input, expected) => {
@@ -61,7 +61,7 @@ describe('nothing is imported, and the faults are named', () => {
     const lines = stderr.trimEnd().split('\n');
     expect(lines).toHaveLength(expected.length + 1);
     for (const [index, pattern] of expected.entries()) expect(lines[index]).toMatch(pattern);
-    expect(lines.at(-1)).toMatch(/^vitrine: nothing was imported: 1 of \d+ records are wrong$/);
+    expect(lines.at(-1)).toMatch(/^vitrine: nothing was imported: \d of \d+ records are wrong$/);
     expect(await recordsIn(path)).toEqual([]);
   });
 
@@ -77,7 +77,7 @@ describe('nothing is imported, and the faults are named', () => {
     const { code, stderr } = await into(path, [ugly('hostile-names.ndjson'), ugly(name)]);
     expect(code).toBe(1);
     const lines = stderr.trimEnd().split('\n');
-    for (const line of lines.filter((line) => !/^(vitrine:|… and)/.test(line)))
+    for (const line of lines.filter((line) => !/^(vitrine:|… and|warning: )/.test(line)))
       expect(line).toMatch(/^\S+\/fixtures\/ugly\/[\w-]+\.ndjson:\d+: \w+: \S.*$/);
     expect(await recordsIn(path)).toEqual(before);
   });
@@ -114,6 +114,60 @@ describe('nothing is imported, and the faults are named', () => {
     expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
     expect(stderr).toContain(words);
     if (existsSync(path)) expect(await recordsIn(path)).toEqual([]);
+  });
+});
+
+describe('faults of the records and faults between them are reported in one round', () => {
+  const faultsOf = async (...records: object[]) => {
+    const path = newPath();
+    const { code, stderr } = await into(path, ['-'], { input: ndjson(...records) });
+    expect(code).toBe(1);
+    expect(await recordsIn(path)).toEqual([]);
+    const lines = stderr.trimEnd().split('\n');
+    return lines.map((line) => /^standard input:(\d+: \w+)/.exec(line)?.[1] ?? line);
+  };
+
+  test('a bad member, an unknown owner and a name that is taken', async () => {
+    const faults = await faultsOf(
+      blog(1, 'one', { verified: 'yes' }),
+      blog(2, 'two'),
+      blog(3, 'TWO'),
+      post(7, 2),
+      post(8, 99),
+      shot(9, 98),
+    );
+    expect(faults).toEqual([
+      '1: verified',
+      '3: username',
+      '5: user',
+      '6: user_id',
+      'vitrine: nothing was imported: 4 of 6 records are wrong',
+    ]);
+  });
+
+  test.each<[what: string, profile: object]>([
+    ['with a bad member', blog(1, 'one', { verified: 'yes' })],
+    ['without a user name', { totalPost: '1', id: '1' }],
+    ['that fits both families', { id: '1', username: 'one' }],
+    ['whose name is taken', blog(1, 'TWO')],
+  ])('the items of a profile %s are not reported as well', async (_, profile) => {
+    const faults = await faultsOf(blog(2, 'two'), post(7, 1), profile, post(8, 1), post(9, 99));
+    expect(faults).toEqual([
+      expect.stringMatching(/^3: /),
+      '5: user',
+      'vitrine: nothing was imported: 2 of 5 records are wrong',
+    ]);
+  });
+
+  test('a name that is taken by a user in the database', async () => {
+    const path = await databaseOf(tempFile('two.ndjson', ndjson(blog(2, 'two'))));
+    const input = ndjson(blog(3, 'two'), blog(4, 'four', { website: 'x' }), post(7, 3), post(8, 4));
+    const { stderr } = await into(path, ['-'], { input });
+    expect(stderr.match(/^standard input:\d: \w+/gm)).toEqual([
+      'standard input:2: website',
+      'standard input:1: username',
+    ]);
+    expect(await recordsIn(path)).toHaveLength(1);
   });
 });
 

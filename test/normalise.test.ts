@@ -43,7 +43,7 @@ describe.each(KINDS)('a %s', (kind) => {
   });
 
   test('reports every faulty member, in order', () => {
-    const wrong = Object.fromEntries(ORDERS[kind].split(' ').map((member) => [member, ['x']]));
+    const wrong = Object.fromEntries(ORDERS[kind].split(' ').map((member) => [member, { x: 'x' }]));
     const ofTheOther = kind.startsWith('microblog') ? 'totalShots' : 'totalPost';
     expect(faultyMembers({ ...wrong, [ofTheOther]: undefined })).toEqual(ORDERS[kind].split(' '));
   });
@@ -66,6 +66,7 @@ const DATE: Spot = ['post', 'date'];
 const TOKEN: Spot = ['post', 'token_id'];
 const NAME: Spot = ['microblog profile', 'username'];
 const TEXT: Spot = ['post', 'post_details'];
+const TAGS: Spot = ['shot', 'tags'];
 const PROJECT_DATE: Spot = ['shot', 'created_project'];
 
 const give = ([kind, member]: Spot, value: unknown) => ({ ...SAMPLES[kind], [member]: value });
@@ -94,6 +95,21 @@ describe('accepted values', () => {
     [DATE, '0001-01-31 00:00:00', '0001-01-31 00:00:00'],
     [DATE, '0000-00-00 00:00:00', '0000-00-00 00:00:00'],
     [PROJECT_DATE, '', ''],
+    [PROJECT_DATE, '2026-02-28T10:00:00Z', '2026-02-28 10:00:00'],
+    [DATE, '2026-02-28T10:00:00', '2026-02-28 10:00:00'],
+    [DATE, '2026-02-28T10:00:00.123456789Z', '2026-02-28 10:00:00'],
+    [DATE, '2026-02-28t10:00:59,5z', '2026-02-28 10:00:59'],
+    [DATE, '2026-02-28T10:00Z', '2026-02-28 10:00:00'],
+    [DATE, '2026-02-28 10:00:00Z', '2026-02-28 10:00:00'],
+    [DATE, '2026-03-01T00:30:00+02:00', '2026-02-28 22:30:00'],
+    [DATE, '2025-12-31 23:30:00-0130', '2026-01-01 01:00:00'],
+    [DATE, '2024-02-29T23:00:00-05', '2024-03-01 04:00:00'],
+    [DATE, '0050-01-01T00:00:00+01:00', '0049-12-31 23:00:00'],
+    [DATE, '0000-00-00T00:00:00Z', '0000-00-00 00:00:00'],
+    [TAGS, ['type', 'print'], 'type,print'],
+    [TAGS, ['one', '', 2, true], 'one,2,1'],
+    [TAGS, [], ''],
+    [TAGS, 'as, it is', 'as, it is'],
     [TOKEN, 'a'.repeat(40), 'a'.repeat(40)],
     [TOKEN, '', ''],
     [NAME, ' ', ' '],
@@ -184,7 +200,21 @@ describe('refused values', () => {
     [DATE, '2024-01-01 24:00:00', 'real date'],
     [DATE, '2024-01-01 00:60:00', 'real date'],
     [DATE, '2024-01-01 00:00:60', 'real date'],
-    [DATE, '2024-01-01T00:00:00', 'real date'],
+    [DATE, '2023-02-29T00:00:00Z', 'real date'],
+    [DATE, '2024-01-01T24:00:00Z', 'real date'],
+    [DATE, '2024-01-01T00:00:60Z', 'real date'],
+    [DATE, '2024-01-01T00:00:00+24:00', 'real date'],
+    [DATE, '2024-01-01T00:00:00+02:60', 'real date'],
+    [DATE, '2024-01-01T00:00:00 CET', 'real date'],
+    [DATE, '0001-01-01T00:00:00+02:00', 'real date'],
+    [DATE, '9999-12-31T23:00:00-02:00', 'real date'],
+    [DATE, '20240101T000000Z', 'real date'],
+    [DATE, 1714000000, 'real date'],
+    [DATE, ['2024-01-01 00:00:00'], 'not an array'],
+    [TAGS, ['a,b'], 'without commas'],
+    [TAGS, ['a', ['b']], 'without commas'],
+    [TAGS, { a: 'b' }, 'array of texts'],
+    [TEXT, ['a', 'b'], 'not an array'],
     [DATE, '2024-01-01', 'real date'],
     [DATE, '2024-01-01 00:00:00\n', 'real date'],
     [PROJECT_DATE, 'never', 'real date'],
@@ -232,6 +262,20 @@ describe('the kind is recognised by the members', () => {
   });
 });
 
+test('a given family decides about profiles that fit both, and about nothing else', () => {
+  const kindsOf = (raw: Raw) =>
+    (['microblog', 'portfolio'] as const).map((family) => {
+      const result = normalise(raw, undefined, family);
+      return 'row' in result ? result.row.kind : result.faults[0]?.reason;
+    });
+  const both = ['microblog profile', 'portfolio profile'];
+  expect(kindsOf({ id: '1', username: 'a' })).toEqual(both);
+  expect(kindsOf({ id: '1', username: 'a', verified: '1', skills: 'x' })).toEqual(both);
+  expect(kindsOf({ id: '1', username: 'a', country: 'pt' })).toEqual([both[0], both[0]]);
+  expect(kindsOf(SAMPLES.shot)).toEqual(['shot', 'shot']);
+  for (const reason of kindsOf({ id: '1' })) expect(reason).toContain('must have username');
+});
+
 describe('the keys of a row', () => {
   test.each([
     ['ADA', 'ada'],
@@ -255,6 +299,13 @@ describe('the keys of a row', () => {
       '',
     ]);
   });
+});
+
+test('an item of an ISO date is kept under the date in UTC', () => {
+  const raw = { id: '1', user: '2', date: '2026-03-01T00:30:00+02:00' };
+  expect(row(raw).date).toBe('2026-02-28 22:30:00');
+  expect(row(raw)).toEqual(row({ ...raw, date: '2026-02-28 22:30:00' }));
+  expect(raw.date).toBe('2026-03-01T00:30:00+02:00');
 });
 
 test('members like __proto__ and toString are ignored', () => {

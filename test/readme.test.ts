@@ -1,7 +1,7 @@
 // The README and the guides are up to date: lists are complete, outputs are real, links resolve.
 // To bring tables and outputs up to date after a change: vitest run --config test/vitest.config.ts test/readme.test.ts -u
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -9,6 +9,8 @@ import { createProgram } from '../src/cli/program.ts';
 import type { Surroundings } from '../src/cli/surroundings.ts';
 import { SETTING_NAMES, SETTINGS, variableOf } from '../src/config/config.ts';
 import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
+import { KIND_NAMES, type KindName } from '../src/records/kinds.ts';
+import { type Member, SCHEMAS } from '../src/records/schemas.ts';
 import { withOutputs } from './page-outputs.ts';
 import { codeBlock, PAGES, readPage, section } from './pages.ts';
 import { ask, done, json, ROOT, type Server, startServer, tempFile, tempFolder } from './rig.ts';
@@ -34,11 +36,18 @@ describe('tables and outputs are up to date', () => {
     );
   });
 
-  test('src/guides/data.md', async () => {
-    const page = 'src/guides/data.md';
-    const wrong = codeBlock(page, 'Formats', 'json').replace('2026-02-28', '2026-02-30');
-    const folder = dirname(tempFile('people.ndjson', wrong));
-    await expectPage(page, await withOutputs(readPage(page), { folder }));
+  test('src/guides/bring-your-data.md', async () => {
+    const page = 'src/guides/bring-your-data.md';
+    const shown = await withOutputs(readPage(page), { folder: folderOfExports(page) });
+    await expectPage(
+      page,
+      shown
+        .replace(/(?<=<!-- members:start -->\n).*(?=<!-- members:end -->)/s, memberTables())
+        .replace(
+          /^(`(fixtures\/exports\/\w+\.mjs)`:\n\n```js\n).*?^```/gms,
+          (_, head, map) => `${head}${readPage(map)}\`\`\``,
+        ),
+    );
   });
 
   test('src/guides/doctor.md', async () => {
@@ -134,13 +143,19 @@ describe.each(PAGES)('%s', (path) => {
   });
 });
 
+test('the guide tells what each form of a field takes', () => {
+  const rows = section('src/guides/bring-your-data.md', 'Records').match(/(?<=^\| )[a-z-]+(?= \| )/gm) ?? [];
+  const forms = KIND_NAMES.flatMap((kind) => membersOf(kind).map(([, schema]) => schema['x-form']));
+  for (const form of new Set(forms)) expect(rows).toContain(form);
+});
+
 test('each import format of the guide is imported', async () => {
   const env = { DATABASE_URL: join(tempFolder(), 'site.db') };
-  const formats = section('src/guides/data.md', 'Formats');
+  const formats = section('src/guides/bring-your-data.md', 'Formats');
   const [ndjson = '', saved = ''] = [...formats.matchAll(/^```json\n(.*?)^```/gms)].map(
     ([, code = '']) => code,
   );
-  const csv = codeBlock('src/guides/data.md', 'Formats', 'csv');
+  const csv = codeBlock('src/guides/bring-your-data.md', 'Formats', 'csv');
   expect(await done(['import', tempFile('people', ndjson)], { env })).toMatch(
     /microblog profiles +1.*\nposts +1/,
   );
@@ -164,6 +179,34 @@ async function serverWithOwnData(): Promise<Server> {
   writeFileSync(join(checkout, 'paste.sh'), script.slice(0, -start.length));
   await exec('bash', ['-e', 'paste.sh'], { cwd: checkout });
   return startServer({ DATABASE_URL: join(checkout, 'site.db') });
+}
+
+/** The exports of the guide and their maps, and the files of its smaller examples. */
+function folderOfExports(page: string): string {
+  const folder = tempFolder();
+  cpSync(join(ROOT, 'fixtures/exports'), folder, { recursive: true });
+  const people = codeBlock(page, 'Formats', 'json');
+  const ownerless = '{"id":"91","user":"9","date":"2026-02-28 10:00:00"}\n';
+  const map =
+    'export default (actor) => ({ totalPost: 0, id: actor.id, username: actor.preferredUsername });\n';
+  writeFileSync(join(folder, 'good.ndjson'), people);
+  writeFileSync(join(folder, 'people.ndjson'), people.replace('2026-02-28', '2026-02-30') + ownerless);
+  writeFileSync(join(folder, 'wrong.mjs'), map);
+  return folder;
+}
+
+const membersOf = (kind: KindName) => Object.entries(SCHEMAS[kind].properties as Record<string, Member>);
+
+/** One table for each kind of record. */
+function memberTables(): string {
+  return KIND_NAMES.map((kind) => {
+    const rows = membersOf(kind).map(([member, { 'x-form': form, default: absent, description }]) => {
+      const missing = absent === undefined ? 'required' : absent === '' ? 'empty' : `\`${absent}\``;
+      return `| \`${member}\` | ${form} | ${missing} | ${description} |\n`;
+    });
+    const title = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
+    return `\n#### ${title}\n\n| field | form | if missing | meaning |\n|---|---|---|---|\n${rows.join('')}`;
+  }).join('');
 }
 
 function settingRows(): string {

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkDatabase, openForChange, openForServing } from '../src/stores/open.ts';
+import { checkDatabase, openForChange, openForServing, openForTrial } from '../src/stores/open.ts';
 import type { Reader, Stored, Tallies } from '../src/stores/store.ts';
 import { importFiles } from '../src/transfer/import.ts';
 import type { Raw } from './expected.ts';
@@ -19,10 +19,10 @@ interface Landed {
 async function take(
   url: string,
   records: object[] | string[],
-  options: { replace?: boolean; skipInvalid?: boolean } = {},
+  options: { replace?: boolean; skipInvalid?: boolean; dryRun?: boolean } = {},
 ): Promise<Landed> {
   const faults: string[] = [];
-  const writer = await openForChange(url);
+  const writer = await (options.dryRun ? openForTrial(url) : openForChange(url));
   const files = typeof records[0] === 'string' ? (records as string[]) : ['-'];
   try {
     const { tallies } = await importFiles(writer, {
@@ -113,6 +113,54 @@ describe(storeName(), () => {
     ]);
     expect(tallies).toEqual({ 'microblog profile': [2, 0, 0, 0], post: [1, 0, 0, 0] });
     expect(briefly(await all(url))).toEqual(['one 1', 'zwei 2', "2's 5"]);
+  });
+
+  test('a dry run gives the tallies of the import and changes nothing', async () => {
+    const url = await newDatabase();
+    const old = [blog(1, 'one'), blog(2, 'two'), post(7, 1), post(8, 2)];
+    const fresh = { 'microblog profile': [2, 0, 0, 0], post: [2, 0, 0, 0] };
+    expect((await take(url, old, { dryRun: true })).tallies).toEqual(fresh);
+    expect((await take(url, old)).tallies).toEqual(fresh);
+    const before = await exported(url);
+    for (const replace of [false, true]) {
+      const changes = [blog(1, 'uno'), blog(3, 'one'), post(7, 3), post(9, 1)];
+      const tried = await take(url, changes, { dryRun: true, replace });
+      expect(tried.tallies).toEqual({
+        'microblog profile': [1, 1, 0, replace ? 1 : 0],
+        post: [1, 1, 0, replace ? 1 : 0],
+      });
+      expect(await exported(url)).toEqual(before);
+    }
+    expect((await checkDatabase(url)).faults).toEqual([]);
+    expect((await take(url, old)).tallies).toEqual({
+      'microblog profile': [0, 0, 2, 0],
+      post: [0, 0, 2, 0],
+    });
+  });
+
+  test('faults of records and misfits are reported in one round, without the items of faulty profiles', async () => {
+    const url = await newDatabase();
+    await take(url, [blog(5, 'taken')]);
+    const before = await exported(url);
+    const records = [
+      blog(1, 'one', { verified: 'yes' }),
+      post(7, 1),
+      blog(2, 'TAKEN'),
+      post(8, 2),
+      post(9, 99),
+      folio(1, 'one', { Likes: 'x' }),
+      shot(7, 1),
+      shot(8, 98),
+    ];
+    for (const replace of [false, true]) {
+      const { tallies, faults } = await take(url, records, { replace });
+      const clash = replace ? [] : ['3: username'];
+      expect(tallies).toBeUndefined();
+      expect(faults.map((line) => /\d+: \w+/.exec(line)?.[0])).toEqual([
+        ...['1: verified', '6: Likes', ...clash, '5: user', '8: user_id'],
+      ]);
+      expect(await exported(url)).toEqual(before);
+    }
   });
 
   test('two users may swap names, and one may take a name that another gives up', async () => {

@@ -118,6 +118,7 @@ describe('one place for each dependency', () => {
     [/^lru-cache$/, /^http\/answer-cache\.ts$/],
     [/^commander$/, /^cli\//],
     [/^csv-parse/, /^transfer\/csv\.ts$/],
+    [/^htmlparser2$/, /^transfer\/(xml|map-kit)\.ts$/],
     [/^pino-pretty$/, /^telemetry\/log\.ts$/],
     [/^node:(process|child_process)$/, /^main\.ts$/],
   ])('%s is imported only by files like %s', (dependency, allowed) => {

@@ -1,32 +1,39 @@
 // `vitrine import`
-import { openForChange } from '../stores/open.ts';
-import { createCommand, databaseOf, examples, type SettingFlags } from './options.ts';
+import type { Family } from '../records/kinds.ts';
+import { openForChange, openForTrial } from '../stores/open.ts';
+import { createCommand, databaseOf, examples, familyOption, type SettingFlags } from './options.ts';
 import { Failed, Misused, type Surroundings } from './surroundings.ts';
 
 interface ImportFlags extends SettingFlags {
   readonly replace: boolean;
   readonly skipInvalid: boolean;
   readonly rejects?: string;
+  readonly dryRun: boolean;
+  readonly map?: string;
+  readonly family?: Family;
 }
 
 export const importCommand = (around: Surroundings) =>
   createCommand('import', 'import records from files into the database: all of them, or none')
-    .argument('<file...>', 'NDJSON, JSON or CSV, also as .gz; - is standard input')
+    .argument('<file...>', 'NDJSON, JSON or CSV, with --map also XML; also as .gz; - is standard input')
     .option('--replace', 'make the files the whole of each family in them', false)
     .option('--skip-invalid', 'leave bad records out instead of refusing the whole import', false)
     .option('--rejects <file>', 'with --skip-invalid: write the bad records to this file')
+    .option('--dry-run', 'do everything but the commit, and report the same', false)
+    .option('--map <module.mjs>', 'make records of other objects with the default function of this module')
+    .addOption(familyOption('the family of profiles that fit both'))
     .addHelpText(
       'after',
       `
 The type of a record is inferred from its fields; a saved response body can be imported as well. A record that is there
 already (same type and id) is updated, so importing a file again changes nothing.
-${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replace export.ndjson', 'vitrine import --skip-invalid --rejects bad.ndjson - < dump.json')}`,
+${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replace export.ndjson', 'vitrine import --skip-invalid --rejects bad.ndjson - < dump.json', 'vitrine import --dry-run --map mastodon.mjs outbox.json actor.json')}`,
     )
     .action((files: string[], flags: ImportFlags) => runImport(files, flags, around));
 
 async function runImport(
   files: string[],
-  { replace, skipInvalid, rejects, ...flags }: ImportFlags,
+  { replace, skipInvalid, rejects, dryRun, map, family, ...flags }: ImportFlags,
   around: Surroundings,
 ): Promise<void> {
   if (rejects !== undefined && !skipInvalid) throw new Misused('--rejects goes with --skip-invalid');
@@ -36,14 +43,18 @@ async function runImport(
   const { createProgress } = await import('../transfer/progress.ts');
   const { stdin, stderr } = around;
   const progress = createProgress(stderr);
-  const writer = await openForChange(databaseOf(flags, around));
+  const database = databaseOf(flags, around);
+  const writer = await (dryRun ? openForTrial(database) : openForChange(database));
   try {
-    const { tallies, faulty, records, rejectsFault } = await importFiles(writer, {
+    const { tallies, warnings, faulty, records, rejectsFault } = await importFiles(writer, {
       files,
       stdin,
       replace,
       skipInvalid,
-      ...(rejects !== undefined && { rejects }),
+      rejects,
+      dryRun,
+      map,
+      family,
       onProgress: progress.show,
       onFault(line) {
         progress.clear();
@@ -51,12 +62,15 @@ async function runImport(
       },
     });
     progress.clear();
-    const result = { records, faulty, imported: tallies ?? null };
+    for (const warning of warnings) stderr.write(`${warning}\n`);
+    const result = { records, faulty, dryRun, imported: tallies ?? null };
     if (tallies === undefined) {
       around.report({ text: '', result });
       throw new Failed(`nothing was imported: ${faulty} of ${records} records are wrong`);
     }
-    around.report({ text: `${summary(tallies)}${faulty > 0 ? `\n${faulty} left out` : ''}`, result });
+    const leftOut = faulty > 0 ? `\n${faulty} left out` : '';
+    const trial = dryRun ? '\ndry run: nothing was changed' : '';
+    around.report({ text: `${summary(tallies)}${leftOut}${trial}`, result });
     if (rejectsFault !== undefined)
       throw new Failed(`the good records were imported, but the others were not saved: ${rejectsFault}`);
   } finally {

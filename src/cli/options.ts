@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { ConfigError, flagOf, readConfig, SETTINGS, type SettingName, variableOf } from '../config/config.ts';
 import { lookalikes } from '../config/lookalikes.ts';
+import { FAMILIES } from '../records/kinds.ts';
 import { readBase } from '../remote/lookups.ts';
 import { VARIANT_NAMES } from '../variants.ts';
 import { Misused, type Surroundings } from './surroundings.ts';
@@ -36,6 +37,8 @@ export function databaseOf(
   const sentence = 'name the database: set DATABASE_URL or give --database-url';
   throw new ConfigError([sentence, ...lookalikes(environment)]);
 }
+
+export const familyOption = (meaning: string) => new Option('--family <family>', meaning).choices(FAMILIES);
 
 export const variantOption = () =>
   new Option('--variant <variant>', "the site's variant").choices(VARIANT_NAMES);

@@ -1,9 +1,8 @@
 // `vitrine remove`
-import { Option } from 'commander';
-import { FAMILIES, type Family } from '../records/kinds.ts';
+import type { Family } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
 import { openForChange } from '../stores/open.ts';
-import { createCommand, databaseOf, examples, type SettingFlags } from './options.ts';
+import { createCommand, databaseOf, examples, familyOption, type SettingFlags } from './options.ts';
 import { Failed, type Surroundings } from './surroundings.ts';
 
 interface RemoveFlags extends SettingFlags {
@@ -13,9 +12,7 @@ interface RemoveFlags extends SettingFlags {
 export const removeCommand = (around: Surroundings) =>
   createCommand('remove', 'remove one user and all their items from the database')
     .argument('<user>', 'the user name; letter case does not matter')
-    .addOption(
-      new Option('--family <family>', 'the family of the user').choices(FAMILIES).makeOptionMandatory(),
-    )
+    .addOption(familyOption('the family of the user').makeOptionMandatory())
     .addHelpText('after', examples('vitrine remove --family portfolio ada'))
     .action((user: string, flags: RemoveFlags) => runRemove(user, flags, around));
 

@@ -1,7 +1,8 @@
 // Turns a raw object into a record that is ready to be served, or tells what is wrong with each of its members. Every
 // rule comes from the schemas.
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { KIND_NAMES, KINDS, type KindName, type RecordKind } from './kinds.ts';
+import { utcFromIso } from './iso-date.ts';
+import { type Family, KIND_NAMES, KINDS, type KindName, type RecordKind } from './kinds.ts';
 import { brief } from './printable.ts';
 import { type RawRecord, recogniseKind } from './recognise.ts';
 import type { Row } from './row.ts';
@@ -22,12 +23,12 @@ export type NormaliseResult = { readonly row: Row } | { readonly faults: readonl
 
 export const MAX_RECORD_BYTES = 64 * 1024;
 
-/** The members tell the kind, unless the caller knows it. */
-export function normalise(raw: unknown, known?: KindName): NormaliseResult {
+/** The members tell the kind, unless the caller knows it; `family` decides about profiles that fit both. */
+export function normalise(raw: unknown, known?: KindName, family?: Family): NormaliseResult {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
     return refuse('must be an object with the members of a profile, a post or a shot', brief(raw));
   const source = raw as RawRecord;
-  const recognised = known === undefined ? recogniseKind(source) : { kind: known };
+  const recognised = known === undefined ? recogniseKind(source, family) : { kind: known };
   if ('kind' in recognised) return build(recognised.kind, source);
   return refuse(recognised.reason, brief(Object.keys(source).slice(0, 5).join(', ')));
 }
@@ -49,7 +50,7 @@ interface MemberPlan {
 }
 
 const DIGIT_FORMS: readonly Form[] = ['count', 'flag', 'id'];
-const FREE_FORMS: readonly Form[] = ['text', 'name', 'url'];
+const FREE_FORMS: readonly Form[] = ['text', 'list', 'name', 'url'];
 
 const checks = new Map<string, MemberPlan['check']>();
 const PLANS = Object.fromEntries(KIND_NAMES.map((kind) => [kind, plansFor(kind)])) as Record<
@@ -86,26 +87,48 @@ const NEEDS_ESCAPING = /["\\\p{Cc}\p{Cs}]/u;
 function build(kind: KindName, source: RawRecord): NormaliseResult {
   const faults: Fault[] = [];
   let record = '';
+  let values = source;
   for (const plan of PLANS[kind]) {
     const given = source[plan.member];
-    const text = typeof given === 'string' ? given : textOf(given, plan);
-    if (text === undefined || !isValid(text, plan))
-      faults.push({ member: plan.member, reason: reasonFor(given, text, plan.form), got: brief(given) });
+    let text = typeof given === 'string' ? given : textOf(given, plan);
+    if (text === undefined || !isValid(text, plan)) {
+      const date = plan.form === 'date-time' ? wireDateOf(given, plan) : undefined;
+      if (date === undefined) {
+        faults.push({ member: plan.member, reason: reasonFor(given, text, plan.form), got: brief(given) });
+        continue;
+      }
+      text = date;
+      values = { ...values, [plan.member]: date };
+    }
     // Testing is cheaper than escaping, and few texts need that.
-    else if (text === '' || !plan.mayNeedEscaping || !NEEDS_ESCAPING.test(text))
+    if (text === '' || !plan.mayNeedEscaping || !NEEDS_ESCAPING.test(text))
       record += `${plan.opening}"${text}"`;
     else record += plan.opening + JSON.stringify(text.toWellFormed());
   }
   if (faults.length > 0) return { faults };
   record += '}';
   const bytes = bytesBeyondLimit(record);
-  if (bytes === undefined) return { row: rowOf(kind, source, record) };
+  if (bytes === undefined) return { row: rowOf(kind, values, record) };
   return refuse(`must be at most ${MAX_RECORD_BYTES} bytes as JSON`, `${bytes} bytes`);
 }
 
 function textOf(given: unknown, { absent, form }: MemberPlan): string | undefined {
   if (given === undefined || given === null) return absent;
+  if (form === 'list' && Array.isArray(given)) return listText(given);
   return DIGIT_FORMS.includes(form) ? digitsText(given) : scalarText(given);
+}
+
+/** An array as the comma-separated list that is meant; a text with a comma would become two. */
+function listText(given: readonly unknown[]): string | undefined {
+  const texts = given.map(scalarText);
+  if (texts.some((text) => text === undefined || text.includes(','))) return undefined;
+  return texts.filter((text) => text !== '').join(',');
+}
+
+/** Dates may come in ISO 8601 as well. */
+function wireDateOf(given: unknown, { check }: MemberPlan): string | undefined {
+  const date = typeof given === 'string' ? utcFromIso(given) : undefined;
+  return date !== undefined && check(date) ? date : undefined;
 }
 
 /** Most optional members are empty, which each of their schemas allows. */
@@ -137,11 +160,12 @@ const MUST_BE_DIGITS = 'must be decimal digits only';
 /** What to say of a text that does not match its schema. A user name has several reasons. */
 const REASONS: Record<Exclude<Form, 'name'>, string> = {
   text: 'must be text',
+  list: 'must be text',
   count: MUST_BE_DIGITS,
   flag: MUST_BE_DIGITS,
   id: `must be a whole number from 1 to ${LARGEST_ID}, without leading zeros`,
   url: 'must be an absolute http or https URL',
-  'date-time': `must be a real date and time as YYYY-MM-DD HH:MM:SS, or ${ZERO_DATE}`,
+  'date-time': `must be a real date and time as YYYY-MM-DD HH:MM:SS or in ISO 8601 (2026-02-28T10:00:00Z), or ${ZERO_DATE}`,
   token: 'must be 40 lower-case hexadecimal characters',
 };
 
@@ -149,5 +173,6 @@ function reasonFor(given: unknown, text: string | undefined, form: Form): string
   if (given === undefined || given === null) return 'is missing';
   if (text !== undefined) return form === 'name' ? (userNameFault(text) as string) : REASONS[form];
   if (typeof given === 'number') return 'is too large to be exact as a number: write it as text';
+  if (form === 'list') return 'must be a text, or an array of texts without commas';
   return `must be text, a number or a boolean, not ${Array.isArray(given) ? 'an array' : 'an object'}`;
 }

@@ -8,11 +8,11 @@ export function printable(text: string): string {
   return text.toWellFormed().replace(NOT_PRINTABLE, '\ufffd');
 }
 
-/** A value in at most 60 printable characters, for a message. */
-export function brief(value: unknown): string {
+/** A value in at most 60 printable characters, or another number of them, for a message. */
+export function brief(value: unknown, longest = LONGEST_QUOTE): string {
   if (value === undefined) return '';
   const text = typeof value === 'string' ? value : jsonOf(value);
-  return text.length > LONGEST_QUOTE ? `${printable(text.slice(0, LONGEST_QUOTE))}…` : printable(text);
+  return text.length > longest ? `${printable(text.slice(0, longest))}…` : printable(text);
 }
 
 function jsonOf(value: unknown): string {

@@ -1,5 +1,5 @@
 // Recognises which of the four kinds a raw object is by the members it has.
-import { FAMILIES, KIND_NAMES, KINDS, type KindName } from './kinds.ts';
+import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName } from './kinds.ts';
 import { SCHEMAS } from './schemas.ts';
 
 export type RawRecord = Record<string, unknown>;
@@ -23,12 +23,15 @@ const OWN_MEMBERS = Object.fromEntries(
 ) as Record<KindName, string[]>;
 
 const UNKNOWN_KIND = 'must have username (a profile), user (a post) or user_id (a shot)';
-const AMBIGUOUS_PROFILE = `fits both families: add a member that only one of them has, such as ${FAMILIES.map(
+const AMBIGUOUS_PROFILE = `fits both families: name one with --family, or add a member that only one of them has, such as ${FAMILIES.map(
   (family) => `${OWN_MEMBERS[`${family} profile`][0]} (${family})`,
 ).join(' or ')}`;
 
-/** The kind, or why it cannot be told. */
-export function recogniseKind(source: RawRecord): { readonly kind: KindName } | { readonly reason: string } {
+/** The kind, or why it cannot be told. A profile that fits both families belongs to `family`, if that is given. */
+export function recogniseKind(
+  source: RawRecord,
+  family?: Family,
+): { readonly kind: KindName } | { readonly reason: string } {
   const marks = MARKS.filter((member) => source[member] !== undefined);
   const candidates = (marks.length === 1 && KINDS_BY_MARK[marks[0] as string]) || KIND_NAMES;
   if (candidates.length === 1) return { kind: candidates[0] as KindName };
@@ -36,7 +39,8 @@ export function recogniseKind(source: RawRecord): { readonly kind: KindName } | 
   scores.sort((one, other) => other.score - one.score);
   const [best, next] = scores;
   if (best !== undefined && best.score > (next?.score ?? 0)) return { kind: best.kind };
-  return { reason: marks.length === 1 ? AMBIGUOUS_PROFILE : UNKNOWN_KIND };
+  if (marks.length !== 1) return { reason: UNKNOWN_KIND };
+  return family === undefined ? { reason: AMBIGUOUS_PROFILE } : { kind: `${family} profile` };
 }
 
 function scoreOf(kind: KindName, source: RawRecord): number {

@@ -8,7 +8,7 @@ import { UserName } from './user-name.ts';
 export { ZERO_DATE };
 
 /** What a member's text means. */
-export type Form = 'text' | 'name' | 'count' | 'flag' | 'id' | 'url' | 'date-time' | 'token';
+export type Form = 'text' | 'list' | 'name' | 'count' | 'flag' | 'id' | 'url' | 'date-time' | 'token';
 
 export interface Member extends TString {
   'x-form': Form;
@@ -29,6 +29,7 @@ const HTTP_URL =
   '^(?:[Hh][Tt][Tt][Pp][Ss]?://[^/\\s\\u0000-\\u001F\\u007F-\\u009F][^\\s\\u0000-\\u001F\\u007F-\\u009F]*)?$';
 
 const text = (description: string) => member('text', description, { default: '' });
+const list = (description: string) => member('list', description, { default: '' });
 const count = (description: string) => member('count', description, { pattern: DIGITS, default: '0' });
 const flag = (description: string) => member('flag', description, { pattern: DIGITS, default: '0' });
 const id = (description: string) =>
@@ -107,7 +108,7 @@ export const PortfolioProfile = Type.Object(
     social_link: url("Link to the user's social-network page."),
     website: url("User's web link."),
     bio: text('Free-text biography.'),
-    skills: text('Comma-separated list of skill words.'),
+    skills: list('Comma-separated list of skill words.'),
     avatar: url('Avatar image.'),
     type_account: flag('Account type code.'),
     cover_image: url('Cover image.'),
@@ -127,7 +128,7 @@ export const Shot = Type.Object(
     title: text('Title.'),
     user_id: id('Identifier of the owning user.'),
     status: flag('Record status flag.'),
-    tags: text('Comma-separated list of tags.'),
+    tags: list('Comma-separated list of tags.'),
     date: dateTime('Creation time.'),
     attachment: url('Attached file.'),
     url_purchased: url('Purchase link; empty string when none.'),

@@ -18,6 +18,7 @@ export const WORK_TABLES = {
 export const INDEXES = [
   'CREATE INDEX staged_by_id ON staged (kind, id)',
   'CREATE INDEX staged_by_name ON staged (kind, user_key) WHERE owner IS NULL',
+  'CREATE INDEX misfits_by_id ON misfits (kind, id)',
   'ANALYZE staged',
 ];
 
@@ -64,10 +65,16 @@ export function statementsFor(family: Family) {
     /** A name belongs to whoever has it, unless this import renames them; of two newcomers, to the first. */
     clashes: (replace: boolean) => clashesOf(family, profileKind, replace),
 
-    ownerless: `
+    /** When misfits refuse the import, a profile among them is reported without its items. */
+    ownerless: (skipInvalid: boolean) => `
       SELECT n, place, kind, CAST(id AS text), 'owner', CAST(owner AS text), record FROM staged
       WHERE kind = ${itemKind} AND NOT EXISTS (
-        SELECT 1 FROM profiles WHERE profiles.family = '${family}' AND profiles.id = staged.owner)`,
+        SELECT 1 FROM profiles WHERE profiles.family = '${family}' AND profiles.id = staged.owner)${
+          skipInvalid
+            ? ''
+            : ` AND NOT EXISTS (
+        SELECT 1 FROM misfits WHERE misfits.kind = ${profileKind} AND misfits.id = CAST(staged.owner AS text))`
+        }`,
   };
 }
 

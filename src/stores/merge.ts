@@ -5,7 +5,7 @@
 // makes it one change.
 import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
 import { INDEXES, kindOf, listStatements, statementsFor } from './merge-statements.ts';
-import type { Awaitable, LoadOptions, Misfit, Tallies, Tally } from './store.ts';
+import type { Awaitable, Ending, LoadOptions, Misfit, Tallies, Tally } from './store.ts';
 
 /** What the steps need of a database connection. */
 export interface MergeConnection {
@@ -15,13 +15,15 @@ export interface MergeConnection {
   rows(sql: string): Iterable<string[]> | AsyncIterable<string[]>;
 }
 
-/** Undefined when misfits refuse the import; the caller then rolls back. */
+/** Undefined when the import is refused, as `ending` says or for misfits; the caller then rolls back. */
 export async function merge(
   db: MergeConnection,
   { replace, skipInvalid, onMisfit }: LoadOptions,
+  ending: Ending,
 ): Promise<Tallies | undefined> {
   const tallies = noTallies();
   let misfits = 0;
+  const isRefused = () => ending === 'refuse' || (misfits > 0 && !skipInvalid);
   for (const index of INDEXES) await db.run(index);
   const kinds = new Set<number>();
   for await (const [kind] of db.rows('SELECT DISTINCT kind FROM staged')) kinds.add(Number(kind));
@@ -30,17 +32,15 @@ export async function merge(
     if (!kinds.has(statements.profileKind) && !kinds.has(statements.itemKind)) continue;
     await db.run('DELETE FROM touched');
     await db.run(statements.dropRepeats);
-    const clashes = await takeOutClashes(db, statements, replace);
-    misfits += clashes;
-    if (clashes > 0 && !skipInvalid) continue;
+    misfits += await takeOutClashes(db, statements, replace);
     tallies[kindOf(family, 'profile')] = await moveProfiles(db, statements, replace);
-    misfits += await takeOut(db, statements.ownerless);
-    if (misfits > 0 && !skipInvalid) continue;
+    misfits += await takeOut(db, statements.ownerless(skipInvalid));
+    if (isRefused()) continue;
     tallies[kindOf(family, 'item')] = await moveItems(db, statements, replace);
     await rebuildLists(db, family);
   }
   if (misfits > 0) await report(db, onMisfit);
-  return misfits > 0 && !skipInvalid ? undefined : tallies;
+  return isRefused() ? undefined : tallies;
 }
 
 type Statements = ReturnType<typeof statementsFor>;

@@ -34,6 +34,14 @@ export async function openForChange(url: string): Promise<Writer> {
   return openWriter(url);
 }
 
+/** Opens a database to try a load on it, which changes nothing and creates nothing. */
+export async function openForTrial(url: string): Promise<Writer> {
+  const { openTemporary, openTrialWriter } = await import('./sqlite/write.ts');
+  if (!isPostgresUrl(url)) return openTrialWriter(url);
+  const postgres = await import('./postgres/write.ts');
+  return (await postgres.openTrialWriter(url)) ?? openTemporary();
+}
+
 export async function openForExport(url: string): Promise<Pick<Reader, 'records' | 'close'>> {
   if (!isPostgresUrl(url)) return openReader(url);
   const { allRecords } = await import('./postgres/read.ts');

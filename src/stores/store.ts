@@ -70,12 +70,18 @@ export interface Tally {
 }
 export type Tallies = Record<KindName, Tally>;
 
+/**
+ * How a load ends: `commit` makes it visible; `try` finds out what it would change and keeps nothing; `refuse` finds the
+ * misfits only, for an import with faults that are known already.
+ */
+export type Ending = 'commit' | 'try' | 'refuse';
+
 /** One import. Nothing is visible before `finish` has committed everything. */
 export interface Load {
   /** `place` tells where the row came from and never decreases; of two rows with one id the later wins. */
   add(row: Row, place: number): Awaitable<void>;
-  /** The tallies; undefined when misfits refused the load. */
-  finish(): Awaitable<Tallies | undefined>;
+  /** The tallies; undefined when the load was refused, by its ending or for misfits. */
+  finish(ending?: Ending): Awaitable<Tallies | undefined>;
   abandon(): Awaitable<void>;
 }
 

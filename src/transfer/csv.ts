@@ -15,7 +15,8 @@ interface Header {
   readonly delimiter: string;
 }
 
-export function createCsvReader(firstLine: number): RecordReader {
+/** With `isMapped`, the header may name anything. */
+export function createCsvReader(firstLine: number, isMapped = false): RecordReader {
   const cutter = createRowCutter(firstLine);
   let header: Header | undefined;
   let isRefused = false;
@@ -25,7 +26,7 @@ export function createCsvReader(firstLine: number): RecordReader {
     let waiting: CsvRow[] = [];
     for (const row of rows) {
       if (header === undefined) {
-        const found = readHeader(row);
+        const found = readHeader(row, isMapped);
         if (!('names' in found)) {
           isRefused = true;
           return yield found;
@@ -46,7 +47,7 @@ export function createCsvReader(firstLine: number): RecordReader {
   };
 }
 
-function readHeader(row: CsvRow): Header | Entry {
+function readHeader(row: CsvRow, isMapped: boolean): Header | Entry {
   const text = textOf(row);
   if (typeof text !== 'string') return text;
   const unquoted = text.replace(/"[^"]*"/g, '');
@@ -54,10 +55,11 @@ function readHeader(row: CsvRow): Header | Entry {
     count(unquoted, one) > count(unquoted, most) ? one : most,
   );
   const names = parseRows([text], delimiter)?.[0]?.map((name) => name.trim()) ?? [];
-  const twice = names.find((name, index) => MEMBERS.has(name) && names.indexOf(name) !== index);
+  const isNamed = (name: string) => (isMapped ? name !== '' : MEMBERS.has(name));
+  const twice = names.find((name, index) => isNamed(name) && names.indexOf(name) !== index);
   if (twice !== undefined)
     return problemAt(row.line, `the header names ${excerpt(twice)} twice`, asJson(text));
-  if (names.some((name) => MEMBERS.has(name))) return { names, delimiter };
+  if (names.some(isNamed)) return { names, delimiter };
   const expected = 'expected JSON, or a CSV header that names the members, such as id,username,name';
   return problemAt(row.line, `${expected}, but got ${excerpt(text)}`, asJson(text));
 }

@@ -2,10 +2,13 @@
 import { printable } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';
 
-/** `text` gives one line of NDJSON from which the record can be mended and imported again. */
-export type Entry =
-  | { readonly line: number; readonly value: RawRecord; readonly text: () => string }
-  | { readonly line: number; readonly problem: string; readonly text: () => string };
+export type Entry = {
+  readonly line: number;
+  /** One line of NDJSON from which the record can be mended and imported again. */
+  readonly text: () => string;
+  /** Whether it is what a map returned. */
+  readonly isMapped?: boolean;
+} & ({ readonly value: RawRecord } | { readonly problem: string });
 
 /** One entry, or the many of a response body, made when they are asked for. */
 export type Entries = Entry | Iterable<Entry>;

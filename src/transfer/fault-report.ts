@@ -1,15 +1,20 @@
 // Reports the first faults of an import, counts the others, and keeps the faulty records.
 import type { Fault } from '../records/normalise.ts';
-import { printable } from '../records/printable.ts';
+import { brief, printable } from '../records/printable.ts';
 import type { Misfit } from '../stores/store.ts';
 import type { Entry } from './entry.ts';
 import type { Rejects } from './rejects.ts';
 
 const FAULTS_SHOWN = 20;
+const LONGEST_RETURNED = 300;
 /** A place is a file's index times this, plus the line: no file has so many lines. */
 const LINES = 2 ** 40;
 
 export const placeOf = (file: number, line: number) => file * LINES + line;
+
+/** A place as `FILE:LINE`. */
+export const placeIn = (files: readonly string[], place: number) =>
+  `${nameOf(files[Math.floor(place / LINES)] as string)}:${place % LINES}`;
 
 export type FaultReport = ReturnType<typeof createFaultReport>;
 
@@ -21,21 +26,21 @@ export function createFaultReport(
   let records = 0;
   let faults = 0;
 
-  function tell(place: number, { member, reason, got }: Fault): void {
+  function tell(place: number, { member, reason, got }: Fault, entry?: Entry): void {
     faults++;
     if (faults > FAULTS_SHOWN) return;
-    const file = nameOf(files[Math.floor(place / LINES)] as string);
     const value = got === '' ? '' : `, got "${got}"`;
-    onFault(printable(`${file}:${place % LINES}: ${member}: ${reason}${value}`));
+    const origin = entry?.isMapped ? `; the map returned ${brief(entry.text(), LONGEST_RETURNED)}` : '';
+    onFault(printable(`${placeIn(files, place)}: ${member}: ${reason}${value}${origin}`));
   }
 
   return {
     /** How many records were faulty. */
     count: () => records,
-    entry(place: number, { text }: Entry, found: readonly Fault[]): void {
+    entry(place: number, entry: Entry, found: readonly Fault[]): void {
       records++;
-      for (const fault of found) tell(place, fault);
-      rejects?.add(text());
+      for (const fault of found) tell(place, fault, entry);
+      rejects?.add(entry.text());
     },
     misfit(misfit: Misfit): void {
       records++;

@@ -1,7 +1,7 @@
 // Recognises the format of a file by its first bytes, never by its name, and yields its raw records.
 import { inBatches } from './batches.ts';
 import { createCsvReader } from './csv.ts';
-import { type Entry, LONGEST_RECORD } from './entry.ts';
+import { type Entry, LONGEST_RECORD, type RecordReader } from './entry.ts';
 import { FormatError, NoContentError } from './format-error.ts';
 import { gunzip, isGzip } from './gzip.ts';
 import { createJsonReader } from './json-scanner.ts';
@@ -10,12 +10,20 @@ import { createNdjsonReader } from './ndjson.ts';
 import { peek } from './peek.ts';
 import { endOfString } from './trailing-commas.ts';
 
-const [TAB, NEWLINE, RETURN, SPACE, OPEN_ARRAY, OPEN_OBJECT] = [9, 10, 13, 32, 91, 123];
+const [TAB, NEWLINE, RETURN, SPACE, OPEN_TAG, OPEN_ARRAY, OPEN_OBJECT] = [9, 10, 13, 32, 60, 91, 123];
 const BLANKS = [TAB, NEWLINE, RETURN, SPACE];
 const LONGEST_HEAD = 2 * LONGEST_RECORD;
 
+/** For a map: objects may have any members, and lie in lists with these names. */
+export interface MappedInput {
+  readonly lists: readonly string[];
+}
+
 /** Yields raw records with their lines in small batches, and reads on when the next batch is asked for. */
-export async function* readRecords(chunks: AsyncIterable<Buffer>): AsyncGenerator<Entry[]> {
+export async function* readRecords(
+  chunks: AsyncIterable<Buffer>,
+  mapped?: MappedInput,
+): AsyncGenerator<Entry[]> {
   const file = await peek(chunks, (head) => head.length >= 2);
   const content = await peek(isGzip(file.head) ? gunzip(file.from(0)) : file.from(0), isFormatClear);
   const { head } = content;
@@ -25,18 +33,27 @@ export async function* readRecords(chunks: AsyncIterable<Buffer>): AsyncGenerato
   }
   const { first, skipped, line } = preambleOf(head);
   let isEmpty = true;
-  for await (const batch of inBatches(content.from(skipped), readerFor(head)(line))) {
+  const reader = await readerFor(head, line, mapped);
+  for await (const batch of inBatches(content.from(skipped), reader)) {
     isEmpty = false;
     yield batch;
   }
   if (isEmpty && first === head.length) throw new NoContentError();
 }
 
-function readerFor(head: Buffer) {
+async function readerFor(head: Buffer, line: number, mapped?: MappedInput): Promise<RecordReader> {
   const first = head[preambleOf(head).first];
-  if (first === OPEN_ARRAY) return createJsonReader;
-  if (first === OPEN_OBJECT) return hasRecordsOnLines(head) ? createNdjsonReader : createJsonReader;
-  return first === undefined ? createNdjsonReader : createCsvReader;
+  if (first === OPEN_TAG) {
+    if (mapped === undefined) throw new FormatError('XML needs a map that makes records of it: see --map');
+    const { createXmlReader } = await import('./xml.ts');
+    return createXmlReader(line, mapped.lists);
+  }
+  const hasLists = mapped !== undefined && mapped.lists.length > 0;
+  if (first === OPEN_ARRAY || (first === OPEN_OBJECT && (hasLists || !hasRecordsOnLines(head))))
+    return createJsonReader(line, mapped?.lists);
+  return first === undefined || first === OPEN_OBJECT
+    ? createNdjsonReader(line)
+    : createCsvReader(line, mapped !== undefined);
 }
 
 /** Whether more bytes could not change the format, or would be too many to wait for. */

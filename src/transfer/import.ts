@@ -1,13 +1,18 @@
 // Files -> records in the store: all of them, or none, or the good ones.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import type { Family } from '../records/kinds.ts';
 import { normalise } from '../records/normalise.ts';
+import { placeholdersOf } from '../records/placeholder.ts';
+import type { RawRecord } from '../records/recognise.ts';
 import type { Load, Tallies, Writer } from '../stores/store.ts';
 import type { Entry } from './entry.ts';
-import { createFaultReport, type FaultReport, nameOf, placeOf } from './fault-report.ts';
+import { createFaultReport, type FaultReport, nameOf, placeIn, placeOf } from './fault-report.ts';
 import { FormatError, NoContentError } from './format-error.ts';
 import { readRecords } from './formats.ts';
+import type { RecordMap } from './map.ts';
 import { openRejects } from './rejects.ts';
+import { createWarnings, type Warnings } from './warnings.ts';
 
 export { summary } from './summary.ts';
 
@@ -17,8 +22,14 @@ export interface ImportOptions {
   readonly stdin: AsyncIterable<Buffer>;
   readonly replace: boolean;
   readonly skipInvalid: boolean;
+  /** Do everything but the commit. */
+  readonly dryRun?: boolean;
+  /** The family of profiles that fit both. */
+  readonly family?: Family | undefined;
+  /** The module that makes records of other objects. */
+  readonly map?: string | undefined;
   /** The file for the faulty records. */
-  readonly rejects?: string;
+  readonly rejects?: string | undefined;
   readonly onProgress: (progress: Progress) => void;
   /** Called with each of the first faults: `FILE:LINE: member: what is wrong, got "…"`. */
   readonly onFault: (line: string) => void;
@@ -35,6 +46,8 @@ export interface Progress {
 export interface ImportResult {
   /** Undefined when nothing was imported because records were faulty. */
   readonly tallies: Tallies | undefined;
+  /** Lines about what was taken but is probably not meant so. */
+  readonly warnings: readonly string[];
   readonly faulty: number;
   readonly records: number;
   /** Why the faulty records could not be written, although the others were imported. */
@@ -42,28 +55,34 @@ export interface ImportResult {
 }
 
 export async function importFiles(writer: Writer, options: ImportOptions): Promise<ImportResult> {
-  const { files, replace, skipInvalid, onProgress } = options;
+  const { files, replace, skipInvalid, dryRun, onProgress } = options;
+  const map = options.map === undefined ? undefined : await (await import('./map.ts')).loadMap(options.map);
   const totalBytes = await sizeOf(files);
   const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
   const report = createFaultReport(files, options.onFault, rejects);
+  const warnings = createWarnings((place) => placeIn(files, place));
   const counts: Counts = { bytes: 0, records: 0 };
   const show = (phase: Progress['phase']) => onProgress({ phase, totalBytes, ...counts });
+  const resultOf = (tallies: Tallies | undefined): ImportResult => ({
+    tallies,
+    warnings: warnings.lines(),
+    faulty: report.count(),
+    records: counts.records,
+    rejectsFault: rejects?.fault()?.message,
+  });
   try {
     const load = await writer.load({ replace, skipInvalid, onMisfit: report.misfit });
     try {
-      for await (const { file, batch } of readFiles(options, counts, () => show('reading'))) {
-        for (const entry of batch) await addEntry(load, entry, placeOf(file, entry.line), report);
+      const add = createAdder(load, report, warnings, options);
+      for await (const { file, batch } of readFiles(options, map, counts, () => show('reading'))) {
+        for (const entry of batch) await add(entry, placeOf(file, entry.line));
         throwAny(rejects?.fault());
       }
-      if (report.count() > 0 && !skipInvalid) {
-        await load.abandon();
-        return { tallies: undefined, faulty: report.count(), records: counts.records };
-      }
       show('writing');
-      const tallies = await load.finish();
-      rejects?.commit();
-      const rejectsFault = rejects?.fault()?.message;
-      return { tallies, faulty: report.count(), records: counts.records, rejectsFault };
+      const isRefused = report.count() > 0 && !skipInvalid;
+      const tallies = await load.finish(isRefused ? 'refuse' : dryRun ? 'try' : 'commit');
+      if (tallies !== undefined) rejects?.commit();
+      return resultOf(tallies);
     } catch (error) {
       await load.abandon();
       throw error;
@@ -87,14 +106,15 @@ interface FileBatch {
 
 async function* readFiles(
   { files, stdin }: ImportOptions,
+  map: RecordMap | undefined,
   counts: Counts,
   onChunk: () => void,
 ): AsyncGenerator<FileBatch> {
   let empty: string | undefined;
   for (const [file, path] of files.entries()) {
-    const chunks = path === '-' ? stdin : createReadStream(path);
+    const chunks = counted(path === '-' ? stdin : createReadStream(path), counts, onChunk);
     try {
-      for await (const batch of readRecords(counted(chunks, counts, onChunk))) {
+      for await (const batch of map === undefined ? readRecords(chunks) : map.read(chunks)) {
         counts.records += batch.length;
         yield { file, batch };
       }
@@ -103,6 +123,10 @@ async function* readFiles(
       else if (error instanceof FormatError) throw new FormatError(`${nameOf(path)}: ${error.message}`);
       else throw error;
     }
+  }
+  for await (const batch of map?.end() ?? []) {
+    counts.records += batch.length;
+    yield { file: files.length - 1, batch };
   }
   // One empty file among others does no harm; but to import nothing at all is a mistake.
   if (empty !== undefined && counts.records === 0) throw new FormatError(`${nameOf(empty)} has no records`);
@@ -120,12 +144,28 @@ async function* counted(
   }
 }
 
-function addEntry(load: Load, entry: Entry, place: number, report: FaultReport): void | Promise<void> {
-  if ('problem' in entry)
-    return report.entry(place, entry, [{ member: 'record', reason: entry.problem, got: '' }]);
-  const result = normalise(entry.value);
-  if ('faults' in result) return report.entry(place, entry, result.faults);
-  return load.add(result.row, place);
+/** Adds an entry to the load, or to the faults. */
+function createAdder(
+  load: Load,
+  report: FaultReport,
+  warnings: Warnings,
+  { skipInvalid, family }: ImportOptions,
+) {
+  async function addPlaceholders(source: RawRecord, place: number): Promise<void> {
+    for (const row of placeholdersOf(source, family)) await load.add(row, place);
+  }
+
+  return (entry: Entry, place: number): void | Promise<void> => {
+    if ('problem' in entry)
+      return report.entry(place, entry, [{ member: 'record', reason: entry.problem, got: '' }]);
+    const result = normalise(entry.value, undefined, family);
+    if ('faults' in result) {
+      report.entry(place, entry, result.faults);
+      return skipInvalid ? undefined : addPlaceholders(entry.value, place);
+    }
+    warnings.look(result.row, entry.value, place);
+    return load.add(result.row, place);
+  };
 }
 
 function throwAny(error: Error | undefined): void {

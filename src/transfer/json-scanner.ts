@@ -2,6 +2,7 @@
 import { type Carry, createCarry } from './carry.ts';
 import { type Entries, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
 import { COLLECTIONS, readBytes } from './json-text.ts';
+import { createListSearch, type ListSearch } from './list-search.ts';
 
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, BACKSLASH] = [9, 10, 13, 32, 34, 44, 92];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
@@ -9,15 +10,20 @@ const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
 const JUNK_ENDS = [NEWLINE, COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT];
 const OPENS_BODY = new RegExp(`^\\{\\s*"(?:${COLLECTIONS.join('|')})"\\s*:\\s*\\[$`);
 const NO_BYTES = Buffer.alloc(0);
+const LIST_SEEN = Buffer.from(']');
 
 /** An array or a response body that is open around the current place. */
 interface Bracket {
   readonly closer: number;
+  /** Whether it is a list inside of an object whose other members are passed over. */
+  readonly isNamedList?: boolean;
   readonly line: number;
 }
 
 interface Scanner {
   readonly carry: Carry;
+  /** Finds the lists in objects, where names of lists were given. */
+  readonly search: ListSearch | undefined;
   /** From the outermost to the innermost. */
   readonly brackets: Bracket[];
   /** What was found in the piece and is not handed on yet. */
@@ -36,13 +42,16 @@ interface Scanner {
   inString: boolean;
   afterBackslash: boolean;
   mayBeBody: boolean;
+  /** Whether it is an object of which a list was read: the rest of it is no record. */
+  heldList: boolean;
 }
 
 /** Takes the bytes from a place on, and returns the place where the next step starts. */
 type Step = (scanner: Scanner, piece: Buffer, at: number) => number;
 
-export function createJsonReader(firstLine: number): RecordReader {
-  const scanner = createScanner(firstLine);
+/** `lists` names members that hold lists of records, wherever they stand in an object; the rest of it is passed over. */
+export function createJsonReader(firstLine: number, lists: readonly string[] = []): RecordReader {
+  const scanner = createScanner(firstLine, lists);
   return {
     *read(piece) {
       for (let at = 0; at < piece.length; ) {
@@ -57,8 +66,9 @@ export function createJsonReader(firstLine: number): RecordReader {
   };
 }
 
-const createScanner = (line: number): Scanner => ({
+const createScanner = (line: number, lists: readonly string[]): Scanner => ({
   carry: createCarry(),
+  search: lists.length === 0 ? undefined : createListSearch(lists),
   brackets: [],
   found: [],
   line,
@@ -71,6 +81,7 @@ const createScanner = (line: number): Scanner => ({
   inString: false,
   afterBackslash: false,
   mayBeBody: false,
+  heldList: false,
 });
 
 function* takeFound(scanner: Scanner) {
@@ -106,7 +117,8 @@ function closeBracket(scanner: Scanner, byte: number): void {
   const { brackets, line } = scanner;
   scanner.afterValue = true;
   if (brackets.at(-1)?.closer !== byte) return report(scanner, `unexpected ${String.fromCharCode(byte)}`);
-  brackets.pop();
+  const closed = brackets.pop();
+  if (closed?.isNamedList) return goOnBehindList(scanner);
   if (brackets.length > 0) return;
   scanner.valueEnd = line;
   if (byte === CLOSE_OBJECT) return;
@@ -120,8 +132,8 @@ function openTopArray(scanner: Scanner): void {
   openBracket(scanner, CLOSE_ARRAY);
 }
 
-function openBracket(scanner: Scanner, closer: number, line = scanner.line): void {
-  scanner.brackets.push({ closer, line });
+function openBracket(scanner: Scanner, closer: number, line = scanner.line, isNamedList = false): void {
+  scanner.brackets.push({ closer, line, isNamedList });
   scanner.afterValue = false;
   scanner.step = betweenValues;
 }
@@ -134,7 +146,10 @@ function beginValue(scanner: Scanner, byte: number, at: number): number {
   }
   const problem = misplacement(scanner);
   if (problem !== undefined) report(scanner, problem);
-  scanner.mayBeBody = byte === OPEN_OBJECT && !scanner.brackets.some(({ closer }) => closer === CLOSE_OBJECT);
+  scanner.heldList = false;
+  scanner.mayBeBody =
+    byte === OPEN_OBJECT &&
+    !scanner.brackets.some(({ closer, isNamedList }) => closer === CLOSE_OBJECT || isNamedList);
   scanner.step = insideValue;
   return at;
 }
@@ -160,6 +175,11 @@ function insideValue(scanner: Scanner, piece: Buffer, start: number): number {
       endValue(scanner, scanner.carry.take(piece.subarray(from, at + 1)));
       return at + 1;
     } else if ((byte === OPEN_ARRAY || byte === OPEN_OBJECT) && ++scanner.depth === 2 && scanner.mayBeBody) {
+      if (scanner.search !== undefined) {
+        if (byte !== OPEN_ARRAY || !scanner.search.opensList(piece.subarray(from, at + 1))) continue;
+        openNamedList(scanner);
+        return at + 1;
+      }
       const head = scanner.carry.take(piece.subarray(from, at + 1));
       if (opensBody(head)) {
         openBody(scanner);
@@ -171,6 +191,7 @@ function insideValue(scanner: Scanner, piece: Buffer, start: number): number {
     }
   }
   scanner.carry.add(piece.subarray(from));
+  scanner.search?.passBy(piece.subarray(from));
   return piece.length;
 }
 
@@ -202,8 +223,23 @@ function openBody(scanner: Scanner): void {
   openBracket(scanner, CLOSE_ARRAY);
 }
 
+function openNamedList(scanner: Scanner): void {
+  scanner.carry.take(NO_BYTES);
+  scanner.search?.passBy(LIST_SEEN);
+  scanner.depth = 0;
+  openBracket(scanner, CLOSE_ARRAY, scanner.line, true);
+}
+
+/** The object goes on: perhaps it has another list. */
+function goOnBehindList(scanner: Scanner): void {
+  scanner.depth = 1;
+  scanner.mayBeBody = true;
+  scanner.heldList = true;
+  scanner.step = insideValue;
+}
+
 function endValue(scanner: Scanner, bytes: Buffer): void {
-  scanner.found.push(readBytes(bytes, scanner.start));
+  if (!scanner.heldList) scanner.found.push(readBytes(bytes, scanner.start));
   scanner.afterValue = true;
   scanner.step = betweenValues;
   if (scanner.brackets.length === 0) scanner.valueEnd = scanner.line;

@@ -46,3 +46,23 @@ test.each<[what: string, lines: number, line: (number: number) => string]>([
   },
   LIMIT,
 );
+
+const MAP = `export const lists = ['item'];
+export default ({ n }) => ({ id: n, user: 1, date: '2026-02-28T10:00:00Z', post_details: 'x'.repeat(20) });
+export const end = () => ({ totalPost: 0, id: 1, username: 'ada' });
+`;
+
+test.each<[what: string, head: string, line: (number: number) => string, foot: string]>([
+  ['a list in a JSON object', '{"type":"x","item":[{"n":1}', (id) => `,{"n":${id + 1}}`, '],"more":1}'],
+  ['XML', '<a>', (id) => `<item><n>${id}</n></item>\n`, '</a>'],
+])(
+  'a map of 200,000 objects in %s',
+  async (_, head, line, foot) => {
+    const file = fileOfLines(head, 200_000, line);
+    appendFileSync(file, foot);
+    const map = tempFile('map.mjs', MAP);
+    const { code, stdout } = await into(newPath(), ['--map', map, file], { env: SMALL_HEAP });
+    expect([code, tally(stdout, 'posts')?.[0]]).toEqual([0, line(1).startsWith(',') ? 200_001 : 200_000]);
+  },
+  LIMIT,
+);

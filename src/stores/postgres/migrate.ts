@@ -68,7 +68,8 @@ async function foldNamesAgain(client: Client): Promise<void> {
       );
 }
 
-async function schemaOf(client: Client, name: string): Promise<number> {
+/** 0 when there are no tables yet. */
+export async function schemaOf(client: Client, name: string): Promise<number> {
   if ((await firstOf(client, "SELECT to_regclass('vitrine')")) === null) return 0;
   const schema = Number(await firstOf(client, 'SELECT schema FROM vitrine'));
   refuseUnfit(name, schema, 0);

@@ -2,21 +2,44 @@
 import type { Family } from '../../records/kinds.ts';
 import { type MergeConnection, merge } from '../merge.ts';
 import { repairContents } from '../soundness.ts';
-import type { Load, LoadOptions, Tallies, Writer } from '../store.ts';
+import type { Ending, Load, LoadOptions, Tallies, Writer } from '../store.ts';
 import { type Client, drop, firstOf, rowsOf, type Session } from './connect.ts';
 import { openPrimary } from './database.ts';
-import { migrate } from './migrate.ts';
-import { withSentences } from './sentences.ts';
+import { MISSING_TABLES, migrate, refuseMissing, refuseUnfit, schemaOf } from './migrate.ts';
+import { asStoreError, withSentences } from './sentences.ts';
 import { createWorkTables, type Stage, startStage } from './stage.ts';
 import { CHANNEL } from './watch.ts';
 
 export async function openWriter(url: string): Promise<Writer> {
   const session = await openPrimary(url);
-  const { client, name } = session;
   await migrate(session).catch(async (error) => {
-    await client.end();
+    await session.client.end();
     throw error;
   });
+  return createWriter(session);
+}
+
+/** For loads that are tried only: makes and migrates nothing. Undefined when there are no tables yet. */
+export async function openTrialWriter(url: string): Promise<Writer | undefined> {
+  const session = await openPrimary(url);
+  const { client, name } = session;
+  try {
+    const schema = await schemaOf(client, name);
+    if (schema > 0) {
+      refuseUnfit(name, schema);
+      refuseMissing(name, await firstOf(client, `SELECT ${MISSING_TABLES}`));
+      return createWriter(session);
+    }
+  } catch (error) {
+    await client.end();
+    throw asStoreError(name, error);
+  }
+  await client.end();
+  return undefined;
+}
+
+function createWriter(session: Session): Writer {
+  const { client, name } = session;
   return {
     load: (options) => withSentences(name, () => startLoad(session, options)),
     remove: (family, userKey) =>
@@ -50,7 +73,7 @@ async function startLoad({ client, name }: Session, options: LoadOptions): Promi
       const full = stage.add(row, place);
       return full === undefined ? undefined : withSentences(name, () => full);
     },
-    finish: () => withSentences(name, () => finish(client, stage, options)),
+    finish: (ending = 'commit') => withSentences(name, () => finish(client, stage, options, ending)),
     async abandon() {
       await stage.abandon();
       await client.query('ROLLBACK').catch(() => drop(client));
@@ -58,14 +81,19 @@ async function startLoad({ client, name }: Session, options: LoadOptions): Promi
   };
 }
 
-async function finish(client: Client, stage: Stage, options: LoadOptions): Promise<Tallies | undefined> {
+async function finish(
+  client: Client,
+  stage: Stage,
+  options: LoadOptions,
+  ending: Ending,
+): Promise<Tallies | undefined> {
   await stage.end();
   const generation = await lock(client);
   await createWorkTables(client);
-  const tallies = await merge(mergeConnection(client), options);
-  if (tallies === undefined) {
+  const tallies = await merge(mergeConnection(client), options, ending);
+  if (tallies === undefined || ending !== 'commit') {
     await client.query('ROLLBACK');
-    return undefined;
+    return tallies;
   }
   const changes = Object.values(tallies).reduce(
     (sum, tally) => sum + tally.new + tally.changed + tally.removed,

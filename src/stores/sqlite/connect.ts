@@ -53,6 +53,21 @@ export function migrateFile(path: string): Migrated {
   });
 }
 
+/** Opens a file for loads that are tried only: makes, migrates and converts nothing. */
+export function openForTrial(path: string): Connection {
+  return withSentences(path, () => {
+    const db = new Database(path, { fileMustExist: true, timeout: 60_000 });
+    try {
+      refuseUnfit(db, path);
+      addFunctions(db);
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
 /** All migrations that are due, in one transaction. */
 function migrate(db: Connection): void {
   db.transaction(() => {

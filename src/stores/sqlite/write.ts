@@ -1,10 +1,18 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
+import { statSync } from 'node:fs';
 import type { Family } from '../../records/kinds.ts';
 import { merge } from '../merge.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
 import { repairContents } from '../soundness.ts';
-import type { Load, LoadOptions, Tallies, Writer } from '../store.ts';
-import { asStoreError, type Connection, mergeConnection, openForWriting, withSentences } from './connect.ts';
+import type { Ending, Load, LoadOptions, Tallies, Writer } from '../store.ts';
+import {
+  asStoreError,
+  type Connection,
+  mergeConnection,
+  openForTrial,
+  openForWriting,
+  withSentences,
+} from './connect.ts';
 
 /** Kilobytes: an import's memory, on top of what Node itself takes. */
 const WRITING_CACHE = 8000;
@@ -12,6 +20,15 @@ const WRITING_CACHE = 8000;
 export function openWriter(path: string): Writer {
   return createWriter(openForWriting(path), path);
 }
+
+/** For loads that are tried only. While there is no file, they are tried on a new database. */
+export function openTrialWriter(path: string): Writer {
+  const isThere = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  return isThere ? createWriter(openForTrial(path), path) : openTemporary();
+}
+
+/** SQLite keeps a database without a name in a temporary file, and removes it at its end. */
+export const openTemporary = () => createWriter(openForWriting(''), 'the temporary database');
 
 /** A database in memory, to be filled and then served from its bytes. */
 export function openMemory(): { writer: Writer; bytes: () => Buffer } {
@@ -52,12 +69,13 @@ function startLoad(db: Connection, path: string, options: LoadOptions): Load {
         stage.run(stagedKind(kind), place, id, userKey, owner === '' ? null : owner, date, record),
       );
     },
-    async finish() {
+    async finish(ending = 'commit') {
       try {
         db.exec('COMMIT; BEGIN IMMEDIATE');
-        const tallies = await mergeStaged(db, options);
-        if (tallies !== undefined) noteImport(db, tallies);
-        db.exec(tallies === undefined ? 'ROLLBACK' : 'COMMIT');
+        const tallies = await mergeStaged(db, options, ending);
+        const commits = tallies !== undefined && ending === 'commit';
+        if (commits) noteImport(db, tallies);
+        db.exec(commits ? 'COMMIT' : 'ROLLBACK');
         return tallies;
       } catch (error) {
         throw asStoreError(path, error);
@@ -70,10 +88,14 @@ function startLoad(db: Connection, path: string, options: LoadOptions): Load {
 }
 
 /** A first import builds the index of ids at its end: filling it in the items' order costs a fifth of the whole. */
-async function mergeStaged(db: Connection, options: LoadOptions): Promise<Tallies | undefined> {
+async function mergeStaged(
+  db: Connection,
+  options: LoadOptions,
+  ending: Ending,
+): Promise<Tallies | undefined> {
   const isFirst = db.prepare('SELECT 1 FROM items LIMIT 1').get() === undefined;
   if (isFirst) db.exec('DROP INDEX items_by_id');
-  const tallies = await merge(mergeConnection(db), options);
+  const tallies = await merge(mergeConnection(db), options, ending);
   if (isFirst) db.exec('CREATE UNIQUE INDEX items_by_id ON items (family, id)');
   return tallies;
 }

@@ -116,6 +116,7 @@ export function drawBody(name, value) {
 /** The format of a member's text, in a word. @type {Record<string, string>} */
 const FORMS = {
   text: 'text',
+  list: 'comma-separated list',
   name: 'user name',
   count: 'digits',
   flag: 'flag, digits',

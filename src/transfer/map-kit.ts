@@ -1,0 +1,89 @@
+// The functions that every map is given: ids, texts, dates and URLs as records need them.
+import { hash } from 'node:crypto';
+import { Parser } from 'htmlparser2';
+import { utcFromIso, wireDate } from '../records/iso-date.ts';
+import { brief } from '../records/printable.ts';
+
+const ID_BITS = 63n;
+const EPOCH = /^-?\d+(?:\.\d+)?$/;
+const DAY = /^\d{4}-\d\d-\d\d$/;
+/** Seconds reach this number in the year 5138, milliseconds did in 1973. */
+const LEAST_MILLISECONDS = 1e11;
+
+const isNothing = (value: unknown) => value === undefined || value === null || value === '';
+
+/** Throws on what cannot be converted. Nothing (undefined, null, an empty text) stays nothing, except as an id. */
+export const kit = Object.freeze({ id: idOf, text: textOfHtml, date: dateOf, url: urlOf });
+
+/** The same number for the same text, always and everywhere: 63 bits of its SHA-256. */
+function idOf(text: unknown): string {
+  if (isNothing(text)) throw new Error('kit.id was given no text');
+  const bits = BigInt.asUintN(
+    Number(ID_BITS),
+    BigInt(`0x${hash('sha256', String(text), 'hex').slice(0, 16)}`),
+  );
+  return String(bits === 0n ? 1n : bits);
+}
+
+/** A date as `YYYY-MM-DD HH:MM:SS` in UTC: from ISO 8601, a Date, or seconds or milliseconds since 1970. */
+function dateOf(given: unknown): string | undefined {
+  if (isNothing(given)) return undefined;
+  const date = given instanceof Date ? wireDate(given.getTime()) : dateOfText(String(given));
+  if (date === undefined) throw new Error(`not a date: "${brief(given)}"`);
+  return date;
+}
+
+function dateOfText(text: string): string | undefined {
+  if (DAY.test(text)) return utcFromIso(`${text} 00:00:00`);
+  if (!EPOCH.test(text)) return utcFromIso(text);
+  const time = Number(text);
+  return wireDate(Math.abs(time) < LEAST_MILLISECONDS ? time * 1000 : time);
+}
+
+/** A URL, made absolute with the help of `base` if it is relative. */
+function urlOf(reference: unknown, base?: string): string | undefined {
+  if (isNothing(reference)) return undefined;
+  const url = URL.parse(String(reference), base);
+  if (url === null) throw new Error(`not a URL: "${brief(reference)}"`);
+  return url.href;
+}
+
+const WITHOUT_TEXT = new Set(['script', 'style', 'template', 'title', 'head']);
+const BLOCKS = new Set(
+  'address article aside blockquote div dl dt dd fieldset figcaption figure footer form header hr li main nav ol pre section table tr ul'.split(
+    ' ',
+  ),
+);
+const PARAGRAPHS = new Set(['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6']);
+
+/** The text of an HTML fragment: without tags, with line breaks where a browser would show them. */
+function textOfHtml(html: unknown): string {
+  if (isNothing(html)) return '';
+  let text = '';
+  let hidden = 0;
+  const breakAt = (name: string) => {
+    if (PARAGRAPHS.has(name)) text += '\n\n';
+    else if (BLOCKS.has(name)) text += '\n';
+  };
+  const parser = new Parser({
+    onopentagname(name) {
+      if (WITHOUT_TEXT.has(name)) hidden++;
+      if (name === 'br') text += '\n';
+      breakAt(name);
+    },
+    onclosetag(name) {
+      if (WITHOUT_TEXT.has(name)) hidden--;
+      breakAt(name);
+    },
+    ontext(part) {
+      if (hidden === 0) text += part.replace(/[ \t\r\n\f]+/g, ' ');
+    },
+  });
+  parser.end(String(html));
+  return text
+    .replaceAll('\u00a0', ' ')
+    .replace(/ *\n */g, '\n')
+    .replace(/ {2,}/g, ' ')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}

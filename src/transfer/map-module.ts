@@ -1,0 +1,46 @@
+// Loads the module of `--map` and says in a sentence what is wrong with it.
+import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { brief } from '../records/printable.ts';
+import { FormatError } from './format-error.ts';
+import type { kit } from './map-kit.ts';
+
+export interface MapModule {
+  /** Makes records of one object of the input. */
+  readonly map: (object: unknown, tools: typeof kit) => unknown;
+  /** Makes records after the last object. */
+  readonly end: ((tools: typeof kit) => unknown) | undefined;
+  /** Members of JSON, or elements of XML, that hold the objects. */
+  readonly lists: readonly string[];
+  /** What was thrown in it, with the line of the module. */
+  readonly describe: (error: unknown) => string;
+}
+
+const MODULE = 'export default (object, kit) => …';
+
+export async function loadModule(path: string): Promise<MapModule> {
+  if (!existsSync(path)) throw new FormatError(`${path} does not exist`);
+  const { href } = pathToFileURL(resolve(path));
+  const describe = (error: unknown) => describeThrown(error, href, basename(path));
+  const module: Record<string, unknown> = await import(href).catch((error) => {
+    throw new FormatError(`${path} cannot be loaded: ${describe(error)}`);
+  });
+  const { default: map, end, lists = [] } = module;
+  if (!isFunction(map)) throw new FormatError(`${path} has no default function: ${MODULE}`);
+  if (end !== undefined && !isFunction(end))
+    throw new FormatError(`${path}: end must be a function: export const end = (kit) => …`);
+  if (!Array.isArray(lists) || !lists.every((name) => typeof name === 'string' && name !== ''))
+    throw new FormatError(`${path}: lists must be an array of names, such as ['orderedItems']`);
+  return { map, end, lists, describe };
+}
+
+const isFunction = (value: unknown): value is (...given: unknown[]) => unknown => typeof value === 'function';
+
+function describeThrown(error: unknown, href: string, name: string): string {
+  if (!(error instanceof Error)) return brief(error);
+  const line = error.stack?.split(`${href}:`)[1]?.match(/^\d+/)?.[0];
+  const place = line === undefined ? '' : ` (${name}:${line})`;
+  const [message = ''] = error.message.split('\n');
+  return `${error.name === 'Error' ? '' : `${error.name}: `}${message}${place}`;
+}

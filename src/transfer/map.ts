@@ -1,0 +1,113 @@
+// `--map`: a module of the operator makes records of objects of any shape.
+import { isWrittenNumber } from '../records/scalar.ts';
+import { type Entry, problemAt } from './entry.ts';
+import { FormatError } from './format-error.ts';
+import { readRecords } from './formats.ts';
+import { isObject, nameOf } from './json-text.ts';
+import { kit } from './map-kit.ts';
+import { loadModule, type MapModule } from './map-module.ts';
+
+const BATCH_ENTRIES = 1000;
+/** A promise that is never settled would end the process without a word. */
+const LONGEST_WAIT_MS = 60_000;
+const WANTED = 'a map returns a record, an array of records, or nothing';
+
+export interface RecordMap {
+  /** The records that the map makes of a file. */
+  read(chunks: AsyncIterable<Buffer>): AsyncGenerator<Entry[]>;
+  /** The records that it makes after the last file. */
+  end(): AsyncGenerator<Entry[]>;
+}
+
+export async function loadMap(path: string, longestWait = LONGEST_WAIT_MS): Promise<RecordMap> {
+  const module = await loadModule(path);
+  let line = 1;
+
+  return {
+    async *read(chunks) {
+      line = 1;
+      for await (const batch of readRecords(chunks, module)) {
+        let mapped: Entry[] = [];
+        for (const entry of batch) {
+          line = entry.line;
+          for (const record of 'problem' in entry ? [entry] : await apply(module, entry, longestWait))
+            mapped.push(record);
+          if (mapped.length < BATCH_ENTRIES) continue;
+          yield mapped;
+          mapped = [];
+        }
+        yield mapped;
+      }
+    },
+    async *end() {
+      if (module.end === undefined) return;
+      try {
+        yield entriesOf(await settled(module.end(kit), longestWait), line, '');
+      } catch (error) {
+        throw new FormatError(`the end function of the map threw: ${module.describe(error)}`);
+      }
+    },
+  };
+}
+
+type Readable = Extract<Entry, { readonly value: unknown }>;
+
+async function apply(module: MapModule, entry: Readable, longestWait: number): Promise<Entry[]> {
+  const { line, value, text } = entry;
+  try {
+    const returned = module.map(withPlainNumbers(value), kit);
+    return entriesOf(isPromise(returned) ? await settled(returned, longestWait) : returned, line, text());
+  } catch (error) {
+    return [problemAt(line, `the map threw: ${module.describe(error)}`, text())];
+  }
+}
+
+function entriesOf(returned: unknown, line: number, source: string): Entry[] {
+  if (returned === undefined || returned === null) return [];
+  const records: unknown[] = Array.isArray(returned) ? returned : [returned];
+  return records.map((value) => {
+    if (!isObject(value)) return problemAt(line, `${WANTED}, and this one returned ${nameOf(value)}`, source);
+    return { line, value, text: () => jsonOf(value), isMapped: true };
+  });
+}
+
+const isPromise = (value: unknown): value is Promise<unknown> =>
+  typeof (value as Promise<unknown> | undefined)?.then === 'function';
+
+/** What a promise gives, if it does so in time. */
+async function settled(promise: unknown, longestWait: number): Promise<unknown> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new Error(`no answer within ${longestWait / 1000} s`)),
+    longestWait,
+  );
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Numbers whose digits JavaScript would change become texts: 9.90, and ids beyond 2^53. */
+function withPlainNumbers(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (isWrittenNumber(value)) {
+    const number = Number(value.rawJSON);
+    return String(number) === value.rawJSON ? number : value.rawJSON;
+  }
+  const members = value as Record<string, unknown>;
+  for (const [name, member] of Object.entries(members)) {
+    const plain = withPlainNumbers(member);
+    if (plain !== member) members[name] = plain;
+  }
+  return value;
+}
+
+/** What JSON.stringify cannot write, such as a cycle, has no place in a record anyway. */
+function jsonOf(record: object): string {
+  try {
+    return JSON.stringify(record, (_member, value) => (typeof value === 'bigint' ? String(value) : value));
+  } catch {
+    return JSON.stringify({ record: 'cannot be written as JSON' });
+  }
+}

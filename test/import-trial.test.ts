@@ -1,0 +1,125 @@
+// `import --dry-run`, the warnings of an import, and `--family`.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { into, newPath, recordsIn, tally } from './importing.ts';
+import { blog, folio, post, shot } from './records.ts';
+import { databaseOf, fixture, ndjson, readLines, run, tempFile, tempFolder } from './rig.ts';
+
+describe('--dry-run', () => {
+  const OLD = ndjson(blog(1, 'one'), blog(2, 'two'), post(7, 1));
+  const NEW = ndjson(blog(1, 'one', { bio: 'new' }), blog(3, 'three'), post(8, 3));
+
+  test.each([[[]], [['--replace']]])(
+    'with %j, it reports what the import then reports, and changes nothing',
+    async (flags) => {
+      const path = await databaseOf(tempFile('old.ndjson', OLD));
+      const before = readFileSync(path);
+      const tried = await into(path, [...flags, '--dry-run', '-'], { input: NEW });
+      expect(tried.code).toBe(0);
+      expect(readFileSync(path).equals(before)).toBe(true);
+      const done = await into(path, [...flags, '-'], { input: NEW });
+      expect(tried.stdout).toBe(`${done.stdout}dry run: nothing was changed\n`);
+      expect(tally(done.stdout, 'microblog profiles')).toEqual([1, 1, 0, flags.length]);
+    },
+  );
+
+  test('creates no database', async () => {
+    const path = newPath();
+    const { code, stdout } = await into(path, ['--dry-run', fixture('microblog.ndjson')]);
+    const done = await into(newPath(), [fixture('microblog.ndjson')]);
+    expect([code, stdout]).toEqual([0, `${done.stdout}dry run: nothing was changed\n`]);
+    expect(readdirSync(dirname(path))).toEqual([]);
+  });
+
+  test('migrates nothing', async () => {
+    const path = tempFile('older.db', readFileSync(fixture('older/schema-2.db')));
+    const before = readFileSync(path);
+    const { code, stderr } = await into(path, ['--dry-run', '-'], { input: NEW });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('has an older schema')]);
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  test('leaves a snapshot as it is', async () => {
+    const database = await databaseOf(tempFile('old.ndjson', OLD));
+    const path = join(tempFolder(), 'copy.db');
+    expect((await run(['snapshot', '--database-url', database, path])).code).toBe(0);
+    const before = readFileSync(path);
+    expect((await into(path, ['--dry-run', '-'], { input: NEW })).code).toBe(0);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(readdirSync(dirname(path))).toEqual(['copy.db']);
+  });
+
+  test('reports faults, and saves the faulty records', async () => {
+    const path = await databaseOf(tempFile('old.ndjson', OLD));
+    const before = await recordsIn(path);
+    const rejects = join(tempFolder(), 'bad.ndjson');
+    const input = ndjson(blog(4, 'four'), post(9, 99));
+    const refused = await into(path, ['--dry-run', '-'], { input });
+    expect(refused).toEqual(await into(path, ['-'], { input }));
+    const skipping = ['--dry-run', '--skip-invalid', '--rejects', rejects, '-'];
+    const skipped = await into(path, skipping, { input });
+    expect([skipped.code, tally(skipped.stdout, 'microblog profiles')]).toEqual([0, [1, 0, 0, 0]]);
+    expect(skipped.stdout).toContain('1 left out');
+    expect(readLines(rejects)).toHaveLength(1);
+    expect(await recordsIn(path)).toEqual(before);
+  });
+});
+
+describe('warnings', () => {
+  const warningsOf = async (...records: object[]) => {
+    const { code, stderr } = await into(newPath(), ['-'], { input: ndjson(...records) });
+    expect(code).toBe(0);
+    return stderr.split('\n').filter(Boolean);
+  };
+
+  test('user names with @ in front: how many, and both spellings of the first', async () => {
+    expect(await warningsOf(blog(1, 'one'), blog(2, '@two'), folio(1, '@three'))).toEqual([
+      'warning: user names that begin with @: 2. The first is standard input:2: "@two" is found as "@two", not as "two"',
+    ]);
+  });
+
+  test('HTML in texts: how many records, and the first', async () => {
+    expect(
+      await warningsOf(
+        blog(1, 'one', { bio: 'a < b, I <3 it, <https://a.example>, R&D, AT&T;' }),
+        post(7, 1, { post_details: '<p>Hello <br/> there</p>', video_title: '<b>x</b>' }),
+        post(8, 1, { photo: 'https://a.example/?a=1&b=2', post_details: 'Tom &amp; Jerry' }),
+        folio(1, 'one', { bio: 'see <a href="https://a.example">this</a>' }),
+        shot(9, 1, { description: '<!-- wp:paragraph -->', title: 'plain' }),
+      ),
+    ).toEqual([
+      'warning: records with HTML in texts, which are served as they are: 4. The first is standard input:2: post_details, "<p>Hello <br/> there</p>"',
+    ]);
+  });
+
+  test('none for plain records', async () => {
+    expect(await warningsOf(blog(1, 'one@two', { bio: '@three' }), post(7, 1))).toEqual([]);
+  });
+});
+
+describe('--family', () => {
+  const input = ndjson({ id: '1', username: 'ada' }, { id: '2', username: 'nikos', name: 'Nikos' });
+
+  test.each([
+    ['microblog', 'microblog profiles'],
+    ['portfolio', 'portfolio profiles'],
+  ])('%s takes profiles that fit both', async (family, plural) => {
+    const { code, stdout } = await into(newPath(), ['--family', family, '-'], { input });
+    expect([code, tally(stdout, plural)]).toEqual([0, [2, 0, 0, 0]]);
+  });
+
+  test('without it they are refused, and the message names it', async () => {
+    const { code, stderr } = await into(newPath(), ['-'], { input });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('fits both families: name one with --family'),
+    ]);
+  });
+
+  test('another family is wrong usage', async () => {
+    const path = newPath();
+    expect((await into(path, ['--family', 'friends', '-'], { input })).code).toBe(2);
+    expect(existsSync(path)).toBe(false);
+  });
+});
