@@ -36,16 +36,20 @@ async function droppedLines(admin: Pick<Server, 'port'>): Promise<number> {
 async function startLoggingTo(file: string, before = ':') {
   const [port, adminPort] = [await freePort(), await freePort()];
   const output = openSync(file, 'a');
-  const child = spawn('bash', ['-c', `${before}; exec "$0" "$@"`, process.execPath, PROGRAM, 'serve'], {
-    stdio: ['ignore', output, 'pipe'],
-    env: {
-      PATH: process.env.PATH ?? '',
-      PORT: String(port),
-      ADMIN_PORT: String(adminPort),
-      ACCESS_LOG: 'on',
-      MAX_LOOP_DELAY: '0',
+  const child = spawn(
+    'bash',
+    ['-c', `${before}; exec "$0" "$@"`, process.execPath, PROGRAM, 'serve', '--samples'],
+    {
+      stdio: ['ignore', output, 'pipe'],
+      env: {
+        PATH: process.env.PATH ?? '',
+        PORT: String(port),
+        ADMIN_PORT: String(adminPort),
+        ACCESS_LOG: 'on',
+        MAX_LOOP_DELAY: '0',
+      },
     },
-  });
+  );
   closeSync(output);
   children.push(child);
   const ended = once(child, 'close');

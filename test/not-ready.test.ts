@@ -147,8 +147,8 @@ describe('without DATABASE_URL', () => {
 /** What package.json runs, without npm. */
 async function npmStart(env: Record<string, string>) {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  const [node, script, ...args] = scripts.start.split(' ');
-  expect([node, script]).toEqual(['node', 'src/vitrine.js']);
+  const [exec, node, script, ...args] = scripts.start.split(' ');
+  expect([exec, node, script]).toEqual(['exec', 'node', 'src/vitrine.js']);
   const child = vitrine(args, { PORT: '0', ...env });
   const messages: string[] = [];
   let port = 0;

@@ -310,7 +310,7 @@ describe('a server', () => {
   test('without a database serves the sample users, says so, and prints example commands that work', async () => {
     const server = await startServer();
     const messages = () => server.log.map((line) => JSON.parse(line).msg as string);
-    await expect.poll(() => messages().some((msg) => msg.includes('sample users'))).toBe(true);
+    await expect.poll(() => messages().some((msg) => msg.includes('These are sample users'))).toBe(true);
     const tries =
       messages()
         .join('\n')

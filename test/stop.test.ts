@@ -146,7 +146,7 @@ describe('a stop during the start', () => {
   ];
 
   test.each(MOMENTS)('%s ends every process without a word', async (_, moment) => {
-    const child = vitrine(['serve'], { PORT: '0', ADMIN_PORT: '0', WORKERS: '2' });
+    const child = vitrine(['serve', '--samples'], { PORT: '0', ADMIN_PORT: '0', WORKERS: '2' });
     let stderr = '';
     child.stderr?.on('data', (chunk) => {
       stderr += chunk;
@@ -163,7 +163,7 @@ describe('a stop during the start', () => {
 });
 
 test('a second signal during the start ends every process without a word, too', async () => {
-  const child = vitrine(['serve'], { PORT: '0', WORKERS: '2' });
+  const child = vitrine(['serve', '--samples'], { PORT: '0', WORKERS: '2' });
   let stderr = '';
   child.stderr?.on('data', (chunk) => {
     stderr += chunk;
@@ -189,7 +189,9 @@ describe('a port in use', () => {
       ['--port', String(server.port)],
       ['--admin-port', String(admin.port)],
     ]) {
-      const { code, stderr } = await run(['serve', ...flags], { env: { PORT: '0', WORKERS: second } });
+      const { code, stderr } = await run(['serve', '--samples', ...flags], {
+        env: { PORT: '0', WORKERS: second },
+      });
       expect([code, stderr]).toEqual([
         1,
         expect.stringMatching(/^vitrine: the address is in use: [^\n]*\n$/),
