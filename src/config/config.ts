@@ -114,11 +114,16 @@ export const SETTINGS = {
     duration,
     'time an idle connection stays open; must be longer than the proxy in front keeps it',
   ),
+  writeTimeout: setting(
+    '30s',
+    duration,
+    'time a client may take no byte of a response before its connection is cut; `0` sets no limit',
+  ),
   maxHeaderBytes: setting('16K', between(bytes, 2048, 1 << 20), 'maximum size of request line and headers'),
   maxConnections: setting(
     '10000',
     between(whole, 1, 1_000_000),
-    'maximum number of open connections; more are closed at once',
+    'maximum number of open connections, fewer if the limit of open files is lower; more are closed at once',
   ),
   maxLoopDelay: setting(
     '500ms',

@@ -3,20 +3,13 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
 import * as http from '../http/node-http.ts';
-import { noteRequest, noteResponse } from './connection.ts';
+import { hasRequested, noteResponse } from './connection.ts';
+import { affordableConnections } from './descriptors.ts';
 import { closeInTwoSteps, isLingering } from './lingering-close.ts';
+import { createWaitingRoom, stopReading, TimedRequest, wasReturned } from './pipelining.ts';
 import { createRawRefusals } from './raw-refusal.ts';
 import { createTurnQueue, type ErrorListener } from './turn-queue.ts';
-
-/** A request that knows when its headers arrived. */
-export class TimedRequest extends http.IncomingMessage {
-  readonly arrived = performance.now();
-
-  constructor(socket: Socket) {
-    super(socket);
-    noteRequest(socket, this);
-  }
-}
+import { watchWriting } from './write-timeout.ts';
 
 export interface HttpServerOptions {
   readonly config: Config;
@@ -24,31 +17,40 @@ export interface HttpServerOptions {
   readonly answerAtOnce: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Called with what was thrown before or during routing. */
   readonly onError: ErrorListener;
+  /** Called for each connection that is closed at once, since too many are open. */
+  readonly onRefused: () => void;
+  /** Called for each connection that is ended because its client does not read. */
+  readonly onStalled: () => void;
 }
 
 export function createHttpServer(
   route: RequestListener,
-  { config, answerAtOnce, onError }: HttpServerOptions,
+  { config, answerAtOnce, onError, onRefused, onStalled }: HttpServerOptions,
 ): Server {
-  const silent = new Set<Socket>();
   const enqueue = createTurnQueue((request, response) => {
     if (!answerAtOnce(request, response)) route(request, response);
   }, onError);
   const handle: RequestListener = (request, response) => {
     if (isLingering(request.socket)) return;
-    silent.delete(request.socket);
     noteResponse(request, response);
     enqueue(request, response);
   };
   const server = http.createServer(serverOptions(config), handle);
   const refusals = createRawRefusals(config);
-  server.maxConnections = config.maxConnections;
-  silentSockets.set(server, silent);
+  server.maxConnections = affordableConnections(config.maxConnections);
+  server.on('drop', onRefused);
+  answerHalfClosed(server);
+  const open = new Set<Socket>();
+  openConnections.set(server, open);
+  const watch = watchWriting(open, config.writeTimeout, onStalled);
+  server.once('close', watch.stop);
   server.on('connection', (socket) => {
-    silent.add(socket);
-    socket.once('close', () => silent.delete(socket));
+    if (wasReturned(socket)) return;
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
     closeInTwoSteps(socket);
   });
+  server.on('upgrade', createWaitingRoom(server));
   server.on('connect', (_request, socket) => refusals.connect(socket as Socket));
   // Bodies are never read, so nobody is told to go on and send one.
   server.on('checkContinue', handle);
@@ -59,12 +61,21 @@ export function createHttpServer(
   return server;
 }
 
-/** The connections of a server that have not sent a request yet. */
-const silentSockets = new WeakMap<Server, Set<Socket>>();
+const openConnections = new WeakMap<Server, Set<Socket>>();
+
+/** Ends all connections, also those that are not in Node's own list while their requests wait. */
+export function closeAllConnections(server: Server): void {
+  for (const socket of openConnections.get(server) ?? []) socket.destroy();
+}
 
 /** Ends the connections that have not sent a request; Node counts them as busy. */
 export function closeSilentConnections(server: Server): void {
-  for (const socket of silentSockets.get(server) ?? []) socket.destroy();
+  for (const socket of openConnections.get(server) ?? []) if (!hasRequested(socket)) socket.destroy();
+}
+
+/** A client may end its side after its last request. Node would end ours before an answer that is not ready yet. */
+export function answerHalfClosed(server: Server): void {
+  (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
 }
 
 /** Requests that expect something other than 100-continue; a hook refuses them. */
@@ -76,8 +87,7 @@ function serverOptions(config: Config) {
     IncomingMessage: TimedRequest,
     // Node would refuse a missing Host with an empty body; a hook does it in JSON.
     requireHostHeader: false,
-    // An Upgrade is ignored, as RFC 9110 (7.8) allows; Node would stop reading requests.
-    shouldUpgradeCallback: () => false,
+    shouldUpgradeCallback: stopReading,
     // Hardly any request has a body, and none is read: the rest need no stream for one.
     optimizeEmptyRequests: true,
     maxHeaderSize: config.maxHeaderBytes,

@@ -1,8 +1,9 @@
 // The admin port: probes and metrics for the operator, for no browser.
 import Fastify from 'fastify';
 import type { Config } from '../config/config.ts';
-import { TimedRequest } from '../edge/http-server.ts';
+import { answerHalfClosed } from '../edge/http-server.ts';
 import { answerOtherMethods } from '../edge/methods.ts';
+import { TimedRequest } from '../edge/pipelining.ts';
 import { jsonHeaders } from '../http/headers.ts';
 import type { Observer } from '../http/write-answer.ts';
 import { type Metrics, metricsRoute } from '../routes/metrics.ts';
@@ -27,6 +28,7 @@ export function buildAdmin({ config, unready, waiting, metrics, logFault, observ
     ...fastifyOptions({ ...config, corsOrigin: [] }),
     http: { IncomingMessage: TimedRequest, requireHostHeader: false },
   });
+  answerHalfClosed(admin.server);
   addErrorHandlers(admin, logFault);
   addRequestChecks(admin);
   addResponseHook(admin, jsonHeaders([]), observe);

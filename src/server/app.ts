@@ -21,6 +21,7 @@ import { pathStyle } from '../routes/path-style.ts';
 import { probes } from '../routes/probes.ts';
 import { queryStyle } from '../routes/query-style.ts';
 import type { Reader } from '../stores/store.ts';
+import { createConnectionLog } from '../telemetry/connection-log.ts';
 import { createRequestCounts } from '../telemetry/request-counts.ts';
 import { createRequestLog } from '../telemetry/request-log.ts';
 import { VARIANTS } from '../variants.ts';
@@ -47,6 +48,7 @@ export function buildApp({ config, store, log }: AppOptions) {
   const clients = createClients(config);
   const counts = createRequestCounts();
   const requestLog = createRequestLog({ config, log, clients, counts });
+  const connections = createConnectionLog(log);
   const cache = createAnswerCache<ReadyAnswer>({ maxBytes: config.answersBytes, version: store.version });
   const writeAnswer = createAnswerWriter(config, requestLog.observe);
   const lag = createLagWatch(config);
@@ -56,7 +58,13 @@ export function buildApp({ config, store, log }: AppOptions) {
   const app = Fastify({
     ...fastifyOptions(config),
     serverFactory: (route) =>
-      createHttpServer(route, { config, answerAtOnce, onError: requestLog.lostRequest }),
+      createHttpServer(route, {
+        config,
+        answerAtOnce,
+        onError: requestLog.lostRequest,
+        onRefused: connections.refused.add,
+        onStalled: connections.stalled.add,
+      }),
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   addErrorHandlers(app, requestLog.fault);
@@ -78,5 +86,5 @@ export function buildApp({ config, store, log }: AppOptions) {
   app.register(probes, { unready: health.unready, tellReasons: false });
 
   app.addHook('onClose', lag.stop);
-  return { app, health, requestLog, sources: { counts, cache, store } };
+  return { app, health, requestLog, sources: { counts, connections, cache, store } };
 }

@@ -4,7 +4,7 @@ import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import { type Config, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
-import { closeSilentConnections } from '../edge/http-server.ts';
+import { closeAllConnections, closeSilentConnections } from '../edge/http-server.ts';
 import { printable } from '../records/printable.ts';
 import { lookupPaths } from '../remote/lookups.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
@@ -67,7 +67,7 @@ export async function serve(
     // The public port comes last: whoever finds it open is served.
     const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
     // Fastify hands these to Node as they are, but its type lacks `reusePort`.
-    const listenOptions = { host: config.host, port: config.port, reusePort };
+    const listenOptions = { host: config.host, port: config.port, backlog: BACKLOG, reusePort };
     const url = await app.listen(listenOptions);
     return { url, adminUrl, registry, unready: health.unready, stop };
   } catch (error) {
@@ -80,7 +80,7 @@ export async function serve(
     await delay(config.shutdownDelay);
     const timers = [
       setTimeout(() => closeSilentConnections(app.server), Math.min(SILENT_GRACE_MS, config.shutdownGrace)),
-      setTimeout(() => app.server.closeAllConnections(), config.shutdownGrace),
+      setTimeout(() => closeAllConnections(app.server), config.shutdownGrace),
     ];
     await close();
     for (const timer of timers) clearTimeout(timer);
@@ -110,6 +110,9 @@ export function announce(config: Config, log: Logger, { url, adminUrl }: Running
   );
   if (databaseUrl === undefined) log.info(`These are sample users. Try:\n${tryLines(config, url)}`);
 }
+
+/** As many new connections may wait as the system allows. With Node's 511, thousands at once lose theirs for seconds. */
+const BACKLOG = 65_535;
 
 /** A new connection may have its request on the way; one that stays silent this long is closed. */
 const SILENT_GRACE_MS = 500;

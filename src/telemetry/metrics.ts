@@ -3,16 +3,19 @@ import { type Aggregator, Counter, collectDefaultMetrics, Gauge, Registry } from
 import type { AnswerCache } from '../http/answer-cache.ts';
 import type { Operation } from '../http/operations.ts';
 import type { Reader } from '../stores/store.ts';
+import type { ConnectionLog } from './connection-log.ts';
 import { BUCKETS, type RequestCounts } from './request-counts.ts';
 
 export interface MetricsSources {
   readonly counts: RequestCounts;
+  readonly connections: ConnectionLog;
   readonly cache: Pick<AnswerCache<{ body: Buffer }>, 'figures' | 'count' | 'bytes'>;
   readonly store: Pick<Reader, 'version' | 'counts' | 'events' | 'waiting'>;
   readonly droppedLines: () => number;
 }
 
-export function createRegistry({ counts, cache, store, droppedLines }: MetricsSources): Registry {
+export function createRegistry(sources: MetricsSources): Registry {
+  const { counts, connections, cache, store, droppedLines } = sources;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counter = (name: string, help: string, read: () => number, aggregator: Aggregator = 'sum') =>
@@ -32,6 +35,16 @@ export function createRegistry({ counts, cache, store, droppedLines }: MetricsSo
     });
 
   addRequestMetrics(registry, counts);
+  counter(
+    'vitrine_connections_refused_total',
+    'Connections closed at once because too many were open.',
+    connections.refused.total,
+  );
+  counter(
+    'vitrine_connections_stalled_total',
+    'Connections ended because the client did not read.',
+    connections.stalled.total,
+  );
   gauge('vitrine_answers', 'Answers in memory.', cache.count);
   gauge('vitrine_answers_bytes', 'Memory that they take.', cache.bytes);
   counter('vitrine_answers_hits_total', 'Answers found in memory.', () => cache.figures.hits);

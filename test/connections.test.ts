@@ -1,0 +1,175 @@
+// Connections: half closed by the client, never read from, or more than the server can take.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../src/config/config.ts';
+import { buildApp } from '../src/server/app.ts';
+import type { Reader } from '../src/stores/store.ts';
+import { createLog } from '../src/telemetry/log.ts';
+import { ask, dial, hearOut, parseReplies, ROOT, type Server, startServer } from './rig.ts';
+import { adminOf, linesOf, metricsOf, until } from './stress.ts';
+
+const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+const LAST = 'Connection: close\r\n';
+const ADA = '/a/api/?user=ada';
+
+let server: Server;
+beforeAll(async () => {
+  server = await startServer({ ADMIN_PORT: '0' });
+});
+
+describe('a client that ends its side after its request gets the answer', () => {
+  /** Sends a request and the end of the stream at once. */
+  async function askAndEnd(at: Pick<Server, 'port'>, url: string): Promise<number[]> {
+    const socket = await dial(at);
+    const heard = hearOut(socket);
+    socket.end(get(url));
+    return parseReplies(await heard).map(({ status }) => status);
+  }
+
+  test.each(['/healthz', '/readyz', ADA, '/b/api/username/ada/shots', '/docs', '/openapi.json', '/nothing'])(
+    '%s',
+    async (url) => {
+      for (let turn = 0; turn < 20; turn++)
+        expect(await askAndEnd(server, url)).toEqual([200 + 204 * +(url === '/nothing')]);
+    },
+  );
+
+  test.each(['/healthz', '/readyz', '/metrics'])('%s on the admin port', async (url) => {
+    for (let turn = 0; turn < 5; turn++) expect(await askAndEnd(adminOf(server), url)).toEqual([200]);
+  });
+
+  test('after a slow lookup, and in order if it sent several', async () => {
+    const config = readConfig({ port: '0', logLevel: 'silent' });
+    const slow: Reader = {
+      version: () => 1,
+      counts: () => ({ 'microblog profile': 0, 'portfolio profile': 0, post: 0, shot: 0 }),
+      events: { swaps: 0, refusals: 0 },
+      records: () => [],
+      fault: async () => undefined,
+      close: async () => {},
+      profile: (_family, name) =>
+        new Promise((resolve) =>
+          setTimeout(resolve, name === 'one' ? 60 : 20, {
+            etag: `"${name}"`,
+            body: Buffer.from(`"${name}"`),
+          }),
+        ),
+      items: async () => undefined,
+    };
+    const { app } = buildApp({ config, store: slow, log: createLog(config, process.stdout) });
+    afterAll(() => app.close());
+    const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
+    const socket = await dial({ port });
+    const heard = hearOut(socket);
+    const names = ['one', ...Array.from({ length: 20 }, (_, nth) => `more${nth}`)];
+    socket.end(names.map((name) => get(`/a/api/?user=${name}`)).join(''));
+    expect(parseReplies(await heard).map(({ body }) => JSON.parse(body))).toEqual(names);
+  });
+});
+
+describe('WRITE_TIMEOUT', () => {
+  const FLOOD = get('/openapi.json').repeat(1500);
+
+  /** Opens connections that ask for much and read nothing. */
+  async function stuck(at: Server, count: number): Promise<Socket[]> {
+    const sockets = await Promise.all(Array.from({ length: count }, () => dial(at)));
+    for (const socket of sockets)
+      socket
+        .on('error', () => {})
+        .pause()
+        .write(FLOOD);
+    return sockets;
+  }
+
+  test('ends connections whose client does not read, and makes room for others', async () => {
+    const brief = await startServer({ WRITE_TIMEOUT: '500ms', MAX_CONNECTIONS: '5', ADMIN_PORT: '0' });
+    await stuck(brief, 5);
+    await until('the end of all five', async () => {
+      return (await metricsOf(brief)).get('vitrine_connections_stalled_total') === 5;
+    });
+    expect((await ask(brief, ADA)).status).toBe(200);
+    await until('a line in the log', () =>
+      linesOf(brief).some(({ msg, connections }) => /WRITE_TIMEOUT/.test(msg) && Number(connections) > 0),
+    );
+  });
+
+  test('spares a client that reads slowly', async () => {
+    const brief = await startServer({ WRITE_TIMEOUT: '1s' });
+    const socket = await dial(brief);
+    let read = 0;
+    socket.on('data', (chunk) => {
+      read += chunk.length;
+      socket.pause();
+      setTimeout(() => socket.resume(), 25);
+    });
+    socket.write(get('/openapi.json').repeat(149) + get('/openapi.json', LAST));
+    await once(socket, 'close');
+    const { body } = await ask(brief, '/openapi.json');
+    expect(read).toBeGreaterThan(150 * Buffer.byteLength(body));
+  });
+
+  test('a stop ends connections that wait', async () => {
+    const stopping = await startServer({ WRITE_TIMEOUT: '0', SHUTDOWN_GRACE: '200ms' });
+    await stuck(stopping, 3);
+    await ask(stopping, ADA);
+    expect(await stopping.stop()).toBe(0);
+  });
+});
+
+describe('many connections', () => {
+  test('hundreds that come while the server is busy are all kept waiting, not lost', async () => {
+    const COUNT = 700;
+    const most = Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'));
+    const busy = await startServer();
+    busy.child.kill('SIGSTOP');
+    // The system completes them, as long as there is room in the queue.
+    const sockets = await Promise.all(Array.from({ length: Math.min(COUNT, most) }, () => dial(busy)));
+    const heard = sockets.map(hearOut);
+    for (const socket of sockets) socket.write(get('/healthz', LAST));
+    busy.child.kill('SIGCONT');
+    const statuses = (await Promise.all(heard)).map((bytes) => parseReplies(bytes)[0]?.status);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+
+  test('more than the limit of open files allows are refused, counted and logged once a second', async () => {
+    const LIMIT = 160;
+    const limited = await startLimited(LIMIT);
+    const sockets = await Promise.all(Array.from({ length: LIMIT }, () => dial(limited)));
+    const open = new Set(sockets);
+    for (const socket of sockets) socket.on('error', () => {}).once('close', () => open.delete(socket));
+    const refused = await until('refusals', async () => {
+      const count = (await metricsOf(limited)).get('vitrine_connections_refused_total') ?? 0;
+      return count === LIMIT - open.size && count;
+    });
+    const lines = await until('a line for all', () => {
+      const found = linesOf(limited).filter(({ msg }) => /MAX_CONNECTIONS/.test(msg));
+      return found.reduce((sum, { connections }) => sum + Number(connections), 0) === refused && found;
+    });
+    expect(lines.length).toBeLessThan(refused);
+    for (const socket of open) socket.destroy();
+    await until('an answer', () =>
+      ask(limited, ADA).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
+    limited.child.kill();
+  });
+});
+
+/** Starts a server that may open so many files. */
+async function startLimited(files: number): Promise<Pick<Server, 'port' | 'child' | 'log'> & Server> {
+  const command = `ulimit -n ${files} && exec "$0" "$@"`;
+  const child = spawn('sh', ['-c', command, process.execPath, `${ROOT}/src/vitrine.js`, 'serve'], {
+    env: { PATH: process.env.PATH ?? '', PORT: '0', ADMIN_PORT: '0' },
+  });
+  const log: string[] = [];
+  child.stdout.on('data', (text) => log.push(...String(text).split('\n').filter(Boolean)));
+  const { url } = await until('the start', () =>
+    log.map((line) => JSON.parse(line) as { msg: string; url: string }).find(({ msg }) => msg === 'serving'),
+  );
+  return { child, log, url, port: Number(new URL(url).port) } as unknown as Server;
+}

@@ -1,0 +1,66 @@
+// Requests sent ahead of their answers: however many, all are answered in order.
+import { once } from 'node:events';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ask, dial, hearOut, parseReplies, type Server, sendRaw, startServer } from './rig.ts';
+import { linesOf } from './stress.ts';
+
+const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+const LAST = 'Connection: close\r\n';
+const ADA = '/a/api/?user=ada';
+
+let server: Server;
+beforeAll(async () => {
+  server = await startServer();
+});
+
+/** Kinds of requests, with the status that each must get. */
+const KINDS: [request: string, status: number][] = [
+  [get(ADA), 200],
+  [get('/a/api/?user=nobody'), 404],
+  [get('/readyz'), 200],
+  [`${get(ADA, 'Content-Length: 4\r\n')}GET `, 200],
+  [get(ADA, 'Upgrade: websocket\r\nConnection: Upgrade\r\n'), 200],
+  [get('/docs'), 200],
+];
+
+describe('pipelined requests', () => {
+  test.each([1, 8, 9, 17, 100, 1500])('%i of all kinds are answered in order', async (count) => {
+    const chosen = Array.from({ length: count }, (_, nth) => KINDS[nth % KINDS.length] as (typeof KINDS)[0]);
+    const bytes = chosen.map(([request]) => request).join('') + get('/openapi.json', LAST);
+    const replies = await sendRaw(server, bytes);
+    expect(replies.map(({ status }) => status)).toEqual([...chosen.map(([, status]) => status), 200]);
+  });
+
+  test('are answered in order when they are cut anywhere, and the client ends its side', async () => {
+    const bytes = KINDS.map(([request]) => request)
+      .join('')
+      .repeat(6);
+    for (const size of [1, 7, 100, 1000]) {
+      const socket = await dial(server);
+      const heard = hearOut(socket);
+      for (let at = 0; at < bytes.length; at += size) {
+        socket.write(bytes.slice(at, at + size));
+        if (at % 11 === 0) await new Promise(setImmediate);
+      }
+      socket.end();
+      const statuses = parseReplies(await heard).map(({ status }) => status);
+      expect(statuses).toEqual(Array.from({ length: 6 }, () => KINDS.map(([, status]) => status)).flat());
+    }
+  });
+
+  test('a malformed one comes after the answers before it', async () => {
+    const replies = await sendRaw(server, `${get(ADA).repeat(50)}no request\r\n\r\n${get(ADA)}`);
+    expect(replies.map(({ status }) => status)).toEqual([...Array(50).fill(200), 400]);
+  });
+
+  test('a client that disconnects while they wait does no harm', async () => {
+    for (let nth = 0; nth < 30; nth++) {
+      const socket = await dial(server);
+      socket.write(get('/openapi.json').repeat(500));
+      setTimeout(() => (nth % 2 === 0 ? socket.resetAndDestroy() : socket.destroy()), nth);
+      await once(socket, 'close');
+    }
+    expect((await ask(server, ADA)).status).toBe(200);
+    expect(linesOf(server).filter(({ level }) => level > 40)).toEqual([]);
+  });
+});

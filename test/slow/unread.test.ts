@@ -1,0 +1,104 @@
+// Clients that send and do not read, and thousands of busy connections: memory stays bounded and others are served.
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { affordableConnections } from '../../src/edge/descriptors.ts';
+import { ask, dial, type Server, startServer } from '../rig.ts';
+import { startLoad, until } from '../stress.ts';
+
+const MB = 2 ** 20;
+const ADA = '/b/api/username/ada/shots';
+
+const memoryOf = ({ child }: Server) =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024;
+
+const filesOf = ({ child }: Server) => readdirSync(`/proc/${child.pid}/fd`).length;
+
+/** Answers some requests first, since a server that has just started grows with any load. */
+async function warm(server: Server): Promise<void> {
+  const load = startLoad(server, [ADA, '/openapi.json', '/docs'], () => undefined, 32);
+  await until('some answers', () => load.answered() > 10_000, 60);
+  await load.stop();
+}
+
+const flood = (line: string) => {
+  const request = `${line} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  return request.repeat(Math.floor((64 * 1024) / request.length));
+};
+
+test.each([
+  ['lists', `GET ${ADA}`],
+  ['documents', 'GET /openapi.json'],
+  ['heads', `HEAD ${ADA}`],
+  ['errors', 'GET /nothing'],
+])(
+  '400 clients that ask for 64 KB of %s and read nothing take little memory, and are ended',
+  async (_, line) => {
+    // What the system has taken counts as written, and then the connection is idle.
+    const server = await startServer({ WRITE_TIMEOUT: '5s', KEEP_ALIVE_TIMEOUT: '5s' });
+    await warm(server);
+    const [memory, files] = [memoryOf(server), filesOf(server)];
+    const sockets = await Promise.all(Array.from({ length: 400 }, () => dial(server)));
+    const bytes = flood(line);
+    for (const socket of sockets)
+      socket
+        .on('error', () => {})
+        .pause()
+        .write(bytes);
+    let most = 0;
+    // The clients do not notice the end, since they do not read.
+    await until(
+      'the end of all',
+      async () => {
+        expect((await ask(server, '/healthz')).status).toBe(200);
+        most = Math.max(most, memoryOf(server) - memory);
+        return filesOf(server) < files + 10;
+      },
+      120,
+    );
+    for (const socket of sockets) socket.destroy();
+    expect(most).toBeLessThan(96 * MB);
+  },
+  240_000,
+);
+
+const CONNECTIONS = 2000;
+
+test.skipIf(affordableConnections(CONNECTIONS) < CONNECTIONS)(
+  'a newcomer is answered beside 2,000 connections that always have a request out',
+  async () => {
+    const server = await startServer();
+    let going = true;
+    let answers = 0;
+    const sockets: Socket[] = [];
+    for (let nth = 0; nth < CONNECTIONS; nth++) {
+      const socket = await dial(server);
+      sockets.push(socket);
+      let due = 0;
+      const next = () => going && socket.write(`GET ${ADA} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      socket
+        .on('error', () => {})
+        .on('data', (chunk) => {
+          if (due === 0) due = lengthOf(chunk);
+          due -= chunk.length;
+          if (due > 0) return;
+          answers++;
+          next();
+        });
+      next();
+    }
+    const before = answers;
+    for (let turn = 0; turn < 20; turn++)
+      expect((await ask(server, '/healthz', { headers: { connection: 'close' } })).status).toBe(200);
+    await until('an answer for each', () => answers - before > CONNECTIONS, 60);
+    going = false;
+    for (const socket of sockets) socket.destroy();
+  },
+  180_000,
+);
+
+/** The length of a response, of which this is the beginning. */
+function lengthOf(chunk: Buffer): number {
+  const end = chunk.indexOf('\r\n\r\n') + 4;
+  return end + Number(/content-length: (\d+)/i.exec(chunk.toString('latin1', 0, end))?.[1]);
+}
