@@ -6,7 +6,7 @@ import * as http from '../http/node-http.ts';
 import { hasRequested, noteResponse } from './connection.ts';
 import { affordableConnections } from './descriptors.ts';
 import { closeInTwoSteps, isLingering } from './lingering-close.ts';
-import { createWaitingRoom, stopReading, TimedRequest, wasReturned } from './pipelining.ts';
+import { createWaitingRoom, isReturning, stopReading, TimedRequest } from './pipelining.ts';
 import { createRawRefusals } from './raw-refusal.ts';
 import { createTurnQueue, type ErrorListener } from './turn-queue.ts';
 import { watchWriting } from './write-timeout.ts';
@@ -45,7 +45,7 @@ export function createHttpServer(
   const watch = watchWriting(open, config.writeTimeout, onStalled);
   server.once('close', watch.stop);
   server.on('connection', (socket) => {
-    if (wasReturned(socket)) return;
+    if (isReturning(socket)) return;
     open.add(socket);
     socket.once('close', () => open.delete(socket));
     closeInTwoSteps(socket);

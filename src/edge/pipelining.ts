@@ -43,10 +43,10 @@ export function stopReading({ socket }: IncomingMessage): boolean {
   return true;
 }
 
-const returned = new WeakSet<Socket>();
+const waiting = new WeakSet<Socket>();
 
-/** Whether the connection was given back to the server, and is not a new one. */
-export const wasReturned = (socket: Socket): boolean => returned.has(socket);
+/** Whether the connection is one that is being given back, not a new one. */
+export const isReturning = (socket: Socket): boolean => waiting.has(socket);
 
 /** Takes connections that Node hands over, and gives them back when their answers are written. */
 export function createWaitingRoom(server: Server) {
@@ -61,17 +61,22 @@ export function createWaitingRoom(server: Server) {
     socket.off('resume', stay);
     // The keep-alive time of the last response.
     socket.setTimeout(0);
-    if (!isLingering(socket) && !socket.destroyed) server.emit('connection', socket);
+    if (!isLingering(socket) && !socket.destroyed) {
+      server.emit('connection', socket);
+      socket.off('error', ignore);
+    }
+    waiting.delete(socket);
     socket.resume();
   }
 
   return (request: IncomingMessage, socket: Socket, rest: Buffer): void => {
+    // Where one name has two addresses, Fastify has a server for each, and tells both.
+    if (waiting.has(socket)) return;
+    waiting.add(socket);
     // At once, so that the end of the stream does not come before these bytes.
     if (rest.length > 0) socket.unshift(rest);
     socket.unshift(bytesOf(request));
-    socket.on('resume', stay);
-    if (!returned.has(socket)) socket.on('error', () => socket.destroy());
-    returned.add(socket);
+    socket.on('resume', stay).on('error', ignore);
     whenAnswered(socket, () => {
       forgetAnswered(socket);
       if (answered.push(socket) === 1) setImmediate(giveSomeBack);
@@ -83,6 +88,9 @@ export function createWaitingRoom(server: Server) {
 function stay(this: Socket): void {
   this.pause();
 }
+
+/** Node has removed its own listener. The connection is gone after an error. */
+function ignore(): void {}
 
 /** The request as it came, but for a wish to upgrade; header lines are Latin-1. */
 function bytesOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
