@@ -163,9 +163,13 @@ describe('many connections', () => {
 /** Starts a server that may open so many files. */
 async function startLimited(files: number): Promise<Pick<Server, 'port' | 'child' | 'log'> & Server> {
   const command = `ulimit -n ${files} && exec "$0" "$@"`;
-  const child = spawn('sh', ['-c', command, process.execPath, `${ROOT}/src/vitrine.js`, 'serve'], {
-    env: { PATH: process.env.PATH ?? '', PORT: '0', ADMIN_PORT: '0' },
-  });
+  const child = spawn(
+    'sh',
+    ['-c', command, process.execPath, `${ROOT}/src/vitrine.js`, 'serve', '--samples'],
+    {
+      env: { PATH: process.env.PATH ?? '', PORT: '0', ADMIN_PORT: '0' },
+    },
+  );
   const log: string[] = [];
   child.stdout.on('data', (text) => log.push(...String(text).split('\n').filter(Boolean)));
   const { url } = await until('the start', () =>
