@@ -23,6 +23,9 @@ type Row = readonly [name: string, bytes: string, ...statuses: number[]];
 /** Answered, and the connection goes on. */
 const GOES_ON: readonly Row[] = [
   ['GET', get(), 200],
+  ['Upgrade to WebSocket, then on', get('Connection: Upgrade', 'Upgrade: websocket'), 200],
+  ['Upgrade with a body', `${get('Connection: Upgrade', 'Upgrade: x', 'Content-Length: 2')}{}`, 200],
+  ['Upgrade before another request', get('Connection: Upgrade', 'Upgrade: x') + get(), 200, 200],
   ['HEAD', request(`HEAD ${ADA} HTTP/1.1`, HOST), 200],
   ['OPTIONS of an address', request(`OPTIONS ${ADA} HTTP/1.1`, HOST), 204],
   ['asterisk-form', request('OPTIONS * HTTP/1.1', HOST), 204],
