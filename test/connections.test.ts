@@ -45,6 +45,8 @@ describe('a client that ends its side after its request gets the answer', () => 
     const config = readConfig({ port: '0', logLevel: 'silent' });
     const slow: Reader = {
       version: () => 1,
+      isTakenDown: () => false,
+      takedowns: () => ({ salts: [], entries: [] }),
       counts: () => ({ 'microblog profile': 0, 'portfolio profile': 0, post: 0, shot: 0 }),
       events: { swaps: 0, refusals: 0 },
       records: () => [],

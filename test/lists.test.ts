@@ -132,21 +132,21 @@ test('importing the same records again writes no lists', async () => {
   await expect(take(url, [item(4, 2, 2)])).rejects.toThrow('wrote the list of user2');
 });
 
-test.each([1, 2, 3])('a file of schema %i is migrated without changing its data', async (version) => {
+test.each([1, 2, 3, 4])('a file of schema %i is migrated without changing its data', async (version) => {
   const records = readRecords(fixture('older/records.ndjson'));
-  const url = version === 3 ? await ofSchema3(records) : newPath();
-  if (version < 3) copyFileSync(fixture(`older/schema-${version}.db`), url);
+  const url = newPath();
+  copyFileSync(fixture(`older/schema-${version}.db`), url);
   for (const command of ['export', 'check']) {
     const { code, stderr } = await run([command, '--database-url', url]);
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/^vitrine: .*older schema \(\d, wanted 4\): run `vitrine migrate`.*\n$/),
+      expect.stringMatching(/^vitrine: .*older schema \(\d, wanted 5\): run `vitrine migrate`.*\n$/),
     ]);
   }
   expect(await done(['migrate', '--database-url', url])).toBe(
-    `${url} was migrated from schema ${version} to schema 4\n`,
+    `${url} was migrated from schema ${version} to schema 5\n`,
   );
-  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 4 already\n`);
+  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 5 already\n`);
   await expectSame(url, records);
   const server = await startServer({ DATABASE_URL: url });
   expect((await ask(server, '/readyz')).status).toBe(200);
@@ -154,13 +154,3 @@ test.each([1, 2, 3])('a file of schema %i is migrated without changing its data'
   expect(db.prepare('SELECT id FROM posts ORDER BY id').pluck().all()).toHaveLength(17);
   db.close();
 });
-
-/** Schema 4 only added a table. */
-async function ofSchema3(records: readonly object[]): Promise<string> {
-  const url = newPath();
-  await take(url, records);
-  const db = new Database(url);
-  db.exec('DROP TABLE vitrine; PRAGMA user_version = 3');
-  db.close();
-  return url;
-}

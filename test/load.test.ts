@@ -45,7 +45,10 @@ class Model {
 
   load(rows: readonly Row[], replace: boolean): { tallies: Tallies; misfits: number } {
     const tallies = Object.fromEntries(
-      Object.keys(KINDS).map((kind) => [kind, { new: 0, changed: 0, unchanged: 0, removed: 0 }]),
+      Object.keys(KINDS).map((kind) => [
+        kind,
+        { new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 },
+      ]),
     ) as Tallies;
     const last = new Map(rows.map((row) => [keyOf(row), row]));
     const owners = new Set([...(replace ? [] : this.rows.keys()), ...last.keys()]);
@@ -158,7 +161,13 @@ describe(storeName(), () => {
     );
     const moved = users.map((id) => profile(id, `user ${(Number(id) % 500) + 1}`));
     const { tallies } = await load(url, moved);
-    expect(tallies?.['microblog profile']).toEqual({ new: 0, changed: 500, unchanged: 0, removed: 0 });
+    expect(tallies?.['microblog profile']).toEqual({
+      new: 0,
+      changed: 500,
+      unchanged: 0,
+      removed: 0,
+      takenDown: 0,
+    });
     expect((await exported(url)).sort()).toEqual(moved.map(({ record }) => record).sort());
   });
 
@@ -171,7 +180,13 @@ describe(storeName(), () => {
     expect(misfits.map(({ place, member, reason }) => [place, member, reason])).toEqual([
       [1, 'username', 'is already the name of id 5, so id 7 cannot have it'],
     ]);
-    expect(tallies?.['microblog profile']).toEqual({ new: 0, changed: 1, unchanged: 0, removed: 0 });
+    expect(tallies?.['microblog profile']).toEqual({
+      new: 0,
+      changed: 1,
+      unchanged: 0,
+      removed: 0,
+      takenDown: 0,
+    });
   });
 
   test('refused records are reported complete and in input order', async () => {
@@ -236,10 +251,10 @@ describeSqlite('SQLite files', () => {
     mkdirSync(folder);
     const url = join(folder, 'site.db');
     const first = await load(url, many(0));
-    expect(first.tallies?.post).toEqual({ new: 20_000, changed: 0, unchanged: 0, removed: 0 });
+    expect(first.tallies?.post).toEqual({ new: 20_000, changed: 0, unchanged: 0, removed: 0, takenDown: 0 });
     expect(readdirSync(folder)).toEqual(['site.db']);
     const { tallies } = await load(url, [...many(10)].reverse());
-    expect(tallies?.post).toEqual({ new: 0, changed: 2000, unchanged: 18_000, removed: 0 });
+    expect(tallies?.post).toEqual({ new: 0, changed: 2000, unchanged: 18_000, removed: 0, takenDown: 0 });
     const model = new Model();
     model.load([...many(10)], false);
     const records = await exported(url);

@@ -122,6 +122,7 @@ test('the results of an import and of a check', async () => {
     changed: 0,
     unchanged: 0,
     removed: 0,
+    takenDown: 0,
   });
   const check = await reportOf(['check', '--repair', '--database-url', database]);
   expect(check.result).toMatchObject({ sound: true, repaired: 0, faults: [], counts: { post: 0 } });

@@ -13,6 +13,7 @@ import { removeCommand } from './remove.ts';
 import { serveCommand } from './serve.ts';
 import { snapshotCommand } from './snapshot.ts';
 import { type Process, Reported, type Surroundings } from './surroundings.ts';
+import { takedownCommand } from './takedown.ts';
 
 const COMMANDS = [
   serveCommand,
@@ -20,6 +21,7 @@ const COMMANDS = [
   mirrorCommand,
   exportCommand,
   removeCommand,
+  takedownCommand,
   snapshotCommand,
   migrateCommand,
   checkCommand,

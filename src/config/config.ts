@@ -83,6 +83,11 @@ export const SETTINGS = {
     headerText,
     '`Cache-Control` of successful responses',
   ),
+  takedownStatus: setting(
+    '404',
+    oneOf('404', '410'),
+    'status of a user who was taken down: `404`, as for an unknown user, or `410`, which tells that there was one',
+  ),
   corsOrigin: setting(
     '*',
     origins,

@@ -17,6 +17,7 @@ const CATALOGUE = {
   ROUTE_NOT_FOUND: [404, 'There is nothing at this address.'],
   METHOD_NOT_ALLOWED: [405, 'This address is read-only: use GET or HEAD.'],
   REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+  USER_GONE: [410, 'This user was taken down.'],
   URI_TOO_LONG: [414, 'The address is too long.'],
   USER_TOO_LONG: [414, 'A user name has at most 255 characters.'],
   EXPECTATION_FAILED: [417, 'The only expectation that can be met is 100-continue.'],

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 export const METHODS = 'GET, HEAD, OPTIONS';
-/** An unknown user may appear with the next import, so a 404 is kept for seconds only. */
+/** An unknown user may appear with the next import, so a 404 or 410 is kept for seconds only. */
 export const NOT_FOUND_CACHING = 'max-age=5';
 const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After';
 

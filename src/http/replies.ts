@@ -7,12 +7,13 @@ import { type Headers, JSON_TYPE, METHODS, NOT_FOUND_CACHING } from './headers.t
 
 export function sendFailure(reply: FastifyReply, code: ErrorCode): FastifyReply {
   const { status, body } = FAILURES[code];
+  const isUnknown = status === 404 || status === 410;
   if (status === 405) reply.header('allow', METHODS);
   if (status === 503) reply.header('retry-after', '1');
   return reply
     .code(status)
     .type(JSON_TYPE)
-    .header('cache-control', status === 404 ? NOT_FOUND_CACHING : 'no-store')
+    .header('cache-control', isUnknown ? NOT_FOUND_CACHING : 'no-store')
     .send(body);
 }
 

@@ -5,7 +5,7 @@ import type { Tallies } from '../stores/store.ts';
 import { loadVisits } from './load-visits.ts';
 import type { MirrorOptions, Run } from './mirror-run.ts';
 import { findConflicts } from './ownership.ts';
-import type { Visit, Visitor } from './visit-user.ts';
+import type { Outcome, Visit, Visitor } from './visit-user.ts';
 
 export async function loadAndNote(
   visits: readonly Visit[],
@@ -28,10 +28,13 @@ export async function loadAndNote(
   for (const visit of visits) {
     const outcome = conflicts.has(visit) ? 'refused' : misfits.has(visit) ? 'failed' : visit.outcome;
     run.counts[outcome]++;
-    if (outcome !== 'refused' && outcome !== 'failed') done.push(visit);
+    if (!LEFT_OUT.has(outcome)) done.push(visit);
   }
   await note(done, options);
 }
+
+/** Of these users the notes say nothing new. */
+const LEFT_OUT: ReadonlySet<Outcome> = new Set(['refused', 'failed', 'takenDown']);
 
 async function note(visits: readonly Visit[], { local, notes }: MirrorOptions): Promise<void> {
   const here = await local.users(visits.map(({ name }) => userKey(name)));
@@ -47,7 +50,7 @@ async function note(visits: readonly Visit[], { local, notes }: MirrorOptions): 
 
 function addTallies(sum: Tallies, tallies: Tallies): void {
   for (const kind of KIND_NAMES)
-    for (const column of ['new', 'changed', 'unchanged', 'removed'] as const)
+    for (const column of ['new', 'changed', 'unchanged', 'removed', 'takenDown'] as const)
       sum[kind][column] += tallies[kind][column];
 }
 

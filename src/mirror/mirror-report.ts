@@ -36,9 +36,10 @@ export function createMirrorReport(out: Terminal) {
 
 /** The counts of users, then the records in the form of an import's summary. */
 export function mirrorSummary({ counts, tallies, skipped, pruned }: MirrorResult): string {
-  const { found, unchanged, unknown, failed, refused } = counts;
+  const { found, unchanged, unknown, failed, refused, takenDown } = counts;
   const users = [`${found} found`, `${unchanged} unchanged`, `${unknown} unknown`, `${failed} failed`];
   if (refused > 0) users.push(`${refused} refused`);
+  if (takenDown > 0) users.push(`${takenDown} taken down here`);
   if (skipped > 0) users.push(`${skipped} already done by the unfinished run`);
   if (pruned > 0) users.push(`${pruned} removed here`);
   const loaded = Object.values(tallies).some((tally) => Object.values(tally).some((count) => count > 0));

@@ -15,6 +15,8 @@ export interface MirrorOptions {
   readonly writer: Writer;
   readonly local: LocalData;
   readonly notes: Notes;
+  /** Whether a user was taken down here, by the key of the name or by id. */
+  readonly isTakenDown: (what: 'name' | 'id', value: string) => boolean;
   /** Whether users that the mirror brought are removed when the site does not know them any more. */
   readonly prune: boolean;
   /** Whether users that are here under the same name and id are taken over. */
@@ -46,9 +48,9 @@ export interface Run {
 }
 
 export function newRun(): Run {
-  const tally = () => ({ new: 0, changed: 0, unchanged: 0, removed: 0 });
+  const tally = () => ({ new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 });
   return {
-    counts: { found: 0, unchanged: 0, unknown: 0, refused: 0, failed: 0 },
+    counts: { found: 0, unchanged: 0, unknown: 0, refused: 0, failed: 0, takenDown: 0 },
     tallies: Object.fromEntries(KIND_NAMES.map((kind) => [kind, tally()])) as Tallies,
     claims: new Map(),
     visited: 0,

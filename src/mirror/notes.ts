@@ -29,6 +29,11 @@ export interface BroughtUser {
   readonly id: string;
 }
 
+export interface NotedUser {
+  readonly userKey: string;
+  readonly id: string | null;
+}
+
 export type Notes = ReturnType<typeof createNotes>;
 
 export function createNotes(db: SqliteFile, site: string, restart: boolean) {
@@ -85,6 +90,20 @@ export function createNotes(db: SqliteFile, site: string, restart: boolean) {
       );
     },
 
+    /** Erases the users to whom this applies, so that their names are not in the file any more. */
+    erase(applies: (user: NotedUser) => boolean): void {
+      const found: string[] = [];
+      for (const user of statements.all.iterate(site, site) as Iterable<NotedUser>)
+        if (applies(user)) found.push(user.userKey);
+      if (found.length === 0) return;
+      withSentences(db.name, () => {
+        db.transaction(() => {
+          for (const userKey of found) for (const erase of statements.erase) erase.run(site, userKey);
+        })();
+        db.exec('VACUUM');
+      });
+    },
+
     /** The run is complete: the next one starts from the first user. */
     finish(): void {
       db.prepare('DELETE FROM visits WHERE site = ?').run(site);
@@ -106,7 +125,13 @@ function prepareStatements(db: SqliteFile) {
   const gone = db.prepare(`
     SELECT user_key AS userKey, id FROM users
     WHERE site = ? AND visit = ? AND NOT known AND id IS NOT NULL AND user_key > ? ORDER BY user_key LIMIT 1000`);
-  return { get, brought, holder, put, gone };
+  const all = db.prepare(`
+    SELECT user_key AS userKey, id FROM users WHERE site = ?
+    UNION ALL SELECT user_key, id FROM loading WHERE site = ?`);
+  const erase = ['users', 'loading'].map((table) =>
+    db.prepare(`DELETE FROM ${table} WHERE site = ? AND user_key = ?`),
+  );
+  return { get, brought, holder, put, gone, all, erase };
 }
 
 /** The users of the batch that is being loaded. If a run is killed then, they may be in the store but not in the notes. */

@@ -1,6 +1,7 @@
 // The mirror command: opens what a run needs, runs it, and says how it went.
 import { rmSync } from 'node:fs';
-import type { Awaitable, Reader, Writer } from '../stores/store.ts';
+import type { Awaitable, Reader, TakedownList, Writer } from '../stores/store.ts';
+import { createTakedownFilter } from '../stores/takedown-hash.ts';
 import type { Terminal } from '../transfer/progress.ts';
 import { VARIANTS } from '../variants.ts';
 import { createLocalData } from './local-data.ts';
@@ -68,15 +69,29 @@ async function runWith(
   if (total === 0) return { failure: 'the list of users is empty' };
   const { family } = VARIANTS[variant];
   const notes = createNotes(state, `${variant} ${from.href}`, run.restart);
+  const takedowns = await readTakedowns(openReader);
+  const isTakenDown = createTakedownFilter(takedowns, family);
+  if (takedowns.entries.length > 0)
+    notes.erase(({ userKey, id }) => isTakenDown('name', userKey) || (id !== null && isTakenDown('id', id)));
   const local = createLocalData({ family, openReader, scratch, brought: notes.brought, signal });
   const site = createSiteClient({ ...run, base: from, timeout: run.timeout * 1000 });
   try {
     const events = { onProgress: report.progress, onFault: report.fault };
-    const result = await mirrorUsers({ ...run, ...events, family, site, list, local, notes });
+    const result = await mirrorUsers({ ...run, ...events, family, site, list, local, notes, isTakenDown });
     const failure = mirrorFailure(result, { total, unusable: list.faults() });
     return { summary: mirrorSummary(result), result, failure };
   } finally {
     site.close();
+  }
+}
+
+/** Who was taken down before this run. Whom a takedown meets later, the store leaves out. */
+async function readTakedowns(openReader: MirrorRun['openReader']): Promise<TakedownList> {
+  const reader = await openReader();
+  try {
+    return await reader.takedowns();
+  } finally {
+    await reader.close();
   }
 }
 

@@ -31,6 +31,8 @@ export function openState(path: string): SqliteFile {
     const db = new Database(path, { timeout: 10_000 });
     try {
       refuseOtherFiles(db, path);
+      // The name of a user who was taken down in the middle of a run must not stay in a free page.
+      db.pragma('secure_delete = ON');
       db.transaction(() => migrate(db)).immediate();
       return db;
     } catch (error) {

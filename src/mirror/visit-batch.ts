@@ -12,18 +12,20 @@ export interface DueUser {
   readonly last: LastFetch | undefined;
 }
 
-/** The users whom this run has not visited, each with the last fetch if our copy is still as that left it. */
+/** The users whom this run has to visit, each with the last fetch if our copy is still as that left it. */
 export async function selectDue(
   names: readonly string[],
   options: MirrorOptions,
   run: Run,
 ): Promise<DueUser[]> {
-  const { notes, local } = options;
+  const { notes, local, isTakenDown } = options;
   run.claims.clear();
-  const due = names
+  const wanted = names.filter((name) => !isTakenDown('name', userKey(name)));
+  run.counts.takenDown += names.length - wanted.length;
+  const due = wanted
     .map((name) => ({ name, note: notes.get(userKey(name)) }))
     .filter(({ note }) => !note.done);
-  run.skipped += names.length - due.length;
+  run.skipped += wanted.length - due.length;
   run.visited += names.length - due.length;
   const fetched = due.filter(({ note }) => note.lastFetch !== undefined);
   if (fetched.length === 0) return due.map(({ name }) => ({ name, last: undefined }));

@@ -14,7 +14,7 @@ export interface LastFetch {
   readonly localVersion: string;
 }
 
-export type Outcome = 'found' | 'unchanged' | 'unknown' | 'refused' | 'failed';
+export type Outcome = 'found' | 'unchanged' | 'unknown' | 'refused' | 'failed' | 'takenDown';
 
 export interface Visit {
   readonly name: string;
@@ -32,6 +32,7 @@ export interface VisitorOptions {
   readonly site: SiteClient;
   /** Claims an id for a user in this run; the name of another user who has it already. */
   readonly claimId: (id: string, key: string) => string | undefined;
+  readonly isTakenDown: (what: 'name' | 'id', value: string) => boolean;
   readonly onFault: (line: string) => void;
 }
 
@@ -39,7 +40,7 @@ type Lookup = 'profile' | 'items';
 
 export type Visitor = ReturnType<typeof createVisitor>;
 
-export function createVisitor({ family, site, claimId, onFault }: VisitorOptions) {
+export function createVisitor({ family, site, claimId, isTakenDown, onFault }: VisitorOptions) {
   async function visit(name: string, last: LastFetch | undefined): Promise<Visit> {
     const profile = await get(name, 'profile', last?.profile);
     if (profile.state === 'unknown') {
@@ -51,6 +52,7 @@ export function createVisitor({ family, site, claimId, onFault }: VisitorOptions
     if (profileRows === undefined) return failed(name);
     // Without a body there was a validator, so there was a last fetch.
     const id = profileRows[0]?.id ?? (last as LastFetch).id;
+    if (isTakenDown('id', id)) return { name, outcome: 'takenDown', rows: [] };
     const other = claimId(id, userKey(name));
     if (other !== undefined) {
       report(name, 'profile', 'id', `is the id of ${JSON.stringify(other)} already`, id);

@@ -2,6 +2,7 @@
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config/config.ts';
 import type { BaseUrl } from '../config/setting-values.ts';
 import type { AnswerCache } from '../http/answer-cache.ts';
 import { type ErrorCode, errorResponses } from '../http/errors.ts';
@@ -26,6 +27,7 @@ export interface VariantOptions {
   readonly store: Reader;
   readonly cache: AnswerCache<ReadyAnswer>;
   readonly writeAnswer: WriteAnswer;
+  readonly takedownStatus: Config['takedownStatus'];
 }
 
 const RECORDS = {
@@ -43,7 +45,11 @@ export function bodiesOf(variant: Variant) {
 }
 
 /** The responses of a lookup: the body, 304, and its errors. */
-export const lookupResponses = (body: TSchema, ...more: ErrorCode[]) => ({
+export const lookupResponses = (
+  { takedownStatus }: Pick<VariantOptions, 'takedownStatus'>,
+  body: TSchema,
+  ...more: ErrorCode[]
+) => ({
   200: body,
   304: NotModified,
   ...errorResponses(
@@ -52,6 +58,7 @@ export const lookupResponses = (body: TSchema, ...more: ErrorCode[]) => ({
     'USER_TOO_LONG',
     'BAD_ESCAPE',
     'USER_NOT_FOUND',
+    ...(takedownStatus === '410' ? (['USER_GONE'] as const) : []),
     ...more,
   ),
 });
@@ -70,7 +77,7 @@ export interface Addresses {
 }
 
 export function createLookups(options: VariantOptions, addresses: Addresses) {
-  const { variant, base, store, cache, writeAnswer } = options;
+  const { variant, base, store, cache, writeAnswer, takedownStatus } = options;
   const { family, collection } = VARIANTS[variant];
   const operations = {
     profile: { variant, name: 'profile' },
@@ -82,18 +89,25 @@ export function createLookups(options: VariantOptions, addresses: Addresses) {
     writeAnswer(request.raw, reply.raw, operation, answer);
   }
 
+  function sendUnknown(reply: FastifyReply, key: string): Awaitable<void> {
+    const settle = (isGone: boolean) => void sendFailure(reply, isGone ? 'USER_GONE' : 'USER_NOT_FOUND');
+    const isGone = takedownStatus === '410' && store.isTakenDown(family, key);
+    return isGone instanceof Promise ? isGone.then(settle) : settle(isGone);
+  }
+
   function answer(
     request: FastifyRequest,
     reply: FastifyReply,
     operation: Operation,
+    key: string,
     address: string,
     read: (known: string | undefined) => Awaitable<Stored | undefined>,
   ): Awaitable<void> {
     const ready = cache.find(address);
     if (ready !== undefined) return send(request, reply, operation, ready);
     const version = cache.currentVersion();
-    const settle = (found: Stored | undefined): void => {
-      if (found === undefined) return void sendFailure(reply, 'USER_NOT_FOUND');
+    const settle = (found: Stored | undefined): Awaitable<void> => {
+      if (found === undefined) return sendUnknown(reply, key);
       const { etag, body } = found;
       if (body !== null) cache.keep(address, { etag, body, operation }, version);
       send(request, reply, operation, found);
@@ -108,7 +122,7 @@ export function createLookups(options: VariantOptions, addresses: Addresses) {
     sendProfile(request: FastifyRequest, reply: FastifyReply, name: string): Awaitable<void> {
       const key = userKey(name);
       const address = addressKey(base.host, base.path + addresses.profile(encodeURIComponent(key)));
-      return answer(request, reply, operations.profile, address, (known) =>
+      return answer(request, reply, operations.profile, key, address, (known) =>
         store.profile(family, key, known),
       );
     },
@@ -116,7 +130,7 @@ export function createLookups(options: VariantOptions, addresses: Addresses) {
     sendItems(request: FastifyRequest, reply: FastifyReply, name: string): Awaitable<void> {
       const key = userKey(name);
       const address = addressKey(base.host, base.path + addresses.items(encodeURIComponent(key)));
-      return answer(request, reply, operations.items, address, (known) =>
+      return answer(request, reply, operations.items, key, address, (known) =>
         store.items(family, key, collection, known),
       );
     },

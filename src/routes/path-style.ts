@@ -26,7 +26,7 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
       description: 'The profile of the user with this name.',
       tags: [`Variant ${letter}`],
       params: Params,
-      response: lookupResponses(Profile),
+      response: lookupResponses(options, Profile),
     },
   };
   app.get('/api/username/:username', profile, (request, reply) =>
@@ -42,7 +42,7 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
       description: `The newest ${ITEM_CAP} shots of the user with this name, newest first, as \`${VARIANTS[variant].collection}\`.`,
       tags: [`Variant ${letter}`],
       params: Params,
-      response: lookupResponses(Items),
+      response: lookupResponses(options, Items),
     },
   };
   app.get('/api/username/:username/shots', items, (request, reply) =>

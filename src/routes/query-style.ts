@@ -31,6 +31,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
     tags: [`Variant ${letter}`],
     querystring: Query,
     response: lookupResponses(
+      options,
       Type.Union([Profile, Items], { description: 'The profile, or the list of posts.' }),
       'USER_REPEATED',
       'POST_MALFORMED',

@@ -77,9 +77,11 @@ export function buildApp({ config, store, log }: AppOptions) {
   answerOtherMethods(app);
 
   app.register(swagger, openapiOptions(config));
+  const { takedownStatus } = config;
   for (const { variant, base } of sitesOf(config)) {
     const { style } = VARIANTS[variant];
-    app.register(STYLES[style], { prefix: base.path, variant, base, store, cache, writeAnswer });
+    const options = { variant, base, store, cache, writeAnswer, takedownStatus };
+    app.register(STYLES[style], { prefix: base.path, ...options });
   }
   app.register(docs, { config, describe: (host) => documentFor(host, app.swagger(), config) });
   app.register(pages, { config });

@@ -12,6 +12,7 @@ export const stagedKind = (kind: KindName) => KIND_NAMES.indexOf(kind);
 export const WORK_TABLES = {
   changed: 'id bigint PRIMARY KEY, owner_before bigint',
   touched: 'owner bigint PRIMARY KEY',
+  gone: 'id bigint PRIMARY KEY',
   misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',
 };
 

@@ -6,11 +6,12 @@
 import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
 import { INDEXES, kindOf, listStatements, statementsFor } from './merge-statements.ts';
 import type { Awaitable, Ending, LoadOptions, Misfit, Tallies, Tally } from './store.ts';
+import { LISTED_KINDS, skipStatements } from './takedown-statements.ts';
 
 /** What the steps need of a database connection. */
 export interface MergeConnection {
-  /** Runs a statement; how many rows it changed. */
-  run(sql: string): Awaitable<number>;
+  /** Runs a statement with values for $1, $2 and so on; how many rows it changed. */
+  run(sql: string, values?: readonly string[]): Awaitable<number>;
   /** The rows of a query, as arrays of texts. */
   rows(sql: string): Iterable<string[]> | AsyncIterable<string[]>;
 }
@@ -27,16 +28,20 @@ export async function merge(
   for (const index of INDEXES) await db.run(index);
   const kinds = new Set<number>();
   for await (const [kind] of db.rows('SELECT DISTINCT kind FROM staged')) kinds.add(Number(kind));
+  const listed = await listedKinds(db);
   for (const family of FAMILIES) {
     const statements = statementsFor(family);
     if (!kinds.has(statements.profileKind) && !kinds.has(statements.itemKind)) continue;
     await db.run('DELETE FROM touched');
     await db.run(statements.dropRepeats);
+    const takenDown = await skipTakenDown(db, family, listed);
     misfits += await takeOutClashes(db, statements, replace);
-    tallies[kindOf(family, 'profile')] = await moveProfiles(db, statements, replace);
+    const profiles = await moveProfiles(db, statements, replace);
+    tallies[kindOf(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
     misfits += await takeOut(db, statements.ownerless(skipInvalid));
     if (isRefused()) continue;
-    tallies[kindOf(family, 'item')] = await moveItems(db, statements, replace);
+    const items = await moveItems(db, statements, replace);
+    tallies[kindOf(family, 'item')] = { ...items, takenDown: takenDown.items };
     await rebuildLists(db, family);
   }
   if (misfits > 0) await report(db, onMisfit);
@@ -47,8 +52,34 @@ type Statements = ReturnType<typeof statementsFor>;
 
 const noTallies = () =>
   Object.fromEntries(
-    KIND_NAMES.map((kind): [KindName, Tally] => [kind, { new: 0, changed: 0, unchanged: 0, removed: 0 }]),
+    KIND_NAMES.map((kind): [KindName, Tally] => [
+      kind,
+      { new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 },
+    ]),
   ) as Tallies;
+
+type Moved = Omit<Tally, 'takenDown'>;
+
+/** The families and kinds that have takedowns: without any, nothing has to be hashed. */
+async function listedKinds(db: MergeConnection): Promise<ReadonlySet<string>> {
+  const listed = new Set<string>();
+  for await (const [family, kind] of db.rows(LISTED_KINDS)) listed.add(`${family} ${kind}`);
+  return listed;
+}
+
+/** Leaves out what was taken down. It is in this transaction, so a takedown during a long import counts as well. */
+async function skipTakenDown(db: MergeConnection, family: Family, listed: ReadonlySet<string>) {
+  const statements = skipStatements(family);
+  const skipped = { profiles: 0, items: 0 };
+  if (listed.has(`${family} user`)) {
+    await db.run(statements.findUsers);
+    skipped.profiles = await db.run(statements.profiles);
+    skipped.items = await db.run(statements.itemsOfUsers);
+    await db.run('DELETE FROM gone');
+  }
+  if (listed.has(`${family} item`)) skipped.items += await db.run(statements.items);
+  return skipped;
+}
 
 /** A profile that is left out keeps its old name, which another may have been meant to take: hence the loop. */
 async function takeOutClashes(db: MergeConnection, { clashes }: Statements, replace: boolean) {
@@ -67,7 +98,7 @@ async function takeOut(db: MergeConnection, query: string): Promise<number> {
   return found;
 }
 
-async function moveProfiles(db: MergeConnection, { profiles }: Statements, replace: boolean): Promise<Tally> {
+async function moveProfiles(db: MergeConnection, { profiles }: Statements, replace: boolean): Promise<Moved> {
   const staged = await count(db, profiles.staged);
   await db.run(profiles.touchNewAndRenamed);
   if (replace) await db.run(profiles.touchRemoved);
@@ -82,7 +113,7 @@ async function moveProfiles(db: MergeConnection, { profiles }: Statements, repla
   return { new: added, changed, unchanged: staged - added - changed, removed };
 }
 
-async function moveItems(db: MergeConnection, { items }: Statements, replace: boolean): Promise<Tally> {
+async function moveItems(db: MergeConnection, { items }: Statements, replace: boolean): Promise<Moved> {
   const staged = await count(db, items.staged);
   if (replace) await db.run(items.touchRemoved);
   const removed = replace ? await db.run(items.remove) : 0;

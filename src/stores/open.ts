@@ -2,6 +2,7 @@
 import { isPostgresUrl } from '../config/database-url.ts';
 import { migrateFile } from './sqlite/connect.ts';
 import { openReader } from './sqlite/read.ts';
+import type { SnapshotOptions } from './sqlite/snapshot.ts';
 import { openServed } from './sqlite/watch.ts';
 import { type CheckResult, type Migrated, type Reader, StoreError, type Writer } from './store.ts';
 
@@ -70,11 +71,15 @@ export async function repairDatabase(url: string): Promise<number> {
   }
 }
 
-export async function snapshotDatabase(url: string, target: string): Promise<void> {
+export async function snapshotDatabase(
+  url: string,
+  target: string,
+  options: SnapshotOptions = { forgetTakedowns: false },
+): Promise<void> {
   if (isPostgresUrl(url))
     throw new StoreError(
       'Only a SQLite file can be copied by snapshot. For PostgreSQL use `vitrine export` or pg_dump.',
     );
   const { snapshot } = await import('./sqlite/snapshot.ts');
-  snapshot(url, target);
+  snapshot(url, target, options);
 }

@@ -33,6 +33,9 @@ export interface Reader {
   profile(family: Family, userKey: string, known?: string): Awaitable<Stored | undefined>;
   /** The newest items, as an object with one member named `collection`. */
   items(family: Family, userKey: string, collection: string, known?: string): Awaitable<Stored | undefined>;
+  /** Whether the user with this name was taken down. */
+  isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
+  takedowns(): Awaitable<TakedownList>;
   counts(): Awaitable<Counts>;
   /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
   records(): Iterable<string> | AsyncIterable<string>;
@@ -67,6 +70,8 @@ export interface Tally {
   changed: number;
   unchanged: number;
   removed: number;
+  /** Left out because the user or the item was taken down. */
+  takenDown: number;
 }
 export type Tallies = Record<KindName, Tally>;
 
@@ -85,11 +90,52 @@ export interface Load {
   abandon(): Awaitable<void>;
 }
 
+export type TakedownKind = 'user' | 'item';
+
+/** Who or what is to be taken down: the key of a user's name, or the id of an item. */
+export interface TakedownSubject {
+  readonly family: Family;
+  readonly kind: TakedownKind;
+  readonly value: string;
+}
+
+/** What became of a subject: it was removed; it was not here; it was taken down before. */
+export type TakedownState = 'removed' | 'unknown' | 'known';
+
+export interface TakedownResult {
+  /** In the order of the subjects. */
+  readonly states: readonly TakedownState[];
+  readonly users: number;
+  readonly items: number;
+}
+
+/** A hash in the list. The name and the id of a user share the entry, which is the hash of the name. */
+export interface TakedownEntry {
+  readonly hash: string;
+  readonly entry: string;
+  readonly family: Family;
+  readonly kind: TakedownKind;
+  /** The day, as YYYY-MM-DD. */
+  readonly since: string;
+}
+
+/** All takedowns of a database. */
+export interface TakedownList {
+  readonly salts: readonly string[];
+  readonly entries: readonly TakedownEntry[];
+}
+
 /** The writing side. */
 export interface Writer {
   load(options: LoadOptions): Awaitable<Load>;
   /** Removes one user and all their items; undefined for an unknown user. */
   remove(family: Family, userKey: string): Awaitable<{ items: number } | undefined>;
+  /** Removes users and items, and keeps imports from bringing them back. */
+  takeDown(subjects: readonly TakedownSubject[]): Awaitable<TakedownResult>;
+  /** Lets imports bring them again; whether each had been taken down. */
+  undoTakedowns(subjects: readonly TakedownSubject[]): Awaitable<boolean[]>;
+  /** Takes over the takedowns of another database; how much that removed here. */
+  adoptTakedowns(list: TakedownList): Awaitable<{ users: number; items: number }>;
   /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
   repair(): Awaitable<number>;
   close(): Awaitable<void>;

@@ -6,15 +6,16 @@ const COLUMNS = ['new', 'changed', 'unchanged', 'removed'] as const;
 const GAP = 2;
 
 export function summary(tallies: Tallies): string {
-  const kinds = KIND_NAMES.filter((kind) => COLUMNS.some((column) => tallies[kind][column] > 0));
+  const hasTakedowns = KIND_NAMES.some((kind) => tallies[kind].takenDown > 0);
+  const columns = hasTakedowns ? ([...COLUMNS, 'takenDown'] as const) : COLUMNS;
+  const kinds = KIND_NAMES.filter((kind) => columns.some((column) => tallies[kind][column] > 0));
   const rows = kinds.map((kind) => [
     KINDS[kind].plural,
-    ...COLUMNS.map((column) => String(tallies[kind][column])),
+    ...columns.map((column) => String(tallies[kind][column])),
   ]);
-  const table = [['', ...COLUMNS], ...rows];
-  const widths = ['', ...COLUMNS].map((_, column) =>
-    Math.max(...table.map((row) => (row[column] as string).length)),
-  );
+  const titles = ['', ...COLUMNS, ...(hasTakedowns ? ['taken down'] : [])];
+  const table = [titles, ...rows];
+  const widths = titles.map((_, column) => Math.max(...table.map((row) => (row[column] as string).length)));
   const [first = 0, ...others] = widths;
   return table
     .map(([title = '', ...cells]) => {

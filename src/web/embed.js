@@ -193,7 +193,8 @@ async function request(address, user, signal) {
   const data = await readJson(response);
   if (ok && data) return data;
   if (ok) throw fail(NOT_A_PROFILE, true);
-  if (data?.code === 'USER_NOT_FOUND') throw fail(`No user named “${user.slice(0, 60).toWellFormed()}”.`);
+  if (data?.code === 'USER_NOT_FOUND' || status === 410)
+    throw fail(`No user named “${user.slice(0, 60).toWellFormed()}”.`);
   if (status === 404) throw fail('Nothing at this address: check the attributes `base` and `variant`.');
   throw fail(`${UNAVAILABLE} (${status}).`, status === 429 || status >= 500);
 }

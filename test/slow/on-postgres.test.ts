@@ -17,6 +17,7 @@ if (havePostgres) {
   await import('../hostile.test.ts');
   await import('../conditional.test.ts');
   await import('../mirror-ownership.test.ts');
+  await import('../takedown.test.ts');
 }
 
 test.runIf(havePostgres)('each test has a database of its own', async () =>

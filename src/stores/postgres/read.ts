@@ -1,11 +1,13 @@
 // The reading side of PostgreSQL: each lookup is one statement that returns the data's generation, an ETag and a text.
 import type pg from 'pg';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
-import type { Counts, Reader, Stored } from '../store.ts';
+import type { Counts, Reader, Stored, TakedownList } from '../store.ts';
+import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
+import { takedownList } from '../takedowns.ts';
 import { type Client, rowsOf } from './connect.ts';
 import { openSnapshot } from './database.ts';
 import { type Hosts, openHosts, type ServedOptions } from './hosts.ts';
-import { asStoreError } from './sentences.ts';
+import { asStoreError, withSentences } from './sentences.ts';
 
 // Where the client has the text already, it is neither read nor sent.
 const PROFILE = {
@@ -17,6 +19,14 @@ const ITEMS = {
   name: 'items',
   text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 THEN '{"' || $4::text || '":' || items || '}' END
     FROM vitrine LEFT JOIN lists ON family = $1 AND user_key = $2`,
+};
+// An index scan for each salt, whatever the planner knows of the tables.
+const TAKEN_DOWN = {
+  name: 'taken_down',
+  text: `SELECT generation, (
+      SELECT bool_or(EXISTS (SELECT 1 FROM takedowns WHERE hash = takedown_hash(salt, $1, 'name', $2)))
+      FROM takedown_salts)
+    FROM vitrine`,
 };
 
 /** Opens the data for serving. Before the first import has committed, it is not there: nobody is told "unknown user". */
@@ -48,6 +58,11 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
     profile: (family, userKey, known = '') => find({ ...PROFILE, values: [family, userKey, known] }),
     items: (family, userKey, collection, known = '') =>
       find({ ...ITEMS, values: [family, userKey, known, collection] }),
+    async isTakenDown(family, userKey) {
+      const [, found] = await read({ ...TAKEN_DOWN, values: [family, userKey] });
+      return found === 't';
+    },
+    takedowns: () => takedownsOf(url),
     counts: countsOf(url, hosts.newest),
     records: () => allRecords(url),
     fault: hosts.fault,
@@ -70,6 +85,13 @@ export async function* allRecords(url: string): AsyncGenerator<string> {
   } finally {
     await client.end();
   }
+}
+
+async function takedownsOf(url: string): Promise<TakedownList> {
+  const { client, name } = await openSnapshot(url);
+  const all = async (text: string) => (await client.query<string[]>({ text, rowMode: 'array' })).rows;
+  const read = async () => takedownList(await all(ALL_SALTS), await all(ALL_ENTRIES));
+  return await withSentences(name, read).finally(() => client.end());
 }
 
 /** Counting reads every key: it is done once for each generation. */

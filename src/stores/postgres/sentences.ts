@@ -75,7 +75,7 @@ function predicate(error: unknown): string {
 /** The name of the table is the one part of the message that is in no human language. */
 function missingTable(message: string): string {
   if (/\bvitrine\b/.test(message)) return NO_TABLES;
-  return lacks(/\b(profiles|items|lists)\b/.exec(message)?.[0] ?? 'one or more');
+  return lacks(/\b(profiles|items|lists|takedown_salts|takedowns)\b/.exec(message)?.[0] ?? 'one or more');
 }
 
 /** Whether the settings are at fault, so that waiting would not help. */

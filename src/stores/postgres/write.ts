@@ -1,8 +1,9 @@
 // The writing side of PostgreSQL: imports, removals and repairs, each one transaction on the primary.
-import type { Family } from '../../records/kinds.ts';
 import { type MergeConnection, merge } from '../merge.ts';
+import { removeUser } from '../removal.ts';
 import { repairContents } from '../soundness.ts';
 import type { Ending, Load, LoadOptions, Tallies, Writer } from '../store.ts';
+import { adoptTakedowns, takeDown, undoTakedowns } from '../takedowns.ts';
 import { type Client, drop, firstOf, rowsOf, type Session } from './connect.ts';
 import { openPrimary } from './database.ts';
 import { MISSING_TABLES, migrate, refuseMissing, refuseUnfit, schemaOf } from './migrate.ts';
@@ -40,11 +41,19 @@ export async function openTrialWriter(url: string): Promise<Writer | undefined> 
 
 function createWriter(session: Session): Writer {
   const { client, name } = session;
+  const change = <T>(action: (merging: MergeConnection) => Promise<T>, isWorth = (_result: T) => true) =>
+    withSentences(name, () => inTransaction(client, () => changeLocked(client, action, isWorth)));
   return {
     load: (options) => withSentences(name, () => startLoad(session, options)),
     remove: (family, userKey) =>
-      withSentences(name, () => inTransaction(client, () => remove(client, family, userKey))),
-    repair: () => withSentences(name, () => inTransaction(client, () => repair(client))),
+      change(
+        (merging) => removeUser(merging, family, userKey),
+        (removed) => removed !== undefined,
+      ),
+    takeDown: (subjects) => change((merging) => takeDown(merging, subjects)),
+    undoTakedowns: (subjects) => change((merging) => undoTakedowns(merging, subjects)),
+    adoptTakedowns: (list) => change((merging) => adoptTakedowns(merging, list)),
+    repair: () => change(repairContents, (repaired) => repaired > 0),
     close: () => client.end(),
   };
 }
@@ -125,32 +134,23 @@ async function advance(client: Client): Promise<void> {
 
 function mergeConnection(client: Client): MergeConnection {
   return {
-    run: async (sql) => (await client.query(sql)).rowCount ?? 0,
+    run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
     rows: (sql) => rowsOf(client, sql),
   };
 }
 
-async function remove(
+/**
+ * A change in its turn. What is worth it gets a new generation, so that servers drop the answers they keep; but only an
+ * import makes a new database ready to be served.
+ */
+async function changeLocked<T>(
   client: Client,
-  family: Family,
-  userKey: string,
-): Promise<{ items: number } | undefined> {
-  await lock(client);
-  const id = await firstOf(client, 'DELETE FROM profiles WHERE family = $1 AND user_key = $2 RETURNING id', [
-    family,
-    userKey,
-  ]);
-  if (id === undefined) return undefined;
-  await client.query('DELETE FROM lists WHERE family = $1 AND owner = $2', [family, id]);
-  const items = await client.query('DELETE FROM items WHERE family = $1 AND owner = $2', [family, id]);
-  await advance(client);
-  return { items: items.rowCount ?? 0 };
-}
-
-async function repair(client: Client): Promise<number> {
-  await lock(client);
+  action: (merging: MergeConnection) => Promise<T>,
+  isWorth: (result: T) => boolean,
+): Promise<T> {
+  const generation = await lock(client);
   await createWorkTables(client);
-  const repaired = await repairContents(mergeConnection(client));
-  if (repaired > 0) await advance(client);
-  return repaired;
+  const result = await action(mergeConnection(client));
+  if (isWorth(result) && generation !== '0') await advance(client);
+  return result;
 }

@@ -6,6 +6,7 @@ import { etagOf } from '../../records/etag.ts';
 import { userKey } from '../../records/user-name.ts';
 import type { MergeConnection } from '../merge.ts';
 import { type Migrated, NoDataError, StoreError } from '../store.ts';
+import { takedownHash } from '../takedown-hash.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
 /** 'VITR' marks a file as ours. */
@@ -84,12 +85,16 @@ function migrate(db: Connection): void {
 export function addFunctions(db: Connection): void {
   db.function('etag_of', { deterministic: true }, (text) => etagOf(String(text)));
   db.function('user_key_of', { deterministic: true }, (name) => userKey(String(name)));
+  db.function('takedown_hash', { deterministic: true }, (salt, family, what, value) =>
+    takedownHash(String(salt), String(family), String(what), String(value)),
+  );
 }
 
 /** A connection as the SQL that both stores share sees it. */
 export function mergeConnection(db: Connection): MergeConnection {
   return {
-    run: (sql) => db.prepare(sql).run().changes,
+    run: (sql, values = []) =>
+      db.prepare(sql).run(Object.fromEntries(values.map((value, index) => [index + 1, value]))).changes,
     rows: (sql) => db.prepare(sql).raw().iterate() as Iterable<string[]>,
   };
 }

@@ -10,6 +10,8 @@ export interface Inspection {
   readonly path: string;
   /** `end`: whether the file ends where it should. `soundness`: whether all of it is in order. */
   readonly want: 'end' | 'soundness' | 'counts';
+  /** The hashes of takedowns that must not get lost. */
+  readonly takedowns?: readonly string[];
 }
 
 export interface Finding {
@@ -36,16 +38,16 @@ export function inspectAside(inspection: Inspection): Promise<Finding> {
 
 const PASSING = /^SQLITE_(CANTOPEN|BUSY|READONLY|IOERR)/;
 
-export function inspect({ path, want }: Inspection): Finding {
+export function inspect({ path, want, takedowns = [] }: Inspection): Finding {
   try {
     return withSentences(path, () => {
       const db = openForReading(path, path);
       try {
         if (want === 'counts') return { counts: countRecords(db) };
         refuseUnimported(db, path);
-        return endsWithinPage(path, db)
-          ? { fault: `${path} is damaged: it ends within a page.` }
-          : quickCheck(path, db, want);
+        if (endsWithinPage(path, db)) return { fault: `${path} is damaged: it ends within a page.` };
+        const fault = quickCheck(path, db, want) ?? lostTakedowns(path, db, takedowns);
+        return fault === undefined ? {} : { fault };
       } finally {
         db.close();
       }
@@ -60,11 +62,23 @@ export function inspect({ path, want }: Inspection): Finding {
   }
 }
 
-function quickCheck(path: string, db: Connection, want: Inspection['want']): Finding {
-  if (want === 'end') return {};
+function quickCheck(path: string, db: Connection, want: Inspection['want']): string | undefined {
+  if (want === 'end') return undefined;
   const result = db.pragma('quick_check(1)', { simple: true }) as string;
   // The line above the finding may name the database.
-  return result === 'ok' ? {} : { fault: `${path} is damaged: ${result.split('\n').at(-1)}.` };
+  return result === 'ok' ? undefined : `${path} is damaged: ${result.split('\n').at(-1)}.`;
+}
+
+/** A file without the takedowns of the one before would bring back what they removed. */
+function lostTakedowns(path: string, db: Connection, takedowns: readonly string[]): string | undefined {
+  if (db.prepare('SELECT 1 FROM takedowns_forgotten').get() !== undefined) return undefined;
+  const has = db.prepare('SELECT 1 FROM takedowns WHERE hash = ?');
+  const lost = takedowns.filter((hash) => has.get(hash) === undefined).length;
+  if (lost === 0) return undefined;
+  return (
+    `${path} lacks ${lost} of the ${takedowns.length} hashes of takedowns that are served: before a file is put ` +
+    'in place, run `vitrine takedown --from` on it with the file that it replaces.'
+  );
 }
 
 /** SQLite reads what a broken copy lacks of its last page as zeros, and finds no fault. */

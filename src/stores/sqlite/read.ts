@@ -1,10 +1,16 @@
 // The reading side of SQLite: each lookup is one statement that returns an ETag and the bytes to send.
 import type { Statement } from 'better-sqlite3';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
-import type { Counts, Reader, Stored } from '../store.ts';
-import { asStoreError, type Connection, openForReading, refuseUnfit } from './connect.ts';
+import type { Counts, Reader, Stored, TakedownList } from '../store.ts';
+import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
+import { takedownList } from '../takedowns.ts';
+import { addFunctions, asStoreError, type Connection, openForReading, refuseUnfit } from './connect.ts';
 
-export function openReader(source: string | Buffer): Reader {
+export interface SqliteReader extends Reader {
+  takedowns(): TakedownList;
+}
+
+export function openReader(source: string | Buffer): SqliteReader {
   const name = typeof source === 'string' ? source : 'the sample data';
   return createReader(openForReading(source, name), name);
 }
@@ -17,9 +23,15 @@ const ITEMS = `
   SELECT etag, CASE WHEN instr(:known, etag) THEN NULL ELSE CAST('{"' || :collection || '":' || items || '}' AS BLOB) END
   FROM lists WHERE family = :family AND user_key = :userKey`;
 
-function createReader(db: Connection, path: string): Reader {
+const TAKEN_DOWN = `
+  SELECT 1 FROM takedown_salts CROSS JOIN takedowns
+  WHERE hash = takedown_hash(salt, :family, 'name', :userKey)`;
+
+function createReader(db: Connection, path: string): SqliteReader {
+  addFunctions(db);
   const profile = db.prepare(PROFILE).raw();
   const items = db.prepare(ITEMS).raw();
+  const takenDown = db.prepare(TAKEN_DOWN);
   const turn = createTurn(db);
 
   function find(statement: Statement, values: object): Stored | undefined {
@@ -32,6 +44,11 @@ function createReader(db: Connection, path: string): Reader {
     version: turn.version,
     profile: (family, userKey, known = '') => find(profile, { family, userKey, known }),
     items: (family, userKey, collection, known = '') => find(items, { family, userKey, collection, known }),
+    isTakenDown(family, userKey) {
+      turn.begin();
+      return takenDown.get({ family, userKey }) !== undefined;
+    },
+    takedowns: () => takedownList(allRows(db, ALL_SALTS), allRows(db, ALL_ENTRIES)),
     counts: () => countRecords(db),
     records: () => allRecords(db),
     events: { swaps: 0, refusals: 0 },
@@ -108,6 +125,8 @@ export function countRecords(db: Connection): Counts {
     }),
   ) as Counts;
 }
+
+const allRows = (db: Connection, sql: string) => db.prepare(sql).raw().all() as string[][];
 
 const ALL_RECORDS = [
   'SELECT record FROM profiles ORDER BY family, user_key',

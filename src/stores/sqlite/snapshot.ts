@@ -4,8 +4,13 @@ import Database from 'better-sqlite3';
 import { StoreError } from '../store.ts';
 import { asStoreError, type Connection, openForReading, withSentences } from './connect.ts';
 
+export interface SnapshotOptions {
+  /** The copy has no takedowns, and may be served in the place of a file that has. */
+  readonly forgetTakedowns: boolean;
+}
+
 /** The copy needs no other file beside it, so it can be served from read-only media. */
-export function snapshot(path: string, target: string): void {
+export function snapshot(path: string, target: string, options: SnapshotOptions): void {
   const unfinished = `${target}.unfinished`;
   removeUnfinished(unfinished);
   const db = openForReading(path, path);
@@ -13,7 +18,7 @@ export function snapshot(path: string, target: string): void {
     refuseSame(path, target);
     vacuumInto(db, { path, target, unfinished });
     withSentences(target, () => {
-      finish(unfinished);
+      finish(unfinished, options);
       renameSync(unfinished, target);
     });
   } finally {
@@ -52,10 +57,17 @@ function vacuumInto(db: Connection, { path, target, unfinished }: Copying): void
   }
 }
 
+const FORGET = `
+  DELETE FROM takedowns;
+  DELETE FROM takedown_salts;
+  INSERT INTO takedowns_forgotten VALUES (1)`;
+
 /** Read-only media cannot hold a write-ahead log. */
-function finish(unfinished: string): void {
+function finish(unfinished: string, { forgetTakedowns }: SnapshotOptions): void {
   const copy = new Database(unfinished);
   copy.pragma('journal_mode = DELETE');
+  copy.exec('DELETE FROM takedowns_forgotten');
+  if (forgetTakedowns) copy.exec(FORGET);
   copy.close();
   const file = openSync(unfinished, 'r');
   fsyncSync(file);

@@ -7,7 +7,7 @@ import { NoDataError, type Reader, StoreError, type StoreEvents } from '../store
 import { asStoreError, withSentences } from './connect.ts';
 import { createCounter } from './counter.ts';
 import { type Finding, inspect, inspectAside } from './inspect.ts';
-import { openReader } from './read.ts';
+import { openReader, type SqliteReader } from './read.ts';
 
 const POLL_MS = 250;
 /** Bytes: up to this size a file is read through before it is served; no start waits for a larger one. */
@@ -30,6 +30,8 @@ export function openServed(path: string, options: WatchOptions): Reader {
     version: () => currentVersion(served),
     profile: (family, userKey, known) => readerOf(served).profile(family, userKey, known),
     items: (family, userKey, collection, known) => readerOf(served).items(family, userKey, collection, known),
+    isTakenDown: (family, userKey) => readerOf(served).isTakenDown(family, userKey),
+    takedowns: () => readerOf(served).takedowns(),
     counts: createCounter(path, () => currentVersion(served)),
     records: () => readerOf(served).records(),
     fault: () => (served.reader === undefined ? served.absence?.fault.message : served.reader.fault()),
@@ -42,7 +44,7 @@ export function openServed(path: string, options: WatchOptions): Reader {
 }
 
 /** Throws while there is nothing to serve. */
-function readerOf(served: Served): Reader {
+function readerOf(served: Served): SqliteReader {
   // What an import has just committed is served at once, not after the next poll.
   if (served.reader === undefined && signatureOf(filesAt(served.path)) !== served.absence?.signature)
     lookAgain(served);
@@ -85,7 +87,9 @@ interface Served extends WatchOptions {
   readonly path: string;
   readonly events: StoreEvents;
   /** Undefined until there is something to serve. */
-  reader: Reader | undefined;
+  reader: SqliteReader | undefined;
+  /** The hashes of what was taken down, as last read. */
+  takedowns: readonly string[];
   absence: Absence | undefined;
   /** What was at the path when the reader was opened, or since then while it stayed the same file. */
   files: Files;
@@ -105,6 +109,7 @@ function createServed(path: string, options: WatchOptions): Served {
     path,
     events: { swaps: 0, refusals: 0 },
     reader: undefined,
+    takedowns: [],
     absence: undefined,
     files: filesAt(path),
     dataVersion: 0,
@@ -131,6 +136,7 @@ function startServing(served: Served): void {
     served.files = filesAt(path);
     served.dataVersion = reader.version();
     served.reportedVersion = ++served.version;
+    rereadTakedowns(served);
   } catch (error) {
     const fault = asStoreError(path, error);
     // The same error for the same reason, which is logged once.
@@ -181,6 +187,7 @@ function noteChanges(served: Served, current: Files): void {
   served.refusal = undefined;
   if (currentVersion(served) === served.reportedVersion) return;
   served.reportedVersion = served.version;
+  rereadTakedowns(served);
   served.onChange('the data changed');
 }
 
@@ -189,13 +196,25 @@ async function consider(served: Served, candidate: Files): Promise<void> {
   const { path, refusal } = served;
   const signature = signatureOf(candidate);
   if (refusal?.signature === signature && !refusal.passing) return;
-  const finding = removeLeftovers(served, candidate) ?? (await inspectAside({ path, want: 'soundness' }));
+  rereadTakedowns(served);
+  const finding =
+    removeLeftovers(served, candidate) ??
+    (await inspectAside({ path, want: 'soundness', takedowns: served.takedowns }));
   if (served.closed || !isSame(statOf(path), candidate.database)) return;
   if (finding.fault !== undefined) return refuse(served, signature, finding.fault, finding.passing ?? false);
   try {
     putIntoService(served, candidate);
   } catch (error) {
     refuse(served, signature, (error as Error).message, true);
+  }
+}
+
+/** In a damaged file they are what they were before. */
+function rereadTakedowns(served: Served): void {
+  try {
+    served.takedowns = served.reader?.takedowns().entries.map(({ hash }) => hash) ?? [];
+  } catch (error) {
+    if ((error as Error).name !== 'SqliteError') throw error;
   }
 }
 
@@ -225,6 +244,7 @@ function putIntoService(served: Served, { database }: Files): void {
   served.dataVersion = opened.version();
   served.reportedVersion = ++served.version;
   served.refusal = undefined;
+  rereadTakedowns(served);
   served.events.swaps++;
   served.onChange('another file took the place of the data');
 }
@@ -239,7 +259,7 @@ function refuse(served: Served, signature: string, fault: string, passing: boole
   served.refusal = { signature, sentence, passing };
 }
 
-function openChecked(path: string): Reader {
+function openChecked(path: string): SqliteReader {
   const reader = withSentences(path, () => openReader(path));
   const want = (statOf(path)?.size ?? 0) <= READ_THROUGH ? 'soundness' : 'end';
   const { fault, noData } = inspect({ path, want });

@@ -1,10 +1,11 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
 import { statSync } from 'node:fs';
-import type { Family } from '../../records/kinds.ts';
-import { merge } from '../merge.ts';
+import { type MergeConnection, merge } from '../merge.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
+import { removeUser } from '../removal.ts';
 import { repairContents } from '../soundness.ts';
-import type { Ending, Load, LoadOptions, Tallies, Writer } from '../store.ts';
+import { type Ending, type Load, type LoadOptions, StoreError, type Tallies, type Writer } from '../store.ts';
+import { adoptTakedowns, takeDown, undoTakedowns } from '../takedowns.ts';
 import {
   asStoreError,
   type Connection,
@@ -41,8 +42,17 @@ function createWriter(db: Connection, path: string): Writer {
   db.pragma(`temp.cache_size = -${WRITING_CACHE}`);
   return {
     load: (options) => withSentences(path, () => startLoad(db, path, options)),
-    remove: (family, userKey) => withSentences(path, () => remove(db, family, userKey)),
-    repair: () => repair(db, path),
+    remove: (family, userKey) =>
+      change(
+        db,
+        path,
+        (merging) => removeUser(merging, family, userKey),
+        (removed) => removed !== undefined,
+      ),
+    takeDown: (subjects) => changeWithoutTrace(db, path, (merging) => takeDown(merging, subjects)),
+    undoTakedowns: (subjects) => change(db, path, (merging) => undoTakedowns(merging, subjects)),
+    adoptTakedowns: (list) => changeWithoutTrace(db, path, (merging) => adoptTakedowns(merging, list)),
+    repair: () => change(db, path, repairContents, (repaired) => repaired > 0),
     close() {
       db.close();
     },
@@ -121,37 +131,51 @@ function endLoad(db: Connection): void {
   emptyLog(db);
 }
 
-function remove(db: Connection, family: Family, userKey: string): { items: number } | undefined {
-  const removed = db
-    .transaction(() => {
-      const id = db
-        .prepare('DELETE FROM profiles WHERE family = ? AND user_key = ? RETURNING CAST(id AS text)')
-        .pluck()
-        .get(family, userKey);
-      if (id === undefined) return undefined;
-      db.prepare('DELETE FROM lists WHERE family = ? AND owner = ?').run(family, id);
-      db.exec(ADVANCE);
-      return {
-        items: db.prepare('DELETE FROM items WHERE family = ? AND owner = ?').run(family, id).changes,
-      };
-    })
-    .immediate();
-  emptyLog(db);
-  return removed;
-}
-
-async function repair(db: Connection, path: string): Promise<number> {
+/** What is worth it gets a new generation; but only an import makes a new database ready to be served. */
+async function change<T>(
+  db: Connection,
+  path: string,
+  action: (merging: MergeConnection) => Promise<T>,
+  isWorth = (_result: T) => true,
+): Promise<T> {
   try {
     db.exec('BEGIN IMMEDIATE');
     createWorkTables(db);
-    const repaired = await repairContents(mergeConnection(db));
-    if (repaired > 0) db.exec(ADVANCE);
+    const result = await action(mergeConnection(db));
+    if (isWorth(result)) db.exec(`${ADVANCE} WHERE generation > 0`);
     db.exec('COMMIT');
-    return repaired;
+    return result;
   } catch (error) {
     throw asStoreError(path, error);
   } finally {
     endLoad(db);
+  }
+}
+
+/** A change after which the file holds no copy of what was deleted. */
+async function changeWithoutTrace<T>(
+  db: Connection,
+  path: string,
+  action: (merging: MergeConnection) => Promise<T>,
+): Promise<T> {
+  const result = await change(db, path, (merging) => {
+    db.exec('DELETE FROM takedowns_forgotten');
+    return action(merging);
+  });
+  const hindrance = eraseTraces(db, path);
+  if (hindrance === undefined) return result;
+  throw new StoreError(
+    `The takedown is done, but ${path} still holds deleted data in unused space. ${hindrance} Repeat the command then.`,
+  );
+}
+
+/** Writes the whole file anew, without its unused space; why that was not possible, as a sentence. */
+function eraseTraces(db: Connection, path: string): string | undefined {
+  try {
+    db.exec('VACUUM');
+    return emptyLog(db) ? undefined : 'Another process, such as an export, is reading it.';
+  } catch (error) {
+    return asStoreError(path, error).message;
   }
 }
 
@@ -160,15 +184,17 @@ const LOG_WAIT_MS = 5000;
 /**
  * Moves what the log holds into the file, so that the file alone can be copied or replaced. A reader in the middle of a
  * long read, such as an export, keeps the log from being emptied: then the next writer does it. A full disk does so as
- * well: what was committed is safe in the log, so this is not a failure of the import.
+ * well: what was committed is safe in the log, so this is not a failure of the import. Whether it was emptied.
  */
-function emptyLog(db: Connection): void {
+function emptyLog(db: Connection): boolean {
   const timeout = db.pragma('busy_timeout', { simple: true });
   db.pragma(`busy_timeout = ${LOG_WAIT_MS}`);
   try {
-    db.pragma('wal_checkpoint(TRUNCATE)');
+    return db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;
   } catch (error) {
     if (!/^SQLITE_(FULL|IOERR)/.test((error as { code?: string }).code ?? '')) throw error;
+    return false;
+  } finally {
+    db.pragma(`busy_timeout = ${timeout}`);
   }
-  db.pragma(`busy_timeout = ${timeout}`);
 }

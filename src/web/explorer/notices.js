@@ -38,8 +38,9 @@ export function drawNotice({ title, details, names = [], retry, elsewhere }, act
 /** @param {Outcome} outcome */
 export const isUnknownUser = (outcome) =>
   isResponse(outcome) &&
-  outcome.status === 404 &&
-  /** @type {Record<string, unknown> | undefined} */ (outcome.json)?.code === 'USER_NOT_FOUND';
+  ['USER_NOT_FOUND', 'USER_GONE'].includes(
+    text(/** @type {Record<string, unknown> | undefined} */ (outcome.json)?.code),
+  );
 
 /** @param {Outcome} outcome @param {Variant} variant @param {string} user @param {string[]} knownNames @returns {Notice} */
 export function noticeFor(outcome, variant, user, knownNames) {

@@ -1,0 +1,149 @@
+// `vitrine takedown`
+import { Option } from 'commander';
+import { databaseUrl } from '../config/setting-values.ts';
+import { FAMILIES, type Family } from '../records/kinds.ts';
+import { LARGEST_ID } from '../records/text-formats.ts';
+import { userKey, userNameFault } from '../records/user-name.ts';
+import { openForChange, openForLookups } from '../stores/open.ts';
+import type { TakedownList, TakedownState, TakedownSubject, Writer } from '../stores/store.ts';
+import { createCommand, databaseOf, examples, familyOption, type SettingFlags } from './options.ts';
+import { Failed, Misused, type Outcome, type Surroundings } from './surroundings.ts';
+
+interface TakedownFlags extends SettingFlags {
+  readonly family?: Family;
+  readonly item: string[];
+  readonly undo: boolean;
+  readonly list: boolean;
+  readonly from?: string;
+}
+
+/** A subject as the operator wrote it. */
+interface Named extends TakedownSubject {
+  readonly shown: string;
+}
+
+const HELP = `
+The data is deleted, and imports and mirrors do not bring it back: the database keeps a salted hash of each name and id.
+${examples('vitrine takedown --family portfolio ada', 'vitrine takedown --family portfolio --item 4711', 'vitrine takedown --family portfolio --undo ada', 'vitrine takedown --database-url staging.db --from site.db')}`;
+
+export const takedownCommand = (around: Surroundings) =>
+  createCommand('takedown', 'remove users or items for good: no import brings them back')
+    .argument('[user...]', 'user names; letter case does not matter')
+    .addOption(familyOption('the family of the users or items'))
+    .option('--item <id...>', 'ids of posts or shots', [])
+    .option('--undo', 'let imports bring them again', false)
+    .option('--list', 'list the takedowns: day, family, kind and the start of the hash', false)
+    .addOption(
+      new Option(
+        '--from <database>',
+        'take over the takedowns of another database, and remove what they name',
+      ).argParser(databaseArgument),
+    )
+    .addHelpText('after', HELP)
+    .action((users: string[], flags: TakedownFlags) => runTakedown(users, flags, around));
+
+async function runTakedown(users: string[], flags: TakedownFlags, around: Surroundings): Promise<void> {
+  const { family, item, undo, list, from, ...settings } = flags;
+  const isNamed = users.length + item.length > 0;
+  if (Number(isNamed) + Number(list) + Number(from !== undefined) !== 1)
+    throw new Misused('name users, items by --item ID, --list, or --from DATABASE');
+  if (undo && !isNamed) throw new Misused('--undo goes with the users or items to allow again');
+  const subjects = isNamed ? namedSubjects(family, users, item) : [];
+  const database = databaseOf(settings, around);
+  if (list) return around.report(listed(await takedownsOf(database)));
+  const adopted = from === undefined ? undefined : await takedownsOf(from);
+  const writer = await openForChange(database);
+  try {
+    if (adopted !== undefined) await adopt(writer, adopted, around);
+    else if (undo) await undoAll(writer, subjects, around);
+    else await takeDownAll(writer, subjects, around);
+  } finally {
+    await writer.close();
+  }
+}
+
+function databaseArgument(text: string): string {
+  try {
+    return databaseUrl(text);
+  } catch (error) {
+    // Not commander's own error, which would quote the text with whatever password is in it.
+    throw new Misused(`the database of --from ${(error as Error).message}`);
+  }
+}
+
+function namedSubjects(family: Family | undefined, users: string[], items: string[]): Named[] {
+  if (family === undefined) throw new Misused(`name the family: --family ${FAMILIES.join(' or ')}`);
+  const wrong = items.find((id) => !isId(id));
+  if (wrong !== undefined)
+    throw new Misused(`--item takes the id of a post or shot, not ${JSON.stringify(wrong)}`);
+  const fault = users.map(userNameFault).find((reason) => reason !== undefined);
+  if (fault !== undefined) throw new Misused(`a user name ${fault}`);
+  return [
+    ...users.map(
+      (name) => ({ family, kind: 'user', value: userKey(name), shown: JSON.stringify(name) }) as const,
+    ),
+    ...items.map((id) => ({ family, kind: 'item', value: id, shown: `item ${id}` }) as const),
+  ];
+}
+
+const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= BigInt(LARGEST_ID);
+
+async function takeDownAll(writer: Writer, subjects: Named[], { report }: Surroundings): Promise<void> {
+  const result = await writer.takeDown(subjects);
+  const lines = subjects.map(({ shown }, index) => STATES[result.states[index] as TakedownState](shown));
+  report({ text: [...lines, removedLine(result)].join('\n'), result });
+}
+
+const STATES: Record<TakedownState, (shown: string) => string> = {
+  removed: (shown) => `took down ${shown}`,
+  unknown: (shown) => `${shown} is not here; imports will skip it`,
+  known: (shown) => `${shown} was taken down before`,
+};
+
+const removedLine = ({ users, items }: { users: number; items: number }) =>
+  `removed ${users} users and ${items} items`;
+
+async function undoAll(writer: Writer, subjects: Named[], { report }: Surroundings): Promise<void> {
+  const undone = await writer.undoTakedowns(subjects);
+  const lines = subjects
+    .filter((_, index) => undone[index])
+    .map(({ shown }) => `the next import may bring ${shown} again`);
+  report({ text: lines.join('\n'), result: { undone } });
+  const others = subjects.filter((_, index) => !undone[index]);
+  if (others.length > 0)
+    throw new Failed(
+      `not taken down: ${others.map(({ family, shown }) => `${shown} of ${family}`).join(', ')}`,
+    );
+}
+
+async function adopt(writer: Writer, list: TakedownList, { report }: Surroundings): Promise<void> {
+  const removed = await writer.adoptTakedowns(list);
+  const takedowns = withoutIds(list).length;
+  report({
+    text: `took over ${takedowns} takedowns\n${removedLine(removed)}`,
+    result: { takedowns, ...removed },
+  });
+}
+
+/** One entry for each takedown: users have another one for their id. */
+const withoutIds = ({ entries }: TakedownList) => entries.filter(({ hash, entry }) => hash === entry);
+
+const SHOWN_DIGITS = 12;
+
+function listed(list: TakedownList): Outcome {
+  const takedowns = withoutIds(list).map(({ since, family, kind, hash }) => ({ since, family, kind, hash }));
+  const lines = takedowns.map(
+    ({ since, family, kind, hash }) =>
+      `${since}  ${family.padEnd(9)}  ${kind}  ${hash.slice(0, SHOWN_DIGITS)}`,
+  );
+  return { text: lines.join('\n'), result: { takedowns } };
+}
+
+async function takedownsOf(database: string): Promise<TakedownList> {
+  const reader = await openForLookups(database);
+  try {
+    return await reader.takedowns();
+  } finally {
+    await reader.close();
+  }
+}

@@ -1,0 +1,56 @@
+// Removing users and items in set-based SQL that SQLite and PostgreSQL both understand, inside the caller's transaction.
+// It needs the work tables of an import.
+import type { Family } from '../records/kinds.ts';
+import { type MergeConnection, rebuildLists } from './merge.ts';
+
+/** $1: the key of the user's name. */
+export const findUser = (family: Family) => `
+  INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND user_key = $1 ON CONFLICT DO NOTHING`;
+
+/** $1: the id. */
+export const findItem = (family: Family) => `
+  INSERT INTO gone SELECT id FROM items WHERE family = '${family}' AND id = $1 ON CONFLICT DO NOTHING`;
+
+/** One user; undefined for an unknown one. */
+export async function removeUser(
+  db: MergeConnection,
+  family: Family,
+  userKey: string,
+): Promise<{ items: number } | undefined> {
+  await db.run(findUser(family), [userKey]);
+  const { users, items } = await removeUsers(db, family);
+  return users === 0 ? undefined : { items };
+}
+
+/** The users in `touched`, with their lists and items; how many there were. */
+export async function removeUsers(db: MergeConnection, family: Family): Promise<Removed> {
+  // Without this, PostgreSQL reads all items even for one user.
+  await db.run('ANALYZE touched');
+  const users = await db.run(
+    `DELETE FROM profiles WHERE family = '${family}' AND id IN (SELECT owner FROM touched)`,
+  );
+  await db.run(`DELETE FROM lists WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)`);
+  const items = await db.run(
+    `DELETE FROM items WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)`,
+  );
+  await db.run('DELETE FROM touched');
+  return { users, items };
+}
+
+export interface Removed {
+  readonly users: number;
+  readonly items: number;
+}
+
+/** The items in `gone`; the lists that they were in are rebuilt. */
+export async function removeItems(db: MergeConnection, family: Family): Promise<Removed> {
+  await db.run('ANALYZE gone');
+  await db.run(
+    `INSERT INTO touched SELECT DISTINCT owner FROM items WHERE family = '${family}' AND id IN (SELECT id FROM gone)`,
+  );
+  const items = await db.run(`DELETE FROM items WHERE family = '${family}' AND id IN (SELECT id FROM gone)`);
+  await rebuildLists(db, family);
+  await db.run('DELETE FROM touched');
+  await db.run('DELETE FROM gone');
+  return { users: 0, items };
+}

@@ -1,0 +1,257 @@
+// Takedowns hold: through imports, mirrors and swaps under load, against files that lack them, and beside long readers.
+import { copyFileSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openForChange, openForLookups } from '../../src/stores/open.ts';
+import { newPath } from '../importing.ts';
+import { mirrorArgs, portfolio, startSite } from '../mirror-site.ts';
+import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
+import { blog, folio, post, shot } from '../records.ts';
+import {
+  ask,
+  done,
+  importInto,
+  ndjson,
+  run,
+  type Server,
+  startServer,
+  tempFile,
+  tempFolder,
+} from '../rig.ts';
+import { logged, startLoad, until } from '../stress.ts';
+
+const USERS = 1200;
+const TAKEN_DOWN = 1000;
+const ROUNDS = 20;
+const GONE = /whowasthis/;
+const numbers = Array.from({ length: USERS }, (_, index) => index + 1);
+const isGone = (number: number) => number % 6 !== 0;
+const nameOf = (number: number) => (isGone(number) ? `WhoWasThis${number}` : `user${number}`);
+const gone = numbers.filter(isGone).map(nameOf);
+
+/** All users with a shot each; in odd rounds those who were taken down come under other names, with the same ids. */
+const world = (round: number) =>
+  numbers.flatMap((number) => [
+    folio(number, isGone(number) && round % 2 === 1 ? `whowasthisagain${number}` : nameOf(number), {
+      bio: `round ${round} of ${nameOf(number)}`,
+    }),
+    shot(number * 10, number, { title: `${round} ${nameOf(number)}` }),
+  ]);
+
+/** Which of the files hold a name that was taken down. */
+const filesWithNames = (folder: string) =>
+  readdirSync(folder).filter((name) =>
+    GONE.test(readFileSync(join(folder, name)).toString('latin1').toLowerCase()),
+  );
+
+const remaining = async (url: string) => {
+  const reader = await openForLookups(url);
+  let found = 0;
+  for await (const record of reader.records()) if (GONE.test(record.toLowerCase())) found++;
+  await reader.close();
+  return found;
+};
+
+const takedown = (url: string, ...args: string[]) => done(['takedown', '--database-url', url, ...args]);
+
+function loadOn(server: Server) {
+  const addresses = numbers.slice(0, 200).map((number) => `/b/api/username/${nameOf(number)}`);
+  return startLoad(
+    server,
+    addresses,
+    (address, { status, body }) => {
+      const expected = GONE.test(address.toLowerCase()) ? 410 : 200;
+      return status === expected ? undefined : `${status} ${body}`;
+    },
+    2,
+  );
+}
+
+test(`${TAKEN_DOWN} takedowns, then ${ROUNDS} imports, mirrors and swaps under load: nobody comes back`, async () => {
+  const folder = tempFolder();
+  const live = join(folder, 'site.db');
+  await importInto(live, ['-'], ndjson(...world(0)));
+  expect([gone.length, filesWithNames(folder)]).toEqual([TAKEN_DOWN, ['site.db']]);
+  await takedown(live, '--family', 'portfolio', ...gone);
+  expect(filesWithNames(folder)).toEqual([]);
+  const server = await startServer({ DATABASE_URL: live, TAKEDOWN_STATUS: '410' });
+  const load = loadOn(server);
+  const mirrored = numbers.slice(0, 30).map(nameOf);
+  const people = Object.fromEntries(
+    numbers.slice(0, 30).map((number) => [nameOf(number), { profile: folio(number, nameOf(number)) }]),
+  );
+  const site = await startSite(portfolio(people));
+  const state = join(folder, 'mirror');
+  for (let round = 1; round <= ROUNDS; round++) {
+    const input = tempFile('world.ndjson', ndjson(...world(round)));
+    await importInto(live, [input], '', { replace: round % 3 === 0 });
+    const flags = ['--adopt', '--state', state, '--user', ...mirrored];
+    expect(await done(mirrorArgs(live, 'b', site.url, ...flags))).toMatch(/25 taken down here/);
+    const staging = newPath();
+    if (round % 2 === 0) await importInto(staging, [input]);
+    await takedown(staging, '--from', live);
+    if (round % 2 === 1) await importInto(staging, [input]);
+    await done(['snapshot', '--database-url', staging, join(folder, 'new.db')]);
+    expect(filesWithNames(dirname(staging))).toEqual([]);
+    const from = server.log.length;
+    renameSync(join(folder, 'new.db'), live);
+    await logged(server, /another file took the place/, from);
+    expect([round, await remaining(live), filesWithNames(folder)]).toEqual([round, 0, []]);
+  }
+  expect(await load.stop()).toEqual([]);
+  expect(load.answered()).toBeGreaterThan(100);
+  await takedown(live, '--undo', '--family', 'portfolio', nameOf(2));
+  await importInto(live, ['-'], ndjson(...world(2)));
+  expect(await remaining(live)).toBe(2);
+  expect(await server.stop()).toBe(0);
+}, 400_000);
+
+describe('a file that lacks takedowns', { timeout: 90_000 }, () => {
+  const RECORDS = ndjson(folio(1, 'ada'), shot(10, 1), folio(2, 'bob'), blog(1, 'kim'), post(1, 1));
+  const ADA = '/b/api/username/ada';
+
+  async function fileOf(...takenDown: string[]): Promise<string> {
+    const path = newPath();
+    await importInto(path, ['-'], RECORDS);
+    if (takenDown.length > 0) await takedown(path, '--family', 'portfolio', ...takenDown);
+    return path;
+  }
+
+  async function snapshotOf(path: string, ...flags: string[]): Promise<string> {
+    const copy = `${path}.snapshot`;
+    await done(['snapshot', '--database-url', path, ...flags, copy]);
+    return copy;
+  }
+
+  /** A server of a file in which ada was taken down. */
+  async function start(): Promise<{ path: string; server: Server; put: (file: string) => void }> {
+    const path = await fileOf('ada');
+    const server = await startServer({ DATABASE_URL: path });
+    expect((await ask(server, ADA)).status).toBe(404);
+    const put = (file: string) => {
+      copyFileSync(file, `${path}.incoming`);
+      renameSync(`${path}.incoming`, path);
+    };
+    return { path, server, put };
+  }
+
+  const served = (server: Server, status: number) =>
+    until(`status ${status}`, async () => (await ask(server, ADA)).status === status);
+
+  test('is refused, until it takes them over', async () => {
+    const { path, server, put } = await start();
+    const before = await snapshotOf(path);
+    put(await snapshotOf(await fileOf()));
+    expect((await logged(server, /The data before stays/)).msg).toMatch(
+      /site\.db lacks 2 of the 2 hashes of takedowns.*vitrine takedown --from/,
+    );
+    expect((await ask(server, ADA)).status).toBe(404);
+    // Its own takedown of the same user has another salt: nobody can tell that it is the same.
+    const next = await fileOf('ada', 'bob');
+    const from = server.log.length;
+    put(await snapshotOf(next));
+    await logged(server, /lacks 2 of the 2/, from);
+    await takedown(next, '--from', before);
+    put(await snapshotOf(next));
+    await until('bob to go', async () => (await ask(server, '/b/api/username/bob')).status === 404);
+    expect((await ask(server, ADA)).status).toBe(404);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('is served if it was made with --forget-takedowns, which its own snapshots do not inherit', async () => {
+    const { server, put } = await start();
+    const forgetful = await snapshotOf(await fileOf(), '--forget-takedowns');
+    const inherited = await snapshotOf(forgetful);
+    put(inherited);
+    await logged(server, /lacks 2 of the 2/);
+    put(forgetful);
+    await served(server, 200);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('--forget-takedowns leaves them out, and a takedown revokes it', async () => {
+    const { server, put } = await start();
+    const copy = await snapshotOf(await fileOf('ada', 'bob'), '--forget-takedowns');
+    expect(await takedown(copy, '--list')).toBe('');
+    expect(await done(['import', '--database-url', copy, '-'], { input: RECORDS })).not.toMatch(/taken down/);
+    await takedown(copy, '--family', 'portfolio', 'bob');
+    put(await snapshotOf(copy));
+    await logged(server, /lacks 2 of the 2/);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('is refused although the file before was damaged', async () => {
+    const { path, server, put } = await start();
+    const db = new Database(path);
+    const size = db.pragma('page_size', { simple: true }) as number;
+    db.close();
+    const bytes = readFileSync(path);
+    copyFileSync(tempFile('damaged', bytes.fill(0xff, size)), path);
+    put(await snapshotOf(await fileOf()));
+    await logged(server, /lacks 2 of the 2/);
+    expect(await server.stop()).toBe(0);
+  });
+});
+
+test('a long reader keeps deleted data in the file: the command says so, and repeating it erases them', async () => {
+  const path = newPath();
+  await importInto(path, ['-'], ndjson(...world(0).slice(0, 24)));
+  const reading = new Database(path, { readonly: true });
+  reading.exec('BEGIN');
+  reading.prepare('SELECT count(*) FROM items').get();
+  const args = ['takedown', '--database-url', path, '--family', 'portfolio', ...gone.slice(0, 10)];
+  const { code, stderr } = await run(args);
+  expect([code, stderr]).toEqual([
+    1,
+    `vitrine: The takedown is done, but ${path} still holds deleted data in unused space. Another process, such as an export, is reading it. Repeat the command then.\n`,
+  ]);
+  expect(await remaining(path)).toBe(0);
+  reading.exec('COMMIT');
+  reading.close();
+  await done(args);
+  expect(filesWithNames(dirname(path))).toEqual([]);
+}, 60_000);
+
+describe.runIf(havePostgres)('PostgreSQL', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await startCluster();
+  }, 60_000);
+  afterAll(() => cluster.remove(), 30_000);
+
+  test(`${TAKEN_DOWN} takedowns, then ${ROUNDS} imports under load: nobody comes back`, async () => {
+    const url = cluster.url(await cluster.createDatabase());
+    await importInto(url, ['-'], ndjson(...world(0)));
+    const file = newPath();
+    await importInto(file, ['-'], ndjson(...world(0)));
+    await takedown(file, '--family', 'portfolio', ...gone);
+    await takedown(url, '--from', file);
+    const server = await startServer({ DATABASE_URL: url, TAKEDOWN_STATUS: '410' });
+    const load = loadOn(server);
+    for (let round = 1; round <= ROUNDS; round++) {
+      await importInto(url, ['-'], ndjson(...world(round)), { replace: round % 3 === 0 });
+      expect([round, await remaining(url)]).toEqual([round, 0]);
+    }
+    expect(await load.stop()).toEqual([]);
+    expect(load.answered()).toBeGreaterThan(100);
+    expect(await server.stop()).toBe(0);
+  }, 200_000);
+
+  test('a role that may only read can list takedowns and serves 410', async () => {
+    const name = await cluster.createDatabase();
+    const url = cluster.url(name);
+    await (await openForChange(url)).close();
+    await cluster.primary.sql(
+      'CREATE ROLE listing LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO listing',
+      name,
+    );
+    await importInto(url, ['-'], ndjson(folio(1, 'ada')));
+    await takedown(url, '--family', 'portfolio', 'ada');
+    const reading = cluster.url(name, [cluster.primary], 'listing');
+    expect(await takedown(reading, '--list')).toMatch(/ portfolio {2}user {2}/);
+    const server = await startServer({ DATABASE_URL: reading, TAKEDOWN_STATUS: '410' });
+    expect((await ask(server, '/b/api/username/ada')).status).toBe(410);
+    expect(await server.stop()).toBe(0);
+  });
+});

@@ -1,0 +1,323 @@
+// Takedowns: what was taken down is gone, does not come back by import or mirror, and leaves no name behind.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runProgram } from '../src/cli/program.ts';
+import { isPostgresUrl } from '../src/config/database-url.ts';
+import { checkDatabase, openForChange, openForServing } from '../src/stores/open.ts';
+import type { Reader } from '../src/stores/store.ts';
+import { bodyOf, exported } from './importing.ts';
+import { mirrorHere, portfolio, startSite } from './mirror-site.ts';
+import { blog, folio, post, shot } from './records.ts';
+import {
+  ask,
+  done,
+  importInto,
+  json,
+  ndjson,
+  newDatabase,
+  type Server,
+  startServer,
+  storeName,
+  tempFolder,
+} from './rig.ts';
+import { until } from './stress.ts';
+
+const RECORDS = [
+  folio(7, 'Zarathustra', { bio: 'thus spoke' }),
+  shot(70, 7),
+  shot(71, 7, { title: 'a unique title of hers' }),
+  folio(8, 'bob'),
+  shot(80, 8),
+  shot(81, 8, { title: 'another unique title' }),
+  blog(7, 'zarathustra'),
+  post(70, 7),
+];
+const INPUT = ndjson(...RECORDS);
+
+async function loaded(records: object[] = RECORDS): Promise<string> {
+  const url = await newDatabase();
+  await importInto(url, ['-'], ndjson(...records));
+  return url;
+}
+
+/** Runs a command in this process, which is faster; returns what it wrote, and throws its errors. */
+async function command(args: readonly string[], input = ''): Promise<string> {
+  const output = { out: '', err: '' };
+  const around = {
+    environment: {},
+    stdin: (async function* () {
+      yield Buffer.from(input);
+    })(),
+    stdout: { write: (text: string) => void (output.out += text) } as never,
+    stderr: { write: (text: string) => void (output.err += text) },
+    serve: async () => {},
+    stopSignal: () => new AbortController().signal,
+  };
+  const exitCode = await runProgram(around, args);
+  if (exitCode !== 0) throw new Error(`${exitCode} ${output.err}`);
+  return output.out;
+}
+
+const takedown = (url: string, ...args: string[]) => command(['takedown', '--database-url', url, ...args]);
+const importing = (url: string, input = INPUT, ...args: string[]) =>
+  command(['import', '--database-url', url, ...args, '-'], input);
+
+/** Each record as its kind, its id and its owner. */
+const idsIn = async (url: string) =>
+  (await exported(url)).map((line) => {
+    const { id, username, user, user_id } = JSON.parse(line);
+    return username === undefined ? `${user ?? user_id}/${id}` : `${username} ${id}`;
+  });
+
+const OF_ZARATHUSTRA = ['--family', 'portfolio', 'ZARATHUSTRA'];
+const OTHERS = ['zarathustra 7', 'bob 8', '7/70', '8/81', '8/80'];
+
+describe(`takedowns in ${storeName()}`, () => {
+  test('a user is removed with all items, and imports skip and count them', async () => {
+    const url = await loaded();
+    expect(await takedown(url, ...OF_ZARATHUSTRA)).toBe(
+      'took down "ZARATHUSTRA"\nremoved 1 users and 2 items\n',
+    );
+    expect(await idsIn(url)).toEqual(OTHERS);
+    expect(await takedown(url, ...OF_ZARATHUSTRA)).toBe(
+      '"ZARATHUSTRA" was taken down before\nremoved 0 users and 0 items\n',
+    );
+    expect(await importing(url)).toBe(
+      [
+        '                    new  changed  unchanged  removed  taken down',
+        'microblog profiles    0        0          1        0           0',
+        'posts                 0        0          1        0           0',
+        'portfolio profiles    0        0          1        0           1',
+        'shots                 0        0          2        0           2\n',
+      ].join('\n'),
+    );
+    await importing(url, INPUT, '--replace');
+    expect(await idsIn(url)).toEqual(OTHERS);
+    expect((await checkDatabase(url)).faults).toEqual([]);
+  });
+
+  test.each([
+    ['under another name', [folio(7, 'new name'), shot(72, 7)]],
+    ['under another id', [folio(9, 'zarathustra'), shot(90, 9)]],
+    ['with items before the profile', [shot(90, 9), folio(9, 'ZARATHUSTRA')]],
+    ['as items only', [shot(72, 7)]],
+    ['as a name that somebody else takes', [folio(8, 'zarathustra'), shot(82, 8)]],
+  ])('an import does not bring a user back %s', async (_, records) => {
+    const url = await loaded();
+    await takedown(url, ...OF_ZARATHUSTRA);
+    expect(await importing(url, ndjson(...records))).toMatch(/taken down/);
+    expect(await idsIn(url)).toEqual(OTHERS);
+    expect((await checkDatabase(url)).faults).toEqual([]);
+  });
+
+  test('of two records of a user only the later name counts', async () => {
+    const url = await loaded();
+    await takedown(url, ...OF_ZARATHUSTRA);
+    await importing(url, ndjson(folio(9, 'zarathustra'), folio(9, 'nina')));
+    expect(await idsIn(url)).toContain('nina 9');
+  });
+
+  test('an item is removed and skipped, and the list is rebuilt', async () => {
+    const url = await loaded();
+    expect(await takedown(url, '--family', 'portfolio', '--item', '81', '70')).toBe(
+      'took down item 81\ntook down item 70\nremoved 0 users and 2 items\n',
+    );
+    expect(await importing(url)).toMatch(/^shots .* 2$/m);
+    expect(await idsIn(url)).toEqual(['zarathustra 7', 'bob 8', 'Zarathustra 7', '7/70', '7/71', '8/80']);
+    expect((await checkDatabase(url)).faults).toEqual([]);
+  });
+
+  test('somebody who is not here can be taken down by name', async () => {
+    const url = await loaded();
+    expect(await takedown(url, '--family', 'microblog', 'kim', '--item', '900')).toBe(
+      '"kim" is not here; imports will skip it\nitem 900 is not here; imports will skip it\nremoved 0 users and 0 items\n',
+    );
+    expect(await importing(url, ndjson(blog(9, 'Kim'), post(90, 9), post(900, 7)))).toMatch(/^posts .* 2$/m);
+    expect(await idsIn(url)).toEqual(await idsIn(await loaded()));
+  });
+
+  test('--undo lets the next import bring the user again', async () => {
+    const url = await loaded();
+    await takedown(url, ...OF_ZARATHUSTRA, 'bob');
+    expect(await takedown(url, '--undo', ...OF_ZARATHUSTRA)).toBe(
+      'the next import may bring "ZARATHUSTRA" again\n',
+    );
+    await expect(takedown(url, '--undo', ...OF_ZARATHUSTRA)).rejects.toThrow(
+      '1 vitrine: not taken down: "ZARATHUSTRA" of portfolio',
+    );
+    await importing(url);
+    expect(await idsIn(url)).toEqual(['zarathustra 7', 'Zarathustra 7', '7/70', '7/71', '7/70']);
+  });
+
+  test('--list shows neither names nor ids', async () => {
+    const url = await loaded();
+    await takedown(url, ...OF_ZARATHUSTRA, '--item', '81');
+    const lines = (await takedown(url, '--list')).trimEnd().split('\n').sort();
+    expect(lines).toEqual([
+      expect.stringMatching(/^\d{4}-\d\d-\d\d {2}portfolio {2}item {2}[0-9a-f]{12}$/),
+      expect.stringMatching(/^\d{4}-\d\d-\d\d {2}portfolio {2}user {2}[0-9a-f]{12}$/),
+    ]);
+  });
+
+  test('--from takes over the takedowns of another database, also twice and in both directions', async () => {
+    const [live, staging] = [await loaded(), await loaded()];
+    await takedown(live, ...OF_ZARATHUSTRA, '--item', '81');
+    await takedown(staging, '--family', 'microblog', 'zarathustra');
+    const took = await takedown(staging, '--from', live);
+    expect(took).toBe('took over 2 takedowns\nremoved 1 users and 3 items\n');
+    await takedown(live, '--from', staging);
+    await takedown(staging, '--from', live);
+    for (const url of [live, staging]) {
+      await importing(url);
+      expect(await idsIn(url)).toEqual(['bob 8', '8/80']);
+      expect((await checkDatabase(url)).faults).toEqual([]);
+      expect((await takedown(url, '--list')).split('\n')).toHaveLength(4);
+    }
+    await takedown(staging, '--undo', ...OF_ZARATHUSTRA);
+    await importing(staging);
+    expect(await idsIn(staging)).toEqual(['bob 8', 'Zarathustra 7', '7/71', '7/70', '8/80']);
+  });
+
+  test('a mirror neither asks for users who were taken down nor brings them under another name', async () => {
+    const url = await loaded();
+    const people = {
+      zarathustra: { profile: folio(7, 'zarathustra') },
+      renamed: { profile: folio(7, 'renamed'), shots: { Shots: [shot(70, 7)] } },
+      nina: { profile: folio(10, 'nina'), shots: { Shots: [shot(81, 10), shot(100, 10)] } },
+    };
+    await takedown(url, ...OF_ZARATHUSTRA, '--item', '81');
+    const site = await startSite(portfolio(people));
+    const { summary, failure, state } = await mirrorHere(url, site.url, Object.keys(people));
+    expect([summary, failure]).toEqual([
+      expect.stringMatching(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 2 taken down here\n/),
+      undefined,
+    ]);
+    expect(summary).toMatch(/^shots .* 1 .* 1$/m);
+    expect(site.asked.filter((path) => path.includes('zarathustra'))).toEqual([]);
+    expect((await idsIn(url)).filter((line) => /nina|renamed|\/100|\/81/.test(line))).toEqual([
+      'nina 10',
+      '10/100',
+    ]);
+    expect(filesWith(dirname(state), 'zarathustra', 'renamed')).toEqual([]);
+  });
+
+  test('a mirror forgets a user whom it had brought', async () => {
+    const url = await newDatabase();
+    const site = await startSite(portfolio({ zarathustra: { profile: folio(7, 'zarathustra') } }));
+    const { state } = await mirrorHere(url, site.url, ['zarathustra']);
+    await takedown(url, ...OF_ZARATHUSTRA);
+    await mirrorHere(url, site.url, ['zarathustra'], { state });
+    expect(filesWith(dirname(state), 'zarathustra')).toEqual([]);
+    await takedown(url, '--undo', ...OF_ZARATHUSTRA);
+    await mirrorHere(url, site.url, ['zarathustra'], { state });
+    expect(await idsIn(url)).toEqual(['zarathustra 7']);
+  });
+
+  test('a takedown during an import holds', async () => {
+    const url = await loaded();
+    const writer = await openForChange(url);
+    const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });
+    const row = { owner: '', date: '', userKey: 'zarathustra', id: '7' };
+    await load.add({ kind: 'portfolio profile', ...row, record: '{"id":"7","username":"zarathustra"}' }, 1);
+    await takedown(url, ...OF_ZARATHUSTRA);
+    expect((await load.finish())?.['portfolio profile']).toMatchObject({ new: 0, takenDown: 1 });
+    await writer.close();
+    expect(await idsIn(url)).toEqual(OTHERS);
+  });
+
+  test.each(['404', '410'])('answered by TAKEDOWN_STATUS=%s, cached as shortly as a 404', async (status) => {
+    const url = await loaded();
+    const server = await startServer({ DATABASE_URL: url, TAKEDOWN_STATUS: status });
+    const addresses = ['/b/api/username/zarathustra', '/c/api/username/Zarathustra/shots'];
+    const { headers } = await ask(server, addresses[0] as string);
+    await takedown(url, ...OF_ZARATHUSTRA);
+    await until('the takedown', async () => (await ask(server, addresses[0] as string)).status !== 200);
+    for (const address of addresses)
+      for (const method of ['GET', 'HEAD']) {
+        const reply = await ask(server, address, {
+          method,
+          headers: { 'if-none-match': String(headers.etag) },
+        });
+        expect([reply.status, reply.headers['cache-control']]).toEqual([Number(status), 'max-age=5']);
+        if (method === 'GET')
+          expect(json(reply).code).toBe(status === '410' ? 'USER_GONE' : 'USER_NOT_FOUND');
+      }
+    for (const address of ['/b/api/username/nobody', '/a/api/?user=bob'])
+      expect([address, (await ask(server, address)).status]).toEqual([address, 404]);
+    expect((await ask(server, '/a/api/?user=zarathustra')).status).toBe(200);
+    expect(await declared(server)).toBe(status === '410');
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('the reader knows who was taken down', async () => {
+    const url = await loaded();
+    const reader: Reader = await openForServing(url, { onChange() {}, onWarning() {}, onFault() {} });
+    expect(await reader.isTakenDown('portfolio', 'zarathustra')).toBe(false);
+    expect(bodyOf(await reader.profile('portfolio', 'zarathustra'))).toContain('thus spoke');
+    // In another process: in this one, the command could not wait for the end of the reader's turn.
+    await done(['takedown', '--database-url', url, ...OF_ZARATHUSTRA]);
+    await until('the takedown', () => reader.isTakenDown('portfolio', 'zarathustra'));
+    expect(await reader.isTakenDown('microblog', 'zarathustra')).toBe(false);
+    expect(await reader.isTakenDown('portfolio', '7')).toBe(false);
+    await reader.close();
+  });
+
+  test('no trace of the user is left in any file', async () => {
+    const url = await loaded();
+    if (isPostgresUrl(url)) return;
+    // Earlier versions of a record leave copies in free space.
+    await importing(url, ndjson(folio(7, 'Zarathustra', { bio: 'x'.repeat(9000) }), shot(71, 7)));
+    await importing(url, ndjson(folio(7, 'Zarathustra', { bio: 'short' })));
+    const traces = ['arathustra', 'thus spoke', 'unique title of hers'];
+    expect(filesWith(dirname(url), ...traces)).toContain('site.db arathustra');
+    await takedown(url, '--family', 'portfolio', 'zarathustra');
+    await takedown(url, '--family', 'microblog', 'zarathustra');
+    await done(['snapshot', '--database-url', url, join(dirname(url), 'copy.db')]);
+    await importing(url, ndjson(...RECORDS));
+    expect(filesWith(dirname(url), ...traces)).toEqual([]);
+  });
+});
+
+/** Which files of a folder hold which of these texts, in any letter case. */
+function filesWith(folder: string, ...texts: string[]): string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const bytes = readFileSync(join(folder, name)).toString('latin1').toLowerCase();
+    return texts.filter((text) => bytes.includes(text.toLowerCase())).map((text) => `${name} ${text}`);
+  });
+}
+
+/** Whether the API reference of a server has the status 410. */
+async function declared(server: Server): Promise<boolean> {
+  const { paths } = json(await ask(server, '/openapi.json'));
+  const responses = paths['/b/api/username/{username}'].get.responses;
+  return '410' in responses;
+}
+
+test.each([
+  [[], /^2 vitrine: name users, items by --item ID, --list, or --from DATABASE$/m],
+  [['--list', 'ada'], /^2 vitrine: name users, items by --item ID, --list, or --from DATABASE$/m],
+  [['ada'], /^2 vitrine: name the family: --family microblog or portfolio$/m],
+  [
+    ['--family', 'portfolio', '--item', 'x7'],
+    /^2 vitrine: --item takes the id of a post or shot, not "x7"$/m,
+  ],
+  [['--family', 'portfolio', '--item', '9223372036854775808'], /^2 vitrine: --item takes the id/],
+  [['--family', 'portfolio', ''], /^2 vitrine: a user name must not be empty$/m],
+  [['--list', '--undo'], /^2 vitrine: --undo goes with the users or items/],
+  [
+    ['--from', 'https://me:secret@example.org/'],
+    /^2 vitrine: the database of --from (?!.*secret)must be the path/,
+  ],
+])('vitrine takedown %j is refused', async (args, said) => {
+  await expect(takedown(join(tempFolder(), 'x.db'), ...args)).rejects.toThrow(said);
+});
+
+test('--json reports what was done', async () => {
+  const url = await loaded();
+  const report = async (...args: string[]) => JSON.parse(await takedown(url, '--json', ...args)).result;
+  const states = ['removed', 'unknown'];
+  expect(await report(...OF_ZARATHUSTRA, 'nobody')).toEqual({ states, users: 1, items: 2 });
+  expect((await report('--list')).takedowns).toHaveLength(2);
+  expect(await report('--undo', '--family', 'portfolio', 'nobody')).toEqual({ undone: [true] });
+});
