@@ -1,8 +1,9 @@
 // The reading side of SQLite: each lookup is one statement that returns an ETag and the bytes to send.
 import type { Statement } from 'better-sqlite3';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { importTime } from '../generation.ts';
 import type { Counts, Reader, Stored } from '../store.ts';
-import { asStoreError, type Connection, openForReading, refuseUnfit } from './connect.ts';
+import { asStoreError, type Connection, openForReading, refuseUnfit, schemaVersion } from './connect.ts';
 
 export function openReader(source: string | Buffer): Reader {
   const name = typeof source === 'string' ? source : 'the sample data';
@@ -20,6 +21,7 @@ const ITEMS = `
 function createReader(db: Connection, path: string): Reader {
   const profile = db.prepare(PROFILE).raw();
   const items = db.prepare(ITEMS).raw();
+  const generation = db.prepare('SELECT generation FROM vitrine').pluck();
   const turn = createTurn(db);
 
   function find(statement: Statement, values: object): Stored | undefined {
@@ -30,6 +32,8 @@ function createReader(db: Connection, path: string): Reader {
 
   return {
     version: turn.version,
+    schema: schemaVersion(),
+    lastImport: () => importTime(generation.get() as number),
     profile: (family, userKey, known = '') => find(profile, { family, userKey, known }),
     items: (family, userKey, collection, known = '') => find(items, { family, userKey, collection, known }),
     counts: () => countRecords(db),
