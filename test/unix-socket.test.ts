@@ -50,7 +50,7 @@ describe.each(['1', '2'])('%s worker(s)', (workers) => {
     writeFileSync(file, 'mine');
     const other = createServer((socket) => socket.destroy()).listen(busy);
     for (const path of [busy, file]) {
-      const { code, stderr } = await run(['serve', '--host', path, '--workers', workers]);
+      const { code, stderr } = await run(['serve', '--samples', '--host', path, '--workers', workers]);
       expect([code, stderr]).toEqual([1, expect.stringMatching(/^vitrine: the address is in use: .*\n$/)]);
       expect(existsSync(path)).toBe(true);
     }
