@@ -33,5 +33,5 @@ VOLUME /data
 EXPOSE 8080
 # On Linux a connection to 0.0.0.0 or :: reaches this machine, so HOST does as it is.
 HEALTHCHECK --interval=15s --timeout=3s --start-period=15s --retries=3 \
-  CMD ["node", "-e", "const { HOST: host, PORT: port } = process.env; require('node:http').get({ host, port, path: '/healthz' }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
+  CMD ["node", "-e", "const { HOST: host, PORT: port } = process.env; require('node:http').get({ ...(host.startsWith('/') ? { socketPath: host } : { host, port }), path: '/healthz' }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 CMD ["vitrine", "serve"]

@@ -54,8 +54,11 @@ async function runServer(
 ): Promise<void> {
   // Only `serve` loads the server's code, and only WORKERS > 1 the supervisor's.
   const { announce, serve } = await import('./server/serve.ts');
+  const { inheritedSocket } = await import('./server/listen.ts');
   const start = cluster.isWorker || config.workers > 1 ? await workerStart() : serve;
-  const running = await start(config, log, { signal, droppedLines }).catch((error) => {
+  const processes = cluster.isWorker ? [process.pid, process.ppid] : [process.pid];
+  const inherited = inheritedSocket(process.env, processes);
+  const running = await start(config, log, { signal, droppedLines, inherited }).catch((error) => {
     if (!signal.aborted) throw error instanceof WorkerFailed ? new Reported(error.exitCode) : error;
   });
   // The signal came before the server had started.

@@ -44,6 +44,8 @@ describe('a client that ends its side after its request gets the answer', () => 
   test('after a slow lookup, and in order if it sent several', async () => {
     const config = readConfig({ port: '0', logLevel: 'silent' });
     const slow: Reader = {
+      schema: 0,
+      lastImport: () => undefined,
       version: () => 1,
       isTakenDown: () => false,
       takedowns: () => ({ salts: [], entries: [] }),

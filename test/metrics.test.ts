@@ -3,6 +3,8 @@
 import { renameSync, truncateSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { VERSION } from '../src/config/version.ts';
+import { METRICS } from '../src/telemetry/metric-table.ts';
 import {
   ask,
   databaseOf,
@@ -87,7 +89,15 @@ describe('requests', () => {
     for (const name of counted)
       for (const [, label, value] of name.matchAll(/(\w+)="([^"]*)"/g))
         labels.set(label as string, (labels.get(label as string) ?? new Set()).add(value as string));
-    expect([...labels.keys()].sort()).toEqual(['kind', 'le', 'operation', 'status', 'variant']);
+    expect([...labels.keys()].sort()).toEqual([
+      'kind',
+      'le',
+      'operation',
+      'reason',
+      'status',
+      'variant',
+      'version',
+    ]);
     expect([...(labels.get('variant') ?? [])].sort()).toEqual(['a', 'b', 'c', 'none']);
     const operations = ['items', 'other', 'page', 'preflight', 'probe', 'profile'];
     expect(operations).toEqual(expect.arrayContaining([...(labels.get('operation') ?? [])]));
@@ -187,6 +197,25 @@ describe('the data', () => {
     expect(await figures()).toEqual([1, 1]);
   });
 
+  test('readiness, versions, schema', async () => {
+    const metrics = await metricsOf(server);
+    expect(metrics.get('vitrine_ready')).toBe(1);
+    expect(metrics.get(`vitrine_build_info{version="${VERSION}"}`)).toBe(1);
+    expect(metrics.get('vitrine_workers')).toBe(1);
+    expect(metrics.get('vitrine_schema_version')).toBeGreaterThan(0);
+  });
+
+  test('the time of the last import', async () => {
+    const timeOf = async () =>
+      (await metricsOf(server)).get('vitrine_last_import_timestamp_seconds') as number;
+    const before = await timeOf();
+    expect(Math.abs(before - Date.now() / 1000)).toBeLessThan(600);
+    await done(['import', '--database-url', path, '-'], {
+      input: '{"totalPost":"0","id":"778","username":"the latest"}',
+    });
+    expect(await timeOf()).toBeGreaterThan(before);
+  });
+
   test('process and event loop metrics are included', async () => {
     const metrics = await metricsOf(server);
     for (const name of [
@@ -197,6 +226,20 @@ describe('the data', () => {
     ])
       expect([name, metrics.get(name)]).toEqual([name, expect.any(Number)]);
   });
+});
+
+test('refused requests, by reason', async () => {
+  const limited = await startServer({ ADMIN_PORT: '0', RATE_LIMIT: '1/1h' });
+  for (const status of [200, 429, 429]) expect((await ask(limited, ADA)).status).toBe(status);
+  const metrics = await metricsOf(limited);
+  expect(metrics.get('vitrine_refused_requests_total{reason="rate"}')).toBe(2);
+  expect(metrics.get('vitrine_refused_requests_total{reason="overload"}')).toBe(0);
+});
+
+test('every row of the table is a metric, with its type and its help', async () => {
+  const { body } = await ask(adminOf(server), '/metrics');
+  for (const { name, type, help } of METRICS.filter(({ read }) => read !== undefined))
+    expect(body).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
 });
 
 describe('ports', () => {
@@ -250,6 +293,7 @@ test('readyz gives the reason: unreadable data, or stopping', async () => {
     expect(json(reply)).toEqual({ status: 'not ready', ...reason });
     expect((await ask(port, '/healthz')).status).toBe(200);
   }
+  expect((await metricsOf(apart)).get('vitrine_ready')).toBe(0);
   apart.child.kill('SIGTERM');
   await until(
     'its stopping',

@@ -30,6 +30,7 @@ const PROGRAMS = {
   },
   caddy: { name: 'Caddy', places: inPath('caddy'), package: 'caddy' },
   h2load: { name: 'h2load', places: inPath('h2load'), package: 'nghttp2-client' },
+  haproxy: { name: 'HAProxy', places: [...inPath('haproxy'), '/usr/sbin/haproxy'], package: 'haproxy' },
   nginx: {
     name: 'nginx',
     // An ordinary account's PATH often lacks the sbin folders.
@@ -43,6 +44,10 @@ const PROGRAMS = {
   },
   siege: { name: 'siege', places: inPath('siege'), package: 'siege' },
   slowhttptest: { name: 'slowhttptest', places: inPath('slowhttptest'), package: 'slowhttptest' },
+  perl: { name: 'Perl', places: inPath('perl'), package: 'perl-base' },
+  promtool: { name: 'promtool', places: inPath('promtool'), package: 'prometheus' },
+  systemdAnalyze: { name: 'systemd-analyze', places: inPath('systemd-analyze'), package: 'systemd' },
+  varnish: { name: 'Varnish', places: [...inPath('varnishd'), '/usr/sbin/varnishd'], package: 'varnish' },
 } satisfies Record<string, Program>;
 
 export type ProgramName = keyof typeof PROGRAMS;

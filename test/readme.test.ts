@@ -11,6 +11,7 @@ import { SETTING_NAMES, SETTINGS, variableOf } from '../src/config/config.ts';
 import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
 import { KIND_NAMES, type KindName } from '../src/records/kinds.ts';
 import { type Member, SCHEMAS } from '../src/records/schemas.ts';
+import { METRICS } from '../src/telemetry/metric-table.ts';
 import { withOutputs } from './page-outputs.ts';
 import { codeBlock, PAGES, readPage, section } from './pages.ts';
 import { ask, done, json, ROOT, type Server, startServer, tempFile, tempFolder } from './rig.ts';
@@ -61,6 +62,20 @@ describe('tables and outputs are up to date', () => {
     const server = await startServer();
     const shown = await withOutputs(readPage(page), { server, site: 'https://old.example.org', folder });
     await expectPage(page, shown);
+  });
+
+  test.each(['src/guides/proxies.md', 'src/guides/running.md'])('%s', async (page) => {
+    await expectPage(page, await withOutputs(readPage(page), {}));
+  });
+
+  test('src/guides/operating.md', async () => {
+    const page = 'src/guides/operating.md';
+    await expectPage(
+      page,
+      readPage(page)
+        .replace(/(?<=^\| metric \| type .*\n\|---.*\n)(\|.*\n)+/m, metricRows())
+        .replace(/(?<=^\| symptom \| metric .*\n\|---.*\n)(\|.*\n)+/m, incidentRows()),
+    );
   });
 
   test('src/guides/architecture.md', async () => {
@@ -149,6 +164,16 @@ test('the guide tells what each form of a field takes', () => {
   for (const form of new Set(forms)) expect(rows).toContain(form);
 });
 
+test('every field of the log is in the guide', async () => {
+  const log = section('src/guides/operating.md', 'Log');
+  const server = await startServer({ ACCESS_LOG: 'on', ADMIN_PORT: '0', WORKERS: '2' });
+  for (const path of ['/a/api/?user=ada', '/b/api/username/ada/shots', '/nothing']) await ask(server, path);
+  await server.stop();
+  const fields = new Set(server.log.flatMap((line) => Object.keys(JSON.parse(line))));
+  expect([...fields].filter((field) => !log.includes(`\`${field}\``))).toEqual([]);
+  expect(fields).toContain('bytes');
+});
+
 test('each import format of the guide is imported', async () => {
   const env = { DATABASE_URL: join(tempFolder(), 'site.db') };
   const formats = section('src/guides/bring-your-data.md', 'Formats');
@@ -215,6 +240,16 @@ function settingRows(): string {
     return `| \`${variableOf(name)}\` | ${fallback === '' ? 'none' : `\`${fallback}\``} | ${meaning} |\n`;
   }).join('');
 }
+
+const metricRows = () =>
+  METRICS.map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |\n`).join('');
+
+const incidentRows = () =>
+  METRICS.flatMap(({ name, alert }) =>
+    alert === undefined
+      ? []
+      : [`| ${alert.symptom} | \`${name}\` (${alert.name}) | ${alert.cause} | ${alert.command} |\n`],
+  ).join('');
 
 const betweenMarkers = (path: string) => readPage(path).split(/<!-- bench:(?:start|end) -->/)[1] ?? '';
 

@@ -63,6 +63,7 @@ const ROOMS: Record<string, readonly string[]> = {
   transfer: ['records', 'stores'],
   mirror: ['records', 'remote', 'stores', 'stores/sqlite', 'transfer'],
   doctor: ['http', 'records', 'remote'],
+  print: ['config', 'telemetry'],
   samples: ['stores/sqlite', 'transfer'],
   server: [
     'config',
@@ -76,7 +77,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'stores',
     'telemetry',
   ],
-  cli: ['config', 'doctor', 'mirror', 'records', 'remote', 'stores', 'transfer'],
+  cli: ['config', 'doctor', 'mirror', 'print', 'records', 'remote', 'stores', 'transfer'],
   '.': ['cli', 'config', 'records', 'server', 'stores', 'telemetry'],
 };
 const VARIANTS = 'variants.ts';

@@ -9,6 +9,7 @@ import { importCommand } from './import.ts';
 import { migrateCommand } from './migrate.ts';
 import { mirrorCommand } from './mirror.ts';
 import { createOutput, DONE, explain, MISUSED, safe } from './output.ts';
+import { printCommand } from './print.ts';
 import { removeCommand } from './remove.ts';
 import { serveCommand } from './serve.ts';
 import { snapshotCommand } from './snapshot.ts';
@@ -26,6 +27,7 @@ const COMMANDS = [
   migrateCommand,
   checkCommand,
   doctorCommand,
+  printCommand,
 ];
 
 const PACKAGE = join(import.meta.dirname, '../../package.json');

@@ -58,8 +58,13 @@ async function checkServe(config: Config, warnings: string[], around: Surroundin
   around.report({ text: lines.join('\n'), result: { data, counts, variants } });
 }
 
-const addressOf = ({ host, port }: Config, base: { origin: string | undefined; path: string }) =>
-  `${base.origin ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`}${base.path}`;
+const addressOf = (config: Config, base: { origin: string | undefined; path: string }) =>
+  `${base.origin ?? originOf(config)}${base.path}`;
+
+function originOf({ host, port }: Config): string {
+  if (host.startsWith('/')) return `unix:${host}:`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
 
 const countsText = (counts: Counts) =>
   KIND_NAMES.map((kind) => `${counts[kind]} ${KINDS[kind].plural}`).join(', ');

@@ -6,12 +6,14 @@ import { shownDatabase } from './database-url.ts';
 import { databaseUrlOf, type Given, type Source } from './given.ts';
 import {
   address,
+  addressOrSocket,
   type BaseUrl,
   baseUrl,
   between,
   bytes,
   databaseUrl,
   duration,
+  fileMode,
   headerText,
   Mistake,
   networks,
@@ -64,8 +66,9 @@ export const SETTINGS = {
     optional((text) => text),
     'file that holds `DATABASE_URL`, so that a password is not in the environment; set one of the two',
   ),
-  host: setting('127.0.0.1', address, 'address to listen on'),
-  port: setting('8080', port, 'port to listen on'),
+  host: setting('127.0.0.1', addressOrSocket, 'address to listen on, or the path of a unix socket'),
+  port: setting('8080', port, 'port to listen on; a unix socket has none'),
+  socketMode: setting('660', fileMode, 'permissions of the unix socket'),
   ...baseUrlSettings(),
   workers: setting(
     '1',
@@ -228,6 +231,18 @@ function sentence(name: SettingName, given: Given, { message }: Mistake): string
   if (!message.startsWith('must ')) return message;
   if (given.isSecret) return `what ${given.label} holds ${message}`;
   return `${given.label} ${message}, not ${JSON.stringify(name === 'databaseUrl' ? shownDatabase(text) : text)}`;
+}
+
+/** The settings that were given, by variable, as they were written. */
+export function givenSettings(flags: Flags, environment: Environment): Record<string, string> {
+  const given = SETTING_NAMES.flatMap((name) => {
+    const { text } = givenIn(name, flags, environment);
+    const { emptyCounts }: Setting<unknown> = SETTINGS[name];
+    return text === undefined || (text.trim() === '' && !emptyCounts)
+      ? []
+      : [[variableOf(name), text.trim()]];
+  });
+  return Object.fromEntries(given);
 }
 
 function clashes(config: Config): string[] {

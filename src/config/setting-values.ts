@@ -74,6 +74,24 @@ export function address(text: string): string {
   return text;
 }
 
+/** Linux allows 107 bytes in the address of a unix socket. */
+const LONGEST_SOCKET_PATH = 107;
+
+export function addressOrSocket(text: string): string {
+  if (!text.startsWith('/')) return address(text);
+  if (!/^[\w./@+-]+[^/]$/.test(text) || Buffer.byteLength(text) > LONGEST_SOCKET_PATH)
+    throw new Mistake(
+      `must be an address, or the path of a unix socket of at most ${LONGEST_SOCKET_PATH} bytes`,
+    );
+  return text;
+}
+
+/** Permissions of a file, as `chmod` takes them. */
+export function fileMode(text: string): number {
+  if (!/^0?[0-7]{3}$/.test(text)) throw new Mistake('must be permissions such as 660');
+  return Number.parseInt(text, 8);
+}
+
 export function whole(text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(number)) throw new Mistake('must be a whole number');

@@ -9,22 +9,23 @@ export type Clients = ReturnType<typeof createClients>;
 
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
-export function createClients({ trustProxy }: Pick<Config, 'trustProxy'>) {
+export function createClients({ trustProxy, host }: Pick<Config, 'trustProxy' | 'host'>) {
   const trusts = proxyAddr.compile(trustProxy);
-  const fromProxy = ({ socket }: IncomingMessage) => trusts(socket.remoteAddress ?? '', 0);
+  // Who connects to a unix socket is on this machine, and has no address.
+  const unknown = host.startsWith('/') ? '127.0.0.1' : '';
+  const remoteOf = ({ socket }: IncomingMessage) => socket.remoteAddress ?? unknown;
+  const fromProxy = (request: IncomingMessage) => trusts(remoteOf(request), 0);
   const run = Date.now().toString(36);
   let made = 0;
   const ids = new WeakMap<IncomingMessage, string>();
 
   return {
     /** The nearest address that is not a trusted proxy's; if a proxy names something else, the proxy's own. */
-    addressOf({ socket, headers }: IncomingMessage): string {
-      const remote = socket.remoteAddress ?? '';
+    addressOf(request: IncomingMessage): string {
+      const remote = remoteOf(request);
       if (trustProxy.length === 0 || remote === '') return remote;
-      return (
-        proxyAddr.all({ socket, headers } as IncomingMessage, trusts).findLast((hop) => isIP(hop) > 0) ??
-        remote
-      );
+      const hops = { socket: { remoteAddress: remote }, headers: request.headers } as IncomingMessage;
+      return proxyAddr.all(hops, trusts).findLast((hop) => isIP(hop) > 0) ?? remote;
     },
 
     protocolOf(request: IncomingMessage): 'http' | 'https' {

@@ -81,20 +81,31 @@ export function createLagWatch({ maxLoopDelay }: Pick<Config, 'maxLoopDelay'>) {
   };
 }
 
+/** How many requests were refused, by reason. */
+export interface Refused {
+  overload: number;
+  rate: number;
+}
+
 export interface Limits {
+  readonly refused: Refused;
   readonly overloaded: () => boolean;
   readonly rateLimit: RateLimit | undefined;
 }
 
 /** Refuses what is over the limits; probes always pass, since they ask how things are. */
-export function addLimits(app: FastifyInstance, { overloaded, rateLimit }: Limits): void {
+export function addLimits(app: FastifyInstance, { overloaded, rateLimit, refused }: Limits): void {
   app.addHook('onRequest', (request, reply, done) => {
     if (request.routeOptions.config.operation === PROBE) return done();
-    if (overloaded()) return void sendFailure(reply, 'OVERLOADED');
+    if (overloaded()) {
+      refused.overload++;
+      return void sendFailure(reply, 'OVERLOADED');
+    }
     const allowance = rateLimit?.(request.raw);
     // On the response itself, since answers may be written past the reply.
     if (allowance !== undefined) setHeaders(reply.raw, allowance.headers);
-    if (allowance?.refused) sendFailure(reply, 'RATE_LIMITED');
-    else done();
+    if (!allowance?.refused) return done();
+    refused.rate++;
+    sendFailure(reply, 'RATE_LIMITED');
   });
 }

@@ -52,7 +52,11 @@ export function buildApp({ config, store, log }: AppOptions) {
   const cache = createAnswerCache<ReadyAnswer>({ maxBytes: config.answersBytes, version: store.version });
   const writeAnswer = createAnswerWriter(config, requestLog.observe);
   const lag = createLagWatch(config);
-  const limits = { overloaded: lag.overloaded, rateLimit: createRateLimit(config, clients) };
+  const limits = {
+    overloaded: lag.overloaded,
+    rateLimit: createRateLimit(config, clients),
+    refused: { overload: 0, rate: 0 },
+  };
   const answerAtOnce = createReadyAnswers({ config, cache, writeAnswer, limits, draining: health.draining });
 
   const app = Fastify({
@@ -88,5 +92,14 @@ export function buildApp({ config, store, log }: AppOptions) {
   app.register(probes, { unready: health.unready, tellReasons: false });
 
   app.addHook('onClose', lag.stop);
-  return { app, health, requestLog, sources: { counts, connections, cache, store } };
+  const openConnections = () =>
+    new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)));
+  const { refused } = limits;
+  const { unready } = health;
+  return {
+    app,
+    health,
+    requestLog,
+    sources: { counts, refused, connections, openConnections, cache, store, unready },
+  };
 }

@@ -13,6 +13,7 @@ import { VARIANTS } from '../variants.ts';
 import { buildAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
 import type { Health } from './health.ts';
+import { listen, type SocketOptions } from './listen.ts';
 
 export interface Running {
   /** The URLs that it listens on. */
@@ -26,18 +27,16 @@ export interface Serving extends Running {
   readonly unready: Health['unready'];
 }
 
-export interface StartOptions {
+export interface StartOptions extends SocketOptions {
   /** Ends the start. */
   readonly signal?: AbortSignal;
   readonly droppedLines?: () => number;
-  /** Shares the port with other processes that do the same. */
-  readonly reusePort?: boolean;
 }
 
 export async function serve(
   config: Config,
   log: Logger,
-  { signal, droppedLines = () => 0, reusePort = false }: StartOptions = {},
+  { signal, droppedLines = () => 0, ...socket }: StartOptions = {},
 ): Promise<Serving> {
   const store = await unlessAborted(openStore(config, log), signal);
   const { app, health, requestLog, sources } = buildApp({ config, store, log });
@@ -66,9 +65,7 @@ export async function serve(
   try {
     // The public port comes last: whoever finds it open is served.
     const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
-    // Fastify hands these to Node as they are, but its type lacks `reusePort`.
-    const listenOptions = { host: config.host, port: config.port, backlog: BACKLOG, reusePort };
-    const url = await app.listen(listenOptions);
+    const url = await listen(app, config, socket);
     return { url, adminUrl, registry, unready: health.unready, stop };
   } catch (error) {
     await close();
@@ -111,9 +108,6 @@ export function announce(config: Config, log: Logger, { url, adminUrl }: Running
   if (databaseUrl === undefined) log.info(`These are sample users. Try:\n${tryLines(config, url)}`);
 }
 
-/** As many new connections may wait as the system allows. With Node's 511, thousands at once lose theirs for seconds. */
-const BACKLOG = 65_535;
-
 /** A new connection may have its request on the way; one that stays silent this long is closed. */
 const SILENT_GRACE_MS = 500;
 
@@ -135,10 +129,13 @@ async function openStore({ databaseUrl }: Config, log: Logger): Promise<Reader> 
 }
 
 function tryLines(config: Config, url: string): string {
+  const [where, base] = url.startsWith('unix:')
+    ? [`--unix-socket ${url.slice('unix:'.length)} `, 'http://localhost']
+    : ['', url];
   return sitesOf(config)
     .flatMap(({ variant, base: { path } }) => {
       const { profile, items } = lookupPaths(VARIANTS[variant].style, path, 'ada');
-      return [`  curl '${url}${profile}'`, `  curl '${url}${items}'`];
+      return [`  curl ${where}'${base}${profile}'`, `  curl ${where}'${base}${items}'`];
     })
     .join('\n');
 }

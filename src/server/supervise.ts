@@ -21,7 +21,7 @@ type FromWorker = { readonly serving: string } | { readonly unready: string | nu
 export async function supervise(
   config: Config,
   log: Logger,
-  { signal }: StartOptions = {},
+  { signal, inherited }: StartOptions = {},
 ): Promise<Running> {
   signal?.throwIfAborted();
   const workers = createWorkers(log);
@@ -35,7 +35,9 @@ export async function supervise(
 
   try {
     const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
-    await choosePort(config);
+    // Such a socket cannot be opened once more by each worker: they accept from the one.
+    if (inherited !== undefined || config.host.startsWith('/')) cluster.schedulingPolicy = cluster.SCHED_NONE;
+    else await choosePort(config);
     // The first one alone, so that faults in settings or data are reported once.
     const url = await workers.start();
     await Promise.all(Array.from({ length: config.workers - 1 }, workers.start));

@@ -22,6 +22,17 @@ export interface StoreEvents {
   refusals: number;
 }
 
+/** One of several databases with the same data. */
+export interface HostState {
+  readonly name: string;
+  /** It answers, and can be read from. */
+  readonly up: boolean;
+  /** How many seconds its data is older than the newest, by the times of the imports. */
+  readonly lag: number;
+  /** Lookups go to it. */
+  readonly inUse: boolean;
+}
+
 /** The reading side. It cannot write, by construction. */
 export interface Reader {
   /** Changes whenever committed data may differ from what was read before. */
@@ -37,9 +48,14 @@ export interface Reader {
   isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
   takedowns(): Awaitable<TakedownList>;
   counts(): Awaitable<Counts>;
+  /** Of the schema that it reads. */
+  readonly schema: number;
+  /** When the data was changed last, in seconds since 1970; undefined when nothing was imported yet. */
+  lastImport(): number | undefined;
   /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
   records(): Iterable<string> | AsyncIterable<string>;
   readonly events: StoreEvents;
+  hosts?(): HostState[];
   /** Why a newer file is not served, as a sentence; undefined when none waits. */
   waiting?(): string | undefined;
   /** Why the data cannot be read, as a sentence; undefined when it can. */

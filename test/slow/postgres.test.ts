@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, havePostgres, type PostgresServer, startCluster } from '../postgres-rig.ts';
 import { addressOf, generationIn, load, names, unready, until } from '../postgres-world.ts';
 import { ask, json, type Server, startServer } from '../rig.ts';
+import { metricsOf } from '../stress.ts';
 
 interface Failure {
   readonly at: number;
@@ -107,9 +108,18 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     expect([...ready.backwards, ...others.backwards, ...ready.failures, ...others.failures]).toEqual([]);
   });
 
+  /** The metrics of one host on the node that reads every answer. */
+  async function metricsOfHost({ address }: PostgresServer) {
+    const metrics = await metricsOf(reading);
+    const of = (name: string) => metrics.get(`vitrine_postgres_${name}{host="${address}"}`);
+    return { up: of('up'), inUse: of('in_use'), lag: of('lag_seconds') };
+  }
+
   test('a standby is killed and restarted', async () => {
     const standby = cluster.standbys[0] as PostgresServer;
+    expect(await metricsOfHost(standby)).toEqual({ up: 1, inUse: 1, lag: 0 });
     await underLoad(() => standby.kill());
+    expect(await metricsOfHost(standby)).toMatchObject({ up: 0, inUse: 0 });
     await standby.start();
     await underLoad(() => {}, 500);
   });
@@ -143,6 +153,9 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
       await delay(1500);
       await others.stop();
       expect(others.newest()).toBe(4);
+      const { lag, ...state } = await metricsOfHost(first);
+      expect([state, lag]).toEqual([{ up: 1, inUse: 0 }, expect.any(Number)]);
+      expect(lag).toBeGreaterThan(0);
       expect([...others.backwards, ...others.failures]).toEqual([]);
       // No server has data as new as the node has seen: it waits rather than serve older data.
       await Promise.all([cluster.primary.kill(), second.kill()]);

@@ -1,5 +1,5 @@
 // Which hosts have the newest data, and what to say when none has.
-import { StoreError } from '../store.ts';
+import { type HostState, StoreError } from '../store.ts';
 import type { Host } from './host.ts';
 import { sentence } from './sentences.ts';
 
@@ -32,6 +32,13 @@ export function createFreshness(hosts: readonly Host[], onNewer: () => void) {
   return {
     newest: () => newest,
     fault,
+
+    stateOf(host: Host): HostState {
+      const { name, up = false, generation } = host;
+      // A generation is the time of an import, in microseconds. A host that never answered has none.
+      const lag = generation === 0 ? 0 : (newest - generation) / 1e6;
+      return { name, up, lag, inUse: isCurrent(host) && newest > 0 };
+    },
 
     /** To be called whenever a host went up or down, or its generation was learned. */
     update(host: Host): void {

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { parsePostgresUrl } from '../../config/database-url.ts';
-import { StoreError } from '../store.ts';
+import { type HostState, StoreError } from '../store.ts';
 import { type Row, sslOf } from './connect.ts';
 import { createFreshness, type Freshness, LOST_MS } from './freshness.ts';
 import { createHost, type Host } from './host.ts';
@@ -20,6 +20,7 @@ export interface ServedOptions {
 }
 
 export interface Hosts extends Pick<Freshness, 'newest' | 'fault' | 'refusal'> {
+  states(): HostState[];
   /** The first row of a query, whose first column must be the generation. */
   read(query: pg.QueryConfig): Promise<Row>;
   close(): Promise<void>;
@@ -58,7 +59,12 @@ export async function openHosts(url: string, tell: ServedOptions): Promise<Hosts
   reasons.forEach(tell.onFault);
   const fault = freshness.fault();
   if (fault !== undefined && reasons.length < hosts.length) tell.onWarning(fault);
-  return { ...freshness, read: (query) => read(freshness, query), close: () => closeAll(hosts) };
+  return {
+    ...freshness,
+    states: () => hosts.map(freshness.stateOf),
+    read: (query) => read(freshness, query),
+    close: () => closeAll(hosts),
+  };
 }
 
 async function lookAtAll(hosts: readonly Host[]): Promise<void> {

@@ -1,12 +1,14 @@
 // The reading side of PostgreSQL: each lookup is one statement that returns the data's generation, an ETag and a text.
 import type pg from 'pg';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { importTime } from '../generation.ts';
 import type { Counts, Reader, Stored, TakedownList } from '../store.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import { takedownList } from '../takedowns.ts';
 import { type Client, rowsOf } from './connect.ts';
 import { openSnapshot } from './database.ts';
 import { type Hosts, openHosts, type ServedOptions } from './hosts.ts';
+import { SCHEMA_VERSION } from './migrate.ts';
 import { asStoreError, withSentences } from './sentences.ts';
 
 // Where the client has the text already, it is neither read nor sent.
@@ -55,6 +57,9 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
   return {
     events: { swaps: 0, refusals: 0 },
     version: hosts.newest,
+    schema: SCHEMA_VERSION,
+    lastImport: () => importTime(hosts.newest()),
+    hosts: hosts.states,
     profile: (family, userKey, known = '') => find({ ...PROFILE, values: [family, userKey, known] }),
     items: (family, userKey, collection, known = '') =>
       find({ ...ITEMS, values: [family, userKey, known, collection] }),

@@ -1,10 +1,18 @@
 // The reading side of SQLite: each lookup is one statement that returns an ETag and the bytes to send.
 import type { Statement } from 'better-sqlite3';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { importTime } from '../generation.ts';
 import type { Counts, Reader, Stored, TakedownList } from '../store.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import { takedownList } from '../takedowns.ts';
-import { addFunctions, asStoreError, type Connection, openForReading, refuseUnfit } from './connect.ts';
+import {
+  addFunctions,
+  asStoreError,
+  type Connection,
+  openForReading,
+  refuseUnfit,
+  schemaVersion,
+} from './connect.ts';
 
 export interface SqliteReader extends Reader {
   takedowns(): TakedownList;
@@ -32,6 +40,7 @@ function createReader(db: Connection, path: string): SqliteReader {
   const profile = db.prepare(PROFILE).raw();
   const items = db.prepare(ITEMS).raw();
   const takenDown = db.prepare(TAKEN_DOWN);
+  const generation = db.prepare('SELECT generation FROM vitrine').pluck();
   const turn = createTurn(db);
 
   function find(statement: Statement, values: object): Stored | undefined {
@@ -42,6 +51,8 @@ function createReader(db: Connection, path: string): SqliteReader {
 
   return {
     version: turn.version,
+    schema: schemaVersion(),
+    lastImport: () => importTime(generation.get() as number),
     profile: (family, userKey, known = '') => find(profile, { family, userKey, known }),
     items: (family, userKey, collection, known = '') => find(items, { family, userKey, collection, known }),
     isTakenDown(family, userKey) {

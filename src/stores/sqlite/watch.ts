@@ -4,7 +4,7 @@
 import { rmSync, type Stats, statSync } from 'node:fs';
 import { printable } from '../../records/printable.ts';
 import { NoDataError, type Reader, StoreError, type StoreEvents } from '../store.ts';
-import { asStoreError, withSentences } from './connect.ts';
+import { asStoreError, schemaVersion, withSentences } from './connect.ts';
 import { createCounter } from './counter.ts';
 import { type Finding, inspect, inspectAside } from './inspect.ts';
 import { openReader, type SqliteReader } from './read.ts';
@@ -28,6 +28,8 @@ export function openServed(path: string, options: WatchOptions): Reader {
     events: served.events,
     waiting: () => served.refusal?.sentence,
     version: () => currentVersion(served),
+    schema: schemaVersion(),
+    lastImport: () => lastImportOf(served),
     profile: (family, userKey, known) => readerOf(served).profile(family, userKey, known),
     items: (family, userKey, collection, known) => readerOf(served).items(family, userKey, collection, known),
     isTakenDown: (family, userKey) => readerOf(served).isTakenDown(family, userKey),
@@ -166,6 +168,15 @@ function currentVersion(served: Served): number {
     if ((error as Error).name !== 'SqliteError') throw error;
   }
   return served.version;
+}
+
+/** Undefined while the file cannot be read. */
+function lastImportOf({ reader }: Served): number | undefined {
+  try {
+    return reader?.lastImport();
+  } catch {
+    return undefined;
+  }
 }
 
 async function poll(served: Served): Promise<void> {

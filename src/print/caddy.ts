@@ -1,0 +1,45 @@
+// `vitrine print caddy`
+import { type Deployment, lines, proxyKeepAlive } from './deployment.ts';
+import { UNAVAILABLE_HEADERS, unavailableBody } from './unavailable.ts';
+
+export function caddy(deployment: Deployment): string {
+  const { socket, host, port, adminPort, names, corsOrigin } = deployment;
+  const upstream = socket === undefined ? `${host}:${port}` : `unix/${socket}`;
+  const healthPort = adminPort === undefined ? [] : [`health_port ${adminPort}`];
+  const headers = Object.entries(UNAVAILABLE_HEADERS).map(([name, value]) => `header ${name} ${value}`);
+  return `# Caddy for Vitrine: TLS with certificates that renew themselves, and compression. Save it as /etc/caddy/Caddyfile, and
+# start Vitrine with TRUST_PROXY=loopback, or with the address from which Caddy connects. Caddy has no cache of its own.
+
+${names.join(', ')} {
+	encode zstd gzip
+
+	# Caddy sends Host and the X-Forwarded-* headers by itself.
+	reverse_proxy ${upstream} {
+		header_up X-Request-Id {http.request.uuid}
+		health_uri /readyz
+${lines(healthPort, '\t\t')}		health_interval 1s
+		# Requests wait for a server that restarts.
+		lb_try_duration 5s
+		transport http {
+			keepalive ${proxyKeepAlive(deployment)}s # less than KEEP_ALIVE_TIMEOUT
+		}
+	}
+
+	# No server answers: an error in Vitrine's format that pages of other origins can read.
+	handle_errors {
+		header Content-Type "application/json; charset=utf-8"
+${lines([...originHeader(corsOrigin), ...headers], '\t\t')}		respond \`${unavailableBody(503)}\` 503
+	}
+}
+`;
+}
+
+function originHeader(corsOrigin: Deployment['corsOrigin']): string[] {
+  if (corsOrigin === '*') return ['header Access-Control-Allow-Origin *'];
+  if (corsOrigin.length === 0) return [];
+  return [
+    `@allowed header_regexp Origin ^(${corsOrigin.map((origin) => origin.replaceAll('.', '\\.')).join('|')})$`,
+    'header @allowed Access-Control-Allow-Origin {http.request.header.Origin}',
+    'header Vary Origin',
+  ];
+}

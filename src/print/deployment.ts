@@ -1,0 +1,85 @@
+// What configurations of other programs are made from: the settings in force, as those programs need them.
+import { isIPv6 } from 'node:net';
+import { type Config, sitesOf } from '../config/config.ts';
+import { isPostgresUrl } from '../config/database-url.ts';
+
+export interface Deployment {
+  /** The path of the unix socket that the server listens on, if it is one. */
+  readonly socket: string | undefined;
+  /** Address and port under which a program on the same machine reaches the server. */
+  readonly host: string;
+  /** Permissions of the socket. */
+  readonly socketMode: string;
+  readonly port: number;
+  readonly adminPort: number | undefined;
+  /** The public host names. */
+  readonly names: readonly string[];
+  readonly corsOrigin: Config['corsOrigin'];
+  /** Seconds, all of them. */
+  readonly keepAlive: number;
+  readonly requestTimeout: number;
+  readonly stopTime: number;
+  readonly staleWhileRevalidate: number;
+  readonly staleIfError: number;
+  /** Whether Cache-Control lets caches serve stale responses while the server is down. */
+  readonly mayBeStale: boolean;
+  /** Undefined for PostgreSQL, whose URL is a secret. */
+  readonly file: string | undefined;
+  /** The settings that differ from their defaults, apart from those above: name and text. */
+  readonly others: readonly (readonly [name: string, text: string])[];
+}
+
+/** The placeholder where no base URL names a host. */
+export const EXAMPLE_NAME = 'profiles.example.org';
+/** Settings that each configuration writes itself. */
+const OWN = [
+  'DATABASE_URL',
+  'DATABASE_URL_FILE',
+  'HOST',
+  'PORT',
+  'SOCKET_MODE',
+  'ADMIN_HOST',
+  'ADMIN_PORT',
+  'TRUST_PROXY',
+];
+
+/** `given` are the settings that were given, by variable, as texts. */
+export function deploymentOf(config: Config, given: Readonly<Record<string, string>>): Deployment {
+  const { databaseUrl = 'site.db' } = config;
+  const hosts = sitesOf(config).flatMap(({ base: { host } }) => (host === undefined ? [] : [host]));
+  const names = [...new Set(hosts.map((host) => host.replace(/:\d+$/, '')))];
+  return {
+    socket: config.host.startsWith('/') ? config.host : undefined,
+    host: reachable(config.host),
+    socketMode: config.socketMode.toString(8).padStart(4, '0'),
+    port: config.port,
+    adminPort: config.adminPort,
+    names: names.length === 0 ? [EXAMPLE_NAME] : names,
+    corsOrigin: config.corsOrigin,
+    keepAlive: Math.ceil(config.keepAliveTimeout / 1000),
+    requestTimeout: Math.ceil(config.requestTimeout / 1000),
+    stopTime: Math.ceil((config.shutdownDelay + config.shutdownGrace) / 1000) + 5,
+    staleWhileRevalidate: directive(config.cacheControl, 'stale-while-revalidate'),
+    staleIfError: directive(config.cacheControl, 'stale-if-error'),
+    mayBeStale: !/must-revalidate|proxy-revalidate|no-cache|no-store|s-maxage/.test(config.cacheControl),
+    file: isPostgresUrl(databaseUrl) ? undefined : databaseUrl,
+    others: Object.entries(given).filter(([name]) => !OWN.includes(name)),
+  };
+}
+
+/** A server that listens on every address is reached at this machine's own. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return isIPv6(host) ? `[${host}]` : host;
+}
+
+const directive = (cacheControl: string, name: string) =>
+  Number(new RegExp(`\\b${name}=(\\d+)`).exec(cacheControl)?.[1] ?? 0);
+
+/** How long a proxy may keep a connection to the server: a little less than the server does. */
+export const proxyKeepAlive = ({ keepAlive }: Deployment) => Math.max(Math.min(60, keepAlive - 5), 1);
+
+/** A line of the configuration for each text, or nothing at all. */
+export const lines = (texts: readonly string[], indent = '') =>
+  texts.map((text) => `${indent}${text}\n`).join('');

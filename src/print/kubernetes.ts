@@ -1,0 +1,107 @@
+// `vitrine print kubernetes`
+import { type Deployment, lines } from './deployment.ts';
+
+const ADMIN_PORT = 9090;
+/** Seconds in which every node of the cluster learns that a pod is going away. */
+const NOTICE = 5;
+
+export function kubernetes(deployment: Deployment): string {
+  const { port, adminPort = ADMIN_PORT, stopTime, file, others } = deployment;
+  const isFile = file !== undefined;
+  const names = others.map(([name]) => name);
+  const delay = names.includes('SHUTDOWN_DELAY') ? [] : [['SHUTDOWN_DELAY', `${NOTICE}s`] as const];
+  const settings: (readonly [string, string])[] = [
+    ['HOST', '0.0.0.0'],
+    ['PORT', String(port)],
+    // The image sets DATABASE_URL: empty, it leaves the word to the file.
+    ['DATABASE_URL', isFile ? '/data/site.db' : ''],
+    ...(isFile ? [] : [['DATABASE_URL_FILE', '/run/secrets/vitrine/database-url'] as const]),
+    ['ADMIN_HOST', '0.0.0.0'],
+    ['ADMIN_PORT', String(adminPort)],
+    ...delay,
+    ...others,
+  ];
+  return `# Kubernetes for Vitrine: \`vitrine print kubernetes | kubectl apply -f -\`, after changing \`image\` and TRUST_PROXY.
+${isFile ? IMPORT : SECRET}
+apiVersion: apps/v1
+kind: ${isFile ? 'StatefulSet' : 'Deployment'}
+metadata:
+  name: vitrine
+  labels: { app: vitrine }
+spec:
+${isFile ? '  serviceName: vitrine\n  replicas: 1  # each pod has a file of its own: see "Many nodes"\n' : '  replicas: 2\n'}  selector:
+    matchLabels: { app: vitrine }
+  template:
+    metadata:
+      labels: { app: vitrine }
+      annotations:
+        prometheus.io/scrape: "true"
+        prometheus.io/port: "${adminPort}"
+    spec:
+      automountServiceAccountToken: false
+      terminationGracePeriodSeconds: ${stopTime + (delay.length > 0 ? NOTICE : 0)}
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 1000
+        runAsGroup: 1000
+        fsGroup: 1000
+        seccompProfile: { type: RuntimeDefault }
+      containers:
+        - name: vitrine
+          image: registry.example.org/vitrine:1
+          securityContext:
+            readOnlyRootFilesystem: true
+            allowPrivilegeEscalation: false
+            capabilities: { drop: [ALL] }
+          resources:
+            requests: { cpu: 100m, memory: 128Mi }
+            limits: { memory: 256Mi }
+          env:
+            # The addresses of the ingress: its pods, or the nodes. Not all private networks: clients may be in them.
+            - { name: TRUST_PROXY, value: "10.0.0.0/8" }
+${lines(
+  settings.map(([name, text]) => `- { name: ${name}, value: ${JSON.stringify(text)} }`),
+  '            ',
+)}          ports:
+            - { name: http, containerPort: ${port} }
+            - { name: admin, containerPort: ${adminPort} }
+          # Out of the service while the data cannot be read; restarted only if the process hangs.
+          readinessProbe:
+            httpGet: { path: /readyz, port: admin }
+            periodSeconds: 2
+          livenessProbe:
+            httpGet: { path: /healthz, port: admin }
+            periodSeconds: 10
+            failureThreshold: 6
+          volumeMounts:
+${isFile ? '            - { name: data, mountPath: /data }\n' : SECRET_MOUNT}${isFile ? VOLUME : SECRET_VOLUME}---
+apiVersion: v1
+kind: Service
+metadata:
+  name: vitrine
+  labels: { app: vitrine }
+spec:
+  selector: { app: vitrine }
+  ports:
+    - { name: http, port: 80, targetPort: http }
+`;
+}
+
+const IMPORT = `# Import data with: kubectl exec -i vitrine-0 -- vitrine import - < people.ndjson
+`;
+const SECRET = `# The database: kubectl create secret generic vitrine --from-file=database-url, a file with the postgres:// URL.
+`;
+const VOLUME = `  volumeClaimTemplates:
+    - metadata:
+        name: data
+      spec:
+        accessModes: [ReadWriteOnce]
+        resources:
+          requests: { storage: 10Gi }
+`;
+const SECRET_MOUNT = `            - { name: secret, mountPath: /run/secrets/vitrine, readOnly: true }
+`;
+const SECRET_VOLUME = `      volumes:
+        - name: secret
+          secret: { secretName: vitrine }
+`;

@@ -1,0 +1,128 @@
+// `vitrine print varnish`
+import { type Deployment, lines } from './deployment.ts';
+import { UNAVAILABLE_HEADERS, unavailableBody } from './unavailable.ts';
+
+export function varnish(deployment: Deployment): string {
+  const { socket, host, port, corsOrigin, staleWhileRevalidate, staleIfError } = deployment;
+  const where =
+    socket === undefined ? [`.host = "${host}";`, `.port = "${port}";`] : [`.path = "${socket}";`];
+  return `# Varnish 6.5 or newer for Vitrine: a cache in memory that revalidates, and outlives restarts. Save it as
+# /etc/varnish/default.vcl, and start Vitrine with TRUST_PROXY=loopback, or with the address from which Varnish connects.
+vcl 4.1;
+
+import std;
+
+backend vitrine {
+${lines(where, '    ')}    .first_byte_timeout = 30s;
+    .probe = {
+        .url = "/readyz";
+        .interval = 1s;
+        .timeout = 2s;
+        .window = 3;
+        .threshold = 2;
+        .initial = 2;
+    }
+}
+
+# Varnish speaks no TLS. Who may say that a request came over https: the program in front of it, on this machine.
+acl tls_terminator {
+    "localhost";
+}
+
+sub vcl_recv {
+    # Neither matters to Vitrine, and both would keep Varnish from caching.
+    unset req.http.Cookie;
+    unset req.http.Authorization;
+    set req.http.X-Request-Id = req.xid;
+    if (client.ip !~ tls_terminator) {
+        set req.http.X-Forwarded-Proto = "http";
+    }
+    # stale-while-revalidate while the server is well; stale-if-error when it is not, or has just failed.
+    if (req.restarts == 0 && std.healthy(req.backend_hint)) {
+        set req.grace = ${staleWhileRevalidate}s;
+    } else {
+        set req.grace = ${staleIfError}s;
+    }
+}
+
+sub vcl_backend_response {
+    if (beresp.status >= 500) {
+        # What is cached stays.
+        if (bereq.is_bgfetch) {
+            return (abandon);
+        }
+        set beresp.ttl = 0s;
+        set beresp.grace = 0s;
+        set beresp.keep = 0s;
+        return (deliver);
+    }
+    if (beresp.status < 400) {
+        set beresp.grace = ${staleIfError}s;
+        set beresp.keep = 1d;  # for If-None-Match
+    } else {
+        set beresp.grace = 0s;
+    }
+    if (beresp.http.Content-Type ~ "^application/json") {
+        set beresp.do_gzip = true;
+    }
+}
+
+sub vcl_deliver {
+    if (resp.status >= 500 && req.restarts == 0) {
+        # Perhaps there is an older response.
+        return (restart);
+    }
+    if (obj.hits == 0) {
+        set resp.http.X-Cache-Status = "MISS";
+    } else if (obj.ttl < 0s) {
+        set resp.http.X-Cache-Status = "STALE";
+    } else {
+        set resp.http.X-Cache-Status = "HIT";
+    }
+}
+
+# No server answers and nothing is cached: an error in Vitrine's format that pages of other origins can read.
+sub vcl_backend_error {
+    if (bereq.is_bgfetch) {
+        return (abandon);
+    }
+    if (bereq.retries == 0) {
+        return (retry);
+    }
+${unavailable('beresp', 'bereq', corsOrigin)}    set beresp.ttl = 0s;
+    set beresp.grace = 0s;
+    set beresp.body = """${unavailableBody(503)}""";
+    return (deliver);
+}
+
+sub vcl_synth {
+    if (resp.status < 500) {
+        return (deliver);
+    }
+${unavailable('resp', 'req', corsOrigin)}    set resp.body = """${unavailableBody(503)}""";
+    return (deliver);
+}
+`;
+}
+
+function unavailable(response: string, request: string, corsOrigin: Deployment['corsOrigin']): string {
+  const set = (name: string, value: string) => `set ${response}.http.${name} = ${value};`;
+  const headers = Object.entries({
+    'Content-Type': 'application/json; charset=utf-8',
+    ...UNAVAILABLE_HEADERS,
+  }).map(([name, value]) => set(name, `"${value}"`));
+  return lines([`set ${response}.status = 503;`, ...headers, ...originHeader()], '    ');
+
+  function originHeader(): string[] {
+    if (corsOrigin === '*') return [set('Access-Control-Allow-Origin', '"*"')];
+    if (corsOrigin.length === 0) return [];
+    return [
+      set('Vary', '"Origin"'),
+      ...corsOrigin.flatMap((origin) => [
+        `if (${request}.http.Origin == "${origin}") {`,
+        `    ${set('Access-Control-Allow-Origin', `"${origin}"`)}`,
+        '}',
+      ]),
+    ];
+  }
+}

@@ -1,0 +1,156 @@
+// Metrics of the data that is served, and of the databases it comes from.
+import type { HostState } from '../stores/store.ts';
+import type { Metric, MetricsSources, Sample } from './metric.ts';
+
+export const DATA_METRICS: readonly Metric[] = [
+  {
+    name: 'vitrine_ready',
+    type: 'gauge',
+    aggregator: 'max',
+    help: '1 while requests can be answered, as `/readyz` says; with several workers: while any of them can.',
+    read: async ({ unready }) => ((await unready()) === undefined ? 1 : 0),
+    panel: { title: 'Ready', expr: 'vitrine_ready', unit: 'short', legend: '{{instance}}' },
+    alert: {
+      name: 'VitrineNotReady',
+      expr: 'vitrine_ready == 0',
+      for: '1m',
+      severity: 'critical',
+      symptom: 'Lookups get 503 NOT_READY.',
+      cause: 'Nothing was imported yet, the database cannot be read, or the server is stopping.',
+      command: 'curl http://127.0.0.1:9090/readyz',
+    },
+  },
+  {
+    name: 'vitrine_schema_version',
+    type: 'gauge',
+    aggregator: 'max',
+    help: 'The schema of the database that is served.',
+    read: ({ store }) => store.schema,
+  },
+  {
+    name: 'vitrine_store_version',
+    type: 'gauge',
+    aggregator: 'max',
+    help: 'Changes when the data does.',
+    read: ({ store }) => store.version(),
+  },
+  {
+    name: 'vitrine_last_import_timestamp_seconds',
+    type: 'gauge',
+    aggregator: 'max',
+    help: 'When the data that is served was last changed.',
+    read: ({ store }) => store.lastImport(),
+    panel: {
+      title: 'Age of the data',
+      expr: 'time() - max(vitrine_last_import_timestamp_seconds)',
+      unit: 's',
+    },
+  },
+  {
+    name: 'vitrine_records',
+    type: 'gauge',
+    aggregator: 'first',
+    help: 'Records served, by kind: users (`… profile`) and items (`post`, `shot`).',
+    read: async ({ store }) =>
+      Object.entries(await store.counts()).map(([kind, value]) => ({ labels: { kind }, value })),
+    panel: {
+      title: 'Users and items',
+      expr: 'max by (kind) (vitrine_records)',
+      unit: 'short',
+      legend: '{{kind}}',
+    },
+    alert: {
+      name: 'VitrineLostUsers',
+      expr: 'sum by (job, instance) (vitrine_records{kind=~".* profile"}) < 0.5 * sum by (job, instance) (vitrine_records{kind=~".* profile"} offset 1h)',
+      for: '5m',
+      severity: 'warning',
+      symptom: 'Half of the users of an hour ago are gone.',
+      cause: 'An import with `--replace` of an incomplete file.',
+      command: 'import the complete file, or restore the backup',
+    },
+  },
+  {
+    name: 'vitrine_store_swaps_total',
+    type: 'counter',
+    aggregator: 'max',
+    help: 'Database files put into service.',
+    read: ({ store }) => store.events.swaps,
+  },
+  {
+    name: 'vitrine_store_refusals_total',
+    type: 'counter',
+    aggregator: 'max',
+    help: 'Database files refused because they cannot be served.',
+    read: ({ store }) => store.events.refusals,
+  },
+  {
+    name: 'vitrine_store_waiting',
+    type: 'gauge',
+    aggregator: 'max',
+    help: '1 while a newer database file waits because it was refused.',
+    read: ({ store }) => (store.waiting?.() === undefined ? 0 : 1),
+    alert: {
+      name: 'VitrineFileRefused',
+      expr: 'vitrine_store_waiting == 1',
+      for: '1m',
+      severity: 'warning',
+      symptom: 'A new file is in place, but the data before is still served.',
+      cause: 'The file is damaged, incomplete, or of another version.',
+      command: 'curl http://127.0.0.1:9090/readyz, then vitrine check on the file',
+    },
+  },
+  {
+    name: 'vitrine_postgres_up',
+    type: 'gauge',
+    aggregator: 'min',
+    help: '1 while the PostgreSQL host answers and can be read from.',
+    read: (sources) => hostSamples(sources, ({ up }) => (up ? 1 : 0)),
+    panel: {
+      title: 'PostgreSQL hosts that answer',
+      expr: 'min by (host) (vitrine_postgres_up)',
+      unit: 'short',
+      legend: '{{host}}',
+    },
+    alert: {
+      name: 'VitrinePostgresDown',
+      expr: 'vitrine_postgres_up == 0',
+      for: '1m',
+      severity: 'warning',
+      symptom: 'Fewer PostgreSQL hosts share the lookups; without any, they get 503.',
+      cause: 'The host is down, cannot be reached, or refuses the role.',
+      command: 'psql -h HOST, and the log, which names the reason',
+    },
+  },
+  {
+    name: 'vitrine_postgres_lag_seconds',
+    type: 'gauge',
+    aggregator: 'max',
+    help: 'How much older the data of the PostgreSQL host is than the newest, by the times of the imports.',
+    read: (sources) => hostSamples(sources, ({ lag }) => lag),
+    panel: {
+      title: 'PostgreSQL hosts behind',
+      expr: 'max by (host) (vitrine_postgres_lag_seconds)',
+      unit: 's',
+      legend: '{{host}}',
+    },
+    alert: {
+      name: 'VitrinePostgresBehind',
+      expr: 'vitrine_postgres_lag_seconds > 0',
+      for: '5m',
+      severity: 'warning',
+      symptom: 'A standby gets no lookups, since its data is older.',
+      cause: 'Replication is slow or has stopped.',
+      command: 'SELECT * FROM pg_stat_replication on the primary',
+    },
+  },
+  {
+    name: 'vitrine_postgres_in_use',
+    type: 'gauge',
+    aggregator: 'min',
+    help: '1 while lookups go to the PostgreSQL host: it answers, and has the newest data.',
+    read: (sources) => hostSamples(sources, ({ inUse }) => (inUse ? 1 : 0)),
+  },
+];
+
+const hostSamples = ({ store }: MetricsSources, of: (state: HostState) => number): Sample[] =>
+  (store.hosts?.() ?? []).map((state) => ({ labels: { host: state.name }, value: of(state) }));

@@ -1,0 +1,135 @@
+// Metrics of requests, and of the answers kept in memory for them.
+import type { Operation } from '../http/operations.ts';
+import type { Metric, Sample } from './metric.ts';
+import { BUCKETS, type RequestCounts } from './request-counts.ts';
+
+const DURATION = 'vitrine_request_duration_seconds';
+
+export const REQUEST_METRICS: readonly Metric[] = [
+  {
+    name: 'vitrine_requests_total',
+    type: 'counter',
+    help: 'Requests, by variant, operation and status.',
+    read: ({ counts }) => requestSamples(counts),
+    panel: {
+      title: 'Requests by status',
+      expr: 'sum by (status) (rate(vitrine_requests_total{operation!="probe"}[$__rate_interval]))',
+      unit: 'reqps',
+      legend: '{{status}}',
+    },
+    alert: {
+      name: 'VitrineErrors',
+      expr: 'sum by (job, instance) (rate(vitrine_requests_total{status=~"5..",operation!="probe"}[5m])) > 0.01 * sum by (job, instance) (rate(vitrine_requests_total{operation!="probe"}[5m]))',
+      for: '5m',
+      severity: 'critical',
+      symptom: 'More than 1% of the requests get a 5xx.',
+      cause: 'The data cannot be read, the server is overloaded, or there is a fault in Vitrine.',
+      command: 'grep \'"msg":"request failed"\' in the log',
+    },
+  },
+  {
+    name: DURATION,
+    type: 'histogram',
+    help: 'From the arrival of a request to its answer being handed to Node.',
+    read: ({ counts }) => durationSamples(counts),
+    panel: {
+      title: 'Response time, 99th percentile',
+      expr: `histogram_quantile(0.99, sum by (le, operation) (rate(${DURATION}_bucket[$__rate_interval])))`,
+      unit: 's',
+      legend: '{{operation}}',
+    },
+    alert: {
+      name: 'VitrineSlow',
+      expr: `histogram_quantile(0.99, sum by (job, instance, le) (rate(${DURATION}_bucket{operation=~"profile|items"}[5m]))) > 0.25`,
+      for: '10m',
+      severity: 'warning',
+      symptom: '1% of the lookups take longer than 250 ms.',
+      cause: 'A slow disk, a slow PostgreSQL, or too little CPU.',
+      command: 'grep \'"msg":"slow request"\' in the log',
+    },
+  },
+  {
+    name: 'vitrine_refused_requests_total',
+    type: 'counter',
+    help: 'Requests refused, by reason: overload (503) or rate (429, RATE_LIMIT).',
+    read: ({ refused }) => Object.entries(refused).map(([reason, value]) => ({ labels: { reason }, value })),
+    panel: {
+      title: 'Refused requests',
+      expr: 'sum by (reason) (rate(vitrine_refused_requests_total[$__rate_interval]))',
+      unit: 'reqps',
+      legend: '{{reason}}',
+    },
+    alert: {
+      name: 'VitrineOverloaded',
+      expr: 'rate(vitrine_refused_requests_total{reason="overload"}[5m]) > 0',
+      for: '5m',
+      severity: 'warning',
+      symptom: 'Clients get 503 OVERLOADED.',
+      cause: 'More requests than the CPU can take, or another program on the same cores.',
+      command: 'set WORKERS, add a node, or cache in the proxy',
+    },
+  },
+  {
+    name: 'vitrine_answers',
+    type: 'gauge',
+    help: 'Answers in memory.',
+    read: ({ cache }) => cache.count(),
+  },
+  {
+    name: 'vitrine_answers_bytes',
+    type: 'gauge',
+    help: 'Memory that they take.',
+    read: ({ cache }) => cache.bytes(),
+  },
+  {
+    name: 'vitrine_answers_hits_total',
+    type: 'counter',
+    help: 'Answers found in memory.',
+    read: ({ cache }) => cache.figures.hits,
+    panel: {
+      title: 'Answers found in memory',
+      expr: 'sum(rate(vitrine_answers_hits_total[$__rate_interval])) / (sum(rate(vitrine_answers_hits_total[$__rate_interval])) + sum(rate(vitrine_answers_misses_total[$__rate_interval])))',
+      unit: 'percentunit',
+    },
+  },
+  {
+    name: 'vitrine_answers_misses_total',
+    type: 'counter',
+    help: 'Answers read from the store.',
+    read: ({ cache }) => cache.figures.misses,
+  },
+  {
+    name: 'vitrine_answers_evictions_total',
+    type: 'counter',
+    help: 'Answers evicted for others.',
+    read: ({ cache }) => cache.figures.evictions,
+  },
+];
+
+const labelsOf = ({ variant, name }: Operation) => ({ variant, operation: name });
+
+const requestSamples = ({ tallies }: RequestCounts): Sample[] =>
+  [...tallies].flatMap(([operation, { statuses }]) =>
+    [...statuses].map(([status, value]) => ({
+      labels: { ...labelsOf(operation), status: String(status) },
+      value,
+    })),
+  );
+
+/** The client's own histogram observes each request one by one, which costs more than counting in arrays. */
+function durationSamples({ tallies }: RequestCounts): Sample[] {
+  return [...tallies].flatMap(([operation, { buckets, sum }]) => {
+    const labels = labelsOf(operation);
+    let count = 0;
+    const cumulated = [...buckets].map((value, index) => {
+      count += value;
+      const le = String(BUCKETS[index] ?? '+Inf');
+      return { metricName: `${DURATION}_bucket`, labels: { ...labels, le }, value: count };
+    });
+    return [
+      ...cumulated,
+      { metricName: `${DURATION}_sum`, labels, value: sum },
+      { metricName: `${DURATION}_count`, labels, value: count },
+    ];
+  });
+}

