@@ -67,7 +67,7 @@ export const SETTINGS = {
     'file that holds `DATABASE_URL`, so that a password is not in the environment; set one of the two',
   ),
   host: setting('127.0.0.1', addressOrSocket, 'address to listen on, or the path of a unix socket'),
-  port: setting('8080', port, 'port to listen on; a unix socket has none'),
+  port: setting('8080', port, 'port to listen on'),
   socketMode: setting('660', fileMode, 'permissions of the unix socket'),
   ...baseUrlSettings(),
   workers: setting(
