@@ -3,7 +3,24 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ask, databaseOf, fixture, json, ROOT, readRecords, type Server, startServer } from './rig.ts';
+import { blog, folio } from './records.ts';
+import {
+  ask,
+  databaseOf,
+  fixture,
+  importInto,
+  json,
+  ndjson,
+  ROOT,
+  readRecords,
+  type Server,
+  startServer,
+  tempFile,
+} from './rig.ts';
+
+interface Operation {
+  readonly parameters: readonly { readonly examples?: Record<string, { readonly value: string }> }[];
+}
 
 let server: Server;
 beforeAll(async () => {
@@ -111,8 +128,9 @@ test('the configuration lists the variants and is escaped', async () => {
 
 test('the sample users that the page suggests are in both families', async () => {
   const { people } = configurationIn(await html());
-  expect(people.length).toBeGreaterThan(5);
-  for (const { name, avatar } of people) {
+  expect(people.microblog.length).toBeGreaterThan(5);
+  expect(people.portfolio).toEqual(people.microblog);
+  for (const { name, avatar } of people.microblog) {
     for (const base of ['/a/api/?user=', '/b/api/username/']) {
       const answer = await ask(server, base + encodeURIComponent(name));
       expect([name, answer.status, json(answer).avatar]).toEqual([name, 200, avatar]);
@@ -218,8 +236,41 @@ describe('with a database', () => {
     });
   });
 
+  const namesOn = async (server: Server) => {
+    const { people } = configurationIn(await html(server));
+    const { paths } = json(await ask(server, '/openapi.json'));
+    const documented = Object.values<{ get: Operation }>(paths).map(({ get }) =>
+      Object.values(get.parameters[0]?.examples ?? {}).map(({ value }) => value),
+    );
+    const names = (family: string) => people[family].map(({ name }: { name: string }) => name);
+    expect(documented).toEqual([names('microblog'), ...Array(4).fill(names('portfolio'))]);
+    return { microblog: names('microblog'), portfolio: names('portfolio') };
+  };
+
+  test('the explorer and the OpenAPI document begin with users of the data, also after an import', async () => {
+    const url = await databaseOf(tempFile('few.ndjson', ndjson(folio(7, 'seven'), folio(3, 'three'))));
+    const server = await startServer({ DATABASE_URL: url });
+    expect(await namesOn(server)).toEqual({ microblog: [], portfolio: ['three', 'seven'] });
+    const more = [1, 2, 4, 5, 6].map((id) => folio(id, `new ${id}`));
+    await importInto(url, ['-'], ndjson(...more, blog(1, 'writer')));
+    await expect
+      .poll(() => namesOn(server))
+      .toEqual({ microblog: ['writer'], portfolio: ['new 1', 'new 2', 'three', 'new 4', 'new 5'] });
+  });
+
+  test.each([
+    ['none', []],
+    ["zoe, o'neill", ['zoe', "o'neill"]],
+  ])('EXAMPLE_USERS=%s', async (value, names) => {
+    const server = await startServer({
+      DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')),
+      EXAMPLE_USERS: value,
+    });
+    expect(await namesOn(server)).toEqual({ microblog: names, portfolio: names });
+  });
+
   test('no sample data is served', async () => {
-    expect(configurationIn(await html(own))).toMatchObject({ samples: false, people: [] });
+    expect(configurationIn(await html(own)).samples).toBe(false);
     expect((await ask(own, '/samples/avatar-ada.svg')).status).toBe(404);
   });
 

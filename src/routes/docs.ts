@@ -9,6 +9,8 @@ import { errorResponses, RequestError } from '../http/errors.ts';
 import { JSON_TYPE, jsonHeaders } from '../http/headers.ts';
 import { PAGE } from '../http/operations.ts';
 import { type Asset, createAsset, sendAsset } from '../http/replies.ts';
+import type { Awaitable } from '../stores/store.ts';
+import { type ExampleUsers, forUsers } from './example-users.ts';
 import { NotModified } from './lookup.ts';
 
 const WEB = join(import.meta.dirname, '../web');
@@ -38,18 +40,25 @@ const pageSchema = {
 
 export interface DocsOptions {
   readonly config: Config;
+  readonly exampleUsers: () => Awaitable<ExampleUsers>;
   /** The OpenAPI document as it is for one host. */
-  readonly describe: (host: string) => object;
+  readonly describe: (host: string, users: ExampleUsers) => object;
 }
 
-export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, { config, describe }, done) => {
+export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
+  app,
+  { config, exampleUsers, describe },
+  done,
+) => {
   const sites = sitesOf(config);
-  const openapi = once((host) =>
-    createAsset(JSON.stringify(describe(host)), {
-      ...jsonHeaders(config.corsOrigin),
-      'content-type': JSON_TYPE,
-      'cache-control': config.cacheControl,
-    }),
+  const openapi = forUsers((users) =>
+    once((host) =>
+      createAsset(JSON.stringify(describe(host, users)), {
+        ...jsonHeaders(config.corsOrigin),
+        'content-type': JSON_TYPE,
+        'cache-control': config.cacheControl,
+      }),
+    ),
   );
   app.get(
     '/openapi.json',
@@ -57,9 +66,10 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, { config, d
       ...Page,
       schema: { hide: true, response: { 200: Type.Object({}), 304: NotModified, ...errorResponses() } },
     },
-    (request, reply) => {
+    async (request, reply) => {
+      const document = openapi(await exampleUsers());
       const asked = hostKey(request.headers.host ?? '');
-      sendAsset(reply, openapi(sites.some(({ base }) => base.host === asked) ? asked : ''));
+      return sendAsset(reply, document(sites.some(({ base }) => base.host === asked) ? asked : ''));
     },
   );
   if (!config.docs) return done();

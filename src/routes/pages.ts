@@ -8,9 +8,12 @@ import { errorResponses, RequestError } from '../http/errors.ts';
 import type { Headers } from '../http/headers.ts';
 import { PAGE } from '../http/operations.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
+import { SAMPLE_PEOPLE } from '../samples/people.ts';
 import { samplePicture } from '../samples/pictures.ts';
+import type { Awaitable } from '../stores/store.ts';
 import { VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import { once } from './docs.ts';
+import { type ExampleUsers, forUsers } from './example-users.ts';
 import { NotModified } from './lookup.ts';
 
 const WEB = join(import.meta.dirname, '../web');
@@ -41,19 +44,6 @@ const PARTS = [
   { file: 'icon.svg', type: SVG },
 ];
 
-/** The sample users that the explorer suggests. They exist in both families. */
-const PEOPLE = [
-  { name: 'ada', picture: 'avatar-ada' },
-  { name: 'Amara', picture: 'avatar-amara' },
-  { name: 'yuki.type', picture: 'avatar-yuki-type' },
-  { name: 'lucia_r', picture: 'avatar-lucia-r' },
-  { name: '林晓', picture: 'avatar-linxiao' },
-  { name: 'Zoë', picture: 'avatar-zoe' },
-  { name: 'Mo Farouk', picture: 'avatar-mo-farouk' },
-  { name: 'elodie', picture: 'avatar-elodie' },
-  { name: 'quiet_reader', picture: '' },
-];
-
 // Browsers revalidate each time, so a new version shows at once.
 const EACH_TIME = 'no-cache';
 const AN_HOUR = 'public, max-age=3600, stale-while-revalidate=86400';
@@ -73,7 +63,12 @@ const options = {
 };
 const Picture = Type.Object({ picture: Type.String() });
 
-export const pages: FastifyPluginCallbackTypebox<{ config: Config }> = (app, { config }, done) => {
+export interface PagesOptions {
+  readonly config: Config;
+  readonly exampleUsers: () => Awaitable<ExampleUsers>;
+}
+
+export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (app, { config, exampleUsers }, done) => {
   // Scripts are loaded as modules, which needs CORS: the card may run wherever the answers may be read.
   const readable: Headers = config.corsOrigin === '*' ? { 'access-control-allow-origin': '*' } : {};
   const samples = config.databaseUrl === undefined;
@@ -89,11 +84,14 @@ export const pages: FastifyPluginCallbackTypebox<{ config: Config }> = (app, { c
     ...typed(SCRIPT, AN_HOUR),
   });
   if (config.explorer) {
-    page('/', () => explorerPage(config, samples), {
+    const headers = {
+      ...GUARD,
       ...typed(HTML, EACH_TIME),
       'content-security-policy': policy(config),
       'cross-origin-opener-policy': 'same-origin',
-    });
+    };
+    const explorer = forUsers((users) => createAsset(explorerPage(config, users), headers));
+    app.get('/', options, async (_request, reply) => sendAsset(reply, explorer(await exampleUsers())));
     for (const { file, type } of PARTS)
       page(`/${file}`, () => read(file), { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });
   }
@@ -145,19 +143,17 @@ function cardScript(): string {
 }
 
 /** The page with its configuration, which the script reads from a data block. */
-function explorerPage(config: Config, samples: boolean): string {
+function explorerPage(config: Config, users: ExampleUsers): string {
+  const samples = config.databaseUrl === undefined;
+  const people = (names: readonly string[]) =>
+    names.map((name) => ({ name, avatar: (samples && SAMPLE_PEOPLE.get(name)) || '' }));
   const configuration = JSON.stringify({
     variants: sitesOf(config).map(({ variant: name, base: { path, origin = null } }) => {
       const { style, family, collection } = VARIANTS[name];
       return { name, path, origin, style, family, collection };
     }),
     samples,
-    people: samples
-      ? PEOPLE.map(({ name, picture }) => ({
-          name,
-          avatar: picture && `https://vitrine.example/samples/${picture}.svg`,
-        }))
-      : [],
+    people: { microblog: people(users.microblog), portfolio: people(users.portfolio) },
     imageHosts: config.imageHosts,
     docs: config.docs,
   });

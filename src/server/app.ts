@@ -15,6 +15,7 @@ import { jsonHeaders } from '../http/headers.ts';
 import { createAnswerWriter } from '../http/write-answer.ts';
 import { documentFor, openapiOptions } from '../openapi/document.ts';
 import { docs } from '../routes/docs.ts';
+import { createExampleUsers } from '../routes/example-users.ts';
 import type { ReadyAnswer } from '../routes/lookup.ts';
 import { pages } from '../routes/pages.ts';
 import { pathStyle } from '../routes/path-style.ts';
@@ -83,8 +84,13 @@ export function buildApp({ config, store, log }: AppOptions) {
     const options = { variant, base, store, cache, writeAnswer, takedownStatus };
     app.register(STYLES[style], { prefix: base.path, ...options });
   }
-  app.register(docs, { config, describe: (host) => documentFor(host, app.swagger(), config) });
-  app.register(pages, { config });
+  const exampleUsers = createExampleUsers(config, store);
+  app.register(docs, {
+    config,
+    exampleUsers,
+    describe: (host, users) => documentFor(host, app.swagger(), config, users),
+  });
+  app.register(pages, { config, exampleUsers });
   app.register(probes, { unready: health.unready, tellReasons: false });
 
   app.addHook('onClose', lag.stop);

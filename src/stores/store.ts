@@ -36,6 +36,8 @@ export interface Reader {
   /** Whether the user with this name was taken down. */
   isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
   takedowns(): Awaitable<TakedownList>;
+  /** The names of the users with the lowest ids. */
+  firstUsers(family: Family, count: number): Awaitable<readonly string[]>;
   counts(): Awaitable<Counts>;
   /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
   records(): Iterable<string> | AsyncIterable<string>;

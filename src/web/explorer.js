@@ -19,7 +19,7 @@ import { configuration, currentState, queryAfter, recent } from './explorer/stat
 /** @typedef {{ profile: Outcome, items: Outcome, elsewhere?: Variant }} Outcomes */
 /** @typedef {Outcomes & { key: string }} Loaded */
 
-const { variants, people } = configuration;
+const { variants } = configuration;
 const pictures = createPictures(configuration);
 const userField = /** @type {HTMLInputElement} */ (byId('user'));
 const profilePane = byId('profile');
@@ -125,7 +125,7 @@ function drawOutcomes(state, outcomes) {
 
 /** @param {State} state @param {Outcomes} outcomes */
 function drawMissing({ variant, user }, { profile, elsewhere }) {
-  const names = people.map(({ name }) => name);
+  const names = configuration.people[variant.family].map(({ name }) => name);
   const missing = { ...noticeFor(profile, variant, user, names), elsewhere };
   profilePane.replaceChildren(notice(missing));
   document.title = `${missing.title} · Vitrine`;

@@ -255,17 +255,17 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   describe('with a database', () => {
+    const FAR = {
+      id: '5',
+      username: 'far',
+      name: 'Far Away',
+      avatar: 'https://pictures.example/far.png',
+      totalShots: '0',
+      website: 'https://far.example/',
+    };
     let own: Server;
     beforeAll(async () => {
-      const person = {
-        id: '5',
-        username: 'far',
-        name: 'Far Away',
-        avatar: 'https://pictures.example/far.png',
-        cover_image: 'javascript:alert(1)',
-      };
-      const clean = { ...person, cover_image: '', totalShots: '0', website: 'https://far.example/' };
-      const database = await databaseOf(ugly('hostile-texts.ndjson'), tempFile('far.ndjson', ndjson(clean)));
+      const database = await databaseOf(ugly('hostile-texts.ndjson'), tempFile('far.ndjson', ndjson(FAR)));
       own = await startServer({ DATABASE_URL: database });
     });
 
@@ -295,8 +295,8 @@ describeInBrowser('the explorer', (eye) => {
       expect(await textOf(page.locator('.person .initials'))).toBe('FA');
       expect(await textOf(page.locator('.blocked'))).toContain('pictures.example');
       expect(await textOf(page.locator('.no-items'))).toContain('No shots yet');
-      // No sample users are suggested, only users looked at before.
-      expect(await page.locator('#people bdi').allTextContents()).toEqual(['far']);
+      // Users of the data are suggested, and no sample users.
+      expect(await page.locator('#people bdi').allTextContents()).toEqual(['far', 'texts']);
     });
 
     test('pictures from IMAGE_HOSTS are requested, and initials replace one that fails', async () => {
@@ -318,8 +318,30 @@ describeInBrowser('the explorer', (eye) => {
       expect(await textOf(page.locator('.person .initials'))).toBe('FA');
     });
 
-    test('without sample users or recent users it asks for a name', async () => {
-      const page = await eye.open(`${own.url}/?variant=b`);
+    test('it opens on a user of the data, in a variant that has one', async () => {
+      const records = ndjson({ id: '3', username: 'first', name: 'The First', totalShots: '0' });
+      const few = await startServer({ DATABASE_URL: await databaseOf(tempFile('few.ndjson', records)) });
+      const page = await eye.open(few.url);
+      await waitForText(heading(page), 'The First');
+      expect(await page.getByLabel('B portfolio').isChecked()).toBe(true);
+    });
+
+    test('what was looked at among the sample users is not asked for in other data', async () => {
+      const first = await startServer();
+      const page = await eye.open(`${first.url}/?variant=b&user=elodie`, { expected: /ERR_CONNECTION/ });
+      await waitForText(heading(page), 'Élodie');
+      await first.stop();
+      const records = ndjson({ id: '3', username: 'first', name: 'The First', totalShots: '0' });
+      const DATABASE_URL = await databaseOf(tempFile('few.ndjson', records));
+      await startServer({ PORT: String(first.port), DATABASE_URL });
+      await page.goto(first.url);
+      await waitForText(heading(page), 'The First');
+    });
+
+    test('without example users or recent users it asks for a name', async () => {
+      const DATABASE_URL = await databaseOf(tempFile('far.ndjson', ndjson(FAR)));
+      const nameless = await startServer({ DATABASE_URL, EXAMPLE_USERS: 'none' });
+      const page = await eye.open(`${nameless.url}/?variant=b`);
       await waitForText(heading(page), 'Enter a user name');
       expect(await accessibilityFaults(page)).toEqual([]);
       await show(page, 'far');

@@ -9,7 +9,7 @@ import { configuration, currentState, knownNames, queryAfter } from './state.js'
 
 /** @param {Pictures} pictures @param {OnChoose} onChoose */
 export function drawPeople(pictures, onChoose) {
-  const names = knownNames();
+  const names = knownNames(currentState().variant);
   byId('names').replaceChildren(...names.map((value) => el('option', { value })));
   const people = byId('people');
   people.toggleAttribute('hidden', names.length === 0);
@@ -25,7 +25,10 @@ export const isPlainClick = ({ ctrlKey, metaKey, shiftKey, button }) =>
 
 /** @param {string} name @param {Pictures} pictures @param {OnChoose} onChoose */
 export function personLink(name, pictures, onChoose) {
-  const avatar = configuration.people.find((person) => person.name === name)?.avatar ?? '';
+  const avatar =
+    Object.values(configuration.people)
+      .flat()
+      .find((person) => person.name === name)?.avatar ?? '';
   const picture = pictures.picture(avatar, {
     kind: 'avatar chip',
     seed: name,

@@ -10,20 +10,23 @@ import { loadRecent } from './recent.js';
 
 /**
  * Written into the page by the server.
- * @type {{ variants: Variant[], samples: boolean, people: Person[], imageHosts: '*' | string[], docs: boolean }}
+ * @type {{ variants: Variant[], samples: boolean, people: Record<Variant['family'], Person[]>, imageHosts: '*' | string[], docs: boolean }}
  */
 export const configuration = JSON.parse(byId('configuration').textContent ?? 'null');
 
-export const recent = loadRecent();
+/** What was looked at among the sample users is not in the operator's data. */
+export const recent = loadRecent(configuration.samples ? 'vitrine-samples' : 'vitrine');
 
 /** Parts missing from the URL default to the last ones used here, then to the first ones available. @returns {State} */
 export function currentState() {
   const { variants, people } = configuration;
   const query = new URLSearchParams(location.search);
   const named = variants.find(({ name }) => name === (query.get('variant') ?? recent.variant));
+  const inhabited = variants.find(({ family }) => people[family].length > 0);
+  const variant = named ?? inhabited ?? /** @type {Variant} */ (variants[0]);
   return {
-    variant: named ?? /** @type {Variant} */ (variants[0]),
-    user: query.get('user') ?? recent.user ?? people[0]?.name ?? '',
+    variant,
+    user: query.get('user') ?? recent.user ?? people[variant?.family]?.[0]?.name ?? '',
     resource: query.get('show') === 'items' ? 'items' : 'profile',
   };
 }
@@ -36,6 +39,8 @@ export function queryAfter(change) {
   return `?${query}`;
 }
 
-/** Names that the page can suggest: the sample users, or the users looked at before. */
-export const knownNames = () =>
-  configuration.samples ? configuration.people.map(({ name }) => name) : recent.users;
+/** The names that the page can suggest: users of the variant's data, and those looked at before. @param {Variant | undefined} variant */
+export function knownNames(variant) {
+  const named = variant === undefined ? [] : configuration.people[variant.family].map(({ name }) => name);
+  return configuration.samples ? named : [...new Set([...named, ...recent.users])];
+}
