@@ -191,8 +191,8 @@ describe('every response matches the schema of its route', () => {
     ['GET', '/openapi.json', { 'if-none-match': '*' }],
     ['DELETE', '/openapi.json'],
     ['GET', '/docs'],
-    ['GET', '/docs/docs.css'],
-    ['GET', '/docs/nothing.css'],
+    ['GET', '/docs.css'],
+    ['GET', '/nothing.css'],
     ['GET', '/'],
     ['GET', '/embed.js'],
   ];

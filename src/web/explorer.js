@@ -2,15 +2,21 @@
 // The explorer page: requests the profile and items that its URL names, and draws them.
 import { isResponse, itemsIn, profileIn, sendRequest, urlOf } from './explorer/api.js';
 import { drawCardSection, hideCardSection } from './explorer/card-section.js';
-import { byId, el } from './explorer/dom.js';
+import { byId, copyButton, el } from './explorer/dom.js';
 import { drawItems, itemNoun } from './explorer/items.js';
 import { drawNotice, isUnknownUser, noticeFor } from './explorer/notices.js';
 import { drawPeople, isPlainClick, personLink } from './explorer/people.js';
 import { createPictures } from './explorer/pictures.js';
 import { displayName, drawProfile } from './explorer/profile.js';
 import { saveRecent } from './explorer/recent.js';
-import { drawBody, drawSnippets, drawSummary, formatDuration } from './explorer/request-panel.js';
-import { configuration, currentState, queryAfter, recent } from './explorer/state.js';
+import {
+  drawBody,
+  drawDetails,
+  drawSnippets,
+  drawSummary,
+  formatDuration,
+} from './explorer/request-panel.js';
+import { addressAfter, configuration, currentState, recent } from './explorer/state.js';
 
 /** @typedef {import('./explorer/api.js').Outcome} Outcome */
 /** @typedef {import('./explorer/api.js').Resource} Resource */
@@ -28,8 +34,7 @@ let pending = new AbortController();
 let loaded;
 let scrolled = false;
 
-for (const link of document.querySelectorAll('.docs')) if (configuration.docs) link.removeAttribute('hidden');
-drawControls();
+listenToControls();
 byId('choose').addEventListener('submit', (event) => {
   event.preventDefault();
   navigate({ user: userField.value });
@@ -46,8 +51,8 @@ else show(currentState());
 
 /** @param {Partial<State>} change */
 function navigate(change) {
-  const query = queryAfter(change);
-  if (query !== location.search) history.pushState(null, '', query);
+  const address = addressAfter(change);
+  if (address !== location.href.replace(/#.*/, '')) history.pushState(null, '', address);
   else loaded = undefined;
   show(currentState());
 }
@@ -69,6 +74,7 @@ async function show(state) {
 
   const key = JSON.stringify([variant.name, user]);
   if (loaded?.key !== key) {
+    byId('summary').replaceChildren(drawSummary(state, undefined, announce));
     const outcomes = await load(state, pending.signal);
     if (outcomes === undefined) return;
     loaded = { key, ...outcomes };
@@ -176,8 +182,9 @@ function drawSource({ variant, user }, outcome) {
 /** @param {State} state @param {Outcome} outcome */
 function drawRequest(state, outcome) {
   byId('summary').replaceChildren(drawSummary(state, outcome, announce));
-  byId('snippets').replaceChildren(drawSnippets(state, announce));
   byId('body').replaceChildren(drawBody(outcome, announce));
+  byId('snippets').replaceChildren(drawSnippets(state, announce));
+  byId('details').replaceChildren(drawDetails(state, outcome));
   byId('request').removeAttribute('hidden');
 }
 
@@ -210,7 +217,7 @@ function notice(content) {
 /** @param {Variant} variant */
 function variantLink(variant) {
   const words = `Show ${currentState().user} in variant ${variant.name.toUpperCase()}`;
-  const link = el('a', { href: queryAfter({ variant }), dir: 'auto' }, words);
+  const link = el('a', { href: addressAfter({ variant }), dir: 'auto' }, words);
   link.addEventListener('click', (event) => {
     if (!isPlainClick(event)) return;
     event.preventDefault();
@@ -220,27 +227,33 @@ function variantLink(variant) {
   return link;
 }
 
-/** The radio buttons for the variant and for the request. */
-function drawControls() {
-  for (const variant of variants) {
-    const change = () => navigate({ variant });
-    const radio = el('input', { type: 'radio', name: 'variant', value: variant.name, change });
-    const label = el('b', {}, variant.name.toUpperCase());
-    byId('variants').append(el('label', {}, radio, label, ' ', el('span', {}, variant.family)));
-  }
-  for (const resource of /** @type {Resource[]} */ (['profile', 'items'])) {
-    const change = () => navigate({ resource });
-    const radio = el('input', { type: 'radio', name: 'resource', value: resource, change });
-    byId('resources').append(el('label', {}, radio, el('span', {})));
-  }
+function listenToControls() {
+  for (const radio of radios())
+    radio.addEventListener('change', () => {
+      const variant = variants.find(({ name }) => name === radio.value);
+      if (radio.name === 'variant') navigate({ variant });
+      else navigate({ resource: /** @type {Resource} */ (radio.value) });
+    });
+  const own = document.getElementById('own');
+  if (own === null) return;
+  for (const [name, value] of Object.entries({
+    tabindex: '0',
+    role: 'region',
+    'aria-labelledby': 'own-title',
+  }))
+    own.setAttribute(name, value);
+  byId('copy-own').replaceWith(copyButton('the three lines', () => own.textContent ?? '', announce));
+}
+
+/** The radio buttons for the variant and for the request. @returns {NodeListOf<HTMLInputElement>} */
+function radios() {
+  return document.querySelectorAll('#variants input, #resources input');
 }
 
 /** Makes the controls match the state. @param {State} state */
 function updateControls({ variant, user, resource }) {
   const noun = itemNoun(variant);
-  for (const radio of /** @type {NodeListOf<HTMLInputElement>} */ (
-    document.querySelectorAll('input[type=radio]')
-  )) {
+  for (const radio of radios()) {
     radio.checked = radio.value === (radio.name === 'variant' ? variant.name : resource);
     if (radio.name === 'resource' && radio.nextElementSibling !== null)
       radio.nextElementSibling.textContent =

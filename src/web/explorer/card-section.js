@@ -1,8 +1,10 @@
 // @ts-check
 // The section about the embeddable card: the HTML to paste, and a preview.
 import { baseOf } from './api.js';
+import { codeBlock } from './code-tabs.js';
 import { byId, el } from './dom.js';
-import { codeBlock } from './request-panel.js';
+import { whenNear } from './pictures.js';
+import { root } from './state.js';
 
 /** @typedef {import('./api.js').Variant} Variant */
 
@@ -24,16 +26,10 @@ export function drawCardSection(variant, user, announce) {
 
 /** @param {string} base @param {Variant} variant @param {string} user */
 function cardHtml(base, variant, user) {
-  const script = new URL('embed.js', document.baseURI).href;
+  const script = new URL('embed.js', root).href;
   const name = user.toWellFormed().replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
   return `<script type="module" src="${script}"></script>\n<vitrine-profile base="${base}" variant="${variant.name}" user="${name}" items="6"></vitrine-profile>`;
 }
 
 /** The card sends requests of its own, so its script loads only when the section scrolls into view. @param {Element} section */
-function loadCardWhenVisible(section) {
-  new IntersectionObserver((entries, observer) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
-    observer.disconnect();
-    import('../embed.js');
-  }).observe(section);
-}
+const loadCardWhenVisible = (section) => whenNear(section, () => import(new URL('embed.js', root).href));

@@ -2,7 +2,7 @@
 // Links to other users: the sample users, or those looked at before.
 import { byId, el } from './dom.js';
 import { initialsOf } from './pictures.js';
-import { configuration, currentState, knownNames, queryAfter } from './state.js';
+import { addressAfter, configuration, currentState, knownNames } from './state.js';
 
 /** @typedef {import('./pictures.js').Pictures} Pictures */
 /** @typedef {(name: string) => void} OnChoose */
@@ -12,7 +12,6 @@ export function drawPeople(pictures, onChoose) {
   const names = knownNames(currentState().variant);
   byId('names').replaceChildren(...names.map((value) => el('option', { value })));
   const people = byId('people');
-  people.toggleAttribute('hidden', names.length === 0);
   const focused = people.contains(document.activeElement) ? document.activeElement?.textContent : undefined;
   const links = names.map((name) => personLink(name, pictures, onChoose));
   people.replaceChildren(...links);
@@ -40,7 +39,7 @@ export function personLink(name, pictures, onChoose) {
     'a',
     {
       class: 'person-link',
-      href: queryAfter({ user: name }),
+      href: addressAfter({ user: name }),
       'aria-current': current ? 'true' : undefined,
     },
     picture,

@@ -8,35 +8,40 @@ import { loadRecent } from './recent.js';
 /** @typedef {{ variant: Variant, user: string, resource: Resource }} State */
 /** @typedef {{ name: string, avatar: string }} Person */
 
+/** Where the explorer is, also seen from the pages of people. */
+export const root = new URL('.', import.meta.url);
+
 /**
  * Written into the page by the server.
- * @type {{ variants: Variant[], samples: boolean, people: Record<Variant['family'], Person[]>, imageHosts: '*' | string[], docs: boolean }}
+ * @type {{ variants: Variant[], samples: boolean, people: Record<Variant['family'], Person[]>, imageHosts: '*' | string[],
+ *   shown?: { variant: string, user: string } }}
  */
 export const configuration = JSON.parse(byId('configuration').textContent ?? 'null');
 
 /** What was looked at among the sample users is not in the operator's data. */
 export const recent = loadRecent(configuration.samples ? 'vitrine-samples' : 'vitrine');
 
-/** Parts missing from the URL default to the last ones used here, then to the first ones available. @returns {State} */
+/** Parts missing from the URL default to those of the page, to the last ones used here, then to the first ones available. @returns {State} */
 export function currentState() {
-  const { variants, people } = configuration;
+  const { variants, people, shown } = configuration;
   const query = new URLSearchParams(location.search);
-  const named = variants.find(({ name }) => name === (query.get('variant') ?? recent.variant));
+  const wanted = query.get('variant') ?? shown?.variant ?? recent.variant;
+  const named = variants.find(({ name }) => name === wanted);
   const inhabited = variants.find(({ family }) => people[family].length > 0);
   const variant = named ?? inhabited ?? /** @type {Variant} */ (variants[0]);
   return {
     variant,
-    user: query.get('user') ?? recent.user ?? people[variant?.family]?.[0]?.name ?? '',
+    user: query.get('user') ?? shown?.user ?? recent.user ?? people[variant?.family]?.[0]?.name ?? '',
     resource: query.get('show') === 'items' ? 'items' : 'profile',
   };
 }
 
-/** The page's query string after this change. @param {Partial<State>} change */
-export function queryAfter(change) {
+/** The page's address after this change. @param {Partial<State>} change */
+export function addressAfter(change) {
   const { variant, user, resource } = { ...currentState(), ...change };
   const query = new URLSearchParams({ variant: variant.name, user });
   if (resource === 'items') query.set('show', 'items');
-  return `?${query}`;
+  return new URL(`?${query}`, root).href;
 }
 
 /** The names that the page can suggest: users of the variant's data, and those looked at before. @param {Variant | undefined} variant */

@@ -1,0 +1,29 @@
+// The files of `src/web`. Scripts and styles are sent as one file each: with a request for every module, the first view
+// took 3 s on a phone's connection instead of half that (test/slow/first-view.test.ts reports it).
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+
+const WEB = join(import.meta.dirname, '../web');
+
+export const readWeb = (name: string): string => readFileSync(join(WEB, name), 'utf8');
+
+const IMPORT = /^import\s[^;]*?'(\.[^']+)';\n/gm;
+const COMMENT = /^ *(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/|\/\/.*)\n/gm;
+
+/** A script and everything it imports, each module once and before those that need it. Their names must differ. */
+export function readScript(entry: string, seen = new Set<string>()): string {
+  seen.add(entry);
+  const text = readWeb(entry);
+  const imported = [...text.matchAll(IMPORT)]
+    .map(([, path = '']) => normalize(join(dirname(entry), path)))
+    .map((name) => (seen.has(name) ? '' : readScript(name, seen)));
+  return (
+    imported.join('') +
+    text
+      .replace(IMPORT, '')
+      .replace(COMMENT, '')
+      .replace(/^export /gm, '')
+  );
+}
+
+export const readStyles = (...names: string[]): string => names.map(readWeb).join('\n');
