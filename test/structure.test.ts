@@ -76,6 +76,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'samples',
     'stores',
     'telemetry',
+    'views',
   ],
   cli: ['config', 'doctor', 'mirror', 'records', 'remote', 'stores', 'transfer'],
   '.': ['cli', 'config', 'records', 'server', 'stores', 'telemetry'],

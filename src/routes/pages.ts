@@ -8,8 +8,8 @@ import { createAsset, sendAsset } from '../http/replies.ts';
 import { samplePicture } from '../samples/pictures.ts';
 import type { Awaitable } from '../stores/store.ts';
 import { VARIANT_NAMES, VARIANTS } from '../variants.ts';
-import { createExplorerPage } from '../views/explorer-page.ts';
-import { readScript, readStyles, readWeb } from '../views/web-files.ts';
+import type { ExplorerPage } from '../views/explorer-page.ts';
+import { readScript, readStyles, readWeb, withoutComments } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
 import {
   CROSS_ORIGIN,
@@ -29,23 +29,26 @@ import {
 const AN_HOUR = 'public, max-age=3600, stale-while-revalidate=86400';
 const A_DAY = 'public, max-age=86400';
 
-const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
+export const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
 
 const Picture = Type.Object({ picture: Type.String() });
 
 export interface PagesOptions {
   readonly config: Config;
+  /** Undefined when the explorer is off. */
+  readonly explorerPage: ExplorerPage | undefined;
   readonly exampleUsers: () => Awaitable<ExampleUsers>;
 }
 
-export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (app, { config, exampleUsers }, done) => {
-  // Scripts are loaded as modules, which needs CORS: the card may run wherever the answers may be read.
-  const readable: Headers = config.corsOrigin === '*' ? { 'access-control-allow-origin': '*' } : {};
-
-  serveFile(app, '/embed.js', cardScript, { ...readable, ...CROSS_ORIGIN, ...typed(SCRIPT, AN_HOUR) });
-  if (config.explorer) {
-    const render = createExplorerPage(config);
-    const explorer = forUsers((users) => createAsset(render(users), explorerHeaders(config)));
+export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
+  app,
+  { config, explorerPage, exampleUsers },
+  done,
+) => {
+  const readable = readableHeaders(config);
+  serveFile(app, '/embed.js', () => cardScript(config), { ...readable, ...typed(SCRIPT, AN_HOUR) });
+  if (explorerPage !== undefined) {
+    const explorer = forUsers((users) => createAsset(explorerPage(users), explorerHeaders(config)));
     app.get('/', fileRoute, async (_request, reply) => sendAsset(reply, explorer(await exampleUsers())));
     const file = (url: string, content: () => string, type: string) =>
       serveFile(app, url, content, { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });
@@ -55,7 +58,7 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (app, { config,
   if (config.explorer || config.docs)
     serveFile(app, '/icon.svg', () => readWeb('icon.svg'), { ...SAME_ORIGIN, ...typed(SVG, EACH_TIME) });
   if (config.databaseUrl === undefined) {
-    const headers = { ...GUARD, ...INERT, ...readable, ...CROSS_ORIGIN, ...typed(SVG, A_DAY) };
+    const headers = { ...GUARD, ...INERT, ...readable, ...typed(SVG, A_DAY) };
     const picture = once((name) => createAsset(pictureOf(name), headers));
     const schema = { ...fileRoute.schema, params: Picture };
     app.get('/samples/:picture', { ...fileRoute, schema }, (request, reply) => {
@@ -73,16 +76,24 @@ function pictureOf(name: string): Buffer {
   return picture;
 }
 
-/** The card's script with the table of variants in it. */
-function cardScript(): string {
+/** The card's script with the table of variants in it, and whether there are pages of people to link to. */
+function cardScript({ explorer }: Config): string {
   const rows = VARIANT_NAMES.map((variant) => {
     const { style, family, collection } = VARIANTS[variant];
     const [item, total] = family === 'microblog' ? ['post', 'totalPost'] : ['shot', 'totalShots'];
     return [variant, { query: style === 'query', list: collection, item, total }];
   });
   const table = JSON.stringify(Object.fromEntries(rows));
-  return readWeb('embed.js').replace('const VARIANTS = {};', () => `const VARIANTS = ${table};`);
+  return withoutComments(readWeb('embed.js'))
+    .replace('const VARIANTS = {};', () => `const VARIANTS = ${table};`)
+    .replace('const PAGES = true;', `const PAGES = ${explorer};`);
 }
+
+/** For what other pages use: scripts are loaded as modules, which needs CORS, wherever the answers may be read. */
+export const readableHeaders = ({ corsOrigin }: Config): Headers => ({
+  ...(corsOrigin === '*' && { 'access-control-allow-origin': '*' }),
+  ...CROSS_ORIGIN,
+});
 
 export const explorerHeaders = (config: Config): Headers => ({
   ...GUARD,

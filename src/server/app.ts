@@ -19,6 +19,7 @@ import { createExampleUsers } from '../routes/example-users.ts';
 import type { ReadyAnswer } from '../routes/lookup.ts';
 import { pages } from '../routes/pages.ts';
 import { pathStyle } from '../routes/path-style.ts';
+import { people } from '../routes/people.ts';
 import { probes } from '../routes/probes.ts';
 import { queryStyle } from '../routes/query-style.ts';
 import type { Reader } from '../stores/store.ts';
@@ -26,6 +27,7 @@ import { createConnectionLog } from '../telemetry/connection-log.ts';
 import { createRequestCounts } from '../telemetry/request-counts.ts';
 import { createRequestLog } from '../telemetry/request-log.ts';
 import { VARIANTS } from '../variants.ts';
+import { createExplorerPage } from '../views/explorer-page.ts';
 import {
   addDraining,
   addErrorHandlers,
@@ -90,7 +92,10 @@ export function buildApp({ config, store, log }: AppOptions) {
     exampleUsers,
     describe: (host, users) => documentFor(host, app.swagger(), config, users),
   });
-  app.register(pages, { config, exampleUsers });
+  const explorerPage = config.explorer ? createExplorerPage(config) : undefined;
+  app.register(pages, { config, explorerPage, exampleUsers });
+  for (const site of sitesOf(config))
+    app.register(people, { config, site, store, explorerPage, exampleUsers });
   app.register(probes, { unready: health.unready, tellReasons: false });
 
   app.addHook('onClose', lag.stop);

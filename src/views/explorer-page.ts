@@ -29,21 +29,28 @@ const CONFIGURATION = /(<script id="configuration"[^>]*>)\s*null\s*(?=<\/script>
 const ADDRESS = /(?<= (?:href|src)=")(?!#)/g;
 
 /** Renders the page for users to begin with, opened on one user or on none. */
-export function createExplorerPage(config: Config) {
-  const sites = sitesOf(config);
-  const template = readWeb('explorer.html');
-  const skeleton = new Markup(readWeb('skeleton.html'));
-  const samples = config.databaseUrl === undefined;
-  const parts = {
-    about: aboutOf(sites),
-    docs: config.docs ? markup`<a href="docs">API reference</a>` : undefined,
-    'own-data': samples ? new Markup(readWeb('own-data.html')) : undefined,
-    variants: markup`${sites.map(variantRadio)}`,
-  };
+export type ExplorerPage = (users: Names, opened?: Opened) => string;
 
-  return (users: Names, { root, title, shown, profile = skeleton }: Opened = HOME): string => {
+export function createExplorerPage(config: Config): ExplorerPage {
+  const sites = sitesOf(config);
+  const samples = config.databaseUrl === undefined;
+  let files: { template: string; skeleton: Markup } | undefined;
+
+  /** Reads the files when the page is first asked for. */
+  const load = () => ({
+    skeleton: new Markup(readWeb('skeleton.html')),
+    template: fill(readWeb('explorer.html'), {
+      about: aboutOf(sites),
+      docs: config.docs ? markup`<a href="docs">API reference</a>` : undefined,
+      'own-data': samples ? new Markup(readWeb('own-data.html')) : undefined,
+      variants: markup`${sites.map(variantRadio)}`,
+    }),
+  });
+
+  return (users, { root, title, shown, profile } = HOME) => {
+    const { template, skeleton } = (files ??= load());
     const configuration = jsonBlock({ ...configurationOf(config, sites, samples, users), shown });
-    return fill(fill(template, parts).replace(ADDRESS, root), { title, profile }).replace(
+    return fill(template.replace(ADDRESS, root), { title, profile: profile ?? skeleton }).replace(
       CONFIGURATION,
       (_, opening) => opening + configuration,
     );

@@ -17,13 +17,10 @@ export function readScript(entry: string, seen = new Set<string>()): string {
   const imported = [...text.matchAll(IMPORT)]
     .map(([, path = '']) => normalize(join(dirname(entry), path)))
     .map((name) => (seen.has(name) ? '' : readScript(name, seen)));
-  return (
-    imported.join('') +
-    text
-      .replace(IMPORT, '')
-      .replace(COMMENT, '')
-      .replace(/^export /gm, '')
-  );
+  return imported.join('') + withoutComments(text.replace(IMPORT, '')).replace(/^export /gm, '');
 }
+
+/** A script as visitors load it. What a plain block comment says is for them and stays. */
+export const withoutComments = (script: string): string => script.replace(COMMENT, '');
 
 export const readStyles = (...names: string[]): string => names.map(readWeb).join('\n');

@@ -1,7 +1,7 @@
 // @ts-check
 // The explorer page: requests the profile and items that its URL names, and draws them.
 import { isResponse, itemsIn, profileIn, sendRequest, urlOf } from './explorer/api.js';
-import { drawCardSection, hideCardSection } from './explorer/card-section.js';
+import { drawCardSection, hideCardSection, pageOf } from './explorer/card-section.js';
 import { byId, copyButton, el } from './explorer/dom.js';
 import { drawItems, itemNoun } from './explorer/items.js';
 import { drawNotice, isUnknownUser, noticeFor } from './explorer/notices.js';
@@ -175,6 +175,7 @@ function drawSource({ variant, user }, outcome) {
   byId('source').replaceChildren(
     el('span', {}, `Variant ${variant.name.toUpperCase()}, ${variant.family}`),
     el('code', {}, `${origin === location.origin ? '' : origin}${pathname}${search}`),
+    profileIn(outcome) !== undefined && el('a', { href: pageOf(variant, user) }, 'Link to this profile'),
     el('span', {}, el('span', { class: `dot ${tone}` }), status),
   );
 }
