@@ -109,7 +109,7 @@ test.each(['/', '/docs'])(
 
 test.each([
   ['explorer.js', ['explorer.js', ...scriptsIn('explorer')]],
-  ['docs.js', [...scriptsIn('docs'), 'explorer/dom.js', 'explorer/json.js']],
+  ['docs.js', [...scriptsIn('docs'), 'explorer/dom.js', 'explorer/json.js', 'explorer/code-tabs.js']],
 ])('%s has every function of its modules, once', async (bundle, modules) => {
   const namesIn = (text: string) =>
     [...text.matchAll(/^(?:export )?(?:async )?(?:function|const|let) (\w+)/gm)].map(([, name]) => name);
@@ -121,7 +121,8 @@ test.each([
 });
 
 test('the lines of "Load your own data" do what they say', async () => {
-  const lines = /<pre id="own"><code>([\s\S]*?)<\/code>/.exec(await html())?.[1]?.split('\n') ?? [];
+  const block = /<pre id="own"[^>]*><code>([\s\S]*?)<\/code>/.exec(await html())?.[1] ?? '';
+  const lines = block.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&gt;', '>').split('\n');
   expect(lines).toHaveLength(3);
   const folder = tempFolder();
   const vitrine = `'${process.execPath}' '${ROOT}/src/vitrine.js'`;

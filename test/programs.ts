@@ -41,6 +41,9 @@ const PROGRAMS = {
     places: [...postgresFolders(), ...inPath('initdb')],
     package: 'postgresql',
   },
+  curl: { name: 'curl', places: inPath('curl'), package: 'curl' },
+  php: { name: 'PHP', places: inPath('php'), package: 'php-cli' },
+  python: { name: 'Python', places: inPath('python3'), package: 'python3' },
   siege: { name: 'siege', places: inPath('siege'), package: 'siege' },
   slowhttptest: { name: 'slowhttptest', places: inPath('slowhttptest'), package: 'slowhttptest' },
 } satisfies Record<string, Program>;

@@ -53,7 +53,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
       if (person !== undefined)
         return sendText(reply, explorerPage(users, personPage(site, person)), { ...headers, ...cached });
       reply.headers({ ...headers, 'cache-control': NOT_FOUND_CACHING });
-      return reply.code(404).send(explorerPage(users, unknownPage(site, username)));
+      return reply.code(404).send(explorerPage(users, unknownPage(username)));
     });
 
   app.get(`/card/${variant}/:username.svg`, route, async (request, reply) => {

@@ -12,8 +12,6 @@ export interface Opened {
   /** The way from this page to the explorer. */
   readonly root: string;
   readonly title: Markup;
-  /** The user that the page opens on, if its address names one. */
-  readonly shown?: { readonly variant: string; readonly user: string };
   /** What stands in the case until the script has drawn the profile. */
   readonly profile?: Markup;
 }
@@ -23,6 +21,21 @@ const HOME: Opened = {
   title: markup`<title>Vitrine</title>
     <meta name="description" content="Browse public profiles and the API requests that return them.">`,
 };
+
+/** For who runs the sample users: the three lines that replace them. They scroll on phones, so they take the focus. */
+const OWN_DATA = markup`<div class="own">
+          <figure class="code">
+            <figcaption>
+              <h2 id="own-title">Load your own data</h2>
+              <button type="button" class="copy" id="copy-own">Copy</button>
+            </figcaption>
+            <pre id="own" tabindex="0" role="region" aria-labelledby="own-title"><code>${[
+              `echo '{"id":"1","username":"mira","name":"Mira","skills":"type"}' > people.ndjson`,
+              'npm run vitrine -- import --database-url site.db people.ndjson',
+              'DATABASE_URL=site.db npm start',
+            ].join('\n')}</code></pre>
+          </figure>
+        </div>`;
 
 const CONFIGURATION = /(<script id="configuration"[^>]*>)\s*null\s*(?=<\/script>)/;
 /** Addresses in the template; all are relative. */
@@ -42,14 +55,14 @@ export function createExplorerPage(config: Config): ExplorerPage {
     template: fill(readWeb('explorer.html'), {
       about: aboutOf(sites),
       docs: config.docs ? markup`<a href="docs">API reference</a>` : undefined,
-      'own-data': samples ? new Markup(readWeb('own-data.html')) : undefined,
+      'own-data': samples ? OWN_DATA : undefined,
       variants: markup`${sites.map(variantRadio)}`,
     }),
   });
 
-  return (users, { root, title, shown, profile } = HOME) => {
+  return (users, { root, title, profile } = HOME) => {
     const { template, skeleton } = (files ??= load());
-    const configuration = jsonBlock({ ...configurationOf(config, sites, samples, users), shown });
+    const configuration = jsonBlock(configurationOf(config, sites, samples, users));
     return fill(template.replace(ADDRESS, root), { title, profile: profile ?? skeleton }).replace(
       CONFIGURATION,
       (_, opening) => opening + configuration,

@@ -18,7 +18,6 @@ export function personPage({ variant, base }: Site, person: Person): Opened {
   const page = base.origin === undefined ? undefined : `${base.origin}/people/${variant}/${segment}`;
   return {
     root: ROOT,
-    shown: { variant, user: person.username },
     profile: profileOf(person),
     title: markup`<title>${title}</title>
     <meta name="description" content="${description}">
@@ -38,9 +37,8 @@ export function personPage({ variant, base }: Site, person: Person): Opened {
 }
 
 /** For a name that nobody has. */
-export const unknownPage = ({ variant }: Site, user: string): Opened => ({
+export const unknownPage = (user: string): Opened => ({
   root: ROOT,
-  shown: { variant, user },
   profile: markup`<div class="notice"><h2 dir="auto">No user named “${shortened(user, 60)}”</h2></div>`,
   title: markup`<title>No user named “${shortened(user, 60)}”</title>
     <meta name="robots" content="noindex">`,

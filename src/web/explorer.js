@@ -34,6 +34,7 @@ let pending = new AbortController();
 let loaded;
 let scrolled = false;
 
+fixLinks();
 listenToControls();
 byId('choose').addEventListener('submit', (event) => {
   event.preventDefault();
@@ -48,6 +49,12 @@ if (variants.length === 0)
     }),
   );
 else show(currentState());
+
+/** The page's links are relative to the address it was loaded from, which history changes. */
+function fixLinks() {
+  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('[href]')))
+    if (!link.getAttribute('href')?.startsWith('#')) link.setAttribute('href', link.href);
+}
 
 /** @param {Partial<State>} change */
 function navigate(change) {
@@ -236,14 +243,8 @@ function listenToControls() {
       else navigate({ resource: /** @type {Resource} */ (radio.value) });
     });
   const own = document.getElementById('own');
-  if (own === null) return;
-  for (const [name, value] of Object.entries({
-    tabindex: '0',
-    role: 'region',
-    'aria-labelledby': 'own-title',
-  }))
-    own.setAttribute(name, value);
-  byId('copy-own').replaceWith(copyButton('the three lines', () => own.textContent ?? '', announce));
+  if (own !== null)
+    byId('copy-own').replaceWith(copyButton('the three lines', () => own.textContent ?? '', announce));
 }
 
 /** The radio buttons for the variant and for the request. @returns {NodeListOf<HTMLInputElement>} */

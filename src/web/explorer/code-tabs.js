@@ -46,27 +46,27 @@ function saveLanguage(language) {
 
 let groups = 0;
 
-/** The code that sends a request, in the language that the reader chooses. @param {() => import('./snippets.js').Shown} read @param {Announce} announce */
-export function codeTabs(read, announce) {
+/** The code that sends a request, in the language that the reader chooses. @param {string} name @param {() => import('./snippets.js').Shown} read @param {Announce} announce */
+export function codeTabs(name, read, announce) {
   const group = `language-${(groups += 1)}`;
-  let language = LANGUAGES.find((name) => name === chosenLanguage()) ?? 'curl';
+  let language = LANGUAGES.find((each) => each === chosenLanguage()) ?? 'curl';
   const code = el('code');
   const pre = el('pre', { tabindex: '0', role: 'region' }, code);
   const update = () => {
-    pre.setAttribute('aria-label', `${language} lines`);
+    pre.setAttribute('aria-label', `${name} in ${language}`);
     code.replaceChildren(...codeLines(snippetIn(language, read())));
   };
-  const tabs = LANGUAGES.map((name) => {
+  const tabs = LANGUAGES.map((each) => {
     const choose = () => {
-      saveLanguage((language = name));
+      saveLanguage((language = each));
       update();
     };
-    const checked = name === language;
+    const checked = each === language;
     return el(
       'label',
       {},
-      el('input', { type: 'radio', name: group, value: name, checked, change: choose }),
-      name,
+      el('input', { type: 'radio', name: group, value: each, checked, change: choose }),
+      each,
     );
   });
   const legend = el('legend', { class: 'visually-hidden' }, 'Language');

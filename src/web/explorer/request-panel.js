@@ -104,7 +104,7 @@ export function drawSnippets({ variant, user, resource }, announce) {
   const noun = variant.family === 'microblog' ? 'posts' : 'shots';
   const items = variant.collection === noun ? `{ ${noun} }` : `{ ${variant.collection}: ${noun} }`;
   const target = resource === 'profile' ? 'profile' : items;
-  return codeTabs(() => ({ url: urlOf(variant, user, resource), target }), announce).figure;
+  return codeTabs('The request', () => ({ url: urlOf(variant, user, resource), target }), announce).figure;
 }
 
 /** @param {Outcome} outcome @param {Announce} announce */
