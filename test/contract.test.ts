@@ -192,7 +192,11 @@ describe('every response matches the schema of its route', () => {
     ['DELETE', '/openapi.json'],
     ['GET', '/docs'],
     ['GET', '/docs.css'],
-    ['GET', '/nothing.css'],
+    ['GET', '/people/b/ada'],
+    ['GET', '/people/b/nobody'],
+    ['GET', '/card/b/ada.svg'],
+    ['GET', '/card/b/nobody.svg'],
+    ['GET', '/feeds/b/ada.atom'],
     ['GET', '/'],
     ['GET', '/embed.js'],
   ];

@@ -2,7 +2,8 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
-import type { Config, Site } from '../config/config.ts';
+import type { Site } from '../config/address-clashes.ts';
+import type { Config } from '../config/config.ts';
 import { type Headers, JSON_TYPE, jsonHeaders, NOT_FOUND_CACHING } from '../http/headers.ts';
 import { PAGE } from '../http/operations.ts';
 import { createAsset, sendAsset, sendFailure } from '../http/replies.ts';

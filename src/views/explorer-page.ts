@@ -1,5 +1,6 @@
 // The explorer's HTML: the template with the configuration and the variants in it.
-import { type Config, type Site, sitesOf } from '../config/config.ts';
+import type { Site } from '../config/address-clashes.ts';
+import { type Config, sitesOf } from '../config/config.ts';
 import { SAMPLE_PEOPLE } from '../samples/people.ts';
 import { VARIANTS } from '../variants.ts';
 import { fill, jsonBlock, Markup, markup } from './markup.ts';

@@ -1,5 +1,5 @@
 // What stands in the explorer's HTML when it opens on one user: readable without scripts, and known to link previews.
-import type { Site } from '../config/config.ts';
+import type { Site } from '../config/address-clashes.ts';
 import { VARIANTS } from '../variants.ts';
 import type { Opened } from './explorer-page.ts';
 import { jsonBlock, type Markup, markup } from './markup.ts';

@@ -38,31 +38,24 @@ export function createPictures({ samples, imageHosts }) {
 function drawPicture(source, { kind, seed, alt = '', initials = '', eager = false }) {
   const frame = el(
     'span',
-    { class: `picture ${kind}` },
+    { class: `picture ${kind}`, ...(alt !== '' && { role: 'img', 'aria-label': alt }) },
     initials && el('span', { class: 'initials', 'aria-hidden': 'true' }, initials),
   );
   frame.style.setProperty('--hue', String(hueOf(seed)));
-  const showFallback = () => {
-    frame.classList.add('bare');
-    if (alt !== '') {
-      frame.setAttribute('role', 'img');
-      frame.setAttribute('aria-label', alt);
-    }
-  };
-  if (source === undefined) {
-    showFallback();
-    return frame;
-  }
-  const image = el('img', { alt, decoding: 'async', referrerpolicy: 'no-referrer' });
+  if (source === undefined) frame.classList.add('bare');
+  else if (eager) loadInto(frame, source);
+  else whenNear(frame, () => loadInto(frame, source));
+  return frame;
+}
+
+/** @param {HTMLElement} frame @param {string} source */
+function loadInto(frame, source) {
+  const image = el('img', { alt: '', decoding: 'async', referrerpolicy: 'no-referrer', src: source });
   image.addEventListener('error', () => {
     image.remove();
-    showFallback();
+    frame.classList.add('bare');
   });
-  const load = () => image.setAttribute('src', source);
-  if (eager) load();
-  else whenNear(image, load);
   frame.append(image);
-  return frame;
 }
 
 /** Less far ahead than `loading="lazy"`, which loads two screens and more. @param {Element} element @param {() => void} act */
