@@ -114,9 +114,7 @@ function widthOf(text: string, size: number): number {
 function clipped(text: string, size: number, width: number): string {
   const line = shortened(text, 200);
   if (widthOf(line, size) <= width) return line;
-  const characters = [...line];
-  while (characters.length > 0 && widthOf(`${characters.join('')}…`, size) > width) characters.pop();
-  return `${characters.join('').trimEnd()}…`;
+  return `${fitting(line, size, width - size).trimEnd()}…`;
 }
 
 /** The text on lines of this width; the last one ends with an ellipsis if there is more. */
@@ -137,11 +135,18 @@ function wrapped(text: string, size: number, width: number, most: number): strin
 
 /** As many words as fit, or as many characters of a word that fits no line. */
 function lineOf(text: string, size: number, width: number): string {
-  let fitting = '';
+  const line = fitting(text, size, width);
+  const space = line.lastIndexOf(' ');
+  return space > 0 ? line.slice(0, space + 1) : line;
+}
+
+/** The beginning of the text that takes at most this width. */
+function fitting(text: string, size: number, width: number): string {
+  let [taken, end] = [0, 0];
   for (const character of text) {
-    if (widthOf(fitting + character, size) > width) break;
-    fitting += character;
+    taken += widthOf(character, size);
+    if (taken > width) break;
+    end += character.length;
   }
-  const space = fitting.lastIndexOf(' ');
-  return space > 0 ? fitting.slice(0, space + 1) : fitting || [...text][0] || text;
+  return text.slice(0, end);
 }

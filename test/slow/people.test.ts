@@ -1,12 +1,14 @@
 // The pages of people, their feeds and images in a browser: with and without scripts, hostile data, prefixes.
 import { request } from 'node:http';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, startSite } from '../browser.ts';
 import { ask, databaseOf, type Server, startServer, ugly } from '../rig.ts';
 
 describeInBrowser('the page of a person', (eye) => {
   let server: Server;
   let hostile: Server;
+  const sites: { close: () => Promise<void> }[] = [];
+  afterAll(() => Promise.all(sites.map((site) => site.close())));
   beforeAll(async () => {
     server = await startServer();
     const files = ['hostile-texts.ndjson', 'hostile-names.ndjson'].map(ugly);
@@ -70,6 +72,7 @@ describeInBrowser('the page of a person', (eye) => {
         inner.pipe(answer.writeHead(inner.statusCode ?? 500, inner.headers)),
       ).end();
     });
+    sites.push(site);
     const page = await eye.open(`${site.url}${prefix}/people/b/ada`);
     await page.locator('.address', { hasText: `GET ${prefix}/b/api/username/ada` }).waitFor();
     await page.locator('.person img').waitFor();
@@ -78,7 +81,6 @@ describeInBrowser('the page of a person', (eye) => {
     const links = page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'OpenAPI' });
     expect(await links.getAttribute('href')).toBe(`${site.url}${prefix}/openapi.json`);
     expect(await page.locator('#snippet').innerText()).toContain(`${site.url}${prefix}/card/b/elodie.svg`);
-    await site.close();
   });
 
   test.each(['a', 'b'])(
