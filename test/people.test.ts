@@ -4,6 +4,7 @@ import { blog, folio, post, shot } from './records.ts';
 import {
   ask,
   databaseOf,
+  done,
   importInto,
   json,
   ndjson,
@@ -58,6 +59,16 @@ test('an import is in the next response', async () => {
   for (const [path] of KINDS) expect((await ask(own, path)).body).toContain('Before');
   await importInto(url, ['-'], profile('After'));
   for (const [path] of KINDS) expect((await ask(own, path)).body).toContain('After');
+});
+
+test.each(['404', '410'])('a user who was taken down: TAKEDOWN_STATUS=%s', async (status) => {
+  const url = await databaseOf(tempFile('one.ndjson', ndjson(folio(1, 'ada'))));
+  const own = await startServer({ DATABASE_URL: url, TAKEDOWN_STATUS: status });
+  await done(['takedown', '--database-url', url, '--family', 'portfolio', 'ada']);
+  for (const [path] of KINDS) {
+    await expect.poll(async () => (await ask(own, path)).status).toBe(Number(status));
+    expect((await ask(own, path)).headers['cache-control']).toBe('max-age=5');
+  }
 });
 
 test('every variant has them, under its own letter only', async () => {

@@ -37,14 +37,23 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   const route = {
     constraints: siteConstraint(site.base),
     config: { operation: PAGE },
-    schema: { hide: true, params: Params, response: lookupResponses(Type.String()) },
+    schema: { hide: true, params: Params, response: lookupResponses(config, Type.String()) },
   };
   const cached = { 'cache-control': config.cacheControl };
   const find = (name: string) => findPerson(store, site, name);
+  /** Why there is nobody. */
+  const absence = async (name: string) => {
+    const isGone =
+      config.takedownStatus === '410' && (await store.isTakenDown(VARIANTS[variant].family, userKey(name)));
+    return isGone ? 'USER_GONE' : 'USER_NOT_FOUND';
+  };
 
   const page = {
     ...route,
-    schema: { ...route.schema, response: { ...route.schema.response, 404: Type.String() } },
+    schema: {
+      ...route.schema,
+      response: { ...route.schema.response, 404: Type.String(), 410: Type.String() },
+    },
   };
   if (explorerPage !== undefined)
     app.get(`/people/${variant}/:username`, page, async (request, reply) => {
@@ -54,12 +63,13 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
       if (person !== undefined)
         return sendText(reply, explorerPage(users, personPage(site, person)), { ...headers, ...cached });
       reply.headers({ ...headers, 'cache-control': NOT_FOUND_CACHING });
-      return reply.code(404).send(explorerPage(users, unknownPage(username)));
+      const status = (await absence(username)) === 'USER_GONE' ? 410 : 404;
+      return reply.code(status).send(explorerPage(users, unknownPage(username)));
     });
 
   app.get(`/card/${variant}/:username.svg`, route, async (request, reply) => {
     const person = await find(request.params.username);
-    if (person === undefined) return sendFailure(reply, 'USER_NOT_FOUND');
+    if (person === undefined) return sendFailure(reply, await absence(request.params.username));
     const headers = { ...GUARD, ...INERT, ...readableHeaders(config), ...cached };
     return sendText(reply, cardImage(person), { ...headers, 'content-type': SVG });
   });
@@ -67,7 +77,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   const feed = (extension: string, type: string, write: (feed: FeedOf) => string) =>
     app.get(`/feeds/${variant}/:username.${extension}`, route, async (request, reply) => {
       const person = await find(request.params.username);
-      if (person === undefined) return sendFailure(reply, 'USER_NOT_FOUND');
+      if (person === undefined) return sendFailure(reply, await absence(request.params.username));
       const headers = { ...jsonHeaders(config.corsOrigin), ...cached, 'content-type': type };
       return sendText(reply, write({ variant, person, pages: config.explorer }), headers);
     });
