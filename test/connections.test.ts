@@ -49,6 +49,7 @@ describe('a client that ends its side after its request gets the answer', () => 
       version: () => 1,
       isTakenDown: () => false,
       takedowns: () => ({ salts: [], entries: [] }),
+      firstUsers: () => [],
       counts: () => ({ 'microblog profile': 0, 'portfolio profile': 0, post: 0, shot: 0 }),
       events: { swaps: 0, refusals: 0 },
       records: () => [],

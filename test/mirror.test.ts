@@ -51,7 +51,9 @@ describe('from another Vitrine', () => {
       const database = newPath();
       const users = tempFile('users.txt', `${names.join('\r\n')}\n\n`);
       const first = await mirror(database, variant, `${server.url}/${variant}/`, '--users', users);
-      expect(first.stderr.split('\n').filter((line) => !/: unknown user|^visiting|^$/.test(line))).toEqual([]);
+      expect(first.stderr.split('\n').filter((line) => !/: unknown user|^visiting|^$/.test(line))).toEqual(
+        [],
+      );
       const here = await startServer({ DATABASE_URL: database });
       let alike = 0;
       for (const name of names)

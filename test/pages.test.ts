@@ -1,14 +1,40 @@
 // The explorer's files, the card and the sample pictures over HTTP: headers, ETags, and when they are served.
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ask, databaseOf, fixture, json, ROOT, readRecords, type Server, startServer } from './rig.ts';
+import { blog, folio } from './records.ts';
+import {
+  ask,
+  databaseOf,
+  fixture,
+  importInto,
+  json,
+  ndjson,
+  ROOT,
+  readRecords,
+  type Server,
+  startServer,
+  tempFile,
+  tempFolder,
+} from './rig.ts';
+
+interface Operation {
+  readonly parameters: readonly { readonly examples?: Record<string, { readonly value: string }> }[];
+}
 
 let server: Server;
 beforeAll(async () => {
   server = await startServer();
 });
+
+const WEB = join(ROOT, 'src/web');
+const scriptsIn = (folder: string) =>
+  readdirSync(join(WEB, folder))
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => `${folder}/${name}`);
 
 const html = async (of: Server = server) => (await ask(of, '/')).body;
 const configurationIn = (page: string) =>
@@ -17,9 +43,7 @@ const configurationIn = (page: string) =>
 const PAGES = [
   ['/', 'text/html; charset=utf-8'],
   ['/explorer.css', 'text/css; charset=utf-8'],
-  ['/theme.css', 'text/css; charset=utf-8'],
   ['/explorer.js', 'text/javascript; charset=utf-8'],
-  ['/explorer/api.js', 'text/javascript; charset=utf-8'],
   ['/icon.svg', 'image/svg+xml'],
   ['/embed.js', 'text/javascript; charset=utf-8'],
   ['/samples/avatar-ada.svg', 'image/svg+xml'],
@@ -69,22 +93,45 @@ test('the page may load files of this server only', async () => {
   ).toEqual([]);
 });
 
-test('every file that the page and its scripts name is served', async () => {
-  const seen = new Set<string>();
-  const visit = async (path: string): Promise<void> => {
-    if (seen.has(path)) return;
-    seen.add(path);
-    const { status, body } = await ask(server, path);
-    expect([path, status]).toEqual([path, 200]);
-    const named = path.endsWith('.js')
-      ? body.matchAll(/(?:from|import\() ?'(\.[^']+)'/g)
-      : path === '/'
-        ? body.matchAll(/(?:src|href)="([\w./-]+\.\w+)"/g)
-        : [];
-    for (const [, name] of named) await visit(new URL(name as string, `http://x${path}`).pathname);
-  };
-  await visit('/');
-  expect(seen.size).toBeGreaterThan(10);
+test.each(['/', '/docs'])(
+  'every file that %s names is served, and its script imports nothing',
+  async (path) => {
+    const { body } = await ask(server, path);
+    const named = [...body.matchAll(/(?:src|href)="([\w./-]+\.\w+)"/g)].map(([, name]) => `/${name}`);
+    expect(named.length).toBeGreaterThan(3);
+    for (const name of named) {
+      const file = await ask(server, name);
+      expect([name, file.status]).toEqual([name, 200]);
+      if (name.endsWith('.js') && name !== '/embed.js') expect(file.body).not.toMatch(/^(import|export)\b/m);
+    }
+  },
+);
+
+test.each([
+  ['explorer.js', ['explorer.js', ...scriptsIn('explorer')]],
+  ['docs.js', [...scriptsIn('docs'), 'explorer/dom.js', 'explorer/json.js', 'explorer/code-tabs.js']],
+])('%s has every function of its modules, once', async (bundle, modules) => {
+  const namesIn = (text: string) =>
+    [...text.matchAll(/^(?:export )?(?:async )?(?:function|const|let) (\w+)/gm)].map(([, name]) => name);
+  const all = modules.flatMap((name) => namesIn(readFileSync(join(WEB, name), 'utf8')));
+  const { body } = await ask(server, `/${bundle}`);
+  expect(namesIn(body).sort()).toEqual(expect.arrayContaining(all));
+  expect(new Set(namesIn(body)).size).toBe(namesIn(body).length);
+  expect(body).not.toMatch(/^ *(\/\*\*.*\*\/$|\/\/)/m);
+});
+
+test('the lines of "Load your own data" do what they say', async () => {
+  const block = /<pre id="own"[^>]*><code>([\s\S]*?)<\/code>/.exec(await html())?.[1] ?? '';
+  const lines = block.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&gt;', '>').split('\n');
+  expect(lines).toHaveLength(3);
+  const folder = tempFolder();
+  const vitrine = `'${process.execPath}' '${ROOT}/src/vitrine.js'`;
+  const script = lines.slice(0, 2).join('\n').replace('npm run vitrine --', vitrine);
+  await promisify(execFile)('bash', ['-ec', script], { cwd: folder, env: {} });
+  const database = /^DATABASE_URL=(\S+) npm start$/.exec(lines[2] ?? '')?.[1] as string;
+  const own = await startServer({ DATABASE_URL: join(folder, database) });
+  expect(json(await ask(own, '/b/api/username/mira')).name).toBe('Mira');
+  expect(await html(own)).not.toContain('Load your own data');
 });
 
 test('the configuration lists the variants and is escaped', async () => {
@@ -94,7 +141,8 @@ test('the configuration lists the variants and is escaped', async () => {
     BASE_URL_C: 'https://c.example/x',
     DOCS: 'off',
   });
-  const { variants, docs } = configurationIn(await html(odd));
+  const page = await html(odd);
+  const { variants } = configurationIn(page);
   expect(variants).toEqual([
     { name: 'b', path: "/it's$&", origin: null, style: 'path', family: 'portfolio', collection: 'Shots' },
     {
@@ -106,13 +154,16 @@ test('the configuration lists the variants and is escaped', async () => {
       collection: 'Posts',
     },
   ]);
-  expect(docs).toBe(false);
+  expect(page).not.toContain('href="docs"');
+  expect(page).toContain('B and C are design portfolios');
+  expect(page).not.toContain('a microblog');
 });
 
 test('the sample users that the page suggests are in both families', async () => {
   const { people } = configurationIn(await html());
-  expect(people.length).toBeGreaterThan(5);
-  for (const { name, avatar } of people) {
+  expect(people.microblog.length).toBeGreaterThan(5);
+  expect(people.portfolio).toEqual(people.microblog);
+  for (const { name, avatar } of people.microblog) {
     for (const base of ['/a/api/?user=', '/b/api/username/']) {
       const answer = await ask(server, base + encodeURIComponent(name));
       expect([name, answer.status, json(answer).avatar]).toEqual([name, 200, avatar]);
@@ -142,7 +193,7 @@ describe('the card', () => {
 
   test('is served when the explorer is off', async () => {
     const off = await startServer({ EXPLORER: 'off', DOCS: 'off' });
-    for (const path of ['/', '/explorer.js', '/explorer.css', '/icon.svg', '/explorer/dom.js'])
+    for (const path of ['/', '/explorer.js', '/explorer.css', '/icon.svg'])
       expect((await ask(off, path)).status).toBe(404);
     expect((await ask(off, '/embed.js')).status).toBe(200);
     expect((await ask(off, '/samples/avatar-ada.svg')).status).toBe(200);
@@ -218,8 +269,41 @@ describe('with a database', () => {
     });
   });
 
+  const namesOn = async (server: Server) => {
+    const { people } = configurationIn(await html(server));
+    const { paths } = json(await ask(server, '/openapi.json'));
+    const documented = Object.values<{ get: Operation }>(paths).map(({ get }) =>
+      Object.values(get.parameters[0]?.examples ?? {}).map(({ value }) => value),
+    );
+    const names = (family: string) => people[family].map(({ name }: { name: string }) => name);
+    expect(documented).toEqual([names('microblog'), ...Array(4).fill(names('portfolio'))]);
+    return { microblog: names('microblog'), portfolio: names('portfolio') };
+  };
+
+  test('the explorer and the OpenAPI document begin with users of the data, also after an import', async () => {
+    const url = await databaseOf(tempFile('few.ndjson', ndjson(folio(7, 'seven'), folio(3, 'three'))));
+    const server = await startServer({ DATABASE_URL: url });
+    expect(await namesOn(server)).toEqual({ microblog: [], portfolio: ['three', 'seven'] });
+    const more = [1, 2, 4, 5, 6].map((id) => folio(id, `new ${id}`));
+    await importInto(url, ['-'], ndjson(...more, blog(1, 'writer')));
+    await expect
+      .poll(() => namesOn(server))
+      .toEqual({ microblog: ['writer'], portfolio: ['new 1', 'new 2', 'three', 'new 4', 'new 5'] });
+  });
+
+  test.each([
+    ['none', []],
+    ["zoe, o'neill", ['zoe', "o'neill"]],
+  ])('EXAMPLE_USERS=%s', async (value, names) => {
+    const server = await startServer({
+      DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')),
+      EXAMPLE_USERS: value,
+    });
+    expect(await namesOn(server)).toEqual({ microblog: names, portfolio: names });
+  });
+
   test('no sample data is served', async () => {
-    expect(configurationIn(await html(own))).toMatchObject({ samples: false, people: [] });
+    expect(configurationIn(await html(own)).samples).toBe(false);
     expect((await ask(own, '/samples/avatar-ada.svg')).status).toBe(404);
   });
 

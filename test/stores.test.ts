@@ -344,6 +344,12 @@ describe(storeName(), () => {
       }
     });
 
+    test('the users with the lowest ids, by family', async () => {
+      expect(await reader.firstUsers('microblog', 2)).toEqual(['one', 'none']);
+      expect(await reader.firstUsers('microblog', 9)).toEqual(['one', 'none', 'last']);
+      expect(await reader.firstUsers('portfolio', 2)).toEqual(['one']);
+    });
+
     test('counts records and finds no fault', async () => {
       expect(await reader.counts()).toEqual({
         'microblog profile': 3,

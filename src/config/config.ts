@@ -23,6 +23,7 @@ import {
   origins,
   port,
   rate,
+  userNames,
   whole,
   workerCount,
 } from './setting-values.ts';
@@ -108,6 +109,11 @@ export const SETTINGS = {
   ),
   rateLimitExempt: setting('', networks, 'clients exempt from the rate limit: addresses and networks'),
   explorer: setting('on', onOff, 'the explorer page at `/`: `on` or `off`'),
+  exampleUsers: setting(
+    'auto',
+    userNames,
+    'users that the explorer and the API reference begin with: `auto` for five of each family, those with the lowest ids; `none`; or a comma-separated list of names',
+  ),
   imageHosts: setting(
     'none',
     origins,

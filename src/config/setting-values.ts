@@ -192,6 +192,16 @@ export function origins(text: string): '*' | string[] {
   return list;
 }
 
+/** Names, or `auto` where the program chooses. */
+export function userNames(text: string): 'auto' | string[] {
+  if (text === 'auto') return 'auto';
+  if (text === 'none') return [];
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+}
+
 export function headerText(text: string): string {
   if (!/^[\x20-\x7e]+$/.test(text)) throw new Mistake('must be one line of plain ASCII');
   return text;

@@ -6,12 +6,17 @@ import type { TSchema } from '@sinclair/typebox';
 import type { Site } from '../config/address-clashes.ts';
 import { type Config, sitesOf } from '../config/config.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
+import type { ExampleUsers } from '../routes/example-users.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 import { componentsOf, inputSchema, responsesOf } from './components.ts';
 
 /** As much of the document as is handled here. */
 interface OpenApi {
-  readonly paths?: object | undefined;
+  readonly paths?: Record<string, PathItem | undefined> | undefined;
+}
+
+interface PathItem {
+  readonly get?: { readonly parameters?: readonly object[] };
 }
 
 const OVERVIEW = `Read-only lookups, by user name, of public profiles and of the newest ${ITEM_CAP} items each user published.
@@ -68,14 +73,17 @@ const IF_NONE_MATCH = {
 };
 
 /** The document for one host: of variants with the same paths, it describes the one that answers there. */
-export function documentFor(host: string, generated: OpenApi, config: Config): object {
+export function documentFor(host: string, generated: OpenApi, config: Config, users: ExampleUsers): object {
   const all = sitesOf(config);
   const first = [...all.filter(({ base }) => base.host === host), ...all];
+  // The sample users stand in the generated document.
+  const named = (variant: Variant, item: PathItem | undefined) =>
+    config.databaseUrl === undefined ? item : withExamples(item, users[VARIANTS[variant].family]);
   const shown = all.filter((site) => site === first.find((other) => samePaths(site, other)));
   const paths = Object.entries(generated.paths ?? {}).flatMap(([marked, item]) => {
     const [, variant = ''] = marked.split('/', 2);
     return shown.some((site) => site.variant === variant)
-      ? [[marked.slice(variant.length + 1), item] as const]
+      ? [[marked.slice(variant.length + 1), named(variant as Variant, item)] as const]
       : [];
   });
   return {
@@ -88,6 +96,15 @@ export function documentFor(host: string, generated: OpenApi, config: Config): o
     paths: Object.fromEntries(paths),
     components: { schemas: componentsOf(shown.map(({ variant }) => variant)) },
   };
+}
+
+/** The parameters that have user names as examples, with other names. */
+function withExamples({ get }: PathItem = {}, names: readonly string[]) {
+  const examples = Object.fromEntries(names.map((value, index) => [`user${index + 1}`, { value }]));
+  const parameters = get?.parameters?.map((parameter) =>
+    'examples' in parameter ? { ...parameter, examples } : parameter,
+  );
+  return { get: { ...get, parameters } };
 }
 
 const samePaths = (one: Site, two: Site) =>

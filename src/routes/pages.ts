@@ -1,127 +1,74 @@
-// The explorer, the embeddable card and the sample pictures: files that are read once, on first use.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// The explorer, the embeddable card, the files of the pages, and the sample pictures.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { type Config, sitesOf } from '../config/config.ts';
-import { errorResponses, RequestError } from '../http/errors.ts';
+import type { Config } from '../config/config.ts';
+import { RequestError } from '../http/errors.ts';
 import type { Headers } from '../http/headers.ts';
-import { PAGE } from '../http/operations.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
 import { samplePicture } from '../samples/pictures.ts';
+import type { Awaitable } from '../stores/store.ts';
 import { VARIANT_NAMES, VARIANTS } from '../variants.ts';
-import { once } from './docs.ts';
-import { NotModified } from './lookup.ts';
+import type { ExplorerPage } from '../views/explorer-page.ts';
+import { readScript, readStyles, readWeb, withoutComments } from '../views/web-files.ts';
+import { type ExampleUsers, forUsers } from './example-users.ts';
+import {
+  CROSS_ORIGIN,
+  EACH_TIME,
+  fileRoute,
+  GUARD,
+  HTML,
+  once,
+  SAME_ORIGIN,
+  SCRIPT,
+  STYLE,
+  SVG,
+  serveFile,
+  typed,
+} from './web-file.ts';
 
-const WEB = join(import.meta.dirname, '../web');
-const HTML = 'text/html; charset=utf-8';
-const SCRIPT = 'text/javascript; charset=utf-8';
-const STYLE = 'text/css; charset=utf-8';
-const SVG = 'image/svg+xml';
-
-/** The files of the explorer page. */
-const PARTS = [
-  { file: 'theme.css', type: STYLE },
-  { file: 'explorer.css', type: STYLE },
-  { file: 'explorer.js', type: SCRIPT },
-  { file: 'explorer/profile.css', type: STYLE },
-  { file: 'explorer/request-panel.css', type: STYLE },
-  { file: 'explorer/api.js', type: SCRIPT },
-  { file: 'explorer/card-section.js', type: SCRIPT },
-  { file: 'explorer/dom.js', type: SCRIPT },
-  { file: 'explorer/items.js', type: SCRIPT },
-  { file: 'explorer/json.js', type: SCRIPT },
-  { file: 'explorer/notices.js', type: SCRIPT },
-  { file: 'explorer/people.js', type: SCRIPT },
-  { file: 'explorer/pictures.js', type: SCRIPT },
-  { file: 'explorer/profile.js', type: SCRIPT },
-  { file: 'explorer/recent.js', type: SCRIPT },
-  { file: 'explorer/request-panel.js', type: SCRIPT },
-  { file: 'explorer/state.js', type: SCRIPT },
-  { file: 'icon.svg', type: SVG },
-];
-
-/** The sample users that the explorer suggests. They exist in both families. */
-const PEOPLE = [
-  { name: 'ada', picture: 'avatar-ada' },
-  { name: 'Amara', picture: 'avatar-amara' },
-  { name: 'yuki.type', picture: 'avatar-yuki-type' },
-  { name: 'lucia_r', picture: 'avatar-lucia-r' },
-  { name: '林晓', picture: 'avatar-linxiao' },
-  { name: 'Zoë', picture: 'avatar-zoe' },
-  { name: 'Mo Farouk', picture: 'avatar-mo-farouk' },
-  { name: 'elodie', picture: 'avatar-elodie' },
-  { name: 'quiet_reader', picture: '' },
-];
-
-// Browsers revalidate each time, so a new version shows at once.
-const EACH_TIME = 'no-cache';
 const AN_HOUR = 'public, max-age=3600, stale-while-revalidate=86400';
 const A_DAY = 'public, max-age=86400';
 
-const GUARD = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
-const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
-const SAME_ORIGIN = { 'cross-origin-resource-policy': 'same-origin' };
-const CROSS_ORIGIN = { 'cross-origin-resource-policy': 'cross-origin' };
+export const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
 
-const options = {
-  config: { operation: PAGE },
-  schema: {
-    hide: true,
-    response: { 200: Type.String(), 304: NotModified, ...errorResponses('ROUTE_NOT_FOUND') },
-  },
-};
 const Picture = Type.Object({ picture: Type.String() });
 
-export const pages: FastifyPluginCallbackTypebox<{ config: Config }> = (app, { config }, done) => {
-  // Scripts are loaded as modules, which needs CORS: the card may run wherever the answers may be read.
-  const readable: Headers = config.corsOrigin === '*' ? { 'access-control-allow-origin': '*' } : {};
-  const samples = config.databaseUrl === undefined;
+export interface PagesOptions {
+  readonly config: Config;
+  /** Undefined when the explorer is off. */
+  readonly explorerPage: ExplorerPage | undefined;
+  readonly exampleUsers: () => Awaitable<ExampleUsers>;
+}
 
-  const page = (url: string, content: () => Buffer | string, headers: Headers) => {
-    const asset = once(() => createAsset(content(), { ...GUARD, ...headers }));
-    app.get(url, options, (_request, reply) => void sendAsset(reply, asset(url)));
-  };
-
-  page('/embed.js', cardScript, {
-    ...readable,
-    ...CROSS_ORIGIN,
-    ...typed(SCRIPT, AN_HOUR),
-  });
-  if (config.explorer) {
-    page('/', () => explorerPage(config, samples), {
-      ...typed(HTML, EACH_TIME),
-      'content-security-policy': policy(config),
-      'cross-origin-opener-policy': 'same-origin',
-    });
-    for (const { file, type } of PARTS)
-      page(`/${file}`, () => read(file), { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });
+export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
+  app,
+  { config, explorerPage, exampleUsers },
+  done,
+) => {
+  const readable = readableHeaders(config);
+  serveFile(app, '/embed.js', () => cardScript(config), { ...readable, ...typed(SCRIPT, AN_HOUR) });
+  if (explorerPage !== undefined) {
+    const explorer = forUsers((users) => createAsset(explorerPage(users), explorerHeaders(config)));
+    app.get('/', fileRoute, async (_request, reply) => sendAsset(reply, explorer(await exampleUsers())));
+    const file = (url: string, content: () => string, type: string) =>
+      serveFile(app, url, content, { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });
+    file('/explorer.js', () => readScript('explorer.js'), SCRIPT);
+    file('/explorer.css', () => readStyles(...STYLES), STYLE);
   }
-  if (samples) {
-    const picture = once((name) =>
-      createAsset(pictureOf(name), {
-        ...GUARD,
-        ...INERT,
-        ...readable,
-        ...CROSS_ORIGIN,
-        ...typed(SVG, A_DAY),
-      }),
-    );
-    app.get(
-      '/samples/:picture',
-      { ...options, schema: { ...options.schema, params: Picture } },
-      (request, reply) => {
-        sendAsset(reply, picture(request.params.picture));
-      },
-    );
+  if (config.explorer || config.docs)
+    serveFile(app, '/icon.svg', () => readWeb('icon.svg'), { ...SAME_ORIGIN, ...typed(SVG, EACH_TIME) });
+  if (config.databaseUrl === undefined) {
+    const headers = { ...GUARD, ...INERT, ...readable, ...typed(SVG, A_DAY) };
+    const picture = once((name) => createAsset(pictureOf(name), headers));
+    const schema = { ...fileRoute.schema, params: Picture };
+    app.get('/samples/:picture', { ...fileRoute, schema }, (request, reply) => {
+      sendAsset(reply, picture(request.params.picture));
+    });
   }
   done();
 };
 
-const typed = (type: string, caching: string): Headers => ({
-  'content-type': type,
-  'cache-control': caching,
-});
+const STYLES = ['theme.css', 'explorer.css', 'explorer/profile.css', 'explorer/request-panel.css'];
 
 function pictureOf(name: string): Buffer {
   const picture = samplePicture(name);
@@ -129,43 +76,31 @@ function pictureOf(name: string): Buffer {
   return picture;
 }
 
-const read = (file: string) => readFileSync(join(WEB, file));
-
-/** The card's script with the table of variants in it. */
-function cardScript(): string {
+/** The card's script with the table of variants in it, and whether there are pages of people to link to. */
+function cardScript({ explorer }: Config): string {
   const rows = VARIANT_NAMES.map((variant) => {
     const { style, family, collection } = VARIANTS[variant];
     const [item, total] = family === 'microblog' ? ['post', 'totalPost'] : ['shot', 'totalShots'];
     return [variant, { query: style === 'query', list: collection, item, total }];
   });
   const table = JSON.stringify(Object.fromEntries(rows));
-  return read('embed.js')
-    .toString()
-    .replace('const VARIANTS = {};', () => `const VARIANTS = ${table};`);
+  return withoutComments(readWeb('embed.js'))
+    .replace('const VARIANTS = {};', () => `const VARIANTS = ${table};`)
+    .replace('const PAGES = true;', `const PAGES = ${explorer};`);
 }
 
-/** The page with its configuration, which the script reads from a data block. */
-function explorerPage(config: Config, samples: boolean): string {
-  const configuration = JSON.stringify({
-    variants: sitesOf(config).map(({ variant: name, base: { path, origin = null } }) => {
-      const { style, family, collection } = VARIANTS[name];
-      return { name, path, origin, style, family, collection };
-    }),
-    samples,
-    people: samples
-      ? PEOPLE.map(({ name, picture }) => ({
-          name,
-          avatar: picture && `https://vitrine.example/samples/${picture}.svg`,
-        }))
-      : [],
-    imageHosts: config.imageHosts,
-    docs: config.docs,
-  });
-  const block = /(<script id="configuration"[^>]*>)\s*null\s*(?=<\/script>)/;
-  return read('explorer.html')
-    .toString()
-    .replace(block, (_, opening) => opening + configuration.replaceAll('<', '\\u003c'));
-}
+/** For what other pages use: scripts are loaded as modules, which needs CORS, wherever the answers may be read. */
+export const readableHeaders = ({ corsOrigin }: Config): Headers => ({
+  ...(corsOrigin === '*' && { 'access-control-allow-origin': '*' }),
+  ...CROSS_ORIGIN,
+});
+
+export const explorerHeaders = (config: Config): Headers => ({
+  ...GUARD,
+  ...typed(HTML, EACH_TIME),
+  'content-security-policy': policy(config),
+  'cross-origin-opener-policy': 'same-origin',
+});
 
 /** Scripts and requests: this server only. Pictures: this server and IMAGE_HOSTS. */
 function policy({ imageHosts }: Config): string {

@@ -15,9 +15,11 @@ import { jsonHeaders } from '../http/headers.ts';
 import { createAnswerWriter } from '../http/write-answer.ts';
 import { documentFor, openapiOptions } from '../openapi/document.ts';
 import { docs } from '../routes/docs.ts';
+import { createExampleUsers } from '../routes/example-users.ts';
 import type { ReadyAnswer } from '../routes/lookup.ts';
 import { pages } from '../routes/pages.ts';
 import { pathStyle } from '../routes/path-style.ts';
+import { people } from '../routes/people.ts';
 import { probes } from '../routes/probes.ts';
 import { queryStyle } from '../routes/query-style.ts';
 import type { Reader } from '../stores/store.ts';
@@ -25,6 +27,7 @@ import { createConnectionLog } from '../telemetry/connection-log.ts';
 import { createRequestCounts } from '../telemetry/request-counts.ts';
 import { createRequestLog } from '../telemetry/request-log.ts';
 import { VARIANTS } from '../variants.ts';
+import { createExplorerPage } from '../views/explorer-page.ts';
 import {
   addDraining,
   addErrorHandlers,
@@ -87,8 +90,16 @@ export function buildApp({ config, store, log }: AppOptions) {
     const options = { variant, base, store, cache, writeAnswer, takedownStatus };
     app.register(STYLES[style], { prefix: base.path, ...options });
   }
-  app.register(docs, { config, describe: (host) => documentFor(host, app.swagger(), config) });
-  app.register(pages, { config });
+  const exampleUsers = createExampleUsers(config, store);
+  app.register(docs, {
+    config,
+    exampleUsers,
+    describe: (host, users) => documentFor(host, app.swagger(), config, users),
+  });
+  const explorerPage = config.explorer ? createExplorerPage(config) : undefined;
+  app.register(pages, { config, explorerPage, exampleUsers });
+  for (const site of sitesOf(config))
+    app.register(people, { config, site, store, explorerPage, exampleUsers });
   app.register(probes, { unready: health.unready, tellReasons: false });
 
   app.addHook('onClose', lag.stop);

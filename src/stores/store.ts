@@ -47,6 +47,8 @@ export interface Reader {
   /** Whether the user with this name was taken down. */
   isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
   takedowns(): Awaitable<TakedownList>;
+  /** The names of the users with the lowest ids. */
+  firstUsers(family: Family, count: number): Awaitable<readonly string[]>;
   counts(): Awaitable<Counts>;
   /** Of the schema that it reads. */
   readonly schema: number;

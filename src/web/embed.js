@@ -2,13 +2,17 @@
  * <vitrine-profile>: a card with a user's profile and latest items, for any web page.
  *
  *   <script type="module" src="https://…/embed.js"></script>
- *   <vitrine-profile base="https://…/b" variant="b" user="ada" items="6"></vitrine-profile>
+ *   <vitrine-profile base="https://…/b" variant="b" user="ada" items="6">
+ *     <a href="https://…/people/b/ada">ada</a>
+ *   </vitrine-profile>
  *
  * base     the variant's base address; default: a, b or c next to this script
  * variant  a, b or c; default b
  * user     the user name
  * items    how many items to show, 0 to 15; default 6
  * theme    light, dark, or auto for the reader's preference; default: the page's `color-scheme`
+ *
+ * What stands inside the element is shown where scripts do not run.
  *
  * Custom properties: --vitrine-accent, -background, -text, -muted, -border, -radius, -font, -columns, -width.
  * Parts: card, cover, avatar, name, bio, counts, items, item.
@@ -55,6 +59,11 @@ ul { list-style: none; margin: 1.1rem 1.25rem 0 }
 @container (min-width: 22rem) { .grid { grid-template-columns: repeat(var(--vitrine-columns, 3), minmax(0, 1fr)) } }
 .tile { aspect-ratio: 4/3; border-radius: 4px }
 .title { font-size: .8125em; line-height: 1.35; margin-top: .3rem; min-height: 2lh }
+li { position: relative }
+.grid a::after, .line:not(.line ~ .line) a::after { content: ''; position: absolute; inset: 0 }
+.line ~ .line a { position: relative }
+.verified { display: inline-block; width: 1em; margin-left: .3em; border-radius: 50%; font-size: .7em; line-height: 1em;
+  text-align: center; vertical-align: .15em; color: var(--back); background: var(--accent) }
 .posts li { display: flex; gap: .9rem; min-height: 7rem; padding: .75rem 0; border-top: 1px solid var(--line) }
 .words { flex: 1; min-width: 0 }
 .photo { flex: none; width: 5.5rem; height: 5.5rem; border-radius: 4px }
@@ -73,8 +82,10 @@ button { margin-top: .9rem; padding: .4rem 1rem; font: inherit; color: var(--acc
 `;
 
 const SAMPLES = 'https://vitrine.example/samples/';
-// The server puts its table of variants here.
+const ROOT = new URL('.', import.meta.url);
+// The server puts its table of variants here, and whether it has pages of people.
 const VARIANTS = {};
+const PAGES = true;
 const MAX_BYTES = 2 ** 21;
 const TIMEOUT_MS = 12_000;
 const UNAVAILABLE = 'The profile is not available right now';
@@ -134,9 +145,10 @@ class VitrineProfile extends HTMLElement {
     try {
       if (variant === undefined) throw fail('The attribute `variant` must be a, b or c.');
       if (user === '') throw fail('The attribute `user` is missing.');
-      const base = this.getAttribute('base') ?? new URL(letter, import.meta.url).href;
+      const base = this.getAttribute('base') ?? new URL(letter, ROOT).href;
       const [profile, items] = await load(base, variant, user, count, signal);
-      if (!signal.aborted) this.#showProfile(variant, profile, items, count);
+      const page = PAGES && new URL(base, document.baseURI).origin === ROOT.origin && `people/${letter}/`;
+      if (!signal.aborted) this.#showProfile(variant, profile, items, count, page);
     } catch (error) {
       if (signal.aborted) return;
       this.#showError(error.retry === undefined ? fail(`${UNAVAILABLE}.`, true) : error);
@@ -146,7 +158,7 @@ class VitrineProfile extends HTMLElement {
   /** The skeleton, a card of blank data, stays behind the content to reserve its height. */
   #showLoading(user, variant = VARIANTS.b, count) {
     const blank = { username: '-', bio: '-\n-' };
-    this.#skeleton.replaceChildren(...drawCard(variant, blank, Array(count).fill({}), count));
+    this.#skeleton.replaceChildren(...drawCard(variant, blank, Array(count).fill({}), count, PAGES));
     this.#card.setAttribute('aria-busy', 'true');
     this.#card.setAttribute('aria-label', 'Profile');
     this.#status.textContent = `Loading ${user}…`;
@@ -159,9 +171,9 @@ class VitrineProfile extends HTMLElement {
     this.#show('Profile', h('div', { class: 'state' }, words, retry ? again : ''));
   }
 
-  #showProfile(variant, profile, items, count) {
+  #showProfile(variant, profile, items, count, page) {
     const name = visible(profile, 'name') || text(profile, 'username');
-    this.#show(`${name}, profile`, ...drawCard(variant, profile, items, count));
+    this.#show(`${name}, profile`, ...drawCard(variant, profile, items, count, page));
   }
 
   #show(label, ...content) {
@@ -220,7 +232,7 @@ async function readJson({ body }) {
   } catch {}
 }
 
-function drawCard({ item, total }, profile, items, wanted) {
+function drawCard({ item, total }, profile, items, wanted, page) {
   const user = text(profile, 'username');
   const name = visible(profile, 'name') || user;
   const bio = text(profile, 'bio');
@@ -239,13 +251,32 @@ function drawCard({ item, total }, profile, items, wanted) {
       'header',
       {},
       picture(text(profile, 'avatar'), 'avatar', user, initials(name), 'avatar'),
-      h('p', { class: 'name', part: 'name', dir: 'auto' }, link(text(profile, 'website'), {}, name)),
+      h(
+        'p',
+        { class: 'name', part: 'name', dir: 'auto' },
+        link(text(profile, 'website'), {}, name),
+        /[1-9]/.test(text(profile, 'verified'))
+          ? h('span', { class: 'verified', role: 'img', 'aria-label': 'verified' }, '✓')
+          : '',
+      ),
       h('p', { class: 'quiet line' }, h('bdi', {}, `@${user}`)),
       bio && h('p', { class: 'bio', part: 'bio', dir: 'auto' }, bio),
       h('dl', { part: 'counts' }, count(`${item}s`, total), count('followers', 'totalFollowers')),
     ),
     items.length > 0 ? list : '',
-    h('div', { class: 'more quiet' }, items.length === 0 && wanted > 0 ? `No ${item}s yet.` : ''),
+    h(
+      'div',
+      { class: 'more quiet' },
+      items.length === 0 && wanted > 0 ? h('p', {}, `No ${item}s yet.`) : '',
+      // In the skeleton it leads nowhere.
+      page
+        ? link(
+            page === true ? '' : new URL(page + encodeURIComponent(user), ROOT).href,
+            {},
+            `View on ${ROOT.host}`,
+          )
+        : '',
+    ),
   ].filter((part) => part instanceof Node);
 }
 
@@ -257,7 +288,7 @@ function shot(item, mark) {
     { part: 'item' },
     picture(text(item, 'image'), 'tile', `${title} ${text(item, 'id')}`, mark),
     link(
-      text(item, 'url_purchased') || text(item, 'attachment'),
+      text(item, 'url_purchased') || text(item, 'attachment') || text(item, 'large_image'),
       { class: 'title', dir: 'auto' },
       title,
       price && ` · ${price}`,
@@ -278,7 +309,7 @@ function post(item) {
       h('p', { class: 'text', dir: 'auto' }, words),
       video && h('p', { class: 'line' }, link(video, {}, visible(item, 'video_title') || 'Video')),
       audio && h('p', { class: 'line' }, link(audio, {}, visible(item, 'title_audio') || 'Audio')),
-      h('p', { class: 'quiet' }, text(item, 'date').slice(0, 10)),
+      h('p', { class: 'quiet' }, longDate(text(item, 'date'))),
     ),
     photo && picture(photo, 'photo', words, ''),
   );
@@ -290,9 +321,7 @@ function picture(address, kind, seed, letters, part) {
   const hue = [...seed].reduce((sum, char) => (sum * 31 + (char.codePointAt(0) ?? 0)) % 360, 7);
   // Set from script: a Content-Security-Policy may forbid style attributes.
   frame.style.setProperty('--h', String(hue));
-  const source = address.startsWith(SAMPLES)
-    ? new URL(`samples/${address.slice(SAMPLES.length)}`, import.meta.url)
-    : web(address);
+  const source = web(address);
   if (source === undefined) return frame;
   const image = h('img', { alt: '', loading: 'lazy', decoding: 'async', referrerpolicy: 'no-referrer' });
   image.addEventListener('error', () => image.remove());
@@ -309,6 +338,7 @@ function link(address, attributes, ...words) {
 }
 
 function web(address) {
+  if (address.startsWith(SAMPLES)) return new URL(`samples/${address.slice(SAMPLES.length)}`, ROOT);
   const url = URL.canParse(address) ? new URL(address) : undefined;
   return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }
@@ -326,6 +356,11 @@ const text = (data, member) => (typeof data[member] === 'string' ? data[member].
 /** The text if it has a visible character, otherwise ''. */
 const visible = (data, member) =>
   /[\p{L}\p{N}\p{P}\p{S}]/u.test(text(data, member)) ? text(data, member) : '';
+/** `2026-09-07 08:22:28` as 7 September 2026 is written; the text itself if it is no date. */
+function longDate(text) {
+  const date = new Date(`${text.replace(' ', 'T')}Z`);
+  return Number.isNaN(+date) ? text : date.toLocaleDateString('en', { dateStyle: 'long', timeZone: 'UTC' });
+}
 const grouped = (digits) =>
   /^\d{1,18}$/.test(digits) ? BigInt(digits).toLocaleString('en') : digits.slice(0, 20);
 /** Initials for each title; the item's number tells equal ones apart. */

@@ -1,16 +1,22 @@
 // @ts-check
 // The explorer page: requests the profile and items that its URL names, and draws them.
 import { isResponse, itemsIn, profileIn, sendRequest, urlOf } from './explorer/api.js';
-import { drawCardSection, hideCardSection } from './explorer/card-section.js';
-import { byId, el } from './explorer/dom.js';
+import { drawCardSection, hideCardSection, pageOf } from './explorer/card-section.js';
+import { byId, copyButton, el } from './explorer/dom.js';
 import { drawItems, itemNoun } from './explorer/items.js';
 import { drawNotice, isUnknownUser, noticeFor } from './explorer/notices.js';
 import { drawPeople, isPlainClick, personLink } from './explorer/people.js';
 import { createPictures } from './explorer/pictures.js';
 import { displayName, drawProfile } from './explorer/profile.js';
 import { saveRecent } from './explorer/recent.js';
-import { drawBody, drawSnippets, drawSummary, formatDuration } from './explorer/request-panel.js';
-import { configuration, currentState, queryAfter, recent } from './explorer/state.js';
+import {
+  drawBody,
+  drawDetails,
+  drawSnippets,
+  drawSummary,
+  formatDuration,
+} from './explorer/request-panel.js';
+import { addressAfter, configuration, currentState, recent } from './explorer/state.js';
 
 /** @typedef {import('./explorer/api.js').Outcome} Outcome */
 /** @typedef {import('./explorer/api.js').Resource} Resource */
@@ -19,7 +25,7 @@ import { configuration, currentState, queryAfter, recent } from './explorer/stat
 /** @typedef {{ profile: Outcome, items: Outcome, elsewhere?: Variant }} Outcomes */
 /** @typedef {Outcomes & { key: string }} Loaded */
 
-const { variants, people } = configuration;
+const { variants } = configuration;
 const pictures = createPictures(configuration);
 const userField = /** @type {HTMLInputElement} */ (byId('user'));
 const profilePane = byId('profile');
@@ -28,8 +34,8 @@ let pending = new AbortController();
 let loaded;
 let scrolled = false;
 
-for (const link of document.querySelectorAll('.docs')) if (configuration.docs) link.removeAttribute('hidden');
-drawControls();
+fixLinks();
+listenToControls();
 byId('choose').addEventListener('submit', (event) => {
   event.preventDefault();
   navigate({ user: userField.value });
@@ -44,10 +50,16 @@ if (variants.length === 0)
   );
 else show(currentState());
 
+/** The page's links are relative to the address it was loaded from, which history changes. */
+function fixLinks() {
+  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('[href]')))
+    if (!link.getAttribute('href')?.startsWith('#')) link.setAttribute('href', link.href);
+}
+
 /** @param {Partial<State>} change */
 function navigate(change) {
-  const query = queryAfter(change);
-  if (query !== location.search) history.pushState(null, '', query);
+  const address = addressAfter(change);
+  if (address !== location.href.replace(/#.*/, '')) history.pushState(null, '', address);
   else loaded = undefined;
   show(currentState());
 }
@@ -69,6 +81,7 @@ async function show(state) {
 
   const key = JSON.stringify([variant.name, user]);
   if (loaded?.key !== key) {
+    byId('summary').replaceChildren(drawSummary(state, undefined, announce));
     const outcomes = await load(state, pending.signal);
     if (outcomes === undefined) return;
     loaded = { key, ...outcomes };
@@ -125,7 +138,7 @@ function drawOutcomes(state, outcomes) {
 
 /** @param {State} state @param {Outcomes} outcomes */
 function drawMissing({ variant, user }, { profile, elsewhere }) {
-  const names = people.map(({ name }) => name);
+  const names = configuration.people[variant.family].map(({ name }) => name);
   const missing = { ...noticeFor(profile, variant, user, names), elsewhere };
   profilePane.replaceChildren(notice(missing));
   document.title = `${missing.title} · Vitrine`;
@@ -169,6 +182,7 @@ function drawSource({ variant, user }, outcome) {
   byId('source').replaceChildren(
     el('span', {}, `Variant ${variant.name.toUpperCase()}, ${variant.family}`),
     el('code', {}, `${origin === location.origin ? '' : origin}${pathname}${search}`),
+    profileIn(outcome) !== undefined && el('a', { href: pageOf(variant, user) }, 'Link to this profile'),
     el('span', {}, el('span', { class: `dot ${tone}` }), status),
   );
 }
@@ -176,8 +190,9 @@ function drawSource({ variant, user }, outcome) {
 /** @param {State} state @param {Outcome} outcome */
 function drawRequest(state, outcome) {
   byId('summary').replaceChildren(drawSummary(state, outcome, announce));
-  byId('snippets').replaceChildren(drawSnippets(state, announce));
   byId('body').replaceChildren(drawBody(outcome, announce));
+  byId('snippets').replaceChildren(drawSnippets(state, announce));
+  byId('details').replaceChildren(drawDetails(state, outcome));
   byId('request').removeAttribute('hidden');
 }
 
@@ -210,7 +225,7 @@ function notice(content) {
 /** @param {Variant} variant */
 function variantLink(variant) {
   const words = `Show ${currentState().user} in variant ${variant.name.toUpperCase()}`;
-  const link = el('a', { href: queryAfter({ variant }), dir: 'auto' }, words);
+  const link = el('a', { href: addressAfter({ variant }), dir: 'auto' }, words);
   link.addEventListener('click', (event) => {
     if (!isPlainClick(event)) return;
     event.preventDefault();
@@ -220,27 +235,27 @@ function variantLink(variant) {
   return link;
 }
 
-/** The radio buttons for the variant and for the request. */
-function drawControls() {
-  for (const variant of variants) {
-    const change = () => navigate({ variant });
-    const radio = el('input', { type: 'radio', name: 'variant', value: variant.name, change });
-    const label = el('b', {}, variant.name.toUpperCase());
-    byId('variants').append(el('label', {}, radio, label, ' ', el('span', {}, variant.family)));
-  }
-  for (const resource of /** @type {Resource[]} */ (['profile', 'items'])) {
-    const change = () => navigate({ resource });
-    const radio = el('input', { type: 'radio', name: 'resource', value: resource, change });
-    byId('resources').append(el('label', {}, radio, el('span', {})));
-  }
+function listenToControls() {
+  for (const radio of radios())
+    radio.addEventListener('change', () => {
+      const variant = variants.find(({ name }) => name === radio.value);
+      if (radio.name === 'variant') navigate({ variant });
+      else navigate({ resource: /** @type {Resource} */ (radio.value) });
+    });
+  const own = document.getElementById('own');
+  if (own !== null)
+    byId('copy-own').replaceWith(copyButton('the three lines', () => own.textContent ?? '', announce));
+}
+
+/** The radio buttons for the variant and for the request. @returns {NodeListOf<HTMLInputElement>} */
+function radios() {
+  return document.querySelectorAll('#variants input, #resources input');
 }
 
 /** Makes the controls match the state. @param {State} state */
 function updateControls({ variant, user, resource }) {
   const noun = itemNoun(variant);
-  for (const radio of /** @type {NodeListOf<HTMLInputElement>} */ (
-    document.querySelectorAll('input[type=radio]')
-  )) {
+  for (const radio of radios()) {
     radio.checked = radio.value === (radio.name === 'variant' ? variant.name : resource);
     if (radio.name === 'resource' && radio.nextElementSibling !== null)
       radio.nextElementSibling.textContent =

@@ -341,6 +341,45 @@ describeInBrowser('the card', (eye) => {
     expect(await overhang(page)).toBe(0);
   });
 
+  test('whole tiles are links, and the card links back to the profile', async () => {
+    const page = await open(card('base="BASE/b" variant="b" user="ada"'));
+    await ready(page).locator('.name').waitFor();
+    const targets = await page.evaluate(`(() => {
+      const root = document.querySelector('vitrine-profile').shadowRoot;
+      return [...root.querySelectorAll('.content li')].map((tile) => {
+        const { left, top, width, height } = tile.querySelector('.tile').getBoundingClientRect();
+        return root.elementFromPoint(left + width / 2, top + height / 2)?.closest('a')?.href;
+      });
+    })()`);
+    expect(targets).toHaveLength(6);
+    for (const target of targets as string[]) expect(target).toMatch(/^https?:/);
+    const back = ready(page).getByRole('link', { name: /^View on / });
+    expect(await back.getAttribute('href')).toBe(`${server.url}/people/b/ada`);
+    const off = await startServer({ EXPLORER: 'off' });
+    const alone = await open(card('base="BASE/b" variant="b" user="ada"', off), { api: off });
+    await ready(alone).locator('.name').waitFor();
+    expect(
+      await ready(alone)
+        .getByRole('link', { name: /^View on / })
+        .count(),
+    ).toBe(0);
+  });
+
+  test('has a badge for verified users, and written-out dates', async () => {
+    const page = await open(card('base="BASE/a" variant="a" user="ada"'));
+    await ready(page).getByRole('img', { name: 'verified' }).waitFor();
+    expect(await ready(page).locator('li').first().innerText()).toContain('September 19, 2026');
+    const other = await open(card('base="BASE/b" variant="b" user="ada"'));
+    await ready(other).locator('.name').waitFor();
+    expect(await ready(other).getByRole('img', { name: 'verified' }).count()).toBe(0);
+  });
+
+  test('shows the link inside the element where scripts do not run', async () => {
+    const html = '<vitrine-profile user="ada"><a href="/ada">Ada</a></vitrine-profile>';
+    const page = await open(html, { javaScriptEnabled: false });
+    expect(await page.getByRole('link', { name: 'Ada' }).isVisible()).toBe(true);
+  });
+
   test('items="0" does not say that there are none', async () => {
     const page = await open(card('base="BASE/b" user="ada" items="0"'));
     await ready(page).locator('.name').waitFor();

@@ -72,7 +72,7 @@ describeInBrowser('the API reference', (eye) => {
   test.each([
     ['getProfileOrItemsA', { user: 'ada', post: 'true' }, '/a/api?user=ada&post=true', '"posts"'],
     ['getProfileOrItemsA', { user: 'Zoë' }, '/a/api?user=Zo%C3%AB', '"totalFavs"'],
-    ['getItemsB', { username: "o'neill" }, "/b/api/username/o'neill/shots", '"Shots"'],
+    ['getItemsB', { username: "o'neill" }, '/b/api/username/o%27neill/shots', '"Shots"'],
     ['getItemsC', { username: 'ada' }, '/c/api/username/ada/shots', '"Posts"'],
   ])('%s with %o can be sent, and sent again with its ETag', async (operation, values, address, member) => {
     const page = await open();
@@ -86,6 +86,56 @@ describeInBrowser('the API reference', (eye) => {
     await form.getByRole('button', { name: 'Send again with this ETag' }).click();
     await expect.poll(() => form.locator('.status-line strong').innerText()).toBe('304 Not Modified');
     expect(await form.locator('.json').count()).toBe(0);
+  });
+
+  test('the code follows the form', async () => {
+    const page = await open();
+    const form = page.locator('#getProfileOrItemsA form');
+    const code = form.locator('.code pre');
+    const first = await form.locator("[name='user']").inputValue();
+    expect(await code.innerText()).toContain(`/a/api?user=${first}'`);
+    await form.locator("[name='user']").fill("o'neill");
+    await form.locator("[name='post']").selectOption('true');
+    await form.locator("[name='If-None-Match']").fill('"it\'s"');
+    expect(await code.innerText()).toContain(
+      `curl -i '${server.url}/a/api?user=o%27neill&post=true' \\\n  -H 'If-None-Match: "it'\\''s"'`,
+    );
+    for (const [language, words] of [
+      ['JavaScript', `{ headers: { 'If-None-Match': '"it\\'s"' } }`],
+      ['Python', `headers={'If-None-Match': '"it\\'s"'}`],
+      ['PHP', `['header' => ['If-None-Match: "it\\'s"']]`],
+    ] as const) {
+      await form.getByLabel(language, { exact: true }).check();
+      expect(await code.innerText()).toContain(words);
+    }
+  });
+
+  test('an open example stands beside each operation', async () => {
+    const page = await open({ viewport: { width: 1440, height: 900 } });
+    for (const operation of await page.locator('.operation').all()) {
+      const example = operation.locator('.examples details[open] .json').first();
+      expect(await example.innerText()).toContain('{');
+      const [left, right] = [
+        await operation.locator('table').first().boundingBox(),
+        await example.boundingBox(),
+      ];
+      expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0));
+    }
+  });
+
+  test('the contents mark what is being read, and are folded on phones', async () => {
+    const page = await open();
+    await page.locator('.contents').getByRole('link', { name: 'Shot', exact: true }).click();
+    await page.locator('.contents [aria-current]', { hasText: 'Shot' }).waitFor();
+    await page.evaluate('document.getElementById("errors").scrollIntoView()');
+    await page.locator('.contents [aria-current]', { hasText: 'Errors' }).waitFor();
+    const phone = await open({ viewport: PHONE });
+    const link = phone.locator('.contents').getByRole('link', { name: 'Errors' });
+    expect(await link.isVisible()).toBe(false);
+    await phone.getByText('Contents', { exact: true }).click();
+    await link.click();
+    expect(await link.isVisible()).toBe(false);
+    expect(new URL(phone.url()).hash).toBe('#errors');
   });
 
   test('an error response is shown in full', async () => {

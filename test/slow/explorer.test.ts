@@ -91,15 +91,13 @@ describeInBrowser('the explorer', (eye) => {
     const response = await fetch(address);
     const body = Buffer.from(await response.arrayBuffer());
     expect(await textOf(page.locator('.address'))).toBe('GET /b/api/username/o%27neill/shots');
-    expect(await textOf(page.locator('.headers'))).toContain(response.headers.get('etag'));
+    await page.getByText('Response headers').click();
+    expect(await page.locator('.headers').innerText()).toContain(response.headers.get('etag'));
     expect(await textOf(page.locator('.facts'))).toContain(`${(body.length / 1024).toFixed(1)} KB`);
     for (const [name, line] of [
-      ['the curl lines', `curl -i '${address}'`],
-      [
-        'the fetch lines',
-        `const response = await fetch(\n  '${address}',\n);\nconst { Shots: shots } = await response.json();`,
-      ],
+      ['the address', address],
       ['the body', body.toString()],
+      ['the code', `curl -i '${address}'`],
     ] as const) {
       await page.getByRole('button', { name: `Copy ${name}` }).click();
       await waitForText(page.getByRole('status'), 'copied');
@@ -108,6 +106,58 @@ describeInBrowser('the explorer', (eye) => {
     await page.getByRole('button', { name: 'Revalidate' }).click();
     await waitForText(page.locator('.again'), '304 Not Modified');
     expect(await textOf(page.locator('.again'))).toContain('0 B');
+  });
+
+  test('the JSON comes right after status, time and size; code and headers follow', async () => {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
+    await waitForText(heading(page), 'Ada');
+    const tops =
+      await page.evaluate(`['.facts', '#body .json', '#snippets pre', '#details summary', '.secondary']
+      .map((part) => document.querySelector('#request ' + part).getBoundingClientRect().top)`);
+    expect(tops).toEqual([...(tops as number[])].sort((one, two) => one - two));
+    expect(await page.locator('#request .copy').count()).toBe(3);
+    expect(await page.locator('#details details[open]').count()).toBe(0);
+  });
+
+  test('the code is shown in four languages, and the chosen one is remembered', async () => {
+    const page = await eye.open(`${server.url}/?variant=c&user=ada&show=items`);
+    await waitForText(heading(page), 'Ada');
+    const code = page.locator('#snippets pre');
+    for (const [language, words] of [
+      ['PHP', 'file_get_contents('],
+      ['Python', 'urlopen(request)'],
+      ['JavaScript', 'const { Posts: shots } = await response.json();'],
+    ] as const) {
+      await page.locator('#snippets').getByLabel(language, { exact: true }).check();
+      await waitForText(code, words);
+      expect(await textOf(code)).toContain(`${server.url}/c/api/username/ada/shots`);
+    }
+    await page.locator('#snippets').getByLabel('JavaScript', { exact: true }).press('ArrowRight');
+    await show(page, 'elodie');
+    await waitForText(heading(page), 'Élodie');
+    await waitForText(code, '/c/api/username/elodie/shots');
+    expect(await textOf(code)).toContain('urlopen(request)');
+  });
+
+  test('tells in five seconds what it is, and copies the lines that load own data', async () => {
+    for (const viewport of [DESKTOP, { width: 320, height: 740 }]) {
+      const page = await eye.open(server.url, {
+        viewport,
+        permissions: ['clipboard-read', 'clipboard-write'],
+      });
+      await waitForText(heading(page), 'Ada');
+      for (const part of [
+        page.getByRole('heading', { level: 1, name: 'Your users’ public profiles as a JSON API' }),
+        page.getByText('A is a microblog: profiles and posts. B and C are design portfolios'),
+        page.getByRole('heading', { name: 'Load your own data' }),
+      ])
+        expect(((await part.boundingBox())?.y ?? Infinity) < viewport.height / 2).toBe(true);
+      await page.getByRole('button', { name: 'Copy the three lines' }).click();
+      await waitForText(page.getByRole('status'), 'copied');
+      const copied = (await page.evaluate('navigator.clipboard.readText()')) as string;
+      expect(copied.split('\n')).toHaveLength(3);
+      expect(copied).toMatch(/^echo .*"username":"mira".*\n.*import/);
+    }
   });
 
   test('JSON nodes can be collapsed', async () => {
@@ -255,17 +305,17 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   describe('with a database', () => {
+    const FAR = {
+      id: '5',
+      username: 'far',
+      name: 'Far Away',
+      avatar: 'https://pictures.example/far.png',
+      totalShots: '0',
+      website: 'https://far.example/',
+    };
     let own: Server;
     beforeAll(async () => {
-      const person = {
-        id: '5',
-        username: 'far',
-        name: 'Far Away',
-        avatar: 'https://pictures.example/far.png',
-        cover_image: 'javascript:alert(1)',
-      };
-      const clean = { ...person, cover_image: '', totalShots: '0', website: 'https://far.example/' };
-      const database = await databaseOf(ugly('hostile-texts.ndjson'), tempFile('far.ndjson', ndjson(clean)));
+      const database = await databaseOf(ugly('hostile-texts.ndjson'), tempFile('far.ndjson', ndjson(FAR)));
       own = await startServer({ DATABASE_URL: database });
     });
 
@@ -295,8 +345,8 @@ describeInBrowser('the explorer', (eye) => {
       expect(await textOf(page.locator('.person .initials'))).toBe('FA');
       expect(await textOf(page.locator('.blocked'))).toContain('pictures.example');
       expect(await textOf(page.locator('.no-items'))).toContain('No shots yet');
-      // No sample users are suggested, only users looked at before.
-      expect(await page.locator('#people bdi').allTextContents()).toEqual(['far']);
+      // Users of the data are suggested, and no sample users.
+      expect(await page.locator('#people bdi').allTextContents()).toEqual(['far', 'texts']);
     });
 
     test('pictures from IMAGE_HOSTS are requested, and initials replace one that fails', async () => {
@@ -318,8 +368,30 @@ describeInBrowser('the explorer', (eye) => {
       expect(await textOf(page.locator('.person .initials'))).toBe('FA');
     });
 
-    test('without sample users or recent users it asks for a name', async () => {
-      const page = await eye.open(`${own.url}/?variant=b`);
+    test('it opens on a user of the data, in a variant that has one', async () => {
+      const records = ndjson({ id: '3', username: 'first', name: 'The First', totalShots: '0' });
+      const few = await startServer({ DATABASE_URL: await databaseOf(tempFile('few.ndjson', records)) });
+      const page = await eye.open(few.url);
+      await waitForText(heading(page), 'The First');
+      expect(await page.getByLabel('B portfolio').isChecked()).toBe(true);
+    });
+
+    test('what was looked at among the sample users is not asked for in other data', async () => {
+      const first = await startServer();
+      const page = await eye.open(`${first.url}/?variant=b&user=elodie`, { expected: /ERR_CONNECTION/ });
+      await waitForText(heading(page), 'Élodie');
+      await first.stop();
+      const records = ndjson({ id: '3', username: 'first', name: 'The First', totalShots: '0' });
+      const DATABASE_URL = await databaseOf(tempFile('few.ndjson', records));
+      await startServer({ PORT: String(first.port), DATABASE_URL });
+      await page.goto(first.url);
+      await waitForText(heading(page), 'The First');
+    });
+
+    test('without example users or recent users it asks for a name', async () => {
+      const DATABASE_URL = await databaseOf(tempFile('far.ndjson', ndjson(FAR)));
+      const nameless = await startServer({ DATABASE_URL, EXAMPLE_USERS: 'none' });
+      const page = await eye.open(`${nameless.url}/?variant=b`);
       await waitForText(heading(page), 'Enter a user name');
       expect(await accessibilityFaults(page)).toEqual([]);
       await show(page, 'far');
@@ -514,6 +586,9 @@ describeInBrowser('the explorer', (eye) => {
     await page.route('**/api/**', () => {});
     await show(page, 'elodie');
     await page.locator('#request[aria-busy]').waitFor();
+    expect(await textOf(status(page))).toBe('Loading…');
+    expect(await textOf(page.locator('.address'))).toBe('GET /b/api/username/elodie');
+    expect(await page.locator('#request').getByText('200').count()).toBe(0);
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await show(page, 'lucia_r');
     await waitForText(heading(page), 'Lucía');

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 describe('as served', () => {
-  test.each(['/', '/docs'])('%s', async (path) => {
+  test.each(['/', '/docs', '/people/a/ada', '/people/b/ada', '/people/b/nobody'])('%s', async (path) => {
     const { headers, body } = await ask(server, path);
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
     expect(await faultsOf(body)).toEqual([]);
@@ -43,6 +43,7 @@ describeInBrowser('after its scripts', (eye) => {
     ['/?variant=a&user=ada', '#profile:not([aria-busy]) h2'],
     ['/?variant=b&user=ada', '#profile:not([aria-busy]) h2'],
     ['/?variant=c&user=nobody', '#profile:not([aria-busy]) h2'],
+    ['/people/b/ada', '#profile .profile:not(.plain) h2'],
     ['/docs', '.operation'],
   ] as const;
   test.each(PAGES)('%s', async (path, part) => {

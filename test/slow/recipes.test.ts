@@ -68,7 +68,33 @@ describeInBrowser('the recipe for a page', (eye) => {
   });
 });
 
+describeInBrowser('the recipes for a card', (eye) => {
+  test('show it by script, by a link without one, and as an image', async () => {
+    const card = block('A card on any page', 'html');
+    const markdown = block('A card where no script runs', 'md');
+    const [, alt, image, link] = /\[!\[(.*?)\]\((.*?)\)\]\((.*?)\)/.exec(markdown) ?? [];
+    const html = `<!doctype html><title>x</title><link rel="icon" href="data:,">${card}<a href="${link}"><img alt="${alt}" src="${image}"></a>`;
+    const site = await startSite((_request, response) =>
+      response.setHeader('content-type', 'text/html; charset=utf-8').end(html),
+    );
+    const page = await eye.open(site.url, { origins: [server.url] });
+    await page.locator('vitrine-profile .content .name', { hasText: 'Ada Lindqvist' }).waitFor();
+    expect(await page.locator('vitrine-profile > a').isVisible()).toBe(false);
+    await page.waitForFunction('document.querySelector("img").naturalWidth === 440');
+    const plain = await eye.open(site.url, { javaScriptEnabled: false, origins: [server.url] });
+    expect(await plain.locator('vitrine-profile > a').isVisible()).toBe(true);
+    expect((await fetch(link as string)).status).toBe(200);
+    await site.close();
+  });
+});
+
 describe('the recipe', () => {
+  test('for feeds names feeds that are served', async () => {
+    const types = block('A link that explains itself', 'html').matchAll(/type="(.*?)" href="(.*?)"/g);
+    for (const [, type = '', href = ''] of types)
+      expect((await fetch(href)).headers.get('content-type')).toContain(type);
+  });
+
   test('for a static site writes one page per user', async () => {
     const { folder } = await runScript('build.mjs', block('Read at build time', 'js'));
     const pages = readdirSync(join(folder, 'site'));

@@ -30,6 +30,12 @@ const TAKEN_DOWN = {
       FROM takedown_salts)
     FROM vitrine`,
 };
+const FIRST_USERS = {
+  name: 'first users',
+  text: `SELECT generation, (SELECT json_agg(username ORDER BY id) FROM (
+      SELECT id, record::json ->> 'username' AS username FROM profiles WHERE family = $1 ORDER BY id LIMIT $2) AS first)
+    FROM vitrine`,
+};
 
 /** Opens the data for serving. Before the first import has committed, it is not there: nobody is told "unknown user". */
 export async function openServed(url: string, options: ServedOptions): Promise<Reader> {
@@ -68,6 +74,10 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       return found === 't';
     },
     takedowns: () => takedownsOf(url),
+    async firstUsers(family, count) {
+      const [, names] = await read({ ...FIRST_USERS, values: [family, count] });
+      return JSON.parse(names ?? '[]');
+    },
     counts: countsOf(url, hosts.newest),
     records: () => allRecords(url),
     fault: hosts.fault,

@@ -30,6 +30,8 @@ const PROFILE = `
 const ITEMS = `
   SELECT etag, CASE WHEN instr(:known, etag) THEN NULL ELSE CAST('{"' || :collection || '":' || items || '}' AS BLOB) END
   FROM lists WHERE family = :family AND user_key = :userKey`;
+const FIRST_USERS = `
+  SELECT record ->> 'username' FROM profiles WHERE family = ? ORDER BY id LIMIT ?`;
 
 const TAKEN_DOWN = `
   SELECT 1 FROM takedown_salts CROSS JOIN takedowns
@@ -41,6 +43,7 @@ function createReader(db: Connection, path: string): SqliteReader {
   const items = db.prepare(ITEMS).raw();
   const takenDown = db.prepare(TAKEN_DOWN);
   const generation = db.prepare('SELECT generation FROM vitrine').pluck();
+  const firstUsers = db.prepare(FIRST_USERS).pluck();
   const turn = createTurn(db);
 
   function find(statement: Statement, values: object): Stored | undefined {
@@ -60,6 +63,7 @@ function createReader(db: Connection, path: string): SqliteReader {
       return takenDown.get({ family, userKey }) !== undefined;
     },
     takedowns: () => takedownList(allRows(db, ALL_SALTS), allRows(db, ALL_ENTRIES)),
+    firstUsers: (family, count) => firstUsers.all(family, count) as string[],
     counts: () => countRecords(db),
     records: () => allRecords(db),
     events: { swaps: 0, refusals: 0 },

@@ -34,6 +34,7 @@ export function openServed(path: string, options: WatchOptions): Reader {
     items: (family, userKey, collection, known) => readerOf(served).items(family, userKey, collection, known),
     isTakenDown: (family, userKey) => readerOf(served).isTakenDown(family, userKey),
     takedowns: () => readerOf(served).takedowns(),
+    firstUsers: (family, count) => readerOf(served).firstUsers(family, count),
     counts: createCounter(path, () => currentVersion(served)),
     records: () => readerOf(served).records(),
     fault: () => (served.reader === undefined ? served.absence?.fault.message : served.reader.fault()),

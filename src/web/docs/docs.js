@@ -2,14 +2,14 @@
 // The API reference: loads the OpenAPI document and draws it.
 
 import { breakable, byId, copyButton, el } from '../explorer/dom.js';
+import { drawContents, idOf } from './contents.js';
 import { paragraphs } from './markdown.js';
-import { drawErrors, drawParameters, drawRecord, drawResponses } from './tables.js';
+import { drawErrors, drawExamples, drawParameters, drawRecord, drawResponses } from './tables.js';
 import { drawTry } from './try-it.js';
 
 /** @typedef {import('./openapi.js').Document} Document */
 /** @typedef {import('./openapi.js').Operation} Operation */
-/** @typedef {{ id: string, title: string }} Entry */
-/** @typedef {{ name: string, section: Node, entries: Entry[] }} Section */
+/** @typedef {import('./contents.js').Section} Section */
 
 const main = byId('main');
 const source = new URL('openapi.json', document.baseURI);
@@ -54,7 +54,7 @@ function draw(api) {
     },
   ];
   main.replaceChildren(drawOverview(api), ...sections.map(({ section }) => section));
-  byId('contents').replaceChildren(el('ul', {}, ...sections.map(drawContents)));
+  drawContents(sections);
   // The browser looked for the fragment's target before it was drawn.
   if (location.hash !== '')
     document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
@@ -92,17 +92,6 @@ function drawRecords({ components }) {
     section,
     entries: records.map(([name]) => ({ id: `record-${name}`, title: name })),
   };
-}
-
-/** @param {Section} section */
-function drawContents({ name, entries }) {
-  const links = entries.map(({ id, title }) => el('li', {}, el('a', { href: `#${id}` }, title)));
-  return el('li', {}, el('a', { href: `#${idOf(name)}` }, name), links.length > 0 && el('ul', {}, ...links));
-}
-
-/** @param {string} name */
-function idOf(name) {
-  return name.toLowerCase().replaceAll(' ', '-');
 }
 
 /** @param {Document} api */
@@ -144,8 +133,12 @@ function drawOperation(operation) {
     el('h3', { id: `${operationId}-title` }, summary),
     el('p', { class: 'route' }, el('b', {}, 'GET'), ' ', el('code', {}, ...breakable(path))),
     ...paragraphs(description),
-    drawParameters(parameters),
-    drawResponses(operationId, responses),
+    el(
+      'div',
+      { class: 'beside' },
+      el('div', {}, drawParameters(parameters), drawResponses(responses)),
+      drawExamples(operationId, responses),
+    ),
     drawTry(operation),
   );
 }

@@ -40,8 +40,8 @@ export function drawParameters(parameters) {
   return table('Parameters', ['Name', 'Meaning'], rows);
 }
 
-/** @param {string} operationId @param {Record<string, Response>} responses */
-export function drawResponses(operationId, responses) {
+/** @param {Record<string, Response>} responses */
+export function drawResponses(responses) {
   const all = Object.entries(responses);
   const failures = all.filter(([status]) => isFailure(status));
   const statuses = failures.map(([status]) => status).join(', ');
@@ -49,7 +49,6 @@ export function drawResponses(operationId, responses) {
     'div',
     {},
     responseTable(
-      operationId,
       'Responses',
       all.filter(([status]) => !isFailure(status)),
     ),
@@ -57,7 +56,7 @@ export function drawResponses(operationId, responses) {
       'details',
       { class: 'fold' },
       el('summary', {}, `Errors: ${statuses}`),
-      responseTable(operationId, 'Error responses', failures),
+      responseTable('Error responses', failures),
     ),
   );
 }
@@ -65,18 +64,16 @@ export function drawResponses(operationId, responses) {
 /** @param {string} status */
 const isFailure = (status) => status >= '400';
 
-/** @param {string} operationId @param {string} caption @param {Array<[string, Response]>} responses */
-function responseTable(operationId, caption, responses) {
+/** @param {string} caption @param {Array<[string, Response]>} responses */
+function responseTable(caption, responses) {
   const rows = responses.map(([status, { description, headers = {}, content = {} }]) => {
     const body = content['application/json'];
-    const examples = isFailure(status) ? [] : Object.values(body?.examples ?? {});
     return /** @type {[Cell, Cell]} */ ([
       [el('span', { class: `dot ${tone(status)}` }), el('code', {}, status)],
       [
         ...inline(description),
         ...(body === undefined ? [] : [note('Body: ', ...spaced(bodies(body.schema)))]),
         note(`Headers: ${Object.keys(headers).join(', ')}`),
-        ...examples.map(({ summary = 'Example', value }) => example(operationId, summary, value)),
       ],
     ]);
   });
@@ -96,14 +93,18 @@ function bodies({ $ref, oneOf = [] }) {
   return [el('a', { href: `#record-${name}` }, name)];
 }
 
-/** @param {string} operationId @param {string} summary @param {unknown} value */
-function example(operationId, summary, value) {
-  const drawn = el('div');
-  const unfold = () => {
-    // Drawn when opened: the page has many examples.
-    if (!drawn.hasChildNodes()) drawn.append(drawBody(`Example of ${operationId}: ${summary}`, value));
-  };
-  return el('details', { class: 'fold', toggle: unfold }, el('summary', {}, `Example: ${summary}`), drawn);
+/** The example bodies of a success; the first one is open. @param {string} operationId @param {Record<string, Response>} responses */
+export function drawExamples(operationId, responses) {
+  const examples = Object.values(responses[200]?.content?.['application/json']?.examples ?? {});
+  const drawn = examples.map(({ summary = 'Example', value }, index) =>
+    el(
+      'details',
+      { class: 'fold', open: index === 0 },
+      el('summary', {}, `Example: ${summary}`),
+      drawBody(`Example of ${operationId}: ${summary}`, value),
+    ),
+  );
+  return el('div', { class: 'examples' }, ...drawn);
 }
 
 /** A JSON tree with its own accessible name. @param {string} name @param {unknown} value */

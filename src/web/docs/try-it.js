@@ -1,6 +1,8 @@
 // @ts-check
 // "Try it": a form built from an operation's parameters, the request it sends, and the full response.
+import { codeTabs } from '../explorer/code-tabs.js';
 import { breakable, copyButton, el, pairList } from '../explorer/dom.js';
+import { escaped } from '../explorer/snippets.js';
 import { drawBody, tone } from './tables.js';
 
 /** @typedef {import('./openapi.js').Operation} Operation */
@@ -29,6 +31,9 @@ export function drawTry(operation) {
       output,
     )
   );
+  const code = codeTabs(`GET ${path}`, () => requestFor(operation, valuesOf(form)), announce);
+  output.before(code.figure);
+  form.addEventListener('input', code.update);
   let pending = new AbortController();
 
   form.addEventListener('submit', async (event) => {
@@ -88,10 +93,10 @@ function requestFor({ path, parameters, servers }, values) {
   const query = [];
   let filled = path;
   for (const { name, in: place, required } of parameters) {
-    const value = (values[name] ?? '').toWellFormed();
-    if (place === 'path') filled = filled.replace(`{${name}}`, encodeURIComponent(value));
+    const value = values[name] ?? '';
+    if (place === 'path') filled = filled.replace(`{${name}}`, escaped(value));
     else if (value === '' && !required) continue;
-    else if (place === 'query') query.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+    else if (place === 'query') query.push(`${escaped(name)}=${escaped(value)}`);
     else headers[name] = value;
   }
   return { url: `${server}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`, headers };
@@ -163,6 +168,7 @@ function drawStatusLine({ status, headers }, words, facts, form) {
   const revalidate = () => {
     const field = /** @type {HTMLInputElement | null} */ (form.elements.namedItem('If-None-Match'));
     if (field !== null) field.value = etag ?? '';
+    form.dispatchEvent(new Event('input'));
     form.requestSubmit();
   };
   return el(

@@ -1,5 +1,7 @@
 // @ts-check
 // Requests to the API and their outcomes.
+import { escaped } from './snippets.js';
+import { root } from './state.js';
 
 /**
  * @typedef {{ name: string, style: 'query' | 'path', family: 'microblog' | 'portfolio', collection: string, path: string,
@@ -29,13 +31,6 @@ const STATUS_TEXTS = /** @type {Record<number, string>} */ ({
   504: 'Gateway Timeout',
 });
 
-/** Percent-encoded so that the result is also safe inside a shell's single quotes. @param {string} name */
-const escaped = (name) =>
-  encodeURIComponent(name.toWellFormed()).replace(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-
 /**
  * The variant's base URL. A path is resolved against this page, so that a proxy's prefix applies to both.
  * @param {Variant} variant
@@ -45,7 +40,7 @@ export function baseOf({ path, origin }) {
     const sameHost = new URL(origin).host === location.host;
     return new URL(`${sameHost ? location.origin : origin}${path}`);
   }
-  const base = new URL(`.${path}/`, document.baseURI);
+  const base = new URL(`.${path}/`, root);
   base.pathname = base.pathname.replace(/\/+$/, '');
   return base;
 }

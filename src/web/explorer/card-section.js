@@ -1,8 +1,11 @@
 // @ts-check
 // The section about the embeddable card: the HTML to paste, and a preview.
 import { baseOf } from './api.js';
+import { codeBlock } from './code-tabs.js';
 import { byId, el } from './dom.js';
-import { codeBlock } from './request-panel.js';
+import { whenNear } from './pictures.js';
+import { escaped } from './snippets.js';
+import { root } from './state.js';
 
 /** @typedef {import('./api.js').Variant} Variant */
 
@@ -17,23 +20,33 @@ export function drawCardSection(variant, user, announce) {
   const items = variant.family === 'microblog' ? 3 : 6;
   const section = byId('card');
   section.removeAttribute('hidden');
-  byId('snippet').replaceChildren(codeBlock('HTML', cardHtml(base, variant, user), announce));
+  byId('snippet').replaceChildren(
+    codeBlock('HTML', cardHtml(base, variant, user), announce),
+    codeBlock('Markdown', imageMarkdown(variant, user), announce),
+  );
   byId('card-preview').replaceChildren(el('vitrine-profile', { base, variant: variant.name, user, items }));
   loadCardWhenVisible(section);
 }
 
 /** @param {string} base @param {Variant} variant @param {string} user */
 function cardHtml(base, variant, user) {
-  const script = new URL('embed.js', document.baseURI).href;
+  const script = new URL('embed.js', root).href;
   const name = user.toWellFormed().replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
-  return `<script type="module" src="${script}"></script>\n<vitrine-profile base="${base}" variant="${variant.name}" user="${name}" items="6"></vitrine-profile>`;
+  return `<script type="module" src="${script}"></script>
+<vitrine-profile base="${base}" variant="${variant.name}" user="${name}" items="6">
+  <a href="${pageOf(variant, user)}">${name}</a>
+</vitrine-profile>`;
 }
 
-/** The card sends requests of its own, so its script loads only when the section scrolls into view. @param {Element} section */
-function loadCardWhenVisible(section) {
-  new IntersectionObserver((entries, observer) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
-    observer.disconnect();
-    import('../embed.js');
-  }).observe(section);
+/** The image of the card for READMEs and forums. @param {Variant} variant @param {string} user */
+function imageMarkdown(variant, user) {
+  const image = new URL(`card/${variant.name}/${escaped(user)}.svg`, root).href;
+  const name = user.toWellFormed().replace(/[\\[\]]/g, '\\$&');
+  return `[![${name}](${image})](${pageOf(variant, user)})`;
 }
+
+/** The page of this user, which needs no script. @param {Variant} variant @param {string} user */
+export const pageOf = (variant, user) => new URL(`people/${variant.name}/${escaped(user)}`, root).href;
+
+/** The card sends requests of its own, so its script loads only when the section scrolls into view. @param {Element} section */
+const loadCardWhenVisible = (section) => whenNear(section, () => import(new URL('embed.js', root).href));

@@ -2,17 +2,16 @@
 // Links to other users: the sample users, or those looked at before.
 import { byId, el } from './dom.js';
 import { initialsOf } from './pictures.js';
-import { configuration, currentState, knownNames, queryAfter } from './state.js';
+import { addressAfter, configuration, currentState, knownNames } from './state.js';
 
 /** @typedef {import('./pictures.js').Pictures} Pictures */
 /** @typedef {(name: string) => void} OnChoose */
 
 /** @param {Pictures} pictures @param {OnChoose} onChoose */
 export function drawPeople(pictures, onChoose) {
-  const names = knownNames();
+  const names = knownNames(currentState().variant);
   byId('names').replaceChildren(...names.map((value) => el('option', { value })));
   const people = byId('people');
-  people.toggleAttribute('hidden', names.length === 0);
   const focused = people.contains(document.activeElement) ? document.activeElement?.textContent : undefined;
   const links = names.map((name) => personLink(name, pictures, onChoose));
   people.replaceChildren(...links);
@@ -25,7 +24,10 @@ export const isPlainClick = ({ ctrlKey, metaKey, shiftKey, button }) =>
 
 /** @param {string} name @param {Pictures} pictures @param {OnChoose} onChoose */
 export function personLink(name, pictures, onChoose) {
-  const avatar = configuration.people.find((person) => person.name === name)?.avatar ?? '';
+  const avatar =
+    Object.values(configuration.people)
+      .flat()
+      .find((person) => person.name === name)?.avatar ?? '';
   const picture = pictures.picture(avatar, {
     kind: 'avatar chip',
     seed: name,
@@ -37,7 +39,7 @@ export function personLink(name, pictures, onChoose) {
     'a',
     {
       class: 'person-link',
-      href: queryAfter({ user: name }),
+      href: addressAfter({ user: name }),
       'aria-current': current ? 'true' : undefined,
     },
     picture,

@@ -1,22 +1,22 @@
 // @ts-check
 // Remembers the last variant and the last users in this browser's localStorage.
 
-const STORAGE_KEY = 'vitrine';
 const MAX_RECENT = 8;
 
-/** @typedef {{ variant?: string, user?: string, users: string[] }} Recent */
+/** @typedef {{ key: string, variant?: string, user?: string, users: string[] }} Recent */
 
-/** @returns {Recent} */
-export function loadRecent() {
+/** @param {string} key the name it is stored under @returns {Recent} */
+export function loadRecent(key) {
   try {
-    const { variant, user, recent } = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}');
+    const { variant, user, recent } = JSON.parse(localStorage.getItem(key) ?? '{}');
     return {
+      key,
       ...(isText(variant) && { variant }),
       ...(isText(user) && { user }),
       users: Array.isArray(recent) ? recent.filter(isText).slice(0, MAX_RECENT) : [],
     };
   } catch {
-    return { users: [] };
+    return { key, users: [] };
   }
 }
 
@@ -26,7 +26,7 @@ export function saveRecent(recent, variant, user) {
   recent.user = user;
   recent.users = [user, ...recent.users.filter((name) => name !== user)].slice(0, MAX_RECENT);
   try {
-    localStorage.setItem(STORAGE_KEY, JSON.stringify({ variant, user, recent: recent.users }));
+    localStorage.setItem(recent.key, JSON.stringify({ variant, user, recent: recent.users }));
   } catch {
     // Storage may be full or blocked; the page works without it.
   }

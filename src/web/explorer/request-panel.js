@@ -1,6 +1,7 @@
 // @ts-check
-// The request panel: the request, its response, the code to send it, and the JSON.
+// The request panel: the request, its response, the JSON, the code to send it, and the headers.
 import { isResponse, sendRequest, urlOf } from './api.js';
+import { codeTabs } from './code-tabs.js';
 import { breakable, copyButton, el, pairList } from './dom.js';
 import { drawJson } from './json.js';
 
@@ -24,13 +25,12 @@ const FAILURE_STATUS = {
   'dot-segment': 'Not sent',
 };
 
-/** @param {Request} request @param {Outcome} outcome @param {Announce} announce */
+/** Without an outcome, the request is on its way. @param {Request} request @param {Outcome | undefined} outcome @param {Announce} announce */
 export function drawSummary(request, outcome, announce) {
   const url = urlOf(request.variant, request.user, request.resource);
   const { pathname, search, origin } = new URL(url);
   const shown = origin === location.origin ? `${pathname}${search}` : url;
-  const response = isResponse(outcome) ? outcome : undefined;
-  const etag = response?.status === 200 ? response.etag : null;
+  const response = outcome !== undefined && isResponse(outcome) ? outcome : undefined;
   return el(
     'div',
     { class: 'summary' },
@@ -40,13 +40,24 @@ export function drawSummary(request, outcome, announce) {
       el('code', { class: 'address' }, el('b', {}, 'GET'), ' ', ...breakable(shown)),
       copyButton('the address', () => url, announce),
     ),
-    pairList(`facts ${toneOf(outcome)}`, [
-      ['Status', statusOf(outcome)],
-      ['Time', outcome.ms > 0 ? formatDuration(outcome.ms) : '–'],
+    pairList(`facts ${outcome === undefined ? 'none' : toneOf(outcome)}`, [
+      ['Status', outcome === undefined ? 'Loading…' : statusOf(outcome)],
+      ['Time', outcome !== undefined && outcome.ms > 0 ? formatDuration(outcome.ms) : '–'],
       ['Size', response === undefined ? '–' : formatSize(response.bytes)],
     ]),
-    response !== undefined && response.headers.length > 0 && pairList('headers', response.headers),
-    etag !== null && etag !== undefined && drawRevalidation(request, etag),
+  );
+}
+
+/** The headers, folded, and a button to revalidate. @param {Request} request @param {Outcome} outcome */
+export function drawDetails(request, outcome) {
+  if (!isResponse(outcome)) return el('div');
+  const { status, headers, etag } = outcome;
+  return el(
+    'div',
+    {},
+    headers.length > 0 &&
+      el('details', { class: 'fold' }, el('summary', {}, 'Response headers'), pairList('headers', headers)),
+    status === 200 && etag !== null && drawRevalidation(request, etag),
   );
 }
 
@@ -90,54 +101,22 @@ function revalidationResult(outcome) {
 
 /** @param {Request} request @param {Announce} announce */
 export function drawSnippets({ variant, user, resource }, announce) {
-  const url = urlOf(variant, user, resource);
   const noun = variant.family === 'microblog' ? 'posts' : 'shots';
   const items = variant.collection === noun ? `{ ${noun} }` : `{ ${variant.collection}: ${noun} }`;
   const target = resource === 'profile' ? 'profile' : items;
-  const script = `const response = await fetch(\n  '${url}',\n);\nconst ${target} = await response.json();`;
-  return el(
-    'div',
-    { class: 'snippets' },
-    codeBlock('curl', `curl -i '${url}'`, announce),
-    codeBlock('fetch', script, announce),
-  );
-}
-
-/** @param {string} name @param {string} code @param {Announce} announce */
-export function codeBlock(name, code, announce) {
-  const lines = code.split('\n').map((line) => el('span', { class: 'code-line' }, ...breakable(line)));
-  return el(
-    'figure',
-    { class: 'code' },
-    el(
-      'figcaption',
-      {},
-      name,
-      copyButton(`the ${name} lines`, () => code, announce),
-    ),
-    el('pre', { tabindex: '0', role: 'region', 'aria-label': `${name} lines` }, el('code', {}, ...lines)),
-  );
+  return codeTabs('The request', () => ({ url: urlOf(variant, user, resource), target }), announce).figure;
 }
 
 /** @param {Outcome} outcome @param {Announce} announce */
 export function drawBody(outcome, announce) {
   if (!isResponse(outcome) || outcome.text === '') return el('div');
   const raw = outcome.json === undefined;
+  const copy = copyButton('the body', () => outcome.text, announce);
+  const text = el('code', {}, outcome.text.slice(0, MAX_RAW_CHARACTERS));
   return el(
     'figure',
     { class: 'code' },
-    el(
-      'figcaption',
-      {},
-      raw ? 'Body' : 'JSON',
-      copyButton('the body', () => outcome.text, announce),
-    ),
-    raw
-      ? el(
-          'pre',
-          { tabindex: '0', role: 'region', 'aria-label': 'Body' },
-          el('code', {}, outcome.text.slice(0, MAX_RAW_CHARACTERS)),
-        )
-      : drawJson(outcome.json),
+    el('figcaption', {}, raw ? 'Body' : 'JSON', copy),
+    raw ? el('pre', { tabindex: '0', role: 'region', 'aria-label': 'Body' }, text) : drawJson(outcome.json),
   );
 }

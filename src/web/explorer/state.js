@@ -8,34 +8,51 @@ import { loadRecent } from './recent.js';
 /** @typedef {{ variant: Variant, user: string, resource: Resource }} State */
 /** @typedef {{ name: string, avatar: string }} Person */
 
+/** Where the explorer is, also seen from the pages of people. */
+export const root = new URL('.', import.meta.url);
+
 /**
  * Written into the page by the server.
- * @type {{ variants: Variant[], samples: boolean, people: Person[], imageHosts: '*' | string[], docs: boolean }}
+ * @type {{ variants: Variant[], samples: boolean, people: Record<Variant['family'], Person[]>, imageHosts: '*' | string[] }}
  */
 export const configuration = JSON.parse(byId('configuration').textContent ?? 'null');
 
-export const recent = loadRecent();
+/** What was looked at among the sample users is not in the operator's data. */
+export const recent = loadRecent(configuration.samples ? 'vitrine-samples' : 'vitrine');
 
-/** Parts missing from the URL default to the last ones used here, then to the first ones available. @returns {State} */
+/** Who the address `people/VARIANT/USER` names. @returns {{ variant?: string, user?: string }} */
+function namedByPath() {
+  const path = location.pathname.slice(root.pathname.length);
+  const [, variant, user] = /^people\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
+  return user === undefined ? {} : { variant, user: decodeURIComponent(user) };
+}
+
+/** Parts missing from the URL default to those of the path, to the last ones used here, then to the first ones available. @returns {State} */
 export function currentState() {
   const { variants, people } = configuration;
+  const shown = namedByPath();
   const query = new URLSearchParams(location.search);
-  const named = variants.find(({ name }) => name === (query.get('variant') ?? recent.variant));
+  const wanted = query.get('variant') ?? shown.variant ?? recent.variant;
+  const named = variants.find(({ name }) => name === wanted);
+  const inhabited = variants.find(({ family }) => people[family].length > 0);
+  const variant = named ?? inhabited ?? /** @type {Variant} */ (variants[0]);
   return {
-    variant: named ?? /** @type {Variant} */ (variants[0]),
-    user: query.get('user') ?? recent.user ?? people[0]?.name ?? '',
+    variant,
+    user: query.get('user') ?? shown.user ?? recent.user ?? people[variant?.family]?.[0]?.name ?? '',
     resource: query.get('show') === 'items' ? 'items' : 'profile',
   };
 }
 
-/** The page's query string after this change. @param {Partial<State>} change */
-export function queryAfter(change) {
+/** The page's address after this change. @param {Partial<State>} change */
+export function addressAfter(change) {
   const { variant, user, resource } = { ...currentState(), ...change };
   const query = new URLSearchParams({ variant: variant.name, user });
   if (resource === 'items') query.set('show', 'items');
-  return `?${query}`;
+  return new URL(`?${query}`, root).href;
 }
 
-/** Names that the page can suggest: the sample users, or the users looked at before. */
-export const knownNames = () =>
-  configuration.samples ? configuration.people.map(({ name }) => name) : recent.users;
+/** The names that the page can suggest: users of the variant's data, and those looked at before. @param {Variant | undefined} variant */
+export function knownNames(variant) {
+  const named = variant === undefined ? [] : configuration.people[variant.family].map(({ name }) => name);
+  return configuration.samples ? named : [...new Set([...named, ...recent.users])];
+}

@@ -1,0 +1,270 @@
+// One user outside of JSON: the page, the image of the card, and the feeds.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { blog, folio, post, shot } from './records.ts';
+import {
+  ask,
+  databaseOf,
+  done,
+  importInto,
+  json,
+  ndjson,
+  type Server,
+  startServer,
+  tempFile,
+  ugly,
+} from './rig.ts';
+
+let server: Server;
+beforeAll(async () => {
+  server = await startServer();
+});
+
+const KINDS = [
+  ['/people/b/ada', 'text/html; charset=utf-8'],
+  ['/card/b/ada.svg', 'image/svg+xml'],
+  ['/feeds/b/ada.atom', 'application/atom+xml; charset=utf-8'],
+  ['/feeds/b/ada.json', 'application/feed+json; charset=utf-8'],
+] as const;
+
+describe.each(KINDS)('%s', (path, type) => {
+  test('is cached like the answers: ETag, 304, HEAD', async () => {
+    const got = await ask(server, path);
+    expect([got.status, got.headers['content-type']]).toEqual([200, type]);
+    const answer = await ask(server, '/b/api/username/ada');
+    expect(got.headers['cache-control']).toBe(answer.headers['cache-control']);
+    expect(got.headers['x-content-type-options']).toBe('nosniff');
+    const again = await ask(server, path, { headers: { 'if-none-match': got.headers.etag as string } });
+    expect([again.status, again.body]).toEqual([304, '']);
+    const head = await ask(server, path, { method: 'HEAD' });
+    expect([head.status, head.headers.etag, head.body]).toEqual([200, got.headers.etag, '']);
+  });
+
+  test('the letter case of the name does not matter', async () => {
+    expect((await ask(server, path.replace('ada', 'ADA'))).body).toBe((await ask(server, path)).body);
+  });
+
+  test('unknown, invalid and too long names', async () => {
+    const statusOf = async (name: string) => (await ask(server, path.replace('ada', name))).status;
+    expect(await statusOf('nobody')).toBe(404);
+    expect(await statusOf('%00')).toBe(400);
+    expect(await statusOf('x'.repeat(256))).toBe(414);
+    expect((await ask(server, path, { method: 'POST' })).status).toBe(405);
+  });
+});
+
+test('an import is in the next response', async () => {
+  const profile = (name: string) => ndjson(folio(1, 'ada', { name }));
+  const url = await databaseOf(tempFile('one.ndjson', profile('Before')));
+  const own = await startServer({ DATABASE_URL: url });
+  for (const [path] of KINDS) expect((await ask(own, path)).body).toContain('Before');
+  await importInto(url, ['-'], profile('After'));
+  for (const [path] of KINDS) expect((await ask(own, path)).body).toContain('After');
+});
+
+test.each(['404', '410'])('a user who was taken down: TAKEDOWN_STATUS=%s', async (status) => {
+  const url = await databaseOf(tempFile('one.ndjson', ndjson(folio(1, 'ada'))));
+  const own = await startServer({ DATABASE_URL: url, TAKEDOWN_STATUS: status });
+  await done(['takedown', '--database-url', url, '--family', 'portfolio', 'ada']);
+  for (const [path] of KINDS) {
+    await expect.poll(async () => (await ask(own, path)).status).toBe(Number(status));
+    expect((await ask(own, path)).headers['cache-control']).toBe('max-age=5');
+  }
+});
+
+test('every variant has them, under its own letter only', async () => {
+  const some = await startServer({ BASE_URL_B: '', BASE_URL_C: 'https://c.example/x' });
+  const status = async (path: string, host = 'here.example') =>
+    (await ask(some, path, { headers: { host } })).status;
+  for (const path of ['/people/V/ada', '/card/V/ada.svg', '/feeds/V/ada.atom', '/feeds/V/ada.json']) {
+    expect([path, await status(path.replace('V', 'a'))]).toEqual([path, 200]);
+    expect([path, await status(path.replace('V', 'b'))]).toEqual([path, 404]);
+    expect([path, await status(path.replace('V', 'c'))]).toEqual([path, 404]);
+    expect([path, await status(path.replace('V', 'c'), 'c.example')]).toEqual([path, 200]);
+  }
+  const { body } = await ask(some, '/people/c/ada', { headers: { host: 'c.example' } });
+  expect(body).toContain('<link rel="canonical" href="https://c.example/people/c/ada">');
+  expect(body).toContain('<meta property="og:url" content="https://c.example/people/c/ada">');
+});
+
+test('without the explorer there is no page, but image and feeds', async () => {
+  const off = await startServer({ EXPLORER: 'off' });
+  expect((await ask(off, '/people/b/ada')).status).toBe(404);
+  expect((await ask(off, '/card/b/ada.svg')).status).toBe(200);
+  const { status, body } = await ask(off, '/feeds/b/ada.atom');
+  expect([status, body.includes('/people/')]).toEqual([200, false]);
+  expect((await ask(off, '/embed.js')).body).toContain('const PAGES = false;');
+});
+
+describe('the page of a person', () => {
+  const linkedData = (page: string) =>
+    JSON.parse(/<script type="application\/ld\+json">(.*?)<\/script>/.exec(page)?.[1] as string);
+
+  test('has title, description, Open Graph and JSON-LD in its HTML', async () => {
+    const { body } = await ask(server, '/people/a/ada');
+    const profile = json(await ask(server, '/a/api/?user=ada'));
+    expect(body).toContain('<title>Ada Lindqvist (@ada)</title>');
+    expect(body).toMatch(/<meta name="description" content="Cartographer of small places/);
+    expect(body).toContain('<meta property="og:type" content="profile">');
+    expect(body).toContain(`<meta property="og:image" content="${profile.avatar_large}">`);
+    expect(linkedData(body)).toMatchObject({
+      '@type': 'ProfilePage',
+      mainEntity: {
+        '@type': 'Person',
+        name: 'Ada Lindqvist',
+        alternateName: 'ada',
+        sameAs: [profile.website],
+        interactionStatistic: { userInteractionCount: Number(profile.totalFollowers) },
+      },
+    });
+  });
+
+  test('is readable without JavaScript: name, bio and list', async () => {
+    const { body } = await ask(server, '/people/c/ada');
+    const { Posts } = json(await ask(server, '/c/api/username/ada/shots'));
+    expect(body).toContain('<h2><bdi>Ada Lindqvist</bdi></h2>');
+    expect(body).toContain('Maps of small places');
+    for (const { title } of Posts) expect(body).toContain(title.replaceAll("'", '&#39;'));
+    expect(body.match(/<li>/g)).toHaveLength(Posts.length);
+  });
+
+  test('links to files, JSON and feeds that are served, below any prefix', async () => {
+    for (const path of ['/people/a/mo%20farouk', '/people/b/o%27neill', '/people/b/%E6%9E%97%E6%99%93']) {
+      const { status, body } = await ask(server, path);
+      expect([path, status]).toEqual([path, 200]);
+      const links = [...body.matchAll(/<(?:link|script|a)\b[^>]* (?:href|src)="([^"]+)"/g)]
+        .map(([, href = '']) => href.replaceAll('&#39;', "'").replaceAll('&amp;', '&'))
+        .filter((href) => !/^(http|#)/.test(href));
+      expect(links.length).toBeGreaterThan(9);
+      for (const href of links) {
+        const { pathname, search } = new URL(href, `http://x/deep/down${path}`);
+        expect(pathname).toMatch(/^\/deep\/down\//);
+        const address = pathname.slice('/deep/down'.length) + search;
+        expect([address, (await ask(server, address)).status]).toEqual([address, 200]);
+      }
+    }
+  });
+
+  test('of an unknown name is a 404 with words and without a place in search engines', async () => {
+    const { status, headers, body } = await ask(server, '/people/b/%3Cb%3Enobody');
+    expect([status, headers['content-type'], headers['cache-control']]).toEqual([
+      404,
+      'text/html; charset=utf-8',
+      'max-age=5',
+    ]);
+    expect(body).toContain('<title>No user named “&lt;b&gt;nobody”</title>');
+    expect(body).toContain('<meta name="robots" content="noindex">');
+  });
+});
+
+describe('hostile texts', () => {
+  const ATTACK = `</script><script>alert(1)</script>"'><img src=x onerror=alert(1)>&amp;]]><!-- profile -->$& \u0000\u0008\ud800`;
+  let own: Server;
+  beforeAll(async () => {
+    const texts = { name: ATTACK, bio: ATTACK, location: ATTACK };
+    const records = ndjson(
+      blog(1, '"><script>alert(2)</script>', texts),
+      post(1, 1, { post_details: ATTACK, video_title: ATTACK }),
+      folio(2, '"><script>alert(2)</script>', { ...texts, skills: ATTACK }),
+      shot(2, 2, { title: ATTACK, description: ATTACK, tags: ATTACK, price_item: ATTACK }),
+    );
+    const url = await databaseOf(ugly('hostile-texts.ndjson'), tempFile('attack.ndjson', records));
+    own = await startServer({ DATABASE_URL: url });
+  });
+
+  test.each(['a', 'b', 'c'])('are text everywhere in variant %s', async (variant) => {
+    for (const name of ['texts', encodeURIComponent('"><script>alert(2)</script>')]) {
+      const page = await ask(own, `/people/${variant}/${name}`);
+      expect(page.status).toBe(200);
+      expect(page.body.match(/<script\b[^>]*>/g)).toEqual([
+        '<script type="application/ld+json">',
+        '<script id="configuration" type="application/json">',
+        '<script type="module" src="../../explorer.js">',
+      ]);
+      const card = await ask(own, `/card/${variant}/${name}.svg`);
+      const atom = await ask(own, `/feeds/${variant}/${name}.atom`);
+      for (const { status, body } of [page, card, atom]) {
+        expect(status).toBe(200);
+        // The tags that are left when attribute values and data are taken out.
+        const tags = body.replace(/="[^"]*"/g, '=""').replace(/(<script [^>]*>)\{.*?(?=<\/script>)/g, '$1');
+        expect(tags).not.toMatch(/<img\b|<[^>]*\son\w+=|alert\(\d\)<\/script>/i);
+        for (const [, address] of body.matchAll(/ (?:href|src)="([^"]*)"/g))
+          expect(address).toMatch(/^(https?:\/\/|#|\.\.\/|[\w%.()&#;]+$)/);
+        for (const character of ['\u0000', '\u0008', '\ufffe']) expect(body.includes(character)).toBe(false);
+        expect(body.isWellFormed()).toBe(true);
+      }
+      expect(card.body).not.toMatch(/<(script|a|image|foreignObject|use)\b|href=|url\((?!#)/);
+      expect(card.headers['content-security-policy']).toBe(
+        "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      );
+      expect(json(await ask(own, `/feeds/${variant}/${name}.json`)).items.length).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe('the feeds', () => {
+  test('hold the newest 15 items, newest first, with ids that stay', async () => {
+    const { Shots } = json(await ask(server, '/b/api/username/ada/shots'));
+    const ids = Shots.map(({ id }: { id: string }) => `urn:vitrine:portfolio:7:${id}`);
+    const atom = (await ask(server, '/feeds/b/ada.atom')).body;
+    expect([...atom.matchAll(/<entry>\s*<id>(.*?)<\/id>/g)].map(([, id]) => id)).toEqual(ids);
+    const feed = json(await ask(server, '/feeds/b/ada.json'));
+    expect(feed.items.map(({ id }: { id: string }) => id)).toEqual(ids);
+    expect(feed).toMatchObject({ version: 'https://jsonfeed.org/version/1.1', title: 'Ada Lindqvist' });
+  });
+
+  test('do not depend on the host that was asked', async () => {
+    const from = async (host: string) => (await ask(server, '/feeds/b/ada.atom', { headers: { host } })).body;
+    expect(await from('evil.example')).toBe(await from('profiles.example'));
+  });
+
+  test('have what Atom and JSON Feed require, also without items and dates', async () => {
+    const records = ndjson(folio(1, 'none'), folio(2, 'zero'), shot(1, 2, { date: '0000-00-00 00:00:00' }));
+    const own = await startServer({ DATABASE_URL: await databaseOf(tempFile('few.ndjson', records)) });
+    for (const name of ['none', 'zero']) {
+      const atom = (await ask(own, `/feeds/b/${name}.atom`)).body;
+      for (const element of ['id', 'title', 'updated', 'author'])
+        expect(atom).toMatch(new RegExp(`<feed [^>]*>(?:(?!<entry>)[\\s\\S])*<${element}>`));
+      for (const [, time = ''] of atom.matchAll(/<(?:updated|published)>(.*?)</g))
+        expect(new Date(time).toISOString()).toBe(time.replace('Z', '.000Z'));
+      for (const item of json(await ask(own, `/feeds/b/${name}.json`)).items) {
+        expect(item.content_text).not.toBe('');
+        expect(Number.isNaN(Date.parse(item.date_published))).toBe(false);
+      }
+    }
+  });
+});
+
+describe('the image of the card', () => {
+  test('shows name, counts and items as text and initials, and loads nothing', async () => {
+    const { body, headers } = await ask(server, '/card/b/ada.svg');
+    for (const words of [
+      'Ada Lindqvist',
+      '@ada',
+      '84 shots',
+      '9,120 followers',
+      'Kartblad till barnen',
+      '>KT<',
+    ])
+      expect(body).toContain(words);
+    expect(body.replace('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:/);
+    expect(headers['cross-origin-resource-policy']).toBe('cross-origin');
+  });
+
+  test('stays small and within its frame whatever the texts', async () => {
+    const long = 'WIDE WORDS '.repeat(300);
+    const records = ndjson(
+      folio(1, 'long', { name: long, bio: long.replaceAll(' ', '') }),
+      ...Array.from({ length: 15 }, (_, nth) => shot(nth + 1, 1, { title: long })),
+      blog(2, 'long', { name: long, bio: '🗺️'.repeat(500) }),
+      ...Array.from({ length: 15 }, (_, nth) => post(nth + 1, 2, { post_details: long })),
+    );
+    const own = await startServer({ DATABASE_URL: await databaseOf(tempFile('long.ndjson', records)) });
+    for (const variant of ['a', 'b']) {
+      const { body } = await ask(own, `/card/${variant}/long.svg`);
+      expect(body.length).toBeLessThan(8 * 1024);
+      for (const [, words = ''] of body.matchAll(/<text[^>]*>(.*?)<\/text>/g))
+        expect(words.length).toBeLessThan(90);
+      expect(Number(/height="(\d+)"/.exec(body)?.[1])).toBeLessThan(600);
+    }
+  });
+});
