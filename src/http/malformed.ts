@@ -49,6 +49,8 @@ export function routedPath(request: IncomingMessage): string {
   const fault = requestFault(request);
   if (fault !== undefined) {
     refused.set(request, fault);
+    // The one method of Node's parser that no router takes; it comes with a broken version only.
+    if (request.method === 'PRI') request.method = 'GET';
     return NOWHERE;
   }
   const url = request.url as string;
