@@ -60,7 +60,7 @@ const ROOMS: Record<string, readonly string[]> = {
   views: ['config', 'samples'],
   routes: ['config', 'http', 'records', 'samples', 'stores', 'views'],
   openapi: ['config', 'http', 'records', 'routes'],
-  remote: [],
+  remote: ['records', 'stores/sqlite'],
   transfer: ['records', 'stores'],
   mirror: ['records', 'remote', 'stores', 'stores/sqlite', 'transfer'],
   doctor: ['http', 'records', 'remote'],
