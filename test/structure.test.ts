@@ -63,6 +63,7 @@ const ROOMS: Record<string, readonly string[]> = {
   remote: ['records', 'stores/sqlite'],
   transfer: ['records', 'stores'],
   mirror: ['records', 'remote', 'stores', 'stores/sqlite', 'transfer'],
+  compare: ['records', 'remote', 'stores/sqlite', 'transfer'],
   doctor: ['http', 'records', 'remote'],
   print: ['config', 'telemetry'],
   samples: ['stores/sqlite', 'transfer'],
@@ -79,7 +80,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'telemetry',
     'views',
   ],
-  cli: ['config', 'doctor', 'mirror', 'print', 'records', 'remote', 'stores', 'transfer'],
+  cli: ['compare', 'config', 'doctor', 'mirror', 'print', 'records', 'remote', 'stores', 'transfer'],
   '.': ['cli', 'config', 'records', 'server', 'stores', 'telemetry'],
 };
 const VARIANTS = 'variants.ts';

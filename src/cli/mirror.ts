@@ -11,6 +11,7 @@ import {
   databaseOf,
   examples,
   type SettingFlags,
+  shellWord,
   type UserFlags,
   usersOf,
   variantOption,
@@ -49,6 +50,18 @@ const forPrograms = ({ counts, tallies, skipped, pruned }: MirrorResult) => ({
   imported: tallies,
 });
 
+/** How to prove that the copy is one, after a run that came to its end. */
+function offerOf(
+  { stopped, anyoneKnown }: MirrorResult,
+  { from, variant }: Pick<MirrorFlags, 'from' | 'variant'>,
+  { user = [], users }: UserFlags,
+): string {
+  if (stopped !== undefined || !anyoneKnown) return '';
+  const who = users === undefined ? ['--user', ...user] : ['--users', users];
+  const words = ['vitrine', 'compare', from.href, 'NEW', '--variant', variant, ...who].map(shellWord);
+  return `\nto compare both sites once NEW serves: ${words.join(' ')}`;
+}
+
 interface MirrorCommandFlags
   extends MirrorFlags,
     UserFlags,
@@ -74,7 +87,7 @@ async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: 
       signal: around.stopSignal(),
     });
     if (summary !== undefined && result !== undefined)
-      around.report({ text: summary, result: forPrograms(result) });
+      around.report({ text: summary + offerOf(result, flags, { user, users }), result: forPrograms(result) });
     if (failure !== undefined) throw new Failed(failure);
   } finally {
     await writer.close();
