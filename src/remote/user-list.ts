@@ -85,10 +85,13 @@ async function readUserList(
   signal: AbortSignal,
 ): Promise<void> {
   const input = file === '-' ? Readable.from(stdin, { objectMode: false }) : createReadStream(file);
-  // readline does not pass on that a file cannot be opened.
-  const failed = new Promise<never>((_, reject) => input.once('error', reject));
-  failed.catch(() => {});
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY, signal });
+  // Whether readline passes on that a file cannot be opened depends on the version of Node.
+  const failed = new Promise<never>((_, reject) => {
+    input.once('error', reject);
+    lines.once('error', reject);
+  });
+  failed.catch(() => {});
   const ended = new Promise<void>((resolve) => lines.once('close', resolve));
   lines.on('line', list.add);
   await Promise.race([failed, ended]);
