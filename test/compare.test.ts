@@ -440,6 +440,44 @@ describe('the report', () => {
     expect(readLines(report)).toHaveLength(4);
   });
 
+  test('can be resumed after a run that was stopped', async () => {
+    const stop = new AbortController();
+    const answer = portfolio(people);
+    const site = await startSite((request, response) => {
+      // Never answered: that is where it is stopped.
+      if (request.url?.includes('cleo') && !stop.signal.aborted) stop.abort();
+      else answer(request, response);
+    });
+    const pair = [site.url, site.url] as const;
+    const { report, failure, result } = await compareHere(pair, names, {
+      concurrency: 1,
+      signal: stop.signal,
+    });
+    expect(failure).toBe('stopped; the same command continues where this run ended');
+    expect(result?.users['same bytes']).toBe(2);
+    expect((await compareHere(pair, names, { report })).result).toMatchObject({ skipped: 2, failed: 0 });
+  });
+
+  test.each([
+    [
+      'in a folder that does not exist',
+      '/nowhere/report.ndjson',
+      'cannot write /nowhere/report.ndjson: no such file',
+    ],
+    ['that is a folder', tempFolder(), 'is not a file'],
+  ])('%s is refused', async (_, report, words) => {
+    const site = await siteOf(people);
+    await expect(
+      runCompare({
+        ...{ variant: 'b', old: new URL(site.url), new: new URL(site.url), users: { names }, report },
+        ...{ concurrency: 4, rate: 5000, timeout: 10, retries: 0, restart: false },
+        out: { write() {} },
+        signal: new AbortController().signal,
+      }),
+    ).rejects.toThrow(words);
+    expect(site.asked).toEqual([]);
+  });
+
   test.each([
     ['another file', 'dear diary\n', 'is not a report of vitrine compare'],
     ['a file without a line', 'dear diary', 'is not a report of vitrine compare'],

@@ -50,13 +50,13 @@ const forPrograms = ({ counts, tallies, skipped, pruned }: MirrorResult) => ({
   imported: tallies,
 });
 
-/** How to prove that the copy is one, after a run that came to its end. */
+/** How to prove that the copy is one, after a run that came to its end and has copied somebody. */
 function offerOf(
-  { stopped, anyoneKnown }: MirrorResult,
+  { counts, skipped, stopped }: MirrorResult,
   { from, variant }: Pick<MirrorFlags, 'from' | 'variant'>,
   { user = [], users }: UserFlags,
 ): string {
-  if (stopped !== undefined || !anyoneKnown) return '';
+  if (stopped !== undefined || counts.found + counts.unchanged + skipped === 0) return '';
   const who = users === undefined ? ['--user', ...user] : ['--users', users];
   const words = ['vitrine', 'compare', from.href, 'NEW', '--variant', variant, ...who].map(shellWord);
   return `\nto compare both sites once NEW serves: ${words.join(' ')}`;

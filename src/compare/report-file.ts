@@ -33,15 +33,16 @@ export async function openReport(
 ): Promise<ReportFile> {
   if (file === undefined) return { add() {}, close() {} };
   const existing = statSync(file, { throwIfNoEntry: false });
-  if (existing?.isDirectory()) throw new OutputError(`${file} is a folder: give the name of a file`);
-  const whole = existing?.isFile() ? await endOfLastLine(file) : 0;
-  if (existing?.isFile() && existing.size > 0) await readReport(file, whole, head, { restart, onLine });
+  if (existing !== undefined && !existing.isFile())
+    throw new OutputError(`${file} is not a file: give the name of one`);
+  const whole = existing === undefined ? 0 : await endOfLastLine(file);
+  if (existing !== undefined && existing.size > 0) await readReport(file, whole, head, { restart, onLine });
   const isNew = whole === 0 || restart;
   const fd = asOutputErrors(file, () => openSync(file, 'a'));
   const add = (line: object) => asOutputErrors(file, () => appendFileSync(fd, `${JSON.stringify(line)}\n`));
   try {
     // A line that was being written when the run was killed has no end.
-    if (existing?.isFile()) asOutputErrors(file, () => ftruncateSync(fd, isNew ? 0 : whole));
+    asOutputErrors(file, () => ftruncateSync(fd, isNew ? 0 : whole));
     if (isNew) add(head);
   } catch (error) {
     closeSync(fd);

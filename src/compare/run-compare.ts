@@ -1,10 +1,11 @@
 // The compare command: opens what a run needs, runs it, and says how it went.
-import { rmSync } from 'node:fs';
+import { accessSync, constants, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createSiteClient, type SiteOptions } from '../remote/site-client.ts';
 import { listUsers, type UserSource } from '../remote/user-list.ts';
 import { openScratch, type SqliteFile } from '../stores/sqlite/scratch-file.ts';
+import { asOutputErrors } from '../transfer/output.ts';
 import type { Terminal } from '../transfer/progress.ts';
 import { createVisitReport, type VisitReport } from '../transfer/visit-report.ts';
 import { VARIANTS } from '../variants.ts';
@@ -37,7 +38,9 @@ export interface CompareOutcome {
 }
 
 export async function runCompare(run: CompareRun): Promise<CompareOutcome> {
-  const scratch = openScratch(run.report ?? join(tmpdir(), 'vitrine-compare'));
+  const { report } = run;
+  if (report !== undefined) asOutputErrors(report, () => accessSync(dirname(report), constants.W_OK));
+  const scratch = openScratch(report ?? join(tmpdir(), 'vitrine-compare'));
   const shown = createVisitReport(run.out, 'comparing');
   try {
     return await runWith(run, scratch, shown);
