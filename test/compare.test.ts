@@ -121,6 +121,12 @@ describe('the class of items', () => {
   test.each<[what: string, one: unknown, other: unknown, found: string]>([
     ['equal lists', posts(1, 3), posts(1, 3), 'same bytes'],
     ['another order of the items', posts(1, 3), { posts: posts(1, 3).posts.reverse() }, 'same meaning'],
+    [
+      'more than 15 items on one site, of which the other has the newest',
+      posts(1, 20),
+      posts(6, 20),
+      'same meaning',
+    ],
     ['two empty lists in another spelling', '{"posts":[]}', '{ "posts": [] }', 'same meaning'],
     ['a newer item on the new site', posts(1, 3), posts(1, 4), 'newer'],
     ['a newer item on the old site', posts(1, 4), posts(1, 3), 'older'],
@@ -340,6 +346,15 @@ describe('pictures', () => {
     const { profile, failure } = await compareAvatars(old, other);
     expect(profile).toMatchObject({ class: 'different', differences: [{ member: 'avatar', reason }] });
     expect(failure).toBe('1 of 1 users are different');
+  });
+
+  test.each([
+    ['data:,x', 'not an http or https address'],
+    ['ftp://127.0.0.1/x', 'not an http or https address'],
+    [`/${'x'.repeat(2048)}`, 'old: the address is longer than 2048 characters'],
+  ])('at %s are not fetched', async (address, reason) => {
+    const { profile } = await compareAvatars({}, { '/new.png': 'x' }, [address, '/new.png']);
+    expect(profile?.differences).toMatchObject([{ reason: `pictures not compared: ${reason}` }]);
   });
 
   test('without an end are given up at the time limit', async () => {

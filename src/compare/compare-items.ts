@@ -34,8 +34,13 @@ export function compareItems(
     const specified = (member: string) => formOf(kind, member) !== undefined;
     for (const member of outsideOf(raw, other.raw, specified)) outside.add(member);
   }
-  const newest = newestSide(oldItems, newItems);
-  if (newest === undefined) differences.push(...missingItems(oldItems, newItems));
+  const onlyOld = extraOf(oldItems, newItems);
+  const onlyNew = extraOf(newItems, oldItems);
+  const newest = newestSide({ oldItems, newItems, onlyOld, onlyNew });
+  if (newest === undefined) {
+    for (const [item] of onlyOld) differences.push({ item, member: 'record', old: 'listed', new: 'missing' });
+    for (const [item] of onlyNew) differences.push({ item, member: 'record', old: 'missing', new: 'listed' });
+  }
   return { differences, newest, outside: [...outside] };
 }
 
@@ -52,32 +57,26 @@ function byId(list: readonly RawRecord[], kind: KindName): Items {
   return items;
 }
 
-function missingItems(oldItems: Items, newItems: Items): Difference[] {
-  const onlyOld = [...oldItems.keys()].filter((id) => !newItems.has(id));
-  const onlyNew = [...newItems.keys()].filter((id) => !oldItems.has(id));
-  return [
-    ...onlyOld.map((item) => ({ item, member: 'record', old: 'listed', new: 'missing' })),
-    ...onlyNew.map((item) => ({ item, member: 'record', old: 'missing', new: 'listed' })),
-  ];
+/** The items that the other list lacks, except those that are too old for it: a list ends after the newest 15. */
+function extraOf(items: Items, others: Items): Items {
+  const isCutOff = (item: Item) => others.size >= ITEM_CAP && isOlderThanAll(item, others);
+  return new Map([...items].filter(([id, item]) => !others.has(id) && !isCutOff(item)));
 }
 
 /** Lists without a common item are not just older or newer: one of them may have been lost. */
-function newestSide(oldItems: Items, newItems: Items): Side | undefined {
-  const onlyOld = [...oldItems].filter(([id]) => !newItems.has(id)).map(([, item]) => item);
-  const onlyNew = [...newItems].filter(([id]) => !oldItems.has(id)).map(([, item]) => item);
-  if (onlyOld.length === oldItems.size) return undefined;
-  if (isAhead(onlyOld, newItems) && isCutOff(onlyNew, oldItems)) return 'old';
-  if (isAhead(onlyNew, oldItems) && isCutOff(onlyOld, newItems)) return 'new';
+function newestSide(lists: Record<'oldItems' | 'newItems' | 'onlyOld' | 'onlyNew', Items>): Side | undefined {
+  const { oldItems, newItems, onlyOld, onlyNew } = lists;
+  if (![...oldItems.keys()].some((id) => newItems.has(id))) return undefined;
+  if (onlyNew.size === 0 && isAhead(onlyOld, newItems)) return 'old';
+  if (onlyOld.size === 0 && isAhead(onlyNew, oldItems)) return 'new';
   return undefined;
 }
 
-const isAhead = (extra: readonly Item[], others: Items) =>
-  extra.length > 0 && extra.every((item) => [...others.values()].every((other) => isLater(item, other)));
+const isAhead = (extra: Items, others: Items) =>
+  extra.size > 0 && [...others.values()].every((other) => isOlderThanAll(other, extra));
 
-/** Whether these are missing in a list because it is full and they are older than all in it. */
-const isCutOff = (extra: readonly Item[], list: Items) =>
-  extra.length === 0 ||
-  (list.size >= ITEM_CAP && extra.every((item) => [...list.values()].every((other) => isLater(other, item))));
+const isOlderThanAll = (item: Item, others: Items) =>
+  [...others.values()].every((other) => isLater(other, item));
 
 function isLater({ texts: one }: Item, { texts: other }: Item): boolean {
   if (one.date !== other.date) return (one.date as string) > (other.date as string);

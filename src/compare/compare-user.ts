@@ -22,7 +22,6 @@ export type UserComparer = ReturnType<typeof createUserComparer>;
 
 export function createUserComparer({ variant, oldSite, newSite, pictures }: UserComparerOptions) {
   const { family, collection } = variant;
-
   const isCount = (member: string) => formOf(kindIn(family, false), member) === 'count';
 
   async function compareLookup(user: string, lookup: Lookup): Promise<Compared> {

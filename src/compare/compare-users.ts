@@ -24,6 +24,7 @@ const BATCH = 1000;
 /** After this many failures in a row a site counts as down. */
 const MAX_FAILURES = 20;
 const MEMBERS_SHOWN = 5;
+const LONGEST_REASON = 200;
 
 /** Why the run ended before the last user; undefined if it did not. */
 export async function compareUsers(options: CompareOptions): Promise<string | undefined> {
@@ -90,7 +91,7 @@ function sentenceOf({ class: found, old: onOld, differences = [] }: Compared): s
   if (found === 'missing') return `missing on the ${onOld === null ? 'old' : 'new'} site`;
   const members = differences.slice(0, MEMBERS_SHOWN).map(({ item, member, reason }) => {
     const name = item === undefined ? member : `${member} of ${brief(item)}`;
-    return reason === undefined ? name : `${name} (${brief(reason)})`;
+    return reason === undefined ? name : `${name} (${brief(reason, LONGEST_REASON)})`;
   });
   const more = differences.length - members.length;
   return `different: ${members.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;

@@ -64,15 +64,16 @@ export function createPictureClient(options: PictureOptions) {
   async function fetchPicture(address: string): Promise<Hashed> {
     let url = URL.parse(address);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-      if (url === null || !/^https?:$/.test(url.protocol)) return { reason: 'not an http or https address' };
       const host = hosts.find(url);
-      if (host === undefined) return { reason: `${url.host} is not named by --picture-hosts` };
-      if (host.failuresInRow >= MAX_FAILURES) return { reason: `${url.host} was given up` };
-      const response = await askHost(host, url.pathname + url.search);
+      if (typeof host === 'string') return { reason: host };
+      // There is no host without an address.
+      const { host: name, pathname, search, href } = url as URL;
+      if (host.failuresInRow >= MAX_FAILURES) return { reason: `${name} was given up` };
+      const response = await askHost(host, pathname + search);
       if ('reason' in response) return response;
       const location = redirection(response);
       if (location === undefined) return hashOf(response);
-      url = URL.parse(location, url.href);
+      url = URL.parse(location, href);
     }
     return { reason: `more than ${MAX_REDIRECTS} redirects` };
   }
@@ -116,9 +117,8 @@ export function createPictureClient(options: PictureOptions) {
   return {
     async match(oldAddress: string, newAddress: string): Promise<PictureMatch> {
       for (const address of [oldAddress, newAddress]) {
-        const url = URL.parse(address);
-        if (url !== null && hosts.find(url) === undefined)
-          return { reason: `${url.host} is not named by --picture-hosts` };
+        const host = hosts.find(URL.parse(address));
+        if (typeof host === 'string') return { reason: host };
       }
       const [one, other] = await Promise.all([picture(oldAddress), picture(newAddress)]);
       if ('reason' in one) return { reason: `old: ${one.reason}` };
@@ -134,17 +134,18 @@ function hashOf({ status, body }: HttpResponse<Digest>): Hashed {
   return body.length === 0 ? { reason: 'empty' } : { sha256: body.sha256 };
 }
 
-/** Finds the host of an address; undefined if it must not be asked. */
+/** Finds the host of an address, or says why it must not be asked. */
 function createHosts({ sites, hosts, rate, signal, ...options }: PictureOptions) {
   const { timeout, concurrency: connections, maxBytes = MAX_BYTES } = options;
   const known = new Map<string, Host>();
 
-  function findHost(url: URL): Host | undefined {
+  function findHost(url: URL | null): Host | string {
+    if (url === null || !/^https?:$/.test(url.protocol)) return 'not an http or https address';
     const { origin } = url;
     const found = known.get(origin);
     if (found !== undefined) return found;
     const site = sites.find(({ base }) => base.host === url.host);
-    if (site === undefined && !isNamed(url, hosts)) return undefined;
+    if (site === undefined && !isNamed(url, hosts)) return `${url.host} is not named by --picture-hosts`;
     const lookup = site === undefined ? { lookup: lookupPublic } : {};
     const client = createHttpClient({ origin: url, timeout, maxBytes, connections, ...lookup });
     const host = { client, pace: site?.pace ?? createPace(rate, signal), failuresInRow: 0 };

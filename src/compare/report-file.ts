@@ -23,21 +23,29 @@ export interface ReportFile {
   close(): void;
 }
 
+export interface ReportOptions {
+  /** Whether an existing report is begun anew. */
+  readonly restart: boolean;
+  /** Gets each line of an existing report. */
+  readonly onLine: (line: ComparedUser) => void;
+}
+
 const NEWLINE = 10;
+const TO_DO = 'name another file, or give --restart';
 
 /** Without a file nothing is kept. */
 export async function openReport(
   file: string | undefined,
   head: ReportHead,
-  { restart, onLine }: { readonly restart: boolean; readonly onLine: (line: ComparedUser) => void },
+  options: ReportOptions,
 ): Promise<ReportFile> {
   if (file === undefined) return { add() {}, close() {} };
   const existing = statSync(file, { throwIfNoEntry: false });
   if (existing !== undefined && !existing.isFile())
     throw new OutputError(`${file} is not a file: give the name of one`);
   const whole = existing === undefined ? 0 : await endOfLastLine(file);
-  if (existing !== undefined && existing.size > 0) await readReport(file, whole, head, { restart, onLine });
-  const isNew = whole === 0 || restart;
+  if (existing !== undefined && existing.size > 0) await readReport(file, whole, head, options);
+  const isNew = whole === 0 || options.restart;
   const fd = asOutputErrors(file, () => openSync(file, 'a'));
   const add = (line: object) => asOutputErrors(file, () => appendFileSync(fd, `${JSON.stringify(line)}\n`));
   try {
@@ -67,29 +75,30 @@ async function readReport(
   file: string,
   whole: number,
   head: ReportHead,
-  { restart, onLine }: { readonly restart: boolean; readonly onLine: (line: ComparedUser) => void },
+  { restart, onLine }: ReportOptions,
 ): Promise<void> {
   if (whole === 0) return refuseOther(file, head);
-  const lines = createInterface({ input: createReadStream(file, { end: whole - 1 }) });
+  const input = createReadStream(file, { end: whole - 1 });
   let number = 0;
-  for await (const text of lines) {
-    const line = parse(text);
-    if (++number > 1) {
-      if (!isUser(line)) throw new OutputError(`${file}:${number} is not a line of a report: ${DO}`);
-      onLine(line);
-      continue;
+  try {
+    for await (const text of createInterface({ input })) {
+      number++;
+      const line = parse(text);
+      if (number === 1) refuseHead(file, line, head, restart);
+      else if (isUser(line)) onLine(line);
+      else throw new OutputError(`${file}:${number} is not a line of a report: ${TO_DO}`);
+      if (restart) return;
     }
-    if (!isHead(line)) throw new OutputError(`${file} is not a report of vitrine compare: name another file`);
-    if (restart) break;
-    if (JSON.stringify(line) !== JSON.stringify(head))
-      throw new OutputError(
-        `${file} is the report of other sites, or of another variant: name another file, or give --restart`,
-      );
+  } finally {
+    input.destroy();
   }
-  lines.close();
 }
 
-const DO = 'name another file, or give --restart';
+function refuseHead(file: string, line: unknown, head: ReportHead, restart: boolean): void {
+  if (!isHead(line)) throw new OutputError(`${file} is not a report of vitrine compare: name another file`);
+  if (!restart && JSON.stringify(line) !== JSON.stringify(head))
+    throw new OutputError(`${file} is the report of other sites, or of another variant: ${TO_DO}`);
+}
 
 /** A file without a whole line is the beginning of a head, or not ours. */
 function refuseOther(file: string, head: ReportHead): void {
