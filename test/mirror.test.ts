@@ -117,6 +117,7 @@ describe('lenient reading', () => {
     const { code, stdout, stderr } = await mirror(database, 'b', `${site.url}/old`, '--user', 'ada');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^users: 1 found/);
+    expect(stdout).toContain(`: vitrine compare ${site.url}/old NEW --variant b --user ada\n`);
     expect(await exported(database)).toContain('"id":"9007199254740993","username":"Ada"');
     expect(await exported(database)).toContain('"user_id":"9007199254740993"');
   });
@@ -499,6 +500,13 @@ describe('wrong usage', () => {
     const { code, stdout, stderr } = await run(['mirror', ...args]);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(words);
+  });
+
+  test.each(['mirror', 'compare'])('%s says that the file of users does not exist', async (command) => {
+    const site = 'http://127.0.0.1:1';
+    const args = command === 'mirror' ? ['--from', site, '--database-url', newPath()] : [site, site];
+    const { code, stderr } = await run([command, ...args, '--variant', 'b', '--users', '/nowhere.txt']);
+    expect([code, stderr]).toEqual([1, 'vitrine: /nowhere.txt does not exist\n']);
   });
 
   test('a file that is not a state file is refused and left unchanged', async () => {

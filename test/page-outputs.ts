@@ -11,6 +11,8 @@ interface Scene {
   readonly server?: Server;
   /** The address that the page gives to that server. */
   readonly site?: string;
+  /** Other servers, by the address that the page gives to them. */
+  readonly others?: Record<string, Server>;
   /** Where commands run. */
   readonly folder?: string;
 }
@@ -34,9 +36,10 @@ export async function withOutputs(page: string, scene: Scene): Promise<string> {
 
 async function outputOf(
   command: string,
-  { server, site = 'http://127.0.0.1:8080', folder = tempFolder() }: Scene,
+  { server, site = 'http://127.0.0.1:8080', others = {}, folder = tempFolder() }: Scene,
 ): Promise<string> {
-  const real = server === undefined ? command : command.replaceAll(site, server.url);
+  const servers = Object.entries({ ...(server && { [site]: server }), ...others });
+  const real = servers.reduce((text, [address, { url }]) => text.replaceAll(address, url), command);
   if (real.startsWith('curl ')) {
     const url = real.slice('curl '.length).replaceAll("'", '');
     return `${(await ask(server as Server, url.slice((server as Server).url.length))).body}\n`;
@@ -46,7 +49,7 @@ async function outputOf(
   const env = { PATH, HOME, DATABASE_URL: 'site.db' };
   const { code, stdout } = await exec('bash', ['-c', script], { cwd: folder, env }).catch((failed) => failed);
   if (code === WRONG_USAGE) throw new Error(`$ ${command}\n${stdout}`);
-  return server === undefined ? stdout : stdout.replaceAll(server.url, site);
+  return servers.reduce((text, [address, { url }]) => text.replaceAll(url, address), stdout);
 }
 
 /** An output that the page ends with `…` is cut: a list after its first item, a text after as many lines. */

@@ -60,7 +60,11 @@ describe('tables and outputs are up to date', () => {
     const page = 'src/guides/moving-in.md';
     const folder = dirname(tempFile('names.txt', 'ada\nnikos\nnobody\nZoë\n'));
     const server = await startServer();
-    const shown = await withOutputs(readPage(page), { server, site: 'https://old.example.org', folder });
+    // It serves what the page's first command brings.
+    const copy = await startServer({ DATABASE_URL: join(folder, 'site.db') });
+    const others = { 'https://new.example.org': copy };
+    const scene = { server, site: 'https://old.example.org', others, folder };
+    const shown = await withOutputs(readPage(page), scene);
     await expectPage(page, shown);
   });
 

@@ -85,6 +85,9 @@ const USES: Use[] = [
     () => ['mirror', '--database-url', newPath(), '--variant', 'a', '--from', `${url}/x`, '--user', 'ada'],
     1,
   ],
+  ['compare', () => ['compare', `${url}/a`, `${url}/a/`, '--variant', 'a', '--user', 'ada'], 0],
+  ['compare', () => ['compare', `${url}/a`, `${url}/x`, '--variant', 'a', '--user', 'ada'], 1],
+  ['compare', () => ['compare', `${url}/a`, '--variant', 'a', '--user', 'ada'], 2],
   ['doctor', () => ['doctor', 'http://127.0.0.1:1', '--user', 'ada'], 1],
 ];
 

@@ -1,6 +1,6 @@
 // The rate of a mirror: it starts low, follows the site, and never exceeds its bound.
 import { describe, expect, test } from 'vitest';
-import { createRequestRate } from '../src/mirror/request-pace.ts';
+import { createRequestRate } from '../src/remote/request-pace.ts';
 
 function respond(rate: ReturnType<typeof createRequestRate>, milliseconds: number, times: number): number {
   for (let time = 0; time < times; time++) rate.responded(milliseconds);

@@ -60,9 +60,10 @@ const ROOMS: Record<string, readonly string[]> = {
   views: ['config', 'samples'],
   routes: ['config', 'http', 'records', 'samples', 'stores', 'views'],
   openapi: ['config', 'http', 'records', 'routes'],
-  remote: [],
+  remote: ['records', 'stores/sqlite'],
   transfer: ['records', 'stores'],
   mirror: ['records', 'remote', 'stores', 'stores/sqlite', 'transfer'],
+  compare: ['records', 'remote', 'stores/sqlite', 'transfer'],
   doctor: ['http', 'records', 'remote'],
   print: ['config', 'telemetry'],
   samples: ['stores/sqlite', 'transfer'],
@@ -79,7 +80,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'telemetry',
     'views',
   ],
-  cli: ['config', 'doctor', 'mirror', 'print', 'records', 'remote', 'stores', 'transfer'],
+  cli: ['compare', 'config', 'doctor', 'mirror', 'print', 'records', 'remote', 'stores', 'transfer'],
   '.': ['cli', 'config', 'records', 'server', 'stores', 'telemetry'],
 };
 const VARIANTS = 'variants.ts';

@@ -5,12 +5,15 @@ import type { MirrorResult } from '../mirror/mirror-users.ts';
 import type { MirrorFlags } from '../mirror/run-mirror.ts';
 import { openForChange, openForLookups } from '../stores/open.ts';
 import {
+  addPaceOptions,
   baseUrlArgument,
   createCommand,
   databaseOf,
   examples,
-  numberArgument,
   type SettingFlags,
+  shellWord,
+  type UserFlags,
+  usersOf,
   variantOption,
 } from './options.ts';
 import { Failed, Misused, type Surroundings } from './surroundings.ts';
@@ -24,23 +27,21 @@ asks for changes only; an interrupted run is resumed. Exit code 1 if any user fa
 ${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`;
 
 export const mirrorCommand = (around: Surroundings) =>
-  createCommand('mirror', 'copy users from a live site of this kind, through its public API')
-    .addOption(variantOption().makeOptionMandatory())
-    .addOption(
-      new Option('--from <url>', "the variant's base URL there")
-        .argParser(baseUrlArgument)
-        .makeOptionMandatory(),
-    )
-    .option('--user <name...>', 'users to copy')
-    .option('--users <file>', 'a file of user names, one a line; - is standard input')
-    .option('--prune', 'remove users that this mirror brought and the site does not know any more', false)
-    .option('--adopt', 'take over users who are here under the same name and id', false)
-    .option('--state <file>', 'file that remembers which users were brought (default: beside the database)')
-    .option('--restart', 'start from the first user instead of resuming an unfinished run', false)
-    .option('--concurrency <number>', 'requests at a time', numberArgument(1, 64), 8)
-    .option('--rate <number>', 'most requests per second', numberArgument(0.01, 10_000), 100)
-    .option('--timeout <seconds>', 'time limit of one request', numberArgument(0.1, 600), 30)
-    .option('--retries <number>', 'how often a failed request is repeated', numberArgument(0, 20), 4)
+  addPaceOptions(
+    createCommand('mirror', 'copy users from a live site of this kind, through its public API')
+      .addOption(variantOption().makeOptionMandatory())
+      .addOption(
+        new Option('--from <url>', "the variant's base URL there")
+          .argParser(baseUrlArgument)
+          .makeOptionMandatory(),
+      )
+      .option('--user <name...>', 'users to copy')
+      .option('--users <file>', 'a file of user names, one a line; - is standard input')
+      .option('--prune', 'remove users that this mirror brought and the site does not know any more', false)
+      .option('--adopt', 'take over users who are here under the same name and id', false)
+      .option('--state <file>', 'file that remembers which users were brought (default: beside the database)')
+      .option('--restart', 'start from the first user instead of resuming an unfinished run', false),
+  )
     .addHelpText('after', HELP)
     .action((flags: MirrorCommandFlags) => runMirror(flags, around));
 
@@ -49,15 +50,27 @@ const forPrograms = ({ counts, tallies, skipped, pruned }: MirrorResult) => ({
   imported: tallies,
 });
 
-interface MirrorCommandFlags extends MirrorFlags, Pick<SettingFlags, 'databaseUrl' | 'databaseUrlFile'> {
-  readonly user?: string[];
-  readonly users?: string;
+/** How to prove that the copy is one, after a run that came to its end and has copied somebody. */
+function offerOf(
+  { counts, skipped, stopped }: MirrorResult,
+  { from, variant }: Pick<MirrorFlags, 'from' | 'variant'>,
+  { user = [], users }: UserFlags,
+): string {
+  if (stopped !== undefined || counts.found + counts.unchanged + skipped === 0) return '';
+  const who = users === undefined ? ['--user', ...user] : ['--users', users];
+  const words = ['vitrine', 'compare', from.href, 'NEW', '--variant', variant, ...who].map(shellWord);
+  return `\nto compare both sites once NEW serves: ${words.join(' ')}`;
+}
+
+interface MirrorCommandFlags
+  extends MirrorFlags,
+    UserFlags,
+    Pick<SettingFlags, 'databaseUrl' | 'databaseUrlFile'> {
   readonly state?: string;
 }
 
 async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: Surroundings): Promise<void> {
-  if ((user === undefined) === (users === undefined))
-    throw new Misused('specify users with --user NAME… or --users FILE');
+  const source = usersOf({ user, users }, around);
   const database = databaseOf(flags, around);
   const state = flags.state ?? (isPostgresUrl(database) ? undefined : `${database}.mirror`);
   if (state === undefined) throw new Misused('with PostgreSQL, name a file by --state');
@@ -66,7 +79,7 @@ async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: 
   try {
     const { summary, result, failure } = await mirror.runMirror({
       ...flags,
-      users: users === undefined ? { names: user ?? [] } : { file: users, stdin: around.stdin },
+      users: source,
       state,
       writer,
       openReader: () => openForLookups(database),
@@ -74,7 +87,7 @@ async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: 
       signal: around.stopSignal(),
     });
     if (summary !== undefined && result !== undefined)
-      around.report({ text: summary, result: forPrograms(result) });
+      around.report({ text: summary + offerOf(result, flags, { user, users }), result: forPrograms(result) });
     if (failure !== undefined) throw new Failed(failure);
   } finally {
     await writer.close();

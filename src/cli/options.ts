@@ -4,6 +4,7 @@ import { ConfigError, flagOf, readConfig, SETTINGS, type SettingName, variableOf
 import { lookalikes } from '../config/lookalikes.ts';
 import { FAMILIES } from '../records/kinds.ts';
 import { readBase } from '../remote/lookups.ts';
+import type { UserSource } from '../remote/user-list.ts';
 import { VARIANT_NAMES } from '../variants.ts';
 import { Misused, type Surroundings } from './surroundings.ts';
 
@@ -56,5 +57,29 @@ export const numberArgument = (least: number, most: number) => (text: string) =>
     throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
   return number;
 };
+
+/** How hard a live site is asked, for commands that ask many times. */
+export const addPaceOptions = (command: Command) =>
+  command
+    .option('--concurrency <number>', 'requests at a time', numberArgument(1, 64), 8)
+    .option('--rate <number>', 'most requests per second', numberArgument(0.01, 10_000), 100)
+    .option('--timeout <seconds>', 'time limit of one request', numberArgument(0.1, 600), 30)
+    .option('--retries <number>', 'how often a failed request is repeated', numberArgument(0, 20), 4);
+
+export interface UserFlags {
+  readonly user?: string[];
+  readonly users?: string;
+}
+
+/** The users that --user or --users names. */
+export function usersOf({ user, users }: UserFlags, { stdin }: Surroundings): UserSource {
+  if ((user === undefined) === (users === undefined))
+    throw new Misused('specify users with --user NAME… or --users FILE');
+  return users === undefined ? { names: user ?? [] } : { file: users, stdin };
+}
+
+/** A word of a command that is shown, quoted if a shell would read it otherwise. */
+export const shellWord = (word: string) =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 export const examples = (...lines: string[]) => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { checkCommand } from './check.ts';
+import { compareCommand } from './compare.ts';
 import { doctorCommand } from './doctor.ts';
 import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
@@ -20,6 +21,7 @@ const COMMANDS = [
   serveCommand,
   importCommand,
   mirrorCommand,
+  compareCommand,
   exportCommand,
   removeCommand,
   takedownCommand,

@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Family, KIND_NAMES, KINDS, type RecordKind } from '../records/kinds.ts';
 import { SCHEMAS } from '../records/schemas.ts';
 import { userKey } from '../records/user-name.ts';
+import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
 import type { Awaitable, Reader } from '../stores/store.ts';
-import type { SqliteFile } from './state-file.ts';
 
 export interface LocalUser {
   readonly id: string;

@@ -1,38 +1,6 @@
-// The progress, the faults and the summary of a mirror, as text.
+// The summary of a mirror, and why it failed, as text.
 import { summary } from '../transfer/import.ts';
-import { bar, createDisplay, secondsLeft, type Terminal } from '../transfer/progress.ts';
-import type { MirrorProgress } from './mirror-run.ts';
 import type { MirrorResult } from './mirror-users.ts';
-
-const FAULTS_SHOWN = 20;
-
-export function createMirrorReport(out: Terminal) {
-  const display = createDisplay(out);
-  let faults = 0;
-
-  return {
-    /** Users of an earlier run count as done, but not for the speed. */
-    progress({ users, totalUsers, skipped }: MirrorProgress): void {
-      display.show((seconds) => {
-        const done = users - skipped;
-        const left = secondsLeft(done / Math.max(totalUsers - skipped, 1), seconds);
-        const speed = (done / Math.max(seconds, 0.001)).toFixed(1);
-        return `visiting  ${bar(users / totalUsers)}  ${users} of ${totalUsers} users, ${speed}/s, ${left} s left`;
-      });
-    },
-
-    fault(line: string): void {
-      if (++faults > FAULTS_SHOWN) return;
-      display.clear();
-      out.write(`${line}\n`);
-    },
-
-    close(): void {
-      display.clear();
-      if (faults > FAULTS_SHOWN) out.write(`… and ${faults - FAULTS_SHOWN} more\n`);
-    },
-  };
-}
 
 /** The counts of users, then the records in the form of an import's summary. */
 export function mirrorSummary({ counts, tallies, skipped, pruned }: MirrorResult): string {

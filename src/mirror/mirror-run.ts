@@ -1,10 +1,11 @@
 // What a run of the mirror works with, and what it has come to so far.
 import { type Family, KIND_NAMES } from '../records/kinds.ts';
+import type { SiteClient } from '../remote/site-client.ts';
+import type { UserList } from '../remote/user-list.ts';
 import type { Tallies, Writer } from '../stores/store.ts';
+import type { VisitProgress } from '../transfer/visit-report.ts';
 import type { LocalData } from './local-data.ts';
 import type { Notes } from './notes.ts';
-import type { SiteClient } from './site-client.ts';
-import type { UserList } from './user-list.ts';
 import type { Outcome } from './visit-user.ts';
 
 export interface MirrorOptions {
@@ -23,15 +24,8 @@ export interface MirrorOptions {
   readonly adopt: boolean;
   /** Ends the run after what is being loaded. */
   readonly signal: AbortSignal;
-  readonly onProgress: (progress: MirrorProgress) => void;
+  readonly onProgress: (progress: VisitProgress) => void;
   readonly onFault: (line: string) => void;
-}
-
-export interface MirrorProgress {
-  readonly users: number;
-  readonly totalUsers: number;
-  /** Of the users, those whom an earlier, unfinished run has visited. */
-  readonly skipped: number;
 }
 
 /** What a run has come to so far. */

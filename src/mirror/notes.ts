@@ -1,6 +1,6 @@
 // What the mirror remembers of a site between two runs: which users it brought, and how far an unfinished run got.
 import { withSentences } from '../stores/sqlite/connect.ts';
-import type { SqliteFile } from './state-file.ts';
+import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
 import type { LastFetch } from './visit-user.ts';
 
 /** An unfinished run older than this is not resumed. */

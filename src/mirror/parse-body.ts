@@ -1,28 +1,22 @@
 // Response bodies of the site -> rows for the store, or what is wrong with them. Data that was not asked for is refused.
-import { type Family, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
+import { type Family, KINDS, type KindName, kindIn } from '../records/kinds.ts';
 import { brief, type Fault, normalise } from '../records/normalise.ts';
 import type { Row } from '../records/row.ts';
 import { userKey } from '../records/user-name.ts';
-import { COLLECTIONS } from '../remote/lookups.ts';
-import { isBroken, isObject, nameOf, readValue } from '../transfer/json-text.ts';
+import { COLLECTIONS, MAX_ITEMS } from '../remote/lookups.ts';
+import { isObject, nameOf, readBody } from '../transfer/json-text.ts';
 
 export interface ParsedBody {
   readonly rows: readonly Row[];
   readonly faults: readonly Fault[];
 }
 
-/** The site lists 15. One that lists far more does not speak this API. */
-export const MAX_ITEMS = 1000;
-
-const kindOf = (family: Family, isItem: boolean) =>
-  KIND_NAMES.find((kind) => KINDS[kind].family === family && 'owner' in KINDS[kind] === isItem) as KindName;
-
 /** A body that must be the profile of this user. */
 export function parseProfile(body: Buffer, family: Family, user: string): ParsedBody {
   const read = readBody(body);
   if ('problem' in read) return refused('record', read.problem);
   if (!isObject(read.value)) return refused('record', `must be a profile, not ${nameOf(read.value)}`);
-  const result = normalise(read.value, kindOf(family, false));
+  const result = normalise(read.value, kindIn(family, false));
   if ('faults' in result) return { rows: [], faults: result.faults };
   if (result.row.userKey !== userKey(user))
     return refused('username', 'is not the user who was asked for', read.value.username);
@@ -38,7 +32,7 @@ export function parseItems(body: Buffer, family: Family, owner: string): ParsedB
     return refused('record', `must be an object with a list: ${COLLECTIONS.join(', ')}`);
   if (list.length > MAX_ITEMS)
     return refused('record', `must not list more than ${MAX_ITEMS} items`, String(list.length));
-  const kind = kindOf(family, true);
+  const kind = kindIn(family, true);
   const rows: Row[] = [];
   const faults: Fault[] = [];
   for (const [index, item] of list.entries()) {
@@ -67,9 +61,3 @@ const refused = (member: string, reason: string, got: unknown = ''): ParsedBody 
   rows: [],
   faults: [{ member, reason, got: brief(got) }],
 });
-
-function readBody(body: Buffer): ReturnType<typeof readValue> {
-  const bytes = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
-  const text = bytes.toString();
-  return isBroken(text, bytes) ? { problem: 'not valid UTF-8' } : readValue(text);
-}

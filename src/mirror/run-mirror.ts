@@ -1,29 +1,26 @@
 // The mirror command: opens what a run needs, runs it, and says how it went.
 import { rmSync } from 'node:fs';
+import { createSiteClient, type SiteOptions } from '../remote/site-client.ts';
+import { listUsers, type UserSource } from '../remote/user-list.ts';
+import { openScratch, type SqliteFile } from '../stores/sqlite/scratch-file.ts';
 import type { Awaitable, Reader, TakedownList, Writer } from '../stores/store.ts';
 import { createTakedownFilter } from '../stores/takedown-hash.ts';
 import type { Terminal } from '../transfer/progress.ts';
+import { createVisitReport, type VisitReport } from '../transfer/visit-report.ts';
 import { VARIANTS } from '../variants.ts';
 import { createLocalData } from './local-data.ts';
-import { createMirrorReport, mirrorFailure, mirrorSummary } from './mirror-report.ts';
+import { mirrorFailure, mirrorSummary } from './mirror-report.ts';
 import { type MirrorResult, mirrorUsers } from './mirror-users.ts';
 import { createNotes } from './notes.ts';
-import { createSiteClient, type SiteOptions } from './site-client.ts';
-import { openScratch, openState, type SqliteFile } from './state-file.ts';
-import { createUserList, readUserList, type UserList } from './user-list.ts';
+import { openState } from './state-file.ts';
 
 /** The flags of the command that are passed on as they are. */
-export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'signal'> {
+export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 'signal'> {
   readonly from: URL;
   readonly prune: boolean;
   readonly adopt: boolean;
   readonly restart: boolean;
 }
-
-/** The users to visit: names, or a file of names. */
-export type UserSource =
-  | { readonly names: readonly string[] }
-  | { readonly file: string; readonly stdin: AsyncIterable<Buffer> };
 
 export interface MirrorRun extends MirrorFlags {
   readonly users: UserSource;
@@ -41,12 +38,10 @@ export interface MirrorOutcome {
   readonly failure?: string | undefined;
 }
 
-type MirrorReport = ReturnType<typeof createMirrorReport>;
-
 export async function runMirror(run: MirrorRun): Promise<MirrorOutcome> {
   const state = openState(run.state);
   const scratch = openScratch(run.state);
-  const report = createMirrorReport(run.out);
+  const report = createVisitReport(run.out, 'visiting');
   try {
     return await runWith(run, state, scratch, report);
   } finally {
@@ -61,10 +56,10 @@ async function runWith(
   run: MirrorRun,
   state: SqliteFile,
   scratch: SqliteFile,
-  report: MirrorReport,
+  report: VisitReport,
 ): Promise<MirrorOutcome> {
   const { from, variant, signal, openReader } = run;
-  const list = await listUsers(run, scratch, report);
+  const list = await listUsers(run.users, scratch, report.fault, signal);
   const total = list.size() + list.faults();
   if (total === 0) return { failure: 'the list of users is empty' };
   const { family } = VARIANTS[variant];
@@ -74,7 +69,12 @@ async function runWith(
   if (takedowns.entries.length > 0)
     notes.erase(({ userKey, id }) => isTakenDown('name', userKey) || (id !== null && isTakenDown('id', id)));
   const local = createLocalData({ family, openReader, scratch, brought: notes.brought, signal });
-  const site = createSiteClient({ ...run, base: from, timeout: run.timeout * 1000 });
+  const site = createSiteClient({
+    ...run,
+    base: from,
+    userAgent: 'vitrine-mirror',
+    timeout: run.timeout * 1000,
+  });
   try {
     const events = { onProgress: report.progress, onFault: report.fault };
     const result = await mirrorUsers({ ...run, ...events, family, site, list, local, notes, isTakenDown });
@@ -93,20 +93,4 @@ async function readTakedowns(openReader: MirrorRun['openReader']): Promise<Taked
   } finally {
     await reader.close();
   }
-}
-
-async function listUsers(
-  { users, signal }: MirrorRun,
-  scratch: SqliteFile,
-  report: MirrorReport,
-): Promise<UserList> {
-  if ('names' in users) {
-    const list = createUserList(scratch, '--user', report.fault);
-    for (const name of users.names) list.add(name);
-    return list;
-  }
-  const source = users.file === '-' ? 'standard input' : users.file;
-  const list = createUserList(scratch, source, report.fault);
-  await readUserList(list, users.file, users.stdin, signal);
-  return list;
 }

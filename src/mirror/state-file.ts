@@ -1,11 +1,8 @@
-// The SQLite files of a mirror: its state, kept between runs, and a scratch file for one run.
-import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
+// The state of a mirror, kept between runs in a SQLite file.
 import Database from 'better-sqlite3';
 import { withSentences } from '../stores/sqlite/connect.ts';
+import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
 import { StoreError } from '../stores/store.ts';
-
-export type SqliteFile = Database.Database;
 
 /** 'VITN' marks a file as the state of a mirror. */
 const APPLICATION_ID = 0x5649544e;
@@ -59,21 +56,4 @@ function migrate(db: SqliteFile): void {
   for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
   db.pragma(`application_id = ${APPLICATION_ID}`);
   db.pragma(`user_version = ${MIGRATIONS.length}`);
-}
-
-/** A file beside the state, for data that is too large for memory. It has no name any more once it is open. */
-export function openScratch(statePath: string): SqliteFile {
-  const path = `${statePath}-scratch-${randomUUID()}`;
-  return withSentences(path, () => {
-    const db = new Database(path);
-    // Nothing in it outlives the run.
-    db.pragma('journal_mode = OFF');
-    db.pragma('synchronous = OFF');
-    db.pragma('locking_mode = EXCLUSIVE');
-    db.exec('CREATE TABLE opened (n INTEGER)');
-    rmSync(path, { force: true });
-    // Never committed: what does not fit into the cache is in the file all the same.
-    db.exec('BEGIN');
-    return db;
-  });
 }

@@ -1,7 +1,7 @@
 // The visits to a batch of users, several at a time.
 import { userKey } from '../records/user-name.ts';
+import { SiteClosed, SiteError } from '../remote/polite-requests.ts';
 import type { MirrorOptions, Run } from './mirror-run.ts';
-import { SiteClosed, SiteError } from './site-client.ts';
 import type { LastFetch, Visit, Visitor } from './visit-user.ts';
 
 /** After this many failures in a row the site counts as down. */

@@ -2,8 +2,10 @@
 import type { Family } from '../records/kinds.ts';
 import type { Row } from '../records/row.ts';
 import { userKey } from '../records/user-name.ts';
-import { MAX_ITEMS, type ParsedBody, parseItems, parseProfile } from './parse-body.ts';
-import { type SiteClient, SiteError, type Validators } from './site-client.ts';
+import { MAX_ITEMS } from '../remote/lookups.ts';
+import { SiteError } from '../remote/polite-requests.ts';
+import type { SiteClient, Validators } from '../remote/site-client.ts';
+import { type ParsedBody, parseItems, parseProfile } from './parse-body.ts';
 
 /** What the last visit to a user left, so that the next one can ask for changes only. */
 export interface LastFetch {

@@ -24,3 +24,7 @@ export const KINDS = {
 
 export type KindName = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as KindName[];
+
+/** A family's kind of profile, or of item. */
+export const kindIn = (family: Family, isItem: boolean): KindName =>
+  KIND_NAMES.find((kind) => KINDS[kind].family === family && 'owner' in KINDS[kind] === isItem) as KindName;

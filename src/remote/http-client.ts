@@ -1,4 +1,5 @@
 // Sends single HTTP requests to one other server, limited in time and size. Redirects are not followed.
+import { createHash } from 'node:crypto';
 import {
   Agent,
   type ClientRequest,
@@ -7,7 +8,7 @@ import {
   request,
 } from 'node:http';
 import { request as requestSecurely, Agent as SecureAgent } from 'node:https';
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
@@ -18,13 +19,19 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface HttpResponse {
+/** What a body comes to when only its hash is wanted. */
+export interface Digest {
+  readonly sha256: string;
+  readonly length: number;
+}
+
+export interface HttpResponse<Body = Buffer> {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   /** Every value of a header, for headers that come more than once. */
   readonly all: (name: string) => string[];
   /** Decompressed if it came as gzip. */
-  readonly body: Buffer;
+  readonly body: Body;
 }
 
 export interface HttpClientOptions {
@@ -35,6 +42,8 @@ export interface HttpClientOptions {
   /** The limit for a body, also after decompression. */
   readonly maxBytes: number;
   readonly connections: number;
+  /** Resolves the host name; the address that it gives is the one that is used. */
+  readonly lookup?: LookupFunction;
 }
 
 /** A request that got no complete response. */
@@ -56,7 +65,7 @@ export class BodyTooLong extends RequestError {
 
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
-export function createHttpClient({ origin, timeout, maxBytes, connections }: HttpClientOptions) {
+export function createHttpClient({ origin, timeout, maxBytes, connections, lookup }: HttpClientOptions) {
   const secure = origin.protocol === 'https:';
   const open = secure ? requestSecurely : request;
   const agent = new (secure ? SecureAgent : Agent)({ keepAlive: true, maxSockets: connections });
@@ -66,13 +75,17 @@ export function createHttpClient({ origin, timeout, maxBytes, connections }: Htt
     port: origin.port || (secure ? 443 : 80),
     // Otherwise Node would take it from a Host header that a request sets.
     servername: isIP(hostname) > 0 ? '' : hostname,
+    ...(lookup !== undefined && { lookup }),
   };
 
-  async function send({ method = 'GET', path, headers = {} }: HttpRequest): Promise<HttpResponse> {
+  async function exchange<Body>(
+    { method = 'GET', path, headers = {} }: HttpRequest,
+    readBody: (chunks: AsyncIterable<Buffer>, maxBytes: number) => Promise<Body>,
+  ): Promise<HttpResponse<Body>> {
     const signal = AbortSignal.timeout(timeout);
     try {
       const response = await responseTo(open({ ...address, agent, method, path, headers, signal }));
-      return await readResponse(response, method, maxBytes);
+      return await readResponse(response, method, (chunks) => readBody(chunks, maxBytes));
     } catch (error) {
       if (error instanceof RequestError) throw error;
       if (signal.aborted) throw new RequestError(`no complete response within ${timeout / 1000} s`, true);
@@ -80,8 +93,13 @@ export function createHttpClient({ origin, timeout, maxBytes, connections }: Htt
     }
   }
 
-  /** Ends every connection; requests under way fail. */
-  return { send, close: () => agent.destroy() };
+  return {
+    send: (request: HttpRequest) => exchange(request, readBytes),
+    /** Reads a body of any size without keeping it. */
+    digest: (request: HttpRequest) => exchange(request, readDigest),
+    /** Ends every connection; requests under way fail. */
+    close: () => agent.destroy(),
+  };
 }
 
 function responseTo(sent: ClientRequest): Promise<IncomingMessage> {
@@ -91,13 +109,13 @@ function responseTo(sent: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-async function readResponse(
+async function readResponse<Body>(
   response: IncomingMessage,
   method: string,
-  maxBytes: number,
-): Promise<HttpResponse> {
+  readBody: (chunks: AsyncIterable<Buffer>) => Promise<Body>,
+): Promise<HttpResponse<Body>> {
   const bodiless = method === 'HEAD' || response.statusCode === 204 || response.statusCode === 304;
-  const body = await readBytes(bodiless ? response : decompressed(response), maxBytes);
+  const body = await readBody(bodiless ? response : decompressed(response));
   return {
     status: response.statusCode as number,
     headers: response.headers,
@@ -121,6 +139,17 @@ async function readBytes(chunks: AsyncIterable<Buffer>, maxBytes: number): Promi
     read.push(chunk);
   }
   return Buffer.concat(read, length);
+}
+
+async function readDigest(chunks: AsyncIterable<Buffer>, maxBytes: number): Promise<Digest> {
+  const hash = createHash('sha256');
+  let length = 0;
+  for await (const chunk of chunks) {
+    length += chunk.length;
+    if (length > maxBytes) throw new BodyTooLong(maxBytes);
+    hash.update(chunk);
+  }
+  return { sha256: hash.digest('hex'), length };
 }
 
 function requestError({ code = '', message }: NodeJS.ErrnoException): RequestError {

@@ -4,6 +4,9 @@ import { type RouteStyle, VARIANT_NAMES, VARIANTS } from '../variants.ts';
 /** The names of the lists, of all variants. */
 export const COLLECTIONS: readonly string[] = VARIANT_NAMES.map((name) => VARIANTS[name].collection);
 
+/** A site lists 15. One that lists far more does not speak this API. */
+export const MAX_ITEMS = 1000;
+
 export interface LookupPaths {
   readonly profile: string;
   readonly items: string;

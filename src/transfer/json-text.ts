@@ -45,6 +45,13 @@ export function readValue(text: string): { readonly value: unknown } | { readonl
   }
 }
 
+/** Reads the value of a response body, which may begin with a byte order mark. */
+export function readBody(body: Buffer): ReturnType<typeof readValue> {
+  const bytes = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
+  const text = bytes.toString();
+  return isBroken(text, bytes) ? { problem: 'not valid UTF-8' } : readValue(text);
+}
+
 /** Whether a text is one object and nothing else. */
 export function isWholeObject(text: string): boolean {
   const read = readValue(text);

@@ -45,6 +45,8 @@ export function createRequestRate(maxRate: number) {
   };
 }
 
+export type Pace = ReturnType<typeof createPace>;
+
 /** Lets requests through one by one, at the current rate. */
 export function createPace(maxRate: number, signal: AbortSignal) {
   const rate = createRequestRate(maxRate);

@@ -1,17 +1,41 @@
-// The names of the users to visit, each once, in a scratch file: a list may be larger than memory.
+// The names of the users to ask a site for, each once, in a scratch file: a list may be larger than memory.
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { brief } from '../records/normalise.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
-import type { SqliteFile } from './state-file.ts';
+import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
+
+/** The users to ask for: names, or a file of names. */
+export type UserSource =
+  | { readonly names: readonly string[] }
+  | { readonly file: string; readonly stdin: AsyncIterable<Buffer> };
 
 export type UserList = ReturnType<typeof createUserList>;
 
+/** The list of a source, with a line for each name that nobody can have. */
+export async function listUsers(
+  users: UserSource,
+  scratch: SqliteFile,
+  onFault: (line: string) => void,
+  signal: AbortSignal,
+): Promise<UserList> {
+  if ('names' in users) {
+    const list = createUserList(scratch, '--user', onFault);
+    for (const name of users.names) list.add(name);
+    return list;
+  }
+  const source = users.file === '-' ? 'standard input' : users.file;
+  const list = createUserList(scratch, source, onFault);
+  await readUserList(list, users.file, users.stdin, signal);
+  return list;
+}
+
 /** `onFault` gets a line for each name that nobody can have: `FILE:LINE: what is wrong, got "…"`. */
-export function createUserList(db: SqliteFile, source: string, onFault: (line: string) => void) {
+function createUserList(db: SqliteFile, source: string, onFault: (line: string) => void) {
   db.exec('CREATE TABLE names (n INTEGER PRIMARY KEY, name TEXT NOT NULL, user_key TEXT NOT NULL UNIQUE)');
   const insert = db.prepare('INSERT OR IGNORE INTO names (name, user_key) VALUES (?, ?)');
+  const remove = db.prepare('DELETE FROM names WHERE user_key = ?');
   const page = db.prepare('SELECT n, name FROM names WHERE n > ? ORDER BY n LIMIT ?');
   let line = 0;
   let size = 0;
@@ -34,6 +58,13 @@ export function createUserList(db: SqliteFile, source: string, onFault: (line: s
       }
     },
 
+    /** Takes a user off the list; whether they were on it. */
+    remove(name: string): boolean {
+      const { changes } = remove.run(userKey(name));
+      size -= changes;
+      return changes > 0;
+    },
+
     *batches(length: number): Generator<string[]> {
       let last = 0;
       for (;;) {
@@ -47,17 +78,20 @@ export function createUserList(db: SqliteFile, source: string, onFault: (line: s
 }
 
 /** Adds each line of a file; `-` is standard input. */
-export async function readUserList(
+async function readUserList(
   list: UserList,
   file: string,
   stdin: AsyncIterable<Buffer>,
   signal: AbortSignal,
 ): Promise<void> {
   const input = file === '-' ? Readable.from(stdin, { objectMode: false }) : createReadStream(file);
-  // readline does not pass on that a file cannot be opened.
-  const failed = new Promise<never>((_, reject) => input.once('error', reject));
-  failed.catch(() => {});
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY, signal });
+  // Whether readline passes on that a file cannot be opened depends on the version of Node.
+  const failed = new Promise<never>((_, reject) => {
+    input.once('error', reject);
+    lines.once('error', reject);
+  });
+  failed.catch(() => {});
   const ended = new Promise<void>((resolve) => lines.once('close', resolve));
   lines.on('line', list.add);
   await Promise.race([failed, ended]);

@@ -1,0 +1,62 @@
+// `vitrine compare`
+import { Argument, type Command } from 'commander';
+import type { CompareFlags } from '../compare/run-compare.ts';
+import {
+  addPaceOptions,
+  baseUrlArgument,
+  createCommand,
+  examples,
+  type UserFlags,
+  usersOf,
+  variantOption,
+} from './options.ts';
+import { Failed, Misused, type Surroundings } from './surroundings.ts';
+
+const HELP = `
+Profiles and items that are the same in another form (order, spacing, numbers instead of strings) count as alike. Where
+addresses of pictures differ, both are fetched and their bytes compared: from the two sites, and from hosts that
+--picture-hosts names. With --report, a run that was interrupted is resumed: users in the report are not asked for again.
+Exit code 1 if any user is different, missing on one site, or could not be compared.
+${examples('vitrine compare https://old.example.org/b https://new.example.org/b --variant b --users names.txt --report moved.ndjson', 'vitrine compare https://old.example.org http://127.0.0.1:8080/a --variant a --user ada')}`;
+
+export const compareCommand = (around: Surroundings): Command =>
+  addPaceOptions(
+    createCommand('compare', 'ask two sites for the same users, and say where their answers differ', [])
+      .addArgument(new Argument('<old>', "the variant's base URL at the old site").argParser(baseUrlArgument))
+      .addArgument(new Argument('<new>', "the variant's base URL at the new site").argParser(baseUrlArgument))
+      .addOption(variantOption().makeOptionMandatory())
+      .option('--user <name...>', 'users to compare')
+      .option('--users <file>', 'a file of user names, one a line; - is standard input')
+      .option('--report <file>', 'write a line of JSON for each user, with the hashes of both sides')
+      .option('--restart', 'begin the report anew instead of resuming from it', false)
+      .option('--picture-hosts <host...>', 'other hosts that pictures may be fetched from', hostArgument),
+  )
+    .addHelpText('after', HELP)
+    .action((old: URL, other: URL, flags: CompareFlags & UserFlags) => runCompare(old, other, flags, around));
+
+/** Commander calls this for each host. */
+function hostArgument(text: string, hosts: readonly string[] = []): string[] {
+  const url = /^[^/?#@\\]+$/.test(text) ? URL.parse(`http://${text}`) : null;
+  if (url === null) throw new Misused('--picture-hosts takes HOST or HOST:PORT');
+  return [...hosts, url.host];
+}
+
+async function runCompare(
+  old: URL,
+  other: URL,
+  { user, users, ...flags }: CompareFlags & UserFlags,
+  around: Surroundings,
+): Promise<void> {
+  const source = usersOf({ user, users }, around);
+  const compare = await import('../compare/run-compare.ts');
+  const { summary, result, failure } = await compare.runCompare({
+    ...flags,
+    old,
+    new: other,
+    users: source,
+    out: around.stderr,
+    signal: around.stopSignal(),
+  });
+  if (summary !== undefined && result !== undefined) around.report({ text: summary, result });
+  if (failure !== undefined) throw new Failed(failure);
+}

@@ -1,0 +1,62 @@
+// Two records, member by member, as the texts that an import would make of them.
+import type { KindName } from '../records/kinds.ts';
+import { normalise } from '../records/normalise.ts';
+import type { RawRecord } from '../records/recognise.ts';
+import { scalarText } from '../records/scalar.ts';
+import { type Form, type Member, SCHEMAS } from '../records/schemas.ts';
+import type { Difference } from './classes.ts';
+
+/** Members that lead to a picture or another file, of which a copy has another address. */
+const PICTURES = new Set([
+  ...['avatar', 'avatar_large', 'cover_image', 'cover_large', 'photo', 'video_thumbnail', 'thumbnail_song'],
+  ...['image', 'large_image', 'attachment', 'url_audio'],
+]);
+
+export const isPicture = (member: string) => PICTURES.has(member);
+
+export type Texts = Readonly<Record<string, string>>;
+
+const membersOf = (kind: KindName) => SCHEMAS[kind].properties as Record<string, Member>;
+
+export const formOf = (kind: KindName, member: string): Form | undefined =>
+  membersOf(kind)[member]?.['x-form'];
+
+/** The text of every member. A record that an import would refuse is taken as it is. */
+export function textsOf(raw: RawRecord, kind: KindName): Texts {
+  const result = normalise(raw, kind);
+  if ('row' in result) return JSON.parse(result.row.record);
+  const entries = Object.entries(membersOf(kind)).map(([member, schema]) => {
+    const value = raw[member] ?? schema.default ?? '';
+    return [member, scalarText(value) ?? jsonOf(value)];
+  });
+  return Object.fromEntries(entries);
+}
+
+export function compareTexts(one: Texts, other: Texts, item?: string): Difference[] {
+  return Object.keys(one)
+    .filter((member) => one[member] !== other[member])
+    .map((member) => ({
+      ...(item !== undefined && { item }),
+      member,
+      old: one[member] as string,
+      new: other[member] as string,
+    }));
+}
+
+/** Members outside the specification that only one record has, or that differ. */
+export function outsideOf(
+  one: RawRecord,
+  other: RawRecord,
+  specified: (member: string) => boolean,
+): string[] {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].filter((name) => !specified(name) && jsonOf(one[name]) !== jsonOf(other[name]));
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return 'nested too deeply';
+  }
+}

@@ -1,0 +1,543 @@
+// Comparing two sites: each answer is classed, pictures are compared by their bytes, and a run resumes from its report.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ComparedUser } from '../src/compare/classes.ts';
+import { compareAnswers } from '../src/compare/compare-user.ts';
+import { type CompareRun, runCompare } from '../src/compare/run-compare.ts';
+import { isPublic } from '../src/remote/public-addresses.ts';
+import { portfolio, startSite } from './mirror-site.ts';
+import { blog, folio, post, shot } from './records.ts';
+import { databaseOf, fixture, readLines, run, startServer, tempFile, tempFolder } from './rig.ts';
+
+const PICTURES = { match: () => Promise.reject(new Error('no picture is to be compared')) };
+const bytes = (body: unknown) =>
+  body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+
+const compareAs = (lookup: 'profile' | 'items') => (one: unknown, other: unknown) =>
+  compareAnswers(bytes(one), bytes(other), { lookup, family: 'microblog', collection: 'posts' }, PICTURES);
+
+/** Items numbered from `first` to `last`, newest first, a day apart. */
+const posts = (first: number, last: number) => ({
+  posts: Array.from({ length: last - first + 1 }, (_, index) => {
+    const id = last - index;
+    return post(id, 1, { date: `2024-01-${String(id).padStart(2, '0')} 00:00:00` });
+  }),
+});
+
+describe('the class of a profile', () => {
+  const compare = compareAs('profile');
+  const ada = blog(1, 'ada', { bio: 'x' });
+
+  test.each<[what: string, one: unknown, other: unknown, found: string]>([
+    ['equal bodies', ada, ada, 'same bytes'],
+    [
+      'another order and spacing',
+      ada,
+      JSON.stringify(Object.fromEntries(Object.entries(ada).reverse()), null, 2),
+      'same meaning',
+    ],
+    ['numbers for strings', { ...ada, id: 1, totalPost: 0 }, ada, 'same meaning'],
+    [
+      'an id beyond 2^53 as a number',
+      '{"id":9007199254740993,"username":"ada"}',
+      '{"id":"9007199254740993","username":"ada"}',
+      'same meaning',
+    ],
+    [
+      'a byte order mark and a trailing comma',
+      '\ufeff{"id":"1","username":"ada",}',
+      '{"id":"1","username":"ada"}',
+      'same meaning',
+    ],
+    [
+      'absent, null and empty values',
+      { ...ada, website: null },
+      { ...ada, website: '', totalFavs: '0' },
+      'same meaning',
+    ],
+    ['no answer from both', undefined, undefined, 'unknown'],
+    ['no answer from one', ada, undefined, 'missing'],
+    ['no answer from the other', undefined, ada, 'missing'],
+    ['a count that differs', ada, { ...ada, totalPost: '1' }, 'different'],
+    [
+      'the last digit of a number beyond 2^53',
+      '{"id":9007199254740993,"username":"ada"}',
+      '{"id":"9007199254740992","username":"ada"}',
+      'different',
+    ],
+    ['something else than an object', ada, [ada], 'different'],
+    ['something else than JSON', ada, '{', 'different'],
+    ['a picture that one site does not have', ada, { ...ada, avatar: 'http://x.example/a.png' }, 'different'],
+  ])('%s', async (_, one, other, found) => {
+    expect((await compare(one, other)).class).toBe(found);
+  });
+
+  test('names the members that differ, with both values, and the hashes of both bodies', async () => {
+    const {
+      class: found,
+      old,
+      new: other,
+      differences,
+    } = await compare(ada, { ...ada, bio: 'y', name: 'Ada' });
+    expect([found, differences]).toEqual([
+      'different',
+      [
+        { member: 'name', old: '', new: 'Ada' },
+        { member: 'bio', old: 'x', new: 'y' },
+      ],
+    ]);
+    expect([old, other]).toEqual([
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+    ]);
+    expect(old).not.toBe(other);
+  });
+
+  test('compares member by member what an import would refuse', async () => {
+    const bad = { ...ada, website: 'no address' };
+    expect(await compare({ ...bad, totalPost: 0 }, bad)).toMatchObject({ class: 'same meaning' });
+    expect(await compare(bad, ada)).toMatchObject({
+      differences: [{ member: 'website', old: 'no address', new: '' }],
+    });
+  });
+
+  test('lists members outside the specification without counting them', async () => {
+    const same = { class: 'same meaning', outside: ['theme'] };
+    expect(await compare({ ...ada, theme: 'dark' }, ada)).toMatchObject(same);
+  });
+});
+
+describe('the class of items', () => {
+  const compare = compareAs('items');
+  const changed = {
+    posts: posts(1, 3).posts.map((item) => (item.id === '2' ? { ...item, status: '9' } : item)),
+  };
+  const without = (id: string, { posts: items } = posts(1, 3)) => ({
+    posts: items.filter((item) => item.id !== id),
+  });
+
+  test.each<[what: string, one: unknown, other: unknown, found: string]>([
+    ['equal lists', posts(1, 3), posts(1, 3), 'same bytes'],
+    ['another order of the items', posts(1, 3), { posts: posts(1, 3).posts.reverse() }, 'same meaning'],
+    [
+      'more than 15 items on one site, of which the other has the newest',
+      posts(1, 20),
+      posts(6, 20),
+      'same meaning',
+    ],
+    ['two empty lists in another spelling', '{"posts":[]}', '{ "posts": [] }', 'same meaning'],
+    ['a newer item on the new site', posts(1, 3), posts(1, 4), 'newer'],
+    ['a newer item on the old site', posts(1, 4), posts(1, 3), 'older'],
+    ['newer items that push others out of a full list', posts(1, 15), posts(4, 18), 'newer'],
+    ['the same from the other side', posts(4, 18), posts(1, 15), 'older'],
+    [
+      'items of the same second are ordered by id',
+      { posts: [post(9, 1)] },
+      { posts: [post(10, 1), post(9, 1)] },
+      'newer',
+    ],
+    ['an older item that is missing', posts(1, 3), without('1'), 'different'],
+    ['an item in between that is missing', posts(1, 3), without('2'), 'different'],
+    ['a full list in which another item moved up', posts(2, 16), without('9', posts(1, 16)), 'different'],
+    ['a newer item, and one that changed', posts(1, 4), changed, 'different'],
+    ['a list that was lost', posts(1, 3), { posts: [] }, 'different'],
+    ['lists with nothing in common', posts(1, 3), posts(4, 6), 'different'],
+    ['an item that is listed twice', posts(1, 3), { posts: [...posts(1, 3).posts, post(1, 1)] }, 'different'],
+    ['another name of the list', posts(1, 3), { Posts: posts(1, 3).posts }, 'different'],
+    ['a list of other things', posts(1, 3), { posts: ['x'] }, 'different'],
+    ['a list beyond all measure', posts(1, 3), { posts: Array(1001).fill(post(1, 1)) }, 'different'],
+  ])('%s', async (_, one, other, found) => {
+    expect((await compare(one, other)).class).toBe(found);
+  });
+
+  test('names the item and the member', async () => {
+    expect((await compare(posts(1, 3), changed)).differences).toEqual([
+      { item: '2', member: 'status', old: '0', new: '9' },
+    ]);
+    expect((await compare(posts(1, 3), without('2'))).differences).toEqual([
+      { item: '2', member: 'record', old: 'listed', new: 'missing' },
+    ]);
+  });
+});
+
+test.each([
+  ['203.0.114.1', true],
+  ['2600::1', true],
+  ['127.0.0.1', false],
+  ['10.1.2.3', false],
+  ['169.254.169.254', false],
+  ['100.64.0.1', false],
+  ['::ffff:127.0.0.1', false],
+  ['::1', false],
+  ['fe80::1', false],
+  ['fd00::1', false],
+  ['64:ff9b::7f00:1', false],
+])('the address %s is public: %s', (address, expected) => {
+  expect(isPublic(address)).toBe(expected);
+});
+
+/** Runs a comparison of variant B in this process. */
+async function compareHere(
+  [old, other]: readonly [string, string],
+  names: readonly string[],
+  flags: Partial<CompareRun> = {},
+) {
+  const report = flags.report ?? join(tempFolder(), 'report.ndjson');
+  let shown = '';
+  const outcome = await runCompare({
+    ...{ variant: 'b', old: new URL(old), new: new URL(other), users: { names } },
+    ...{ concurrency: 4, rate: 5000, timeout: 10, retries: 0, restart: false, report },
+    out: { write: (text: string) => (shown += text) },
+    signal: new AbortController().signal,
+    ...flags,
+  });
+  const lines = existsSync(report) ? readLines(report).slice(1) : [];
+  const users = new Map(
+    lines.map((line) => JSON.parse(line) as ComparedUser).map((line) => [line.user, line]),
+  );
+  return { ...outcome, shown, report, users };
+}
+
+type People = Parameters<typeof portfolio>[0];
+
+/** A site with these people, and with pictures by their path. */
+async function siteOf(
+  people: People,
+  pictures: Record<string, string | ((response: ServerResponse) => void)> = {},
+) {
+  const answer = portfolio(people);
+  return startSite((request, response) => {
+    const picture = pictures[request.url ?? ''];
+    if (typeof picture === 'string') response.end(picture);
+    else if (picture !== undefined) picture(response);
+    else answer(request, response);
+  });
+}
+
+describe('two sites', () => {
+  test('every user gets a line with both hashes; a summary counts them', async () => {
+    const full = { profile: folio(1, 'ada', { totalShots: '1' }), shots: { Shots: [shot(1, 1)] } };
+    const more = {
+      profile: { ...full.profile, totalShots: '2' },
+      shots: { Shots: [shot(2, 1), shot(1, 1)] },
+    };
+    const old = await siteOf({ ada: full, bob: full, cleo: full, dan: full, eve: full });
+    const other = await siteOf({
+      ada: full,
+      bob: { ...full, profile: folio(1, 'ada', { totalShots: 1 }) },
+      cleo: more,
+      eve: { ...more, shots: full.shots },
+    });
+    const names = ['ada', 'bob', 'cleo', 'dan', 'eve', 'nobody'];
+    const { users, shown, failure, summary, result, report } = await compareHere([old.url, other.url], names);
+    const found = names.map((name) => [name, users.get(name)?.profile.class, users.get(name)?.items?.class]);
+    expect(found).toEqual([
+      ['ada', 'same bytes', 'same bytes'],
+      ['bob', 'same meaning', 'same bytes'],
+      ['cleo', 'newer', 'newer'],
+      ['dan', 'missing', undefined],
+      ['eve', 'different', 'same bytes'],
+      ['nobody', 'unknown', undefined],
+    ]);
+    expect(JSON.parse(readLines(report)[0] as string)).toEqual({
+      compare: { old: `${old.url}/`, new: `${other.url}/`, variant: 'b' },
+    });
+    expect(users.get('dan')).toMatchObject({
+      profile: { new: null, old: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    });
+    expect(shown.split('\n').sort()).toEqual([
+      '',
+      'dan: profile missing on the new site',
+      'eve: profile different: totalShots',
+    ]);
+    expect(failure).toBe('1 of 6 users are different; 1 of 6 users are missing on one site');
+    expect(result).toMatchObject({ skipped: 0, users: { 'same bytes': 1, different: 1, missing: 1 } });
+    expect(summary).toMatch(/^same bytes +1 +1 +3$/m);
+    expect(other.asked.filter((path) => path.includes('nobody'))).toEqual(['/api/username/nobody']);
+  });
+
+  test('a site that has taken a user down with 410 lacks that user', async () => {
+    const old = await siteOf({ ada: { profile: folio(1, 'ada') } });
+    const other = await startSite((_, response) => response.writeHead(410).end('{}'));
+    const { users } = await compareHere([old.url, other.url], ['ada']);
+    expect(users.get('ada')?.profile.class).toBe('missing');
+  });
+
+  test('fails if neither site knows any user', async () => {
+    const site = await siteOf({});
+    const { failure } = await compareHere([site.url, `${site.url}/x`], ['ada', 'bob']);
+    expect(failure).toContain('neither site knows any of the 2 users');
+  });
+
+  test('gives up a site that is down, and asks for the failed users again when it is resumed', async () => {
+    const names = Array.from({ length: 60 }, (_, index) => `user${index}`);
+    const people = Object.fromEntries(
+      names.map((name, index) => [name, { profile: folio(index + 1, name) }]),
+    );
+    const old = await siteOf(people);
+    let down = true;
+    const answer = portfolio(people);
+    const other = await startSite((request, response) => {
+      if (down && !request.url?.includes('user0')) response.writeHead(500).end();
+      else answer(request, response);
+    });
+    const first = await compareHere([old.url, other.url], names);
+    expect(first.failure).toMatch(
+      /^given up: 20 users failed in a row; the same command continues .*could not be compared$/,
+    );
+    expect([...first.users.keys()]).toEqual(['user0']);
+    down = false;
+    const { failure, result } = await compareHere([old.url, other.url], names, { report: first.report });
+    expect([failure, result]).toMatchObject([
+      undefined,
+      { skipped: 1, failed: 0, users: { 'same bytes': 60 } },
+    ]);
+  });
+});
+
+describe('pictures', () => {
+  const withAvatar = (avatar: string): People => ({ ada: { profile: folio(1, 'ada', { avatar }) } });
+
+  async function compareAvatars(
+    oldPictures: Parameters<typeof siteOf>[1],
+    newPictures: Parameters<typeof siteOf>[1],
+    paths = ['/old.png', '/new.png'],
+    flags: Partial<CompareRun> = {},
+  ) {
+    const people: [People, People] = [{}, {}];
+    const sites = [await siteOf(people[0], oldPictures), await siteOf(people[1], newPictures)] as const;
+    for (const index of [0, 1] as const)
+      Object.assign(people[index], withAvatar(new URL(paths[index] as string, sites[index].url).href));
+    const compared = await compareHere([sites[0].url, sites[1].url], ['ada'], flags);
+    return { ...compared, sites, profile: compared.users.get('ada')?.profile };
+  }
+
+  test('at two addresses with the same bytes are alike', async () => {
+    const { profile, failure, summary } = await compareAvatars({ '/old.png': 'x' }, { '/new.png': 'x' });
+    expect(profile).toMatchObject({ class: 'pictures', pictures: { compared: 1, notCompared: 0 } });
+    expect(failure).toBeUndefined();
+    expect(summary).toContain('pictures with two addresses: 1 compared, 0 not compared');
+  });
+
+  test.each<
+    [what: string, old: Parameters<typeof siteOf>[1], other: Parameters<typeof siteOf>[1], reason: string]
+  >([
+    ['other bytes', { '/old.png': 'x' }, { '/new.png': 'y' }, 'other bytes'],
+    ['one that is gone', {}, { '/new.png': 'y' }, 'pictures not compared: old: status 404'],
+    ['an empty one', { '/old.png': 'x' }, { '/new.png': '' }, 'pictures not compared: new: empty'],
+    [
+      'one that redirects to itself',
+      { '/old.png': (response) => response.writeHead(302, { location: '/old.png' }).end() },
+      { '/new.png': 'y' },
+      'pictures not compared: old: more than 5 redirects',
+    ],
+    [
+      'a redirect to a host that was not named',
+      {
+        '/old.png': (response) =>
+          response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end(),
+      },
+      { '/new.png': 'y' },
+      'pictures not compared: old: 169.254.169.254 is not named by --picture-hosts',
+    ],
+  ])('%s is a difference', async (_, old, other, reason) => {
+    const { profile, failure } = await compareAvatars(old, other);
+    expect(profile).toMatchObject({ class: 'different', differences: [{ member: 'avatar', reason }] });
+    expect(failure).toBe('1 of 1 users are different');
+  });
+
+  test.each([
+    ['data:,x', 'not an http or https address'],
+    ['ftp://127.0.0.1/x', 'not an http or https address'],
+    [`/${'x'.repeat(2048)}`, 'old: the address is longer than 2048 characters'],
+  ])('at %s are not fetched', async (address, reason) => {
+    const { profile } = await compareAvatars({}, { '/new.png': 'x' }, [address, '/new.png']);
+    expect(profile?.differences).toMatchObject([{ reason: `pictures not compared: ${reason}` }]);
+  });
+
+  test('without an end are given up at the time limit', async () => {
+    const endless = (response: ServerResponse) => void response.writeHead(200).write('x');
+    const { profile } = await compareAvatars({ '/old.png': endless }, { '/new.png': 'x' }, undefined, {
+      timeout: 0.2,
+    });
+    expect(profile?.differences?.[0]?.reason).toContain('no complete response within 0.2 s');
+  });
+
+  test('longer than the limit are not compared', async () => {
+    const long = (response: ServerResponse) => {
+      const chunk = Buffer.alloc(1 << 20);
+      const write = () => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on('drain', write);
+      write();
+    };
+    const { profile } = await compareAvatars({ '/old.png': long }, { '/new.png': 'x' });
+    expect(profile?.differences?.[0]?.reason).toContain('the body is longer than 67108864 bytes');
+  });
+
+  test('of other hosts are fetched only if these are named', async () => {
+    const third = await startSite((_, response) => response.end('x'));
+    const paths = [`${third.url}/ada.png`, '/new.png'];
+    const unnamed = await compareAvatars({}, { '/new.png': 'x' }, paths);
+    expect(unnamed.profile).toMatchObject({ class: 'different', pictures: { compared: 0, notCompared: 1 } });
+    expect([third.asked, unnamed.sites[1].asked.includes('/new.png')]).toEqual([[], false]);
+    const named = await compareAvatars({}, { '/new.png': 'x' }, paths, {
+      pictureHosts: [new URL(third.url).host],
+    });
+    expect(named.profile?.class).toBe('pictures');
+  });
+
+  test('of a named host with a private address are not fetched', async () => {
+    const third = await startSite((_, response) => response.end('x'));
+    const host = `localhost:${new URL(third.url).port}`;
+    const { profile } = await compareAvatars(
+      {},
+      { '/new.png': 'x' },
+      [`http://${host}/ada.png`, '/new.png'],
+      {
+        pictureHosts: [host],
+      },
+    );
+    expect(profile?.differences?.[0]?.reason).toBe(
+      'pictures not compared: old: the host has a private address',
+    );
+    expect(third.asked).toEqual([]);
+  });
+
+  test('that many users share are fetched once', async () => {
+    const names = ['ada', 'bob', 'cleo'];
+    const people: [People, People] = [{}, {}];
+    const sites = [await siteOf(people[0], { '/a': 'x' }), await siteOf(people[1], { '/b': 'x' })] as const;
+    for (const [index, name] of names.entries()) {
+      people[0][name] = { profile: folio(index + 1, name, { avatar: `${sites[0].url}/a` }) };
+      people[1][name] = { profile: folio(index + 1, name, { avatar: `${sites[1].url}/b` }) };
+    }
+    const { result } = await compareHere([sites[0].url, sites[1].url], names);
+    expect(result?.users.pictures).toBe(3);
+    expect(sites[0].asked.filter((path) => path === '/a')).toHaveLength(1);
+  });
+});
+
+describe('the report', () => {
+  const names = ['ada', 'bob', 'cleo'];
+  const people = Object.fromEntries(names.map((name, index) => [name, { profile: folio(index + 1, name) }]));
+
+  test('is resumed: a line without an end is cut, and users in it are not asked for again', async () => {
+    const site = await siteOf(people);
+    const pair = [site.url, site.url] as const;
+    const { report } = await compareHere(pair, names, { concurrency: 1 });
+    const whole = readFileSync(report, 'utf8');
+    writeFileSync(report, whole.slice(0, -10));
+    site.asked.length = 0;
+    const { result, failure } = await compareHere(pair, [...names, 'ADA'], { report });
+    expect([readFileSync(report, 'utf8'), failure, result]).toMatchObject([
+      whole,
+      undefined,
+      { skipped: 2, users: { 'same bytes': 3 } },
+    ]);
+    expect(new Set(site.asked)).toEqual(new Set(['/api/username/cleo', '/api/username/cleo/shots']));
+  });
+
+  test('that differed still does when nothing is left to ask for, until --restart', async () => {
+    const site = await siteOf(people);
+    const other = { ...people };
+    const answer = portfolio(other);
+    const changing = await startSite((request, response) => answer(request, response));
+    const pair = [site.url, changing.url] as const;
+    delete other.bob;
+    const { report, failure } = await compareHere(pair, names);
+    Object.assign(other, people);
+    expect((await compareHere(pair, names, { report })).failure).toBe(failure);
+    expect((await compareHere(pair, names, { report, restart: true })).failure).toBeUndefined();
+    expect(readLines(report)).toHaveLength(4);
+  });
+
+  test('can be resumed after a run that was stopped', async () => {
+    const stop = new AbortController();
+    const answer = portfolio(people);
+    const site = await startSite((request, response) => {
+      // Never answered: that is where it is stopped.
+      if (request.url?.includes('cleo') && !stop.signal.aborted) stop.abort();
+      else answer(request, response);
+    });
+    const pair = [site.url, site.url] as const;
+    const { report, failure, result } = await compareHere(pair, names, {
+      concurrency: 1,
+      signal: stop.signal,
+    });
+    expect(failure).toBe('stopped; the same command continues where this run ended');
+    expect(result?.users['same bytes']).toBe(2);
+    expect((await compareHere(pair, names, { report })).result).toMatchObject({ skipped: 2, failed: 0 });
+  });
+
+  test.each([
+    [
+      'in a folder that does not exist',
+      '/nowhere/report.ndjson',
+      'cannot write /nowhere/report.ndjson: no such file',
+    ],
+    ['that is a folder', tempFolder(), 'is not a file'],
+  ])('%s is refused', async (_, report, words) => {
+    const site = await siteOf(people);
+    await expect(
+      runCompare({
+        ...{ variant: 'b', old: new URL(site.url), new: new URL(site.url), users: { names }, report },
+        ...{ concurrency: 4, rate: 5000, timeout: 10, retries: 0, restart: false },
+        out: { write() {} },
+        signal: new AbortController().signal,
+      }),
+    ).rejects.toThrow(words);
+    expect(site.asked).toEqual([]);
+  });
+
+  test.each([
+    ['another file', 'dear diary\n', 'is not a report of vitrine compare'],
+    ['a file without a line', 'dear diary', 'is not a report of vitrine compare'],
+    [
+      'the report of other sites',
+      '{"compare":{"old":"http://x/","new":"http://y/","variant":"b"}}\n',
+      'is the report of other sites',
+    ],
+  ])('%s is refused and left unchanged', async (_, content, words) => {
+    const report = tempFile('report', content);
+    const site = await siteOf(people);
+    await expect(compareHere([site.url, site.url], names, { report })).rejects.toThrow(words);
+    if (!content.startsWith('{'))
+      await expect(compareHere([site.url, site.url], names, { report, restart: true })).rejects.toThrow(
+        words,
+      );
+    expect(readFileSync(report, 'utf8')).toBe(content);
+    expect(site.asked).toEqual([]);
+  });
+});
+
+describe('the command', () => {
+  test('finds a copy of a Vitrine alike, byte for byte', async () => {
+    const server = await startServer({ DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')) });
+    const sites = [`${server.url}/c`, `${server.url}/c/`];
+    const { code, stdout, stderr } = await run([
+      'compare',
+      ...sites,
+      '--variant',
+      'c',
+      '--user',
+      'ada',
+      'nikos',
+    ]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^same bytes +2 +2 +2$/m);
+  });
+
+  test.each([
+    [['--variant', 'b'], '--user'],
+    [['--user', 'ada'], '--variant'],
+    [['--variant', 'b', '--user', 'ada', '--picture-hosts', 'http://x/y'], 'HOST or HOST:PORT'],
+    [['--variant', 'b', '--user', 'ada', '--rate', '0'], 'must be a number'],
+  ])('with %j is refused', async (flags, words) => {
+    const { code, stderr } = await run(['compare', 'http://127.0.0.1:1', 'http://127.0.0.1:1', ...flags]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+  });
+});
