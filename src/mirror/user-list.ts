@@ -54,10 +54,13 @@ export async function readUserList(
   signal: AbortSignal,
 ): Promise<void> {
   const input = file === '-' ? Readable.from(stdin, { objectMode: false }) : createReadStream(file);
-  // readline does not pass on that a file cannot be opened.
-  const failed = new Promise<never>((_, reject) => input.once('error', reject));
-  failed.catch(() => {});
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY, signal });
+  // Not every Node 24 lets readline pass on that a file cannot be read.
+  const failed = new Promise<never>((_, reject) => {
+    input.once('error', reject);
+    lines.once('error', reject);
+  });
+  failed.catch(() => {});
   const ended = new Promise<void>((resolve) => lines.once('close', resolve));
   lines.on('line', list.add);
   await Promise.race([failed, ended]);
