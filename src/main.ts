@@ -27,6 +27,8 @@ process.stdout.on('error', endOnOutputError);
 // Progress and messages that nobody can read are no reason to stop.
 process.stderr.on('error', () => {});
 
+// Whatever ends the process early, such as a map that calls process.exit(), is no success.
+process.exitCode = FAILED;
 process.exitCode = await runProgram(around, process.argv.slice(2));
 // The channel to the supervisor would keep a worker alive.
 if (cluster.isWorker && process.exitCode !== DONE) process.exit();

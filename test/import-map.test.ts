@@ -169,6 +169,21 @@ describe('faults name line, member and what the map returned', () => {
     ]);
   });
 
+  test.each(['NaN', '-Infinity'])(
+    '%s is called by its name, not a number that is too large',
+    async (value) => {
+      const { faults } = await importWith(
+        `export default (object) => ({ ...object, totalFavs: ${value} });`,
+        ndjson(blog(1, 'one')),
+      );
+      expect(faults).toEqual([
+        expect.stringContaining(
+          `:1: totalFavs: must be text, a number or a boolean, got "${value}"; the map`,
+        ),
+      ]);
+    },
+  );
+
   test('--rejects saves what the map returned, or the object on which it threw', async () => {
     const rejects = join(tempFolder(), 'bad.ndjson');
     const module = `export default ({ n, ...record }) => { if (n === 3) throw new Error('three'); return record; };`;
@@ -236,6 +251,17 @@ describe('a module that cannot be used', () => {
   test('that does not exist', async () => {
     const { code, stderr } = await into(newPath(), ['--map', '/nowhere/map.mjs', '-']);
     expect([code, stderr]).toEqual([1, 'vitrine: /nowhere/map.mjs does not exist\n']);
+  });
+
+  test('that is never loaded', async () => {
+    const module = tempFile('never.mjs', 'await new Promise(() => {});\nexport default () => {};');
+    await expect(loadMap(module, 10)).rejects.toThrow(
+      /never\.mjs cannot be loaded: no answer within 0\.01 s$/,
+    );
+  });
+
+  test('that ends the process: the exit code is no success', async () => {
+    expect((await runWith('export default () => process.exit();')).code).toBe(1);
   });
 
   test('a promise that is never settled is a fault', async () => {

@@ -32,6 +32,13 @@ describe('--dry-run', () => {
     expect(readdirSync(dirname(path))).toEqual([]);
   });
 
+  test('refuses a database in a folder that does not exist, as the import does', async () => {
+    const path = join(tempFolder(), 'nowhere', 'site.db');
+    const tried = await into(path, ['--dry-run', '-'], { input: NEW });
+    expect(tried.code).toBe(1);
+    expect(tried).toEqual(await into(path, ['-'], { input: NEW }));
+  });
+
   test('migrates nothing', async () => {
     const path = tempFile('older.db', readFileSync(fixture('older/schema-2.db')));
     const before = readFileSync(path);

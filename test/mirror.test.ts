@@ -1,7 +1,7 @@
 // The mirror: an exact copy of another Vitrine; slow, broken or hostile sites do no harm.
 import { once } from 'node:events';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { VARIANTS } from './expected.ts';
@@ -271,6 +271,14 @@ describe('bad responses are reported and affect no other user', () => {
     ]);
     expect(await namesIn(database)).toEqual(['ada', 'zoe']);
     expect(await exported(database)).toContain('"title":"mine"');
+  });
+
+  test('a file of users that does not exist is named, and nothing is left behind', async () => {
+    const database = newPath();
+    const missing = join(tempFolder(), 'users.txt');
+    const { code, stderr } = await mirror(database, 'b', 'http://127.0.0.1:9', '--users', missing);
+    expect([code, stderr]).toEqual([1, `vitrine: ${missing} does not exist\n`]);
+    expect(readdirSync(dirname(database)).filter((name) => name.includes('scratch'))).toEqual([]);
   });
 
   test('impossible names are reported, and no name reaches a header or another path', async () => {

@@ -167,7 +167,7 @@ describe('refused values', () => {
     [COUNT, -1, 'decimal digits'],
     [COUNT, 1e21, 'too large'],
     [COUNT, 2 ** 53, 'too large'],
-    [COUNT, Number.NaN, 'too large'],
+    [COUNT, Number.NaN, 'must be text'],
     [COUNT, [], 'not an array'],
     [COUNT, {}, 'not an object'],
     [FLAG, 'yes', 'decimal digits'],

@@ -24,6 +24,56 @@ describe('the settings in force', () => {
     expect(text).not.toContain('8080');
   });
 
+  test.each([
+    [{ HOST: '10.0.0.5' }, false],
+    [{ HOST: '::' }, false],
+    [{ HOST: '/run/vitrine/vitrine.sock' }, false],
+    [{ HOST: '0.0.0.0' }, true],
+    [{ HOST: '10.0.0.5', ADMIN_HOST: '10.0.0.5' }, true],
+  ] as const)('HAProxy and Caddy, %j: checks use the admin port only where it listens: %s', (env, usesIt) => {
+    for (const name of ['haproxy', 'caddy'] as const)
+      expect(printed(name, { ...env, ADMIN_PORT: '9099' }).includes('9099')).toBe(usesIt);
+  });
+
+  test('systemd: the addresses to listen on, and the trusted proxies', () => {
+    const text = printed('systemd', {
+      HOST: '0.0.0.0',
+      ADMIN_HOST: '10.0.0.5',
+      ADMIN_PORT: '9090',
+      TRUST_PROXY: '10.0.0.7',
+    });
+    expect(text).toContain('\nListenStream=0.0.0.0:8080\n');
+    for (const setting of ['HOST=0.0.0.0', 'ADMIN_HOST=10.0.0.5', 'TRUST_PROXY=10.0.0.7'])
+      expect(text).toContain(`\nEnvironment="${setting}"\n`);
+    const six = printed('systemd', { HOST: '::1' });
+    expect(six).toContain('\nListenStream=[::1]:8080\n');
+    expect(six).toContain('\nEnvironment="HOST=::1"\n');
+    expect(printed('systemd', { HOST: 'localhost' })).toContain('\nListenStream=127.0.0.1:8080\n');
+  });
+
+  test('systemd: a path with spaces and percent signs', () => {
+    const text = printed('systemd', { DATABASE_URL: '/srv/my data/100%/site.db' });
+    expect(text).toContain('\nEnvironment="DATABASE_URL=/srv/my data/100%%/site.db"\n');
+    expect(text).toContain('\nReadWritePaths="/srv/my data/100%%"\n');
+    expect(text).toContain(" --database-url '/srv/my data/100%/site.db' people.ndjson\n");
+  });
+
+  test('Kubernetes: the trusted proxies', () => {
+    const text = printed('kubernetes', { TRUST_PROXY: '192.168.3.0/24' });
+    expect(text).toContain('{ name: TRUST_PROXY, value: "192.168.3.0/24" }');
+  });
+
+  test.each(['compose', 'kubernetes'] as const)('%s: the admin port has a port of its own', (name) => {
+    expect(printed(name, { PORT: '9090' })).toMatch(/ADMIN_PORT.*"9091"/);
+  });
+
+  test('dollar signs are not references to variables', () => {
+    expect(parse(printed('compose', { EXAMPLE_USERS: 'a$b' })).services.vitrine.environment).toMatchObject({
+      EXAMPLE_USERS: 'a$$b',
+    });
+    expect(printed('kubernetes', { EXAMPLE_USERS: 'a$(b)' })).toContain('value: "a$$(b)"');
+  });
+
   test.each(PROXIES)('%s: CORS_ORIGIN also holds for errors of the proxy', (name) => {
     expect(printed(name)).toMatch(/Access-Control-Allow-Origin( \*| = "\*")/);
     expect(printed(name, { CORS_ORIGIN: 'none' })).not.toContain('Access-Control-Allow-Origin');

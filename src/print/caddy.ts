@@ -3,9 +3,9 @@ import { type Deployment, lines, proxyKeepAlive } from './deployment.ts';
 import { UNAVAILABLE_HEADERS, unavailableBody } from './unavailable.ts';
 
 export function caddy(deployment: Deployment): string {
-  const { socket, host, port, adminPort, names, corsOrigin } = deployment;
+  const { socket, host, port, checkPort, names, corsOrigin } = deployment;
   const upstream = socket === undefined ? `${host}:${port}` : `unix/${socket}`;
-  const healthPort = adminPort === undefined ? [] : [`health_port ${adminPort}`];
+  const healthPort = checkPort === undefined ? [] : [`health_port ${checkPort}`];
   const headers = Object.entries(UNAVAILABLE_HEADERS).map(([name, value]) => `header ${name} ${value}`);
   return `# Caddy for Vitrine: TLS with certificates that renew themselves, and compression. Save it as /etc/caddy/Caddyfile, and
 # start Vitrine with TRUST_PROXY=loopback, or with the address from which Caddy connects. Caddy has no cache of its own.

@@ -1,12 +1,11 @@
 // `vitrine print compose`
-import { type Deployment, lines } from './deployment.ts';
+import { containerAdminPort, type Deployment, lines } from './deployment.ts';
 
 /** A network of our own, so that TRUST_PROXY can name it: other private addresses may be clients. */
 const NETWORK = '172.30.80.0/24';
-const ADMIN_PORT = 9090;
 
 export function compose(deployment: Deployment): string {
-  const { port, adminPort = ADMIN_PORT, stopTime, file, others } = deployment;
+  const { port, stopTime, file, others } = deployment;
   // The image sets DATABASE_URL: empty, it leaves the word to the file.
   const database =
     file === undefined
@@ -22,9 +21,10 @@ export function compose(deployment: Deployment): string {
     // The proxy on this machine arrives from the network's gateway, another container from its own address there.
     ['TRUST_PROXY', NETWORK],
     ['ADMIN_HOST', '0.0.0.0'],
-    ['ADMIN_PORT', String(adminPort)],
+    ['ADMIN_PORT', String(containerAdminPort(deployment))],
     ...others,
-  ].map(([name, text]) => `${name}: ${JSON.stringify(text)}`);
+    // Compose would read a single dollar sign as a variable.
+  ].map(([name, text]) => `${name}: ${JSON.stringify(text?.replaceAll('$', '$$$$'))}`);
   return `# Docker Compose or podman-compose for Vitrine, behind a proxy on the same machine. Save it as compose.yaml beside the
 # Dockerfile. Import data with: docker compose exec -T vitrine vitrine import - < people.ndjson
 

@@ -8,10 +8,17 @@ export interface Deployment {
   readonly socket: string | undefined;
   /** Address and port under which a program on the same machine reaches the server. */
   readonly host: string;
+  /** The address that the server listens on, or the path of its socket. */
+  readonly listenHost: string;
   /** Permissions of the socket. */
   readonly socketMode: string;
   readonly port: number;
+  readonly adminHost: string;
   readonly adminPort: number | undefined;
+  /** The admin port if it is reached under the same address as the server, for programs that check both there. */
+  readonly checkPort: number | undefined;
+  /** Undefined if it was not given. */
+  readonly trustProxy: string | undefined;
   /** The public host names. */
   readonly names: readonly string[];
   readonly corsOrigin: Config['corsOrigin'];
@@ -51,9 +58,13 @@ export function deploymentOf(config: Config, given: Readonly<Record<string, stri
   return {
     socket: config.host.startsWith('/') ? config.host : undefined,
     host: reachable(config.host),
+    listenHost: config.host,
     socketMode: config.socketMode.toString(8).padStart(4, '0'),
     port: config.port,
+    adminHost: config.adminHost,
     adminPort: config.adminPort,
+    checkPort: reachable(config.adminHost) === reachable(config.host) ? config.adminPort : undefined,
+    trustProxy: given.TRUST_PROXY,
     names: names.length === 0 ? [EXAMPLE_NAME] : names,
     corsOrigin: config.corsOrigin,
     keepAlive: Math.ceil(config.keepAliveTimeout / 1000),
@@ -76,6 +87,12 @@ function reachable(host: string): string {
 
 const directive = (cacheControl: string, name: string) =>
   Number(new RegExp(`\\b${name}=(\\d+)`).exec(cacheControl)?.[1] ?? 0);
+
+const ADMIN_PORT = 9090;
+
+/** In a container both ports are on every address, so they must differ. */
+export const containerAdminPort = ({ port, adminPort = ADMIN_PORT }: Deployment) =>
+  adminPort === port ? adminPort + 1 : adminPort;
 
 /** How long a proxy may keep a connection to the server: a little less than the server does. */
 export const proxyKeepAlive = ({ keepAlive }: Deployment) => Math.max(Math.min(60, keepAlive - 5), 1);

@@ -6,8 +6,8 @@ import { UNAVAILABLE_HEADERS, unavailableBody } from './unavailable.ts';
 const STATUSES = [502, 503, 504];
 
 export function haproxy(deployment: Deployment): string {
-  const { socket, host, port, adminPort, names, corsOrigin, requestTimeout } = deployment;
-  const checkPort = adminPort === undefined ? '' : ` port ${adminPort}`;
+  const { socket, host, port, checkPort, names, corsOrigin, requestTimeout } = deployment;
+  const onPort = checkPort === undefined ? '' : ` port ${checkPort}`;
   return `# HAProxy 2.4 or newer for Vitrine: compression, a small cache, health checks. Save it as /etc/haproxy/haproxy.cfg, and
 # start Vitrine with SHUTDOWN_DELAY=1s, twice the interval of the checks: HAProxy sends requests over idle connections,
 # and without the delay some reach a connection that a stopping server has just closed. Set TRUST_PROXY=loopback, or to
@@ -56,7 +56,7 @@ backend vitrine
     http-check expect status 200
     default-server check inter 500ms fall 1 rise 1
     # One line for each server.
-    server one ${socket === undefined ? `${host}:${port}` : `unix@${socket}`}${checkPort}
+    server one ${socket === undefined ? `${host}:${port}` : `unix@${socket}`}${onPort}
 
     # No server answers: an error in Vitrine's format that pages of other origins can read.
 ${lines(originVariable(corsOrigin), '    ')}${lines(

@@ -1,12 +1,13 @@
 // `vitrine print kubernetes`
-import { type Deployment, lines } from './deployment.ts';
+import { containerAdminPort, type Deployment, lines } from './deployment.ts';
 
-const ADMIN_PORT = 9090;
+const EXAMPLE_NETWORK = '10.0.0.0/8';
 /** Seconds in which every node of the cluster learns that a pod is going away. */
 const NOTICE = 5;
 
 export function kubernetes(deployment: Deployment): string {
-  const { port, adminPort = ADMIN_PORT, stopTime, file, others } = deployment;
+  const { port, stopTime, file, trustProxy = EXAMPLE_NETWORK, others } = deployment;
+  const adminPort = containerAdminPort(deployment);
   const isFile = file !== undefined;
   const names = others.map(([name]) => name);
   const delay = names.includes('SHUTDOWN_DELAY') ? [] : [['SHUTDOWN_DELAY', `${NOTICE}s`] as const];
@@ -58,9 +59,12 @@ ${isFile ? '  serviceName: vitrine\n  replicas: 1  # each pod has a file of its 
             limits: { memory: 256Mi }
           env:
             # The addresses of the ingress: its pods, or the nodes. Not all private networks: clients may be in them.
-            - { name: TRUST_PROXY, value: "10.0.0.0/8" }
+            - { name: TRUST_PROXY, value: ${JSON.stringify(trustProxy)} }
 ${lines(
-  settings.map(([name, text]) => `- { name: ${name}, value: ${JSON.stringify(text)} }`),
+  // Kubernetes would read $(NAME) as a variable.
+  settings.map(
+    ([name, text]) => `- { name: ${name}, value: ${JSON.stringify(text.replaceAll('$(', '$$$$('))} }`,
+  ),
   '            ',
 )}          ports:
             - { name: http, containerPort: ${port} }

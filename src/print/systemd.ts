@@ -1,4 +1,5 @@
 // `vitrine print systemd`
+import { isIPv6 } from 'node:net';
 import { dirname, isAbsolute, join } from 'node:path';
 import { type Deployment, lines } from './deployment.ts';
 
@@ -6,18 +7,14 @@ const PROGRAM = '/opt/vitrine/src/vitrine.js';
 const STATE = '/var/lib/vitrine';
 
 export function systemd(deployment: Deployment): string {
-  const { socket, socketMode, host, port, adminPort, stopTime, file, others } = deployment;
+  const { socket, socketMode, listenHost, port, adminHost, adminPort, stopTime, file, others } = deployment;
   const settings = [
-    ...(socket === undefined
-      ? [
-          ['HOST', host],
-          ['PORT', String(port)],
-        ]
-      : [['HOST', socket]]),
-    ...(adminPort === undefined ? [] : [['ADMIN_PORT', String(adminPort)]]),
-    ['TRUST_PROXY', 'loopback'],
-    ...others,
-  ].map(([name, text]) => `Environment="${name}=${text?.replace(/["\\]/g, '\\$&').replaceAll('%', '%%')}"`);
+    `HOST=${listenHost}`,
+    ...(socket === undefined ? [`PORT=${port}`] : []),
+    ...(adminPort === undefined ? [] : [`ADMIN_HOST=${adminHost}`, `ADMIN_PORT=${adminPort}`]),
+    `TRUST_PROXY=${deployment.trustProxy ?? 'loopback'}`,
+    ...others.map(([name, text]) => `${name}=${text}`),
+  ].map((text) => `Environment=${quoted(text)}`);
   return `# Both units go to /etc/systemd/system, each under the name in its first line. Then:
 #   useradd --system --home-dir ${STATE} vitrine
 #   systemctl daemon-reload && systemctl enable --now vitrine.socket vitrine.service
@@ -28,7 +25,7 @@ export function systemd(deployment: Deployment): string {
 Description=Vitrine's socket
 
 [Socket]
-ListenStream=${socket ?? `${host}:${port}`}
+ListenStream=${socket ?? `${streamHost(listenHost)}:${port}`}
 ${socket === undefined ? '' : `SocketMode=${socketMode}\nSocketGroup=www-data\n`}NoDelay=true
 
 [Install]
@@ -82,6 +79,17 @@ WantedBy=multi-user.target
 `;
 }
 
+/** One word for systemd, in which a percent sign begins a specifier. */
+const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&').replaceAll('%', '%%')}"`;
+
+const shellWord = (text: string) => (/^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+/** systemd takes no host names. */
+function streamHost(host: string): string {
+  if (host === 'localhost') return '127.0.0.1';
+  return isIPv6(host) ? `[${host}]` : host;
+}
+
 function database(file: string | undefined): string {
   if (file === undefined)
     return `# A file with the postgres:// URL, readable by root only.
@@ -90,7 +98,7 @@ Environment=DATABASE_URL_FILE=%d/database-url
 `;
   const path = isAbsolute(file) ? file : join(STATE, file);
   const folder = dirname(path);
-  return `# Import data with: sudo -u vitrine node ${PROGRAM} import --database-url ${path} people.ndjson
-Environment="DATABASE_URL=${path}"
-${folder === STATE ? '' : `ReadWritePaths=${folder}\n`}`;
+  return `# Import data with: sudo -u vitrine node ${PROGRAM} import --database-url ${shellWord(path)} people.ndjson
+Environment=${quoted(`DATABASE_URL=${path}`)}
+${folder === STATE ? '' : `ReadWritePaths=${quoted(folder)}\n`}`;
 }

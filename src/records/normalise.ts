@@ -172,7 +172,10 @@ const REASONS: Record<Exclude<Form, 'name'>, string> = {
 function reasonFor(given: unknown, text: string | undefined, form: Form): string {
   if (given === undefined || given === null) return 'is missing';
   if (text !== undefined) return form === 'name' ? (userNameFault(text) as string) : REASONS[form];
-  if (typeof given === 'number') return 'is too large to be exact as a number: write it as text';
+  if (typeof given === 'number')
+    return Number.isFinite(given)
+      ? 'is too large to be exact as a number: write it as text'
+      : 'must be text, a number or a boolean';
   if (form === 'list') return 'must be a text, or an array of texts without commas';
   return `must be text, a number or a boolean, not ${Array.isArray(given) ? 'an array' : 'an object'}`;
 }

@@ -16,7 +16,8 @@ export function brief(value: unknown, longest = LONGEST_QUOTE): string {
 }
 
 function jsonOf(value: unknown): string {
-  if (typeof value === 'bigint') return String(value);
+  // JSON has no word for NaN.
+  if (typeof value === 'bigint' || typeof value === 'number') return String(value);
   try {
     return (
       JSON.stringify(value, (_member, inner) => (typeof inner === 'bigint' ? String(inner) : inner)) ?? ''

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { brief } from '../records/printable.ts';
 import { FormatError } from './format-error.ts';
 import type { kit } from './map-kit.ts';
+import { settled } from './settled.ts';
 
 export interface MapModule {
   /** Makes records of one object of the input. */
@@ -19,11 +20,11 @@ export interface MapModule {
 
 const MODULE = 'export default (object, kit) => …';
 
-export async function loadModule(path: string): Promise<MapModule> {
+export async function loadModule(path: string, longestWait: number): Promise<MapModule> {
   if (!existsSync(path)) throw new FormatError(`${path} does not exist`);
   const { href } = pathToFileURL(resolve(path));
   const describe = (error: unknown) => describeThrown(error, href, basename(path));
-  const module: Record<string, unknown> = await import(href).catch((error) => {
+  const module: Record<string, unknown> = await settled(import(href), longestWait).catch((error) => {
     throw new FormatError(`${path} cannot be loaded: ${describe(error)}`);
   });
   const { default: map, end, lists = [] } = module;

@@ -6,9 +6,9 @@ import { readRecords } from './formats.ts';
 import { isObject, nameOf } from './json-text.ts';
 import { kit } from './map-kit.ts';
 import { loadModule, type MapModule } from './map-module.ts';
+import { settled } from './settled.ts';
 
 const BATCH_ENTRIES = 1000;
-/** A promise that is never settled would end the process without a word. */
 const LONGEST_WAIT_MS = 60_000;
 const WANTED = 'a map returns a record, an array of records, or nothing';
 
@@ -20,7 +20,7 @@ export interface RecordMap {
 }
 
 export async function loadMap(path: string, longestWait = LONGEST_WAIT_MS): Promise<RecordMap> {
-  const module = await loadModule(path);
+  const module = await loadModule(path, longestWait);
   let line = 1;
 
   return {
@@ -73,20 +73,6 @@ function entriesOf(returned: unknown, line: number, source: string): Entry[] {
 
 const isPromise = (value: unknown): value is Promise<unknown> =>
   typeof (value as Promise<unknown> | undefined)?.then === 'function';
-
-/** What a promise gives, if it does so in time. */
-async function settled(promise: unknown, longestWait: number): Promise<unknown> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => late.reject(new Error(`no answer within ${longestWait / 1000} s`)),
-    longestWait,
-  );
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** Numbers whose digits JavaScript would change become texts: 9.90, and ids beyond 2^53. */
 function withPlainNumbers(value: unknown): unknown {

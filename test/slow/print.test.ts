@@ -15,6 +15,7 @@ const exec = promisify(execFile);
 const SETTINGS: Record<string, string>[] = [
   {},
   { HOST: '/run/vitrine/vitrine.sock', ADMIN_PORT: '9090' },
+  { HOST: 'localhost', DATABASE_URL: '/srv/my data/100%/site.db' },
   { HOST: '::', PORT: '8181', CORS_ORIGIN: 'none', KEEP_ALIVE_TIMEOUT: '2s' },
   { CORS_ORIGIN: 'https://one.example,http://two.example:81', BASE_URL_B: 'https://folio.example/b' },
   { DATABASE_URL: 'postgres://db.example/vitrine', CACHE_CONTROL: 'public, max-age=1' },

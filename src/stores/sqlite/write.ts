@@ -1,5 +1,6 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type MergeConnection, merge } from '../merge.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
 import { removeUser } from '../removal.ts';
@@ -22,10 +23,10 @@ export function openWriter(path: string): Writer {
   return createWriter(openForWriting(path), path);
 }
 
-/** For loads that are tried only. While there is no file, they are tried on a new database. */
+/** For loads that are tried only. Where an import would make the file, they are tried on a new database. */
 export function openTrialWriter(path: string): Writer {
-  const isThere = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
-  return isThere ? createWriter(openForTrial(path), path) : openTemporary();
+  const isEmpty = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  return isEmpty && existsSync(dirname(path)) ? openTemporary() : createWriter(openForTrial(path), path);
 }
 
 /** SQLite keeps a database without a name in a temporary file, and removes it at its end. */
