@@ -201,6 +201,49 @@ describe('hostile texts', () => {
   });
 });
 
+describe('unusual data', () => {
+  let own: Server;
+  beforeAll(async () => {
+    const odd = 'https://e.example/a[1]"<b>|{}\\^`50%?q[]=ü';
+    const records = ndjson(
+      folio(1, 'cut', { bio: `${'x'.repeat(198)}🗺️🗺️`, name: 'Long '.repeat(9000) }),
+      folio(2, 'blank', { bio: '\u2028 \u200b', totalFollowers: '9'.repeat(400) }),
+      shot(1, 2, { description: '\u200b' }),
+      folio(3, 'links', { website: odd, avatar: 'http://[::1]/[1]', name: '\ud800x' }),
+      shot(2, 3, { url_purchased: odd, large_image: odd }),
+    );
+    own = await startServer({ DATABASE_URL: await databaseOf(tempFile('unusual.ndjson', records)) });
+  });
+
+  test('texts are never cut inside a character, and titles are short', async () => {
+    const { body } = await ask(own, '/people/b/cut');
+    expect(body).not.toContain('\ufffd');
+    expect(/<title>(.*?)<\/title>/.exec(body)?.[1]?.length).toBeLessThan(120);
+  });
+
+  test('a bio without visible characters is none', async () => {
+    const { body } = await ask(own, '/people/b/blank');
+    expect(body).toContain('<meta name="description" content="The latest shots of blank.">');
+    expect((await ask(own, '/feeds/b/blank.atom')).body).not.toContain('<subtitle>');
+    expect(json(await ask(own, '/feeds/b/blank.json')).items[0].content_text).toBe('Untitled');
+  });
+
+  test('a count beyond all numbers is still a number', async () => {
+    const { body } = await ask(own, '/people/b/blank');
+    expect(body).toMatch(/"userInteractionCount":[1-9]/);
+    expect(body).not.toContain('"userInteractionCount":null');
+  });
+
+  test('addresses are valid URIs', async () => {
+    const uri = 'https://e.example/a%5B1%5D%22%3Cb%3E%7C%7B%7D/%5E%6050%25?q%5B%5D=%C3%BC';
+    const feed = json(await ask(own, '/feeds/b/links.json'));
+    expect(feed.items[0]).toMatchObject({ external_url: uri, image: uri });
+    expect(feed.authors[0]).toMatchObject({ url: uri, avatar: 'http://[::1]/%5B1%5D' });
+    for (const path of ['/feeds/b/links.atom', '/people/b/links'])
+      expect((await ask(own, path)).body).toContain(`href="${uri}"`);
+  });
+});
+
 describe('the feeds', () => {
   test('hold the newest 15 items, newest first, with ids that stay', async () => {
     const { Shots } = json(await ask(server, '/b/api/username/ada/shots'));
@@ -250,10 +293,18 @@ describe('the image of the card', () => {
     expect(headers['cross-origin-resource-policy']).toBe('cross-origin');
   });
 
+  test('leaves room for emoji, which are wider than other characters', async () => {
+    const records = ndjson(folio(1, 'emoji', { bio: '🗺️'.repeat(5) + '😀'.repeat(500) }));
+    const own = await startServer({ DATABASE_URL: await databaseOf(tempFile('emoji.ndjson', records)) });
+    const { body } = await ask(own, '/card/b/emoji.svg');
+    const lines = [...body.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map(([, words = '']) => words);
+    for (const line of lines) expect(line.match(/\p{Extended_Pictographic}/gu)?.length ?? 0).toBeLessThan(22);
+  });
+
   test('stays small and within its frame whatever the texts', async () => {
     const long = 'WIDE WORDS '.repeat(300);
     const records = ndjson(
-      folio(1, 'long', { name: long, bio: long.replaceAll(' ', '') }),
+      folio(1, 'long', { name: long.repeat(10), bio: long.replaceAll(' ', '') }),
       ...Array.from({ length: 15 }, (_, nth) => shot(nth + 1, 1, { title: long })),
       blog(2, 'long', { name: long, bio: '🗺️'.repeat(500) }),
       ...Array.from({ length: 15 }, (_, nth) => post(nth + 1, 2, { post_details: long })),

@@ -21,29 +21,18 @@ interface Picture {
   readonly part?: string;
 }
 
-const revalidate = async (page: Page) => {
-  for (const button of Array(3).fill(page.getByRole('button', { name: 'Revalidate' }))) {
-    await button.click();
-    await page.waitForLoadState('networkidle');
-    await page.waitForTimeout(300);
-  }
-  await page.locator('.again').filter({ hasText: '304' }).waitFor();
-};
-
 const PICTURES: Picture[] = [
   {
     name: 'portfolio-light',
     query: '?variant=b&user=ada',
     colorScheme: 'light',
     viewport: WIDE,
-    prepare: revalidate,
   },
   {
     name: 'portfolio-dark',
     query: '?variant=b&user=ada',
     colorScheme: 'dark',
     viewport: WIDE,
-    prepare: revalidate,
   },
   {
     name: 'microblog-light',

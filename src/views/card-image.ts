@@ -1,7 +1,7 @@
 // The card as an image, for pages that run no script. An image cannot measure its text, so widths are estimated; fonts are
 // those of the reader, and pictures are initials: an SVG inside <img> may load nothing.
 import { type Markup, markup } from './markup.ts';
-import { type Item, initialsOf, type Person, shortened, writtenDate } from './person.ts';
+import { type Item, initialsOf, type Person, shortened, titleOf, writtenDate } from './person.ts';
 
 const WIDTH = 440;
 const MARGIN = 24;
@@ -26,7 +26,7 @@ export function cardImage(person: Person): string {
   const list = person.noun === 'shots' ? drawTiles(person, head.bottom) : drawPosts(person, head.bottom);
   const height = list.bottom + MARGIN;
   return markup`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="t">
-<title id="t">${person.name} (@${person.username})</title>
+<title id="t">${titleOf(person)}</title>
 <style>${STYLE}</style>
 <defs><clipPath id="card"><rect width="${WIDTH}" height="${height}" rx="10"/></clipPath></defs>
 <rect class="back" x=".5" y=".5" width="${WIDTH - 1}" height="${height - 1}" rx="10"/>
@@ -99,8 +99,9 @@ const grouped = (digits: string) =>
 function widthOf(text: string, size: number): number {
   let em = 0;
   for (const character of text)
-    em +=
-      character >= '\u2e80'
+    em += /\p{Extended_Pictographic}/u.test(character)
+      ? 1.3
+      : character >= '\u2e80'
         ? 1
         : /[\p{Lu}mwMW@%&]/u.test(character)
           ? 0.76

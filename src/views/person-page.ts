@@ -3,14 +3,14 @@ import type { Site } from '../config/address-clashes.ts';
 import { VARIANTS } from '../variants.ts';
 import type { Opened } from './explorer-page.ts';
 import { jsonBlock, type Markup, markup } from './markup.ts';
-import { type Item, initialsOf, type Person, shortened, writtenDate } from './person.ts';
+import { type Item, initialsOf, type Person, shortened, titleOf, writtenDate } from './person.ts';
 
 const ROOT = '../../';
 const LONGEST_DESCRIPTION = 200;
 
 export function personPage({ variant, base }: Site, person: Person): Opened {
   const segment = encodeURIComponent(person.username);
-  const title = `${person.name} (@${person.username})`;
+  const title = titleOf(person);
   const description = shortened(
     person.bio || `The latest ${person.noun} of ${person.name}.`,
     LONGEST_DESCRIPTION,
@@ -58,7 +58,7 @@ function linkedData({ id, name, username, bio, avatar, links, counts }: Person) 
   const counter = (action: string, digits: string) => ({
     '@type': 'InteractionCounter',
     interactionType: `https://schema.org/${action}`,
-    userInteractionCount: Number(digits) || 0,
+    userInteractionCount: Math.min(Number(digits), Number.MAX_SAFE_INTEGER),
   });
   return {
     '@context': 'https://schema.org',

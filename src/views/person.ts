@@ -38,16 +38,17 @@ export function personOf(variant: Variant, profile: Buffer, items: Buffer): Pers
   const data: Data = JSON.parse(profile.toString());
   const list: readonly Data[] = JSON.parse(items.toString())[collection];
   const of = (member: string) => data[member] ?? '';
+  const address = (member: string) => uriOf(of(member));
   const posts = family === 'microblog';
   return {
     id: of('id'),
     username: of('username'),
     name: isVisible(of('name')) ? of('name') : of('username'),
-    bio: of('bio'),
+    bio: isVisible(of('bio')) ? of('bio') : '',
     verified: /[1-9]/.test(of('verified')),
     location: of('location'),
-    avatar: of('avatar_large') || of('avatar'),
-    links: [of('website'), of('social_link')].filter(Boolean),
+    avatar: address('avatar_large') || address('avatar'),
+    links: [address('website'), address('social_link')].filter(Boolean),
     counts: [
       posts ? ['Posts', of('totalPost')] : ['Shots', of('totalShots')],
       ['Followers', of('totalFollowers')],
@@ -56,6 +57,17 @@ export function personOf(variant: Variant, profile: Buffer, items: Buffer): Pers
     noun: posts ? 'posts' : 'shots',
     items: list.map(posts ? postOf : shotOf),
   };
+}
+
+/** What browsers accept in a URL, but RFC 3986 and 3987 do not. */
+const ILLEGAL = /["<>[\]\\^`{|}]|%(?![\da-f]{2})/gi;
+
+/** The URL as feed readers and validators want it; only a host may have brackets. */
+function uriOf(url: string): string {
+  if (url.search(ILLEGAL) === -1) return url;
+  const { href, protocol } = new URL(url);
+  const path = href.indexOf('/', protocol.length + 2);
+  return href.slice(0, path) + href.slice(path).replace(ILLEGAL, encodeURIComponent);
 }
 
 const isVisible = (text: string) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(text);
@@ -67,8 +79,8 @@ function postOf(post: Data): Item {
     title: '',
     text: [of('post_details'), of('video_title'), of('title_audio')].find(isVisible) ?? '',
     date: timestamp(of('date')),
-    url: of('video_url') || of('url_audio') || of('photo'),
-    image: of('photo') || of('video_thumbnail') || of('thumbnail_song'),
+    url: uriOf(of('video_url') || of('url_audio') || of('photo')),
+    image: uriOf(of('photo') || of('video_thumbnail') || of('thumbnail_song')),
     tags: [],
   };
 }
@@ -78,10 +90,10 @@ function shotOf(shot: Data): Item {
   return {
     id: of('id'),
     title: isVisible(of('title')) ? of('title') : 'Untitled',
-    text: of('description'),
+    text: isVisible(of('description')) ? of('description') : '',
     date: timestamp(of('date')),
-    url: of('url_purchased') || of('attachment') || of('large_image'),
-    image: of('large_image') || of('image'),
+    url: uriOf(of('url_purchased') || of('attachment') || of('large_image')),
+    image: uriOf(of('large_image') || of('image')),
     tags: of('tags')
       .split(',')
       .map((tag) => tag.trim())
@@ -97,9 +109,18 @@ const timestamp = (date: string) =>
 export const writtenDate = (date: string) =>
   new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(date));
 
+const LONGEST_TITLE = 60;
+
+/** A title for the whole person. */
+export const titleOf = ({ name, username }: Person) =>
+  `${shortened(name, LONGEST_TITLE)} (@${shortened(username, LONGEST_TITLE)})`;
+
 /** The first letters of the first two words. */
 export const initialsOf = (text: string) =>
   (text.match(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu) ?? []).slice(0, 2).join('').toUpperCase();
+
+/** What a cut leaves of a character outside the basic plane. */
+const HALF_CHARACTER = /[\ud800-\udbff]$/;
 
 /** The text up to this many characters, on one line. */
 export function shortened(text: string, length: number): string {
@@ -108,6 +129,6 @@ export function shortened(text: string, length: number): string {
     ? line
     : `${line
         .slice(0, length - 1)
-        .trimEnd()
-        .toWellFormed()}…`;
+        .replace(HALF_CHARACTER, '')
+        .trimEnd()}…`;
 }

@@ -2,7 +2,8 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, startSite } from '../browser.ts';
-import { ask, databaseOf, type Server, startServer, ugly } from '../rig.ts';
+import { blog, post } from '../records.ts';
+import { ask, databaseOf, ndjson, type Server, startServer, tempFile, ugly } from '../rig.ts';
 
 describeInBrowser('the page of a person', (eye) => {
   let server: Server;
@@ -13,6 +14,32 @@ describeInBrowser('the page of a person', (eye) => {
     server = await startServer();
     const files = ['hostile-texts.ndjson', 'hostile-names.ndjson'].map(ugly);
     hostile = await startServer({ DATABASE_URL: await databaseOf(...files) });
+  });
+
+  test.each([320, 1440])('keeps its shape with the longest texts and counts at %i px', async (width) => {
+    const long = 'word '.repeat(8000);
+    const records = ndjson(
+      blog(1, 'long', { name: 'Two lines of a name '.repeat(4), bio: long, totalFollowers: '9'.repeat(400) }),
+      ...Array.from({ length: 15 }, (_, nth) => post(nth + 1, 1, { post_details: long.replaceAll(' ', '') })),
+    );
+    const own = await startServer({ DATABASE_URL: await databaseOf(tempFile('long.ndjson', records)) });
+    for (const javaScriptEnabled of [true, false]) {
+      const page = await eye.open(`${own.url}/people/a/long`, {
+        viewport: { width, height: 900 },
+        javaScriptEnabled,
+      });
+      await page.locator('#profile h2').waitFor();
+      const size = await page
+        .locator('body')
+        .evaluate((body: { scrollWidth: number; scrollHeight: number }) => [
+          body.scrollWidth,
+          body.scrollHeight,
+        ]);
+      expect(size[0]).toBeLessThanOrEqual(width);
+      expect(size[1]).toBeLessThan(12_000);
+      const avatar = await page.locator('.person .avatar').boundingBox();
+      expect(avatar?.width).toBe(avatar?.height);
+    }
   });
 
   test.each([
