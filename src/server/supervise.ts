@@ -19,7 +19,8 @@ const ANSWER_MS = 2000;
 /** What the supervisor asks its workers, and what they answer. */
 interface Answers {
   readonly unready: string | null;
-  readonly metrics: MetricObject[];
+  /** Null when they cannot be read. */
+  readonly metrics: MetricObject[] | null;
 }
 type Question = keyof Answers;
 type FromWorker = { readonly serving?: string } & Partial<Answers>;
@@ -124,7 +125,7 @@ function createWorkers(log: Logger) {
     /** Added up, without those of a worker that has just died or does not answer. */
     async metrics(): Promise<string> {
       const answers = await Promise.all([...listening].map((worker) => ask(worker, 'metrics')));
-      return Registry.aggregate(answers.filter((answer) => answer !== undefined)).metrics();
+      return Registry.aggregate(answers.filter((answer) => answer != null)).metrics();
     },
 
     async stop(): Promise<void> {
@@ -189,11 +190,16 @@ export async function serveAsWorker(
     { ...options, reusePort: REUSE_PORT },
   );
   const metrics = await registry();
+  const readMetrics = () =>
+    metrics.getMetricsAsJSON().catch((error) => {
+      log.error({ err: error }, 'metrics cannot be read');
+      return null;
+    });
   // Without the supervisor, nobody reads messages; Node then ends the worker.
   const tell = (message: FromWorker) => worker.send(message, () => {});
   worker.on('message', async ({ ask }: { ask?: Question }) => {
     if (ask === 'unready') tell({ unready: (await unready()) ?? null });
-    if (ask === 'metrics') tell({ metrics: await metrics.getMetricsAsJSON() });
+    if (ask === 'metrics') tell({ metrics: await readMetrics() });
   });
   tell({ serving: running.url });
   return running;
