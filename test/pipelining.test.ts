@@ -1,7 +1,5 @@
 // Requests sent ahead of their answers: however many, all are answered in order.
-import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ask, dial, hearOut, parseReplies, type Server, sendRaw, startServer } from './rig.ts';
 import { linesOf } from './stress.ts';
@@ -31,17 +29,6 @@ describe('pipelined requests', () => {
     const bytes = chosen.map(([request]) => request).join('') + get('/openapi.json', LAST);
     const replies = await sendRaw(server, bytes);
     expect(replies.map(({ status }) => status)).toEqual([...chosen.map(([, status]) => status), 200]);
-  });
-
-  test('are answered once at each address of a name', async () => {
-    const named = await startServer({ HOST: 'localhost' });
-    for (const { address } of await lookup('localhost', { all: true })) {
-      const socket = connect(named.port, address);
-      await once(socket, 'connect');
-      const heard = hearOut(socket);
-      socket.write(get(ADA).repeat(99) + get(ADA, LAST));
-      expect(parseReplies(await heard).map(({ status }) => status)).toEqual(Array(100).fill(200));
-    }
   });
 
   test('are answered in order when they are cut anywhere, and the client ends its side', async () => {

@@ -82,6 +82,9 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
     'file:a%zz.db',
     'file:/a%2.db',
     'file:///a%2Fb.db',
+    'file:a%2Fb.db',
+    'file:%00',
+    'file:///a%00b.db',
     'file:site.db?mode=ro',
     'mysql://x/y',
     'https://x.example/site.db',
@@ -274,6 +277,7 @@ test.each([
   ['::1', 'localhost', true],
   ['127.0.0.1', '127.0.0.2', false],
   ['192.0.2.1', 'localhost', false],
+  ['/run/vitrine.sock', '0.0.0.0', false],
 ])('one port on %s and, for the admin port, on %s: refused %s', (host, adminHost, refused) => {
   const mistakes = mistakesOf({ host, port: '80', adminHost, adminPort: '80' });
   expect(mistakes).toEqual(refused ? [expect.stringContaining('ADMIN_PORT and PORT are the same')] : []);

@@ -69,6 +69,21 @@ describe('two workers', () => {
     expect(server.log.filter((line) => line.includes('a worker died')).length).toBe(1);
   });
 
+  it('one that dies while its metrics are asked for is left out of them', async () => {
+    const supervisor = server.child.pid as number;
+    const [first] = workers() as [number];
+    const socket = await dial(admin);
+    // The supervisor reads the request before it learns of the death.
+    process.kill(supervisor, 'SIGSTOP');
+    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    process.kill(first, 'SIGKILL');
+    await until(async () => /\) Z /.test(readFileSync(`/proc/${first}/stat`, 'utf8')));
+    process.kill(supervisor, 'SIGCONT');
+    expect(parseReplies(await hearOut(socket)).map(({ status }) => status)).toEqual([200]);
+    await until(async () => workers().length === 2 && !workers().includes(first));
+    expect((await ask(admin, '/readyz')).status).toBe(200);
+  });
+
   it('stop together on a signal', async () => {
     const processes = workers();
     expect(await server.stop()).toBe(0);

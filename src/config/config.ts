@@ -263,8 +263,9 @@ function clashes(config: Config): string[] {
   return [...addressClashes(sitesOf(config), nameOf), ...shared];
 }
 
-/** Whether two addresses to listen on share a port: 0.0.0.0 and :: include every other. */
+/** Whether two addresses to listen on share a port: 0.0.0.0 and :: include every other. A unix socket has no port. */
 function overlap(one: string, two: string): boolean {
+  if ([one, two].some((host) => host.startsWith('/'))) return false;
   if (one === two || [one, two].some(isUnspecified)) return true;
   return (
     [one, two].includes('localhost') && [one, two].some((host) => host === '127.0.0.1' || host === '::1')

@@ -1,7 +1,6 @@
 // Parsers of setting values. Each throws a Mistake that says what the value must be.
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import proxyAddr from '@fastify/proxy-addr';
 import { isPostgresUrl, parsePostgresUrl } from './database-url.ts';
 
@@ -60,10 +59,12 @@ function filePath(text: string): string {
   const isHere = authority === undefined || authority === '' || authority.toLowerCase() === 'localhost';
   if (path === '' || !isHere) throw new Mistake(`must be a path, or a URL such as ${FILE_URLS}`);
   try {
-    return path.startsWith('/') ? fileURLToPath(`file://${path}`) : decodeURIComponent(path);
+    // No file name holds a slash or a zero byte.
+    if (/%(2f|00)/i.test(path)) throw new URIError('a character that no file name has');
+    return decodeURIComponent(path);
   } catch {
     throw new Mistake(
-      'must have valid percent escapes in a file: URL (%25 is a percent sign, %2F is refused)',
+      'must have valid percent escapes in a file: URL (%25 is a percent sign; %2F and %00 are refused)',
     );
   }
 }

@@ -70,8 +70,6 @@ export function createWaitingRoom(server: Server) {
   }
 
   return (request: IncomingMessage, socket: Socket, rest: Buffer): void => {
-    // Where one name has two addresses, Fastify has a server for each, and tells both.
-    if (waiting.has(socket)) return;
     waiting.add(socket);
     // At once, so that the end of the stream does not come before these bytes.
     if (rest.length > 0) socket.unshift(rest);

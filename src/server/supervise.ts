@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { platform } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AggregatorRegistry, Registry } from '@prometheus-io/client';
+import { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { buildAdmin } from './admin.ts';
@@ -16,7 +16,15 @@ const YOUNG_MS = 5000;
 const PAUSE_MS = 1000;
 const ANSWER_MS = 2000;
 
-type FromWorker = { readonly serving: string } | { readonly unready: string | null };
+/** What the supervisor asks its workers, and what they answer. */
+interface Answers {
+  readonly unready: string | null;
+  /** Null when they cannot be read. */
+  readonly metrics: MetricObject[] | null;
+}
+type Question = keyof Answers;
+type FromWorker = { readonly serving?: string } & Partial<Answers>;
+type MetricObject = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number];
 
 export async function supervise(
   config: Config,
@@ -26,7 +34,7 @@ export async function supervise(
   signal?.throwIfAborted();
   const workers = createWorkers(log);
   signal?.addEventListener('abort', () => void workers.stop(), { once: true });
-  const admin = config.adminPort === undefined ? undefined : buildWorkersAdmin(config, log, workers.unready);
+  const admin = config.adminPort === undefined ? undefined : buildWorkersAdmin(config, log, workers);
 
   async function stop(): Promise<void> {
     await workers.stop();
@@ -80,7 +88,7 @@ function createWorkers(log: Logger) {
     const started = performance.now();
     const serving = Promise.withResolvers<string>();
     worker.on('message', (message: FromWorker) => {
-      if (!('serving' in message)) return;
+      if (message.serving === undefined) return;
       listening.add(worker);
       serving.resolve(message.serving);
     });
@@ -109,8 +117,15 @@ function createWorkers(log: Logger) {
     /** Ready while any worker is. */
     async unready(): Promise<string | undefined> {
       if (stopping) return 'The server is stopping.';
-      const reasons = await Promise.all([...listening].map(askUnready));
-      return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'No worker is running.');
+      const answers = await Promise.all([...listening].map((worker) => ask(worker, 'unready')));
+      if (answers.includes(null)) return undefined;
+      return answers.length === 0 ? 'No worker is running.' : (answers.find(Boolean) ?? 'No worker answers.');
+    },
+
+    /** Added up, without those of a worker that has just died or does not answer. */
+    async metrics(): Promise<string> {
+      const answers = await Promise.all([...listening].map((worker) => ask(worker, 'metrics')));
+      return Registry.aggregate(answers.filter((answer) => answer != null)).metrics();
     },
 
     async stop(): Promise<void> {
@@ -130,9 +145,10 @@ function createWorkers(log: Logger) {
 
 const killed = (signal: string) => new Error(`a worker was ended by ${signal} before it could serve`);
 
-/** The admin port of all workers, with their metrics added up. */
-function buildWorkersAdmin(config: Config, log: Logger, unready: () => Promise<string | undefined>) {
-  const metrics = new AggregatorRegistry(Registry.PROMETHEUS_CONTENT_TYPE);
+type Workers = ReturnType<typeof createWorkers>;
+
+/** The admin port of all workers. */
+function buildWorkersAdmin(config: Config, log: Logger, { unready, metrics }: Workers) {
   return buildAdmin({
     config,
     unready,
@@ -141,20 +157,23 @@ function buildWorkersAdmin(config: Config, log: Logger, unready: () => Promise<s
       return '';
     },
     observe() {},
-    metrics: async () => ({ type: metrics.contentType, text: await metrics.clusterMetrics() }),
+    metrics: async () => ({ type: Registry.PROMETHEUS_CONTENT_TYPE, text: await metrics() }),
   });
 }
 
-async function askUnready(worker: Worker): Promise<string | undefined> {
-  const timeout = AbortSignal.timeout(ANSWER_MS);
+/** Undefined when the worker is gone or does not answer in time. */
+async function ask<Q extends Question>(worker: Worker, question: Q): Promise<Answers[Q] | undefined> {
+  const gone = new AbortController();
+  const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(ANSWER_MS)]);
   try {
-    worker.send({ ask: 'unready' });
+    // Without a callback, a worker that has just died would end this process with an 'error' event.
+    worker.send({ ask: question }, (error) => error && gone.abort());
     for (;;) {
-      const [message] = (await once(worker, 'message', { signal: timeout })) as [FromWorker];
-      if ('unready' in message) return message.unready ?? undefined;
+      const [message] = (await once(worker, 'message', { signal })) as [Partial<Answers>];
+      if (question in message) return message[question];
     }
   } catch {
-    return 'A worker does not answer.';
+    return undefined;
   }
 }
 
@@ -170,12 +189,17 @@ export async function serveAsWorker(
     log.child({ worker: worker.id }),
     { ...options, reusePort: REUSE_PORT },
   );
-  AggregatorRegistry.setRegistries(await registry());
-  new AggregatorRegistry();
+  const metrics = await registry();
+  const readMetrics = () =>
+    metrics.getMetricsAsJSON().catch((error) => {
+      log.error({ err: error }, 'metrics cannot be read');
+      return null;
+    });
   // Without the supervisor, nobody reads messages; Node then ends the worker.
   const tell = (message: FromWorker) => worker.send(message, () => {});
-  worker.on('message', async ({ ask }: { ask?: string }) => {
+  worker.on('message', async ({ ask }: { ask?: Question }) => {
     if (ask === 'unready') tell({ unready: (await unready()) ?? null });
+    if (ask === 'metrics') tell({ metrics: await readMetrics() });
   });
   tell({ serving: running.url });
   return running;
