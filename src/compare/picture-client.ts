@@ -57,7 +57,6 @@ const HEADERS = {
 export type PictureClient = ReturnType<typeof createPictureClient>;
 
 export function createPictureClient(options: PictureOptions) {
-  const { retries, signal } = options;
   const hosts = createHosts(options);
   const remembered = new Map<string, Promise<Hashed>>();
 
@@ -69,39 +68,13 @@ export function createPictureClient(options: PictureOptions) {
       // There is no host without an address.
       const { host: name, pathname, search, href } = url as URL;
       if (host.failuresInRow >= MAX_FAILURES) return { reason: `${name} was given up` };
-      const response = await askHost(host, pathname + search);
+      const response = await askHost(host, pathname + search, options);
       if ('reason' in response) return response;
       const location = redirection(response);
       if (location === undefined) return hashOf(response);
       url = URL.parse(location, href);
     }
     return { reason: `more than ${MAX_REDIRECTS} redirects` };
-  }
-
-  async function askHost(host: Host, path: string): Promise<HttpResponse<Digest> | { reason: string }> {
-    const { pace } = host;
-    try {
-      const response = await repeat(() => tryOnce(host, path), { retries, pace, signal });
-      host.failuresInRow = 0;
-      return response;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof SiteClosed) host.failuresInRow = MAX_FAILURES;
-      else if (error instanceof SiteError) host.failuresInRow++;
-      else if (!(error instanceof RequestError)) throw error;
-      return { reason: (error as Error).message };
-    }
-  }
-
-  async function tryOnce({ client, pace }: Host, path: string): Promise<HttpResponse<Digest> | Retry> {
-    try {
-      const response = await sendInTurn(pace, () => client.digest({ path, headers: HEADERS }));
-      return retryFor(response) ?? response;
-    } catch (error) {
-      if (!(error instanceof RequestError && error.retryable)) throw error;
-      signal.throwIfAborted();
-      return { reason: error.message, wait: 0 };
-    }
   }
 
   function picture(address: string): Promise<Hashed> {
@@ -127,6 +100,40 @@ export function createPictureClient(options: PictureOptions) {
     },
     close: hosts.close,
   };
+}
+
+async function askHost(
+  host: Host,
+  path: string,
+  { retries, signal }: PictureOptions,
+): Promise<HttpResponse<Digest> | { reason: string }> {
+  const { pace } = host;
+  try {
+    const response = await repeat(() => tryOnce(host, path, signal), { retries, pace, signal });
+    host.failuresInRow = 0;
+    return response;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof SiteClosed) host.failuresInRow = MAX_FAILURES;
+    else if (error instanceof SiteError) host.failuresInRow++;
+    else if (!(error instanceof RequestError)) throw error;
+    return { reason: (error as Error).message };
+  }
+}
+
+async function tryOnce(
+  { client, pace }: Host,
+  path: string,
+  signal: AbortSignal,
+): Promise<HttpResponse<Digest> | Retry> {
+  try {
+    const response = await sendInTurn(pace, () => client.digest({ path, headers: HEADERS }));
+    return retryFor(response) ?? response;
+  } catch (error) {
+    if (!(error instanceof RequestError && error.retryable)) throw error;
+    signal.throwIfAborted();
+    return { reason: error.message, wait: 0 };
+  }
 }
 
 function hashOf({ status, body }: HttpResponse<Digest>): Hashed {

@@ -17,7 +17,7 @@ export interface Allowance {
 /** How many clients are counted at a time; the oldest are forgotten first. */
 const MOST_CLIENTS = 100_000;
 
-export function createRateLimit(
+function createRateLimit(
   { rateLimit, rateLimitExempt }: Pick<Config, 'rateLimit' | 'rateLimitExempt'>,
   clients: Clients,
   now = () => performance.now(),
@@ -62,7 +62,7 @@ export type RateLimit = NonNullable<ReturnType<typeof createRateLimit>>;
 const POLL_MS = 50;
 
 /** Measures how late the event loop runs its timers. */
-export function createLagWatch({ maxLoopDelay }: Pick<Config, 'maxLoopDelay'>) {
+function createLagWatch({ maxLoopDelay }: Pick<Config, 'maxLoopDelay'>) {
   let lag = 0;
   let lagBefore = 0;
   // The first measurement comes after the start, during which nobody was waiting.
@@ -82,7 +82,7 @@ export function createLagWatch({ maxLoopDelay }: Pick<Config, 'maxLoopDelay'>) {
 }
 
 /** How many requests were refused, by reason. */
-export interface Refused {
+interface Refused {
   overload: number;
   rate: number;
 }
@@ -91,7 +91,14 @@ export interface Limits {
   readonly refused: Refused;
   readonly overloaded: () => boolean;
   readonly rateLimit: RateLimit | undefined;
+  readonly stop: () => void;
 }
+
+export const createLimits = (config: Config, clients: Clients): Limits => ({
+  ...createLagWatch(config),
+  rateLimit: createRateLimit(config, clients),
+  refused: { overload: 0, rate: 0 },
+});
 
 /** Refuses what is over the limits; probes always pass, since they ask how things are. */
 export function addLimits(app: FastifyInstance, { overloaded, rateLimit, refused }: Limits): void {

@@ -45,15 +45,8 @@ export function createNotes(db: SqliteFile, site: string, restart: boolean) {
     loading,
 
     get(userKey: string): Note {
-      const row = statements.get.get(site, userKey) as
-        | { visit: number; id: string | null; last_fetch: string | null }
-        | undefined;
-      if (row === undefined) return { done: false };
-      return {
-        id: row.id ?? undefined,
-        lastFetch: row.last_fetch === null ? undefined : JSON.parse(row.last_fetch),
-        done: run.resumed && row.visit === run.id,
-      };
+      const row = statements.get.get(site, userKey) as NoteRow | undefined;
+      return row === undefined ? { done: false } : noteOf(row, run);
     },
 
     /** Whether the mirror brought a user of this name and id. */
@@ -95,13 +88,7 @@ export function createNotes(db: SqliteFile, site: string, restart: boolean) {
       const found: string[] = [];
       for (const user of statements.all.iterate(site, site) as Iterable<NotedUser>)
         if (applies(user)) found.push(user.userKey);
-      if (found.length === 0) return;
-      withSentences(db.name, () => {
-        db.transaction(() => {
-          for (const userKey of found) for (const erase of statements.erase) erase.run(site, userKey);
-        })();
-        db.exec('VACUUM');
-      });
+      if (found.length > 0) eraseUsers(db, site, found);
     },
 
     /** The run is complete: the next one starts from the first user. */
@@ -128,10 +115,31 @@ function prepareStatements(db: SqliteFile) {
   const all = db.prepare(`
     SELECT user_key AS userKey, id FROM users WHERE site = ?
     UNION ALL SELECT user_key, id FROM loading WHERE site = ?`);
-  const erase = ['users', 'loading'].map((table) =>
+  return { get, brought, holder, put, gone, all };
+}
+
+interface NoteRow {
+  readonly visit: number;
+  readonly id: string | null;
+  readonly last_fetch: string | null;
+}
+
+const noteOf = ({ visit, id, last_fetch: lastFetch }: NoteRow, run: Run): Note => ({
+  id: id ?? undefined,
+  lastFetch: lastFetch === null ? undefined : JSON.parse(lastFetch),
+  done: run.resumed && visit === run.id,
+});
+
+function eraseUsers(db: SqliteFile, site: string, userKeys: readonly string[]): void {
+  const statements = ['users', 'loading'].map((table) =>
     db.prepare(`DELETE FROM ${table} WHERE site = ? AND user_key = ?`),
   );
-  return { get, brought, holder, put, gone, all, erase };
+  withSentences(db.name, () => {
+    db.transaction(() => {
+      for (const userKey of userKeys) for (const statement of statements) statement.run(site, userKey);
+    })();
+    db.exec('VACUUM');
+  });
 }
 
 /** The users of the batch that is being loaded. If a run is killed then, they may be in the store but not in the notes. */
@@ -167,8 +175,13 @@ function createLoadingUsers(db: SqliteFile, site: string) {
   };
 }
 
+interface Run {
+  readonly id: number;
+  readonly resumed: boolean;
+}
+
 /** Resumes an unfinished run, or begins a new one. */
-function beginRun(db: SqliteFile, site: string, restart: boolean): { id: number; resumed: boolean } {
+function beginRun(db: SqliteFile, site: string, restart: boolean): Run {
   const unfinished = db
     .prepare("SELECT id FROM visits WHERE site = ? AND begun > datetime('now', ?)")
     .pluck()

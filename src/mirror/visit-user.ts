@@ -4,7 +4,7 @@ import type { Row } from '../records/row.ts';
 import { userKey } from '../records/user-name.ts';
 import { MAX_ITEMS } from '../remote/lookups.ts';
 import { SiteError } from '../remote/polite-requests.ts';
-import type { SiteClient, Validators } from '../remote/site-client.ts';
+import type { SiteClient, SiteResponse, Validators } from '../remote/site-client.ts';
 import { type ParsedBody, parseItems, parseProfile } from './parse-body.ts';
 
 /** What the last visit to a user left, so that the next one can ask for changes only. */
@@ -72,11 +72,7 @@ export function createVisitor({ family, site, claimId, isTakenDown, onFault }: V
       name,
       outcome: unchanged ? 'unchanged' : 'found',
       rows: [...profileRows, ...itemRows],
-      fetched: {
-        id,
-        profile: profile.state === 'body' ? profile.validators : (last as LastFetch).profile,
-        items: items.state === 'body' ? items.validators : (last as LastFetch).items,
-      },
+      fetched: { id, profile: validatorsOf(profile, last?.profile), items: validatorsOf(items, last?.items) },
     };
   }
 
@@ -104,5 +100,9 @@ export function createVisitor({ family, site, claimId, isTakenDown, onFault }: V
 
   return { visit, report };
 }
+
+/** Without a body there were validators, and they still hold. */
+const validatorsOf = (response: SiteResponse, last: Validators | undefined): Validators =>
+  response.state === 'body' ? response.validators : (last as Validators);
 
 const failed = (name: string): Visit => ({ name, outcome: 'failed', rows: [] });

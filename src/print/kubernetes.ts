@@ -6,22 +6,10 @@ const EXAMPLE_NETWORK = '10.0.0.0/8';
 const NOTICE = 5;
 
 export function kubernetes(deployment: Deployment): string {
-  const { port, stopTime, file, trustProxy = EXAMPLE_NETWORK, others } = deployment;
+  const { port, stopTime, file, trustProxy = EXAMPLE_NETWORK } = deployment;
   const adminPort = containerAdminPort(deployment);
   const isFile = file !== undefined;
-  const names = others.map(([name]) => name);
-  const delay = names.includes('SHUTDOWN_DELAY') ? [] : [['SHUTDOWN_DELAY', `${NOTICE}s`] as const];
-  const settings: (readonly [string, string])[] = [
-    ['HOST', '0.0.0.0'],
-    ['PORT', String(port)],
-    // The image sets DATABASE_URL: empty, it leaves the word to the file.
-    ['DATABASE_URL', isFile ? '/data/site.db' : ''],
-    ...(isFile ? [] : [['DATABASE_URL_FILE', '/run/secrets/vitrine/database-url'] as const]),
-    ['ADMIN_HOST', '0.0.0.0'],
-    ['ADMIN_PORT', String(adminPort)],
-    ...delay,
-    ...others,
-  ];
+  const notice = ownDelay(deployment) ? 0 : NOTICE;
   return `# Kubernetes for Vitrine: \`vitrine print kubernetes | kubectl apply -f -\`, after changing \`image\` and TRUST_PROXY.
 ${isFile ? IMPORT : SECRET}
 apiVersion: apps/v1
@@ -40,7 +28,7 @@ ${isFile ? '  serviceName: vitrine\n  replicas: 1  # each pod has a file of its 
         prometheus.io/port: "${adminPort}"
     spec:
       automountServiceAccountToken: false
-      terminationGracePeriodSeconds: ${stopTime + (delay.length > 0 ? NOTICE : 0)}
+      terminationGracePeriodSeconds: ${stopTime + notice}
       securityContext:
         runAsNonRoot: true
         runAsUser: 1000
@@ -60,13 +48,7 @@ ${isFile ? '  serviceName: vitrine\n  replicas: 1  # each pod has a file of its 
           env:
             # The addresses of the ingress: its pods, or the nodes. Not all private networks: clients may be in them.
             - { name: TRUST_PROXY, value: ${JSON.stringify(trustProxy)} }
-${lines(
-  // Kubernetes would read $(NAME) as a variable.
-  settings.map(
-    ([name, text]) => `- { name: ${name}, value: ${JSON.stringify(text.replaceAll('$(', '$$$$('))} }`,
-  ),
-  '            ',
-)}          ports:
+${lines(settingsOf(deployment), '            ')}          ports:
             - { name: http, containerPort: ${port} }
             - { name: admin, containerPort: ${adminPort} }
           # Out of the service while the data cannot be read; restarted only if the process hangs.
@@ -78,7 +60,30 @@ ${lines(
             periodSeconds: 10
             failureThreshold: 6
           volumeMounts:
-${isFile ? '            - { name: data, mountPath: /data }\n' : SECRET_MOUNT}${isFile ? VOLUME : SECRET_VOLUME}---
+${isFile ? '            - { name: data, mountPath: /data }\n' : SECRET_MOUNT}${isFile ? VOLUME : SECRET_VOLUME}${SERVICE}`;
+}
+
+const ownDelay = ({ others }: Deployment) => others.some(([name]) => name === 'SHUTDOWN_DELAY');
+
+function settingsOf(deployment: Deployment): string[] {
+  const { port, file, others } = deployment;
+  const settings: (readonly [string, string])[] = [
+    ['HOST', '0.0.0.0'],
+    ['PORT', String(port)],
+    // The image sets DATABASE_URL: empty, it leaves the word to the file.
+    ['DATABASE_URL', file === undefined ? '' : '/data/site.db'],
+    ...(file === undefined ? [['DATABASE_URL_FILE', '/run/secrets/vitrine/database-url'] as const] : []),
+    ['ADMIN_HOST', '0.0.0.0'],
+    ['ADMIN_PORT', String(containerAdminPort(deployment))],
+    ...(ownDelay(deployment) ? [] : [['SHUTDOWN_DELAY', `${NOTICE}s`] as const]),
+    ...others,
+  ];
+  // Kubernetes would read $(NAME) as a variable.
+  const escaped = (text: string) => JSON.stringify(text.replaceAll('$(', '$$$$('));
+  return settings.map(([name, text]) => `- { name: ${name}, value: ${escaped(text)} }`);
+}
+
+const SERVICE = `---
 apiVersion: v1
 kind: Service
 metadata:
@@ -89,8 +94,6 @@ spec:
   ports:
     - { name: http, port: 80, targetPort: http }
 `;
-}
-
 const IMPORT = `# Import data with: kubectl exec -i vitrine-0 -- vitrine import - < people.ndjson
 `;
 const SECRET = `# The database: kubectl create secret generic vitrine --from-file=database-url, a file with the postgres:// URL.

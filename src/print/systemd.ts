@@ -51,7 +51,12 @@ KillMode=mixed
 TimeoutStopSec=${stopTime}s
 MemoryMax=512M
 
-# What it does not need.
+${HARDENING}[Install]
+WantedBy=multi-user.target
+`;
+}
+
+const HARDENING = `# What it does not need.
 CapabilityBoundingSet=
 NoNewPrivileges=yes
 ProtectSystem=strict
@@ -74,10 +79,7 @@ RemoveIPC=yes
 SystemCallArchitectures=native
 SystemCallFilter=@system-service
 
-[Install]
-WantedBy=multi-user.target
 `;
-}
 
 /** One word for systemd, in which a percent sign begins a specifier. */
 const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&').replaceAll('%', '%%')}"`;

@@ -1,5 +1,5 @@
 // The table of contents: what Vitrine answers, line by line.
-
+import type { Server } from 'node:http';
 import swagger from '@fastify/swagger';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify from 'fastify';
@@ -8,7 +8,7 @@ import { type Config, sitesOf } from '../config/config.ts';
 import { createClients } from '../edge/clients.ts';
 import { addOriginHeaders, addPreflights } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
-import { addLimits, createLagWatch, createRateLimit } from '../edge/limits.ts';
+import { addLimits, createLimits } from '../edge/limits.ts';
 import { answerOtherMethods } from '../edge/methods.ts';
 import { createAnswerCache } from '../http/answer-cache.ts';
 import { jsonHeaders } from '../http/headers.ts';
@@ -54,12 +54,7 @@ export function buildApp({ config, store, log }: AppOptions) {
   const connections = createConnectionLog(log);
   const cache = createAnswerCache<ReadyAnswer>({ maxBytes: config.answersBytes, version: store.version });
   const writeAnswer = createAnswerWriter(config, requestLog.observe);
-  const lag = createLagWatch(config);
-  const limits = {
-    overloaded: lag.overloaded,
-    rateLimit: createRateLimit(config, clients),
-    refused: { overload: 0, rate: 0 },
-  };
+  const limits = createLimits(config, clients);
   const answerAtOnce = createReadyAnswers({ config, cache, writeAnswer, limits, draining: health.draining });
 
   const app = Fastify({
@@ -102,15 +97,15 @@ export function buildApp({ config, store, log }: AppOptions) {
     app.register(people, { config, site, store, explorerPage, exampleUsers });
   app.register(probes, { unready: health.unready, tellReasons: false });
 
-  app.addHook('onClose', lag.stop);
-  const openConnections = () =>
-    new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)));
-  const { refused } = limits;
-  const { unready } = health;
+  app.addHook('onClose', limits.stop);
+  const openConnections = () => countConnections(app.server);
   return {
     app,
     health,
     requestLog,
-    sources: { counts, refused, connections, openConnections, cache, store, unready },
+    sources: { counts, limits, connections, openConnections, cache, store, unready: health.unready },
   };
 }
+
+const countConnections = (server: Server) =>
+  new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));

@@ -130,17 +130,16 @@ function createWorkers(log: Logger) {
 
     async stop(): Promise<void> {
       stopping = true;
-      const workers = Object.values(cluster.workers ?? {}) as Worker[];
-      const alive = workers.filter((worker) => !worker.isDead());
-      await Promise.all(
-        alive.map(async (worker) => {
-          const exit = once(worker, 'exit');
-          worker.process.kill('SIGTERM');
-          await exit;
-        }),
-      );
+      await Promise.all((Object.values(cluster.workers ?? {}) as Worker[]).map(end));
     },
   };
+}
+
+async function end(worker: Worker): Promise<void> {
+  if (worker.isDead()) return;
+  const exit = once(worker, 'exit');
+  worker.process.kill('SIGTERM');
+  await exit;
 }
 
 const killed = (signal: string) => new Error(`a worker was ended by ${signal} before it could serve`);

@@ -1,6 +1,6 @@
 // What a metric is: its samples for Prometheus, its panel on the dashboard, its alert, its row in the guide.
 import type { Aggregator } from '@prometheus-io/client';
-import type { Refused } from '../edge/limits.ts';
+import type { Limits } from '../edge/limits.ts';
 import type { AnswerCache } from '../http/answer-cache.ts';
 import type { Awaitable, Reader } from '../stores/store.ts';
 import type { ConnectionLog } from './connection-log.ts';
@@ -9,7 +9,7 @@ import type { RequestCounts } from './request-counts.ts';
 /** Where the values come from. */
 export interface MetricsSources {
   readonly counts: RequestCounts;
-  readonly refused: Refused;
+  readonly limits: Pick<Limits, 'refused'>;
   readonly connections: ConnectionLog;
   readonly openConnections: () => Promise<number>;
   readonly cache: Pick<AnswerCache<{ body: Buffer }>, 'figures' | 'count' | 'bytes'>;

@@ -52,7 +52,8 @@ export const REQUEST_METRICS: readonly Metric[] = [
     name: 'vitrine_refused_requests_total',
     type: 'counter',
     help: 'Requests refused, by reason: overload (503) or rate (429, RATE_LIMIT).',
-    read: ({ refused }) => Object.entries(refused).map(([reason, value]) => ({ labels: { reason }, value })),
+    read: ({ limits }) =>
+      Object.entries(limits.refused).map(([reason, value]) => ({ labels: { reason }, value })),
     panel: {
       title: 'Refused requests',
       expr: 'sum by (reason) (rate(vitrine_refused_requests_total[$__rate_interval]))',

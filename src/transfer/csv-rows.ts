@@ -13,18 +13,59 @@ export interface CsvRow {
   readonly isWellFormed: boolean;
 }
 
-type Place = 'cell start' | 'cell' | 'in quotes' | 'after quotes';
-
 export function createRowCutter(firstLine: number) {
   const carry = createCarry();
-  let delimiter: number | undefined;
-  /** Whether a lone return ends a row: the end of the first row decides. */
-  let returnEndsRow: boolean | undefined;
-  let endedByReturn = false;
-  let place: Place = 'cell start';
-  let isWellFormed = true;
+  const lineEnds = createLineEnds();
+  const cells = createCells();
   let line = firstLine;
   let start = firstLine;
+
+  function endRow(last: Buffer): CsvRow {
+    const row = { line: start, bytes: carry.take(last), isWellFormed: cells.endRow() };
+    start = line;
+    return row;
+  }
+
+  return {
+    /** Once the header is read, only this character ends a cell. */
+    useDelimiter: cells.useDelimiter,
+
+    *cut(piece: Buffer): Generator<CsvRow> {
+      let from = 0;
+      for (let at = 0; at < piece.length; at++) {
+        const byte = piece[at] as number;
+        if (lineEnds.isSecondHalf(byte)) {
+          from = at + 1;
+          continue;
+        }
+        const endsLine = lineEnds.isEnd(byte);
+        if (endsLine) line++;
+        if (!endsLine || cells.isInQuotes()) {
+          cells.add(byte);
+          continue;
+        }
+        lineEnds.rowEnded(byte);
+        const row = endRow(piece.subarray(from, at));
+        from = at + 1;
+        if (!isBlank(row.bytes)) yield row;
+      }
+      carry.add(piece.subarray(from));
+    },
+
+    *end(): Generator<CsvRow> {
+      const row = endRow(NO_BYTES);
+      if (!isBlank(row.bytes)) yield row;
+    },
+  };
+}
+
+type Place = 'cell start' | 'cell' | 'in quotes' | 'after quotes';
+
+/** Where in a cell the last byte stands, and whether its row is well-formed so far. */
+function createCells() {
+  let delimiter: number | undefined;
+  let place: Place = 'cell start';
+  let isWellFormed = true;
 
   const isDelimiter = (byte: number) =>
     delimiter === undefined ? byte === COMMA || byte === SEMICOLON || byte === TAB : byte === delimiter;
@@ -39,50 +80,47 @@ export function createRowCutter(firstLine: number) {
     return 'cell';
   }
 
-  function endRow(last: Buffer): CsvRow {
-    const row = { line: start, bytes: carry.take(last), isWellFormed: isWellFormed && place !== 'in quotes' };
-    place = 'cell start';
-    isWellFormed = true;
-    start = line;
-    return row;
-  }
-
   return {
-    /** Once the header is read, only this character ends a cell. */
     useDelimiter(character: string): void {
       delimiter = character.charCodeAt(0);
     },
 
-    *cut(piece: Buffer): Generator<CsvRow> {
-      let from = 0;
-      for (let at = 0; at < piece.length; at++) {
-        const byte = piece[at] as number;
-        if (endedByReturn) {
-          endedByReturn = false;
-          returnEndsRow ??= byte !== NEWLINE;
-          if (byte === NEWLINE) {
-            from = at + 1;
-            continue;
-          }
-        }
-        const endsLine = byte === NEWLINE || (byte === RETURN && returnEndsRow !== false);
-        if (endsLine) line++;
-        if (!endsLine || place === 'in quotes') {
-          place = placeAfter(byte);
-          continue;
-        }
-        endedByReturn = byte === RETURN;
-        if (!endedByReturn) returnEndsRow ??= false;
-        const row = endRow(piece.subarray(from, at));
-        from = at + 1;
-        if (!isBlank(row.bytes)) yield row;
-      }
-      carry.add(piece.subarray(from));
+    isInQuotes: (): boolean => place === 'in quotes',
+
+    add(byte: number): void {
+      place = placeAfter(byte);
     },
 
-    *end(): Generator<CsvRow> {
-      const row = endRow(NO_BYTES);
-      if (!isBlank(row.bytes)) yield row;
+    /** Whether the row is well-formed. */
+    endRow(): boolean {
+      const result = isWellFormed && place !== 'in quotes';
+      place = 'cell start';
+      isWellFormed = true;
+      return result;
+    },
+  };
+}
+
+/** Rows end with a line feed, with a return and a line feed, or with a return. */
+function createLineEnds() {
+  /** Whether a lone return ends a row: the end of the first row decides. */
+  let returnEndsRow: boolean | undefined;
+  let endedByReturn = false;
+
+  return {
+    /** Whether the byte is the line feed after a return that has ended a row. */
+    isSecondHalf(byte: number): boolean {
+      if (!endedByReturn) return false;
+      endedByReturn = false;
+      returnEndsRow ??= byte !== NEWLINE;
+      return byte === NEWLINE;
+    },
+
+    isEnd: (byte: number): boolean => byte === NEWLINE || (byte === RETURN && returnEndsRow !== false),
+
+    rowEnded(byte: number): void {
+      endedByReturn = byte === RETURN;
+      if (!endedByReturn) returnEndsRow ??= false;
     },
   };
 }
