@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { KIND_NAMES } from '../src/records/kinds.ts';
 import { normalise } from '../src/records/normalise.ts';
+import { FILE_MEMBERS, PICTURE_MEMBERS } from '../src/records/pictures.ts';
 import { SCHEMAS } from '../src/records/schemas.ts';
 
 const VALUES: Record<string, readonly string[]> = {
@@ -66,6 +67,11 @@ describe.each(KIND_NAMES)('%s', (kind) => {
   test('is an object of strings with nothing optional', () => {
     expect(schema.required).toEqual(Object.keys(schema.properties));
     for (const [member, { type }] of members) expect([member, type]).toEqual([member, 'string']);
+  });
+
+  test('its pictures and files are members with addresses', () => {
+    for (const name of [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS[kind]])
+      expect([name, (schema.properties as Record<string, TString>)[name]?.['x-form']]).toEqual([name, 'url']);
   });
 
   test('a legal record passes, and its text is the same record', () => {

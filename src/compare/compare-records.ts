@@ -1,16 +1,14 @@
 // Two records, member by member, as the texts that an import would make of them.
 import type { KindName } from '../records/kinds.ts';
 import { normalise } from '../records/normalise.ts';
+import { FILE_MEMBERS, PICTURE_MEMBERS } from '../records/pictures.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { scalarText } from '../records/scalar.ts';
 import { type Form, type Member, SCHEMAS } from '../records/schemas.ts';
 import type { Difference } from './classes.ts';
 
 /** Members that lead to a picture or another file, of which a copy has another address. */
-const PICTURES = new Set([
-  ...['avatar', 'avatar_large', 'cover_image', 'cover_large', 'photo', 'video_thumbnail', 'thumbnail_song'],
-  ...['image', 'large_image', 'attachment', 'url_audio'],
-]);
+const PICTURES = new Set([PICTURE_MEMBERS, FILE_MEMBERS].flatMap((byKind) => Object.values(byKind).flat()));
 
 export const isPicture = (member: string) => PICTURES.has(member);
 

@@ -117,6 +117,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
 
   test('a standby is killed and restarted', async () => {
     const standby = cluster.standbys[0] as PostgresServer;
+    await until('it caught up', async () => (await metricsOfHost(standby)).inUse === 1);
     expect(await metricsOfHost(standby)).toEqual({ up: 1, inUse: 1, lag: 0 });
     await underLoad(() => standby.kill());
     expect(await metricsOfHost(standby)).toMatchObject({ up: 0, inUse: 0 });
