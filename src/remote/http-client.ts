@@ -1,5 +1,4 @@
 // Sends single HTTP requests to one other server, limited in time and size. Redirects are not followed.
-import { createHash } from 'node:crypto';
 import {
   Agent,
   type ClientRequest,
@@ -19,11 +18,8 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a body comes to when only its hash is wanted. */
-export interface Digest {
-  readonly sha256: string;
-  readonly length: number;
-}
+/** Makes something of a body while it arrives; may stop before its end. */
+export type BodyReader<Body> = (chunks: AsyncIterable<Buffer>) => Promise<Body>;
 
 export interface HttpResponse<Body = Buffer> {
   readonly status: number;
@@ -45,6 +41,8 @@ export interface HttpClientOptions {
   /** Resolves the host name; the address that it gives is the one that is used. */
   readonly lookup?: LookupFunction;
 }
+
+const LONGEST_SKIPPED = 64 * 1024;
 
 /** A request that got no complete response. */
 export class RequestError extends Error {
@@ -80,12 +78,12 @@ export function createHttpClient({ origin, timeout, maxBytes, connections, looku
 
   async function exchange<Body>(
     { method = 'GET', path, headers = {} }: HttpRequest,
-    readBody: (chunks: AsyncIterable<Buffer>, maxBytes: number) => Promise<Body>,
+    readBody: (chunks: AsyncIterable<Buffer>, status: number) => Promise<Body>,
   ): Promise<HttpResponse<Body>> {
     const signal = AbortSignal.timeout(timeout);
     try {
       const response = await responseTo(open({ ...address, agent, method, path, headers, signal }));
-      return await readResponse(response, method, (chunks) => readBody(chunks, maxBytes));
+      return await readResponse(response, method, maxBytes, readBody);
     } catch (error) {
       if (error instanceof RequestError) throw error;
       if (signal.aborted) throw new RequestError(`no complete response within ${timeout / 1000} s`, true);
@@ -95,8 +93,9 @@ export function createHttpClient({ origin, timeout, maxBytes, connections, looku
 
   return {
     send: (request: HttpRequest) => exchange(request, readBytes),
-    /** Reads a body of any size without keeping it. */
-    digest: (request: HttpRequest) => exchange(request, readDigest),
+    /** Passes the body of a 200 to a reader; nobody needs the others. */
+    receive: <Body>(request: HttpRequest, read: BodyReader<Body>): Promise<HttpResponse<Body | undefined>> =>
+      exchange(request, (chunks, status) => (status === 200 ? read(chunks) : skip(chunks))),
     /** Ends every connection; requests under way fail. */
     close: () => agent.destroy(),
   };
@@ -112,12 +111,18 @@ function responseTo(sent: ClientRequest): Promise<IncomingMessage> {
 async function readResponse<Body>(
   response: IncomingMessage,
   method: string,
-  readBody: (chunks: AsyncIterable<Buffer>) => Promise<Body>,
+  maxBytes: number,
+  readBody: (chunks: AsyncIterable<Buffer>, status: number) => Promise<Body>,
 ): Promise<HttpResponse<Body>> {
-  const bodiless = method === 'HEAD' || response.statusCode === 204 || response.statusCode === 304;
-  const body = await readBody(bodiless ? response : decompressed(response));
+  const status = response.statusCode as number;
+  const bodiless = method === 'HEAD' || status === 204 || status === 304;
+  if (!bodiless && Number(response.headers['content-length']) > maxBytes) {
+    response.destroy();
+    throw new BodyTooLong(maxBytes);
+  }
+  const body = await readBody(bodiless ? response : limited(decompressed(response), maxBytes), status);
   return {
-    status: response.statusCode as number,
+    status,
     headers: response.headers,
     all: (name) =>
       response.rawHeaders.filter((_, i, raw) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === name),
@@ -130,26 +135,29 @@ function decompressed(response: IncomingMessage): AsyncIterable<Buffer> {
   return pipeline(response, createGunzip(), () => {});
 }
 
-async function readBytes(chunks: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
-  const read: Buffer[] = [];
+async function* limited(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
   let length = 0;
   for await (const chunk of chunks) {
     length += chunk.length;
     if (length > maxBytes) throw new BodyTooLong(maxBytes);
-    read.push(chunk);
+    yield chunk;
   }
-  return Buffer.concat(read, length);
 }
 
-async function readDigest(chunks: AsyncIterable<Buffer>, maxBytes: number): Promise<Digest> {
-  const hash = createHash('sha256');
+async function readBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const read: Buffer[] = [];
+  for await (const chunk of chunks) read.push(chunk);
+  return Buffer.concat(read);
+}
+
+/** The connection of a short body can be used again; that of a long one is closed. */
+async function skip(chunks: AsyncIterable<Buffer>): Promise<undefined> {
   let length = 0;
   for await (const chunk of chunks) {
     length += chunk.length;
-    if (length > maxBytes) throw new BodyTooLong(maxBytes);
-    hash.update(chunk);
+    if (length > LONGEST_SKIPPED) return undefined;
   }
-  return { sha256: hash.digest('hex'), length };
+  return undefined;
 }
 
 function requestError({ code = '', message }: NodeJS.ErrnoException): RequestError {

@@ -1,0 +1,122 @@
+// The folder of copies. A file is named for its SHA-256, written beside its place, and renamed when it is whole, so
+// several fetches may work on one folder.
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { MEDIA_NAME, mediaPath } from '../records/media-types.ts';
+import { outputError } from '../transfer/output.ts';
+
+export interface StoredFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly changed: number;
+}
+
+/** A file that is being received. */
+export interface IncomingFile {
+  write(chunk: Buffer): Promise<void>;
+  /** Puts the whole file in its place, unless it is there already; whether it was not. */
+  keep(name: string): Promise<boolean>;
+  /** Removes what was written, unless it was kept. */
+  discard(): Promise<void>;
+}
+
+const FOLDER_MODE = 0o755;
+const FILE_MODE = 0o644;
+/** No fetch of a file takes as long as this. */
+const LEFTOVER_MS = 60 * 60 * 1000;
+const NAME = new RegExp(MEDIA_NAME);
+
+export type MediaFolder = ReturnType<typeof createMediaFolder>;
+
+export function createMediaFolder(path: string) {
+  const incoming = join(path, 'incoming');
+  const placeOf = (name: string) => join(path, mediaPath(name));
+  const writing = <T>(action: () => Promise<T>) =>
+    action().catch((error) => Promise.reject(outputError(path, error)));
+
+  async function receive(): Promise<IncomingFile> {
+    const file = join(incoming, randomUUID());
+    const handle = await writing(() => open(file, 'wx', FILE_MODE));
+    return {
+      write: (chunk) => writing(() => handle.writeFile(chunk)),
+      keep: (name) => writing(() => keepFile(handle, file, placeOf(name))),
+      async discard() {
+        await handle.close();
+        await rm(file, { force: true });
+      },
+    };
+  }
+
+  return {
+    path,
+    /** Creates the folder, and removes what fetches that were killed have left in it. */
+    prepare: () => writing(() => prepareIncoming(incoming)),
+    receive,
+    files: () => filesIn(path),
+    placeOf,
+    /** The size of a file; undefined without one. */
+    async sizeOf(name: string): Promise<number | undefined> {
+      return (await statOf(placeOf(name)))?.size;
+    },
+    remove: (name: string) => writing(() => rm(placeOf(name), { force: true })),
+  };
+}
+
+async function keepFile(handle: FileHandle, file: string, place: string): Promise<boolean> {
+  const { size } = await handle.stat();
+  // One of another size is damaged.
+  if ((await statOf(place))?.size === size) return false;
+  await handle.sync();
+  const folder = dirname(place);
+  const created = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+  if (created !== undefined) await syncFolder(dirname(folder));
+  await rename(file, place);
+  await syncFolder(folder);
+  return true;
+}
+
+/** Without this a power cut may undo a rename. */
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function prepareIncoming(incoming: string): Promise<void> {
+  await mkdir(incoming, { recursive: true, mode: FOLDER_MODE });
+  for (const name of await readdir(incoming)) {
+    const file = join(incoming, name);
+    const stats = await statOf(file);
+    if (stats !== undefined && Date.now() - stats.mtimeMs > LEFTOVER_MS) await rm(file, { force: true });
+  }
+}
+
+/** Every whole file, in the order of the names. */
+async function* filesIn(path: string): AsyncGenerator<StoredFile> {
+  const folders = await readdirIfAny(path);
+  for (const folder of folders.filter((name) => /^[0-9a-f]{2}$/.test(name)).sort())
+    for (const name of (await readdirIfAny(join(path, folder))).sort()) {
+      const stats = NAME.test(name) ? await statOf(join(path, folder, name)) : undefined;
+      if (stats?.isFile()) yield { name, bytes: stats.size, changed: stats.mtimeMs };
+    }
+}
+
+async function readdirIfAny(path: string): Promise<string[]> {
+  return await unlessMissing(readdir(path), []);
+}
+
+const statOf = (path: string) => unlessMissing(stat(path), undefined);
+
+async function unlessMissing<T, U>(found: Promise<T>, otherwise: U): Promise<T | U> {
+  try {
+    return await found;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return otherwise;
+    throw error;
+  }
+}
