@@ -9,6 +9,7 @@ import {
   type SettingName,
   variableOf,
 } from '../src/config/config.ts';
+import { mediaDirOf, mediaUrlOf } from '../src/config/media.ts';
 import { newPath } from './importing.ts';
 import { ask, done, fixture, json, run, startServer, tempFile, tempFolder } from './rig.ts';
 
@@ -22,6 +23,21 @@ function mistakesOf(flags: Flags, environment: Record<string, string> = {}): rea
     return (error as ConfigError).mistakes;
   }
 }
+
+test.each<[string | undefined, Flags, string]>([
+  ['site.db.media', { databaseUrl: 'file:site.db' }, 'http://localhost:8080/media'],
+  ['/p', { databaseUrl: '/data/site.db', mediaDir: '/p/', port: '80' }, 'http://localhost/media'],
+  [undefined, { mediaDir: '/p', baseUrlB: 'https://b.example/b' }, 'https://b.example/media'],
+  [undefined, { databaseUrl: 'postgres://x.example/y', mediaUrl: 'https://m.example/' }, 'https://m.example'],
+  ['p', { databaseUrl: 'postgres://x.example/y', mediaDir: 'p', port: '81' }, 'http://localhost:81/media'],
+])('copies of pictures are in %s with %j, and served under %s', (folder, flags, url) => {
+  const config = readConfig(flags);
+  expect([mediaDirOf(config), mediaUrlOf(config)]).toEqual([folder, url]);
+});
+
+test('a URL of pictures with a password is refused', () => {
+  expect(mistakesOf({ mediaUrl: 'https://a:b@x.example' })).toHaveLength(1);
+});
 
 test('defaults match the design', () => {
   expect(readConfig()).toMatchObject({
@@ -88,6 +104,22 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
     'file:site.db?mode=ro',
     'mysql://x/y',
     'https://x.example/site.db',
+  ),
+  ['mediaDir', 'pictures/', 'pictures'],
+  ['mediaDir', '/', '/'],
+  ['mediaDir', 'file:///data/a%20b', '/data/a b'],
+  ...refusedAll('mediaDir', 'https://x.example/media', 's3://pictures', 'file://host/pictures'),
+  ['mediaUrl', 'https://X.example:443/media/', 'https://x.example/media'],
+  ['mediaUrl', 'http://cdn.example:8080', 'http://cdn.example:8080'],
+  ...refusedAll(
+    'mediaUrl',
+    '/media',
+    'x.example/media',
+    'ftp://x.example',
+    'https://',
+    'https://x.example/media?a=b',
+    'https://x.example/media#a',
+    'https://x.example/a/../b',
   ),
   ['host', '0.0.0.0', '0.0.0.0'],
   ['host', '::', '::'],

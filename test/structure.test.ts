@@ -154,7 +154,7 @@ describe('size and shape', () => {
   test.each(sources.map(({ name, text }) => [name, text] as const))('%s', (name, text) => {
     expect(text.split('\n').length - 1).toBeLessThan(MAX_LINES);
     expect(name).toMatch(/^([a-z]+(-[a-z]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.(ts|js)$/);
-    expect(name).not.toMatch(/utils|helpers|common|\/(types|index)\.ts/);
+    expect(name).not.toMatch(/utils|helpers|common|(^|\/)(types|index)\.ts/);
     const [first = '', second = ''] = text.split('\n');
     expect(first.startsWith('#!') ? second : first).toMatch(/^\/\/ \S/);
   });

@@ -5,6 +5,7 @@ import { addressClashes, type Site } from './address-clashes.ts';
 import { shownDatabase } from './database-url.ts';
 import { databaseUrlOf, type Given, type Source } from './given.ts';
 import {
+  absoluteUrl,
   address,
   addressOrSocket,
   type BaseUrl,
@@ -14,6 +15,7 @@ import {
   databaseUrl,
   duration,
   fileMode,
+  folder,
   headerText,
   Mistake,
   networks,
@@ -66,6 +68,16 @@ export const SETTINGS = {
     '',
     optional((text) => text),
     'file that holds `DATABASE_URL`, so that a password is not in the environment; set one of the two',
+  ),
+  mediaDir: setting(
+    '',
+    optional(folder),
+    'folder of copied pictures: by default beside the SQLite file, `site.db.media` for `site.db`; with PostgreSQL there is none by default',
+  ),
+  mediaUrl: setting(
+    '',
+    optional(absoluteUrl),
+    'URL under which copied pictures are served: by default `/media` on the host of the first base URL that names one, else on `http://localhost` and `PORT`',
   ),
   host: setting('127.0.0.1', addressOrSocket, 'address to listen on, or the path of a unix socket'),
   port: setting('8080', port, 'port to listen on'),

@@ -31,6 +31,13 @@ export function baseUrl(text: string): BaseUrl | undefined {
   return { path: trimmed, host: hostKey(url.host), origin: url.origin };
 }
 
+/** An absolute URL without a slash at its end. */
+export function absoluteUrl(text: string): string {
+  const { origin, path } = (URL.canParse(text) && baseUrl(text)) || {};
+  if (origin === undefined) throw new Mistake('must be an http(s) URL such as https://example.org/media');
+  return origin + path;
+}
+
 /** A Host header in canonical form: lower case, without a default port. */
 export const hostKey = (host: string) => host.toLowerCase().replace(/:(80|443)?$/, '');
 
@@ -49,6 +56,13 @@ export function databaseUrl(text: string): string {
   if (/^[a-z][a-z0-9+.-]+:|^[a-z]+\/\/|:[^/]*@/i.test(text))
     throw new Mistake('must be the path or file: URL of a SQLite file, or a postgres:// URL');
   return text;
+}
+
+/** The path of a folder, without a slash at its end. */
+export function folder(text: string): string {
+  const path = /^file:/i.test(text) ? filePath(text) : text;
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) throw new Mistake('must be the path or file: URL of a folder');
+  return path.replace(/(?<=.)\/+$/, '');
 }
 
 const FILE_URLS = 'file:site.db, file:/data/site.db or file:///data/site.db';

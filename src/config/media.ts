@@ -1,0 +1,16 @@
+// Where copies of pictures are: their folder, and the URL that they are served under.
+import { type Config, sitesOf } from './config.ts';
+import { isPostgresUrl } from './database-url.ts';
+
+/** The folder; undefined with PostgreSQL if none is set, and for the sample users. */
+export function mediaDirOf({ databaseUrl, mediaDir }: Pick<Config, 'databaseUrl' | 'mediaDir'>) {
+  if (databaseUrl === undefined) return undefined;
+  return mediaDir ?? (isPostgresUrl(databaseUrl) ? undefined : `${databaseUrl}.media`);
+}
+
+/** The URL, without a slash at its end. */
+export function mediaUrlOf(config: Config): string {
+  if (config.mediaUrl !== undefined) return config.mediaUrl;
+  const origins = sitesOf(config).flatMap(({ base: { origin } }) => origin ?? []);
+  return new URL('/media', origins[0] ?? `http://localhost:${config.port}`).href;
+}
