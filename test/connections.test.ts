@@ -52,7 +52,8 @@ describe('a client that ends its side after its request gets the answer', () => 
       firstUsers: () => [],
       counts: () => ({ 'microblog profile': 0, 'portfolio profile': 0, post: 0, shot: 0 }),
       events: { swaps: 0, refusals: 0 },
-      records: () => [],
+      mediaUrl: () => undefined,
+      records: async function* () {},
       fault: async () => undefined,
       close: async () => {},
       profile: (_family, name) =>

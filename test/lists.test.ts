@@ -132,7 +132,7 @@ test('importing the same records again writes no lists', async () => {
   await expect(take(url, [item(4, 2, 2)])).rejects.toThrow('wrote the list of user2');
 });
 
-test.each([1, 2, 3, 4])('a file of schema %i is migrated without changing its data', async (version) => {
+test.each([1, 2, 3, 4, 5])('a file of schema %i is migrated without changing its data', async (version) => {
   const records = readRecords(fixture('older/records.ndjson'));
   const url = newPath();
   copyFileSync(fixture(`older/schema-${version}.db`), url);
@@ -140,13 +140,13 @@ test.each([1, 2, 3, 4])('a file of schema %i is migrated without changing its da
     const { code, stderr } = await run([command, '--database-url', url]);
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/^vitrine: .*older schema \(\d, wanted 5\): run `vitrine migrate`.*\n$/),
+      expect.stringMatching(/^vitrine: .*older schema \(\d, wanted 6\): run `vitrine migrate`.*\n$/),
     ]);
   }
   expect(await done(['migrate', '--database-url', url])).toBe(
-    `${url} was migrated from schema ${version} to schema 5\n`,
+    `${url} was migrated from schema ${version} to schema 6\n`,
   );
-  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 5 already\n`);
+  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 6 already\n`);
   await expectSame(url, records);
   const server = await startServer({ DATABASE_URL: url });
   expect((await ask(server, '/readyz')).status).toBe(200);

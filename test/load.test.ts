@@ -267,10 +267,11 @@ describeSqlite('SQLite files', () => {
     const url = join(tempFolder(), 'site.db');
     await load(url, [profile('1', 'one'), profile('2', 'two')]);
     const reader = await openForExport(url);
-    const records = (reader.records() as Iterable<string>)[Symbol.iterator]();
-    records.next();
+    const records = reader.records();
+    await records.next();
     await load(url, [profile('3', 'three'), profile('1', 'one', 'changed')]);
-    const rest = [...{ [Symbol.iterator]: () => records }];
+    const rest: string[] = [];
+    for await (const record of records) rest.push(record);
     await reader.close();
     expect(rest).toEqual([profile('2', 'two').record]);
     expect(await exported(url)).toHaveLength(3);

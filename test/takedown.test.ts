@@ -317,7 +317,7 @@ test('--json reports what was done', async () => {
   const url = await loaded();
   const report = async (...args: string[]) => JSON.parse(await takedown(url, '--json', ...args)).result;
   const states = ['removed', 'unknown'];
-  expect(await report(...OF_ZARATHUSTRA, 'nobody')).toEqual({ states, users: 1, items: 2 });
+  expect(await report(...OF_ZARATHUSTRA, 'nobody')).toEqual({ states, users: 1, items: 2, pictures: 0 });
   expect((await report('--list')).takedowns).toHaveLength(2);
   expect(await report('--undo', '--family', 'portfolio', 'nobody')).toEqual({ undone: [true] });
 });

@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { ConfigError, flagOf, readConfig, SETTINGS, type SettingName, variableOf } from '../config/config.ts';
 import { lookalikes } from '../config/lookalikes.ts';
+import { mediaDirOf } from '../config/media.ts';
 import { FAMILIES } from '../records/kinds.ts';
 import { readBase } from '../remote/lookups.ts';
 import type { UserSource } from '../remote/user-list.ts';
@@ -37,6 +38,16 @@ export function databaseOf(
   if (config.databaseUrl !== undefined) return config.databaseUrl;
   const sentence = 'name the database: set DATABASE_URL or give --database-url';
   throw new ConfigError([sentence, ...lookalikes(environment)]);
+}
+
+/** The folder of copies of pictures that belongs to a database; undefined with PostgreSQL if none is set. */
+export function mediaDirFor(
+  database: string,
+  { mediaDir }: SettingFlags,
+  { environment }: Surroundings,
+): string | undefined {
+  const config = readConfig({ mediaDir }, { MEDIA_DIR: environment.MEDIA_DIR });
+  return mediaDirOf({ databaseUrl: database, mediaDir: config.mediaDir });
 }
 
 export const familyOption = (meaning: string) => new Option('--family <family>', meaning).choices(FAMILIES);

@@ -5,8 +5,15 @@ import { FAMILIES, type Family } from '../records/kinds.ts';
 import { LARGEST_ID } from '../records/text-formats.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
 import { openForChange, openForLookups } from '../stores/open.ts';
-import type { TakedownList, TakedownState, TakedownSubject, Writer } from '../stores/store.ts';
-import { createCommand, databaseOf, examples, familyOption, type SettingFlags } from './options.ts';
+import type { RemoveFiles, TakedownList, TakedownState, TakedownSubject, Writer } from '../stores/store.ts';
+import {
+  createCommand,
+  databaseOf,
+  examples,
+  familyOption,
+  mediaDirFor,
+  type SettingFlags,
+} from './options.ts';
 import { Failed, Misused, type Outcome, type Surroundings } from './surroundings.ts';
 
 interface TakedownFlags extends SettingFlags {
@@ -27,7 +34,11 @@ The data is deleted, and imports and mirrors do not bring it back: the database 
 ${examples('vitrine takedown --family portfolio ada', 'vitrine takedown --family portfolio --item 4711', 'vitrine takedown --family portfolio --undo ada', 'vitrine takedown --database-url staging.db --from site.db')}`;
 
 export const takedownCommand = (around: Surroundings) =>
-  createCommand('takedown', 'remove users or items for good: no import brings them back')
+  createCommand('takedown', 'remove users or items for good: no import brings them back', [
+    'databaseUrl',
+    'databaseUrlFile',
+    'mediaDir',
+  ])
     .argument('[user...]', 'user names; letter case does not matter')
     .addOption(familyOption('the family of the users or items'))
     .option('--item <id...>', 'ids of posts or shots', [])
@@ -54,9 +65,10 @@ async function runTakedown(users: string[], flags: TakedownFlags, around: Surrou
   const adopted = from === undefined ? undefined : await takedownsOf(from);
   const writer = await openForChange(database);
   try {
-    if (adopted !== undefined) await adopt(writer, adopted, around);
+    const copies = createRemoval(mediaDirFor(database, settings, around));
+    if (adopted !== undefined) await adopt(writer, adopted, copies, around);
     else if (undo) await undoAll(writer, subjects, around);
-    else await takeDownAll(writer, subjects, around);
+    else await takeDownAll(writer, subjects, copies, around);
   } finally {
     await writer.close();
   }
@@ -88,8 +100,38 @@ function namedSubjects(family: Family | undefined, users: string[], items: strin
 
 const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= BigInt(LARGEST_ID);
 
-async function takeDownAll(writer: Writer, subjects: Named[], { report }: Surroundings): Promise<void> {
-  const result = await writer.takeDown(subjects);
+interface Removal {
+  readonly remove: RemoveFiles;
+  /** How many files were removed. */
+  readonly count: () => number;
+}
+
+/** Removes copies that no record names any more. Without a folder it is the operator who must. */
+function createRemoval(folder: string | undefined): Removal {
+  let files = 0;
+  return {
+    async remove(names) {
+      if (names.length === 0) return;
+      if (folder === undefined)
+        throw new Failed(
+          `name the folder of the copies of pictures by MEDIA_DIR: ${names.length} must be removed`,
+        );
+      const { createMediaFolder } = await import('../media/folder.ts');
+      for (const name of names) await createMediaFolder(folder).remove(name);
+      files += names.length;
+    },
+    count: () => files,
+  };
+}
+
+async function takeDownAll(
+  writer: Writer,
+  subjects: Named[],
+  copies: Removal,
+  { report }: Surroundings,
+): Promise<void> {
+  const changes = await writer.takeDown(subjects, copies.remove);
+  const result = { ...changes, pictures: copies.count() };
   const lines = subjects.map(({ shown }, index) => STATES[result.states[index] as TakedownState](shown));
   report({ text: [...lines, removedLine(result)].join('\n'), result });
 }
@@ -100,8 +142,8 @@ const STATES: Record<TakedownState, (shown: string) => string> = {
   known: (shown) => `${shown} was taken down before`,
 };
 
-const removedLine = ({ users, items }: { users: number; items: number }) =>
-  `removed ${users} users and ${items} items`;
+const removedLine = ({ users, items, pictures }: { users: number; items: number; pictures: number }) =>
+  `removed ${users} users and ${items} items${pictures === 0 ? '' : `, and ${pictures} pictures`}`;
 
 async function undoAll(writer: Writer, subjects: Named[], { report }: Surroundings): Promise<void> {
   const undone = await writer.undoTakedowns(subjects);
@@ -116,8 +158,14 @@ async function undoAll(writer: Writer, subjects: Named[], { report }: Surroundin
     );
 }
 
-async function adopt(writer: Writer, list: TakedownList, { report }: Surroundings): Promise<void> {
-  const removed = await writer.adoptTakedowns(list);
+async function adopt(
+  writer: Writer,
+  list: TakedownList,
+  copies: Removal,
+  { report }: Surroundings,
+): Promise<void> {
+  const changes = await writer.adoptTakedowns(list, copies.remove);
+  const removed = { ...changes, pictures: copies.count() };
   const takedowns = withoutIds(list).length;
   report({
     text: `took over ${takedowns} takedowns\n${removedLine(removed)}`,

@@ -13,6 +13,7 @@ export const WORK_TABLES = {
   changed: 'id bigint PRIMARY KEY, owner_before bigint',
   touched: 'owner bigint PRIMARY KEY',
   gone: 'id bigint PRIMARY KEY',
+  named: 'url text PRIMARY KEY',
   misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',
 };
 
@@ -28,23 +29,33 @@ export const kindOf = (family: Family, role: 'profile' | 'item') =>
     (kind) => KINDS[kind].family === family && 'owner' in KINDS[kind] === (role === 'item'),
   ) as KindName;
 
-/** The list as the items of a row of `profiles` give it. */
-export const LIST_OF_PROFILE = `(
-  SELECT '[' || coalesce(string_agg(record, ','), '') || ']' FROM (
+/** The list as the items of a row of `profiles` give it. `record` is the SQL for a record as it is served. */
+export const listOfProfile = (record: string) => `(
+  SELECT '[' || coalesce(string_agg(${record}, ','), '') || ']' FROM (
     SELECT record FROM items WHERE items.family = profiles.family AND items.owner = profiles.id
     ORDER BY date DESC, id DESC LIMIT ${ITEM_CAP}) AS newest)`;
 
 /** A limit that never cuts. It keeps SQLite from computing the list once for each mention of it. */
 const MAX_ROWS = '9223372036854775807';
 
-export const listStatements = (family: Family) => [
+export const listStatements = (family: Family, record: string) => [
   `DELETE FROM lists WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)`,
   `INSERT INTO lists (family, user_key, owner, etag, items)
    SELECT '${family}', user_key, id, etag_of(items), items FROM (
-     SELECT user_key, id, ${LIST_OF_PROFILE} AS items
+     SELECT user_key, id, ${listOfProfile(record)} AS items
      FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner
      ORDER BY id LIMIT ${MAX_ROWS} OFFSET 0) AS built`,
 ];
+
+/** Names copies of pictures in the staged profiles. */
+export function linkStatements(kind: KindName, served: string): string[] {
+  const isStaged = `family = '${KINDS[kind].family}' AND id IN (SELECT id FROM staged WHERE kind = ${stagedKind(kind)})`;
+  return [
+    `UPDATE profiles SET served = nullif(${served}, record)
+     WHERE ${isStaged} AND served IS DISTINCT FROM nullif(${served}, record)`,
+    `UPDATE profiles SET etag = etag_of(served) WHERE ${isStaged} AND served IS NOT NULL AND etag <> etag_of(served)`,
+  ];
+}
 
 export function statementsFor(family: Family) {
   const profileKind = stagedKind(kindOf(family, 'profile'));
@@ -121,8 +132,8 @@ function profileStatements(family: Family, kind: number) {
       UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (SELECT id FROM changed)
       AND user_key <> (SELECT staged.user_key FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`,
     update: `
-      UPDATE profiles SET (user_key, etag, record) = (
-        SELECT staged.user_key, etag_of(staged.record), staged.record FROM staged
+      UPDATE profiles SET (user_key, etag, record, served) = (
+        SELECT staged.user_key, etag_of(staged.record), staged.record, CAST(NULL AS text) FROM staged
         WHERE kind = ${kind} AND staged.id = profiles.id)
       WHERE family = '${family}' AND id IN (SELECT id FROM changed)`,
     insert: `

@@ -4,7 +4,8 @@
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
 import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
-import { INDEXES, kindOf, listStatements, statementsFor } from './merge-statements.ts';
+import { HAS_COPIES, type MemberOf, servedText } from './media-statements.ts';
+import { INDEXES, kindOf, linkStatements, listStatements, statementsFor } from './merge-statements.ts';
 import type { Awaitable, Ending, LoadOptions, Misfit, Tallies, Tally } from './store.ts';
 import { LISTED_KINDS, skipStatements } from './takedown-statements.ts';
 
@@ -14,6 +15,7 @@ export interface MergeConnection {
   run(sql: string, values?: readonly string[]): Awaitable<number>;
   /** The rows of a query, as arrays of texts. */
   rows(sql: string): Iterable<string[]> | AsyncIterable<string[]>;
+  readonly member: MemberOf;
 }
 
 /** Undefined when the import is refused, as `ending` says or for misfits; the caller then rolls back. */
@@ -37,6 +39,7 @@ export async function merge(
     const takenDown = await skipTakenDown(db, family, listed);
     misfits += await takeOutClashes(db, statements, replace);
     const profiles = await moveProfiles(db, statements, replace);
+    await linkProfiles(db, family);
     tallies[kindOf(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
     misfits += await takeOut(db, statements.ownerless(skipInvalid));
     if (isRefused()) continue;
@@ -99,7 +102,7 @@ async function takeOut(db: MergeConnection, query: string): Promise<number> {
 }
 
 async function moveProfiles(db: MergeConnection, { profiles }: Statements, replace: boolean): Promise<Moved> {
-  const staged = await count(db, profiles.staged);
+  const staged = await countOf(db, profiles.staged);
   await db.run(profiles.touchNewAndRenamed);
   if (replace) await db.run(profiles.touchRemoved);
   const removed = replace ? await db.run(profiles.remove) : 0;
@@ -114,7 +117,7 @@ async function moveProfiles(db: MergeConnection, { profiles }: Statements, repla
 }
 
 async function moveItems(db: MergeConnection, { items }: Statements, replace: boolean): Promise<Moved> {
-  const staged = await count(db, items.staged);
+  const staged = await countOf(db, items.staged);
   if (replace) await db.run(items.touchRemoved);
   const removed = replace ? await db.run(items.remove) : 0;
   const changed = await db.run(items.findChanged);
@@ -130,10 +133,24 @@ async function moveItems(db: MergeConnection, { items }: Statements, replace: bo
 
 /** Rebuilds the lists of the users in `touched`; a user who is gone has none. */
 export async function rebuildLists(db: MergeConnection, family: Family): Promise<void> {
-  for (const statement of listStatements(family)) await db.run(statement);
+  const record = await servedIn(db, kindOf(family, 'item'));
+  for (const statement of listStatements(family, record)) await db.run(statement);
 }
 
-async function count(db: MergeConnection, query: string): Promise<number> {
+/** Names copies of pictures in the profiles that were staged. */
+async function linkProfiles(db: MergeConnection, family: Family): Promise<void> {
+  const kind = kindOf(family, 'profile');
+  if (!(await hasCopies(db))) return;
+  for (const statement of linkStatements(kind, servedText(kind, db.member))) await db.run(statement);
+}
+
+const hasCopies = async (db: MergeConnection) => (await countOf(db, HAS_COPIES)) > 0;
+
+/** The SQL for a record as it is served. While there are no copies, it is the record itself. */
+export const servedIn = async (db: MergeConnection, kind: KindName) =>
+  (await hasCopies(db)) ? servedText(kind, db.member) : 'record';
+
+export async function countOf(db: MergeConnection, query: string): Promise<number> {
   for await (const [number] of db.rows(query)) return Number(number);
   return 0;
 }

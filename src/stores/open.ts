@@ -1,7 +1,8 @@
 // Which store a DATABASE_URL means. Only this file knows both; a process loads the one it uses.
 import { isPostgresUrl } from '../config/database-url.ts';
+import type { Archive } from './archive.ts';
 import { migrateFile } from './sqlite/connect.ts';
-import { openReader } from './sqlite/read.ts';
+import { openArchive, openReader } from './sqlite/read.ts';
 import type { SnapshotOptions } from './sqlite/snapshot.ts';
 import { openServed } from './sqlite/watch.ts';
 import { type CheckResult, type Migrated, type Reader, StoreError, type Writer } from './store.ts';
@@ -43,10 +44,9 @@ export async function openForTrial(url: string): Promise<Writer> {
   return (await postgres.openTrialWriter(url)) ?? openTemporary();
 }
 
-export async function openForExport(url: string): Promise<Pick<Reader, 'records' | 'close'>> {
-  if (!isPostgresUrl(url)) return openReader(url);
-  const { allRecords } = await import('./postgres/read.ts');
-  return { records: () => allRecords(url), close() {} };
+/** Opens a database to read everything in it, as of one moment. */
+export async function openForExport(url: string): Promise<Archive> {
+  return isPostgresUrl(url) ? (await import('./postgres/read.ts')).openArchive(url) : openArchive(url);
 }
 
 export async function checkDatabase(url: string): Promise<CheckResult> {

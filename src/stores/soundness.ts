@@ -1,27 +1,32 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
-import { FAMILIES } from '../records/kinds.ts';
-import { type MergeConnection, rebuildLists } from './merge.ts';
-import { LIST_OF_PROFILE } from './merge-statements.ts';
+import { FAMILIES, type Family, kindIn } from '../records/kinds.ts';
+import type { MemberOf } from './media-statements.ts';
+import { type MergeConnection, rebuildLists, servedIn } from './merge.ts';
+import { listOfProfile } from './merge-statements.ts';
 
 /** Users whose list is missing, is not what their items give, or has another text's ETag; and lists of nobody. */
-const WRONG_LISTS = `
+const wrongLists = (family: Family, record: string) => `
   SELECT profiles.family, profiles.user_key, profiles.id AS owner FROM profiles
   LEFT JOIN lists ON lists.family = profiles.family AND lists.owner = profiles.id
-  WHERE lists.user_key IS DISTINCT FROM profiles.user_key OR lists.items IS DISTINCT FROM ${LIST_OF_PROFILE}
-    OR lists.etag IS DISTINCT FROM etag_of(lists.items)
+  WHERE profiles.family = '${family}' AND (lists.user_key IS DISTINCT FROM profiles.user_key
+    OR lists.items IS DISTINCT FROM ${listOfProfile(record)} OR lists.etag IS DISTINCT FROM etag_of(lists.items))
   UNION ALL
   SELECT family, user_key, owner FROM lists
-  WHERE NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.family = lists.family AND profiles.id = lists.owner)`;
+  WHERE family = '${family}' AND NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.family = lists.family AND profiles.id = lists.owner)`;
 
-/** Profiles whose ETag is not their record's. */
-const WRONG_ETAGS = 'SELECT family, user_key FROM profiles WHERE etag <> etag_of(record)';
+const IS_ETAG_WRONG = 'etag <> etag_of(coalesce(served, record))';
+
+/** Whether the text with the addresses of copies is not what `record`, the SQL for it, gives. */
+const isServedWrong = (record: string) => `served IS DISTINCT FROM nullif(${record}, record)`;
+
+/** Profiles whose text, or its ETag, is not their record's. */
+const wrongProfiles = (family: Family, record: string) => `
+  SELECT family, user_key FROM profiles
+  WHERE family = '${family}' AND (${IS_ETAG_WRONG} OR ${isServedWrong(record)})`;
 
 const OWNERLESS = `
   SELECT family, CAST(id AS text) FROM items
   WHERE NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.family = items.family AND profiles.id = items.owner)`;
-
-/** The SQL for a member of a record, which is the one thing that differs between the stores. */
-export type MemberOf = (name: string) => string;
 
 /** Records whose columns say something else than their text. */
 const misfiled = (member: MemberOf) => `
@@ -36,17 +41,32 @@ const NAMES_SHOWN = 5;
 const REPAIR = 'run `vitrine check --repair`';
 
 /** What is wrong, a sentence each. */
-export async function findFaults(db: MergeConnection, member: MemberOf): Promise<string[]> {
-  const faults = [
+export async function findFaults(db: MergeConnection): Promise<string[]> {
+  const misplaced = [
     await named(db, OWNERLESS, 'items have no owner'),
-    await named(db, misfiled(member), 'records are filed under values they do not hold'),
+    await named(db, misfiled(db.member), 'records are filed under values they do not hold'),
   ].filter((fault) => fault !== undefined);
   // What lists are made of must be right before they can be compared.
-  if (faults.length > 0) return faults;
+  if (misplaced.length > 0) return misplaced;
+  const queries: { profiles: string; lists: string }[] = [];
+  for (const family of FAMILIES) queries.push(await wrongRows(db, family));
+  const all = (kind: 'profiles' | 'lists') => queries.map((query) => query[kind]).join(' UNION ALL ');
   return [
-    await named(db, WRONG_ETAGS, 'profiles have the ETag of another text', REPAIR),
-    await named(db, WRONG_LISTS, 'lists do not match the items', REPAIR),
+    await named(
+      db,
+      all('profiles'),
+      'profiles do not match their record or have the ETag of another text',
+      REPAIR,
+    ),
+    await named(db, all('lists'), 'lists do not match the items', REPAIR),
   ].filter((fault) => fault !== undefined);
+}
+
+async function wrongRows(db: MergeConnection, family: Family) {
+  return {
+    profiles: wrongProfiles(family, await servedIn(db, kindIn(family, false))),
+    lists: wrongLists(family, await servedIn(db, kindIn(family, true))),
+  };
 }
 
 /** How many rows a query finds, with the first of them by family and name. */
@@ -65,15 +85,29 @@ async function named(
   return `${found} ${problem} (${names.join(', ')}${more})${remedy === undefined ? '' : `: ${remedy}`}`;
 }
 
-/** Rebuilds the lists and ETags that are wrong; how many there were. Needs the work tables of an import. */
+/** Rebuilds what is served, where it is wrong; how many rows there were. Needs the work tables of an import. */
 export async function repairContents(db: MergeConnection): Promise<number> {
-  let repaired = await db.run('UPDATE profiles SET etag = etag_of(record) WHERE etag <> etag_of(record)');
-  for (const family of FAMILIES) {
-    await db.run('DELETE FROM touched');
-    repaired += await db.run(
-      `INSERT INTO touched SELECT owner FROM (${WRONG_LISTS}) AS wrong WHERE family = '${family}'`,
-    );
-    await rebuildLists(db, family);
-  }
+  let repaired = 0;
+  for (const family of FAMILIES)
+    repaired += (await repairProfiles(db, family)) + (await repairLists(db, family));
   return repaired;
+}
+
+async function repairProfiles(db: MergeConnection, family: Family): Promise<number> {
+  const record = await servedIn(db, kindIn(family, false));
+  const served = await db.run(
+    `UPDATE profiles SET served = nullif(${record}, record) WHERE family = '${family}' AND ${isServedWrong(record)}`,
+  );
+  const etags = await db.run(
+    `UPDATE profiles SET etag = etag_of(coalesce(served, record)) WHERE family = '${family}' AND ${IS_ETAG_WRONG}`,
+  );
+  return Math.max(served, etags);
+}
+
+async function repairLists(db: MergeConnection, family: Family): Promise<number> {
+  const { lists } = await wrongRows(db, family);
+  await db.run('DELETE FROM touched');
+  const wrong = await db.run(`INSERT INTO touched SELECT owner FROM (${lists}) AS wrong`);
+  await rebuildLists(db, family);
+  return wrong;
 }

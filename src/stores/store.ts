@@ -47,6 +47,8 @@ export interface Reader {
   /** Whether the user with this name was taken down. */
   isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
   takedowns(): Awaitable<TakedownList>;
+  /** What the addresses of copies of pictures begin with; undefined when there are none. */
+  mediaUrl(): Awaitable<string | undefined>;
   /** The names of the users with the lowest ids. */
   firstUsers(family: Family, count: number): Awaitable<readonly string[]>;
   counts(): Awaitable<Counts>;
@@ -55,7 +57,7 @@ export interface Reader {
   /** When the data was changed last, in seconds since 1970; undefined when nothing was imported yet. */
   lastImport(): number | undefined;
   /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
-  records(): Iterable<string> | AsyncIterable<string>;
+  records(): AsyncIterable<string>;
   readonly events: StoreEvents;
   hosts?(): HostState[];
   /** Why a newer file is not served, as a sentence; undefined when none waits. */
@@ -137,6 +139,26 @@ export interface TakedownEntry {
   readonly since: string;
 }
 
+/** What became of the original address of a picture. */
+export interface MediaEntry {
+  readonly url: string;
+  /** The name of our copy; null if it could not be had. */
+  readonly file: string | null;
+  readonly bytes: number;
+  /** Why there is no copy. */
+  readonly reason: string | null;
+}
+
+export interface PrunedMedia {
+  /** Addresses that no record has named for long enough. */
+  readonly forgotten: number;
+  /** Addresses that no record names, but not for long enough yet. */
+  readonly waiting: number;
+}
+
+/** Removes files from the folder of copies. */
+export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
+
 /** All takedowns of a database. */
 export interface TakedownList {
   readonly salts: readonly string[];
@@ -148,14 +170,22 @@ export interface Writer {
   load(options: LoadOptions): Awaitable<Load>;
   /** Removes one user and all their items; undefined for an unknown user. */
   remove(family: Family, userKey: string): Awaitable<{ items: number } | undefined>;
-  /** Removes users and items, and keeps imports from bringing them back. */
-  takeDown(subjects: readonly TakedownSubject[]): Awaitable<TakedownResult>;
+  /** Removes users and items, and the copies that only they named; keeps imports from bringing them back. */
+  takeDown(subjects: readonly TakedownSubject[], removeFiles: RemoveFiles): Awaitable<TakedownResult>;
   /** Lets imports bring them again; whether each had been taken down. */
   undoTakedowns(subjects: readonly TakedownSubject[]): Awaitable<boolean[]>;
   /** Takes over the takedowns of another database; how much that removed here. */
-  adoptTakedowns(list: TakedownList): Awaitable<{ users: number; items: number }>;
+  adoptTakedowns(list: TakedownList, removeFiles: RemoveFiles): Awaitable<{ users: number; items: number }>;
   /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
   repair(): Awaitable<number>;
+  /** Remembers copies of pictures. They are served once they are linked. */
+  saveMedia(entries: readonly MediaEntry[]): Awaitable<void>;
+  /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
+  relink(mediaUrl: string): Awaitable<number>;
+  /** Forgets addresses that no record has named for `grace` seconds. */
+  pruneMedia(grace: number): Awaitable<PrunedMedia>;
+  /** Of the names of files, those that no copy has. */
+  unknownFiles(names: readonly string[]): Awaitable<string[]>;
   close(): Awaitable<void>;
 }
 

@@ -2,9 +2,17 @@
 // caller's transaction, with the work tables of an import.
 import { randomBytes } from 'node:crypto';
 import { FAMILIES, type Family } from '../records/kinds.ts';
+import { forgetUnnamed } from './media.ts';
 import type { MergeConnection } from './merge.ts';
 import { findItem, findUser, type Removed, removeItems, removeUsers } from './removal.ts';
-import type { TakedownEntry, TakedownList, TakedownResult, TakedownState, TakedownSubject } from './store.ts';
+import type {
+  RemoveFiles,
+  TakedownEntry,
+  TakedownList,
+  TakedownResult,
+  TakedownState,
+  TakedownSubject,
+} from './store.ts';
 import {
   ADD_SALT,
   addEntry,
@@ -20,6 +28,7 @@ const SALT_BYTES = 32;
 export async function takeDown(
   db: MergeConnection,
   subjects: readonly TakedownSubject[],
+  removeFiles: RemoveFiles,
 ): Promise<TakedownResult> {
   await db.run(ADD_SALT, [randomBytes(SALT_BYTES).toString('hex')]);
   const today = new Date().toISOString().slice(0, 10);
@@ -31,6 +40,7 @@ export async function takeDown(
     add(removed, await removeUsers(db, family));
     add(removed, await removeItems(db, family));
   }
+  await forgetUnnamed(db, removeFiles);
   return { states, ...removed };
 }
 
@@ -61,6 +71,7 @@ export async function undoTakedowns(
 export async function adoptTakedowns(
   db: MergeConnection,
   { salts, entries }: TakedownList,
+  removeFiles: RemoveFiles,
 ): Promise<Removed> {
   for (const salt of salts) await db.run(COPY_SALT, [salt]);
   for (const { hash, entry, family, kind, since } of entries)
@@ -77,6 +88,7 @@ export async function adoptTakedowns(
       add(removed, await removeItems(db, family));
     }
   }
+  await forgetUnnamed(db, removeFiles);
   return removed;
 }
 

@@ -1,19 +1,20 @@
-// The store's records -> NDJSON, exactly as they are served.
+// The store's records -> NDJSON, exactly as they were imported, or as they are served.
 import { createWriteStream, fstatSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import type { Reader } from '../stores/store.ts';
 import { openOutput, outputError } from './output.ts';
 
 const CHUNK_LENGTH = 256 * 1024;
 
-type RecordSource = Pick<Reader, 'records'>;
+interface RecordSource {
+  records(withCopies: boolean): AsyncIterable<string>;
+}
 
 /** Every record, one a line, in chunks that are worth a write. */
-export async function* exportLines(reader: RecordSource): AsyncGenerator<string> {
+export async function* exportLines(source: RecordSource, withCopies: boolean): AsyncGenerator<string> {
   let chunk = '';
-  for await (const record of reader.records()) {
+  for await (const record of source.records(withCopies)) {
     chunk += `${record}\n`;
     if (chunk.length < CHUNK_LENGTH) continue;
     yield chunk;
@@ -22,13 +23,20 @@ export async function* exportLines(reader: RecordSource): AsyncGenerator<string>
   if (chunk !== '') yield chunk;
 }
 
+export interface ExportOptions {
+  /** None or `-`: standard output. */
+  readonly file: string | undefined;
+  /** Whether pictures are named by the addresses of their copies. */
+  readonly withCopies: boolean;
+  readonly stdout: Writable;
+}
+
 /** Writes every record to a file, which appears when it is whole, or to standard output. */
 export async function writeExport(
-  reader: RecordSource,
-  file: string | undefined,
-  stdout: Writable,
+  source: RecordSource,
+  { file, withCopies, stdout }: ExportOptions,
 ): Promise<void> {
-  const lines = Readable.from(exportLines(reader), { objectMode: false, highWaterMark: 1 << 20 });
+  const lines = Readable.from(exportLines(source, withCopies), { objectMode: false, highWaterMark: 1 << 20 });
   if (file === undefined || file === '-') return await writeToStdout(lines, stdout);
   const output = openOutput(file);
   try {

@@ -37,7 +37,7 @@ const AT_A_TIME = 2;
 async function digestOf(path: string): Promise<string> {
   const reader = openReader(path);
   const hash = createHash('sha256');
-  for await (const chunk of exportLines(reader)) hash.update(chunk);
+  for await (const chunk of exportLines(reader, false)) hash.update(chunk);
   await reader.close();
   return hash.digest('hex');
 }

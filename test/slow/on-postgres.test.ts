@@ -18,6 +18,7 @@ if (havePostgres) {
   await import('../conditional.test.ts');
   await import('../mirror-ownership.test.ts');
   await import('../takedown.test.ts');
+  await import('../media-store.test.ts');
 }
 
 test.runIf(havePostgres)('each test has a database of its own', async () =>

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
+import type { MergeConnection } from '../merge.ts';
 import { StoreError } from '../store.ts';
 
 export type Client = pg.Client;
@@ -119,6 +120,15 @@ export async function* rowsOf(client: Client, sql: string): AsyncGenerator<strin
     // In a transaction that failed, nothing but ROLLBACK works.
     if (!failed) await client.query('CLOSE rows');
   }
+}
+
+/** A connection as the SQL that both stores share sees it. */
+export function mergeConnection(client: Client): MergeConnection {
+  return {
+    run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
+    rows: (sql) => rowsOf(client, sql),
+    member: (name) => `(members(record) ->> '${name}')`,
+  };
 }
 
 /** The first column of the first row. */

@@ -1,11 +1,12 @@
 // The reading side of PostgreSQL: each lookup is one statement that returns the data's generation, an ETag and a text.
 import type pg from 'pg';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { type Archive, createArchive } from '../archive.ts';
 import { importTime } from '../generation.ts';
 import type { Counts, Reader, Stored, TakedownList } from '../store.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import { takedownList } from '../takedowns.ts';
-import { type Client, rowsOf } from './connect.ts';
+import { type Client, mergeConnection, rowsOf } from './connect.ts';
 import { openSnapshot } from './database.ts';
 import { type Hosts, openHosts, type ServedOptions } from './hosts.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
@@ -14,7 +15,7 @@ import { asStoreError, withSentences } from './sentences.ts';
 // Where the client has the text already, it is neither read nor sent.
 const PROFILE = {
   name: 'profile',
-  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 THEN record END
+  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 THEN coalesce(served, record) END
     FROM vitrine LEFT JOIN profiles ON family = $1 AND user_key = $2`,
 };
 const ITEMS = {
@@ -30,6 +31,7 @@ const TAKEN_DOWN = {
       FROM takedown_salts)
     FROM vitrine`,
 };
+const MEDIA_URL = { name: 'media url', text: 'SELECT generation, media_url FROM vitrine' };
 const FIRST_USERS = {
   name: 'first users',
   text: `SELECT generation, (SELECT json_agg(username ORDER BY id) FROM (
@@ -74,6 +76,10 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       return found === 't';
     },
     takedowns: () => takedownsOf(url),
+    async mediaUrl() {
+      const [, url] = await read(MEDIA_URL);
+      return url ?? undefined;
+    },
     async firstUsers(family, count) {
       const [, names] = await read({ ...FIRST_USERS, values: [family, count] });
       return JSON.parse(names ?? '[]');
@@ -85,20 +91,30 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
   };
 }
 
-const ALL_RECORDS = [
-  'SELECT record FROM profiles ORDER BY family, user_key',
-  'SELECT record FROM items ORDER BY family, owner, date DESC, id DESC',
-];
-
-/** Every record as of one moment. */
-export async function* allRecords(url: string): AsyncGenerator<string> {
+/** Opens a database to read everything in it. */
+export async function openArchive(url: string): Promise<Archive> {
   const { client, name } = await openSnapshot(url);
+  return createArchive(
+    { ...mergeConnection(client), rows: (sql) => withName(name, rowsOf(client, sql)) },
+    () => client.end(),
+  );
+}
+
+/** Rows, or an error as a sentence. */
+async function* withName(name: string, rows: AsyncIterable<string[]>): AsyncGenerator<string[]> {
   try {
-    for (const sql of ALL_RECORDS) for await (const [record] of rowsOf(client, sql)) yield record as string;
+    yield* rows;
   } catch (error) {
     throw asStoreError(name, error);
+  }
+}
+
+async function* allRecords(url: string): AsyncGenerator<string> {
+  const archive = await openArchive(url);
+  try {
+    yield* archive.records();
   } finally {
-    await client.end();
+    await archive.close();
   }
 }
 

@@ -1,10 +1,11 @@
 // The writing side of PostgreSQL: imports, removals and repairs, each one transaction on the primary.
+import { pruneMedia, relink, saveMedia, unknownFiles } from '../media.ts';
 import { type MergeConnection, merge } from '../merge.ts';
 import { removeUser } from '../removal.ts';
 import { repairContents } from '../soundness.ts';
 import type { Ending, Load, LoadOptions, Tallies, Writer } from '../store.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from '../takedowns.ts';
-import { type Client, drop, firstOf, rowsOf, type Session } from './connect.ts';
+import { type Client, drop, firstOf, mergeConnection, type Session } from './connect.ts';
 import { openPrimary } from './database.ts';
 import { MISSING_TABLES, migrate, refuseMissing, refuseUnfit, schemaOf } from './migrate.ts';
 import { asStoreError, withSentences } from './sentences.ts';
@@ -50,10 +51,18 @@ function createWriter(session: Session): Writer {
         (merging) => removeUser(merging, family, userKey),
         (removed) => removed !== undefined,
       ),
-    takeDown: (subjects) => change((merging) => takeDown(merging, subjects)),
+    takeDown: (subjects, removeFiles) => change((merging) => takeDown(merging, subjects, removeFiles)),
     undoTakedowns: (subjects) => change((merging) => undoTakedowns(merging, subjects)),
-    adoptTakedowns: (list) => change((merging) => adoptTakedowns(merging, list)),
+    adoptTakedowns: (list, removeFiles) => change((merging) => adoptTakedowns(merging, list, removeFiles)),
     repair: () => change(repairContents, (repaired) => repaired > 0),
+    saveMedia: (entries) => change((merging) => saveMedia(merging, entries), isInvisible),
+    relink: (mediaUrl) =>
+      change(
+        (merging) => relink(merging, mediaUrl),
+        (relinked) => relinked > 0,
+      ),
+    pruneMedia: (grace) => change((merging) => pruneMedia(merging, grace), isInvisible),
+    unknownFiles: (names) => change((merging) => unknownFiles(merging, names), isInvisible),
     close: () => client.end(),
   };
 }
@@ -132,12 +141,8 @@ async function advance(client: Client): Promise<void> {
   await client.query(`NOTIFY ${CHANNEL}`);
 }
 
-function mergeConnection(client: Client): MergeConnection {
-  return {
-    run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
-    rows: (sql) => rowsOf(client, sql),
-  };
-}
+/** Nothing that is served has changed. */
+const isInvisible = () => false;
 
 /**
  * A change in its turn. What is worth it gets a new generation, so that servers drop the answers they keep; but only an

@@ -4,15 +4,13 @@ import type { CheckResult } from '../store.ts';
 import { addFunctions, asStoreError, type Connection, mergeConnection, openForReading } from './connect.ts';
 import { countRecords } from './read.ts';
 
-const member = (name: string) => `record ->> '${name}'`;
-
 export async function check(path: string): Promise<CheckResult> {
   const db = openForReading(path, path);
   try {
     addFunctions(db);
     const damage = structuralFaults(db);
     if (damage.length > 0) return { faults: damage, counts: undefined };
-    return { faults: await findFaults(mergeConnection(db), member), counts: countRecords(db) };
+    return { faults: await findFaults(mergeConnection(db)), counts: countRecords(db) };
   } catch (error) {
     throw asStoreError(path, error);
   } finally {

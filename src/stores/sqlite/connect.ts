@@ -96,6 +96,7 @@ export function mergeConnection(db: Connection): MergeConnection {
     run: (sql, values = []) =>
       db.prepare(sql).run(Object.fromEntries(values.map((value, index) => [index + 1, value]))).changes,
     rows: (sql) => db.prepare(sql).raw().iterate() as Iterable<string[]>,
+    member: (name) => `(record ->> '${name}')`,
   };
 }
 

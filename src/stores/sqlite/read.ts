@@ -1,7 +1,9 @@
 // The reading side of SQLite: each lookup is one statement that returns an ETag and the bytes to send.
 import type { Statement } from 'better-sqlite3';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { type Archive, createArchive } from '../archive.ts';
 import { importTime } from '../generation.ts';
+import { MEDIA_URL } from '../media-statements.ts';
 import type { Counts, Reader, Stored, TakedownList } from '../store.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import { takedownList } from '../takedowns.ts';
@@ -9,9 +11,11 @@ import {
   addFunctions,
   asStoreError,
   type Connection,
+  mergeConnection,
   openForReading,
   refuseUnfit,
   schemaVersion,
+  withSentences,
 } from './connect.ts';
 
 export interface SqliteReader extends Reader {
@@ -25,7 +29,7 @@ export function openReader(source: string | Buffer): SqliteReader {
 
 // The ETag stands before the text in its row: where the client has it already, the text's pages are not read.
 const PROFILE = `
-  SELECT etag, CASE WHEN instr(:known, etag) THEN NULL ELSE CAST(record AS BLOB) END
+  SELECT etag, CASE WHEN instr(:known, etag) THEN NULL ELSE CAST(coalesce(served, record) AS BLOB) END
   FROM profiles WHERE family = :family AND user_key = :userKey`;
 const ITEMS = `
   SELECT etag, CASE WHEN instr(:known, etag) THEN NULL ELSE CAST('{"' || :collection || '":' || items || '}' AS BLOB) END
@@ -43,6 +47,7 @@ function createReader(db: Connection, path: string): SqliteReader {
   const items = db.prepare(ITEMS).raw();
   const takenDown = db.prepare(TAKEN_DOWN);
   const generation = db.prepare('SELECT generation FROM vitrine').pluck();
+  const mediaUrl = db.prepare(MEDIA_URL).pluck();
   const firstUsers = db.prepare(FIRST_USERS).pluck();
   const turn = createTurn(db);
 
@@ -63,9 +68,10 @@ function createReader(db: Connection, path: string): SqliteReader {
       return takenDown.get({ family, userKey }) !== undefined;
     },
     takedowns: () => takedownList(allRows(db, ALL_SALTS), allRows(db, ALL_ENTRIES)),
+    mediaUrl: () => mediaUrl.get() as string | undefined,
     firstUsers: (family, count) => firstUsers.all(family, count) as string[],
     counts: () => countRecords(db),
-    records: () => allRecords(db),
+    records: () => archiveOf(db).records(),
     events: { swaps: 0, refusals: 0 },
     fault() {
       try {
@@ -143,11 +149,12 @@ export function countRecords(db: Connection): Counts {
 
 const allRows = (db: Connection, sql: string) => db.prepare(sql).raw().all() as string[][];
 
-const ALL_RECORDS = [
-  'SELECT record FROM profiles ORDER BY family, user_key',
-  'SELECT record FROM items ORDER BY family, owner, date DESC, id DESC',
-];
-
-function* allRecords(db: Connection): Generator<string> {
-  for (const sql of ALL_RECORDS) yield* db.prepare(sql).pluck().iterate() as Iterable<string>;
+/** Opens a file to read everything in it. */
+export function openArchive(path: string): Archive {
+  const db = openForReading(path, path);
+  // One transaction, so that all of it is of one moment.
+  withSentences(path, () => db.exec('BEGIN'));
+  return createArchive(mergeConnection(db), () => void db.close());
 }
+
+const archiveOf = (db: Connection) => createArchive(mergeConnection(db), () => {});

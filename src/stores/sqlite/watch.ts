@@ -37,6 +37,7 @@ export function openServed(path: string, options: WatchOptions): Reader {
     firstUsers: (family, count) => readerOf(served).firstUsers(family, count),
     counts: createCounter(path, () => currentVersion(served)),
     records: () => readerOf(served).records(),
+    mediaUrl: () => served.reader?.mediaUrl(),
     fault: () => (served.reader === undefined ? served.absence?.fault.message : served.reader.fault()),
     close() {
       clearInterval(timer);

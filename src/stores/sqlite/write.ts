@@ -1,6 +1,7 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { pruneMedia, relink, saveMedia, unknownFiles } from '../media.ts';
 import { type MergeConnection, merge } from '../merge.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
 import { removeUser } from '../removal.ts';
@@ -50,10 +51,22 @@ function createWriter(db: Connection, path: string): Writer {
         (merging) => removeUser(merging, family, userKey),
         (removed) => removed !== undefined,
       ),
-    takeDown: (subjects) => changeWithoutTrace(db, path, (merging) => takeDown(merging, subjects)),
+    takeDown: (subjects, removeFiles) =>
+      changeWithoutTrace(db, path, (merging) => takeDown(merging, subjects, removeFiles)),
     undoTakedowns: (subjects) => change(db, path, (merging) => undoTakedowns(merging, subjects)),
-    adoptTakedowns: (list) => changeWithoutTrace(db, path, (merging) => adoptTakedowns(merging, list)),
+    adoptTakedowns: (list, removeFiles) =>
+      changeWithoutTrace(db, path, (merging) => adoptTakedowns(merging, list, removeFiles)),
     repair: () => change(db, path, repairContents, (repaired) => repaired > 0),
+    saveMedia: (entries) => change(db, path, (merging) => saveMedia(merging, entries), isInvisible),
+    relink: (mediaUrl) =>
+      change(
+        db,
+        path,
+        (merging) => relink(merging, mediaUrl),
+        (relinked) => relinked > 0,
+      ),
+    pruneMedia: (grace) => change(db, path, (merging) => pruneMedia(merging, grace), isInvisible),
+    unknownFiles: (names) => change(db, path, (merging) => unknownFiles(merging, names), isInvisible),
     close() {
       db.close();
     },
@@ -131,6 +144,9 @@ function endLoad(db: Connection): void {
   for (const name of ['staged', ...Object.keys(WORK_TABLES)]) db.exec(`DROP TABLE IF EXISTS temp.${name}`);
   emptyLog(db);
 }
+
+/** Nothing that is served has changed. */
+const isInvisible = () => false;
 
 /** What is worth it gets a new generation; but only an import makes a new database ready to be served. */
 async function change<T>(

@@ -1,0 +1,97 @@
+// Everything in a database, as of one moment: for exports, and for whoever fetches and checks copies of pictures.
+import { KIND_NAMES, KINDS } from '../records/kinds.ts';
+import {
+  ALL_MEDIA,
+  LIKELY_PLACEHOLDERS,
+  MEDIA_URL,
+  type MemberOf,
+  missingCopies,
+  SUM_OF_COPIES,
+  servedText,
+} from './media-statements.ts';
+import type { MergeConnection } from './merge.ts';
+import type { Awaitable, MediaEntry } from './store.ts';
+
+type Rows = Pick<MergeConnection, 'rows' | 'member'>;
+
+/** A picture that a record names and that has no copy. */
+export interface MissingCopy {
+  readonly kind: string;
+  /** The name of a user, or the id of an item. */
+  readonly whose: string;
+  readonly member: string;
+  readonly url: string;
+  /** Null when nobody tried to fetch it yet. */
+  readonly reason: string | null;
+}
+
+export interface MediaSummary {
+  /** Addresses that have a copy. */
+  readonly copies: number;
+  readonly files: number;
+  readonly bytes: number;
+  /** Files that are the copy of many addresses, the most frequent first. */
+  readonly likelyPlaceholders: readonly { readonly file: string; readonly addresses: number }[];
+}
+
+export type Archive = ReturnType<typeof createArchive>;
+
+export function createArchive(db: Rows, close: () => Awaitable<void>) {
+  return {
+    /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
+    records: (withCopies = false) => records(db, withCopies),
+    media: () => media(db),
+    mediaSummary: () => mediaSummary(db),
+    missing: () => missing(db),
+    /** What the addresses of copies begin with; undefined when nothing was linked yet. */
+    async mediaUrl(): Promise<string | undefined> {
+      for await (const [url] of db.rows(MEDIA_URL)) return url;
+      return undefined;
+    },
+    close,
+  };
+}
+
+export async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGenerator<string> {
+  for (const query of recordQueries(withCopies ? member : undefined))
+    for await (const [record] of rows(query)) yield record as string;
+}
+
+/** One query for each kind, profiles first. */
+function recordQueries(member: MemberOf | undefined): string[] {
+  const profiles = KIND_NAMES.filter((kind) => !('owner' in KINDS[kind]));
+  const items = KIND_NAMES.filter((kind) => 'owner' in KINDS[kind]);
+  return [
+    ...profiles.map(
+      (kind) =>
+        `SELECT ${member ? 'coalesce(served, record)' : 'record'} FROM profiles
+         WHERE family = '${KINDS[kind].family}' ORDER BY user_key`,
+    ),
+    ...items.map(
+      (kind) =>
+        `SELECT ${member ? servedText(kind, member) : 'record'} FROM items
+         WHERE family = '${KINDS[kind].family}' ORDER BY owner, date DESC, id DESC`,
+    ),
+  ];
+}
+
+async function* media({ rows }: Rows): AsyncGenerator<MediaEntry> {
+  for await (const [url = '', file = null, bytes, reason = null] of rows(ALL_MEDIA))
+    yield { url, file, bytes: Number(bytes), reason };
+}
+
+async function* missing({ rows, member }: Rows): AsyncGenerator<MissingCopy> {
+  for (const query of missingCopies(member))
+    for await (const [kind = '', whose = '', name = '', url = '', reason = null] of rows(query))
+      yield { kind, whose, member: name, url, reason };
+}
+
+async function mediaSummary({ rows }: Rows): Promise<MediaSummary> {
+  const likelyPlaceholders: { file: string; addresses: number }[] = [];
+  for await (const [file = '', addresses] of rows(LIKELY_PLACEHOLDERS))
+    likelyPlaceholders.push({ file, addresses: Number(addresses) });
+  let sums = { copies: 0, files: 0, bytes: 0 };
+  for await (const [copies, files, bytes] of rows(SUM_OF_COPIES))
+    sums = { copies: Number(copies), files: Number(files), bytes: Number(bytes) };
+  return { ...sums, likelyPlaceholders };
+}

@@ -1,0 +1,65 @@
+// Copies of pictures: remembered, linked into what is served, and forgotten when no record names them any more. All inside
+// the caller's transaction, with the work tables of an import.
+import {
+  ADD_NAME,
+  COUNT_MARKED,
+  FILES_UNNAMED,
+  FORGET_UNNAMED,
+  FORGET_UNNAMED_SINCE,
+  findNamed,
+  LINK,
+  MARK_UNNAMED,
+  NAMES_WITHOUT_COPY,
+  SAVE,
+  SET_MEDIA_URL,
+  UNMARK_NAMED,
+} from './media-statements.ts';
+import { countOf, type MergeConnection } from './merge.ts';
+import { repairContents } from './soundness.ts';
+import type { MediaEntry, PrunedMedia, RemoveFiles } from './store.ts';
+
+export async function saveMedia(db: MergeConnection, entries: readonly MediaEntry[]): Promise<void> {
+  for (const { url, file, bytes, reason } of entries)
+    await db.run(SAVE, [url, file ?? '', String(bytes), reason ?? '']);
+}
+
+/** How many rows that changed. */
+export async function relink(db: MergeConnection, mediaUrl: string): Promise<number> {
+  await db.run(SET_MEDIA_URL, [mediaUrl]);
+  await db.run(LINK);
+  return repairContents(db);
+}
+
+/** Forgets what no record has named for `grace` seconds: a record that is being imported may name it again. */
+export async function pruneMedia(db: MergeConnection, grace: number): Promise<PrunedMedia> {
+  const now = Math.floor(Date.now() / 1000);
+  await fillNamed(db);
+  await db.run(UNMARK_NAMED);
+  await db.run(MARK_UNNAMED, [String(now)]);
+  const forgotten = await db.run(FORGET_UNNAMED_SINCE, [String(now - grace)]);
+  return { forgotten, waiting: await countOf(db, COUNT_MARKED) };
+}
+
+/**
+ * Forgets at once what no record names any more, since an address may hold a name. The files go first: should this be
+ * interrupted, doing it again removes the rest.
+ */
+export async function forgetUnnamed(db: MergeConnection, removeFiles: RemoveFiles): Promise<void> {
+  await fillNamed(db);
+  const files: string[] = [];
+  for await (const [file] of db.rows(FILES_UNNAMED)) files.push(file as string);
+  await removeFiles(files);
+  await db.run(FORGET_UNNAMED);
+}
+
+/** Of the names of files, those that no copy has. */
+export async function unknownFiles(db: MergeConnection, names: readonly string[]): Promise<string[]> {
+  for (const name of names) await db.run(ADD_NAME, [name]);
+  const unknown: string[] = [];
+  for await (const [name] of db.rows(NAMES_WITHOUT_COPY)) unknown.push(name as string);
+  return unknown;
+}
+
+async function fillNamed(db: MergeConnection): Promise<void> {
+  for (const statement of findNamed(db.member)) await db.run(statement);
+}

@@ -1,0 +1,252 @@
+// Copies of pictures in a store: records keep the original addresses, and what is served names the copies.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { isPostgresUrl } from '../src/config/database-url.ts';
+import { checkDatabase, openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
+import type { Writer } from '../src/stores/store.ts';
+import { bodyOf } from './importing.ts';
+import { blog, folio, post, shot } from './records.ts';
+import { done, importInto, ndjson, newDatabase, storeName } from './rig.ts';
+
+const OLD = 'https://old.example';
+const MEDIA = 'https://new.example/media';
+const file = (digit: string, extension = 'jpg') => `${digit.repeat(64)}.${extension}`;
+const copy = (url: string, name: string) => ({ url, file: name, bytes: 10, reason: null });
+
+const RECORDS = [
+  blog(1, 'ada', { avatar: `${OLD}/ada.jpg`, website: `${OLD}/ada.jpg`, bio: `"avatar":"${OLD}/ada.jpg"` }),
+  post(10, 1, { photo: `${OLD}/10.jpg`, date: '2024-01-02 00:00:00' }),
+  post(11, 1, { photo: `${OLD}/none.jpg`, url_audio: `${OLD}/11.mp3` }),
+  folio(1, 'ada', { avatar: `${OLD}/ada.jpg` }),
+  folio(2, 'bob', { avatar: `${OLD}/bob.jpg` }),
+  shot(20, 2, { image: `${OLD}/20.jpg`, large_image: `${OLD}/ada.jpg` }),
+];
+
+const ENTRIES = [
+  copy(`${OLD}/ada.jpg`, file('a')),
+  copy(`${OLD}/10.jpg`, file('b')),
+  copy(`${OLD}/11.mp3`, file('c', 'mp3')),
+  copy(`${OLD}/bob.jpg`, file('d')),
+  copy(`${OLD}/20.jpg`, file('d')),
+  { url: `${OLD}/none.jpg`, file: null, bytes: 0, reason: 'status 404' },
+];
+
+async function change<T>(url: string, action: (writer: Writer) => T): Promise<Awaited<T>> {
+  const writer = await openForChange(url);
+  try {
+    return await action(writer);
+  } finally {
+    await writer.close();
+  }
+}
+
+async function loaded(): Promise<string> {
+  const url = await newDatabase();
+  await importInto(url, ['-'], ndjson(...RECORDS));
+  return url;
+}
+
+async function linked(): Promise<string> {
+  const url = await loaded();
+  await change(url, async (writer) => {
+    await writer.saveMedia(ENTRIES);
+    await writer.relink(MEDIA);
+  });
+  return url;
+}
+
+const take = (url: string, ...records: object[]) => importInto(url, ['-'], ndjson(...records));
+
+/** What is served of the users: profile, then items. */
+async function served(url: string, ...users: ['microblog' | 'portfolio', string][]) {
+  const reader = await openForLookups(url);
+  try {
+    const found = [];
+    for (const [family, name] of users) {
+      found.push(JSON.parse(bodyOf(await reader.profile(family, name))));
+      found.push(...JSON.parse(bodyOf(await reader.items(family, name, 'x'))).x);
+    }
+    return found;
+  } finally {
+    await reader.close();
+  }
+}
+
+async function records(url: string, withCopies: boolean) {
+  const archive = await openForExport(url);
+  try {
+    const all: Record<string, string>[] = [];
+    for await (const text of archive.records(withCopies)) all.push(JSON.parse(text));
+    return all;
+  } finally {
+    await archive.close();
+  }
+}
+
+const sound = async (url: string) => (await checkDatabase(url)).faults;
+
+describe(`copies of pictures in ${storeName()}`, () => {
+  test('copies are served once they are linked; records keep the originals', async () => {
+    const url = await loaded();
+    await change(url, (writer) => writer.saveMedia(ENTRIES));
+    expect((await served(url, ['microblog', 'ada']))[0]).toMatchObject({ avatar: `${OLD}/ada.jpg` });
+    expect(await sound(url)).toEqual([]);
+
+    // The profiles of ada twice and of bob; the lists of ada and bob.
+    expect(await change(url, (writer) => writer.relink(MEDIA))).toBe(5);
+    expect(await served(url, ['microblog', 'ada'], ['portfolio', 'bob'])).toMatchObject([
+      { avatar: `${MEDIA}/${file('a')}`, website: `${OLD}/ada.jpg`, bio: `"avatar":"${OLD}/ada.jpg"` },
+      { id: '10', photo: `${MEDIA}/${file('b')}` },
+      { id: '11', photo: `${OLD}/none.jpg`, url_audio: `${MEDIA}/${file('c', 'mp3')}` },
+      { avatar: `${MEDIA}/${file('d')}` },
+      { image: `${MEDIA}/${file('d')}`, large_image: `${MEDIA}/${file('a')}` },
+    ]);
+    expect(await sound(url)).toEqual([]);
+    expect(await change(url, (writer) => writer.relink(MEDIA))).toBe(0);
+  });
+
+  test('an export has the originals, or the copies', async () => {
+    const before = await records(await loaded(), true);
+    const url = await linked();
+    expect(await records(url, false)).toEqual(before);
+    expect(JSON.stringify(await records(url, true))).toBe(
+      JSON.stringify(before).replaceAll(
+        /"(avatar|photo|image|large_image|url_audio)":"([^"]+)"/g,
+        (text, member, original) => {
+          const found = ENTRIES.find((entry) => entry.url === original)?.file;
+          return found == null ? text : `"${member}":"${MEDIA}/${found}"`;
+        },
+      ),
+    );
+  });
+
+  test('every ETag changes with its text, and another address for all copies is one change', async () => {
+    const url = await linked();
+    const etags = async () => {
+      const reader = await openForLookups(url);
+      const found = [
+        await reader.profile('microblog', 'ada'),
+        await reader.items('microblog', 'ada', 'posts'),
+        await reader.profile('portfolio', 'bob'),
+      ].map((stored) => stored?.etag);
+      await reader.close();
+      return found;
+    };
+    const before = await etags();
+    await change(url, (writer) => writer.relink('https://cdn.example'));
+    for (const [index, etag] of (await etags()).entries()) expect(etag).not.toBe(before[index]);
+    expect(JSON.stringify(await records(url, true))).not.toContain(MEDIA);
+    expect(await sound(url)).toEqual([]);
+    await change(url, (writer) => writer.relink(MEDIA));
+    expect(await etags()).toEqual(before);
+  });
+
+  test('imports name the copies that are known already, also of new and changed records', async () => {
+    const url = await linked();
+    await take(url, ...RECORDS);
+    expect(await change(url, (writer) => writer.relink(MEDIA))).toBe(0);
+    await take(
+      url,
+      blog(1, 'ada', { avatar: `${OLD}/bob.jpg` }),
+      post(12, 1, { photo: `${OLD}/10.jpg`, date: '2024-01-03 00:00:00' }),
+      post(10, 1, { photo: `${OLD}/new.jpg`, date: '2024-01-02 00:00:00' }),
+      folio(3, 'cleo', { avatar: `${OLD}/20.jpg`, cover_image: `${OLD}/new.jpg` }),
+      folio(2, 'bob'),
+    );
+    expect(
+      await served(url, ['microblog', 'ada'], ['portfolio', 'cleo'], ['portfolio', 'bob']),
+    ).toMatchObject([
+      { avatar: `${MEDIA}/${file('d')}` },
+      { id: '12', photo: `${MEDIA}/${file('b')}` },
+      { id: '10', photo: `${OLD}/new.jpg` },
+      { id: '11' },
+      { avatar: `${MEDIA}/${file('d')}`, cover_image: `${OLD}/new.jpg` },
+      { avatar: '' },
+      { id: '20', image: `${MEDIA}/${file('d')}` },
+    ]);
+    expect(await sound(url)).toEqual([]);
+  });
+
+  test('an address that lost its copy is served as it was', async () => {
+    const url = await linked();
+    await change(url, async (writer) => {
+      await writer.saveMedia([{ url: `${OLD}/ada.jpg`, file: null, bytes: 0, reason: 'placeholder' }]);
+      expect(await sound(url)).toEqual([]);
+      await writer.relink(MEDIA);
+    });
+    expect((await served(url, ['microblog', 'ada']))[0]).toMatchObject({ avatar: `${OLD}/ada.jpg` });
+    expect(await sound(url)).toEqual([]);
+  });
+
+  test('lists what has no copy, and likely placeholders', async () => {
+    const url = await loaded();
+    const users = Array.from({ length: 10 }, (_, n) =>
+      folio(n + 10, `u${n}`, { avatar: `${OLD}/u${n}.jpg` }),
+    );
+    await take(url, ...users, folio(30, 'dora', { avatar: `${OLD}/dora.jpg` }));
+    await change(url, (writer) =>
+      writer.saveMedia([...ENTRIES, ...users.map((user) => copy(String(user.avatar), file('e')))]),
+    );
+    const archive = await openForExport(url);
+    const missing = [];
+    for await (const one of archive.missing()) missing.push(one);
+    expect(missing).toEqual([
+      { kind: 'post', whose: '11', member: 'photo', url: `${OLD}/none.jpg`, reason: 'status 404' },
+      { kind: 'portfolio profile', whose: 'dora', member: 'avatar', url: `${OLD}/dora.jpg`, reason: null },
+    ]);
+    expect(await archive.mediaSummary()).toEqual({
+      copies: 15,
+      files: 5,
+      bytes: 50,
+      likelyPlaceholders: [{ file: file('e'), addresses: 10 }],
+    });
+    await archive.close();
+  });
+
+  test('prune forgets what no record has named for a while, and nothing that is named again', async () => {
+    const url = await linked();
+    expect(await change(url, (writer) => writer.pruneMedia(0))).toEqual({ forgotten: 0, waiting: 0 });
+    await take(url, blog(1, 'ada'), post(10, 1, { date: '2024-01-02 00:00:00' }));
+    // Others still name the avatar.
+    expect(await change(url, (writer) => writer.pruneMedia(3600))).toEqual({ forgotten: 0, waiting: 1 });
+    await take(url, post(10, 1, { photo: `${OLD}/10.jpg`, date: '2024-01-02 00:00:00' }));
+    expect((await served(url, ['microblog', 'ada']))[1]).toMatchObject({ photo: `${MEDIA}/${file('b')}` });
+    expect(await change(url, (writer) => writer.pruneMedia(0))).toEqual({ forgotten: 0, waiting: 0 });
+    await take(url, post(10, 1, { date: '2024-01-02 00:00:00' }));
+    expect(await change(url, (writer) => writer.pruneMedia(0))).toEqual({ forgotten: 1, waiting: 0 });
+    const names = [file('a'), file('b'), file('9')];
+    expect((await change(url, (writer) => writer.unknownFiles(names))).sort()).toEqual([
+      file('9'),
+      file('b'),
+    ]);
+    expect(await sound(url)).toEqual([]);
+  });
+
+  test('a takedown forgets the addresses that only its user named, and removes their files first', async () => {
+    const url = await linked();
+    const removed: string[] = [];
+    const subject = { family: 'portfolio', kind: 'user', value: 'bob' } as const;
+    const failing = () => Promise.reject(new Error('read-only folder'));
+    await expect(change(url, (writer) => writer.takeDown([subject], failing))).rejects.toThrow('read-only');
+    expect(await served(url, ['portfolio', 'bob'])).toHaveLength(2);
+    await change(url, (writer) => writer.takeDown([subject], (names) => void removed.push(...names)));
+    expect(removed).toEqual([file('d')]);
+    const archive = await openForExport(url);
+    const urls = [];
+    for await (const entry of archive.media()) urls.push(entry.url);
+    expect(urls).toEqual(['10.jpg', '11.mp3', 'ada.jpg', 'none.jpg'].map((name) => `${OLD}/${name}`));
+    await archive.close();
+    if (!isPostgresUrl(url))
+      for (const name of readdirSync(dirname(url)))
+        expect(readFileSync(join(dirname(url), name)).includes('bob.jpg')).toBe(false);
+    expect(await sound(url)).toEqual([]);
+  });
+
+  test('export --media-urls writes what is served', async () => {
+    const url = await linked();
+    const lines = await done(['export', '--media-urls', '--database-url', url]);
+    expect(lines.split('\n')[0]).toContain(`"avatar":"${MEDIA}/${file('a')}"`);
+    expect(await done(['export', '--database-url', url])).not.toContain(MEDIA);
+  });
+});
