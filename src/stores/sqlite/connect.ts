@@ -1,7 +1,7 @@
 // Connections to a SQLite file: opening it for writing or reading, its schema, and its errors as sentences.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
+import Database, { type Statement } from 'better-sqlite3';
 import { etagOf } from '../../records/etag.ts';
 import { userKey } from '../../records/user-name.ts';
 import type { MergeConnection } from '../merge.ts';
@@ -92,9 +92,13 @@ export function addFunctions(db: Connection): void {
 
 /** A connection as the SQL that both stores share sees it. */
 export function mergeConnection(db: Connection): MergeConnection {
+  const prepared = new Map<string, Statement>();
   return {
-    run: (sql, values = []) =>
-      db.prepare(sql).run(Object.fromEntries(values.map((value, index) => [index + 1, value]))).changes,
+    run(sql, values = []) {
+      const statement = prepared.get(sql) ?? db.prepare(sql);
+      prepared.set(sql, statement);
+      return statement.run(Object.fromEntries(values.map((value, index) => [index + 1, value]))).changes;
+    },
     rows: (sql) => db.prepare(sql).raw().iterate() as Iterable<string[]>,
     member: (name) => `(record ->> '${name}')`,
   };
