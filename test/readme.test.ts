@@ -96,7 +96,7 @@ describe('nothing is missing', () => {
     'vitrine %s and its options',
     (name, command) => {
       expect(readPage('README.md')).toMatch(new RegExp(`^\\| \`vitrine ${name}\\b`, 'm'));
-      for (const { long } of command.options)
+      for (const { long } of [command, ...command.commands].flatMap(({ options }) => options))
         if (!flagsOfSettings.includes(String(long))) expect(allPages).toContain(long);
     },
   );

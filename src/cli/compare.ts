@@ -6,11 +6,12 @@ import {
   baseUrlArgument,
   createCommand,
   examples,
+  hostArgument,
   type UserFlags,
   usersOf,
   variantOption,
 } from './options.ts';
-import { Failed, Misused, type Surroundings } from './surroundings.ts';
+import { Failed, type Surroundings } from './surroundings.ts';
 
 const HELP = `
 Profiles and items that are the same in another form (order, spacing, numbers instead of strings) count as alike. Where
@@ -29,17 +30,14 @@ export const compareCommand = (around: Surroundings): Command =>
       .option('--users <file>', 'a file of user names, one a line; - is standard input')
       .option('--report <file>', 'write a line of JSON for each user, with the hashes of both sides')
       .option('--restart', 'begin the report anew instead of resuming from it', false)
-      .option('--picture-hosts <host...>', 'other hosts that pictures may be fetched from', hostArgument),
+      .option(
+        '--picture-hosts <host...>',
+        'other hosts that pictures may be fetched from',
+        hostArgument('--picture-hosts'),
+      ),
   )
     .addHelpText('after', HELP)
     .action((old: URL, other: URL, flags: CompareFlags & UserFlags) => runCompare(old, other, flags, around));
-
-/** Commander calls this for each host. */
-function hostArgument(text: string, hosts: readonly string[] = []): string[] {
-  const url = /^[^/?#@\\]+$/.test(text) ? URL.parse(`http://${text}`) : null;
-  if (url === null) throw new Misused('--picture-hosts takes HOST or HOST:PORT');
-  return [...hosts, url.host];
-}
 
 async function runCompare(
   old: URL,

@@ -1,9 +1,11 @@
 // `vitrine mirror`
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { isPostgresUrl } from '../config/database-url.ts';
 import type { MirrorResult } from '../mirror/mirror-users.ts';
 import type { MirrorFlags } from '../mirror/run-mirror.ts';
 import { openForChange, openForLookups } from '../stores/open.ts';
+import { addMediaOptions, fetchMedia, type MediaFlags } from './media-fetch.ts';
+import { MEDIA_SETTINGS, mediaPlaceOf } from './media-settings.ts';
 import {
   addPaceOptions,
   baseUrlArgument,
@@ -24,23 +26,35 @@ requests per second, rises up to --rate while the site stays quick, and falls wh
 Users and items that are here but were not brought by this mirror are refused: give a second site its own database
 (--database-url), or take over users of this site with --adopt, for example after the state file was lost. The next run
 asks for changes only; an interrupted run is resumed. Exit code 1 if any user failed or was refused, or none is known.
-${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`;
 
-export const mirrorCommand = (around: Surroundings) =>
-  addPaceOptions(
-    createCommand('mirror', 'copy users from a live site of this kind, through its public API')
-      .addOption(variantOption().makeOptionMandatory())
-      .addOption(
-        new Option('--from <url>', "the variant's base URL there")
-          .argParser(baseUrlArgument)
-          .makeOptionMandatory(),
+With --media, the pictures of all records are copied as well, as \`vitrine media fetch\` does: from the site's own host and
+from those that --media-hosts names. Without it, the options about copies have no effect.
+${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant b --from https://example.org/b --users names.txt --media --media-hosts cdn.example.org', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`;
+
+export const mirrorCommand = (around: Surroundings): Command =>
+  addMediaOptions(
+    addPaceOptions(
+      createCommand(
+        'mirror',
+        'copy users from a live site of this kind, through its public API',
+        MEDIA_SETTINGS,
       )
-      .option('--user <name...>', 'users to copy')
-      .option('--users <file>', 'a file of user names, one a line; - is standard input')
-      .option('--prune', 'remove users that this mirror brought and the site does not know any more', false)
-      .option('--adopt', 'take over users who are here under the same name and id', false)
-      .option('--state <file>', 'file that remembers which users were brought (default: beside the database)')
-      .option('--restart', 'start from the first user instead of resuming an unfinished run', false),
+        .addOption(variantOption().makeOptionMandatory())
+        .addOption(
+          new Option('--from <url>', "the variant's base URL there")
+            .argParser(baseUrlArgument)
+            .makeOptionMandatory(),
+        )
+        .option('--user <name...>', 'users to copy')
+        .option('--users <file>', 'a file of user names, one a line; - is standard input')
+        .option('--prune', 'remove users that this mirror brought and the site does not know any more', false)
+        .option('--adopt', 'take over users who are here under the same name and id', false)
+        .option(
+          '--state <file>',
+          'file that remembers which users were brought (default: beside the database)',
+        )
+        .option('--restart', 'start from the first user instead of resuming an unfinished run', false),
+    ).option('--media', 'copy the pictures that records name as well', false),
   )
     .addHelpText('after', HELP)
     .action((flags: MirrorCommandFlags) => runMirror(flags, around));
@@ -62,11 +76,9 @@ function offerOf(
   return `\nto compare both sites once NEW serves: ${words.join(' ')}`;
 }
 
-interface MirrorCommandFlags
-  extends MirrorFlags,
-    UserFlags,
-    Pick<SettingFlags, 'databaseUrl' | 'databaseUrlFile'> {
+interface MirrorCommandFlags extends MirrorFlags, UserFlags, MediaFlags, SettingFlags {
   readonly state?: string;
+  readonly media: boolean;
 }
 
 async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: Surroundings): Promise<void> {
@@ -74,6 +86,8 @@ async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: 
   const database = databaseOf(flags, around);
   const state = flags.state ?? (isPostgresUrl(database) ? undefined : `${database}.mirror`);
   if (state === undefined) throw new Misused('with PostgreSQL, name a file by --state');
+  const signal = around.stopSignal();
+  const copies = flags.media ? mediaPlaceOf(flags, around) : undefined;
   const mirror = await import('../mirror/run-mirror.ts');
   const writer = await openForChange(database);
   try {
@@ -84,11 +98,25 @@ async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: 
       writer,
       openReader: () => openForLookups(database),
       out: around.stderr,
-      signal: around.stopSignal(),
+      signal,
     });
-    if (summary !== undefined && result !== undefined)
-      around.report({ text: summary + offerOf(result, flags, { user, users }), result: forPrograms(result) });
-    if (failure !== undefined) throw new Failed(failure);
+    const failures = failure === undefined ? [] : [failure];
+    if (summary !== undefined && result !== undefined) {
+      const offer = offerOf(result, flags, { user, users });
+      const outcome = { text: summary, result: forPrograms(result) };
+      if (copies === undefined || signal.aborted) around.report({ ...outcome, text: summary + offer });
+      else {
+        // The users are here whatever becomes of their pictures.
+        around.report(outcome);
+        const fetched = await fetchMedia(copies, flags, { sites: [flags.from], writer, signal }, around);
+        around.report({
+          text: fetched.summary + offer,
+          result: { ...outcome.result, media: fetched.result },
+        });
+        if (fetched.failure !== undefined) failures.push(fetched.failure);
+      }
+    }
+    if (failures.length > 0) throw new Failed(failures.join('; '));
   } finally {
     await writer.close();
   }

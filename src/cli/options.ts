@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { ConfigError, flagOf, readConfig, SETTINGS, type SettingName, variableOf } from '../config/config.ts';
 import { lookalikes } from '../config/lookalikes.ts';
 import { mediaDirOf } from '../config/media.ts';
+import { bytes } from '../config/setting-values.ts';
 import { FAMILIES } from '../records/kinds.ts';
 import { readBase } from '../remote/lookups.ts';
 import type { UserSource } from '../remote/user-list.ts';
@@ -68,6 +69,23 @@ export const numberArgument = (least: number, most: number) => (text: string) =>
     throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
   return number;
 };
+
+/** Commander calls this for each host of the option. */
+export const hostArgument =
+  (option: string) =>
+  (text: string, hosts: readonly string[] = []): string[] => {
+    const url = /^[^/?#@\\]+$/.test(text) ? URL.parse(`http://${text}`) : null;
+    if (url === null) throw new Misused(`${option} takes HOST or HOST:PORT`);
+    return [...hosts, url.host];
+  };
+
+export function bytesArgument(text: string): number {
+  try {
+    return bytes(text);
+  } catch (error) {
+    throw new InvalidArgumentError(`It ${(error as Error).message}.`);
+  }
+}
 
 /** How hard a live site is asked, for commands that ask many times. */
 export const addPaceOptions = (command: Command) =>

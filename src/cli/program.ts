@@ -7,6 +7,7 @@ import { compareCommand } from './compare.ts';
 import { doctorCommand } from './doctor.ts';
 import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
+import { mediaCommand } from './media.ts';
 import { migrateCommand } from './migrate.ts';
 import { mirrorCommand } from './mirror.ts';
 import { createOutput, DONE, explain, MISUSED, safe } from './output.ts';
@@ -22,6 +23,7 @@ const COMMANDS = [
   importCommand,
   mirrorCommand,
   compareCommand,
+  mediaCommand,
   exportCommand,
   removeCommand,
   takedownCommand,
@@ -68,6 +70,7 @@ export function createProgram(around: Surroundings): Command {
   for (const create of COMMANDS) {
     const command = create(around);
     program.addCommand(command.copyInheritedSettings(program));
+    for (const part of command.commands) part.copyInheritedSettings(command);
   }
   return program;
 }

@@ -12,8 +12,8 @@ export interface VisitProgress {
 
 export type VisitReport = ReturnType<typeof createVisitReport>;
 
-/** `doing` says what the run does, such as `visiting`. */
-export function createVisitReport(out: Terminal, doing: string) {
+/** `doing` says what the run does, such as `visiting`; `noun` names what it counts. */
+export function createVisitReport(out: Terminal, doing: string, noun = 'users') {
   const display = createDisplay(out);
   let faults = 0;
 
@@ -24,7 +24,7 @@ export function createVisitReport(out: Terminal, doing: string) {
         const done = users - skipped;
         const left = secondsLeft(done / Math.max(totalUsers - skipped, 1), seconds);
         const speed = (done / Math.max(seconds, 0.001)).toFixed(1);
-        return `${doing}  ${bar(users / totalUsers)}  ${users} of ${totalUsers} users, ${speed}/s, ${left} s left`;
+        return `${doing}  ${bar(users / totalUsers)}  ${users} of ${totalUsers} ${noun}, ${speed}/s, ${left} s left`;
       });
     },
 

@@ -1,0 +1,119 @@
+// `vitrine media fetch`
+import { type Command, Option } from 'commander';
+import type { FetchFlags, FetchOutcome, FetchRun } from '../media/fetch-run.ts';
+import { openForChange, openForExport } from '../stores/open.ts';
+import type { Writer } from '../stores/store.ts';
+import { linkingUrl, MEDIA_SETTINGS, type MediaPlace, mediaPlaceOf } from './media-settings.ts';
+import {
+  addPaceOptions,
+  bytesArgument,
+  createCommand,
+  examples,
+  hostArgument,
+  type SettingFlags,
+} from './options.ts';
+import { Failed, Misused, type Surroundings } from './surroundings.ts';
+
+/** The flags as they are given. */
+export interface MediaFlags
+  extends Pick<FetchFlags, 'concurrency' | 'rate' | 'timeout' | 'retries' | 'files' | 'placeholder'> {
+  readonly mediaHosts?: string[];
+  readonly maxFile?: number;
+  readonly maxHost?: number;
+  readonly mediaQuota: number;
+  readonly notPlaceholder: string[];
+}
+
+const MEGABYTE = 2 ** 20;
+const GIGABYTE = 2 ** 30;
+const MAX_FILE = 20 * MEGABYTE;
+/** Audio and attachments are longer than pictures. */
+const MAX_FILE_OF_ANY_KIND = 200 * MEGABYTE;
+
+const HELP = `
+Records keep the original addresses; what is served names a copy where there is one, under MEDIA_URL. If that is not set,
+the address that copies were linked with last stays. Only hosts that --media-hosts names are asked, also after a redirect,
+and only at public addresses, unless the host is named by its address. A file must be a picture by its content (JPEG, PNG,
+GIF, WebP, AVIF or SVG), with --files also MP3, MP4 or PDF. An interrupted run is resumed by the same command, and what
+failed in earlier runs is tried again. Hashes that were refused with --placeholder stay refused until --not-placeholder
+names them. Exit code 1 if the run stopped early, if no host may be asked, or if any picture failed for another reason
+than status 404 or 410, a host that is not named, or a placeholder.
+${examples('vitrine media fetch --media-hosts old.example.org cdn.example.org', 'vitrine media fetch --media-hosts old.example.org --files --media-quota 50G --rate 5')}`;
+
+export const mediaFetchCommand = (around: Surroundings): Command =>
+  addMediaOptions(
+    addPaceOptions(createCommand('fetch', 'copy the pictures that records name', MEDIA_SETTINGS)),
+  )
+    .addHelpText('after', HELP)
+    .action((flags: MediaFlags & SettingFlags) => runMediaFetch(flags, around));
+
+/** What is copied, for commands that fetch copies. */
+export const addMediaOptions = (command: Command) =>
+  command
+    .option(
+      '--media-hosts <host...>',
+      'hosts that pictures may be fetched from, as HOST or HOST:PORT',
+      hostArgument('--media-hosts'),
+    )
+    .option('--files', 'copy attachments and audio as well', false)
+    .option('--max-file <bytes>', 'largest file to copy (default: 20M, with --files 200M)', bytesArgument)
+    .option('--max-host <bytes>', 'how much may be copied from one host (default: no limit)', bytesArgument)
+    .addOption(
+      new Option('--media-quota <bytes>', 'how much the folder may hold')
+        .argParser(bytesArgument)
+        .default(10 * GIGABYTE, '10G'),
+    )
+    .option(
+      '--placeholder <sha256...>',
+      'refuse pictures with these hashes, such as one for "no picture"',
+      hashArgument,
+      [],
+    )
+    .option('--not-placeholder <sha256...>', 'take pictures with these hashes again', hashArgument, []);
+
+/** Commander calls this for each hash; the name of a copy, which holds it, will do as well. */
+function hashArgument(text: string, hashes: readonly string[]): string[] {
+  const [, hash] = /^([0-9a-f]{64})(?:\.\w+)?$/i.exec(text) ?? [];
+  if (hash === undefined)
+    throw new Misused('a placeholder is named by its SHA-256, which has 64 hexadecimal digits');
+  return [...hashes, hash.toLowerCase()];
+}
+
+async function runMediaFetch(flags: MediaFlags & SettingFlags, around: Surroundings): Promise<void> {
+  const place = mediaPlaceOf(flags, around);
+  const writer = await openForChange(place.database);
+  try {
+    const { summary, result, failure } = await fetchMedia(
+      place,
+      flags,
+      { sites: [], writer, signal: around.stopSignal() },
+      around,
+    );
+    around.report({ text: summary, result });
+    if (failure !== undefined) throw new Failed(failure);
+  } finally {
+    await writer.close();
+  }
+}
+
+/** Fetches copies with the flags of a command. */
+export async function fetchMedia(
+  place: MediaPlace,
+  flags: MediaFlags,
+  run: Pick<FetchRun, 'sites' | 'signal'> & { readonly writer: Writer },
+  { stderr }: Surroundings,
+): Promise<FetchOutcome> {
+  const { runFetch } = await import('../media/run-fetch.ts');
+  return await runFetch({
+    ...flags,
+    ...run,
+    mediaHosts: flags.mediaHosts ?? [],
+    maxFile: flags.maxFile ?? (flags.files ? MAX_FILE_OF_ANY_KIND : MAX_FILE),
+    maxHost: flags.maxHost ?? Number.POSITIVE_INFINITY,
+    quota: flags.mediaQuota,
+    mediaDir: place.mediaDir,
+    mediaUrl: await linkingUrl(place),
+    openArchive: () => openForExport(place.database),
+    out: stderr,
+  });
+}

@@ -1,0 +1,15 @@
+// `vitrine media`: the copies of pictures. One file for each of its commands.
+import { Command } from 'commander';
+import { mediaCheckCommand } from './media-check.ts';
+import { mediaFetchCommand } from './media-fetch.ts';
+import type { Surroundings } from './surroundings.ts';
+
+const COMMANDS = [mediaFetchCommand, mediaCheckCommand];
+
+export function mediaCommand(around: Surroundings): Command {
+  const group = new Command('media').description(
+    'copy the pictures that records name, and look after the copies',
+  );
+  for (const create of COMMANDS) group.addCommand(create(around));
+  return group;
+}

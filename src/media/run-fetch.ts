@@ -1,0 +1,129 @@
+// The fetch command: finds out what is to be fetched, fetches it, and says how it went.
+import { join } from 'node:path';
+import { createFileClient } from '../remote/file-client.ts';
+import { openScratch, type SqliteFile } from '../stores/sqlite/scratch-file.ts';
+import { createVisitReport, type VisitReport } from '../transfer/visit-report.ts';
+import { createByteLimits } from './byte-limits.ts';
+import { fetchOriginals } from './fetch.ts';
+import { fetchFailure, fetchSummary } from './fetch-report.ts';
+import type { FetchOutcome, FetchRun } from './fetch-run.ts';
+import { createMediaFolder, type MediaFolder } from './folder.ts';
+import { createOriginals, hostOf, type Originals, originalsIn } from './originals.ts';
+import { createOutcomes, HOSTS_OPTION } from './outcomes.ts';
+import { placeholderReason } from './receive-file.ts';
+import { createSaver } from './saver.ts';
+
+/** So many originals with one copy are likely a placeholder. */
+const LIKELY_PLACEHOLDER = 10;
+const PLACEHOLDERS_SHOWN = 5;
+
+export async function runFetch(run: FetchRun): Promise<FetchOutcome> {
+  const folder = createMediaFolder(run.mediaDir);
+  await folder.prepare();
+  const scratch = openScratch(join(run.mediaDir, 'incoming', 'fetch'));
+  const report = createVisitReport(run.out, 'fetching', 'pictures');
+  try {
+    return await runWith(run, folder, scratch, report);
+  } finally {
+    report.close();
+    scratch.close();
+  }
+}
+
+async function runWith(
+  run: FetchRun,
+  folder: MediaFolder,
+  scratch: SqliteFile,
+  report: VisitReport,
+): Promise<FetchOutcome> {
+  const originals = createOriginals(scratch);
+  const limits = createByteLimits(run);
+  const placeholders = new Set(run.placeholder);
+  await listOriginals(run, originals, placeholders);
+  for await (const file of folder.files()) {
+    originals.addFile(file);
+    limits.addHeld(file.bytes);
+  }
+  const saver = createSaver(run.writer);
+  const outcomes = createOutcomes(report.fault);
+  for (const sha256 of run.placeholder) {
+    const refused = originals.refuse(sha256, placeholderReason(sha256));
+    refused.forEach(outcomes.add);
+    await saver.add(...refused);
+  }
+  const present = originals.removePresent();
+  for (const { url, bytes } of originals.present()) limits.addOfHost(hostOf(url), bytes);
+
+  const total = originals.size();
+  const ended = await fetchAll(run, {
+    ...{ folder, originals, limits, saver, outcomes, placeholders, files: run.files },
+    onProgress: (done) => report.progress({ users: done, totalUsers: total, skipped: 0 }),
+  });
+  outcomes.tellHosts();
+  const result = {
+    ...{ originals: { ...outcomes.counts, present }, ...ended, total },
+    placeholders: originals.shared(LIKELY_PLACEHOLDER, PLACEHOLDERS_SHOWN),
+  };
+  return { summary: fetchSummary(result), result, failure: fetchFailure(result, run) };
+}
+
+/** Fills the list with what records name, and with what became of it in earlier runs. */
+async function listOriginals(
+  { openArchive, files, mediaUrl, notPlaceholder }: FetchRun,
+  originals: Originals,
+  placeholders: Set<string>,
+): Promise<void> {
+  const archive = await openArchive();
+  try {
+    for await (const record of archive.records())
+      for (const url of originalsIn(record, files))
+        if (!url.startsWith(`${mediaUrl}/`)) originals.addWanted(url);
+    for await (const entry of archive.media()) {
+      originals.addKnown(entry);
+      const [, sha256] = /^placeholder ([0-9a-f]{64})$/.exec(entry.reason ?? '') ?? [];
+      if (sha256 !== undefined) placeholders.add(sha256);
+    }
+  } finally {
+    await archive.close();
+  }
+  for (const sha256 of notPlaceholder) placeholders.delete(sha256);
+}
+
+type Prepared = Omit<Parameters<typeof fetchOriginals>[0], 'client' | 'concurrency' | 'signal' | 'stop'>;
+
+/** Whatever ends the fetch, what it has brought is saved and served. */
+async function fetchAll(
+  run: FetchRun,
+  prepared: Prepared,
+): Promise<{ stopped: string | undefined; relinked: number }> {
+  const end = new AbortController();
+  const signal = AbortSignal.any([run.signal, end.signal]);
+  const client = createFileClient({
+    ...run,
+    sites: run.sites.map((base) => ({ base })),
+    hosts: run.mediaHosts,
+    hostsOption: HOSTS_OPTION,
+    userAgent: 'vitrine-media',
+    accept: 'image/*, */*;q=0.5',
+    maxBytes: run.maxFile,
+    timeout: run.timeout * 1000,
+    signal,
+  });
+  let failure: unknown;
+  let stopped: string | undefined;
+  try {
+    stopped = await fetchOriginals({ ...run, ...prepared, client, signal, stop: () => end.abort() });
+  } catch (error) {
+    failure = error;
+  } finally {
+    client.close();
+  }
+  try {
+    await prepared.saver.flush();
+    const relinked = await run.writer.relink(run.mediaUrl);
+    if (failure === undefined) return { stopped, relinked };
+  } catch (error) {
+    failure ??= error;
+  }
+  throw failure;
+}

@@ -1,0 +1,483 @@
+// Fetching copies of pictures from hosts of every kind, into a folder and a store.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test, vi } from 'vitest';
+import type { FetchRun } from '../src/media/fetch-run.ts';
+import type { MediaEntry } from '../src/media/media-store.ts';
+import { runFetch } from '../src/media/run-fetch.ts';
+import { mediaPath } from '../src/records/media-types.ts';
+import { startSite } from './mirror-site.ts';
+import { gif, jpeg, mp3, pdf, png, sha256, svg } from './pictures.ts';
+import { folio, post, shot } from './records.ts';
+import { tempFolder } from './rig.ts';
+
+const dns = vi.hoisted(() => ({ answers: [] as string[][] }));
+// Names that a test lists resolve to addresses of the test.
+vi.mock('node:dns', async (original) => {
+  const actual = await original<typeof import('node:dns')>();
+  type Found = (error: null, addresses: { address: string; family: number }[]) => void;
+  const lookup = (name: string, options: object, found: Found) => {
+    if (!name.endsWith('.test')) return actual.lookup(name, options, found as never);
+    const addresses = dns.answers.length > 1 ? dns.answers.shift() : dns.answers[0];
+    found(
+      null,
+      (addresses ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    );
+  };
+  return { ...actual, lookup };
+});
+
+type Answers = Record<string, Buffer | ((response: ServerResponse, request: IncomingMessage) => unknown)>;
+
+/** A host with these files; all others are unknown. */
+async function startHost(answers: Answers) {
+  const site = await startSite((request, response) => {
+    const answer = answers[request.url as string];
+    if (answer === undefined) response.writeHead(404).end('no');
+    else if (Buffer.isBuffer(answer)) response.end(answer);
+    else answer(response, request);
+  });
+  return { ...site, host: new URL(site.url).host };
+}
+
+/** A store in memory. */
+function newStore(records: readonly object[]) {
+  const entries = new Map<string, MediaEntry>();
+  const relinks: string[] = [];
+  return {
+    entries,
+    relinks,
+    archive: {
+      records: () => records.map((record) => JSON.stringify(record)),
+      media: () => [...entries.values()],
+      close() {},
+    },
+    writer: {
+      saveMedia(saved: readonly MediaEntry[]) {
+        for (const entry of saved) entries.set(entry.url, entry);
+      },
+      relink(mediaUrl: string) {
+        relinks.push(mediaUrl);
+        return 0;
+      },
+    },
+  };
+}
+
+type Store = ReturnType<typeof newStore>;
+
+const withAvatars = (...urls: string[]) =>
+  newStore(urls.map((avatar, index) => folio(index + 1, `user${index}`, { avatar })));
+
+async function fetchInto(store: Store, hosts: readonly string[], run: Partial<FetchRun> = {}) {
+  let told = '';
+  const { mediaDir = join(tempFolder(), 'media') } = run;
+  const outcome = await runFetch({
+    ...{ mediaDir, mediaUrl: 'https://new.example/media', mediaHosts: hosts, sites: [] },
+    ...{ openArchive: () => store.archive, writer: store.writer, signal: new AbortController().signal },
+    ...{ files: false, placeholder: [], notPlaceholder: [] },
+    ...{ maxFile: 1 << 20, maxHost: Number.POSITIVE_INFINITY, quota: 1 << 30 },
+    ...{ concurrency: 4, rate: 5000, timeout: 10, retries: 0 },
+    out: { write: (text: string) => (told += text) },
+    ...run,
+  });
+  return { ...outcome, mediaDir, told };
+}
+
+/** The content of a copy. */
+const copyOf = (mediaDir: string, { file }: Pick<MediaEntry, 'file'>) =>
+  readFileSync(join(mediaDir, mediaPath(file as string)));
+
+/** Every file in the folder but the unfinished ones. */
+const filesIn = (mediaDir: string) =>
+  readdirSync(mediaDir, { recursive: true, encoding: 'utf8' }).filter((name) => /\./.test(name));
+const unfinishedIn = (mediaDir: string) => readdirSync(join(mediaDir, 'incoming'));
+
+/** Fetches one avatar of a host; what became of it. */
+async function fetchOne(answer: Answers[string], run: Partial<FetchRun> = {}) {
+  const host = await startHost({ '/a': answer });
+  const url = `${host.url}/a`;
+  const store = withAvatars(url);
+  const fetched = await fetchInto(store, [host.host], run);
+  return { ...fetched, host, entry: store.entries.get(url) as MediaEntry };
+}
+
+describe('a fetch', () => {
+  test('brings each picture of each kind of record once, and relinks at its end', async () => {
+    const host = await startHost({ '/a.png': png('a'), '/b': jpeg('b'), '/c.jpg': gif('c'), '/d': png('a') });
+    const store = newStore([
+      folio(1, 'ada', {
+        avatar: `${host.url}/a.png`,
+        cover_image: `${host.url}/b`,
+        website: `${host.url}/site`,
+      }),
+      folio(2, 'bob', { avatar: `${host.url}/a.png` }),
+      shot(1, 1, { image: `${host.url}/c.jpg`, attachment: `${host.url}/zip` }),
+      post(1, 1, { photo: `${host.url}/d`, url_audio: `${host.url}/mp3` }),
+    ]);
+    const { mediaDir, result, failure, summary } = await fetchInto(store, [host.host]);
+    expect([...host.asked].sort()).toEqual(['/a.png', '/b', '/c.jpg', '/d']);
+    const entry = (path: string, file: string, body: Buffer) =>
+      [host.url + path, { url: host.url + path, file, bytes: body.length, reason: null }] as const;
+    expect(store.entries).toEqual(
+      new Map([
+        entry('/a.png', `${sha256(png('a'))}.png`, png('a')),
+        entry('/b', `${sha256(jpeg('b'))}.jpg`, jpeg('b')),
+        entry('/c.jpg', `${sha256(gif('c'))}.gif`, gif('c')),
+        entry('/d', `${sha256(png('a'))}.png`, png('a')),
+      ]),
+    );
+    for (const found of store.entries.values())
+      expect(sha256(copyOf(mediaDir, found))).toBe(found.file?.slice(0, 64));
+    expect([filesIn(mediaDir).length, unfinishedIn(mediaDir)]).toEqual([3, []]);
+    expect([store.relinks, failure]).toEqual([['https://new.example/media'], undefined]);
+    expect(result.originals).toMatchObject({ fetched: 4, present: 0, failed: 0 });
+    expect(summary).toContain('pictures: 4 fetched, 0 already here, 0 gone, 0 failed');
+  });
+
+  test('asks only for what is not here yet, and again for what failed', async () => {
+    const answers: Answers = { '/a': png('a'), '/b': (response) => response.writeHead(500).end() };
+    const host = await startHost(answers);
+    const store = withAvatars(`${host.url}/a`, `${host.url}/b`, `${host.url}/c`);
+    const first = await fetchInto(store, [host.host]);
+    expect([first.failure, first.result.originals]).toMatchObject([
+      '1 of 3 pictures failed',
+      { fetched: 1, gone: 1, failed: 1 },
+    ]);
+    expect([...store.entries.values()].map(({ file, reason }) => [file === null, reason])).toEqual(
+      [
+        [false, null],
+        [true, 'status 500 (attempt 1 of 1)'],
+        [true, 'status 404'],
+      ].sort(() => 0),
+    );
+    host.asked.length = 0;
+    Object.assign(answers, { '/b': png('b') });
+    const { mediaDir } = first;
+    const second = await fetchInto(store, [host.host], { mediaDir });
+    expect([host.asked.sort(), second.failure]).toEqual([['/b', '/c'], undefined]);
+    expect(second.result.originals).toMatchObject({ fetched: 1, present: 1, gone: 1 });
+  });
+
+  test.each([
+    ['is missing', undefined],
+    ['has another size', 'x'],
+  ])('asks again for what is not here any more: a copy that %s', async (_, content) => {
+    const { mediaDir, entry, host } = await fetchOne(png('a'));
+    const file = join(mediaDir, mediaPath(entry.file as string));
+    if (content === undefined) rmSync(file);
+    else writeFileSync(file, content);
+    const store = withAvatars(entry.url);
+    store.entries.set(entry.url, entry);
+    await fetchInto(store, [host.host], { mediaDir });
+    expect([host.asked.length, copyOf(mediaDir, entry)]).toEqual([2, png('a')]);
+  });
+
+  test('takes other files on demand, and leaves copies out', async () => {
+    const host = await startHost({ '/p': pdf(), '/m': mp3() });
+    const store = newStore([
+      folio(1, 'ada', { avatar: `https://new.example/media/${'0'.repeat(64)}.png` }),
+      shot(1, 1, { attachment: `${host.url}/p`, image: `${host.url}/m` }),
+    ]);
+    await fetchInto(store, [host.host]);
+    expect([...store.entries.values()]).toEqual([
+      expect.objectContaining({ url: `${host.url}/m`, reason: expect.stringContaining('audio/mpeg') }),
+    ]);
+    await fetchInto(store, [host.host], { files: true });
+    expect([...store.entries.values()].map(({ file }) => file?.slice(64)).sort()).toEqual(['.mp3', '.pdf']);
+  });
+});
+
+describe('only named hosts are asked', () => {
+  test('each other one is told once', async () => {
+    const host = await startHost({ '/a': png() });
+    const urls = ['a', 'b'].map((name) => `https://elsewhere.example/${name}`);
+    const store = withAvatars(...urls, `${host.url}/a`);
+    const { told, failure, result } = await fetchInto(store, [host.host]);
+    expect(told).toBe('elsewhere.example is not named by --media-hosts: 2 pictures\n');
+    expect([failure, result.originals]).toMatchObject([undefined, { notNamed: 2, fetched: 1 }]);
+    expect(store.entries.get(urls[0] as string)?.reason).toBe(
+      'elsewhere.example is not named by --media-hosts',
+    );
+  });
+
+  test('without any a run fails', async () => {
+    const { failure } = await fetchInto(withAvatars('https://elsewhere.example/a'), []);
+    expect(failure).toBe('no host may be asked: name hosts with --media-hosts');
+  });
+
+  test('the site of a mirror counts as named', async () => {
+    const host = await startHost({ '/a': png() });
+    const { failure } = await fetchInto(withAvatars(`${host.url}/a`), [], { sites: [new URL(host.url)] });
+    expect(failure).toBeUndefined();
+  });
+
+  test.each([
+    ['of one that was not named', (url: string) => url, 'is not named by --media-hosts'],
+    ['of metadata services', () => 'http://169.254.169.254/latest', '169.254.169.254 is not named'],
+    ['in another spelling', (url: string) => url.replace('127.0.0.1', '0x7f.1'), 'is not named'],
+    ['of files', () => 'file:///etc/passwd', 'not an http or https address'],
+  ])('a redirect to an address %s is not followed', async (_, target, reason) => {
+    const third = await startHost({ '/a': png() });
+    const { entry } = await fetchOne((response) =>
+      response.writeHead(302, { location: target(`${third.url}/a`) }).end(),
+    );
+    expect([entry.file, entry.reason, third.asked]).toEqual([null, expect.stringContaining(reason), []]);
+  });
+
+  test.each([
+    ['a private one', [['127.0.0.1']]],
+    ['another one each time', [['127.0.0.1', '93.184.216.34'], ['127.0.0.1'], ['::1'], ['169.254.169.254']]],
+    ['a private one written as IPv6', [['::ffff:127.0.0.1']]],
+  ])('no connection is made to a name with %s', async (_, answers) => {
+    dns.answers = answers;
+    const target = await startHost({ '/a': png() });
+    const name = `rebound.test:${new URL(target.url).port}`;
+    const urls = answers.map((_, index) => `http://${name}/${index}`);
+    const store = withAvatars(...urls);
+    const redirecting = await startHost({
+      '/r': (response) => response.writeHead(302, { location: `http://${name}/r` }).end(),
+    });
+    store.entries.clear();
+    const { failure } = await fetchInto(store, [name], { concurrency: 1 });
+    expect([target.asked, failure]).toEqual([[], `${urls.length} of ${urls.length} pictures failed`]);
+    for (const { reason } of store.entries.values()) expect(reason).toBe('the host has a private address');
+    const redirected = withAvatars(`${redirecting.url}/r`);
+    await fetchInto(redirected, [redirecting.host, name]);
+    expect([target.asked, redirected.entries.get(`${redirecting.url}/r`)?.reason]).toEqual([
+      [],
+      'the host has a private address',
+    ]);
+  });
+});
+
+describe('a hostile host', () => {
+  const endless = (head: Buffer) => (response: ServerResponse) => {
+    response.write(head);
+    const chunk = Buffer.alloc(1 << 16);
+    const write = () => {
+      while (!response.destroyed && response.write(chunk));
+    };
+    response.on('drain', write);
+    write();
+  };
+
+  test.each<[what: string, answer: Answers[string], reason: string | RegExp]>([
+    ['an endless picture', endless(png()), 'the body is longer than 1048576 bytes'],
+    ['an endless text', endless(Buffer.from('hello')), 'not a picture of a known type'],
+    [
+      'ten gigabytes, promised',
+      (response) => response.writeHead(200, { 'content-length': String(10 * 2 ** 30) }).write(png()),
+      'the body is longer than 1048576 bytes',
+    ],
+    [
+      'gzip that grows',
+      (response) =>
+        response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(png('x'.repeat(2 << 20)))),
+      'the body is longer than 1048576 bytes',
+    ],
+    [
+      'a picture without an end',
+      (response) => void response.write(png()),
+      'no complete response within 0.3 s',
+    ],
+    [
+      'a truncated picture',
+      (response) => {
+        response.writeHead(200, { 'content-length': '1000' }).write(png());
+        response.destroy();
+      },
+      'the connection was closed before the response was complete',
+    ],
+    [
+      'a page that is called a picture',
+      (response) => response.writeHead(200, { 'content-type': 'image/png' }).end('<!DOCTYPE html><p>Gone'),
+      'not a picture, but a web page',
+    ],
+    ['JSON', Buffer.from('{"error":"gone"}'), 'not a picture, but JSON'],
+    ['nothing', Buffer.alloc(0), 'empty'],
+    ['204', (response) => response.writeHead(204).end(), 'status 204'],
+    [
+      'a redirect to itself',
+      (response) => response.writeHead(301, { location: '/a' }).end(),
+      /^more than 5 redirects/,
+    ],
+    [
+      'a redirect with an endless body',
+      (response) => endless(Buffer.from('x'))(response.writeHead(302, { location: '/b' })),
+      'status 404',
+    ],
+    ['an answer that is not HTTP', (response) => response.socket?.end('hello\r\n\r\n'), /not valid HTTP/],
+    ['a reset', (response) => response.socket?.resetAndDestroy(), 'the connection was closed before'],
+  ])('that sends %s leaves nothing behind', async (_, answer, reason) => {
+    const { entry, mediaDir, result } = await fetchOne(answer, { timeout: 0.3 });
+    expect(entry).toMatchObject({ file: null, bytes: 0 });
+    expect(entry.reason).toMatch(reason);
+    expect([filesIn(mediaDir), unfinishedIn(mediaDir), result.originals.fetched]).toEqual([[], [], 0]);
+  });
+
+  test('that sends an SVG with script: it is a picture', async () => {
+    const body = svg('<script>alert(1)</script>');
+    const { entry, mediaDir } = await fetchOne(body);
+    expect([entry.file, copyOf(mediaDir, entry)]).toEqual([`${sha256(body)}.svg`, body]);
+  });
+
+  test('whose SVG comes as gzip: it is kept as it is without', async () => {
+    const { entry, mediaDir } = await fetchOne((response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(svg())),
+    );
+    expect(copyOf(mediaDir, entry)).toEqual(svg());
+  });
+
+  test('does not keep the others from being asked', async () => {
+    const slow = await startHost({});
+    const dead = await startSite(() => {});
+    const quick = await startHost(Object.fromEntries([1, 2, 3].map((n) => [`/${n}`, png(String(n))])));
+    const urls = [
+      ...Array.from({ length: 100 }, (_, n) => `${dead.url}/${n}`),
+      ...[1, 2, 3].map((n) => `${quick.url}/${n}`),
+    ];
+    const stop = new AbortController();
+    const store = withAvatars(...urls);
+    const saveMedia = (saved: readonly MediaEntry[]) => store.writer.saveMedia(saved);
+    const watched = vi.fn(saveMedia);
+    const hosts = [dead.url, quick.url, slow.url].map((url) => new URL(url).host);
+    const running = fetchInto(store, hosts, {
+      writer: { ...store.writer, saveMedia: watched },
+      signal: stop.signal,
+    });
+    await vi.waitFor(() => expect(quick.asked.length).toBe(3));
+    await vi.waitFor(() => expect(dead.asked.length).toBe(4));
+    stop.abort();
+    const { failure, result } = await running;
+    expect(failure).toBe('stopped; the same command continues where this run ended');
+    expect([result.originals.fetched, [...store.entries.values()].length]).toEqual([3, 3]);
+    expect(store.relinks).toHaveLength(1);
+  });
+
+  test('that is down is given up after 20 failures', async () => {
+    const host = await startSite((_, response) => response.writeHead(500).end());
+    const store = withAvatars(...Array.from({ length: 50 }, (_, n) => `${host.url}/${n}`));
+    const { failure } = await fetchInto(store, [new URL(host.url).host], { concurrency: 1 });
+    expect([host.asked.length, failure]).toEqual([20, '50 of 50 pictures failed']);
+    expect([...store.entries.values()].at(-1)?.reason).toMatch(/ was given up$/);
+  });
+});
+
+describe('addresses', () => {
+  test.each([
+    [`/"quoted"`, 'holds characters'],
+    ['/back\\slash', 'holds characters'],
+    [`/${'x'.repeat(2048)}`, 'longer than 2048 bytes'],
+  ])('%.20s are refused', async (path, words) => {
+    const host = await startHost({});
+    const store = withAvatars(host.url + path);
+    const { told, failure } = await fetchInto(store, [host.host]);
+    expect([host.asked, failure]).toEqual([[], '1 of 1 pictures failed']);
+    expect(told).toContain(words);
+    // An index of PostgreSQL takes no entry that is longer.
+    expect(store.entries.size).toBe(path.length > 2048 ? 0 : 1);
+  });
+
+  test('are asked for as they are written', async () => {
+    const host = await startHost({ '/%7Eada/a%20b.png?x=1&y=%2F': png() });
+    const store = withAvatars(`${host.url}/%7Eada/a%20b.png?x=1&y=%2F#there`);
+    expect((await fetchInto(store, [host.host])).failure).toBeUndefined();
+  });
+});
+
+describe('limits', () => {
+  const five = (text = '') =>
+    startHost(Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`/${n}`, png(`${n}`.repeat(1000) + text)])));
+  const urls = ({ url }: { url: string }) => [1, 2, 3, 4, 5].map((n) => `${url}/${n}`);
+
+  test('a host gives no more than --max-host, also over several runs', async () => {
+    const [one, other] = [await five(), await five('of another')];
+    const store = withAvatars(...urls(one), ...urls(other).slice(0, 1));
+    const options = { maxHost: 2500, concurrency: 1 };
+    const { mediaDir, failure, result } = await fetchInto(store, [one.host, other.host], options);
+    expect([failure, result.originals.fetched]).toEqual(['3 of 6 pictures failed', 3]);
+    expect(
+      [...store.entries.values()].filter(({ file }) => file === null).map(({ reason }) => reason),
+    ).toEqual(Array(3).fill('the host has given as much as --max-host allows'));
+    const again = await fetchInto(store, [one.host, other.host], { ...options, mediaDir });
+    expect([filesIn(mediaDir).length, again.result.originals.fetched]).toEqual([3, 0]);
+  });
+
+  test('the folder holds no more than --media-quota, and a later run goes on with more', async () => {
+    const host = await five();
+    const store = withAvatars(...urls(host));
+    const { mediaDir, failure } = await fetchInto(store, [host.host], { quota: 2500, concurrency: 2 });
+    expect(failure).toBe(
+      'given up: the copies take all of --media-quota; the same command continues where this run ended',
+    );
+    expect([
+      filesIn(mediaDir).length,
+      store.entries.size,
+      store.relinks.length,
+      unfinishedIn(mediaDir),
+    ]).toEqual([2, 2, 1, []]);
+    const more = await fetchInto(store, [host.host], { mediaDir });
+    expect([more.failure, more.result.originals]).toMatchObject([undefined, { fetched: 3, present: 2 }]);
+  });
+
+  test('a copy that is there already takes no room', async () => {
+    const host = await startHost({ '/1': png('x'.repeat(1000)), '/2': png('x'.repeat(1000)) });
+    const store = withAvatars(`${host.url}/1`, `${host.url}/2`);
+    await fetchInto(store, [host.host], { quota: 2100, concurrency: 1 });
+    expect([...store.entries.values()].map(({ file }) => file !== null)).toEqual([true, true]);
+  });
+});
+
+describe('placeholders', () => {
+  const nobody = png('nobody');
+
+  async function tenOfOne() {
+    const paths = Array.from({ length: 10 }, (_, n) => `/${n}`);
+    const host = await startHost({
+      ...Object.fromEntries(paths.map((path) => [path, nobody])),
+      '/own': png('own'),
+    });
+    const store = withAvatars(...paths.map((path) => host.url + path), `${host.url}/own`);
+    return { store, host };
+  }
+
+  test('are told when many addresses lead to them', async () => {
+    const { store, host } = await tenOfOne();
+    const { result, summary } = await fetchInto(store, [host.host]);
+    expect(result.placeholders).toEqual([{ file: `${sha256(nobody)}.png`, urls: 10 }]);
+    expect(summary).toContain(`likely a placeholder: ${sha256(nobody)}.png, from 10 addresses`);
+  });
+
+  test('are refused when they are named, also those of earlier runs, and in later runs', async () => {
+    const { store, host } = await tenOfOne();
+    const reasons = () =>
+      [...store.entries.values()].filter(({ file }) => file === null).map(({ reason }) => reason);
+    const { mediaDir } = await fetchInto(store, [host.host]);
+    const refused = { mediaDir, placeholder: [sha256(nobody)] };
+    const { failure, result } = await fetchInto(store, [host.host], refused);
+    expect([failure, result.originals]).toMatchObject([undefined, { placeholder: 10, present: 1 }]);
+    expect(reasons()).toEqual(Array(10).fill(`placeholder ${sha256(nobody)}`));
+    const later = await fetchInto(store, [host.host], { mediaDir });
+    expect([later.result.originals, reasons().length]).toMatchObject([{ placeholder: 10, fetched: 0 }, 10]);
+    const allowed = await fetchInto(store, [host.host], { mediaDir, notPlaceholder: [sha256(nobody)] });
+    expect([allowed.result.originals.fetched, reasons()]).toEqual([10, []]);
+  });
+});
+
+test('a folder that cannot be written ends the run with a sentence, after what was fetched is saved', async () => {
+  const host = await startHost({ '/a': png('a'), '/b': png('b') });
+  const mediaDir = join(tempFolder(), 'media');
+  const store = withAvatars(`${host.url}/a`);
+  await fetchInto(store, [host.host], { mediaDir });
+  const blocked = withAvatars(`${host.url}/a`, `${host.url}/b`);
+  // A folder where the second copy must be.
+  mkdirSync(join(mediaDir, mediaPath(`${sha256(png('b'))}.png`)), { recursive: true });
+  await expect(fetchInto(blocked, [host.host], { mediaDir, concurrency: 1 })).rejects.toThrow(
+    `cannot write ${mediaDir}: `,
+  );
+  expect([[...blocked.entries.keys()], blocked.relinks.length]).toEqual([[`${host.url}/a`], 1]);
+  expect(existsSync(join(mediaDir, 'incoming'))).toBe(true);
+});

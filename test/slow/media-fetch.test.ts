@@ -1,0 +1,157 @@
+// A fetch of pictures that is killed at any moment is resumed; a full disk ends it with a sentence.
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { MediaEntry } from '../../src/media/media-store.ts';
+import { mediaPath } from '../../src/records/media-types.ts';
+import { openForExport } from '../../src/stores/open.ts';
+import { startSite } from '../mirror-site.ts';
+import { png, sha256 } from '../pictures.ts';
+import { folio, shot } from '../records.ts';
+import { databaseOf, done, ndjson, run, tempFile, tempFolder, vitrine } from '../rig.ts';
+import { until } from '../stress.ts';
+
+const KILLS = 50;
+const HOSTS = 4;
+const USERS = 30;
+const SHOTS = 5;
+const PICTURE_BYTES = 30_000;
+
+/** Hosts with a picture at every address; every tenth address leads to the same one. */
+async function startHosts() {
+  const sites = await Promise.all(
+    Array.from({ length: HOSTS }, () =>
+      startSite(({ url = '' }, response) => {
+        const number = Number(url.slice(1));
+        response.end(png((number % 10 === 0 ? 'shared' : url).padEnd(PICTURE_BYTES, '.')));
+      }),
+    ),
+  );
+  const urlOf = (number: number) => `${sites[number % HOSTS]?.url}/${number}`;
+  const records = Array.from({ length: USERS }, (_, user) => [
+    folio(user + 1, `user${user + 1}`, { avatar: urlOf(user) }),
+    ...Array.from({ length: SHOTS }, (_, nth) => {
+      const number = USERS + user * SHOTS + nth;
+      return shot(number, user + 1, { image: urlOf(number) });
+    }),
+  ]).flat();
+  const asked = () => sites.reduce((sum, site) => sum + site.asked.length, 0);
+  const hosts = sites.map(({ url }) => new URL(url).host);
+  return { asked, hosts, database: await databaseOf(tempFile('site.ndjson', ndjson(...records))) };
+}
+
+const fetchArgs = (database: string, hosts: readonly string[], ...more: string[]) => [
+  'media',
+  'fetch',
+  '--database-url',
+  database,
+  '--rate',
+  '10000',
+  '--media-hosts',
+  ...hosts,
+  ...more,
+];
+
+async function entriesOf(database: string): Promise<MediaEntry[]> {
+  const archive = await openForExport(database);
+  try {
+    const entries: MediaEntry[] = [];
+    for await (const entry of archive.media()) entries.push(entry);
+    return entries;
+  } finally {
+    await archive.close();
+  }
+}
+
+const filesIn = (mediaDir: string) =>
+  readdirSync(mediaDir, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.png'))
+    .sort();
+
+/** Every row with a copy has a whole file. */
+async function expectSound(database: string): Promise<number> {
+  const copies = (await entriesOf(database)).filter(({ file }) => file !== null);
+  for (const { file, bytes } of copies) {
+    const path = join(`${database}.media`, mediaPath(file as string));
+    expect(statSync(path).size).toBe(bytes);
+    expect(file).toBe(`${sha256(readFileSync(path))}.png`);
+  }
+  return copies.length;
+}
+
+test(`kill -9 at ${KILLS} moments of a fetch: it is resumed, and ends as if undisturbed`, async () => {
+  const { asked, hosts, database: source } = await startHosts();
+  const newCopy = () => {
+    const path = join(tempFolder(), 'site.db');
+    copyFileSync(source, path);
+    return path;
+  };
+  const undisturbed = newCopy();
+  const firstStarted = performance.now();
+  await done(fetchArgs(undisturbed, hosts));
+  const whole = performance.now() - firstStarted;
+  const expected = {
+    entries: await entriesOf(undisturbed),
+    files: filesIn(`${undisturbed}.media`),
+    served: await done(['export', '--media-urls', '--database-url', undisturbed]),
+  };
+  expect(await expectSound(undisturbed)).toBe(USERS * (1 + SHOTS));
+
+  let database = newCopy();
+  const outcomes = { 'nothing saved': 0, 'partly saved': 0, done: 0 };
+  async function finish() {
+    await done(fetchArgs(database, hosts));
+    expect({
+      entries: await entriesOf(database),
+      files: filesIn(`${database}.media`),
+      served: await done(['export', '--media-urls', '--database-url', database]),
+    }).toEqual(expected);
+    rmSync(`${database}.media`, { recursive: true });
+    database = newCopy();
+  }
+  for (let kill = 0; kill < KILLS; kill++) {
+    const before = asked();
+    const child = vitrine(fetchArgs(database, hosts));
+    const ended = once(child, 'close');
+    // Most of the time is for starting; the kills are to meet the fetch.
+    await until('the fetch to begin', () => child.exitCode !== null || asked() > before);
+    await Promise.race([delay((whole / 2) * Math.random()), ended]);
+    child.kill('SIGKILL');
+    await ended;
+    const saved = await expectSound(database);
+    if (child.signalCode === null) outcomes.done++;
+    else outcomes[saved === 0 ? 'nothing saved' : 'partly saved']++;
+    if (child.signalCode === null || kill % 5 === 4) await finish();
+  }
+  console.log(`kill -9: ${JSON.stringify(outcomes)}`);
+  expect(outcomes['partly saved']).toBeGreaterThan(KILLS / 5);
+}, 600_000);
+
+test.runIf(process.getuid?.() === 0)(
+  'a full disk ends a fetch with a sentence, and what is saved is whole',
+  async () => {
+    const { hosts, database } = await startHosts();
+    const mediaDir = tempFolder();
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', mediaDir]).status === 0;
+    if (!mounted) return;
+    try {
+      const full = await run(fetchArgs(database, hosts, '--media-dir', mediaDir));
+      expect([full.code, full.stderr]).toEqual([
+        1,
+        expect.stringMatching(/^vitrine: cannot write .*no space left[^\n]*\n$/),
+      ]);
+      const copies = (await entriesOf(database)).filter(({ file }) => file !== null);
+      expect(copies.length).toBeGreaterThan(5);
+      expect((await run(['media', 'check', '--database-url', database, '--media-dir', mediaDir])).code).toBe(
+        0,
+      );
+      const roomy = await run(fetchArgs(database, hosts, '--media-dir', tempFolder()));
+      expect(roomy.code).toBe(0);
+    } finally {
+      spawnSync('umount', ['-l', mediaDir]);
+    }
+  },
+);
