@@ -5,7 +5,20 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Extension, MEDIA_TYPES, mediaPath } from '../src/records/media-types.ts';
-import { ask, databaseOf, dial, fixture, hearOut, json, type Server, sendRaw, startServer } from './rig.ts';
+import { blog } from './records.ts';
+import {
+  ask,
+  databaseOf,
+  dial,
+  fixture,
+  hearOut,
+  json,
+  ndjson,
+  type Server,
+  sendRaw,
+  startServer,
+  tempFile,
+} from './rig.ts';
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"><script>alert(1)</script></svg>';
 const TEXT = '0123456789';
@@ -164,6 +177,47 @@ describe('there is nothing', () => {
     const none = await startServer({ DATABASE_URL: database, MEDIA_DIR: join(database, 'none') });
     const samples = await startServer({ MEDIA_DIR: `${database}.media` });
     for (const each of [none, samples]) expect((await ask(each, `/media/${name}`)).status).toBe(404);
+  });
+});
+
+describe('our own pages show copies', () => {
+  const ORIGIN = 'https://pictures.example';
+  const AVATAR = Buffer.alloc(100_000, 1);
+  const start = async (avatar: string) => {
+    const records = ndjson(blog(1, 'ada', { avatar, avatar_large: 'https://old.example/large.jpg' }));
+    const url = await databaseOf(tempFile('ada.ndjson', records));
+    const env = { DATABASE_URL: url, MEDIA_DIR: `${database}.media`, MEDIA_URL: `${ORIGIN}/m/` };
+    return startServer({ ...env, IMAGE_HOSTS: 'https://i.example' });
+  };
+
+  test('from the origin of MEDIA_URL, on the explorer and the pages of people', async () => {
+    const own = await start('');
+    for (const path of ['/', '/people/a/ada']) {
+      const { headers, body } = await ask(own, path);
+      const policy = headers['content-security-policy'];
+      expect(policy).toContain(`; img-src 'self' data: https://i.example ${ORIGIN};`);
+      expect(body).toContain(`"imageHosts":["https://i.example","${ORIGIN}"]`);
+    }
+    expect((await ask(own, '/')).headers['content-security-policy']).not.toContain(`script-src 'self' `);
+  });
+
+  test('within the image of the card', async () => {
+    const own = await start(`${ORIGIN}/m/${put(database, AVATAR, 'png')}`);
+    const { body, headers } = await ask(own, '/card/a/ada.svg');
+    expect(body).toContain(`<image href="data:image/png;base64,${AVATAR.toString('base64')}"`);
+    expect(headers['content-security-policy']).toMatch(/; img-src data:$/);
+  });
+
+  test.each([
+    ['is elsewhere', () => `https://other.example/m/${put(database, AVATAR, 'png')}`],
+    ['is large', () => `${ORIGIN}/m/${put(database, PARTS, 'png')}`],
+    ['is no picture', () => `${ORIGIN}/m/${put(database, AVATAR, 'pdf')}`],
+    ['is missing', () => `${ORIGIN}/m/${'cd'.repeat(32)}.png`],
+    ['leads out of the folder', () => `${ORIGIN}/m/../../etc/passwd`],
+  ])('but not if the avatar %s', async (_, avatar) => {
+    const own = await start(avatar());
+    const { status, body } = await ask(own, '/card/a/ada.svg');
+    expect([status, body.includes('<image')]).toEqual([200, false]);
   });
 });
 

@@ -17,7 +17,7 @@ import { isAbsence, readParts, sizeOf } from '../http/file-parts.ts';
 import { jsonHeaders } from '../http/headers.ts';
 import { MEDIA } from '../http/operations.ts';
 import { sendFailure } from '../http/replies.ts';
-import { type Extension, MEDIA_NAME, MEDIA_TYPES, mediaPath } from '../records/media-types.ts';
+import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { NotModified } from './lookup.ts';
 import { INERT } from './pages.ts';
 
@@ -78,14 +78,12 @@ export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, 
     const body = isHead ? Readable.from([]) : await bodyOf(path, { start, end }, reply.raw);
     if (body === undefined) return sendFailure(reply, 'ROUTE_NOT_FOUND');
     if (body instanceof Readable) body.on('error', (error) => logFault(request.raw, error));
-    reply.headers({ ...headers, 'content-type': typeOf(name), 'content-length': length });
+    reply.headers({ ...headers, 'content-type': mediaType(name), 'content-length': length });
     if (range === undefined) return reply.send(body);
     return reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`).send(body);
   });
   done();
 };
-
-const typeOf = (name: string) => MEDIA_TYPES[name.slice(HASH_LENGTH + 1) as Extension];
 
 /** A Buffer if the bytes are one part, otherwise a stream; undefined if the file is gone. */
 async function bodyOf(path: string, range: ByteRange, response: ServerResponse) {
