@@ -309,7 +309,7 @@ describe('with a database', () => {
 
   test('IMAGE_HOSTS is in the Content-Security-Policy', async () => {
     expect((await ask(own, '/')).headers['content-security-policy']).toContain(
-      "img-src 'self' data: https://i.example https://j.example:8443;",
+      "img-src 'self' data: https://i.example https://j.example:8443 http://localhost:0;",
     );
     const any = await startServer({ IMAGE_HOSTS: '*' });
     expect((await ask(any, '/')).headers['content-security-policy']).toContain("img-src 'self' data: *;");

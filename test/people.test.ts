@@ -194,7 +194,7 @@ describe('hostile texts', () => {
       }
       expect(card.body).not.toMatch(/<(script|a|image|foreignObject|use)\b|href=|url\((?!#)/);
       expect(card.headers['content-security-policy']).toBe(
-        "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+        "default-src 'none'; style-src 'unsafe-inline'; sandbox; img-src data:",
       );
       expect(json(await ask(own, `/feeds/${variant}/${name}.json`)).items.length).toBeGreaterThan(0);
     }

@@ -129,7 +129,7 @@ export const SETTINGS = {
   imageHosts: setting(
     'none',
     origins,
-    "origins from which the explorer page may load users' pictures: `*`, `none`, or a comma-separated list",
+    "origins from which the explorer page may load users' pictures, besides copied ones: `*`, `none`, or a comma-separated list",
   ),
   docs: setting('on', onOff, 'the API reference page at `/docs`: `on` or `off`'),
   answersBytes: setting('24M', bytes, 'memory for responses that are kept ready; `0` keeps none'),

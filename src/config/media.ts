@@ -8,6 +8,13 @@ export function mediaDirOf({ databaseUrl, mediaDir }: Pick<Config, 'databaseUrl'
   return mediaDir ?? (isPostgresUrl(databaseUrl) ? undefined : `${databaseUrl}.media`);
 }
 
+/** Origins of pictures on our pages: what IMAGE_HOSTS allows, and where copies are. The sample users have none. */
+export function pictureOriginsOf(config: Config): Config['imageHosts'] {
+  const { imageHosts, databaseUrl } = config;
+  if (imageHosts === '*' || databaseUrl === undefined) return imageHosts;
+  return [...new Set([...imageHosts, new URL(mediaUrlOf(config)).origin])];
+}
+
 /** The URL, without a slash at its end. */
 export function mediaUrlOf(config: Config): string {
   if (config.mediaUrl !== undefined) return config.mediaUrl;

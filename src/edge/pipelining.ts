@@ -3,7 +3,7 @@
 // Its parser stops in the middle of a read in one case only: at an upgrade, where it hands over the connection and the
 // bytes that are left. So the first request too many poses as an upgrade, and when the answers before it are written,
 // the connection goes back to the server with the bytes of that request and the rest.
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import * as http from '../http/node-http.ts';
 import { forgetAnswered, noteRequest, whenAnswered } from './connection.ts';
@@ -58,7 +58,7 @@ export function createWaitingRoom(server: Server) {
   }
 
   function giveBack(socket: Socket): void {
-    socket.off('resume', stay);
+    socket.off('resume', stay).off('drain', writeOn);
     // The keep-alive time of the last response.
     socket.setTimeout(0);
     if (!isLingering(socket) && !socket.destroyed) {
@@ -74,7 +74,7 @@ export function createWaitingRoom(server: Server) {
     // At once, so that the end of the stream does not come before these bytes.
     if (rest.length > 0) socket.unshift(rest);
     socket.unshift(bytesOf(request));
-    socket.on('resume', stay).on('error', ignore);
+    socket.on('resume', stay).on('drain', writeOn).on('error', ignore);
     whenAnswered(socket, () => {
       forgetAnswered(socket);
       if (answered.push(socket) === 1) setImmediate(giveSomeBack);
@@ -85,6 +85,12 @@ export function createWaitingRoom(server: Server) {
 /** An earlier response that is written may resume its connection. */
 function stay(this: Socket): void {
   this.pause();
+}
+
+/** Tells the response that is being written to go on. Node has removed its own listener, and names the response here. */
+function writeOn(this: Socket): void {
+  const { _httpMessage: response } = this as { _httpMessage?: ServerResponse | null };
+  if (response?.writableNeedDrain) response.emit('drain');
 }
 
 /** Node has removed its own listener. The connection is gone after an error. */

@@ -20,6 +20,7 @@ const CATALOGUE = {
   USER_GONE: [410, 'This user was taken down.'],
   URI_TOO_LONG: [414, 'The address is too long.'],
   USER_TOO_LONG: [414, 'A user name has at most 255 characters.'],
+  RANGE_NOT_SATISFIABLE: [416, 'The file has none of these bytes: Content-Range says how many it has.'],
   EXPECTATION_FAILED: [417, 'The only expectation that can be met is 100-continue.'],
   RATE_LIMITED: [429, 'Too many requests: wait as long as Retry-After says.'],
   HEADERS_TOO_LARGE: [431, 'The request headers are too large.'],

@@ -96,6 +96,7 @@ function hasLongRequestLine(packet: Buffer): boolean {
 /** Why an input does not fit its schema: `path` and `value` are what TypeBox reports. */
 export function inputFault(path: string, value: unknown): ErrorCode {
   if (value === null) return 'BAD_ESCAPE';
+  if (path === '/name') return 'ROUTE_NOT_FOUND';
   if (path === '/post') return 'POST_MALFORMED';
   if (value === undefined || value === '') return 'USER_MISSING';
   if (typeof value !== 'string') return 'USER_REPEATED';

@@ -3,9 +3,10 @@ import type { Variant } from '../variants.ts';
 
 export interface Operation {
   readonly variant: Variant | 'none';
-  readonly name: 'profile' | 'items' | 'probe' | 'page' | 'preflight' | 'other';
+  readonly name: 'profile' | 'items' | 'media' | 'probe' | 'page' | 'preflight' | 'other';
 }
 
+export const MEDIA: Operation = { variant: 'none', name: 'media' };
 export const PROBE: Operation = { variant: 'none', name: 'probe' };
 export const PAGE: Operation = { variant: 'none', name: 'page' };
 export const PREFLIGHT: Operation = { variant: 'none', name: 'preflight' };

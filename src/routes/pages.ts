@@ -2,6 +2,7 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
+import { pictureOriginsOf } from '../config/media.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Headers } from '../http/headers.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
@@ -30,6 +31,10 @@ const AN_HOUR = 'public, max-age=3600, stale-while-revalidate=86400';
 const A_DAY = 'public, max-age=86400';
 
 export const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
+
+export const INERT_WITH_PICTURE = {
+  'content-security-policy': `${INERT['content-security-policy']}; img-src data:`,
+};
 
 const Picture = Type.Object({ picture: Type.String() });
 
@@ -102,9 +107,9 @@ export const explorerHeaders = (config: Config): Headers => ({
   'cross-origin-opener-policy': 'same-origin',
 });
 
-/** Scripts and requests: this server only. Pictures: this server and IMAGE_HOSTS. */
-function policy({ imageHosts }: Config): string {
-  const pictures = ["'self'", 'data:', ...(imageHosts === '*' ? ['*'] : imageHosts)];
+/** Scripts and requests: this server only. Pictures: this server, IMAGE_HOSTS and MEDIA_URL. */
+function policy(config: Config): string {
+  const pictures = ["'self'", 'data:', ...pictureOriginsOf(config)];
   const rules = [
     "default-src 'none'",
     "script-src 'self'",

@@ -16,8 +16,9 @@ import { atomFeed, type FeedOf, jsonFeed } from '../views/feeds.ts';
 import { type Person, personOf } from '../views/person.ts';
 import { personPage, unknownPage } from '../views/person-page.ts';
 import type { ExampleUsers } from './example-users.ts';
+import { createCopies } from './inline-copy.ts';
 import { lookupResponses, siteConstraint } from './lookup.ts';
-import { explorerHeaders, INERT, readableHeaders } from './pages.ts';
+import { explorerHeaders, INERT_WITH_PICTURE, readableHeaders } from './pages.ts';
 import { GUARD, SVG } from './web-file.ts';
 
 const Params = Type.Object({ username: UserName });
@@ -40,6 +41,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
     schema: { hide: true, params: Params, response: lookupResponses(config, Type.String()) },
   };
   const cached = { 'cache-control': config.cacheControl };
+  const copyOf = createCopies(config);
   const find = (name: string) => findPerson(store, site, name);
   /** Why there is nobody. */
   const absence = async (name: string) => {
@@ -70,8 +72,9 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   app.get(`/card/${variant}/:username.svg`, route, async (request, reply) => {
     const person = await find(request.params.username);
     if (person === undefined) return sendFailure(reply, await absence(request.params.username));
-    const headers = { ...GUARD, ...INERT, ...readableHeaders(config), ...cached };
-    return sendText(reply, cardImage(person), { ...headers, 'content-type': SVG });
+    const headers = { ...GUARD, ...INERT_WITH_PICTURE, ...readableHeaders(config), ...cached };
+    const avatar = await copyOf(person.smallAvatar);
+    return sendText(reply, cardImage(person, avatar), { ...headers, 'content-type': SVG });
   });
 
   const feed = (extension: string, type: string, write: (feed: FeedOf) => string) =>

@@ -5,6 +5,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify from 'fastify';
 import type { Logger } from 'pino';
 import { type Config, sitesOf } from '../config/config.ts';
+import { mediaDirOf } from '../config/media.ts';
 import { createClients } from '../edge/clients.ts';
 import { addOriginHeaders, addPreflights } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
@@ -17,6 +18,7 @@ import { documentFor, openapiOptions } from '../openapi/document.ts';
 import { docs } from '../routes/docs.ts';
 import { createExampleUsers } from '../routes/example-users.ts';
 import type { ReadyAnswer } from '../routes/lookup.ts';
+import { media } from '../routes/media.ts';
 import { pages } from '../routes/pages.ts';
 import { pathStyle } from '../routes/path-style.ts';
 import { people } from '../routes/people.ts';
@@ -84,6 +86,11 @@ export function buildApp({ config, store, log }: AppOptions) {
     const { style } = VARIANTS[variant];
     const options = { variant, base, store, cache, writeAnswer, takedownStatus };
     app.register(STYLES[style], { prefix: base.path, ...options });
+  }
+  const folder = mediaDirOf(config);
+  if (folder !== undefined) {
+    const { corsOrigin } = config;
+    app.register(media, { folder, corsOrigin, logFault: requestLog.fault });
   }
   const exampleUsers = createExampleUsers(config, store);
   app.register(docs, {

@@ -1,7 +1,7 @@
 // What our two Fastify instances, the server and the admin port, have in common: options, error handling, hooks.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyInstance, FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { expectsTheImpossible } from '../edge/http-server.ts';
@@ -92,15 +92,16 @@ export function addResponseHook(app: FastifyInstance, headers: Headers, observe:
   app.addHook('onSend', (request, reply, payload, done) => {
     // Pages bring headers of their own.
     if (!reply.hasHeader('x-content-type-options')) reply.headers(headers);
-    const length =
-      typeof payload === 'string'
-        ? Buffer.byteLength(payload)
-        : Buffer.isBuffer(payload)
-          ? payload.length
-          : 0;
-    observe(request.raw, operationOf(request), reply.statusCode, length);
+    observe(request.raw, operationOf(request), reply.statusCode, lengthOf(payload, reply));
     done();
   });
+}
+
+function lengthOf(payload: unknown, reply: FastifyReply): number {
+  if (typeof payload === 'string') return Buffer.byteLength(payload);
+  if (Buffer.isBuffer(payload)) return payload.length;
+  // Routes that stream know the length.
+  return payload ? Number(reply.getHeader('content-length')) : 0;
 }
 
 function operationOf({ method, query, routeOptions, addressed }: FastifyRequest): Operation {

@@ -1,5 +1,5 @@
 // The card as an image, for pages that run no script. An image cannot measure its text, so widths are estimated; fonts are
-// those of the reader, and pictures are initials: an SVG inside <img> may load nothing.
+// those of the reader. An SVG inside <img> may load nothing: pictures are initials, but for an avatar that is given.
 import { type Markup, markup } from './markup.ts';
 import { type Item, initialsOf, type Person, shortened, titleOf, writtenDate } from './person.ts';
 
@@ -21,8 +21,9 @@ interface Block {
   readonly bottom: number;
 }
 
-export function cardImage(person: Person): string {
-  const head = drawHead(person);
+/** `avatar` is a data: URL. */
+export function cardImage(person: Person, avatar?: string): string {
+  const head = drawHead(person, avatar);
   const list = person.noun === 'shots' ? drawTiles(person, head.bottom) : drawPosts(person, head.bottom);
   const height = list.bottom + MARGIN;
   return markup`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="t">
@@ -35,7 +36,7 @@ export function cardImage(person: Person): string {
 `.text;
 }
 
-function drawHead(person: Person): Block {
+function drawHead(person: Person, avatar: string | undefined): Block {
   const { name, username, bio, verified, counts } = person;
   const bioLines = wrapped(bio, 15, INNER, 3);
   const shownName = clipped(name, 20, INNER - 30);
@@ -46,7 +47,7 @@ function drawHead(person: Person): Block {
     .join('   ');
   const drawn = markup`${gradient('cover', `${username} cover`)}<rect width="${WIDTH}" height="84" fill="url(#cover)"/>
 ${gradient('avatar', username)}<circle class="ring" cx="${MARGIN + 36}" cy="84" r="40"/><circle cx="${MARGIN + 36}" cy="84" r="36" fill="url(#avatar)"/>
-<text class="w" x="${MARGIN + 36}" y="92" font-size="23" text-anchor="middle">${initialsOf(name)}</text>
+<text class="w" x="${MARGIN + 36}" y="92" font-size="23" text-anchor="middle">${initialsOf(name)}</text>${avatar && picture(avatar)}
 <text class="b" x="${MARGIN}" y="150" font-size="20">${shownName}</text>
 ${verified ? markup`<g transform="translate(${MARGIN + widthOf(shownName, 20) + 16} 143)"><circle class="glass" r="8"/><path class="on" d="M-3.500 0l2.500 3 4.500-5.500" fill="none" stroke-width="2"/></g>` : undefined}
 <text class="q" x="${MARGIN}" y="171" font-size="13">${clipped(`@${username}`, 13, INNER)}</text>
@@ -54,6 +55,11 @@ ${bioLines.map((line, index) => markup`<text x="${MARGIN}" y="${197 + index * 21
 <text class="q" x="${MARGIN}" y="${countsTop + 24}" font-size="13" xml:space="preserve">${shownCounts}</text>`;
   return { drawn, bottom: countsTop + 32 };
 }
+
+/** In the circle of the initials, which stay visible where the picture cannot be shown. */
+const picture = (avatar: string) => markup`
+<clipPath id="round"><circle cx="${MARGIN + 36}" cy="84" r="36"/></clipPath>
+<image href="${avatar}" x="${MARGIN}" y="48" width="72" height="72" preserveAspectRatio="xMidYMid slice" clip-path="url(#round)"/>`;
 
 /** Shots as tiles, three in a row. */
 function drawTiles({ items }: Person, top: number): Block {

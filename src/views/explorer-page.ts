@@ -1,6 +1,7 @@
 // The explorer's HTML: the template with the configuration and the variants in it.
 import type { Site } from '../config/address-clashes.ts';
 import { type Config, sitesOf } from '../config/config.ts';
+import { pictureOriginsOf } from '../config/media.ts';
 import { SAMPLE_PEOPLE } from '../samples/people.ts';
 import { VARIANTS } from '../variants.ts';
 import { fill, jsonBlock, Markup, markup } from './markup.ts';
@@ -81,7 +82,7 @@ function configurationOf(config: Config, sites: readonly Site[], samples: boolea
     }),
     samples,
     people: { microblog: people(users.microblog), portfolio: people(users.portfolio) },
-    imageHosts: config.imageHosts,
+    imageHosts: pictureOriginsOf(config),
   };
 }
 

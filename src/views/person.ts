@@ -9,6 +9,8 @@ export interface Person {
   readonly verified: boolean;
   readonly location: string;
   readonly avatar: string;
+  /** The smaller one, if there are two. */
+  readonly smallAvatar: string;
   /** Addresses of their own pages. */
   readonly links: readonly string[];
   readonly counts: readonly (readonly [label: string, digits: string])[];
@@ -48,6 +50,7 @@ export function personOf(variant: Variant, profile: Buffer, items: Buffer): Pers
     verified: /[1-9]/.test(of('verified')),
     location: of('location'),
     avatar: address('avatar_large') || address('avatar'),
+    smallAvatar: address('avatar') || address('avatar_large'),
     links: [address('website'), address('social_link')].filter(Boolean),
     counts: [
       posts ? ['Posts', of('totalPost')] : ['Shots', of('totalShots')],

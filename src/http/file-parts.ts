@@ -1,0 +1,61 @@
+// Reads files in parts, each with an open of its own: clients that read slowly hold no descriptors, of which the
+// connections may have taken all but few, and no more memory than a part.
+import { constants } from 'node:fs';
+import { lstat, open } from 'node:fs/promises';
+import type { ByteRange } from './byte-range.ts';
+
+/** Most pictures of a list are one part. */
+const PART_BYTES = 64 * 1024;
+/** Files open at a time. Node reads four at a time. */
+const MOST_OPEN = 16;
+
+/** Its size in bytes; undefined if there is no such file. */
+export async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    const found = await lstat(path);
+    return found.isFile() ? found.size : undefined;
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+export const isAbsence = (error: unknown) =>
+  ['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code));
+
+/** The bytes of a file from `start` to `end`, part by part. */
+export async function* readParts(path: string, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+  for (let at = start; at <= end; ) {
+    const length = Math.min(PART_BYTES, end - at + 1);
+    const part = await inTurn(() => readPart(path, at, length));
+    if (part.length === 0) throw new Error(`${path} has become shorter while it was sent`);
+    yield part;
+    at += part.length;
+  }
+}
+
+async function readPart(path: string, start: number, length: number): Promise<Buffer> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafeSlow(length), 0, length, start);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+const waiting: (() => void)[] = [];
+let places = MOST_OPEN;
+
+async function inTurn<T>(task: () => Promise<T>): Promise<T> {
+  if (places > 0) places--;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await task();
+  } finally {
+    // Whoever waits takes over the place.
+    const next = waiting.shift();
+    if (next === undefined) places++;
+    else next();
+  }
+}

@@ -1,0 +1,106 @@
+// Copies of pictures, by their content's hash: such a file never changes.
+//
+// @fastify/send knows only ETags of its own making, which are weak, compares them in If-Range as no strong validator
+// may be, and holds a file open for as long as its client reads; what is left of it to use is the parsing of Range.
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import type { FastifyRequest } from 'fastify';
+import type { Config } from '../config/config.ts';
+import { type ByteRange, rangeOf } from '../http/byte-range.ts';
+import { matches } from '../http/conditional.ts';
+import { errorResponses } from '../http/errors.ts';
+import { isAbsence, readParts, sizeOf } from '../http/file-parts.ts';
+import { jsonHeaders } from '../http/headers.ts';
+import { MEDIA } from '../http/operations.ts';
+import { sendFailure } from '../http/replies.ts';
+import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
+import { NotModified } from './lookup.ts';
+import { INERT } from './pages.ts';
+
+const A_YEAR = 'public, max-age=31536000, immutable';
+const HASH_LENGTH = 64;
+
+const Params = Type.Object({
+  name: Type.String({ pattern: MEDIA_NAME, description: 'SHA-256 of the file, and its extension.' }),
+});
+const FileBytes = Type.Unsafe<Buffer | Readable>(Type.String({ description: 'The file.' }));
+const PartBytes = Type.Unsafe<Buffer | Readable>(Type.String({ description: 'The part of the file.' }));
+
+export interface MediaOptions {
+  readonly folder: string;
+  readonly corsOrigin: Config['corsOrigin'];
+  /** Called with errors that come when the headers have been sent. */
+  readonly logFault: (request: FastifyRequest['raw'], error: unknown) => void;
+}
+
+export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, done) => {
+  const { folder, corsOrigin, logFault } = options;
+  const common = {
+    ...jsonHeaders(corsOrigin),
+    ...INERT,
+    'cache-control': A_YEAR,
+    'accept-ranges': 'bytes',
+  };
+  const schema = {
+    operationId: 'getMedia',
+    summary: 'Get a copied picture',
+    description: 'A picture that a record names.',
+    tags: ['Pictures'],
+    params: Params,
+    response: {
+      200: FileBytes,
+      206: PartBytes,
+      304: NotModified,
+      ...errorResponses('ROUTE_NOT_FOUND', 'BAD_ESCAPE', 'RANGE_NOT_SATISFIABLE'),
+    },
+  };
+
+  app.get('/media/:name', { config: { operation: MEDIA }, schema }, async (request, reply) => {
+    const { name } = request.params;
+    const path = join(folder, mediaPath(name));
+    const size = await sizeOf(path);
+    if (size === undefined) return sendFailure(reply, 'ROUTE_NOT_FOUND');
+    const headers = { ...common, etag: `"${name.slice(0, HASH_LENGTH)}"` };
+    if (matches(request.headers['if-none-match'], headers.etag))
+      return reply.headers(headers).code(304).send(null);
+    const isHead = request.method === 'HEAD';
+    const range = isHead ? undefined : rangeOf(request.headers, headers.etag, size);
+    if (range === 'unsatisfiable') {
+      reply.header('content-range', `bytes */${size}`);
+      return sendFailure(reply, 'RANGE_NOT_SATISFIABLE');
+    }
+    const { start, end } = range ?? { start: 0, end: size - 1 };
+    const length = end - start + 1;
+    const body = isHead ? Readable.from([]) : await bodyOf(path, { start, end }, reply.raw);
+    if (body === undefined) return sendFailure(reply, 'ROUTE_NOT_FOUND');
+    if (body instanceof Readable) body.on('error', (error) => logFault(request.raw, error));
+    reply.headers({ ...headers, 'content-type': mediaType(name), 'content-length': length });
+    if (range === undefined) return reply.send(body);
+    return reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`).send(body);
+  });
+  done();
+};
+
+/** A Buffer if the bytes are one part, otherwise a stream; undefined if the file is gone. */
+async function bodyOf(path: string, range: ByteRange, response: ServerResponse) {
+  // A pipelined request reads nothing before its turn.
+  if (response.socket === null) await once(response, 'socket');
+  const parts = readParts(path, range);
+  try {
+    const { value: first = Buffer.alloc(0), done } = await parts.next();
+    if (done || first.length > range.end - range.start) return first;
+    return Readable.from(prefixed(first, parts), { objectMode: false, highWaterMark: 0 });
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+async function* prefixed(first: Buffer, rest: AsyncIterable<Buffer>) {
+  yield first;
+  yield* rest;
+}

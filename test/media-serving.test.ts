@@ -1,0 +1,332 @@
+// GET /media: copies of pictures, by their hash.
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Extension, MEDIA_TYPES, mediaPath } from '../src/records/media-types.ts';
+import { blog } from './records.ts';
+import {
+  ask,
+  databaseOf,
+  dial,
+  fixture,
+  hearOut,
+  json,
+  ndjson,
+  type Server,
+  sendRaw,
+  startServer,
+  tempFile,
+} from './rig.ts';
+
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"><script>alert(1)</script></svg>';
+const TEXT = '0123456789';
+const PARTS = Buffer.alloc(200_000, 'abcdefghijklmnopqrstuvwxyz');
+
+/** Puts a file into the folder of a database; returns its name. */
+function put(database: string, content: string | Buffer, extension: Extension = 'jpg'): string {
+  const name = `${createHash('sha256').update(content).digest('hex')}.${extension}`;
+  const path = join(`${database}.media`, mediaPath(name));
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  return name;
+}
+
+const pathOf = (name: string) => join(`${database}.media`, mediaPath(name));
+
+let database: string;
+let server: Server;
+let name: string;
+beforeAll(async () => {
+  database = await databaseOf(fixture('microblog.ndjson'));
+  server = await startServer({ DATABASE_URL: database, ACCESS_LOG: 'on' });
+  name = put(database, TEXT);
+});
+
+const get = (file: string, headers: Record<string, string> = {}, method = 'GET') =>
+  ask(server, `/media/${file}`, { headers, method });
+
+describe('a picture', () => {
+  test('is immutable, inert, readable by other origins, and known by its hash', async () => {
+    const got = await get(name);
+    expect([got.status, got.body]).toEqual([200, TEXT]);
+    expect(got.headers).toMatchObject({
+      'content-type': 'image/jpeg',
+      'content-length': '10',
+      etag: `"${name.slice(0, 64)}"`,
+      'cache-control': 'public, max-age=31536000, immutable',
+      'accept-ranges': 'bytes',
+      'access-control-allow-origin': '*',
+      'cross-origin-resource-policy': 'cross-origin',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    });
+  });
+
+  test.each(Object.entries(MEDIA_TYPES))('.%s is %s', async (extension, type) => {
+    const got = await get(put(database, SVG, extension as Extension));
+    expect([got.status, got.headers['content-type'], got.body]).toEqual([200, type, SVG]);
+  });
+
+  test('of several parts or of none is sent whole', async () => {
+    const large = await get(put(database, PARTS));
+    expect([large.headers['content-length'], large.body === PARTS.toString()]).toEqual(['200000', true]);
+    const empty = await get(put(database, ''));
+    expect([empty.status, empty.headers['content-length'], empty.body]).toEqual([200, '0', '']);
+  });
+
+  test('is not sent for HEAD, or to who has it', async () => {
+    const large = put(database, PARTS);
+    const [got, head] = [await get(large), await get(large, { range: 'bytes=0-0' }, 'HEAD')];
+    const { date: _, ...headers } = got.headers;
+    expect([head.status, head.body]).toEqual([200, '']);
+    expect(head.headers).toMatchObject(headers);
+    const etag = String(got.headers.etag);
+    for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*'])
+      for (const method of ['GET', 'HEAD']) {
+        const reply = await get(large, { 'if-none-match': known, range: 'bytes=0-0' }, method);
+        expect([reply.status, reply.body, reply.headers.etag]).toEqual([304, '', etag]);
+        expect(reply.headers['cache-control']).toContain('immutable');
+      }
+    expect((await get(large, { 'if-none-match': '"x"' })).status).toBe(200);
+  });
+});
+
+describe('a range', () => {
+  test.each([
+    ['bytes=0-0', '0', 'bytes 0-0/10'],
+    ['bytes=2-4', '234', 'bytes 2-4/10'],
+    ['BYTES= 2-4 ', '234', 'bytes 2-4/10'],
+    ['bytes=7-', '789', 'bytes 7-9/10'],
+    ['bytes=7-99999999999999999999', '789', 'bytes 7-9/10'],
+    ['bytes=-3', '789', 'bytes 7-9/10'],
+    ['bytes=-30', TEXT, 'bytes 0-9/10'],
+  ])('%s is %s', async (range, body, contentRange) => {
+    const got = await get(name, { range });
+    expect([got.status, got.body, got.headers['content-range']]).toEqual([206, body, contentRange]);
+    expect(got.headers['content-length']).toBe(String(body.length));
+    expect(got.headers.etag).toBe(`"${name.slice(0, 64)}"`);
+  });
+
+  test.each(['bytes=4-2', 'bytes=', 'bytes=-', 'bytes=a-b', 'bytes=0-1,4-5', 'items=0-1', 'bytes=0-1-2'])(
+    '%s is ignored',
+    async (range) => {
+      const got = await get(name, { range });
+      expect([got.status, got.body, got.headers['content-range']]).toEqual([200, TEXT, undefined]);
+    },
+  );
+
+  test.each(['bytes=10-', 'bytes=10-20', 'bytes=-0'])('%s is not satisfiable', async (range) => {
+    const got = await get(name, { range });
+    expect([got.status, json(got).code]).toEqual([416, 'RANGE_NOT_SATISFIABLE']);
+    expect(got.headers).toMatchObject({ 'content-range': 'bytes */10', 'cache-control': 'no-store' });
+    expect(got.headers['access-control-allow-origin']).toBe('*');
+  });
+
+  test('counts only if If-Range names the file', async () => {
+    const statusWith = async (ifRange: string) =>
+      (await get(name, { range: 'bytes=0-0', 'if-range': ifRange })).status;
+    const etag = `"${name.slice(0, 64)}"`;
+    expect(await statusWith(etag)).toBe(206);
+    expect(await statusWith(`W/${etag}`)).toBe(200);
+    expect(await statusWith('"x"')).toBe(200);
+    expect(await statusWith('Sun, 22 Nov 2026 00:00:00 GMT')).toBe(200);
+  });
+
+  test('over the border of two parts', async () => {
+    const got = await get(put(database, PARTS), { range: 'bytes=65000-190000' });
+    expect(got.body === PARTS.toString('utf8', 65_000, 190_001)).toBe(true);
+  });
+});
+
+describe('there is nothing', () => {
+  const hash = 'ab'.repeat(32);
+  test.each([
+    `${hash}.jpg`,
+    `${hash}.exe`,
+    `${hash}`,
+    `${hash.toUpperCase()}.jpg`,
+    `${hash}.jpg/`,
+    `${hash}.jpg.png`,
+    '',
+    '..%2f..%2fetc%2fpasswd',
+    `%2e%2e/site.db`,
+    `ab/${hash}.jpg`,
+    `${hash}.jpg%00`,
+    `${hash}.jpg%0a`,
+  ])('at /media/%s', async (file) => {
+    for (const method of ['GET', 'HEAD']) {
+      const got = await get(file, {}, method);
+      expect([got.status, got.headers['cache-control']]).toEqual([404, 'max-age=5']);
+      expect(got.headers['access-control-allow-origin']).toBe('*');
+      if (method === 'GET') expect(json(got).code).toBe('ROUTE_NOT_FOUND');
+    }
+  });
+
+  test('where a folder or a link has the name', async () => {
+    const outside = `${hash}.png`;
+    mkdirSync(dirname(pathOf(outside)), { recursive: true });
+    symlinkSync(database, pathOf(outside));
+    const folder = `${hash}.gif`;
+    mkdirSync(pathOf(folder));
+    expect([(await get(outside)).status, (await get(folder)).status]).toEqual([404, 404]);
+  });
+
+  test('without a folder, or for the sample users', async () => {
+    const none = await startServer({ DATABASE_URL: database, MEDIA_DIR: join(database, 'none') });
+    const samples = await startServer({ MEDIA_DIR: `${database}.media` });
+    for (const each of [none, samples]) expect((await ask(each, `/media/${name}`)).status).toBe(404);
+  });
+});
+
+describe('our own pages show copies', () => {
+  const ORIGIN = 'https://pictures.example';
+  const AVATAR = Buffer.alloc(100_000, 1);
+  const start = async (avatar: string) => {
+    const records = ndjson(blog(1, 'ada', { avatar, avatar_large: 'https://old.example/large.jpg' }));
+    const url = await databaseOf(tempFile('ada.ndjson', records));
+    const env = { DATABASE_URL: url, MEDIA_DIR: `${database}.media`, MEDIA_URL: `${ORIGIN}/m/` };
+    return startServer({ ...env, IMAGE_HOSTS: 'https://i.example' });
+  };
+
+  test('from the origin of MEDIA_URL, on the explorer and the pages of people', async () => {
+    const own = await start('');
+    for (const path of ['/', '/people/a/ada']) {
+      const { headers, body } = await ask(own, path);
+      const policy = headers['content-security-policy'];
+      expect(policy).toContain(`; img-src 'self' data: https://i.example ${ORIGIN};`);
+      expect(body).toContain(`"imageHosts":["https://i.example","${ORIGIN}"]`);
+    }
+    expect((await ask(own, '/')).headers['content-security-policy']).not.toContain(`script-src 'self' `);
+  });
+
+  test('within the image of the card', async () => {
+    const own = await start(`${ORIGIN}/m/${put(database, AVATAR, 'png')}`);
+    const { body, headers } = await ask(own, '/card/a/ada.svg');
+    expect(body).toContain(`<image href="data:image/png;base64,${AVATAR.toString('base64')}"`);
+    expect(headers['content-security-policy']).toMatch(/; img-src data:$/);
+  });
+
+  test.each([
+    ['is elsewhere', () => `https://other.example/m/${put(database, AVATAR, 'png')}`],
+    ['is large', () => `${ORIGIN}/m/${put(database, PARTS, 'png')}`],
+    ['is no picture', () => `${ORIGIN}/m/${put(database, AVATAR, 'pdf')}`],
+    ['is missing', () => `${ORIGIN}/m/${'cd'.repeat(32)}.png`],
+    ['leads out of the folder', () => `${ORIGIN}/m/../../etc/passwd`],
+  ])('but not if the avatar %s', async (_, avatar) => {
+    const own = await start(avatar());
+    const { status, body } = await ask(own, '/card/a/ada.svg');
+    expect([status, body.includes('<image')]).toEqual([200, false]);
+  });
+});
+
+test('other methods, broken escapes, and preflights are answered like elsewhere', async () => {
+  const post = await get(name, {}, 'POST');
+  expect([post.status, post.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  expect((await get('%zz')).status).toBe(400);
+  const asked = { origin: 'https://x.example', 'access-control-request-method': 'GET' };
+  const preflight = await get(name, asked, 'OPTIONS');
+  expect([preflight.status, preflight.headers['access-control-allow-methods']]).toEqual([
+    204,
+    'GET, HEAD, OPTIONS',
+  ]);
+});
+
+test('MEDIA_DIR, CORS_ORIGIN, RATE_LIMIT and several workers', async () => {
+  const other = await startServer({
+    DATABASE_URL: database,
+    MEDIA_DIR: `${database}.media`,
+    CORS_ORIGIN: 'https://one.example',
+    RATE_LIMIT: '5/1h',
+    RATE_LIMIT_EXEMPT: '127.0.0.2',
+    WORKERS: '2',
+  });
+  const path = `/media/${name}`;
+  const origin = 'https://one.example';
+  for (let nth = 0; nth < 10; nth++) {
+    const got = await ask(other, path, { headers: { origin }, from: '127.0.0.2' });
+    expect([got.status, got.headers['access-control-allow-origin'], got.headers.vary]).toEqual([
+      200,
+      origin,
+      'Origin',
+    ]);
+  }
+  const statuses = await Promise.all(Array.from({ length: 11 }, () => ask(other, path)));
+  expect(statuses.map(({ status }) => status)).toContain(429);
+});
+
+test('requests in a row on one connection are answered in order', async () => {
+  const large = put(database, PARTS);
+  const names = Array.from({ length: 20 }, (_, nth) => (nth % 3 === 0 ? large : name));
+  const line = (file: string) => `GET /media/${file} HTTP/1.1\r\nHost: x\r\n`;
+  const last = `${line(name)}Connection: close\r\n\r\n`;
+  const replies = await sendRaw(server, names.map((file) => `${line(file)}\r\n`).join('') + last);
+  expect(replies.map(({ body }) => body.length)).toEqual([
+    ...names.map((file) => (file === large ? PARTS.length : TEXT.length)),
+    TEXT.length,
+  ]);
+});
+
+test('HTTP/1.0 clients get the file and its end', async () => {
+  const socket = await dial(server);
+  const heard = hearOut(socket);
+  socket.write(`GET /media/${put(database, PARTS)} HTTP/1.0\r\n\r\n`);
+  const bytes = await heard;
+  expect(bytes.subarray(-PARTS.length).equals(PARTS)).toBe(true);
+  expect(bytes.toString('latin1')).not.toContain('chunked');
+});
+
+test('the log has the route, the status and the bytes', async () => {
+  await get(put(database, PARTS), { range: 'bytes=0-99999' });
+  const lines = () => server.log.map((line) => JSON.parse(line));
+  await expect
+    .poll(lines)
+    .toContainEqual(expect.objectContaining({ name: 'media', variant: 'none', status: 206, bytes: 100_000 }));
+});
+
+/** Asks for a file that does not fit into the buffers, and reads only the first bytes. */
+async function askAndStall(to: Server, file: string) {
+  const socket = await dial(to);
+  socket.write(`GET /media/${file} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  const [first] = (await once(socket, 'data')) as [Buffer];
+  socket.pause();
+  expect(first.toString('latin1')).toContain('HTTP/1.1 200 OK');
+  return { socket, first };
+}
+
+const HUGE = Buffer.alloc(32 * 2 ** 20, 7);
+
+test('a file that is removed or cut while it is sent ends the connection, and is logged', async () => {
+  const file = put(database, HUGE);
+  const { socket, first } = await askAndStall(server, file);
+  renameSync(pathOf(file), `${pathOf(file)}.old`);
+  const heard = hearOut(socket.resume());
+  expect((await heard).length + first.length).toBeLessThan(HUGE.length);
+  const faults = () => server.log.filter((line) => line.includes('ENOENT'));
+  await expect.poll(faults).not.toEqual([]);
+  rmSync(`${pathOf(file)}.old`);
+});
+
+test('a client that does not read is cut after WRITE_TIMEOUT; one that leaves disturbs nobody', async () => {
+  const strict = await startServer({ DATABASE_URL: database, WRITE_TIMEOUT: '400ms' });
+  const file = put(database, HUGE);
+  const stalled = await askAndStall(strict, file);
+  const gone = await askAndStall(strict, file);
+  gone.socket.destroy();
+  const isOut = () => strict.log.some((line) => line.includes('did not read'));
+  await expect.poll(isOut, { timeout: 10_000 }).toBe(true);
+  stalled.socket.destroy();
+  expect((await ask(strict, `/media/${name}`)).body).toBe(TEXT);
+  expect(strict.log.filter((line) => line.includes('"level":50'))).toEqual([]);
+});
+
+test('a picture on its way is sent to its end while the server stops', async () => {
+  const other = await startServer({ DATABASE_URL: database });
+  const { socket, first } = await askAndStall(other, put(database, HUGE));
+  const ended = other.stop();
+  const heard = hearOut(socket.resume());
+  const length = first.length + (await heard).length - (first.indexOf('\r\n\r\n') + 4);
+  expect(length).toBe(HUGE.length);
+  expect(await ended).toBe(0);
+});
