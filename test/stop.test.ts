@@ -68,6 +68,21 @@ describe.each(SIGNALS)('%s', (signal) => {
   });
 });
 
+test.each(['1', '2'])(
+  'a silent connection to the admin port of %s process(es) is closed',
+  async (workers) => {
+    const server = await startServer({
+      ADMIN_PORT: '0',
+      WORKERS: workers,
+      HEADERS_TIMEOUT: '5m',
+      REQUEST_TIMEOUT: '5m',
+    });
+    const nothing = hearOut(await dial(adminOf(server)));
+    expect(await server.stop()).toBe(0);
+    expect((await nothing).length).toBe(0);
+  },
+);
+
 describe('while draining', () => {
   test('readyz is 503, and each response closes its connection', async () => {
     const server = await startServer({ SHUTDOWN_DELAY: '3s' });
