@@ -102,7 +102,7 @@ describe('WRITE_TIMEOUT', () => {
   });
 
   test('spares a client that reads slowly', async () => {
-    const brief = await startServer({ WRITE_TIMEOUT: '1s' });
+    const brief = await startServer({ WRITE_TIMEOUT: '3s' });
     const socket = await dial(brief);
     let read = 0;
     socket.on('data', (chunk) => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { people } from './bench/data.ts';
+import { freePort } from './free-port.ts';
 import {
   ask,
   databaseOf,
@@ -22,7 +23,7 @@ import {
   tempFolder,
   vitrine,
 } from './rig.ts';
-import { adminOf, freePort, until } from './stress.ts';
+import { adminOf, until } from './stress.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const HEAD = 'Host: x\r\n';
