@@ -210,7 +210,7 @@ describe('a port in use', () => {
       });
       expect([code, stderr]).toEqual([
         1,
-        expect.stringMatching(/^vitrine: the address is in use: [^\n]*\n$/),
+        `vitrine: the address is in use: 127.0.0.1:${flags[1]}; stop the program that listens there, or set another port\n`,
       ]);
     }
     expect((await ask(server, '/healthz')).status).toBe(200);
