@@ -1,24 +1,19 @@
 // The log's reader may be gone or stuck, and its disk full: the server goes on, and counts the lines that it drops.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { freePort } from './free-port.ts';
-import { ask, databaseOf, fixture, ROOT, type Server, startServer, tempFile } from './rig.ts';
+import { ask, databaseOf, endWithTests, fixture, ROOT, type Server, startServer, tempFile } from './rig.ts';
 import { type LogLine, linesOf, until } from './stress.ts';
 
 const LOGGED_TEXT = 900;
 /** Its line in the access log has about 1.2 KB. */
 const LONG = `/a/api/?user=ada&${'x'.repeat(LOGGED_TEXT)}`;
 const PROGRAM = join(ROOT, 'src/vitrine.js');
-
-const children: ChildProcess[] = [];
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
 
 /** Requests over a few connections; all must be answered. */
 async function askOften(server: Pick<Server, 'port'>, requests: number, path = LONG): Promise<void> {
@@ -59,7 +54,7 @@ async function startLoggingTo(file: string, before = ':') {
     },
   );
   closeSync(output);
-  children.push(child);
+  endWithTests(child);
   const ended = once(child, 'close');
   await until('the server', () =>
     ask({ port }, '/healthz').then(
@@ -161,7 +156,7 @@ describe('other commands', () => {
       PROGRAM,
       ...args,
     ]);
-    children.push(child);
+    endWithTests(child);
     let stderr = '';
     child.stderr.on('data', (chunk) => {
       stderr += chunk;

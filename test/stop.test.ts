@@ -11,6 +11,7 @@ import {
   ask,
   databaseOf,
   dial,
+  endWithTests,
   hearOut,
   json,
   ndjson,
@@ -220,10 +221,12 @@ describe('a port in use', () => {
 
 test('npm start passes a signal on', async () => {
   const port = await freePort();
-  const child = spawn('npm', ['start'], {
-    cwd: ROOT,
-    env: { PATH: process.env.PATH ?? '', HOME: tempFolder(), PORT: String(port) },
-  });
+  const child = endWithTests(
+    spawn('npm', ['start'], {
+      cwd: ROOT,
+      env: { PATH: process.env.PATH ?? '', HOME: tempFolder(), PORT: String(port) },
+    }),
+  );
   const healthy = () =>
     ask({ port }, '/healthz').then(
       ({ status }) => status === 200,
