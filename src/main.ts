@@ -21,6 +21,9 @@ const around: Process = {
   stderr: process.stderr,
   serve: serveUntilStopped,
   stopSignal,
+  onUncaught: (listener) => {
+    process.on('unhandledRejection', listener).on('uncaughtException', listener);
+  },
 };
 
 process.stdout.on('error', endOnOutputError);

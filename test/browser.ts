@@ -43,7 +43,7 @@ export function describeInBrowser(name: string, tests: (eye: Eye) => void): void
       async open(address, { expected, origins = [], ...options } = {}) {
         const context = await browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce', ...options });
         const page = await context.newPage();
-        page.setDefaultTimeout(10_000);
+        page.setDefaultTimeout(45_000);
         const faults: string[] = [];
         const allowed = [new URL(address).origin, ...origins];
         opened.push({ page, faults });

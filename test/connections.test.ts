@@ -8,7 +8,7 @@ import { readConfig } from '../src/config/config.ts';
 import { buildApp } from '../src/server/app.ts';
 import type { Reader } from '../src/stores/store.ts';
 import { createLog } from '../src/telemetry/log.ts';
-import { ask, dial, hearOut, parseReplies, ROOT, type Server, startServer } from './rig.ts';
+import { ask, dial, endWithTests, hearOut, parseReplies, ROOT, type Server, startServer } from './rig.ts';
 import { adminOf, linesOf, metricsOf, until } from './stress.ts';
 
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
@@ -103,7 +103,7 @@ describe('WRITE_TIMEOUT', () => {
   });
 
   test('spares a client that reads slowly', async () => {
-    const brief = await startServer({ WRITE_TIMEOUT: '1s' });
+    const brief = await startServer({ WRITE_TIMEOUT: '3s' });
     const socket = await dial(brief);
     let read = 0;
     socket.on('data', (chunk) => {
@@ -168,12 +168,10 @@ describe('many connections', () => {
 /** Starts a server that may open so many files. */
 async function startLimited(files: number): Promise<Pick<Server, 'port' | 'child' | 'log'> & Server> {
   const command = `ulimit -n ${files} && exec "$0" "$@"`;
-  const child = spawn(
-    'sh',
-    ['-c', command, process.execPath, `${ROOT}/src/vitrine.js`, 'serve', '--samples'],
-    {
+  const child = endWithTests(
+    spawn('sh', ['-c', command, process.execPath, `${ROOT}/src/vitrine.js`, 'serve', '--samples'], {
       env: { PATH: process.env.PATH ?? '', PORT: '0', ADMIN_PORT: '0' },
-    },
+    }),
   );
   const log: string[] = [];
   child.stdout.on('data', (text) => log.push(...String(text).split('\n').filter(Boolean)));

@@ -36,6 +36,7 @@ async function command(...args: string[]): Promise<string> {
     stderr: stdout,
     serve: async () => {},
     stopSignal: () => new AbortController().signal,
+    onUncaught() {},
   };
   // What it wrote tells, whether or not it succeeded.
   await runProgram(around, args);

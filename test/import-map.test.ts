@@ -169,6 +169,70 @@ describe('faults name line, member and what the map returned', () => {
     ]);
   });
 
+  test.each<[what: string, thrown: string, said: RegExp]>([
+    ['undefined', 'undefined', /undefined$/],
+    [
+      'an error without a message',
+      'new TypeError()',
+      /TypeError: an error without a message \(people\.mjs:2\)$/,
+    ],
+    ['a symbol', "Symbol('odd')", /symbol$/],
+    ['an object', '{ code: 7 }', /{"code":7}$/],
+    ['an object without a prototype', 'Object.create(null)', /{}$/],
+    [
+      'an error whose message is no string',
+      'Object.assign(new Error(), { message: 7n })',
+      /7 \(people\.mjs:2\)$/,
+    ],
+    [
+      'an error whose message throws',
+      "Object.defineProperty(new Error(), 'message', { get() { throw 1; } })",
+      /an error without a message$/,
+    ],
+    ['an error whose name is a symbol', "Object.assign(new Error('odd'), { name: Symbol() })", /odd$/],
+    ['an error whose stack is no string', "Object.assign(new Error('odd'), { stack: 7 })", /odd$/],
+    [
+      'an object that throws at every touch',
+      'new Proxy({}, { getPrototypeOf() { throw 1; } })',
+      /something that cannot be shown$/,
+    ],
+  ])('%s that is thrown', async (_, thrown, said) => {
+    const { code, stderr } = await runWith(`export default () => {\n  throw ${thrown};\n};`);
+    const [fault, ...rest] = stderr.split('\n');
+    expect([code, rest]).toEqual([1, ['vitrine: nothing was imported: 1 of 1 records are wrong', '']]);
+    expect(fault).toMatch(/^standard input:1: record: the map threw: /);
+    expect(fault).toMatch(said);
+  });
+
+  test.each<[what: string, module: string, said: string]>([
+    [
+      'a promise',
+      "export default ({ id }) => {\n  if (id === 2) Promise.reject(new Error('late'));\n};",
+      'late (people.mjs:2)',
+    ],
+    [
+      'a promise, without an Error',
+      "export default ({ id }) => {\n  if (id === 2) Promise.reject('late');\n};",
+      'late',
+    ],
+    [
+      'a timer',
+      "export default async ({ id }) => {\n  if (id === 2) setTimeout(() => { throw new Error('late'); });\n  await new Promise((resolve) => setTimeout(resolve, 5));\n};",
+      'late (people.mjs:2)',
+    ],
+  ])('an error that is left behind by %s', async (_, module, said) => {
+    const path = newPath();
+    const map = tempFile('people.mjs', module);
+    const more = tempFile('more.ndjson', ndjson({ id: 3 }));
+    const input = ndjson({ id: 1 }, { id: 2 });
+    const { code, stdout, stderr } = await into(path, ['--skip-invalid', '--map', map, '-', more], { input });
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      '',
+      `vitrine: standard input:2: an error that the map did not catch: ${said}\n`,
+    ]);
+  });
+
   test.each(['NaN', '-Infinity'])(
     '%s is called by its name, not a number that is too large',
     async (value) => {
@@ -237,6 +301,11 @@ describe('a module that cannot be used', () => {
       /people\.mjs: lists must be an array of names/,
     ],
     [
+      'whose end leaves a rejected promise behind',
+      `export const end = () => void Promise.reject(new Error('x'));\nexport default () => {};`,
+      /: an error that the map did not catch: x \(people\.mjs:1\)$/,
+    ],
+    [
       'whose end throws',
       `export const end = () => { throw new Error('x'); };\nexport default () => {};`,
       /the end function of the map threw: x \(people\.mjs:1\)$/,
@@ -255,7 +324,7 @@ describe('a module that cannot be used', () => {
 
   test('that is never loaded', async () => {
     const module = tempFile('never.mjs', 'await new Promise(() => {});\nexport default () => {};');
-    await expect(loadMap(module, 10)).rejects.toThrow(
+    await expect(loadMap(module, { longestWait: 10 })).rejects.toThrow(
       /never\.mjs cannot be loaded: no answer within 0\.01 s$/,
     );
   });
@@ -265,7 +334,9 @@ describe('a module that cannot be used', () => {
   });
 
   test('a promise that is never settled is a fault', async () => {
-    const map = await loadMap(tempFile('never.mjs', 'export default () => new Promise(() => {});'), 10);
+    const map = await loadMap(tempFile('never.mjs', 'export default () => new Promise(() => {});'), {
+      longestWait: 10,
+    });
     const chunks = (async function* () {
       yield Buffer.from('{"id":1}\n');
     })();

@@ -10,6 +10,7 @@ import { checkDatabase, openForChange, openForExport, openForLookups } from '../
 import type { LoadOptions, Misfit, Tallies } from '../src/stores/store.ts';
 import { bodyOf, exported } from './importing.ts';
 import { newDatabase, storeName, tempFolder } from './rig.ts';
+import { until } from './stress.ts';
 
 const profile = (id: string, userKey: string, more = '', kind: KindName = 'microblog profile'): Row => ({
   ...{ kind, id, userKey, owner: '', date: '' },
@@ -218,9 +219,7 @@ describe(storeName(), () => {
       for (let i = 1; i <= 3000; i++) await load.add(item(String(i), '1', day(i)), i);
       expect(bodyOf(await reader.items('microblog', 'one', 'list'))).toBe('{"list":[]}');
       await load.finish();
-      const until = performance.now() + 5000;
-      while (reader.version() === before && performance.now() < until) await new Promise(setImmediate);
-      expect(reader.version()).not.toBe(before);
+      await until('the new version', () => reader.version() !== before);
       expect(JSON.parse(bodyOf(await reader.items('microblog', 'one', 'list'))).list).toHaveLength(15);
       expect(await reader.items('microblog', 'two', 'list')).toBeUndefined();
     } finally {

@@ -1,9 +1,10 @@
 // Runs nginx in front of test servers, with exactly the configuration that `vitrine print nginx` prints.
+
+import { freePort } from './free-port.ts';
 import { runNginx } from './nginx-any.ts';
 import { fillIn, printed } from './printed.ts';
 import { skipWithout } from './programs.ts';
 import type { Server } from './rig.ts';
-import { freePort } from './stress.ts';
 
 export const withoutNginx = skipWithout('nginx');
 

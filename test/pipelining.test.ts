@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ask, dial, hearOut, parseReplies, type Server, sendRaw, startServer } from './rig.ts';
-import { linesOf } from './stress.ts';
+import { adminOf, linesOf } from './stress.ts';
 
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const LAST = 'Connection: close\r\n';
@@ -10,7 +10,7 @@ const ADA = '/a/api/?user=ada';
 
 let server: Server;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ ADMIN_PORT: '0' });
 });
 
 /** Kinds of requests, with the status that each must get. */
@@ -62,5 +62,13 @@ describe('pipelined requests', () => {
     }
     expect((await ask(server, ADA)).status).toBe(200);
     expect(linesOf(server).filter(({ level }) => level > 40)).toEqual([]);
+  });
+
+  test.each(['1', '2'])('the admin port of %s process(es) answers them in order as well', async (workers) => {
+    const own = workers === '1' ? server : await startServer({ ADMIN_PORT: '0', WORKERS: workers });
+    const upgrade = get('/healthz', 'Upgrade: websocket\r\nConnection: Upgrade\r\n');
+    const bytes = upgrade + get('/readyz').repeat(50) + upgrade + get('/nothing', LAST);
+    const statuses = (await sendRaw(adminOf(own), bytes)).map(({ status }) => status);
+    expect(statuses).toEqual([...Array(52).fill(200), 404]);
   });
 });

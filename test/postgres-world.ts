@@ -21,7 +21,7 @@ export const load = (url: string, generation: number) =>
 export async function until(
   what: string,
   condition: () => Promise<boolean> | boolean,
-  patience = 15_000,
+  patience = 45_000,
 ): Promise<number> {
   const started = performance.now();
   while (!(await condition())) {

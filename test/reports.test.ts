@@ -49,6 +49,7 @@ async function command(args: readonly string[]) {
       stderr: to('stderr'),
       serve: async () => {},
       stopSignal: () => new AbortController().signal,
+      onUncaught() {},
     },
     args,
   );

@@ -28,6 +28,20 @@ afterAll(async () => {
   rmSync(base, { recursive: true, force: true });
 });
 
+// A run that is interrupted has no time for the hooks above. Vitest does not let a test exit by itself.
+for (const event of ['exit', 'SIGTERM', 'SIGINT', 'disconnect'] as const)
+  process.once(event, () => {
+    for (const child of running) child.kill('SIGKILL');
+    if (event !== 'exit') process.kill(process.pid, 'SIGKILL');
+  });
+
+/** A process that is killed, at the latest, when the tests of the file are over. */
+export function endWithTests<Child extends ChildProcess>(child: Child): Child {
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  return child;
+}
+
 /** Creates a folder that is removed after the tests of the file. */
 export const tempFolder = () => mkdtempSync(join(base, 'at-'));
 
@@ -51,13 +65,13 @@ export function vitrine(
   uid?: number,
 ): ChildProcess {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, [join(ROOT, 'src/vitrine.js'), ...args], {
-    env: { PATH, HOME, ...env },
-    cwd,
-    ...(uid !== undefined && { uid, gid: uid }),
-  });
-  running.add(child);
-  child.once('close', () => running.delete(child));
+  const child = endWithTests(
+    spawn(process.execPath, [join(ROOT, 'src/vitrine.js'), ...args], {
+      env: { PATH, HOME, ...env },
+      cwd,
+      ...(uid !== undefined && { uid, gid: uid }),
+    }),
+  );
   // A process may exit before it has read its standard input.
   child.stdin?.on('error', () => {});
   return child;

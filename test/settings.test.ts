@@ -1,4 +1,5 @@
 // The settings: defaults, precedence of flags over the environment, and rejected values.
+import { lookup } from 'node:dns/promises';
 import { describe, expect, test } from 'vitest';
 import {
   type ConfigError,
@@ -310,6 +311,14 @@ test.each([
   ['127.0.0.1', '127.0.0.2', false],
   ['192.0.2.1', 'localhost', false],
   ['/run/vitrine.sock', '0.0.0.0', false],
+  ['LOCALHOST', '127.0.0.1', true],
+  ['example.org', 'Example.ORG', true],
+  ['::ffff:127.0.0.1', '127.0.0.1', true],
+  ['0.0.0.0', '::ffff:127.0.0.1', true],
+  ['0.0.0.0', 'localhost', true],
+  ['0.0.0.0', '::', true],
+  ['0.0.0.0', '::1', false],
+  ['::1', '0.0.0.0', false],
 ])('one port on %s and, for the admin port, on %s: refused %s', (host, adminHost, refused) => {
   const mistakes = mistakesOf({ host, port: '80', adminHost, adminPort: '80' });
   expect(mistakes).toEqual(refused ? [expect.stringContaining('ADMIN_PORT and PORT are the same')] : []);
@@ -330,6 +339,17 @@ describe('a server', () => {
     for (const label of ['PORT', 'TRUST_PROXY', 'LOG_LEVEL', 'RATE_LIMIT', '--max-connections', '--host'])
       expect(lines.filter((line) => line.startsWith(`vitrine: ${label} must `))).toHaveLength(1);
     expect(lines).toHaveLength(6);
+  });
+
+  test('listens at the first address of a name, and says which', async () => {
+    const server = await startServer({ HOST: 'localhost', ADMIN_HOST: 'LOCALHOST', ADMIN_PORT: '0' });
+    const { address } = await lookup('localhost');
+    const { hostname } = new URL(`http://${address.includes(':') ? `[${address}]` : address}`);
+    const { adminUrl } = JSON.parse(server.log.find((line) => line.includes('adminUrl')) as string);
+    for (const url of [server.url, adminUrl]) {
+      expect(new URL(url).hostname).toBe(hostname);
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    }
   });
 
   test('reads settings from flags and the environment, flags first', async () => {

@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { people } from './bench/data.ts';
+import { freePort } from './free-port.ts';
 import {
   ask,
   databaseOf,
   dial,
+  endWithTests,
   hearOut,
   json,
   ndjson,
@@ -22,7 +24,7 @@ import {
   tempFolder,
   vitrine,
 } from './rig.ts';
-import { adminOf, freePort, until } from './stress.ts';
+import { adminOf, until } from './stress.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const HEAD = 'Host: x\r\n';
@@ -67,6 +69,21 @@ describe.each(SIGNALS)('%s', (signal) => {
     expect((await nothing).length).toBe(0);
   });
 });
+
+test.each(['1', '2'])(
+  'a silent connection to the admin port of %s process(es) is closed',
+  async (workers) => {
+    const server = await startServer({
+      ADMIN_PORT: '0',
+      WORKERS: workers,
+      HEADERS_TIMEOUT: '5m',
+      REQUEST_TIMEOUT: '5m',
+    });
+    const nothing = hearOut(await dial(adminOf(server)));
+    expect(await server.stop()).toBe(0);
+    expect((await nothing).length).toBe(0);
+  },
+);
 
 describe('while draining', () => {
   test('readyz is 503, and each response closes its connection', async () => {
@@ -194,7 +211,7 @@ describe('a port in use', () => {
       });
       expect([code, stderr]).toEqual([
         1,
-        expect.stringMatching(/^vitrine: the address is in use: [^\n]*\n$/),
+        `vitrine: the address is in use: 127.0.0.1:${flags[1]}; stop the program that listens there, or set another port\n`,
       ]);
     }
     expect((await ask(server, '/healthz')).status).toBe(200);
@@ -204,10 +221,12 @@ describe('a port in use', () => {
 
 test('npm start passes a signal on', async () => {
   const port = await freePort();
-  const child = spawn('npm', ['start'], {
-    cwd: ROOT,
-    env: { PATH: process.env.PATH ?? '', HOME: tempFolder(), PORT: String(port) },
-  });
+  const child = endWithTests(
+    spawn('npm', ['start'], {
+      cwd: ROOT,
+      env: { PATH: process.env.PATH ?? '', HOME: tempFolder(), PORT: String(port) },
+    }),
+  );
   const healthy = () =>
     ask({ port }, '/healthz').then(
       ({ status }) => status === 200,

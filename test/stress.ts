@@ -1,5 +1,4 @@
 // Shared tools of the stress tests: waiting with a deadline, metrics, generations of data, and load.
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
 import { blog, folio, post, shot } from './records.ts';
@@ -9,7 +8,7 @@ import { ask, type Reply, type Server } from './rig.ts';
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
-  seconds = 25,
+  seconds = 45,
 ): Promise<Exclude<T, undefined | false | null>> {
   const deadline = Date.now() + seconds * 1000;
   for (;;) {
@@ -49,20 +48,6 @@ export async function metricsOf(server: Server): Promise<Map<string, number>> {
   return new Map(
     samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
   );
-}
-
-/** A free port below the range of outgoing connections. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 20_000);
-    const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (!free) continue;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  }
 }
 
 export const USERS = 12;

@@ -53,6 +53,7 @@ async function command(args: readonly string[], input = ''): Promise<string> {
     stderr: { write: (text: string) => void (output.err += text) },
     serve: async () => {},
     stopSignal: () => new AbortController().signal,
+    onUncaught() {},
   };
   const exitCode = await runProgram(around, args);
   if (exitCode !== 0) throw new Error(`${exitCode} ${output.err}`);

@@ -4,10 +4,11 @@ import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { run, startServer, tempFolder } from './rig.ts';
+import { run, startServer, tempFile, tempFolder } from './rig.ts';
 import { linesOf, until } from './stress.ts';
 
 const ADA = '/a/api/?user=ada';
+const FILE = tempFile('notes.txt', '');
 
 function askThere(
   socketPath: string,
@@ -49,13 +50,43 @@ describe.each(['1', '2'])('%s worker(s)', (workers) => {
     const [busy, file] = [join(tempFolder(), 'busy.sock'), join(tempFolder(), 'notes.txt')];
     writeFileSync(file, 'mine');
     const other = createServer((socket) => socket.destroy()).listen(busy);
-    for (const path of [busy, file]) {
+    for (const [path, sentence] of [
+      [busy, `the address is in use: ${busy}; stop the server that listens there, or set another path`],
+      [file, `${file} is there already and is not a socket: remove it, or set another path`],
+    ] as const) {
       const { code, stderr } = await run(['serve', '--samples', '--host', path, '--workers', workers]);
-      expect([code, stderr]).toEqual([1, expect.stringMatching(/^vitrine: the address is in use: .*\n$/)]);
+      expect([code, stderr]).toEqual([1, `vitrine: ${sentence}\n`]);
       expect(existsSync(path)).toBe(true);
     }
     await new Promise((resolve) => other.close(resolve));
   });
+});
+
+test.each<[what: string, host: string, sentence: string]>([
+  [
+    'a missing folder',
+    '/nowhere/vitrine.sock',
+    'the folder /nowhere does not exist: create it, or set another path',
+  ],
+  ['a file for a folder', `${FILE}/vitrine.sock`, `${FILE} is not a folder: set another path`],
+  [
+    'a folder that cannot be written to',
+    '/proc/vitrine.sock',
+    'this user may not create /proc/vitrine.sock: let it write to the folder, or set another path',
+  ],
+  [
+    'an address of another machine',
+    '192.0.2.1',
+    '192.0.2.1 is not an address of this machine: set one that is, or 0.0.0.0 for all',
+  ],
+  [
+    'an unknown name',
+    'no-such-host.invalid',
+    'the host name no-such-host.invalid is not known here: set an address, or another name',
+  ],
+])('%s as HOST is refused with a sentence', async (_, host, sentence) => {
+  const { code, stderr } = await run(['serve', '--samples', '--host', host, '--port', '0']);
+  expect([code, stderr]).toEqual([1, `vitrine: ${sentence}\n`]);
 });
 
 test('clients of a unix socket count as local: with TRUST_PROXY=loopback their headers are believed', async () => {

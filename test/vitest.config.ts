@@ -8,12 +8,15 @@ export default defineConfig({
     // Tests often wait for processes that they started, so use as many workers as cores.
     maxWorkers: '100%',
     reporters: ['default'],
-    // Many tests start servers, browsers and imports.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Many tests start servers, browsers and imports, on machines that may be slow or busy.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     projects: [
       { extends: true, test: { name: 'quick', include: ['test/*.test.ts'] } },
-      { extends: true, test: { name: 'slow', include: ['test/slow/*.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'slow', include: ['test/slow/*.test.ts'], testTimeout: 240_000, hookTimeout: 240_000 },
+      },
     ],
   },
 });

@@ -41,7 +41,7 @@ async function runImport(
     throw new Misused('standard input can be read once only');
   const { importFiles, summary } = await import('../transfer/import.ts');
   const { createProgress } = await import('../transfer/progress.ts');
-  const { stdin, stderr } = around;
+  const { stdin, stderr, onUncaught } = around;
   const progress = createProgress(stderr);
   const database = databaseOf(flags, around);
   const writer = await (dryRun ? openForTrial(database) : openForChange(database));
@@ -54,6 +54,7 @@ async function runImport(
       rejects,
       dryRun,
       map,
+      onUncaught,
       family,
       onProgress: progress.show,
       onFault(line) {

@@ -3,6 +3,7 @@ import { ConfigError } from '../config/config.ts';
 import { printable } from '../records/printable.ts';
 import { StoreError } from '../stores/store.ts';
 import type { Terminal } from '../transfer/progress.ts';
+import { listenError } from './listen-error.ts';
 import { Failed, Misused, type Outcome, type Process, type Surroundings } from './surroundings.ts';
 
 export const DONE = 0;
@@ -89,8 +90,7 @@ export function explain(error: unknown): { readonly lines: readonly string[]; re
 }
 
 function describe(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT') return `${error.path} does not exist`;
+  if (error.code === 'ENOENT' && error.path !== undefined) return `${error.path} does not exist`;
   if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
-  if (error.code === 'EADDRINUSE') return `the address is in use: ${error.message}`;
-  return error.message;
+  return listenError(error) ?? error.message;
 }

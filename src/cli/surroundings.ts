@@ -13,6 +13,8 @@ export interface Process {
   readonly serve: (config: Config, start: ServeStart) => Promise<void>;
   /** Aborted by the first signal to stop; the second one ends the process. */
   readonly stopSignal: () => AbortSignal;
+  /** Registers a listener for errors that nothing caught, and for promises whose rejection nothing handled. */
+  readonly onUncaught: (listener: (error: unknown) => void) => void;
 }
 
 export interface ServeStart {

@@ -1,9 +1,9 @@
 // Every setting in one table: default, parser, meaning.
-import ipaddr from 'ipaddr.js';
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
 import { addressClashes, type Site } from './address-clashes.ts';
 import { shownDatabase } from './database-url.ts';
 import { databaseUrlOf, type Given, type Source } from './given.ts';
+import { shareAddress } from './listening.ts';
 import {
   absoluteUrl,
   address,
@@ -79,7 +79,11 @@ export const SETTINGS = {
     optional(absoluteUrl),
     'URL under which copied pictures are served: by default `/media` on the host of the first base URL that names one, else on `http://localhost` and `PORT`',
   ),
-  host: setting('127.0.0.1', addressOrSocket, 'address to listen on, or the path of a unix socket'),
+  host: setting(
+    '127.0.0.1',
+    addressOrSocket,
+    'address to listen on, or the path of a unix socket; `::` means every IPv4 and IPv6 address, a name such as `localhost` the first address it resolves to',
+  ),
   port: setting('8080', port, 'port to listen on'),
   socketMode: setting('660', fileMode, 'permissions of the unix socket'),
   ...baseUrlSettings(),
@@ -88,7 +92,11 @@ export const SETTINGS = {
     workerCount,
     'number of processes that share the port, or `auto` for one per core; memory and rate limits apply to each process',
   ),
-  adminHost: setting('127.0.0.1', address, 'address of the admin port'),
+  adminHost: setting(
+    '127.0.0.1',
+    address,
+    'address of the admin port; `::` and names mean the same as for `HOST`',
+  ),
   adminPort: setting(
     '',
     optional(port),
@@ -268,21 +276,9 @@ function clashes(config: Config): string[] {
     config.adminPort !== undefined &&
     config.adminPort !== 0 &&
     config.adminPort === config.port &&
-    overlap(config.adminHost, config.host)
+    shareAddress(config.adminHost, config.host)
       ? ['ADMIN_PORT and PORT are the same: give the admin port its own']
       : [];
   const nameOf = (variant: Variant) => variableOf(baseUrlSetting(variant));
   return [...addressClashes(sitesOf(config), nameOf), ...shared];
 }
-
-/** Whether two addresses to listen on share a port: 0.0.0.0 and :: include every other. A unix socket has no port. */
-function overlap(one: string, two: string): boolean {
-  if ([one, two].some((host) => host.startsWith('/'))) return false;
-  if (one === two || [one, two].some(isUnspecified)) return true;
-  return (
-    [one, two].includes('localhost') && [one, two].some((host) => host === '127.0.0.1' || host === '::1')
-  );
-}
-
-const isUnspecified = (host: string) =>
-  ipaddr.isValid(host) && ipaddr.process(host).range() === 'unspecified';

@@ -14,18 +14,24 @@ import { watchWriting } from './write-timeout.ts';
 export interface HttpServerOptions {
   readonly config: Config;
   /** Answers a request at once, without routing; whether it did. */
-  readonly answerAtOnce: (request: IncomingMessage, response: ServerResponse) => boolean;
+  readonly answerAtOnce?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Called with what was thrown before or during routing. */
   readonly onError: ErrorListener;
   /** Called for each connection that is closed at once, since too many are open. */
-  readonly onRefused: () => void;
+  readonly onRefused?: () => void;
   /** Called for each connection that is ended because its client does not read. */
-  readonly onStalled: () => void;
+  readonly onStalled?: () => void;
 }
 
 export function createHttpServer(
   route: RequestListener,
-  { config, answerAtOnce, onError, onRefused, onStalled }: HttpServerOptions,
+  {
+    config,
+    answerAtOnce = () => false,
+    onError,
+    onRefused = () => {},
+    onStalled = () => {},
+  }: HttpServerOptions,
 ): Server {
   const enqueue = createTurnQueue((request, response) => {
     if (!answerAtOnce(request, response)) route(request, response);
@@ -74,7 +80,7 @@ export function closeSilentConnections(server: Server): void {
 }
 
 /** A client may end its side after its last request. Node would end ours before an answer that is not ready yet. */
-export function answerHalfClosed(server: Server): void {
+function answerHalfClosed(server: Server): void {
   (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
 }
 

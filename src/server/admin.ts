@@ -1,9 +1,8 @@
 // The admin port: probes and metrics for the operator, for no browser.
 import Fastify from 'fastify';
 import type { Config } from '../config/config.ts';
-import { answerHalfClosed } from '../edge/http-server.ts';
+import { createHttpServer } from '../edge/http-server.ts';
 import { answerOtherMethods } from '../edge/methods.ts';
-import { TimedRequest } from '../edge/pipelining.ts';
 import { jsonHeaders } from '../http/headers.ts';
 import type { Observer } from '../http/write-answer.ts';
 import { type Metrics, metricsRoute } from '../routes/metrics.ts';
@@ -26,9 +25,15 @@ export interface AdminOptions extends Omit<Readiness, 'tellReasons'> {
 export function buildAdmin({ config, unready, waiting, metrics, logFault, observe }: AdminOptions) {
   const admin = Fastify({
     ...fastifyOptions({ ...config, corsOrigin: [] }),
-    http: { IncomingMessage: TimedRequest, requireHostHeader: false },
+    serverFactory: (route) =>
+      createHttpServer(route, {
+        config: { ...config, corsOrigin: [] },
+        onError(error, response) {
+          logFault(response.req, error);
+          response.destroy();
+        },
+      }),
   });
-  answerHalfClosed(admin.server);
   addErrorHandlers(admin, logFault);
   addRequestChecks(admin);
   addResponseHook(admin, jsonHeaders([]), observe);

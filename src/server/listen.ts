@@ -56,12 +56,25 @@ function socketUrl({ server }: Pick<FastifyInstance, 'server'>): string | undefi
 
 /** Removes the file of a socket on which nobody listens any more, which a server that crashed has left behind. */
 async function removeAbandoned(path: string): Promise<void> {
-  if (!lstatSync(path, { throwIfNoEntry: false })?.isSocket()) return;
+  if (!isSocket(path)) return;
   const socket = connect(path);
   const code = await new Promise<string | undefined>((resolve) => {
     socket.once('connect', () => resolve(undefined));
     socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
   });
   socket.destroy();
-  if (code === 'ECONNREFUSED') rmSync(path, { force: true });
+  if (code !== 'ECONNREFUSED') return;
+  try {
+    rmSync(path);
+  } catch {
+    // Listening fails then, and says that the address is in use.
+  }
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return lstatSync(path).isSocket();
+  } catch {
+    return false;
+  }
 }

@@ -4,7 +4,6 @@ import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import { type Config, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
-import { closeAllConnections, closeSilentConnections } from '../edge/http-server.ts';
 import { printable } from '../records/printable.ts';
 import { lookupPaths } from '../remote/lookups.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
@@ -12,6 +11,7 @@ import type { Reader } from '../stores/store.ts';
 import { VARIANTS } from '../variants.ts';
 import { buildAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
+import { closeInTime } from './close-in-time.ts';
 import type { Health } from './health.ts';
 import { listen, type SocketOptions } from './listen.ts';
 
@@ -56,8 +56,8 @@ export async function serve(
         });
 
   async function close(): Promise<void> {
-    await app.close();
-    await admin?.close();
+    await closeInTime(app, config.shutdownGrace);
+    if (admin !== undefined) await closeInTime(admin, config.shutdownGrace);
     await store.close();
     requestLog.stop();
   }
@@ -75,12 +75,7 @@ export async function serve(
   async function stop(): Promise<void> {
     health.drain();
     await delay(config.shutdownDelay);
-    const timers = [
-      setTimeout(() => closeSilentConnections(app.server), Math.min(SILENT_GRACE_MS, config.shutdownGrace)),
-      setTimeout(() => closeAllConnections(app.server), config.shutdownGrace),
-    ];
     await close();
-    for (const timer of timers) clearTimeout(timer);
   }
 }
 
@@ -107,9 +102,6 @@ export function announce(config: Config, log: Logger, { url, adminUrl }: Running
   );
   if (databaseUrl === undefined) log.info(`These are sample users. Try:\n${tryLines(config, url)}`);
 }
-
-/** A new connection may have its request on the way; one that stays silent this long is closed. */
-const SILENT_GRACE_MS = 500;
 
 const reporter = (registry: Registry) => async () => ({
   type: registry.contentType,

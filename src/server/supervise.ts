@@ -8,6 +8,7 @@ import { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { buildAdmin } from './admin.ts';
+import { closeInTime } from './close-in-time.ts';
 import { type Running, type StartOptions, serve } from './serve.ts';
 import { WorkerFailed } from './worker-failed.ts';
 
@@ -38,7 +39,7 @@ export async function supervise(
 
   async function stop(): Promise<void> {
     await workers.stop();
-    await admin?.close();
+    if (admin !== undefined) await closeInTime(admin, config.shutdownGrace);
   }
 
   try {

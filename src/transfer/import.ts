@@ -10,7 +10,7 @@ import type { Entry } from './entry.ts';
 import { createFaultReport, type FaultReport, nameOf, placeIn, placeOf } from './fault-report.ts';
 import { FormatError, NoContentError } from './format-error.ts';
 import { readRecords } from './formats.ts';
-import type { RecordMap } from './map.ts';
+import type { OnUncaught, RecordMap } from './map.ts';
 import { openRejects } from './rejects.ts';
 import { createWarnings, type Warnings } from './warnings.ts';
 
@@ -28,6 +28,7 @@ export interface ImportOptions {
   readonly family?: Family | undefined;
   /** The module that makes records of other objects. */
   readonly map?: string | undefined;
+  readonly onUncaught?: OnUncaught;
   /** The file for the faulty records. */
   readonly rejects?: string | undefined;
   readonly onProgress: (progress: Progress) => void;
@@ -56,7 +57,7 @@ export interface ImportResult {
 
 export async function importFiles(writer: Writer, options: ImportOptions): Promise<ImportResult> {
   const { files, replace, skipInvalid, dryRun, onProgress } = options;
-  const map = options.map === undefined ? undefined : await (await import('./map.ts')).loadMap(options.map);
+  const map = options.map === undefined ? undefined : await openMap(options.map, options);
   const totalBytes = await sizeOf(files);
   const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
   const report = createFaultReport(files, options.onFault, rejects);
@@ -93,6 +94,12 @@ export async function importFiles(writer: Writer, options: ImportOptions): Promi
   }
 }
 
+/** Only an import with a map loads its code. */
+async function openMap(path: string, { onUncaught, onFault }: ImportOptions): Promise<RecordMap> {
+  const { loadMap } = await import('./map.ts');
+  return loadMap(path, { onUncaught, onLateError: onFault });
+}
+
 interface Counts {
   bytes: number;
   records: number;
@@ -114,7 +121,7 @@ async function* readFiles(
   for (const [file, path] of files.entries()) {
     const chunks = counted(path === '-' ? stdin : createReadStream(path), counts, onChunk);
     try {
-      for await (const batch of map === undefined ? readRecords(chunks) : map.read(chunks)) {
+      for await (const batch of map === undefined ? readRecords(chunks) : map.read(chunks, nameOf(path))) {
         counts.records += batch.length;
         yield { file, batch };
       }

@@ -38,10 +38,26 @@ export async function loadModule(path: string, longestWait: number): Promise<Map
 
 const isFunction = (value: unknown): value is (...given: unknown[]) => unknown => typeof value === 'function';
 
+/** Whatever is thrown must not throw again while it is described. */
 function describeThrown(error: unknown, href: string, name: string): string {
-  if (!(error instanceof Error)) return brief(error);
-  const line = error.stack?.split(`${href}:`)[1]?.match(/^\d+/)?.[0];
-  const place = line === undefined ? '' : ` (${name}:${line})`;
-  const [message = ''] = error.message.split('\n');
-  return `${error.name === 'Error' ? '' : `${error.name}: `}${message}${place}`;
+  try {
+    if (!(error instanceof Error)) return brief(error) || typeof error;
+    const line = textOf(error, 'stack').split(`${href}:`)[1]?.match(/^\d+/)?.[0];
+    const place = line === undefined ? '' : ` (${name}:${line})`;
+    const kind = textOf(error, 'name');
+    const [message] = textOf(error, 'message').split('\n');
+    const prefix = kind === 'Error' || kind === '' ? '' : `${kind}: `;
+    return `${prefix}${message || 'an error without a message'}${place}`;
+  } catch {
+    return 'something that cannot be shown';
+  }
+}
+
+function textOf(error: Error, member: 'stack' | 'name' | 'message'): string {
+  try {
+    const value: unknown = error[member];
+    return typeof value === 'string' ? value : brief(value);
+  } catch {
+    return '';
+  }
 }

@@ -1,10 +1,11 @@
 // Behind Caddy, with exactly the configuration that `vitrine print caddy` prints.
 import { beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { fillIn, printed, UNAVAILABLE } from '../printed.ts';
 import { skipWithout } from '../programs.ts';
 import { startProxy } from '../proxies.ts';
 import { ask, json, run, type Server, startServer, tempFile } from '../rig.ts';
-import { freePort, startLoad, until } from '../stress.ts';
+import { startLoad, until } from '../stress.ts';
 
 const ADA = '/b/api/username/ada';
 const GLOBAL = '{\n\tadmin off\n\tauto_https off\n}\n';

@@ -9,6 +9,7 @@ import {
   startSite,
   type Visit,
 } from '../browser.ts';
+import { freePort } from '../free-port.ts';
 import { databaseOf, type Server, startServer, ugly } from '../rig.ts';
 
 describeInBrowser('the card', (eye) => {
@@ -135,7 +136,7 @@ describeInBrowser('the card', (eye) => {
   });
 
   test('Try again works when the server is back', async () => {
-    const first = await startServer();
+    const first = await startServer({ PORT: String(await freePort()) });
     const page = await open(card('base="BASE/b" user="ada"', first), { api: first, expected: /ERR_/ });
     await ready(page).locator('.name').waitFor();
     first.child.kill('SIGKILL');

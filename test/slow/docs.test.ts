@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from '../browser.ts';
+import { freePort } from '../free-port.ts';
 import { ask, json, type Server, startServer } from '../rig.ts';
 
 const REFUSED = /status of 4\d\d/;
@@ -150,7 +151,7 @@ describeInBrowser('the API reference', (eye) => {
   });
 
   test('a stopped server is reported, and requests work again when it is back', async () => {
-    const mortal = await startServer();
+    const mortal = await startServer({ PORT: String(await freePort()) });
     const page = await open({ expected: /ERR_CONNECTION/ }, `${mortal.url}/docs`);
     await mortal.stop();
     expect((await send(page, 'getProfileC')).status).toMatch(/^No response/);

@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Send } from '../../src/doctor/deployment.ts';
 import { CHECKS, diagnose } from '../../src/doctor/doctor.ts';
+import { freePort } from '../free-port.ts';
 import { startNginx, withoutNginx } from '../nginx.ts';
 import { runNginx } from '../nginx-any.ts';
 import { databaseOf, fixture, run, type Server, startServer } from '../rig.ts';
-import { freePort } from '../stress.ts';
 
 let server: Server;
 beforeAll(async () => {

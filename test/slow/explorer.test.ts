@@ -3,6 +3,7 @@ import { request as ask } from 'node:http';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from '../browser.ts';
+import { freePort } from '../free-port.ts';
 import { databaseOf, ndjson, type Server, startServer, tempFile, ugly } from '../rig.ts';
 
 const NOT_FOUND = /status of 404/;
@@ -288,7 +289,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('the server stops and comes back', async () => {
-    const first = await startServer();
+    const first = await startServer({ PORT: String(await freePort()) });
     const page = await eye.open(`${first.url}/?variant=b&user=ada`, {
       expected: /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/,
     });
@@ -377,7 +378,7 @@ describeInBrowser('the explorer', (eye) => {
     });
 
     test('what was looked at among the sample users is not asked for in other data', async () => {
-      const first = await startServer();
+      const first = await startServer({ PORT: String(await freePort()) });
       const page = await eye.open(`${first.url}/?variant=b&user=elodie`, { expected: /ERR_CONNECTION/ });
       await waitForText(heading(page), 'Élodie');
       await first.stop();

@@ -57,7 +57,6 @@ describe('a full disk', () => {
         if (mounted) spawnSync('umount', ['-l', folder]);
       }
     },
-    60_000,
   );
 
   /** Without the right to mount, a process with a file size limit. */

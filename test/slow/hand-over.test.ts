@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { pathOf, skipWithout } from '../programs.ts';
 import { ask, ROOT, tempFile } from '../rig.ts';
-import { freePort, startLoad, until } from '../stress.ts';
+import { startLoad, until } from '../stress.ts';
 
 /** Opens a socket; for each line of its input starts a server that inherits it, and prints the server's process id. */
 const HOLDER = `
@@ -26,9 +27,6 @@ while (<STDIN>) {
 }
 `;
 
-/** Milliseconds: servers start and stop under load, on a machine that may be busy. */
-const PATIENCE = 120_000;
-
 const holders = new Set<ChildProcess>();
 const servers = new Set<number>();
 afterAll(() => {
@@ -43,35 +41,31 @@ interface Line {
 }
 
 describe.skipIf(skipWithout('perl'))('an inherited socket', () => {
-  test.each(['1', '2'])(
-    'is passed from server to server under load, with %s worker(s)',
-    async (workers) => {
-      const { port, start, end } = await startHolder({
-        WORKERS: workers,
-        SHUTDOWN_DELAY: '1s',
-        MAX_LOOP_DELAY: '0',
-      });
-      let current = await start();
-      const load = startLoad({ port }, ['/a/api/?user=ada'], (_, { status }) =>
-        status === 200 ? undefined : String(status),
-      );
-      const answeredMore = async (many: number) => {
-        const before = load.answered();
-        await until(`${many} more answers`, () => load.answered() > before + many);
-      };
-      for (let turn = 0; turn < 3; turn++) {
-        await answeredMore(100);
-        const next = await start();
-        process.kill(current, 'SIGTERM');
-        await until('the old server to end', () => !isAlive(current));
-        current = next;
-      }
+  test.each(['1', '2'])('is passed from server to server under load, with %s worker(s)', async (workers) => {
+    const { port, start, end } = await startHolder({
+      WORKERS: workers,
+      SHUTDOWN_DELAY: '1s',
+      MAX_LOOP_DELAY: '0',
+    });
+    let current = await start();
+    const load = startLoad({ port }, ['/a/api/?user=ada'], (_, { status }) =>
+      status === 200 ? undefined : String(status),
+    );
+    const answeredMore = async (many: number) => {
+      const before = load.answered();
+      await until(`${many} more answers`, () => load.answered() > before + many);
+    };
+    for (let turn = 0; turn < 3; turn++) {
       await answeredMore(100);
-      expect(await load.stop()).toEqual([]);
-      await end(current);
-    },
-    PATIENCE,
-  );
+      const next = await start();
+      process.kill(current, 'SIGTERM');
+      await until('the old server to end', () => !isAlive(current));
+      current = next;
+    }
+    await answeredMore(100);
+    expect(await load.stop()).toEqual([]);
+    await end(current);
+  });
 
   test('keeps connections that arrive while there is no server', async () => {
     const { port, start, end } = await startHolder({});
@@ -109,7 +103,7 @@ async function startHolder(env: Record<string, string>) {
       const fresh = () => lines.slice(from);
       const { url } = await until('a server', () => fresh().find(({ msg }) => msg === 'serving'));
       expect(url).toBe(`http://127.0.0.1:${port}`);
-      return fresh().find(({ pid }) => pid !== undefined)?.pid as number;
+      return await until('its process id', () => fresh().find(({ pid }) => pid !== undefined)?.pid);
     },
 
     async end(server: number): Promise<void> {

@@ -1,13 +1,12 @@
 // Behind HAProxy, with exactly the configuration that `vitrine print haproxy` prints.
 import { beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { fillIn, printed, UNAVAILABLE } from '../printed.ts';
 import { skipWithout } from '../programs.ts';
 import { startProxy } from '../proxies.ts';
 import { ask, databaseOf, fixture, json, run, type Server, startServer, tempFile } from '../rig.ts';
-import { freePort, linesOf, startLoad, until } from '../stress.ts';
+import { linesOf, startLoad, until } from '../stress.ts';
 
-/** Milliseconds: servers start and stop under load, on a machine that may be busy. */
-const PATIENCE = 120_000;
 const ADA = '/b/api/username/ada';
 const SHOTS = `${ADA}/shots`;
 
@@ -68,35 +67,31 @@ describe.skipIf(skipWithout('haproxy'))('HAProxy', () => {
     expect(line.client).toBe('6.6.6.6');
   });
 
-  test(
-    'rolling restarts of two servers under load fail no request',
-    async () => {
-      const second = { ...env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) };
-      const servers = [server, await startServer(second)];
-      const both = await startHaproxy(env, second);
-      await until('HAProxy to pass requests on', async () => (await ask(both, ADA)).status === 200);
-      let nr = 0;
-      const fresh = Array.from({ length: 5000 }, () => `${ADA}?nr=${nr++}`);
-      const judge = (_: string, { status }: { status: number }) =>
-        status === 200 ? undefined : String(status);
-      const load = startLoad(both, fresh, judge, 8);
-      const answeredMore = async (many: number) => {
-        const before = load.answered();
-        await until(`${many} more answers`, () => load.answered() > before + many);
-      };
-      for (const [which, settings] of [env, second, env].entries()) {
-        const index = which % 2;
-        await answeredMore(100);
-        expect(await servers[index]?.stop()).toBe(0);
-        servers[index] = await startServer(settings);
-        await answeredMore(100);
-        await until('the checks to see it', async () => (await ask(both, '/readyz')).status === 200);
-      }
-      expect(await load.stop()).toEqual([]);
-      server = servers[0] as Server;
-    },
-    PATIENCE,
-  );
+  test('rolling restarts of two servers under load fail no request', async () => {
+    const second = { ...env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) };
+    const servers = [server, await startServer(second)];
+    const both = await startHaproxy(env, second);
+    await until('HAProxy to pass requests on', async () => (await ask(both, ADA)).status === 200);
+    let nr = 0;
+    const fresh = Array.from({ length: 5000 }, () => `${ADA}?nr=${nr++}`);
+    const judge = (_: string, { status }: { status: number }) =>
+      status === 200 ? undefined : String(status);
+    const load = startLoad(both, fresh, judge, 8);
+    const answeredMore = async (many: number) => {
+      const before = load.answered();
+      await until(`${many} more answers`, () => load.answered() > before + many);
+    };
+    for (const [which, settings] of [env, second, env].entries()) {
+      const index = which % 2;
+      await answeredMore(100);
+      expect(await servers[index]?.stop()).toBe(0);
+      servers[index] = await startServer(settings);
+      await answeredMore(100);
+      await until('the checks to see it', async () => (await ask(both, '/readyz')).status === 200);
+    }
+    expect(await load.stop()).toEqual([]);
+    server = servers[0] as Server;
+  });
 
   test('with every server down, the error is JSON that pages of any origin can read', async () => {
     const nobody = { PORT: String(await freePort()) };

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { startNginx, withoutNginx } from '../nginx.ts';
 import { UNAVAILABLE } from '../printed.ts';
 import { ask, databaseOf, fixture, type Server, startServer } from '../rig.ts';
-import { freePort, linesOf, startLoad, until } from '../stress.ts';
+import { linesOf, startLoad, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
 const SHOTS = '/b/api/username/ada/shots';
@@ -24,7 +25,11 @@ describe.skipIf(withoutNginx)('caching', () => {
   let server: Server;
   let front: Front;
   beforeAll(async () => {
-    env = { DATABASE_URL: database, CACHE_CONTROL: 'public, max-age=1' };
+    env = {
+      DATABASE_URL: database,
+      CACHE_CONTROL: 'public, max-age=1',
+      PORT: String(await freePort()),
+    };
     server = await startServer(env);
     front = await startNginx(server.port);
   });
@@ -49,14 +54,14 @@ describe.skipIf(withoutNginx)('caching', () => {
       await server.stop();
       await seeStates(url, 'STALE');
       expect((await ask(front, '/a/api/?user=nobody-asked-before')).status).toBe(503);
-      server = await startServer({ ...env, PORT: String(server.port) });
+      server = await startServer(env);
       await seeStates(url, 'REVALIDATED', 'HIT');
     },
   );
 
   test('with stale-while-revalidate no request waits for the revalidation', async () => {
     const second = await startServer({
-      ...env,
+      DATABASE_URL: database,
       CACHE_CONTROL: 'public, max-age=1, stale-while-revalidate=60',
     });
     const other = await startNginx(second.port);
@@ -121,7 +126,7 @@ describe.skipIf(withoutNginx)('cache keys and headers', () => {
     ['/b/api/username/pekka', '/b/api/username/pekka?'],
   ];
   test.each(SAME)('the cached response of %s serves %s, too', async (warm, url) => {
-    await ask(front, warm);
+    await until('it to be cached', async () => (await stateOf(front, warm)) === 'HIT');
     expect(await stateOf(front, url)).toBe('HIT');
   });
 
@@ -229,7 +234,8 @@ describe.skipIf(withoutNginx)('cache keys and headers', () => {
 describe.skipIf(withoutNginx)('rolling restarts', () => {
   test('of two servers under keep-alive load fail no request', async () => {
     const env = { DATABASE_URL: database, CACHE_CONTROL: 'no-store' };
-    const servers = [await startServer(env), await startServer(env)];
+    const start = (port: number) => startServer({ ...env, PORT: String(port) });
+    const servers = [await start(await freePort()), await start(await freePort())];
     const front = await startNginx(...servers.map(({ port }) => port));
     const good = (status: number, body: string) => status === 200 && body.includes('ada');
     const judge = (_: string, { status, body }: { status: number; body: string }) =>
@@ -245,7 +251,7 @@ describe.skipIf(withoutNginx)('rolling restarts', () => {
       await answeredMore(100);
       expect(await stop()).toBe(0);
       await answeredMore(100);
-      servers[which] = await startServer({ ...env, PORT: String(port) });
+      servers[which] = await start(port);
     }
     await answeredMore(100);
     expect(await load.stop()).toEqual([]);

@@ -7,8 +7,8 @@ if (havePostgres) {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await startCluster();
-  }, 60_000);
-  afterAll(() => cluster.remove(), 30_000);
+  });
+  afterAll(() => cluster.remove());
   useStore({ name: 'PostgreSQL', create: async () => cluster.url(await cluster.createDatabase()) });
   await import('../stores.test.ts');
   await import('../load.test.ts');

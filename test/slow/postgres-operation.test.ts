@@ -15,8 +15,8 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await startCluster();
-  }, 60_000);
-  afterAll(() => cluster.remove(), 30_000);
+  });
+  afterAll(() => cluster.remove());
 
   const open: Reader[] = [];
   afterAll(() => Promise.all(open.map((reader) => reader.close())));
@@ -230,7 +230,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
       const { stdout } = await run(['export'], { env: { DATABASE_URL: secure } });
       expect(stdout.split('\n')).toHaveLength(101);
       proxy.close();
-    }, 60_000);
+    });
 
     test.each([
       [

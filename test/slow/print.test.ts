@@ -4,11 +4,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { runNginx } from '../nginx-any.ts';
 import { fillIn, printed } from '../printed.ts';
 import { pathOf, skipWithout } from '../programs.ts';
 import { tempFile, tempFolder } from '../rig.ts';
-import { freePort } from '../stress.ts';
 
 const exec = promisify(execFile);
 

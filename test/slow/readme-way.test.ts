@@ -3,12 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { runNginx } from '../nginx-any.ts';
 import { codeBlock } from '../pages.ts';
 import { fillIn } from '../printed.ts';
 import { skipWithout } from '../programs.ts';
 import { ask, done, json, ROOT, startServer, tempFolder } from '../rig.ts';
-import { freePort, linesOf, until } from '../stress.ts';
+import { linesOf, until } from '../stress.ts';
 
 /** From here nginx connects, as the proxy on a machine does from the gateway of the container's network. */
 const GATEWAY = '127.0.0.9';
@@ -36,7 +37,9 @@ describe.skipIf(skipWithout('nginx'))('from an empty folder to own data behind n
     const rest = report.split('\n').filter((line) => line !== '' && !line.startsWith('ok '));
     // The one thing that cannot be seen from outside is in the log: nginx is believed.
     expect(rest).toEqual([expect.stringMatching(/^could not tell {2}client address .* only its log shows$/)]);
-    const line = linesOf(server).find(({ url }) => url === '/b/api/username/mira');
+    const line = await until('its log line', () =>
+      linesOf(server).find(({ url }) => url === '/b/api/username/mira'),
+    );
     expect(line).toMatchObject({ client: '127.0.0.1' });
 
     expect(await done(['check'], { env })).toContain('is sound');

@@ -41,9 +41,17 @@ const world = (round: number) =>
 
 /** Which of the files hold a name that was taken down. */
 const filesWithNames = (folder: string) =>
-  readdirSync(folder).filter((name) =>
-    GONE.test(readFileSync(join(folder, name)).toString('latin1').toLowerCase()),
-  );
+  readdirSync(folder).filter((name) => GONE.test(contentOf(join(folder, name)).toLowerCase()));
+
+/** The server may remove a file of its own at any time. */
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}
 
 const remaining = async (url: string) => {
   const reader = await openForLookups(url);
@@ -107,7 +115,7 @@ test(`${TAKEN_DOWN} takedowns, then ${ROUNDS} imports, mirrors and swaps under l
   expect(await server.stop()).toBe(0);
 }, 400_000);
 
-describe('a file that lacks takedowns', { timeout: 90_000 }, () => {
+describe('a file that lacks takedowns', () => {
   const RECORDS = ndjson(folio(1, 'ada'), shot(10, 1), folio(2, 'bob'), blog(1, 'kim'), post(1, 1));
   const ADA = '/b/api/username/ada';
 
@@ -211,14 +219,14 @@ test('a long reader keeps deleted data in the file: the command says so, and rep
   reading.close();
   await done(args);
   expect(filesWithNames(dirname(path))).toEqual([]);
-}, 60_000);
+});
 
 describe.runIf(havePostgres)('PostgreSQL', () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await startCluster();
-  }, 60_000);
-  afterAll(() => cluster.remove(), 30_000);
+  });
+  afterAll(() => cluster.remove());
 
   test(`${TAKEN_DOWN} takedowns, then ${ROUNDS} imports under load: nobody comes back`, async () => {
     const url = cluster.url(await cluster.createDatabase());
@@ -236,7 +244,7 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     expect(await load.stop()).toEqual([]);
     expect(load.answered()).toBeGreaterThan(100);
     expect(await server.stop()).toBe(0);
-  }, 200_000);
+  });
 
   test('a role that may only read can list takedowns and serves 410', async () => {
     const name = await cluster.createDatabase();

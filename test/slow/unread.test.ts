@@ -59,7 +59,6 @@ test.each([
     for (const socket of sockets) socket.destroy();
     expect(most).toBeLessThan(96 * MB);
   },
-  240_000,
 );
 
 /** Fewer where the limit of open files leaves no room for more. */
@@ -92,7 +91,7 @@ test(`a newcomer is answered beside ${CONNECTIONS} connections that always have 
   await until('an answer for each', () => answers - before > CONNECTIONS, 60);
   going = false;
   for (const socket of sockets) socket.destroy();
-}, 180_000);
+});
 
 /** The length of a response, of which this is the beginning. */
 function lengthOf(chunk: Buffer): number {

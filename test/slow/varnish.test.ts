@@ -1,5 +1,6 @@
 // Behind Varnish, with exactly the configuration that `vitrine print varnish` prints.
 import { beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../free-port.ts';
 import { printed, UNAVAILABLE } from '../printed.ts';
 import { skipWithout } from '../programs.ts';
 import { startProxy } from '../proxies.ts';
@@ -14,7 +15,7 @@ import {
   tempFile,
   tempFolder,
 } from '../rig.ts';
-import { freePort, until } from '../stress.ts';
+import { until } from '../stress.ts';
 
 const ADA = '/b/api/username/ada';
 const SHOTS = `${ADA}/shots`;
