@@ -2,9 +2,18 @@
 import { Command } from 'commander';
 import { mediaCheckCommand } from './media-check.ts';
 import { mediaFetchCommand } from './media-fetch.ts';
+import { mediaPruneCommand } from './media-prune.ts';
+import { mediaRelinkCommand } from './media-relink.ts';
+import { mediaStatusCommand } from './media-status.ts';
 import type { Surroundings } from './surroundings.ts';
 
-const COMMANDS = [mediaFetchCommand, mediaCheckCommand];
+const COMMANDS = [
+  mediaFetchCommand,
+  mediaRelinkCommand,
+  mediaStatusCommand,
+  mediaCheckCommand,
+  mediaPruneCommand,
+];
 
 export function mediaCommand(around: Surroundings): Command {
   const group = new Command('media').description(

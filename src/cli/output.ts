@@ -39,7 +39,8 @@ export function createOutput(around: Process, argv: readonly string[], commands:
 
   function report(now: Outcome): void {
     outcome = now;
-    if (!json && !quiet && now.text !== '') around.stdout.write(`${safe(now.text)}\n`);
+    if (!json && !quiet && now.text !== '')
+      (stdoutIsData ? around.stderr : around.stdout).write(`${safe(now.text)}\n`);
   }
 
   function end(exitCode: number, errors: readonly string[] = []): number {

@@ -13,9 +13,10 @@ const membersOf = (kind: KindName) => [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS
 /** A record with the addresses of the copies. Quotes within a text are escaped, so no text passes for a member. */
 export const servedText = (kind: KindName, member: MemberOf): string =>
   membersOf(kind).reduce((text, name) => {
-    const copy = `(SELECT media_url || '/' || linked_file FROM vitrine CROSS JOIN media WHERE url = ${member(name)})`;
+    const original = `coalesce(${member(name)}, '')`;
+    const copy = `(SELECT media_url || '/' || linked_file FROM vitrine CROSS JOIN media WHERE url = ${original})`;
     const value = (url: string) => `'"${name}":"' || ${url} || '"'`;
-    return `replace(${text}, ${value(member(name))}, ${value(`coalesce(${copy}, ${member(name)})`)})`;
+    return `replace(${text}, ${value(original)}, ${value(`coalesce(${copy}, ${original})`)})`;
   }, 'record');
 
 /** $1: the original address; $2: the copy; $3: its size; $4: why there is none. */

@@ -52,7 +52,8 @@ export async function writeExport(
 
 type Stdout = Writable & { readonly fd?: number; readonly isTTY?: boolean };
 
-async function writeToStdout(lines: Readable, stdout: Stdout): Promise<void> {
+/** Keeps pace with whoever reads. */
+export async function writeToStdout(lines: Readable, stdout: Stdout): Promise<void> {
   try {
     const file = fileOf(stdout);
     // Node's own stream takes a partial write, as on a disk that is almost full, for a whole one.

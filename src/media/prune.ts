@@ -1,0 +1,48 @@
+// Removes copies that no record names any more: first the database forgets them, then their files go.
+import type { PrunedMedia, Writer } from '../stores/store.ts';
+import { createMediaFolder, type MediaFolder, type StoredFile } from './folder.ts';
+
+export interface PruneRun {
+  readonly mediaDir: string;
+  /** How long nothing has named what is removed, in seconds. */
+  readonly grace: number;
+  readonly writer: Pick<Writer, 'pruneMedia' | 'unknownFiles'>;
+  readonly signal: AbortSignal;
+}
+
+export interface PruneResult extends PrunedMedia {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+const BATCH = 1000;
+
+export async function runPrune({ mediaDir, grace, writer, signal }: PruneRun): Promise<PruneResult> {
+  const pruned = await writer.pruneMedia(grace);
+  const folder = createMediaFolder(mediaDir);
+  const removed = { files: 0, bytes: 0 };
+  // A younger file may be that of a fetch which has not told the database yet.
+  const before = Date.now() - grace * 1000;
+  for await (const batch of batchesOf(folder)) {
+    signal.throwIfAborted();
+    const old = batch.filter(({ changed }) => changed <= before);
+    const unknown = new Set(await writer.unknownFiles(old.map(({ name }) => name)));
+    for (const { name, bytes } of old.filter((file) => unknown.has(file.name))) {
+      await folder.remove(name);
+      removed.files++;
+      removed.bytes += bytes;
+    }
+  }
+  return { ...pruned, ...removed };
+}
+
+async function* batchesOf(folder: MediaFolder): AsyncGenerator<StoredFile[]> {
+  let batch: StoredFile[] = [];
+  for await (const file of folder.files()) {
+    batch.push(file);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,173 @@
+// The commands `media relink`, `media status` and `media prune`, and takedowns of users whose pictures were copied.
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { mediaPath } from '../src/records/media-types.ts';
+import { normalise } from '../src/records/normalise.ts';
+import { openForChange } from '../src/stores/open.ts';
+import { gif, png, sha256 } from './pictures.ts';
+import { folio, shot } from './records.ts';
+import { ask, databaseOf, done, importInto, json, ndjson, run, startServer, tempFile } from './rig.ts';
+
+const OLD = 'https://old.example';
+const nameOf = (body: Buffer, extension: string) => `${sha256(body)}.${extension}`;
+const FACE = nameOf(png('face'), 'png');
+const WORK = nameOf(gif('work'), 'gif');
+const STRAY = nameOf(png('stray'), 'png');
+
+const RECORDS = [
+  folio(1, 'ada', { avatar: `${OLD}/ada.png`, cover_image: `${OLD}/lost.png` }),
+  shot(1, 1, { image: `${OLD}/work.gif`, large_image: `${OLD}/gone.gif` }),
+  folio(2, 'bob', { avatar: `${OLD}/bob.png` }),
+];
+
+const placeOf = (database: string, name: string) => join(`${database}.media`, mediaPath(name));
+
+function put(database: string, name: string, body: Buffer): void {
+  const place = placeOf(database, name);
+  mkdirSync(dirname(place), { recursive: true });
+  writeFileSync(place, body);
+  age(place);
+}
+
+function age(place: string, hours = 48): void {
+  const time = Date.now() / 1000 - hours * 3600;
+  utimesSync(place, time, time);
+}
+
+const copy = (url: string, file: string, bytes: Buffer) => ({ url, file, bytes: bytes.length, reason: null });
+
+/** A database whose pictures were fetched: bob has the same face as ada. */
+async function fetched(): Promise<string> {
+  const database = await databaseOf(tempFile('site.ndjson', ndjson(...RECORDS)));
+  put(database, FACE, png('face'));
+  put(database, WORK, gif('work'));
+  const writer = await openForChange(database);
+  await writer.saveMedia([
+    copy(`${OLD}/ada.png`, FACE, png('face')),
+    copy(`${OLD}/bob.png`, FACE, png('face')),
+    copy(`${OLD}/work.gif`, WORK, gif('work')),
+    { url: `${OLD}/gone.gif`, file: null, bytes: 0, reason: 'status 404' },
+  ]);
+  await writer.close();
+  return database;
+}
+
+const media = (database: string, ...args: string[]) =>
+  done(['media', ...args, '--database-url', database], { env: { MEDIA_URL: 'https://new.example/media' } });
+
+const filesIn = (database: string) =>
+  readdirSync(`${database}.media`, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.includes('.'),
+  );
+
+describe('media relink', () => {
+  test('names copies under MEDIA_URL in the next response of a running server', async () => {
+    const database = await fetched();
+    const server = await startServer({ DATABASE_URL: database });
+    const avatar = async () => json(await ask(server, '/b/api/username/ada')).avatar;
+    expect(await avatar()).toBe(`${OLD}/ada.png`);
+    expect(await media(database, 'relink')).toBe(
+      'copies are named under https://new.example/media\nprofiles and lists rebuilt: 3\n',
+    );
+    expect(await avatar()).toBe(`https://new.example/media/${FACE}`);
+    expect(await done(['media', 'relink', '--database-url', database])).toContain(
+      'https://new.example/media',
+    );
+    await media(database, 'relink', '--media-url', `http://127.0.0.1:${server.port}/media/`);
+    const picture = await ask(server, new URL(await avatar()).pathname);
+    expect([picture.status, picture.headers['content-type']]).toEqual([200, 'image/png']);
+  });
+});
+
+describe('media status', () => {
+  test('counts copies, and says why others have none', async () => {
+    const database = await fetched();
+    expect(await media(database, 'status')).toBe(
+      [
+        '3 pictures have copies: 2 files, 0.0 MB, not linked yet',
+        'places in records without a copy:',
+        '       1  not fetched yet',
+        '       1  status 404',
+        '',
+      ].join('\n'),
+    );
+    const { result } = JSON.parse(await media(database, 'status', '--json'));
+    expect(result).toMatchObject({
+      ...{ mediaUrl: null, copies: 3, files: 2 },
+      missing: { 'status 404': 1, 'not fetched yet': 1 },
+    });
+  });
+
+  test('--missing writes each of them as a line of JSON', async () => {
+    const lines = (await media(await fetched(), 'status', '--missing')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      {
+        ...{ kind: 'portfolio profile', whose: 'ada', member: 'cover_image' },
+        ...{ url: `${OLD}/lost.png`, reason: null },
+      },
+      { kind: 'shot', whose: '1', member: 'large_image', url: `${OLD}/gone.gif`, reason: 'status 404' },
+    ]);
+  });
+});
+
+describe('media prune', () => {
+  test('removes what no record has named for the time of grace, and files that nobody knows', async () => {
+    const database = await fetched();
+    put(database, STRAY, png('stray'));
+    await importInto(database, ['-'], ndjson(folio(1, 'ada'), shot(1, 1)));
+    expect(await media(database, 'prune')).toBe(
+      'removed 1 files, 0.0 MB; 3 will be once no record has named them for 24 hours\n',
+    );
+    expect(filesIn(database)).toHaveLength(2);
+    expect(await media(database, 'prune', '--grace', '0')).toBe('removed 1 files, 0.0 MB\n');
+    expect(filesIn(database)).toEqual([mediaPath(FACE)]);
+  });
+
+  test('leaves young files alone: the database may not know them yet', async () => {
+    const database = await fetched();
+    put(database, STRAY, png('stray'));
+    age(placeOf(database, STRAY), 1);
+    await media(database, 'prune');
+    expect(existsSync(placeOf(database, STRAY))).toBe(true);
+  });
+
+  test('removes nothing that an import under way names, however the records were before', async () => {
+    const database = await fetched();
+    await importInto(database, ['-'], ndjson(shot(1, 1)));
+    const writer = await openForChange(database);
+    const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });
+    const named = normalise(shot(1, 1, { image: `${OLD}/work.gif` }), 'shot');
+    if ('row' in named) await load.add(named.row, 1);
+    await media(database, 'prune');
+    await load.finish();
+    await writer.relink('https://new.example/media');
+    await writer.close();
+    expect(existsSync(placeOf(database, WORK))).toBe(true);
+    expect(await done(['export', '--media-urls', '--database-url', database])).toContain(WORK);
+  });
+
+  test('removes nothing from a folder of which the database knows nothing', async () => {
+    const other = await fetched();
+    const database = await databaseOf(tempFile('site.ndjson', ndjson(...RECORDS)));
+    const { code, stderr } = await run(
+      ['media', 'prune', '--grace', '0', '--database-url', database, '--media-dir', `${other}.media`],
+      {},
+    );
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/knows of no copies, so nothing in .* is removed/),
+    ]);
+    expect(filesIn(other)).toHaveLength(2);
+  });
+});
+
+test('a takedown removes the pictures that only its users have', async () => {
+  const database = await fetched();
+  const takedown = (...args: string[]) =>
+    done(['takedown', '--family', 'portfolio', '--database-url', database, ...args]);
+  expect(await takedown('ada')).toContain('removed 1 users and 1 items, and 1 pictures\n');
+  expect(filesIn(database)).toEqual([mediaPath(FACE)]);
+  expect(await takedown('bob')).toContain('1 pictures');
+  expect(filesIn(database)).toEqual([]);
+});
