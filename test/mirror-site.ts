@@ -31,7 +31,11 @@ export async function startSite(answer: Answer) {
   sites.add(site);
   site.listen(0, '127.0.0.1');
   await once(site, 'listening');
-  return { asked, url: `http://127.0.0.1:${(site.address() as AddressInfo).port}` };
+  const close = () => {
+    site.close();
+    site.closeAllConnections();
+  };
+  return { asked, close, url: `http://127.0.0.1:${(site.address() as AddressInfo).port}` };
 }
 
 /** Responses of variant B from a table of bodies; all other users are unknown. */
