@@ -1,15 +1,15 @@
 // Checks the folder against the store: every copy is there, and its bytes have the hash that is its name.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import type { Archive } from '../stores/archive.ts';
 import type { Awaitable } from '../stores/store.ts';
 import type { Terminal } from '../transfer/progress.ts';
 import { createVisitReport } from '../transfer/visit-report.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
-import type { MediaArchive } from './media-store.ts';
 
 export interface CheckRun {
   readonly mediaDir: string;
-  readonly openArchive: () => Awaitable<Pick<MediaArchive, 'media' | 'close'>>;
+  readonly openArchive: () => Awaitable<Archive>;
   /** Whether only sizes are looked at. */
   readonly quick: boolean;
   readonly removeDamaged: boolean;

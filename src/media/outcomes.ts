@@ -1,6 +1,6 @@
 // What becomes of originals: counted for the summary, and told line by line where it is no success.
 import { brief } from '../records/printable.ts';
-import type { MediaEntry } from './media-store.ts';
+import type { MediaEntry } from '../stores/store.ts';
 
 /** The option that names hosts. */
 export const HOSTS_OPTION = '--media-hosts';

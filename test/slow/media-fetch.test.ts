@@ -5,9 +5,9 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { MediaEntry } from '../../src/media/media-store.ts';
 import { mediaPath } from '../../src/records/media-types.ts';
 import { openForExport } from '../../src/stores/open.ts';
+import type { MediaEntry } from '../../src/stores/store.ts';
 import { startSite } from '../mirror-site.ts';
 import { png, sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
