@@ -182,6 +182,13 @@ describe('mirror --media', () => {
     expect([code, stderr]).toEqual([0, 'elsewhere.example is not named by --media-hosts: 1 pictures\n']);
     expect(stdout).toMatch(/^users: 1 found[\s\S]*\npictures: 3 fetched, .*1 on hosts that are not named\n/);
     expect(stdout.trim().split('\n').at(-1)).toMatch(/^to compare both sites/);
+    const again = await mirror(database, 'b', site.url, ...flags, '--json');
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      result: {
+        users: { unchanged: 0, found: 1 },
+        media: { originals: { fetched: 0, present: 3, notNamed: 1 } },
+      },
+    });
     const { entries } = await entriesOf(database);
     expect(entries.map(({ file }) => file).sort()).toEqual(
       [nameOf(png('a')), nameOf(gif('b'), 'gif'), nameOf(pdf(), 'pdf'), null].sort(),

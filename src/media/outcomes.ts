@@ -33,7 +33,7 @@ export function createOutcomes(onFault: (line: string) => void) {
       if (outcome === 'notNamed' && reason !== null)
         hostsNotNamed.set(reason, (hostsNotNamed.get(reason) ?? 0) + 1);
       else if (outcome !== 'fetched' && outcome !== 'placeholder')
-        onFault(`${brief(url, LONGEST_SHOWN)}: ${reason}`);
+        onFault(`${brief(url, LONGEST_SHOWN)}: ${brief(reason, LONGEST_SHOWN)}`);
     },
     /** A line for each host that may not be asked: the lines of its pictures would hide all others. */
     tellHosts(): void {
