@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { MediaEntry } from '../src/media/media-store.ts';
 import { mediaPath } from '../src/records/media-types.ts';
 import { openForExport } from '../src/stores/open.ts';
+import type { MediaEntry } from '../src/stores/store.ts';
 import { mirror, portfolio, startSite } from './mirror-site.ts';
 import { gif, pdf, png, sha256 } from './pictures.ts';
 import { folio, shot } from './records.ts';
@@ -62,6 +62,9 @@ describe('media fetch', () => {
       { url: `${host.url}/b`, file: nameOf(gif('b'), 'gif'), bytes: gif('b').length, reason: null },
     ]);
     expect(mediaUrl).toBe('http://localhost:8080/media');
+    expect(stdout).toContain(
+      'copies are named under http://localhost:8080/media (profiles and lists rebuilt: 2)',
+    );
     expect(await done(['export', '--database-url', database])).toContain(`${host.url}/a`);
   });
 
@@ -78,6 +81,21 @@ describe('media fetch', () => {
     }
     expect(urls).toEqual(['https://one.example/media', 'https://one.example/media', 'https://two.example/m']);
     expect(host.asked.sort()).toEqual(['/a', '/b']);
+  });
+
+  test('may run several times at once', async () => {
+    const pictures = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`/${n}`, png(String(n % 20))]));
+    const host = await startPictures(pictures);
+    const records = Object.keys(pictures).map((path, n) =>
+      folio(n + 1, `user${n}`, { avatar: host.url + path }),
+    );
+    const database = await databaseOf(tempFile('site.ndjson', ndjson(...records)));
+    const runs = await Promise.all([1, 2].map(() => fetchMedia(database, '--media-hosts', host.host)));
+    expect(runs.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+    ]);
+    expect((await checkMedia(database)).stdout).toBe('copies: 20 sound, 0 missing, 0 damaged\n');
   });
 
   test('reports in JSON', async () => {
@@ -164,6 +182,13 @@ describe('mirror --media', () => {
     expect([code, stderr]).toEqual([0, 'elsewhere.example is not named by --media-hosts: 1 pictures\n']);
     expect(stdout).toMatch(/^users: 1 found[\s\S]*\npictures: 3 fetched, .*1 on hosts that are not named\n/);
     expect(stdout.trim().split('\n').at(-1)).toMatch(/^to compare both sites/);
+    const again = await mirror(database, 'b', site.url, ...flags, '--json');
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      result: {
+        users: { unchanged: 0, found: 1 },
+        media: { originals: { fetched: 0, present: 3, notNamed: 1 } },
+      },
+    });
     const { entries } = await entriesOf(database);
     expect(entries.map(({ file }) => file).sort()).toEqual(
       [nameOf(png('a')), nameOf(gif('b'), 'gif'), nameOf(pdf(), 'pdf'), null].sort(),

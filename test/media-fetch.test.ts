@@ -5,13 +5,15 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import type { FetchRun } from '../src/media/fetch-run.ts';
-import type { MediaEntry } from '../src/media/media-store.ts';
 import { runFetch } from '../src/media/run-fetch.ts';
 import { mediaPath } from '../src/records/media-types.ts';
+import type { Archive } from '../src/stores/archive.ts';
+import { openForChange, openForExport } from '../src/stores/open.ts';
+import type { MediaEntry } from '../src/stores/store.ts';
 import { startSite } from './mirror-site.ts';
 import { gif, jpeg, mp3, pdf, png, sha256, svg } from './pictures.ts';
-import { folio, post, shot } from './records.ts';
-import { tempFolder } from './rig.ts';
+import { blog, folio, post, shot } from './records.ts';
+import { importInto, ndjson, newDatabase, tempFolder } from './rig.ts';
 
 const dns = vi.hoisted(() => ({ answers: [] as string[][] }));
 // Names that a test lists resolve to addresses of the test.
@@ -29,6 +31,8 @@ vi.mock('node:dns', async (original) => {
   return { ...actual, lookup };
 });
 
+const MEDIA_URL = 'https://new.example/media';
+
 type Answers = Record<string, Buffer | ((response: ServerResponse, request: IncomingMessage) => unknown)>;
 
 /** A host with these files; all others are unknown. */
@@ -42,31 +46,33 @@ async function startHost(answers: Answers) {
   return { ...site, host: new URL(site.url).host };
 }
 
-/** A store in memory. */
-function newStore(records: readonly object[]) {
-  const entries = new Map<string, MediaEntry>();
-  const relinks: string[] = [];
+/** A database with these records. */
+async function newStore(records: readonly object[]) {
+  const url = await newDatabase();
+  await importInto(url, ['-'], ndjson(...records));
+
+  async function read<T>(find: (archive: Archive) => Promise<T>): Promise<T> {
+    const archive = await openForExport(url);
+    try {
+      return await find(archive);
+    } finally {
+      await archive.close();
+    }
+  }
+
   return {
-    entries,
-    relinks,
-    archive: {
-      records: () => records.map((record) => JSON.stringify(record)),
-      media: () => [...entries.values()],
-      close() {},
-    },
-    writer: {
-      saveMedia(saved: readonly MediaEntry[]) {
-        for (const entry of saved) entries.set(entry.url, entry);
-      },
-      relink(mediaUrl: string) {
-        relinks.push(mediaUrl);
-        return 0;
-      },
-    },
+    url,
+    entries: () =>
+      read(async (archive) => {
+        const entries: MediaEntry[] = [];
+        for await (const entry of archive.media()) entries.push(entry);
+        return entries;
+      }),
+    mediaUrl: () => read((archive) => archive.mediaUrl()),
   };
 }
 
-type Store = ReturnType<typeof newStore>;
+type Store = Awaited<ReturnType<typeof newStore>>;
 
 const withAvatars = (...urls: string[]) =>
   newStore(urls.map((avatar, index) => folio(index + 1, `user${index}`, { avatar })));
@@ -74,16 +80,21 @@ const withAvatars = (...urls: string[]) =>
 async function fetchInto(store: Store, hosts: readonly string[], run: Partial<FetchRun> = {}) {
   let told = '';
   const { mediaDir = join(tempFolder(), 'media') } = run;
-  const outcome = await runFetch({
-    ...{ mediaDir, mediaUrl: 'https://new.example/media', mediaHosts: hosts, sites: [] },
-    ...{ openArchive: () => store.archive, writer: store.writer, signal: new AbortController().signal },
-    ...{ files: false, placeholder: [], notPlaceholder: [] },
-    ...{ maxFile: 1 << 20, maxHost: Number.POSITIVE_INFINITY, quota: 1 << 30 },
-    ...{ concurrency: 4, rate: 5000, timeout: 10, retries: 0 },
-    out: { write: (text: string) => (told += text) },
-    ...run,
-  });
-  return { ...outcome, mediaDir, told };
+  const writer = await openForChange(store.url);
+  try {
+    const outcome = await runFetch({
+      ...{ mediaDir, mediaUrl: MEDIA_URL, mediaHosts: hosts, sites: [], writer },
+      ...{ openArchive: () => openForExport(store.url), signal: new AbortController().signal },
+      ...{ files: false, placeholder: [], notPlaceholder: [] },
+      ...{ maxFile: 1 << 20, maxHost: Number.POSITIVE_INFINITY, quota: 1 << 30 },
+      ...{ concurrency: 4, rate: 5000, timeout: 10, retries: 0 },
+      out: { write: (text: string) => (told += text) },
+      ...run,
+    });
+    return { ...outcome, mediaDir, told };
+  } finally {
+    await writer.close();
+  }
 }
 
 /** The content of a copy. */
@@ -99,15 +110,15 @@ const unfinishedIn = (mediaDir: string) => readdirSync(join(mediaDir, 'incoming'
 async function fetchOne(answer: Answers[string], run: Partial<FetchRun> = {}) {
   const host = await startHost({ '/a': answer });
   const url = `${host.url}/a`;
-  const store = withAvatars(url);
+  const store = await withAvatars(url);
   const fetched = await fetchInto(store, [host.host], run);
-  return { ...fetched, host, entry: store.entries.get(url) as MediaEntry };
+  return { ...fetched, host, store, entry: (await store.entries())[0] as MediaEntry };
 }
 
 describe('a fetch', () => {
   test('brings each picture of each kind of record once, and relinks at its end', async () => {
     const host = await startHost({ '/a.png': png('a'), '/b': jpeg('b'), '/c.jpg': gif('c'), '/d': png('a') });
-    const store = newStore([
+    const store = await newStore([
       folio(1, 'ada', {
         avatar: `${host.url}/a.png`,
         cover_image: `${host.url}/b`,
@@ -115,24 +126,27 @@ describe('a fetch', () => {
       }),
       folio(2, 'bob', { avatar: `${host.url}/a.png` }),
       shot(1, 1, { image: `${host.url}/c.jpg`, attachment: `${host.url}/zip` }),
+      blog(1, 'ada'),
       post(1, 1, { photo: `${host.url}/d`, url_audio: `${host.url}/mp3` }),
     ]);
     const { mediaDir, result, failure, summary } = await fetchInto(store, [host.host]);
     expect([...host.asked].sort()).toEqual(['/a.png', '/b', '/c.jpg', '/d']);
-    const entry = (path: string, file: string, body: Buffer) =>
-      [host.url + path, { url: host.url + path, file, bytes: body.length, reason: null }] as const;
-    expect(store.entries).toEqual(
-      new Map([
-        entry('/a.png', `${sha256(png('a'))}.png`, png('a')),
-        entry('/b', `${sha256(jpeg('b'))}.jpg`, jpeg('b')),
-        entry('/c.jpg', `${sha256(gif('c'))}.gif`, gif('c')),
-        entry('/d', `${sha256(png('a'))}.png`, png('a')),
-      ]),
-    );
-    for (const found of store.entries.values())
+    const entry = (path: string, file: string, body: Buffer) => ({
+      url: host.url + path,
+      file,
+      bytes: body.length,
+      reason: null,
+    });
+    expect(await store.entries()).toEqual([
+      entry('/a.png', `${sha256(png('a'))}.png`, png('a')),
+      entry('/b', `${sha256(jpeg('b'))}.jpg`, jpeg('b')),
+      entry('/c.jpg', `${sha256(gif('c'))}.gif`, gif('c')),
+      entry('/d', `${sha256(png('a'))}.png`, png('a')),
+    ]);
+    for (const found of await store.entries())
       expect(sha256(copyOf(mediaDir, found))).toBe(found.file?.slice(0, 64));
     expect([filesIn(mediaDir).length, unfinishedIn(mediaDir)]).toEqual([3, []]);
-    expect([store.relinks, failure]).toEqual([['https://new.example/media'], undefined]);
+    expect([await store.mediaUrl(), failure]).toEqual([MEDIA_URL, undefined]);
     expect(result.originals).toMatchObject({ fetched: 4, present: 0, failed: 0 });
     expect(summary).toContain('pictures: 4 fetched, 0 already here, 0 gone, 0 failed');
   });
@@ -140,19 +154,17 @@ describe('a fetch', () => {
   test('asks only for what is not here yet, and again for what failed', async () => {
     const answers: Answers = { '/a': png('a'), '/b': (response) => response.writeHead(500).end() };
     const host = await startHost(answers);
-    const store = withAvatars(`${host.url}/a`, `${host.url}/b`, `${host.url}/c`);
+    const store = await withAvatars(`${host.url}/a`, `${host.url}/b`, `${host.url}/c`);
     const first = await fetchInto(store, [host.host]);
     expect([first.failure, first.result.originals]).toMatchObject([
       '1 of 3 pictures failed',
       { fetched: 1, gone: 1, failed: 1 },
     ]);
-    expect([...store.entries.values()].map(({ file, reason }) => [file === null, reason])).toEqual(
-      [
-        [false, null],
-        [true, 'status 500 (attempt 1 of 1)'],
-        [true, 'status 404'],
-      ].sort(() => 0),
-    );
+    expect((await store.entries()).map(({ file, reason }) => [file === null, reason])).toEqual([
+      [false, null],
+      [true, 'status 500 (attempt 1 of 1)'],
+      [true, 'status 404'],
+    ]);
     host.asked.length = 0;
     Object.assign(answers, { '/b': png('b') });
     const { mediaDir } = first;
@@ -165,28 +177,26 @@ describe('a fetch', () => {
     ['is missing', undefined],
     ['has another size', 'x'],
   ])('asks again for what is not here any more: a copy that %s', async (_, content) => {
-    const { mediaDir, entry, host } = await fetchOne(png('a'));
+    const { mediaDir, entry, host, store } = await fetchOne(png('a'));
     const file = join(mediaDir, mediaPath(entry.file as string));
     if (content === undefined) rmSync(file);
     else writeFileSync(file, content);
-    const store = withAvatars(entry.url);
-    store.entries.set(entry.url, entry);
     await fetchInto(store, [host.host], { mediaDir });
     expect([host.asked.length, copyOf(mediaDir, entry)]).toEqual([2, png('a')]);
   });
 
   test('takes other files on demand, and leaves copies out', async () => {
     const host = await startHost({ '/p': pdf(), '/m': mp3() });
-    const store = newStore([
+    const store = await newStore([
       folio(1, 'ada', { avatar: `https://new.example/media/${'0'.repeat(64)}.png` }),
       shot(1, 1, { attachment: `${host.url}/p`, image: `${host.url}/m` }),
     ]);
     await fetchInto(store, [host.host]);
-    expect([...store.entries.values()]).toEqual([
+    expect(await store.entries()).toEqual([
       expect.objectContaining({ url: `${host.url}/m`, reason: expect.stringContaining('audio/mpeg') }),
     ]);
     await fetchInto(store, [host.host], { files: true });
-    expect([...store.entries.values()].map(({ file }) => file?.slice(64)).sort()).toEqual(['.mp3', '.pdf']);
+    expect((await store.entries()).map(({ file }) => file?.slice(64)).sort()).toEqual(['.mp3', '.pdf']);
   });
 });
 
@@ -194,23 +204,25 @@ describe('only named hosts are asked', () => {
   test('each other one is told once', async () => {
     const host = await startHost({ '/a': png() });
     const urls = ['a', 'b'].map((name) => `https://elsewhere.example/${name}`);
-    const store = withAvatars(...urls, `${host.url}/a`);
+    const store = await withAvatars(...urls, `${host.url}/a`);
     const { told, failure, result } = await fetchInto(store, [host.host]);
     expect(told).toBe('elsewhere.example is not named by --media-hosts: 2 pictures\n');
     expect([failure, result.originals]).toMatchObject([undefined, { notNamed: 2, fetched: 1 }]);
-    expect(store.entries.get(urls[0] as string)?.reason).toBe(
+    expect((await store.entries()).find(({ url }) => url === urls[0])?.reason).toBe(
       'elsewhere.example is not named by --media-hosts',
     );
   });
 
   test('without any a run fails', async () => {
-    const { failure } = await fetchInto(withAvatars('https://elsewhere.example/a'), []);
+    const { failure } = await fetchInto(await withAvatars('https://elsewhere.example/a'), []);
     expect(failure).toBe('no host may be asked: name hosts with --media-hosts');
   });
 
   test('the site of a mirror counts as named', async () => {
     const host = await startHost({ '/a': png() });
-    const { failure } = await fetchInto(withAvatars(`${host.url}/a`), [], { sites: [new URL(host.url)] });
+    const { failure } = await fetchInto(await withAvatars(`${host.url}/a`), [], {
+      sites: [new URL(host.url)],
+    });
     expect(failure).toBeUndefined();
   });
 
@@ -236,17 +248,16 @@ describe('only named hosts are asked', () => {
     const target = await startHost({ '/a': png() });
     const name = `rebound.test:${new URL(target.url).port}`;
     const urls = answers.map((_, index) => `http://${name}/${index}`);
-    const store = withAvatars(...urls);
+    const store = await withAvatars(...urls);
     const redirecting = await startHost({
       '/r': (response) => response.writeHead(302, { location: `http://${name}/r` }).end(),
     });
-    store.entries.clear();
     const { failure } = await fetchInto(store, [name], { concurrency: 1 });
     expect([target.asked, failure]).toEqual([[], `${urls.length} of ${urls.length} pictures failed`]);
-    for (const { reason } of store.entries.values()) expect(reason).toBe('the host has a private address');
-    const redirected = withAvatars(`${redirecting.url}/r`);
+    for (const { reason } of await store.entries()) expect(reason).toBe('the host has a private address');
+    const redirected = await withAvatars(`${redirecting.url}/r`);
     await fetchInto(redirected, [redirecting.host, name]);
-    expect([target.asked, redirected.entries.get(`${redirecting.url}/r`)?.reason]).toEqual([
+    expect([target.asked, (await redirected.entries())[0]?.reason]).toEqual([
       [],
       'the host has a private address',
     ]);
@@ -331,38 +342,49 @@ describe('a hostile host', () => {
     expect(copyOf(mediaDir, entry)).toEqual(svg());
   });
 
+  test('that breaks off is asked again, and what came before does not count', async () => {
+    let times = 0;
+    const body = png('x'.repeat(1000));
+    const { entry, mediaDir } = await fetchOne(
+      (response) => {
+        response.writeHead(200, { 'content-length': String(body.length) });
+        if (times++ > 0) response.end(body);
+        else response.write(body.subarray(0, 900), () => response.destroy());
+      },
+      { retries: 1, quota: 1200 },
+    );
+    expect([times, entry.bytes, filesIn(mediaDir).length, unfinishedIn(mediaDir)]).toEqual([
+      2,
+      body.length,
+      1,
+      [],
+    ]);
+  });
+
   test('does not keep the others from being asked', async () => {
-    const slow = await startHost({});
     const dead = await startSite(() => {});
     const quick = await startHost(Object.fromEntries([1, 2, 3].map((n) => [`/${n}`, png(String(n))])));
-    const urls = [
+    const store = await withAvatars(
       ...Array.from({ length: 100 }, (_, n) => `${dead.url}/${n}`),
       ...[1, 2, 3].map((n) => `${quick.url}/${n}`),
-    ];
+    );
     const stop = new AbortController();
-    const store = withAvatars(...urls);
-    const saveMedia = (saved: readonly MediaEntry[]) => store.writer.saveMedia(saved);
-    const watched = vi.fn(saveMedia);
-    const hosts = [dead.url, quick.url, slow.url].map((url) => new URL(url).host);
-    const running = fetchInto(store, hosts, {
-      writer: { ...store.writer, saveMedia: watched },
-      signal: stop.signal,
-    });
-    await vi.waitFor(() => expect(quick.asked.length).toBe(3));
-    await vi.waitFor(() => expect(dead.asked.length).toBe(4));
+    const hosts = [dead.url, quick.url].map((url) => new URL(url).host);
+    const running = fetchInto(store, hosts, { signal: stop.signal });
+    await vi.waitFor(() => expect([quick.asked.length, dead.asked.length]).toEqual([3, 4]));
     stop.abort();
     const { failure, result } = await running;
     expect(failure).toBe('stopped; the same command continues where this run ended');
-    expect([result.originals.fetched, [...store.entries.values()].length]).toEqual([3, 3]);
-    expect(store.relinks).toHaveLength(1);
+    expect((await store.entries()).length).toBe(result.originals.fetched);
+    expect(await store.mediaUrl()).toBe(MEDIA_URL);
   });
 
   test('that is down is given up after 20 failures', async () => {
     const host = await startSite((_, response) => response.writeHead(500).end());
-    const store = withAvatars(...Array.from({ length: 50 }, (_, n) => `${host.url}/${n}`));
+    const store = await withAvatars(...Array.from({ length: 50 }, (_, n) => `${host.url}/${n}`));
     const { failure } = await fetchInto(store, [new URL(host.url).host], { concurrency: 1 });
     expect([host.asked.length, failure]).toEqual([20, '50 of 50 pictures failed']);
-    expect([...store.entries.values()].at(-1)?.reason).toMatch(/ was given up$/);
+    expect((await store.entries()).find(({ url }) => url.endsWith('/49'))?.reason).toMatch(/ was given up$/);
   });
 });
 
@@ -373,17 +395,17 @@ describe('addresses', () => {
     [`/${'x'.repeat(2048)}`, 'longer than 2048 bytes'],
   ])('%.20s are refused', async (path, words) => {
     const host = await startHost({});
-    const store = withAvatars(host.url + path);
+    const store = await withAvatars(host.url + path);
     const { told, failure } = await fetchInto(store, [host.host]);
     expect([host.asked, failure]).toEqual([[], '1 of 1 pictures failed']);
     expect(told).toContain(words);
     // An index of PostgreSQL takes no entry that is longer.
-    expect(store.entries.size).toBe(path.length > 2048 ? 0 : 1);
+    expect((await store.entries()).length).toBe(path.length > 2048 ? 0 : 1);
   });
 
   test('are asked for as they are written', async () => {
     const host = await startHost({ '/%7Eada/a%20b.png?x=1&y=%2F': png() });
-    const store = withAvatars(`${host.url}/%7Eada/a%20b.png?x=1&y=%2F#there`);
+    const store = await withAvatars(`${host.url}/%7Eada/a%20b.png?x=1&y=%2F#there`);
     expect((await fetchInto(store, [host.host])).failure).toBeUndefined();
   });
 });
@@ -395,39 +417,39 @@ describe('limits', () => {
 
   test('a host gives no more than --max-host, also over several runs', async () => {
     const [one, other] = [await five(), await five('of another')];
-    const store = withAvatars(...urls(one), ...urls(other).slice(0, 1));
+    const store = await withAvatars(...urls(one), ...urls(other).slice(0, 1));
     const options = { maxHost: 2500, concurrency: 1 };
     const { mediaDir, failure, result } = await fetchInto(store, [one.host, other.host], options);
     expect([failure, result.originals.fetched]).toEqual(['3 of 6 pictures failed', 3]);
-    expect(
-      [...store.entries.values()].filter(({ file }) => file === null).map(({ reason }) => reason),
-    ).toEqual(Array(3).fill('the host has given as much as --max-host allows'));
+    expect((await store.entries()).filter(({ file }) => file === null).map(({ reason }) => reason)).toEqual(
+      Array(3).fill('the host has given as much as --max-host allows'),
+    );
     const again = await fetchInto(store, [one.host, other.host], { ...options, mediaDir });
     expect([filesIn(mediaDir).length, again.result.originals.fetched]).toEqual([3, 0]);
   });
 
   test('the folder holds no more than --media-quota, and a later run goes on with more', async () => {
     const host = await five();
-    const store = withAvatars(...urls(host));
+    const store = await withAvatars(...urls(host));
     const { mediaDir, failure } = await fetchInto(store, [host.host], { quota: 2500, concurrency: 2 });
     expect(failure).toBe(
       'given up: the copies take all of --media-quota; the same command continues where this run ended',
     );
     expect([
       filesIn(mediaDir).length,
-      store.entries.size,
-      store.relinks.length,
+      (await store.entries()).length,
+      await store.mediaUrl(),
       unfinishedIn(mediaDir),
-    ]).toEqual([2, 2, 1, []]);
+    ]).toEqual([2, 2, MEDIA_URL, []]);
     const more = await fetchInto(store, [host.host], { mediaDir });
     expect([more.failure, more.result.originals]).toMatchObject([undefined, { fetched: 3, present: 2 }]);
   });
 
   test('a copy that is there already takes no room', async () => {
     const host = await startHost({ '/1': png('x'.repeat(1000)), '/2': png('x'.repeat(1000)) });
-    const store = withAvatars(`${host.url}/1`, `${host.url}/2`);
+    const store = await withAvatars(`${host.url}/1`, `${host.url}/2`);
     await fetchInto(store, [host.host], { quota: 2100, concurrency: 1 });
-    expect([...store.entries.values()].map(({ file }) => file !== null)).toEqual([true, true]);
+    expect((await store.entries()).map(({ file }) => file !== null)).toEqual([true, true]);
   });
 });
 
@@ -440,44 +462,50 @@ describe('placeholders', () => {
       ...Object.fromEntries(paths.map((path) => [path, nobody])),
       '/own': png('own'),
     });
-    const store = withAvatars(...paths.map((path) => host.url + path), `${host.url}/own`);
+    const store = await withAvatars(...paths.map((path) => host.url + path), `${host.url}/own`);
     return { store, host };
   }
 
   test('are told when many addresses lead to them', async () => {
     const { store, host } = await tenOfOne();
     const { result, summary } = await fetchInto(store, [host.host]);
-    expect(result.placeholders).toEqual([{ file: `${sha256(nobody)}.png`, urls: 10 }]);
+    expect(result.likelyPlaceholders).toEqual([{ file: `${sha256(nobody)}.png`, addresses: 10 }]);
     expect(summary).toContain(`likely a placeholder: ${sha256(nobody)}.png, from 10 addresses`);
   });
 
   test('are refused when they are named, also those of earlier runs, and in later runs', async () => {
     const { store, host } = await tenOfOne();
-    const reasons = () =>
-      [...store.entries.values()].filter(({ file }) => file === null).map(({ reason }) => reason);
+    const reasons = async () =>
+      (await store.entries()).filter(({ file }) => file === null).map(({ reason }) => reason);
     const { mediaDir } = await fetchInto(store, [host.host]);
     const refused = { mediaDir, placeholder: [sha256(nobody)] };
     const { failure, result } = await fetchInto(store, [host.host], refused);
     expect([failure, result.originals]).toMatchObject([undefined, { placeholder: 10, present: 1 }]);
-    expect(reasons()).toEqual(Array(10).fill(`placeholder ${sha256(nobody)}`));
+    expect(await reasons()).toEqual(Array(10).fill(`placeholder ${sha256(nobody)}`));
     const later = await fetchInto(store, [host.host], { mediaDir });
-    expect([later.result.originals, reasons().length]).toMatchObject([{ placeholder: 10, fetched: 0 }, 10]);
+    expect([later.result.originals, (await reasons()).length]).toMatchObject([
+      { placeholder: 10, fetched: 0 },
+      10,
+    ]);
     const allowed = await fetchInto(store, [host.host], { mediaDir, notPlaceholder: [sha256(nobody)] });
-    expect([allowed.result.originals.fetched, reasons()]).toEqual([10, []]);
+    expect([allowed.result.originals.fetched, await reasons()]).toEqual([10, []]);
   });
 });
 
 test('a folder that cannot be written ends the run with a sentence, after what was fetched is saved', async () => {
   const host = await startHost({ '/a': png('a'), '/b': png('b') });
   const mediaDir = join(tempFolder(), 'media');
-  const store = withAvatars(`${host.url}/a`);
+  const store = await withAvatars(`${host.url}/a`);
   await fetchInto(store, [host.host], { mediaDir });
-  const blocked = withAvatars(`${host.url}/a`, `${host.url}/b`);
+  const blocked = await withAvatars(`${host.url}/a`, `${host.url}/b`);
   // A folder where the second copy must be.
   mkdirSync(join(mediaDir, mediaPath(`${sha256(png('b'))}.png`)), { recursive: true });
   await expect(fetchInto(blocked, [host.host], { mediaDir, concurrency: 1 })).rejects.toThrow(
     `cannot write ${mediaDir}: `,
   );
-  expect([[...blocked.entries.keys()], blocked.relinks.length]).toEqual([[`${host.url}/a`], 1]);
+  expect([(await blocked.entries()).map(({ url }) => url), await blocked.mediaUrl()]).toEqual([
+    [`${host.url}/a`],
+    MEDIA_URL,
+  ]);
   expect(existsSync(join(mediaDir, 'incoming'))).toBe(true);
 });

@@ -99,6 +99,15 @@ describe('the folder', () => {
     expect([await folder.sizeOf(name), leftovers(folder)]).toEqual([png('a').length, []]);
   });
 
+  test('makes a file young that is brought again, so that pruning spares it', async () => {
+    const folder = await newFolder();
+    const { name } = await keep(folder, png('a'));
+    utimesSync(folder.placeOf(name), new Date(0), new Date(0));
+    const asked = Date.now();
+    await keep(folder, png('a'));
+    expect((await filesOf(folder))[0]?.changed).toBeGreaterThanOrEqual(asked - 1);
+  });
+
   test('replaces a file of another size, which is damaged', async () => {
     const folder = await newFolder();
     const { name } = await keep(folder, png('a'));

@@ -33,14 +33,15 @@ async function runMediaCheck(
 ): Promise<void> {
   const { database, mediaDir } = mediaPlaceOf(flags, around);
   const { runCheck } = await import('../media/check.ts');
+  const signal = around.stopSignal();
   const counts = await runCheck({
     mediaDir,
     quick,
     removeDamaged,
     openArchive: () => openForExport(database),
     out: around.stderr,
-    signal: around.stopSignal(),
-  });
+    signal,
+  }).catch((error) => Promise.reject(signal.aborted ? new Failed('stopped') : error));
   const { files, sound, missing, damaged, removed } = counts;
   const text = `copies: ${sound} sound, ${missing} missing, ${damaged} damaged${removed > 0 ? ' and removed' : ''}`;
   around.report({ text, result: counts });

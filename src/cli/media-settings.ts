@@ -1,8 +1,8 @@
 // The settings of copies, as the commands take them.
 import { ConfigError, readConfig, type SettingName } from '../config/config.ts';
-import { mediaDirOf, mediaUrlOf } from '../config/media.ts';
+import { mediaUrlOf } from '../config/media.ts';
 import { openForExport } from '../stores/open.ts';
-import { databaseOf, type SettingFlags } from './options.ts';
+import { databaseOf, mediaDirFor, type SettingFlags } from './options.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export const MEDIA_SETTINGS: readonly SettingName[] = [
@@ -21,16 +21,12 @@ export interface MediaPlace {
   readonly isUrlSet: boolean;
 }
 
-export function mediaPlaceOf(
-  { databaseUrl, databaseUrlFile, mediaDir: dir, mediaUrl: url }: SettingFlags,
-  around: Surroundings,
-): MediaPlace {
-  const flags = { databaseUrl, databaseUrlFile, mediaDir: dir, mediaUrl: url };
+export function mediaPlaceOf(flags: SettingFlags, around: Surroundings): MediaPlace {
   const database = databaseOf(flags, around);
-  const config = readConfig(flags, around.environment);
-  const mediaDir = mediaDirOf(config);
+  const mediaDir = mediaDirFor(database, flags, around);
   if (mediaDir === undefined)
     throw new ConfigError(['with PostgreSQL, name the folder of copies: set MEDIA_DIR or give --media-dir']);
+  const config = readConfig({ mediaUrl: flags.mediaUrl }, around.environment);
   return { database, mediaDir, mediaUrl: mediaUrlOf(config), isUrlSet: config.mediaUrl !== undefined };
 }
 

@@ -1,15 +1,16 @@
 // Checks the folder against the store: every copy is there, and its bytes have the hash that is its name.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { brief } from '../records/printable.ts';
+import type { Archive } from '../stores/archive.ts';
 import type { Awaitable } from '../stores/store.ts';
 import type { Terminal } from '../transfer/progress.ts';
 import { createVisitReport } from '../transfer/visit-report.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
-import type { MediaArchive } from './media-store.ts';
 
 export interface CheckRun {
   readonly mediaDir: string;
-  readonly openArchive: () => Awaitable<Pick<MediaArchive, 'media' | 'close'>>;
+  readonly openArchive: () => Awaitable<Archive>;
   /** Whether only sizes are looked at. */
   readonly quick: boolean;
   readonly removeDamaged: boolean;
@@ -24,6 +25,8 @@ export interface CheckCounts {
   damaged: number;
   removed: number;
 }
+
+const LONGEST_SHOWN = 120;
 
 interface Copy {
   readonly url: string;
@@ -41,7 +44,8 @@ export async function runCheck(run: CheckRun): Promise<CheckCounts> {
       run.signal.throwIfAborted();
       const state = await stateOf(folder, name, copy, run);
       counts[state]++;
-      if (state !== 'sound') report.fault(`${name} is ${state}: the copy of ${copy.url}`);
+      if (state !== 'sound')
+        report.fault(`${name} is ${state}: the copy of ${brief(copy.url, LONGEST_SHOWN)}`);
       if (state === 'damaged' && run.removeDamaged) {
         await folder.remove(name);
         counts.removed++;

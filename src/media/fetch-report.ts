@@ -2,15 +2,24 @@
 import type { FetchResult, FetchRun } from './fetch-run.ts';
 import { HOSTS_OPTION } from './outcomes.ts';
 
-export function fetchSummary({ originals, relinked, placeholders }: FetchResult): string {
+const PLACEHOLDERS_SHOWN = 5;
+
+export function fetchSummary({ originals, relinked, mediaUrl, likelyPlaceholders }: FetchResult): string {
   const { fetched, present, gone, placeholder, notNamed, failed } = originals;
   const counts = [`${fetched} fetched`, `${present} already here`, `${gone} gone`, `${failed} failed`];
   if (placeholder > 0) counts.push(`${placeholder} refused as placeholders`);
   if (notNamed > 0) counts.push(`${notNamed} on hosts that are not named`);
-  const lines = placeholders.map(
-    ({ file, urls }) => `likely a placeholder: ${file}, from ${urls} addresses (--placeholder refuses it)`,
-  );
-  return [`pictures: ${counts.join(', ')}`, `profiles and lists rebuilt: ${relinked}`, ...lines].join('\n');
+  const lines = likelyPlaceholders
+    .slice(0, PLACEHOLDERS_SHOWN)
+    .map(
+      ({ file, addresses }) =>
+        `likely a placeholder: ${file}, from ${addresses} addresses (--placeholder refuses it)`,
+    );
+  return [
+    `pictures: ${counts.join(', ')}`,
+    `copies are named under ${mediaUrl} (profiles and lists rebuilt: ${relinked})`,
+    ...lines,
+  ].join('\n');
 }
 
 /** Why a run was not successful; undefined if it was. */

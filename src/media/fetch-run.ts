@@ -1,9 +1,9 @@
 // What a fetch is given, and what it comes to.
 import type { FileClientOptions } from '../remote/file-client.ts';
-import type { Awaitable } from '../stores/store.ts';
+import type { Archive, MediaSummary } from '../stores/archive.ts';
+import type { Awaitable, Writer } from '../stores/store.ts';
 import type { Terminal } from '../transfer/progress.ts';
 import type { ByteLimits } from './byte-limits.ts';
-import type { MediaArchive, MediaWriter } from './media-store.ts';
 import type { OutcomeCounts } from './outcomes.ts';
 
 /** The flags of the command that are passed on as they are. */
@@ -26,8 +26,8 @@ export interface FetchRun extends FetchFlags {
   readonly mediaDir: string;
   /** What records name copies by. */
   readonly mediaUrl: string;
-  readonly openArchive: () => Awaitable<MediaArchive>;
-  readonly writer: MediaWriter;
+  readonly openArchive: () => Awaitable<Archive>;
+  readonly writer: Pick<Writer, 'saveMedia' | 'relink'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
 }
@@ -43,8 +43,10 @@ export interface FetchResult {
   readonly total: number;
   /** Why the run ended before the last original; undefined if it did not. */
   readonly stopped: string | undefined;
+  /** What copies are linked with. */
+  readonly mediaUrl: string;
   /** How many profiles and lists of items name other addresses now. */
   readonly relinked: number;
   /** Copies that many originals have led to. */
-  readonly placeholders: readonly { readonly file: string; readonly urls: number }[];
+  readonly likelyPlaceholders: MediaSummary['likelyPlaceholders'];
 }

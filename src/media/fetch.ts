@@ -1,8 +1,8 @@
 // Fetches the originals of a list into the folder, several at a time, and saves what became of each.
 import type { FileClient } from '../remote/file-client.ts';
+import type { MediaEntry } from '../stores/store.ts';
 import type { createByteLimits } from './byte-limits.ts';
 import { QuotaReached } from './byte-limits.ts';
-import type { MediaEntry } from './media-store.ts';
 import { hostOf, type Originals } from './originals.ts';
 import type { Outcomes } from './outcomes.ts';
 import { fileReceiver, HOST_LIMIT, type ReceiveOptions } from './receive-file.ts';
@@ -40,10 +40,7 @@ export async function fetchOriginals(options: FetchOptions): Promise<string | un
       signal.throwIfAborted();
       const entry = await fetchOriginal(url, options);
       outcomes.add(entry);
-      if (Buffer.byteLength(url) <= LONGEST_URL) {
-        originals.addKnown(entry);
-        await saver.add(entry);
-      }
+      if (Buffer.byteLength(url) <= LONGEST_URL) await saver.add(entry);
     } catch (error) {
       if (signal.aborted) stopped ??= 'stopped';
       else if (error instanceof QuotaReached) stopped ??= 'given up: the copies take all of --media-quota';

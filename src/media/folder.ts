@@ -1,7 +1,7 @@
 // The folder of copies. A file is named for its SHA-256, written beside its place, and renamed when it is whole, so
 // several fetches may work on one folder.
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MEDIA_NAME, mediaPath } from '../records/media-types.ts';
 import { outputError } from '../transfer/output.ts';
@@ -67,7 +67,11 @@ export function createMediaFolder(path: string) {
 async function keepFile(handle: FileHandle, file: string, place: string): Promise<boolean> {
   const { size } = await handle.stat();
   // One of another size is damaged.
-  if ((await statOf(place))?.size === size) return false;
+  if ((await statOf(place))?.size === size) {
+    // Removing what no record names spares young files. Whoever may not set the time has another owner's file here.
+    await utimes(place, new Date(), new Date()).catch(() => {});
+    return false;
+  }
   await handle.sync();
   const folder = dirname(place);
   const created = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });

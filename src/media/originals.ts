@@ -3,8 +3,8 @@ import type { KindName } from '../records/kinds.ts';
 import { FILE_MEMBERS, PICTURE_MEMBERS } from '../records/pictures.ts';
 import { type RawRecord, recogniseKind } from '../records/recognise.ts';
 import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
+import type { MediaEntry } from '../stores/store.ts';
 import type { StoredFile } from './folder.ts';
-import type { MediaEntry } from './media-store.ts';
 
 const PAGE = 100;
 
@@ -74,15 +74,6 @@ export function createOriginals(db: SqliteFile) {
         last = (rows.at(-1) as { n: number }).n;
       }
     },
-
-    /** Copies that so many originals have led to, the most frequent ones first. */
-    shared: (least: number, limit: number) =>
-      db
-        .prepare(
-          `SELECT file, count(*) AS urls FROM known WHERE file IS NOT NULL
-          GROUP BY file HAVING count(*) >= ? ORDER BY count(*) DESC, file LIMIT ?`,
-        )
-        .all(least, limit) as { file: string; urls: number }[],
   };
 }
 

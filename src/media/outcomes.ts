@@ -1,6 +1,6 @@
 // What becomes of originals: counted for the summary, and told line by line where it is no success.
 import { brief } from '../records/printable.ts';
-import type { MediaEntry } from './media-store.ts';
+import type { MediaEntry } from '../stores/store.ts';
 
 /** The option that names hosts. */
 export const HOSTS_OPTION = '--media-hosts';
@@ -33,7 +33,7 @@ export function createOutcomes(onFault: (line: string) => void) {
       if (outcome === 'notNamed' && reason !== null)
         hostsNotNamed.set(reason, (hostsNotNamed.get(reason) ?? 0) + 1);
       else if (outcome !== 'fetched' && outcome !== 'placeholder')
-        onFault(`${brief(url, LONGEST_SHOWN)}: ${reason}`);
+        onFault(`${brief(url, LONGEST_SHOWN)}: ${brief(reason, LONGEST_SHOWN)}`);
     },
     /** A line for each host that may not be asked: the lines of its pictures would hide all others. */
     tellHosts(): void {

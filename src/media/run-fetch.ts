@@ -13,10 +13,6 @@ import { createOutcomes, HOSTS_OPTION } from './outcomes.ts';
 import { placeholderReason } from './receive-file.ts';
 import { createSaver } from './saver.ts';
 
-/** So many originals with one copy are likely a placeholder. */
-const LIKELY_PLACEHOLDER = 10;
-const PLACEHOLDERS_SHOWN = 5;
-
 export async function runFetch(run: FetchRun): Promise<FetchOutcome> {
   const folder = createMediaFolder(run.mediaDir);
   await folder.prepare();
@@ -61,10 +57,19 @@ async function runWith(
   });
   outcomes.tellHosts();
   const result = {
-    ...{ originals: { ...outcomes.counts, present }, ...ended, total },
-    placeholders: originals.shared(LIKELY_PLACEHOLDER, PLACEHOLDERS_SHOWN),
+    ...{ originals: { ...outcomes.counts, present }, ...ended, total, mediaUrl: run.mediaUrl },
+    likelyPlaceholders: await likelyPlaceholders(run),
   };
   return { summary: fetchSummary(result), result, failure: fetchFailure(result, run) };
+}
+
+async function likelyPlaceholders({ openArchive }: FetchRun) {
+  const archive = await openArchive();
+  try {
+    return (await archive.mediaSummary()).likelyPlaceholders;
+  } finally {
+    await archive.close();
+  }
 }
 
 /** Fills the list with what records name, and with what became of it in earlier runs. */

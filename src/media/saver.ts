@@ -1,12 +1,12 @@
 // Saves what became of originals in batches. What is not saved yet is fetched again after a crash.
-import type { MediaEntry, MediaWriter } from './media-store.ts';
+import type { MediaEntry, Writer } from '../stores/store.ts';
 
 const BATCH = 100;
 const BATCH_MS = 2000;
 
 export type Saver = ReturnType<typeof createSaver>;
 
-export function createSaver(writer: Pick<MediaWriter, 'saveMedia'>) {
+export function createSaver(writer: Pick<Writer, 'saveMedia'>) {
   let pending: MediaEntry[] = [];
   let savedAt = performance.now();
   let saving = Promise.resolve();

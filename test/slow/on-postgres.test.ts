@@ -19,6 +19,7 @@ if (havePostgres) {
   await import('../mirror-ownership.test.ts');
   await import('../takedown.test.ts');
   await import('../media-store.test.ts');
+  await import('../media-fetch.test.ts');
 }
 
 test.runIf(havePostgres)('each test has a database of its own', async () =>
