@@ -1,7 +1,7 @@
 // Shared by import tests: running an import and reading the database afterwards.
 import { join } from 'node:path';
-import { openForExport } from '../src/stores/open.ts';
-import type { Stored } from '../src/stores/store.ts';
+import { openForChange, openForExport } from '../src/stores/open.ts';
+import type { MediaEntry, Stored } from '../src/stores/store.ts';
 import { run, tempFolder } from './rig.ts';
 
 export const newPath = () => join(tempFolder(), 'site.db');
@@ -30,3 +30,13 @@ export const tally = (stdout: string, plural: string) =>
 
 /** The text of the entries a reader found. */
 export const bodyOf = (found: Stored | undefined) => String(found?.body);
+
+/** Remembers copies of pictures, whatever was taken down before. */
+export async function saveMedia(url: string, entries: readonly MediaEntry[]): Promise<void> {
+  const archive = await openForExport(url);
+  const mark = await archive.takedownsMark();
+  await archive.close();
+  const writer = await openForChange(url);
+  await writer.saveMedia(entries, mark);
+  await writer.close();
+}

@@ -116,6 +116,32 @@ async function fetchOne(answer: Answers[string], run: Partial<FetchRun> = {}) {
 }
 
 describe('a fetch', () => {
+  test('does not bring back pictures of a user who is taken down meanwhile', async () => {
+    const answers: Answers = Object.fromEntries(
+      Array.from({ length: 300 }, (_, n) => [`/user${n}`, png(`user${n}`)]),
+    );
+    answers['/user5'] = (response) => void takeDown().then(() => response.end(png('user5')));
+    const host = await startHost(answers);
+    const store = await withAvatars(...Array.from({ length: 300 }, (_, n) => `${host.url}/user${n}`));
+    const mediaDir = join(tempFolder(), 'media');
+    const file = `${sha256(png('user5'))}.png`;
+    async function takeDown() {
+      const writer = await openForChange(store.url);
+      await writer.takeDown([{ family: 'portfolio', kind: 'user', value: 'user5' }], (names) => {
+        for (const name of names) rmSync(join(mediaDir, mediaPath(name)), { force: true });
+      });
+      await writer.close();
+    }
+    const { failure } = await fetchInto(store, [host.host], { mediaDir });
+    expect(failure).toBeUndefined();
+    const entries = await store.entries();
+    expect(entries).toHaveLength(299);
+    expect(entries.filter((entry) => entry.file === null)).toEqual([]);
+    expect(entries.map(({ url }) => url)).not.toContain(`${host.url}/user5`);
+    expect(existsSync(join(mediaDir, mediaPath(file)))).toBe(false);
+    expect(filesIn(mediaDir)).toHaveLength(299);
+  });
+
   test('brings each picture of each kind of record once, and relinks at its end', async () => {
     const host = await startHost({ '/a.png': png('a'), '/b': jpeg('b'), '/c.jpg': gif('c'), '/d': png('a') });
     const store = await newStore([

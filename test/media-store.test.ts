@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
 import { checkDatabase, openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import type { Writer } from '../src/stores/store.ts';
-import { bodyOf } from './importing.ts';
+import { bodyOf, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
 import { done, importInto, ndjson, newDatabase, storeName } from './rig.ts';
 
@@ -49,10 +49,8 @@ async function loaded(): Promise<string> {
 
 async function linked(): Promise<string> {
   const url = await loaded();
-  await change(url, async (writer) => {
-    await writer.saveMedia(ENTRIES);
-    await writer.relink(MEDIA);
-  });
+  await saveMedia(url, ENTRIES);
+  await change(url, (writer) => writer.relink(MEDIA));
   return url;
 }
 
@@ -89,7 +87,7 @@ const sound = async (url: string) => (await checkDatabase(url)).faults;
 describe(`copies of pictures in ${storeName()}`, () => {
   test('copies are served once they are linked; records keep the originals', async () => {
     const url = await loaded();
-    await change(url, (writer) => writer.saveMedia(ENTRIES));
+    await saveMedia(url, ENTRIES);
     expect((await served(url, ['microblog', 'ada']))[0]).toMatchObject({ avatar: `${OLD}/ada.jpg` });
     expect(await sound(url)).toEqual([]);
 
@@ -170,11 +168,9 @@ describe(`copies of pictures in ${storeName()}`, () => {
 
   test('an address that lost its copy is served as it was', async () => {
     const url = await linked();
-    await change(url, async (writer) => {
-      await writer.saveMedia([{ url: `${OLD}/ada.jpg`, file: null, bytes: 0, reason: 'placeholder' }]);
-      expect(await sound(url)).toEqual([]);
-      await writer.relink(MEDIA);
-    });
+    await saveMedia(url, [{ url: `${OLD}/ada.jpg`, file: null, bytes: 0, reason: 'placeholder' }]);
+    expect(await sound(url)).toEqual([]);
+    await change(url, (writer) => writer.relink(MEDIA));
     expect((await served(url, ['microblog', 'ada']))[0]).toMatchObject({ avatar: `${OLD}/ada.jpg` });
     expect(await sound(url)).toEqual([]);
   });
@@ -185,9 +181,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
       folio(n + 10, `u${n}`, { avatar: `${OLD}/u${n}.jpg` }),
     );
     await take(url, ...users, folio(30, 'dora', { avatar: `${OLD}/dora.jpg` }));
-    await change(url, (writer) =>
-      writer.saveMedia([...ENTRIES, ...users.map((user) => copy(String(user.avatar), file('e')))]),
-    );
+    await saveMedia(url, [...ENTRIES, ...users.map((user) => copy(String(user.avatar), file('e')))]);
     const archive = await openForExport(url);
     const missing = [];
     for await (const one of archive.missing()) missing.push(one);
@@ -241,6 +235,19 @@ describe(`copies of pictures in ${storeName()}`, () => {
       for (const name of readdirSync(dirname(url)))
         expect(readFileSync(join(dirname(url), name)).includes('bob.jpg')).toBe(false);
     expect(await sound(url)).toEqual([]);
+  });
+
+  test('nothing is remembered when somebody was taken down since records were read', async () => {
+    const url = await loaded();
+    const archive = await openForExport(url);
+    const mark = await archive.takedownsMark();
+    await archive.close();
+    const subject = { family: 'portfolio', kind: 'user', value: 'bob' } as const;
+    await change(url, (writer) => writer.takeDown([subject], () => {}));
+    expect(await change(url, (writer) => writer.saveMedia(ENTRIES, mark))).toBe(false);
+    const after = await openForExport(url);
+    expect(await after.mediaSummary()).toMatchObject({ copies: 0 });
+    await after.close();
   });
 
   test('export --media-urls writes what is served', async () => {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { mediaPath } from '../src/records/media-types.ts';
 import { normalise } from '../src/records/normalise.ts';
 import { openForChange } from '../src/stores/open.ts';
+import { saveMedia } from './importing.ts';
 import { gif, png, sha256 } from './pictures.ts';
 import { folio, shot } from './records.ts';
 import { ask, databaseOf, done, importInto, json, ndjson, run, startServer, tempFile } from './rig.ts';
@@ -42,14 +43,12 @@ async function fetched(): Promise<string> {
   const database = await databaseOf(tempFile('site.ndjson', ndjson(...RECORDS)));
   put(database, FACE, png('face'));
   put(database, WORK, gif('work'));
-  const writer = await openForChange(database);
-  await writer.saveMedia([
+  await saveMedia(database, [
     copy(`${OLD}/ada.png`, FACE, png('face')),
     copy(`${OLD}/bob.png`, FACE, png('face')),
     copy(`${OLD}/work.gif`, WORK, gif('work')),
     { url: `${OLD}/gone.gif`, file: null, bytes: 0, reason: 'status 404' },
   ]);
-  await writer.close();
   return database;
 }
 

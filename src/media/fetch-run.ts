@@ -27,7 +27,7 @@ export interface FetchRun extends FetchFlags {
   /** What records name copies by. */
   readonly mediaUrl: string;
   readonly openArchive: () => Awaitable<Archive>;
-  readonly writer: Pick<Writer, 'saveMedia' | 'relink'>;
+  readonly writer: Pick<Writer, 'saveMedia' | 'relink' | 'unknownFiles'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
 }

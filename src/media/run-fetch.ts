@@ -11,9 +11,19 @@ import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, hostOf, type Originals, originalsIn } from './originals.ts';
 import { createOutcomes, HOSTS_OPTION } from './outcomes.ts';
 import { placeholderReason } from './receive-file.ts';
-import { createSaver } from './saver.ts';
+import { createSaver, type Saver, TakedownMade } from './saver.ts';
 
 export async function runFetch(run: FetchRun): Promise<FetchOutcome> {
+  for (;;)
+    try {
+      return await runOnce(run);
+    } catch (error) {
+      // What was taken down is not in the new list.
+      if (!(error instanceof TakedownMade)) throw error;
+    }
+}
+
+async function runOnce(run: FetchRun): Promise<FetchOutcome> {
   const folder = createMediaFolder(run.mediaDir);
   await folder.prepare();
   const scratch = openScratch(join(run.mediaDir, 'incoming', 'fetch'));
@@ -35,12 +45,33 @@ async function runWith(
   const originals = createOriginals(scratch);
   const limits = createByteLimits(run);
   const placeholders = new Set(run.placeholder);
-  await listOriginals(run, originals, placeholders);
+  const mark = await listOriginals(run, originals, placeholders);
   for await (const file of folder.files()) {
     originals.addFile(file);
     limits.addHeld(file.bytes);
   }
-  const saver = createSaver(run.writer);
+  const saver = createSaver(run.writer, mark);
+  try {
+    return await fetchListed(run, { originals, limits, placeholders, folder, saver, report });
+  } catch (error) {
+    if (error instanceof TakedownMade) await removeUnsaved(run, folder, saver);
+    throw error;
+  }
+}
+
+interface Listed {
+  readonly originals: Originals;
+  readonly limits: ReturnType<typeof createByteLimits>;
+  readonly placeholders: ReadonlySet<string>;
+  readonly folder: MediaFolder;
+  readonly saver: Saver;
+  readonly report: VisitReport;
+}
+
+async function fetchListed(
+  run: FetchRun,
+  { originals, limits, placeholders, folder, saver, report }: Listed,
+): Promise<FetchOutcome> {
   const outcomes = createOutcomes(report.fault);
   for (const sha256 of run.placeholder) {
     const refused = originals.refuse(sha256, placeholderReason(sha256));
@@ -72,12 +103,18 @@ async function likelyPlaceholders({ openArchive }: FetchRun) {
   }
 }
 
-/** Fills the list with what records name, and with what became of it in earlier runs. */
+/** Removes files that no record names any more, perhaps, and the database does not know. */
+async function removeUnsaved({ writer }: FetchRun, folder: MediaFolder, saver: Saver): Promise<void> {
+  const names = saver.unsaved().flatMap(({ file }) => file ?? []);
+  for (const name of await writer.unknownFiles(names)) await folder.remove(name);
+}
+
+/** Fills the list with what records name, and with what became of it in earlier runs; the mark of the takedowns. */
 async function listOriginals(
   { openArchive, files, mediaUrl, notPlaceholder }: FetchRun,
   originals: Originals,
   placeholders: Set<string>,
-): Promise<void> {
+): Promise<string> {
   const archive = await openArchive();
   try {
     for await (const record of archive.records())
@@ -88,10 +125,11 @@ async function listOriginals(
       const [, sha256] = /^placeholder ([0-9a-f]{64})$/.exec(entry.reason ?? '') ?? [];
       if (sha256 !== undefined) placeholders.add(sha256);
     }
+    for (const sha256 of notPlaceholder) placeholders.delete(sha256);
+    return await archive.takedownsMark();
   } finally {
     await archive.close();
   }
-  for (const sha256 of notPlaceholder) placeholders.delete(sha256);
 }
 
 type Prepared = Omit<Parameters<typeof fetchOriginals>[0], 'client' | 'concurrency' | 'signal' | 'stop'>;

@@ -6,17 +6,28 @@ const BATCH_MS = 2000;
 
 export type Saver = ReturnType<typeof createSaver>;
 
-export function createSaver(writer: Pick<Writer, 'saveMedia'>) {
+/** Somebody was taken down while their pictures were fetched, perhaps: the list of originals is out of date. */
+export class TakedownMade extends Error {}
+
+/** `mark` is that of the takedowns when the originals were listed. */
+export function createSaver(writer: Pick<Writer, 'saveMedia'>, mark: string) {
   let pending: MediaEntry[] = [];
+  let unsaved: MediaEntry[] = [];
   let savedAt = performance.now();
   let saving = Promise.resolve();
+
+  async function save(batch: readonly MediaEntry[]): Promise<void> {
+    if (await writer.saveMedia(batch, mark)) return;
+    unsaved = [...unsaved, ...batch];
+    throw new TakedownMade();
+  }
 
   function flush(): Promise<void> {
     const batch = pending;
     pending = [];
     savedAt = performance.now();
     // One after the other.
-    if (batch.length > 0) saving = saving.then(() => writer.saveMedia(batch));
+    if (batch.length > 0) saving = saving.then(() => save(batch));
     return saving;
   }
 
@@ -26,5 +37,7 @@ export function createSaver(writer: Pick<Writer, 'saveMedia'>) {
       if (pending.length >= BATCH || performance.now() - savedAt >= BATCH_MS) await flush();
     },
     flush,
+    /** What a takedown kept from being saved. */
+    unsaved: (): readonly MediaEntry[] => [...unsaved, ...pending],
   };
 }

@@ -1,5 +1,6 @@
 // Everything in a database, as of one moment: for exports, and for whoever fetches and checks copies of pictures.
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
+import { takedownsMark } from './media.ts';
 import {
   ALL_MEDIA,
   LIKELY_PLACEHOLDERS,
@@ -43,6 +44,7 @@ export function createArchive(db: Rows, close: () => Awaitable<void>) {
     media: () => media(db),
     mediaSummary: () => mediaSummary(db),
     missing: () => missing(db),
+    takedownsMark: () => takedownsMark(db),
     /** What the addresses of copies begin with; undefined when nothing was linked yet. */
     async mediaUrl(): Promise<string | undefined> {
       for await (const [url] of db.rows(MEDIA_URL)) return url;

@@ -17,10 +17,23 @@ import {
 import { countOf, type MergeConnection } from './merge.ts';
 import { repairContents } from './soundness.ts';
 import type { MediaEntry, PrunedMedia, RemoveFiles } from './store.ts';
+import { TAKEDOWNS_MARK } from './takedown-statements.ts';
 
-export async function saveMedia(db: MergeConnection, entries: readonly MediaEntry[]): Promise<void> {
+export async function saveMedia(
+  db: MergeConnection,
+  entries: readonly MediaEntry[],
+  mark: string,
+): Promise<boolean> {
+  if ((await takedownsMark(db)) !== mark) return false;
   for (const { url, file, bytes, reason } of entries)
     await db.run(SAVE, [url, file ?? '', String(bytes), reason ?? '']);
+  return true;
+}
+
+/** Changes with every takedown. */
+export async function takedownsMark(db: Pick<MergeConnection, 'rows'>): Promise<string> {
+  for await (const [mark = ''] of db.rows(TAKEDOWNS_MARK)) return mark;
+  return '';
 }
 
 /** How many rows that changed. */

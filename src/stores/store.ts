@@ -178,8 +178,11 @@ export interface Writer {
   adoptTakedowns(list: TakedownList, removeFiles: RemoveFiles): Awaitable<{ users: number; items: number }>;
   /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
   repair(): Awaitable<number>;
-  /** Remembers copies of pictures. They are served once they are linked. */
-  saveMedia(entries: readonly MediaEntry[]): Awaitable<void>;
+  /**
+   * Remembers copies of pictures, which are served once they are linked. `mark` is that of the archive in which records
+   * named them: false, and nothing is remembered, if somebody was taken down since.
+   */
+  saveMedia(entries: readonly MediaEntry[], mark: string): Awaitable<boolean>;
   /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
   relink(mediaUrl: string): Awaitable<number>;
   /** Forgets addresses that no record has named for `grace` seconds. */

@@ -49,6 +49,9 @@ export const COPY_ENTRY = `
 export const ALL_SALTS = 'SELECT salt FROM takedown_salts ORDER BY salt';
 export const ALL_ENTRIES =
   'SELECT hash, entry, family, kind, since FROM takedowns ORDER BY since, entry, hash';
+/** Changes with every takedown. */
+export const TAKEDOWNS_MARK =
+  "SELECT etag_of(coalesce(string_agg(hash, '' ORDER BY hash), '')) FROM takedowns";
 export const LISTED_KINDS = 'SELECT DISTINCT family, kind FROM takedowns';
 
 /** Users and items that are in the list and in the database, into `touched` and `gone`. */

@@ -1,6 +1,7 @@
 // A site that goes dark after it was mirrored with its pictures, and copies that move to another URL under load.
 import { expect, test } from 'vitest';
 import { openForChange } from '../../src/stores/open.ts';
+import { saveMedia } from '../importing.ts';
 import { mirrorArgs, portfolio, startSite } from '../mirror-site.ts';
 import { gif, jpeg, png, sha256, webp } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
@@ -98,8 +99,8 @@ test('under load, no response mixes two addresses of copies', async () => {
     ]),
   );
   urls.delete(undefined);
-  const writer = await openForChange(database);
-  await writer.saveMedia(
+  await saveMedia(
+    database,
     [...urls].map((url) => ({
       url: String(url),
       file: `${sha256(String(url))}.png`,
@@ -107,6 +108,7 @@ test('under load, no response mixes two addresses of copies', async () => {
       reason: null,
     })),
   );
+  const writer = await openForChange(database);
   await writer.relink('https://address0.example');
   await writer.close();
 

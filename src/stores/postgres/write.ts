@@ -55,7 +55,7 @@ function createWriter(session: Session): Writer {
     undoTakedowns: (subjects) => change((merging) => undoTakedowns(merging, subjects)),
     adoptTakedowns: (list, removeFiles) => change((merging) => adoptTakedowns(merging, list, removeFiles)),
     repair: () => change(repairContents, (repaired) => repaired > 0),
-    saveMedia: (entries) => change((merging) => saveMedia(merging, entries), isInvisible),
+    saveMedia: (entries, mark) => change((merging) => saveMedia(merging, entries, mark), isInvisible),
     relink: (mediaUrl) =>
       change(
         (merging) => relink(merging, mediaUrl),

@@ -152,6 +152,7 @@ const allRows = (db: Connection, sql: string) => db.prepare(sql).raw().all() as 
 /** Opens a file to read everything in it. */
 export function openArchive(path: string): Archive {
   const db = openForReading(path, path);
+  addFunctions(db);
   // One transaction, so that all of it is of one moment.
   withSentences(path, () => db.exec('BEGIN'));
   return createArchive(mergeConnection(db), () => void db.close());

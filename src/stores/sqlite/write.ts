@@ -57,7 +57,8 @@ function createWriter(db: Connection, path: string): Writer {
     adoptTakedowns: (list, removeFiles) =>
       changeWithoutTrace(db, path, (merging) => adoptTakedowns(merging, list, removeFiles)),
     repair: () => change(db, path, repairContents, (repaired) => repaired > 0),
-    saveMedia: (entries) => change(db, path, (merging) => saveMedia(merging, entries), isInvisible),
+    saveMedia: (entries, mark) =>
+      change(db, path, (merging) => saveMedia(merging, entries, mark), isInvisible),
     relink: (mediaUrl) =>
       change(
         db,
