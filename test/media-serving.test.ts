@@ -1,10 +1,10 @@
 // GET /media: copies of pictures, by their hash.
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Extension, MEDIA_TYPES, mediaPath } from '../src/records/media-types.ts';
+import { putCopy, SVG_WITH_SCRIPT } from './media-folder.ts';
 import { blog } from './records.ts';
 import {
   ask,
@@ -20,18 +20,12 @@ import {
   tempFile,
 } from './rig.ts';
 
-const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"><script>alert(1)</script></svg>';
 const TEXT = '0123456789';
 const PARTS = Buffer.alloc(200_000, 'abcdefghijklmnopqrstuvwxyz');
 
 /** Puts a file into the folder of a database; returns its name. */
-function put(database: string, content: string | Buffer, extension: Extension = 'jpg'): string {
-  const name = `${createHash('sha256').update(content).digest('hex')}.${extension}`;
-  const path = join(`${database}.media`, mediaPath(name));
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, content);
-  return name;
-}
+const put = (database: string, ...file: [content: string | Buffer, extension?: Extension]) =>
+  putCopy(`${database}.media`, ...file);
 
 const pathOf = (name: string) => join(`${database}.media`, mediaPath(name));
 
@@ -65,8 +59,8 @@ describe('a picture', () => {
   });
 
   test.each(Object.entries(MEDIA_TYPES))('.%s is %s', async (extension, type) => {
-    const got = await get(put(database, SVG, extension as Extension));
-    expect([got.status, got.headers['content-type'], got.body]).toEqual([200, type, SVG]);
+    const got = await get(put(database, SVG_WITH_SCRIPT, extension as Extension));
+    expect([got.status, got.headers['content-type'], got.body]).toEqual([200, type, SVG_WITH_SCRIPT]);
   });
 
   test('of several parts or of none is sent whole', async () => {
