@@ -4,6 +4,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Extension, MEDIA_TYPES, mediaPath } from '../src/records/media-types.ts';
+import { openForChange } from '../src/stores/open.ts';
 import { putCopy, SVG_WITH_SCRIPT } from './media-folder.ts';
 import { blog } from './records.ts';
 import {
@@ -313,6 +314,24 @@ test('a client that does not read is cut after WRITE_TIMEOUT; one that leaves di
   stalled.socket.destroy();
   expect((await ask(strict, `/media/${name}`)).body).toBe(TEXT);
   expect(strict.log.filter((line) => line.includes('"level":50'))).toEqual([]);
+});
+
+test('a server warns once if records name copies under another URL than MEDIA_URL', async () => {
+  const url = await databaseOf(fixture('microblog.ndjson'));
+  const warningsWith = async (env: Record<string, string>) => {
+    const own = await startServer({ DATABASE_URL: url, ...env });
+    await own.stop();
+    return own.log.filter((line) => line.includes('vitrine media relink'));
+  };
+  expect(await warningsWith({ MEDIA_URL: 'https://new.example/m' })).toEqual([]);
+  const writer = await openForChange(url);
+  await writer.relink('https://old.example/m');
+  await writer.close();
+  expect(await warningsWith({ MEDIA_URL: 'https://old.example/m' })).toEqual([]);
+  const [warning = '', ...more] = await warningsWith({ MEDIA_URL: 'https://new.example/m', WORKERS: '2' });
+  expect(more).toEqual([]);
+  for (const part of ['"level":40', 'https://old.example/m', 'https://new.example/m'])
+    expect(warning).toContain(part);
 });
 
 test('a picture on its way is sent to its end while the server stops', async () => {
