@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInBrowser, startSite } from '../browser.ts';
+import { freePort } from '../free-port.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../media-folder.ts';
 import { blog, post } from '../records.ts';
 import { databaseOf, fixture, ndjson, type Server, startServer, tempFile } from '../rig.ts';
-import { freePort } from '../stress.ts';
 
 /** Within the image of the card. */
 const AVATAR = { x: 40, y: 60, width: 40, height: 48 };
