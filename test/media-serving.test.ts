@@ -1,10 +1,11 @@
 // GET /media: copies of pictures, by their hash.
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Extension, MEDIA_TYPES, mediaPath } from '../src/records/media-types.ts';
+import { openForChange } from '../src/stores/open.ts';
+import { putCopy, SVG_WITH_SCRIPT } from './media-folder.ts';
 import { blog } from './records.ts';
 import {
   ask,
@@ -20,18 +21,12 @@ import {
   tempFile,
 } from './rig.ts';
 
-const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"><script>alert(1)</script></svg>';
 const TEXT = '0123456789';
 const PARTS = Buffer.alloc(200_000, 'abcdefghijklmnopqrstuvwxyz');
 
 /** Puts a file into the folder of a database; returns its name. */
-function put(database: string, content: string | Buffer, extension: Extension = 'jpg'): string {
-  const name = `${createHash('sha256').update(content).digest('hex')}.${extension}`;
-  const path = join(`${database}.media`, mediaPath(name));
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, content);
-  return name;
-}
+const put = (database: string, ...file: [content: string | Buffer, extension?: Extension]) =>
+  putCopy(`${database}.media`, ...file);
 
 const pathOf = (name: string) => join(`${database}.media`, mediaPath(name));
 
@@ -65,8 +60,8 @@ describe('a picture', () => {
   });
 
   test.each(Object.entries(MEDIA_TYPES))('.%s is %s', async (extension, type) => {
-    const got = await get(put(database, SVG, extension as Extension));
-    expect([got.status, got.headers['content-type'], got.body]).toEqual([200, type, SVG]);
+    const got = await get(put(database, SVG_WITH_SCRIPT, extension as Extension));
+    expect([got.status, got.headers['content-type'], got.body]).toEqual([200, type, SVG_WITH_SCRIPT]);
   });
 
   test('of several parts or of none is sent whole', async () => {
@@ -319,6 +314,24 @@ test('a client that does not read is cut after WRITE_TIMEOUT; one that leaves di
   stalled.socket.destroy();
   expect((await ask(strict, `/media/${name}`)).body).toBe(TEXT);
   expect(strict.log.filter((line) => line.includes('"level":50'))).toEqual([]);
+});
+
+test('a server warns once if records name copies under another URL than MEDIA_URL', async () => {
+  const url = await databaseOf(fixture('microblog.ndjson'));
+  const warningsWith = async (env: Record<string, string>) => {
+    const own = await startServer({ DATABASE_URL: url, ...env });
+    await own.stop();
+    return own.log.filter((line) => line.includes('vitrine media relink'));
+  };
+  expect(await warningsWith({ MEDIA_URL: 'https://new.example/m' })).toEqual([]);
+  const writer = await openForChange(url);
+  await writer.relink('https://old.example/m');
+  await writer.close();
+  expect(await warningsWith({ MEDIA_URL: 'https://old.example/m' })).toEqual([]);
+  const [warning = '', ...more] = await warningsWith({ MEDIA_URL: 'https://new.example/m', WORKERS: '2' });
+  expect(more).toEqual([]);
+  for (const part of ['"level":40', 'https://old.example/m', 'https://new.example/m'])
+    expect(warning).toContain(part);
 });
 
 test('a picture on its way is sent to its end while the server stops', async () => {

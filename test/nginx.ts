@@ -9,9 +9,15 @@ import type { Server } from './rig.ts';
 export const withoutNginx = skipWithout('nginx');
 
 /** Starts nginx in front of servers on these ports. */
-export async function startNginx(...upstreams: number[]): Promise<Pick<Server, 'port'>> {
+export const startNginx = (...upstreams: number[]) => startNginxWith({}, ...upstreams);
+
+/** The same with settings. */
+export async function startNginxWith(
+  env: Record<string, string>,
+  ...upstreams: number[]
+): Promise<Pick<Server, 'port'>> {
   const port = await freePort();
-  const recipe = printed('nginx');
+  const recipe = printed('nginx', env);
   const upstreamLine = /^ *server 127\.0\.0\.1:8080.*;/m.exec(recipe)?.[0] ?? 'server 127.0.0.1:8080;';
   const servers = upstreams.map((upstream) => upstreamLine.replace('8080', String(upstream)));
   await runNginx(

@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { MEDIA_TYPES } from '../src/records/media-types.ts';
 import { ORDERS } from './expected.ts';
 import {
   ask,
+  databaseOf,
   fixture,
   json,
   type Reply,
@@ -150,6 +152,27 @@ const SETTINGS: { name: string; env: Record<string, string> }[] = [
   },
 ];
 
+/** What Redocly finds. */
+async function lint(told: Document) {
+  const file = tempFile('openapi.json', JSON.stringify(told));
+  const config = tempFile('redocly.yaml', 'extends: [recommended]\n');
+  const { PATH = '', HOME = '' } = process.env;
+  const { stdout } = await exec(
+    process.execPath,
+    [
+      join(ROOT, 'node_modules/@redocly/cli/bin/cli.js'),
+      'lint',
+      file,
+      '--config',
+      config,
+      '--format',
+      'json',
+    ],
+    { env: { PATH, HOME, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } },
+  );
+  return JSON.parse(stdout);
+}
+
 describe.each(SETTINGS)('with $name', ({ env }) => {
   let one: Server;
   let told: Document;
@@ -159,23 +182,7 @@ describe.each(SETTINGS)('with $name', ({ env }) => {
   });
 
   test("it passes Redocly's recommended rules without warnings", async () => {
-    const file = tempFile('openapi.json', JSON.stringify(told));
-    const config = tempFile('redocly.yaml', 'extends: [recommended]\n');
-    const { PATH = '', HOME = '' } = process.env;
-    const { stdout } = await exec(
-      process.execPath,
-      [
-        join(ROOT, 'node_modules/@redocly/cli/bin/cli.js'),
-        'lint',
-        file,
-        '--config',
-        config,
-        '--format',
-        'json',
-      ],
-      { env: { PATH, HOME, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } },
-    );
-    const { totals, problems } = JSON.parse(stdout);
+    const { totals, problems } = await lint(told);
     expect(problems).toEqual([]);
     expect(totals).toMatchObject({ errors: 0, warnings: 0 });
   });
@@ -211,6 +218,21 @@ describe.each(SETTINGS)('with $name', ({ env }) => {
       expect([url.href, reply.status]).toEqual([url.href, 200]);
     }
   });
+});
+
+test('it describes the copies of pictures where there is a folder', async () => {
+  const own = await startServer({ DATABASE_URL: await databaseOf(fixture('microblog.ndjson')) });
+  const told = await documentOf(own);
+  const { get } = told.paths['/media/{name}'] ?? {};
+  expect(told.tags.at(-1)?.name).toBe('Pictures');
+  expect(Object.keys(told.paths['/media/{name}'] ?? {})).toEqual(['get']);
+  expect([get?.operationId, get?.tags]).toEqual(['getMedia', ['Pictures']]);
+  expect(get?.parameters.map(({ name }) => name)).toEqual(['name', 'If-None-Match', 'Range', 'If-Range']);
+  for (const status of [200, 206])
+    expect(Object.keys(get?.responses[status]?.content ?? {})).toEqual(Object.values(MEDIA_TYPES));
+  expect(Object.keys(get?.responses ?? {})).toEqual(expect.arrayContaining(['304', '404', '416', '503']));
+  expect(get?.responses[416]?.headers).toHaveProperty('Content-Range');
+  expect(await lint(told)).toMatchObject({ problems: [], totals: { errors: 0, warnings: 0 } });
 });
 
 test('with two variants on one path, it describes the one that serves the requested host', async () => {

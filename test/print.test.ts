@@ -74,6 +74,29 @@ describe('the settings in force', () => {
     expect(printed('kubernetes', { EXAMPLE_USERS: 'a$(b)' })).toContain('value: "a$$(b)"');
   });
 
+  test('the folder of pictures: nginx reads it, containers mount one that was set', () => {
+    expect(printed('nginx', { DATABASE_URL: 'site.db' })).toContain('root "/var/lib/vitrine/site.db.media";');
+    expect(printed('nginx', { MEDIA_DIR: '/srv/"a" b' })).toContain('root "/srv/\\"a\\" b";');
+    expect(printed('nginx', { MEDIA_DIR: '/srv/$a' })).not.toContain('root ');
+    const url = 'postgres://db.example/site';
+    expect(printed('nginx', { DATABASE_URL: url })).not.toContain('root ');
+    for (const DATABASE_URL of [url, 'site.db']) {
+      const env = { DATABASE_URL, MEDIA_DIR: '/srv/pictures' };
+      const { vitrine } = parse(printed('compose', env)).services;
+      expect(vitrine.volumes).toContain('/srv/pictures:/media');
+      expect(vitrine.environment).toMatchObject({ MEDIA_DIR: '/media' });
+      const kubernetes = printed('kubernetes', env);
+      for (const line of [
+        'name: MEDIA_DIR, value: "/media"',
+        'name: media, mountPath: /media',
+        'name: media\n',
+      ])
+        expect(kubernetes).toContain(line);
+      const [{ spec }] = parseAllDocuments(kubernetes).map((document) => document.toJS());
+      expect(spec.template.spec.volumes.at(-1)).toMatchObject({ name: 'media' });
+    }
+  });
+
   test.each(PROXIES)('%s: CORS_ORIGIN also holds for errors of the proxy', (name) => {
     expect(printed(name)).toMatch(/Access-Control-Allow-Origin( \*| = "\*")/);
     expect(printed(name, { CORS_ORIGIN: 'none' })).not.toContain('Access-Control-Allow-Origin');

@@ -66,7 +66,7 @@ const ROOMS: Record<string, readonly string[]> = {
   compare: ['records', 'remote', 'stores/sqlite', 'transfer'],
   media: ['records', 'remote', 'stores', 'stores/sqlite', 'transfer'],
   doctor: ['http', 'records', 'remote'],
-  print: ['config', 'telemetry'],
+  print: ['config', 'records', 'telemetry'],
   samples: ['stores/sqlite', 'transfer'],
   server: [
     'config',

@@ -2,6 +2,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { ErrorBody, type ErrorCode, FAILURES } from '../http/errors.ts';
 import { STATUS_CODES } from '../http/node-http.ts';
+import { MEDIA_TYPES } from '../records/media-types.ts';
 import { LONGEST_USER_NAME, UserName } from '../records/user-name.ts';
 import { bodiesOf } from '../routes/lookup.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
@@ -54,6 +55,32 @@ const SUCCESS_HEADERS = {
   ...CACHING,
   ...LIMITING,
 };
+
+const FILE_HEADERS = {
+  ETag: header('The hash of the file: send it back as `If-None-Match` or `If-Range`.', `"${'0'.repeat(64)}"`),
+  'Cache-Control': header('A file never changes.', 'public, max-age=31536000, immutable'),
+  'Accept-Ranges': header('Parts may be asked for.', 'bytes'),
+  ...LIMITING,
+};
+const CONTENT_RANGE = {
+  'Content-Range': header('Which bytes of how many; `*` for none.', 'bytes 0-99/2048'),
+};
+
+/** The responses of the route of files. Bytes have no schema, but @fastify/swagger wants one. */
+export function fileResponsesOf(declared: Record<string, TSchema>) {
+  const content = Object.fromEntries(Object.values(MEDIA_TYPES).map((type) => [type, { schema: {} }]));
+  const entries = Object.entries(declared).map(([status, schema]) => {
+    const { description } = schema;
+    if (status === '200') return [status, { description, headers: FILE_HEADERS, content }];
+    if (status === '206')
+      return [status, { description, headers: { ...FILE_HEADERS, ...CONTENT_RANGE }, content }];
+    if (status === '304') return [status, { ...notModified(schema), headers: FILE_HEADERS }];
+    const failure = failureResponse(Number(status), schema['x-error-codes']);
+    const more = status === '416' ? CONTENT_RANGE : {};
+    return [status, { ...failure, headers: { ...failure.headers, ...more } }];
+  });
+  return Object.fromEntries(entries);
+}
 
 /** The responses that a route declares, as @fastify/swagger takes them. */
 export function responsesOf(variant: Variant, declared: Record<string, TSchema>) {

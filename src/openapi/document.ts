@@ -5,10 +5,11 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
 import type { Site } from '../config/address-clashes.ts';
 import { type Config, sitesOf } from '../config/config.ts';
+import { MEDIA } from '../http/operations.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import type { ExampleUsers } from '../routes/example-users.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
-import { componentsOf, inputSchema, responsesOf } from './components.ts';
+import { componentsOf, fileResponsesOf, inputSchema, responsesOf } from './components.ts';
 
 /** As much of the document as is handled here. */
 interface OpenApi {
@@ -26,6 +27,9 @@ const OVERVIEW = `Read-only lookups, by user name, of public profiles and of the
 **Errors** are JSON objects of strings as well: \`code\` is for programs, \`message\` for people. Any method but GET, HEAD and OPTIONS is answered 405, any other address 404 (\`ROUTE_NOT_FOUND\`).
 
 **Caching**: every success has an ETag. Sent back as \`If-None-Match\` it is answered 304, without a body, as long as nothing has changed. No key is needed, and pages of other origins may read the answers unless the operator decides otherwise.`;
+
+/** The path of pictures as @fastify/swagger writes it. */
+const FILE_PATH = '/media/{name}';
 
 const titleOf = (variant: Variant) => `Variant ${variant.toUpperCase()}`;
 
@@ -47,6 +51,7 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
     transform({ url, schema, route }) {
       const { operation } = route.config ?? {};
       const { variant: served } = (typeof operation === 'function' ? operation({}) : operation) ?? {};
+      if (operation === MEDIA) return { url, schema: fileSchema(schema as Record<string, TSchema>) };
       const site = sites.find(({ variant }) => variant === served);
       if (site === undefined || schema?.hide) return { url, schema: { hide: true } };
       const { querystring, params, response, ...words } = schema as Record<string, TSchema>;
@@ -67,6 +72,24 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
   };
 }
 
+/** The route of copied pictures. */
+const fileSchema = ({ params, response, ...words }: Record<string, TSchema>) => ({
+  ...words,
+  params,
+  headers: {
+    type: 'object',
+    properties: { 'If-None-Match': IF_NONE_MATCH, Range: RANGE, 'If-Range': IF_RANGE },
+  },
+  response: fileResponsesOf(response as unknown as Record<string, TSchema>),
+});
+
+const FILE_TAG = {
+  name: 'Pictures',
+  description:
+    'Copies of what records name. Their addresses are in the records, which may also lead to another server.',
+};
+const RANGE = { type: 'string', description: 'One range of bytes, such as `bytes=0-99`.' };
+const IF_RANGE = { type: 'string', description: 'The ETag that the range is of; otherwise all is sent.' };
 const IF_NONE_MATCH = {
   type: 'string',
   description: 'The ETag of the answer that the client has; as long as it is current, the answer is 304.',
@@ -81,6 +104,7 @@ export function documentFor(host: string, generated: OpenApi, config: Config, us
     config.databaseUrl === undefined ? item : withExamples(item, users[VARIANTS[variant].family]);
   const shown = all.filter((site) => site === first.find((other) => samePaths(site, other)));
   const paths = Object.entries(generated.paths ?? {}).flatMap(([marked, item]) => {
+    if (marked === FILE_PATH) return [[marked, item] as const];
     const [, variant = ''] = marked.split('/', 2);
     return shown.some((site) => site.variant === variant)
       ? [[marked.slice(variant.length + 1), named(variant as Variant, item)] as const]
@@ -89,14 +113,16 @@ export function documentFor(host: string, generated: OpenApi, config: Config, us
   return {
     ...generated,
     servers: serversOf(shown),
-    tags: shown.map(({ variant, base: { origin = '', path } }) => ({
-      name: titleOf(variant),
-      description: `${VARIANTS[variant].about} Base address: \`${origin}${path || '/'}\`.`,
-    })),
+    tags: [...shown.map(tagOf), ...(FILE_PATH in (generated.paths ?? {}) ? [FILE_TAG] : [])],
     paths: Object.fromEntries(paths),
     components: { schemas: componentsOf(shown.map(({ variant }) => variant)) },
   };
 }
+
+const tagOf = ({ variant, base: { origin = '', path } }: Site) => ({
+  name: titleOf(variant),
+  description: `${VARIANTS[variant].about} Base address: \`${origin}${path || '/'}\`.`,
+});
 
 /** The parameters that have user names as examples, with other names. */
 function withExamples({ get }: PathItem = {}, names: readonly string[]) {

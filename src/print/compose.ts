@@ -1,11 +1,23 @@
 // `vitrine print compose`
-import { containerAdminPort, type Deployment, lines } from './deployment.ts';
+import {
+  containerAdminPort,
+  containerSettings,
+  type Deployment,
+  lines,
+  MEDIA_MOUNT,
+  mountedMedia,
+} from './deployment.ts';
 
 /** A network of our own, so that TRUST_PROXY can name it: other private addresses may be clients. */
 const NETWORK = '172.30.80.0/24';
 
 export function compose(deployment: Deployment): string {
-  const { port, stopTime, file, others } = deployment;
+  const { port, stopTime, file } = deployment;
+  const media = mountedMedia(deployment);
+  const mounts = [
+    ...(file === undefined ? [] : ['data:/data']),
+    ...(media === undefined ? [] : [JSON.stringify(`${media.replaceAll('$', '$$$$')}:${MEDIA_MOUNT}`)]),
+  ];
   // The image sets DATABASE_URL: empty, it leaves the word to the file.
   const database =
     file === undefined
@@ -22,7 +34,7 @@ export function compose(deployment: Deployment): string {
     ['TRUST_PROXY', NETWORK],
     ['ADMIN_HOST', '0.0.0.0'],
     ['ADMIN_PORT', String(containerAdminPort(deployment))],
-    ...others,
+    ...containerSettings(deployment),
     // Compose would read a single dollar sign as a variable.
   ].map(([name, text]) => `${name}: ${JSON.stringify(text?.replaceAll('$', '$$$$'))}`);
   return `# Docker Compose or podman-compose for Vitrine, behind a proxy on the same machine. Save it as compose.yaml beside the
@@ -41,7 +53,7 @@ services:
     ports:
       - "127.0.0.1:${port}:${port}"  # this machine only: the proxy is the way in
     environment:
-${lines(settings, '      ')}${file === undefined ? SECRET_USE : VOLUME_USE}    networks: [vitrine]
+${lines(settings, '      ')}${file === undefined ? SECRET_USE : ''}${mounts.length === 0 ? '' : volumes(mounts)}    networks: [vitrine]
 
 # TRUST_PROXY is this network and no other: the proxy on the machine arrives from its gateway. Under \`uniquelocal\`,
 # clients in your own private networks could claim any address.
@@ -54,9 +66,8 @@ networks:
 ${file === undefined ? SECRET : VOLUME}`;
 }
 
-const VOLUME_USE = `    volumes:
-      - data:/data
-`;
+const volumes = (mounts: readonly string[]) =>
+  lines(['volumes:', ...mounts.map((mount) => `  - ${mount}`)], '    ');
 const VOLUME = `volumes:
   data:
 `;

@@ -1,7 +1,9 @@
 // What configurations of other programs are made from: the settings in force, as those programs need them.
 import { isIPv6 } from 'node:net';
+import { isAbsolute, join } from 'node:path';
 import { type Config, sitesOf } from '../config/config.ts';
 import { isPostgresUrl } from '../config/database-url.ts';
+import { mediaDirOf } from '../config/media.ts';
 
 export interface Deployment {
   /** The path of the unix socket that the server listens on, if it is one. */
@@ -32,10 +34,14 @@ export interface Deployment {
   readonly mayBeStale: boolean;
   /** Undefined for PostgreSQL, whose URL is a secret. */
   readonly file: string | undefined;
+  /** The absolute path of the folder of copied pictures, if there is one. */
+  readonly mediaDir: string | undefined;
   /** The settings that differ from their defaults, apart from those above: name and text. */
   readonly others: readonly (readonly [name: string, text: string])[];
 }
 
+/** The home of the service, where relative paths begin. */
+export const STATE = '/var/lib/vitrine';
 /** The placeholder where no base URL names a host. */
 export const EXAMPLE_NAME = 'profiles.example.org';
 /** Settings that each configuration writes itself. */
@@ -53,6 +59,7 @@ const OWN = [
 /** `given` are the settings that were given, by variable, as texts. */
 export function deploymentOf(config: Config, given: Readonly<Record<string, string>>): Deployment {
   const { databaseUrl = 'site.db' } = config;
+  const mediaDir = mediaDirOf({ ...config, databaseUrl });
   const hosts = sitesOf(config).flatMap(({ base: { host } }) => (host === undefined ? [] : [host]));
   const names = [...new Set(hosts.map((host) => host.replace(/:\d+$/, '')))];
   return {
@@ -74,6 +81,7 @@ export function deploymentOf(config: Config, given: Readonly<Record<string, stri
     staleIfError: directive(config.cacheControl, 'stale-if-error'),
     mayBeStale: !/must-revalidate|proxy-revalidate|no-cache|no-store|s-maxage/.test(config.cacheControl),
     file: isPostgresUrl(databaseUrl) ? undefined : databaseUrl,
+    mediaDir: mediaDir && (isAbsolute(mediaDir) ? mediaDir : join(STATE, mediaDir)),
     others: Object.entries(given).filter(([name]) => !OWN.includes(name)),
   };
 }
@@ -93,6 +101,17 @@ const ADMIN_PORT = 9090;
 /** In a container both ports are on every address, so they must differ. */
 export const containerAdminPort = ({ port, adminPort = ADMIN_PORT }: Deployment) =>
   adminPort === port ? adminPort + 1 : adminPort;
+
+/** Where a folder of pictures that was set is mounted in a container; the one by default lies beside the file. */
+export const MEDIA_MOUNT = '/media';
+
+/** The folder of pictures if it was set. */
+export const mountedMedia = ({ others, mediaDir }: Deployment) =>
+  others.some(([name]) => name === 'MEDIA_DIR') ? mediaDir : undefined;
+
+/** The other settings in a container. */
+export const containerSettings = ({ others }: Deployment) =>
+  others.map(([name, text]) => [name, name === 'MEDIA_DIR' ? MEDIA_MOUNT : text] as const);
 
 /** How long a proxy may keep a connection to the server: a little less than the server does. */
 export const proxyKeepAlive = ({ keepAlive }: Deployment) => Math.max(Math.min(60, keepAlive - 5), 1);

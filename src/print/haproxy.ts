@@ -43,8 +43,9 @@ frontend public
     default_backend vitrine
 
 backend vitrine
-    http-request cache-use vitrine
-    http-response cache-store vitrine
+    # Not for pictures, which would push the answers out of memory.
+    http-request cache-use vitrine if !{ path_beg /media/ }
+    http-response cache-store vitrine unless { res.hdr(cache-control) -m sub immutable }
     compression algo gzip
     compression type application/json
 

@@ -1,5 +1,12 @@
 // `vitrine print kubernetes`
-import { containerAdminPort, type Deployment, lines } from './deployment.ts';
+import {
+  containerAdminPort,
+  containerSettings,
+  type Deployment,
+  lines,
+  MEDIA_MOUNT,
+  mountedMedia,
+} from './deployment.ts';
 
 const EXAMPLE_NETWORK = '10.0.0.0/8';
 /** Seconds in which every node of the cluster learns that a pod is going away. */
@@ -60,13 +67,21 @@ ${lines(settingsOf(deployment), '            ')}          ports:
             periodSeconds: 10
             failureThreshold: 6
           volumeMounts:
-${isFile ? '            - { name: data, mountPath: /data }\n' : SECRET_MOUNT}${isFile ? VOLUME : SECRET_VOLUME}${SERVICE}`;
+${isFile ? '            - { name: data, mountPath: /data }\n' : SECRET_MOUNT}${volumesOf(deployment)}${SERVICE}`;
+}
+
+/** What is mounted besides the data: the folder of pictures from a claim of the operator's. */
+function volumesOf(deployment: Deployment): string {
+  const isFile = deployment.file !== undefined;
+  const hasMedia = mountedMedia(deployment) !== undefined;
+  const volumes = isFile && !hasMedia ? '' : `      volumes:\n${isFile ? '' : SECRET_VOLUME}`;
+  return `${hasMedia ? MEDIA_VOLUME_MOUNT : ''}${volumes}${hasMedia ? MEDIA_VOLUME : ''}${isFile ? VOLUME : ''}`;
 }
 
 const ownDelay = ({ others }: Deployment) => others.some(([name]) => name === 'SHUTDOWN_DELAY');
 
 function settingsOf(deployment: Deployment): string[] {
-  const { port, file, others } = deployment;
+  const { port, file } = deployment;
   const settings: (readonly [string, string])[] = [
     ['HOST', '0.0.0.0'],
     ['PORT', String(port)],
@@ -76,7 +91,7 @@ function settingsOf(deployment: Deployment): string[] {
     ['ADMIN_HOST', '0.0.0.0'],
     ['ADMIN_PORT', String(containerAdminPort(deployment))],
     ...(ownDelay(deployment) ? [] : [['SHUTDOWN_DELAY', `${NOTICE}s`] as const]),
-    ...others,
+    ...containerSettings(deployment),
   ];
   // Kubernetes would read $(NAME) as a variable.
   const escaped = (text: string) => JSON.stringify(text.replaceAll('$(', '$$$$('));
@@ -108,7 +123,11 @@ const VOLUME = `  volumeClaimTemplates:
 `;
 const SECRET_MOUNT = `            - { name: secret, mountPath: /run/secrets/vitrine, readOnly: true }
 `;
-const SECRET_VOLUME = `      volumes:
-        - name: secret
+const SECRET_VOLUME = `        - name: secret
           secret: { secretName: vitrine }
+`;
+const MEDIA_VOLUME_MOUNT = `            - { name: media, mountPath: ${MEDIA_MOUNT} }
+`;
+const MEDIA_VOLUME = `        - name: media
+          persistentVolumeClaim: { claimName: vitrine-media }
 `;

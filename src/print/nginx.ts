@@ -1,4 +1,5 @@
 // `vitrine print nginx`
+import { MEDIA_TYPES } from '../records/media-types.ts';
 import { type Deployment, lines, proxyKeepAlive } from './deployment.ts';
 import { UNAVAILABLE_HEADERS, unavailableBody } from './unavailable.ts';
 
@@ -42,7 +43,7 @@ server {
     gzip_proxied any;
     gzip_vary on;
 
-    location / {
+${mediaLocation(deployment)}    location / {
         proxy_pass http://vitrine$vitrine_target;
         proxy_http_version 1.1;
         proxy_set_header Connection "";
@@ -71,6 +72,35 @@ ${lines([...originHeader(corsOrigin), ...headers], '        ')}        return 50
 `;
 }
 
+/** Copies of pictures, with the headers that Vitrine sends. What nginx cannot answer, Vitrine does. */
+function mediaLocation({ mediaDir, corsOrigin }: Deployment): string {
+  // No path with a dollar sign can be written.
+  if (mediaDir === undefined || mediaDir.includes('$')) return '';
+  const types = Object.entries(MEDIA_TYPES).map(([extension, type]) => `${type} ${extension};`);
+  const headers = {
+    'Cache-Control': '"public, max-age=31536000, immutable"',
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': `"default-src 'none'; style-src 'unsafe-inline'; sandbox"`,
+    'Cross-Origin-Resource-Policy': 'cross-origin',
+    'Referrer-Policy': 'no-referrer',
+  };
+  const added = Object.entries(headers).map(([name, value]) => `add_header ${name} ${value};`);
+  return `    # Copies of pictures, straight from MEDIA_DIR if nginx can read it. What it cannot answer is for Vitrine.
+    location ~ "^/media/(?<vitrine_copy>(?<vitrine_shard>[0-9a-f]{2})[0-9a-f]{62}\\.(?:${Object.keys(MEDIA_TYPES).join('|')}))$" {
+        if ($request_method !~ "^(GET|HEAD)$") {
+            rewrite ^ /from-vitrine last;
+        }
+        root "${mediaDir.replace(/["\\]/g, '\\$&')}";
+        try_files /$vitrine_shard/$vitrine_copy /from-vitrine;
+        error_page 403 = /from-vitrine;
+        sendfile on;
+        types {
+${lines(types, '            ')}        }
+${lines([...originHeader(corsOrigin, ''), ...added], '        ')}    }
+
+`;
+}
+
 const staleLine = ({ mayBeStale }: Deployment) =>
   mayBeStale
     ? '        proxy_cache_use_stale error timeout invalid_header http_502 http_503 http_504;\n'
@@ -89,8 +119,11 @@ ${lines(
 )}}
 `;
 
-function originHeader(corsOrigin: Deployment['corsOrigin']): string[] {
-  if (corsOrigin === '*') return ['add_header Access-Control-Allow-Origin * always;'];
+function originHeader(corsOrigin: Deployment['corsOrigin'], always = ' always'): string[] {
+  if (corsOrigin === '*') return [`add_header Access-Control-Allow-Origin *${always};`];
   if (corsOrigin.length === 0) return [];
-  return ['add_header Access-Control-Allow-Origin $vitrine_origin always;', 'add_header Vary Origin always;'];
+  return [
+    `add_header Access-Control-Allow-Origin $vitrine_origin${always};`,
+    `add_header Vary Origin${always};`,
+  ];
 }

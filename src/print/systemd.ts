@@ -1,10 +1,9 @@
 // `vitrine print systemd`
 import { isIPv6 } from 'node:net';
 import { dirname, isAbsolute, join } from 'node:path';
-import { type Deployment, lines } from './deployment.ts';
+import { type Deployment, lines, STATE } from './deployment.ts';
 
 const PROGRAM = '/opt/vitrine/src/vitrine.js';
-const STATE = '/var/lib/vitrine';
 
 export function systemd(deployment: Deployment): string {
   const { socket, socketMode, listenHost, port, adminHost, adminPort, stopTime, file, others } = deployment;

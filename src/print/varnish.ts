@@ -37,6 +37,10 @@ sub vcl_recv {
     if (client.ip !~ tls_terminator) {
         set req.http.X-Forwarded-Proto = "http";
     }
+    # Pictures would push the answers out of memory, and browsers keep them for good.
+    if (req.url ~ "^/media/") {
+        return (pass);
+    }
     # stale-while-revalidate while the server is well; stale-if-error when it is not, or has just failed.
     if (req.restarts == 0 && std.healthy(req.backend_hint)) {
         set req.grace = ${staleWhileRevalidate}s;

@@ -1,9 +1,11 @@
 // Opens the data, listens, and stops without dropping requests.
+import cluster from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import { type Config, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
+import { mediaUrlOf } from '../config/media.ts';
 import { printable } from '../records/printable.ts';
 import { lookupPaths } from '../remote/lookups.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
@@ -39,6 +41,8 @@ export async function serve(
   { signal, droppedLines = () => 0, ...socket }: StartOptions = {},
 ): Promise<Serving> {
   const store = await unlessAborted(openStore(config, log), signal);
+  // No start waits for it, or fails with it.
+  compareMediaUrls(config, store, log).catch(() => {});
   const { app, health, requestLog, sources } = buildApp({ config, store, log });
   // The Prometheus client is loaded only if there is an admin port.
   const registry = async () =>
@@ -77,6 +81,16 @@ export async function serve(
     await delay(config.shutdownDelay);
     await close();
   }
+}
+
+/** Warns, once for all workers, if the data was built with another MEDIA_URL. */
+async function compareMediaUrls(config: Config, store: Reader, log: Logger): Promise<void> {
+  if ((cluster.worker?.id ?? 1) > 1 || config.databaseUrl === undefined) return;
+  const [named, served] = [await store.mediaUrl(), mediaUrlOf(config)];
+  if (named !== undefined && named !== served)
+    log.warn(
+      `records name copies of pictures under ${printable(named)}, but MEDIA_URL is ${served}: run vitrine media relink, or set MEDIA_URL`,
+    );
 }
 
 /** A database may take long to answer; a start that was ended does not wait for it. */

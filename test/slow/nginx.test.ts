@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { type Extension, MEDIA_TYPES } from '../../src/records/media-types.ts';
 import { freePort } from '../free-port.ts';
-import { startNginx, withoutNginx } from '../nginx.ts';
+import { putCopy, SVG_WITH_SCRIPT } from '../media-folder.ts';
+import { startNginx, startNginxWith, withoutNginx } from '../nginx.ts';
 import { UNAVAILABLE } from '../printed.ts';
-import { ask, databaseOf, fixture, type Server, startServer } from '../rig.ts';
+import { type AskOptions, ask, databaseOf, fixture, type Reply, type Server, startServer } from '../rig.ts';
 import { linesOf, startLoad, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
@@ -228,6 +230,83 @@ describe.skipIf(withoutNginx)('cache keys and headers', () => {
       protocol: 'http',
       id: expect.stringMatching(/^[0-9a-f]{32}$/),
     });
+  });
+});
+
+describe.skipIf(withoutNginx)('copies of pictures', () => {
+  const settings = (env: Record<string, string>) => ({ DATABASE_URL: database, ...env });
+  const folder = () => `${database}.media`;
+  /** What nginx and Vitrine may differ in. */
+  const OWN = [
+    'date',
+    'server',
+    'etag',
+    'last-modified',
+    'connection',
+    'keep-alive',
+    'x-cache-status',
+    'vary',
+    'accept-ranges',
+    'access-control-expose-headers',
+  ];
+  const comparable = ({ status, headers, body }: Reply) => ({
+    status,
+    body,
+    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN.includes(name))),
+  });
+
+  test.each([
+    ['any origin', { CORS_ORIGIN: '*' }],
+    ['some origins', { CORS_ORIGIN: 'https://one.example' }],
+    ['no origin', { CORS_ORIGIN: 'none' }],
+  ])('are answered as Vitrine does for %s, without asking it', async (_, env) => {
+    const server = await startServer(settings(env));
+    const front = await startNginxWith(settings(env), server.port);
+    const names = (Object.keys(MEDIA_TYPES) as Extension[]).map((extension) =>
+      putCopy(folder(), SVG_WITH_SCRIPT, extension),
+    );
+    const requests = names.flatMap((name) =>
+      [{}, { method: 'HEAD' }, { headers: { range: 'bytes=2-5' } }].map(
+        (options) => [`/media/${name}`, options] as const,
+      ),
+    );
+    const origin = { origin: 'https://one.example' };
+    const askBoth = (to: Front) =>
+      Promise.all(
+        requests.map(async ([path, { headers = {}, ...options }]: readonly [string, AskOptions]) =>
+          comparable(await ask(to, path, { ...options, headers: { ...origin, ...headers } })),
+        ),
+      );
+    const expected = await askBoth(server);
+    await server.stop();
+    expect(await askBoth(front)).toEqual(expected);
+    const { headers } = await ask(front, `/media/${names[0]}`);
+    const again = await ask(front, `/media/${names[0]}`, {
+      headers: { 'if-none-match': String(headers.etag) },
+    });
+    expect([again.status, again.headers['cache-control']]).toEqual([304, headers['cache-control']]);
+    expect(headers.vary === 'Origin').toBe(env.CORS_ORIGIN?.startsWith('https') ?? false);
+  });
+
+  test('errors, preflights and what nginx cannot read come from Vitrine', async () => {
+    const server = await startServer(settings({}));
+    const front = await startNginxWith(settings({}), server.port);
+    const there = `/media/${putCopy(folder(), SVG_WITH_SCRIPT, 'svg')}`;
+    const preflight = { origin: 'https://one.example', 'access-control-request-method': 'GET' };
+    const requests: [string, AskOptions][] = [
+      [`/media/${'ab'.repeat(32)}.svg`, {}],
+      ['/media/x', {}],
+      [there, { method: 'POST' }],
+      [there, { method: 'OPTIONS', headers: preflight }],
+    ];
+    for (const [path, options] of requests)
+      expect(comparable(await ask(front, path, options))).toEqual(
+        comparable(await ask(server, path, options)),
+      );
+    const beyond = await ask(front, there, { headers: { range: 'bytes=9999-' } });
+    expect([beyond.status, beyond.headers['access-control-allow-origin']]).toEqual([416, '*']);
+    const blind = await startNginx(server.port);
+    expect((await ask(blind, there)).body).toBe(SVG_WITH_SCRIPT);
   });
 });
 

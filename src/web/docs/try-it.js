@@ -128,7 +128,7 @@ async function send(operation, form, signal, announce) {
         line,
         drawStatusLine(response, words, factsOf(ms, text), form),
         ...drawHeaders([...response.headers]),
-        drawText(operation.operationId, text),
+        drawContent(operation.operationId, response, text),
       ],
     };
   } catch {
@@ -210,6 +210,13 @@ const failure = (line, words) => ({
     el('p', { class: 'status-line' }, el('span', { class: 'dot none' }), el('strong', {}, words)),
   ],
 });
+
+/** @param {string} operationId @param {Response} response @param {string} text */
+function drawContent(operationId, { headers }, text) {
+  const type = headers.get('content-type') ?? '';
+  if (!/^(image|audio|video)|pdf$/.test(type)) return drawText(operationId, text);
+  return el('p', { class: 'note' }, `The body is a file of the type ${type}.`);
+}
 
 /** @param {string} operationId @param {string} text */
 function drawText(operationId, text) {
