@@ -252,7 +252,7 @@ describe('two sites', () => {
       'dan: profile missing on the new site',
       'eve: profile different: totalShots',
     ]);
-    expect(failure).toBe('1 of 6 users are different; 1 of 6 users are missing on one site');
+    expect(failure).toBe('1 of 6 users is different; 1 of 6 users is missing on one site');
     expect(result).toMatchObject({ skipped: 0, users: { 'same bytes': 1, different: 1, missing: 1 } });
     expect(summary).toMatch(/^same bytes +1 +1 +3$/m);
     expect(other.asked.filter((path) => path.includes('nobody'))).toEqual(['/api/username/nobody']);
@@ -268,7 +268,7 @@ describe('two sites', () => {
   test('fails if neither site knows any user', async () => {
     const site = await siteOf({});
     const { failure } = await compareHere([site.url, `${site.url}/x`], ['ada', 'bob']);
-    expect(failure).toContain('neither site knows any of the 2 users');
+    expect(failure).toContain('neither site knows any of the users');
   });
 
   test('gives up a site that is down, and asks for the failed users again when it is resumed', async () => {
@@ -345,7 +345,7 @@ describe('pictures', () => {
   ])('%s is a difference', async (_, old, other, reason) => {
     const { profile, failure } = await compareAvatars(old, other);
     expect(profile).toMatchObject({ class: 'different', differences: [{ member: 'avatar', reason }] });
-    expect(failure).toBe('1 of 1 users are different');
+    expect(failure).toBe('1 of 1 user is different');
   });
 
   test.each([
