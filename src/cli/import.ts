@@ -1,5 +1,4 @@
 // `vitrine import`
-
 import { countedOf } from '../records/counted.ts';
 import type { Family } from '../records/kinds.ts';
 import { openForChange, openForTrial } from '../stores/open.ts';

@@ -1,5 +1,4 @@
 // `vitrine remove`
-
 import { counted } from '../records/counted.ts';
 import type { Family } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';

@@ -1,5 +1,4 @@
 // What a comparison has come to: counts by class, the summary, and why it failed.
-
 import { counted, countedOf } from '../records/counted.ts';
 import { CLASSES, type Class, type Compared, type ComparedUser, worst } from './classes.ts';
 

@@ -1,5 +1,4 @@
 // The summary of a mirror, and why it failed, as text.
-
 import { counted, countedOf } from '../records/counted.ts';
 import { summary } from '../transfer/import.ts';
 import type { MirrorResult } from './mirror-users.ts';

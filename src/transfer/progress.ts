@@ -1,5 +1,4 @@
 // Shows the progress of an import: a bar on a terminal, elsewhere a line every few seconds.
-
 import { counted } from '../records/counted.ts';
 import type { Progress } from './import.ts';
 

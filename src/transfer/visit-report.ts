@@ -1,5 +1,4 @@
 // The progress of a run over the users of a site, and the first of its faults.
-
 import { bar, createDisplay, secondsLeft, type Terminal } from './progress.ts';
 
 const FAULTS_SHOWN = 20;
