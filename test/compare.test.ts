@@ -26,7 +26,7 @@ const posts = (first: number, last: number) => ({
   }),
 });
 
-describe('the class of a profile', () => {
+describe.concurrent('the class of a profile', () => {
   const compare = compareAs('profile');
   const ada = blog(1, 'ada', { bio: 'x' });
 
@@ -109,7 +109,7 @@ describe('the class of a profile', () => {
   });
 });
 
-describe('the class of items', () => {
+describe.concurrent('the class of items', () => {
   const compare = compareAs('items');
   const changed = {
     posts: posts(1, 3).posts.map((item) => (item.id === '2' ? { ...item, status: '9' } : item)),
@@ -216,7 +216,7 @@ async function siteOf(
   });
 }
 
-describe('two sites', () => {
+describe.concurrent('two sites', () => {
   test('every user gets a line with both hashes; a summary counts them', async () => {
     const full = { profile: folio(1, 'ada', { totalShots: '1' }), shots: { Shots: [shot(1, 1)] } };
     const more = {
@@ -297,7 +297,7 @@ describe('two sites', () => {
   });
 });
 
-describe('pictures', () => {
+describe.concurrent('pictures', () => {
   const withAvatar = (avatar: string): People => ({ ada: { profile: folio(1, 'ada', { avatar }) } });
 
   async function compareAvatars(
@@ -421,7 +421,7 @@ describe('pictures', () => {
   });
 });
 
-describe('the report', () => {
+describe.concurrent('the report', () => {
   const names = ['ada', 'bob', 'cleo'];
   const people = Object.fromEntries(names.map((name, index) => [name, { profile: folio(index + 1, name) }]));
 
@@ -514,7 +514,7 @@ describe('the report', () => {
   });
 });
 
-describe('the command', () => {
+describe.concurrent('the command', () => {
   test('finds a copy of a Vitrine alike, byte for byte', async () => {
     const server = await startServer({ DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')) });
     const sites = [`${server.url}/c`, `${server.url}/c/`];
