@@ -26,7 +26,7 @@ const posts = (first: number, last: number) => ({
   }),
 });
 
-describe('the class of a profile', () => {
+describe.concurrent('the class of a profile', () => {
   const compare = compareAs('profile');
   const ada = blog(1, 'ada', { bio: 'x' });
 
@@ -109,7 +109,7 @@ describe('the class of a profile', () => {
   });
 });
 
-describe('the class of items', () => {
+describe.concurrent('the class of items', () => {
   const compare = compareAs('items');
   const changed = {
     posts: posts(1, 3).posts.map((item) => (item.id === '2' ? { ...item, status: '9' } : item)),
@@ -216,7 +216,7 @@ async function siteOf(
   });
 }
 
-describe('two sites', () => {
+describe.concurrent('two sites', () => {
   test('every user gets a line with both hashes; a summary counts them', async () => {
     const full = { profile: folio(1, 'ada', { totalShots: '1' }), shots: { Shots: [shot(1, 1)] } };
     const more = {
@@ -252,7 +252,7 @@ describe('two sites', () => {
       'dan: profile missing on the new site',
       'eve: profile different: totalShots',
     ]);
-    expect(failure).toBe('1 of 6 users are different; 1 of 6 users are missing on one site');
+    expect(failure).toBe('1 of 6 users is different; 1 of 6 users is missing on one site');
     expect(result).toMatchObject({ skipped: 0, users: { 'same bytes': 1, different: 1, missing: 1 } });
     expect(summary).toMatch(/^same bytes +1 +1 +3$/m);
     expect(other.asked.filter((path) => path.includes('nobody'))).toEqual(['/api/username/nobody']);
@@ -268,7 +268,7 @@ describe('two sites', () => {
   test('fails if neither site knows any user', async () => {
     const site = await siteOf({});
     const { failure } = await compareHere([site.url, `${site.url}/x`], ['ada', 'bob']);
-    expect(failure).toContain('neither site knows any of the 2 users');
+    expect(failure).toContain('neither site knows any of the users');
   });
 
   test('gives up a site that is down, and asks for the failed users again when it is resumed', async () => {
@@ -297,7 +297,7 @@ describe('two sites', () => {
   });
 });
 
-describe('pictures', () => {
+describe.concurrent('pictures', () => {
   const withAvatar = (avatar: string): People => ({ ada: { profile: folio(1, 'ada', { avatar }) } });
 
   async function compareAvatars(
@@ -345,7 +345,7 @@ describe('pictures', () => {
   ])('%s is a difference', async (_, old, other, reason) => {
     const { profile, failure } = await compareAvatars(old, other);
     expect(profile).toMatchObject({ class: 'different', differences: [{ member: 'avatar', reason }] });
-    expect(failure).toBe('1 of 1 users are different');
+    expect(failure).toBe('1 of 1 user is different');
   });
 
   test.each([
@@ -421,7 +421,7 @@ describe('pictures', () => {
   });
 });
 
-describe('the report', () => {
+describe.concurrent('the report', () => {
   const names = ['ada', 'bob', 'cleo'];
   const people = Object.fromEntries(names.map((name, index) => [name, { profile: folio(index + 1, name) }]));
 
@@ -514,7 +514,7 @@ describe('the report', () => {
   });
 });
 
-describe('the command', () => {
+describe.concurrent('the command', () => {
   test('finds a copy of a Vitrine alike, byte for byte', async () => {
     const server = await startServer({ DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')) });
     const sites = [`${server.url}/c`, `${server.url}/c/`];

@@ -332,7 +332,7 @@ const CASES: [name: string, content: string | Buffer, seen: Reading[]][] = [
     'CSV with bad rows',
     'id,name\n1\n2,a,b\n3,"c"d\n4,e"f\n5,"ok"\n6,"',
     [
-      [2, problem('1 cells where')],
+      [2, problem('1 cell where')],
       [3, problem('3 cells')],
       [4, problem('quotation mark')],
       [5, { id: '4', name: 'e"f' }],

@@ -165,7 +165,7 @@ describe('faults name line, member and what the map returned', () => {
     expect([code, stderr]).toEqual([
       1,
       "standard input:1: record: the map threw: TypeError: Cannot read properties of undefined (reading 'url') (people.mjs:2)\n" +
-        'vitrine: nothing was imported: 1 of 1 records are wrong\n',
+        'vitrine: nothing was imported: 1 of 1 record is wrong\n',
     ]);
   });
 
@@ -199,7 +199,7 @@ describe('faults name line, member and what the map returned', () => {
   ])('%s that is thrown', async (_, thrown, said) => {
     const { code, stderr } = await runWith(`export default () => {\n  throw ${thrown};\n};`);
     const [fault, ...rest] = stderr.split('\n');
-    expect([code, rest]).toEqual([1, ['vitrine: nothing was imported: 1 of 1 records are wrong', '']]);
+    expect([code, rest]).toEqual([1, ['vitrine: nothing was imported: 1 of 1 record is wrong', '']]);
     expect(fault).toMatch(/^standard input:1: record: the map threw: /);
     expect(fault).toMatch(said);
   });

@@ -179,7 +179,7 @@ describe('mirror --media', () => {
     const database = join(tempFolder(), 'site.db');
     const flags = ['--user', 'ada', '--media', '--media-hosts', cdn.host, '--files', '--max-file', '1M'];
     const { code, stdout, stderr } = await mirror(database, 'b', site.url, ...flags);
-    expect([code, stderr]).toEqual([0, 'elsewhere.example is not named by --media-hosts: 1 pictures\n']);
+    expect([code, stderr]).toEqual([0, 'elsewhere.example is not named by --media-hosts: 1 picture\n']);
     expect(stdout).toMatch(/^users: 1 found[\s\S]*\npictures: 3 fetched, .*1 on hosts that are not named\n/);
     expect(stdout.trim().split('\n').at(-1)).toMatch(/^to compare both sites/);
     const again = await mirror(database, 'b', site.url, ...flags, '--json');

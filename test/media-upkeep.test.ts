@@ -116,10 +116,10 @@ describe('media prune', () => {
     put(database, STRAY, png('stray'));
     await importInto(database, ['-'], ndjson(folio(1, 'ada'), shot(1, 1)));
     expect(await media(database, 'prune')).toBe(
-      'removed 1 files, 0.0 MB; 3 will be once no record has named them for 24 hours\n',
+      'removed 1 file, 0.0 MB; 3 will be once no record has named them for 24 hours\n',
     );
     expect(filesIn(database)).toHaveLength(2);
-    expect(await media(database, 'prune', '--grace', '0')).toBe('removed 1 files, 0.0 MB\n');
+    expect(await media(database, 'prune', '--grace', '0')).toBe('removed 1 file, 0.0 MB\n');
     expect(filesIn(database)).toEqual([mediaPath(FACE)]);
   });
 
@@ -165,8 +165,8 @@ test('a takedown removes the pictures that only its users have', async () => {
   const database = await fetched();
   const takedown = (...args: string[]) =>
     done(['takedown', '--family', 'portfolio', '--database-url', database, ...args]);
-  expect(await takedown('ada')).toContain('removed 1 users and 1 items, and 1 pictures\n');
+  expect(await takedown('ada')).toContain('removed 1 user and 1 item, and 1 picture\n');
   expect(filesIn(database)).toEqual([mediaPath(FACE)]);
-  expect(await takedown('bob')).toContain('1 pictures');
+  expect(await takedown('bob')).toContain('1 picture');
   expect(filesIn(database)).toEqual([]);
 });

@@ -53,7 +53,7 @@ test.each(HOSTILE)(
     const { summary, failure, faults } = await mirrorHere(database, site.url, names);
     expect(faults).toBe(site.url + fault);
     expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
-    expect(failure).toMatch(/^1 of 2 users were refused, .*--database-url.*--adopt/);
+    expect(failure).toMatch(/^1 of 2 users was refused, .*--database-url.*--adopt/);
     expect((await recordsIn(database)).filter((record) => !/"(zoe|5[01])"/.test(record))).toEqual(before);
   },
 );
@@ -187,6 +187,6 @@ test('from the command line: exit code 1, the refusals and what to do', async ()
   const site = await startSite(portfolio({ mallory: { profile: folio(1, 'mallory') } }));
   const { code, stdout, stderr } = await run(mirrorArgs(database, 'b', site.url, '--user', 'mallory'));
   expect([code, stdout]).toEqual([1, 'users: 0 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n']);
-  expect(stderr).toMatch(/belongs to "ada" here.*\nvitrine: 1 of 1 users were refused/);
+  expect(stderr).toMatch(/belongs to "ada" here.*\nvitrine: 1 of 1 user was refused/);
   expect(await done(['mirror', '--help'])).toMatch(/--adopt +take over users who are here/);
 });

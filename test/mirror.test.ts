@@ -27,7 +27,7 @@ const FILES = [
   ugly('hostile-names.ndjson'),
   ugly('hostile-texts.ndjson'),
 ];
-describe('from another Vitrine', () => {
+describe.concurrent('from another Vitrine', () => {
   let there: string;
   let server: Server;
   beforeAll(async () => {
@@ -89,7 +89,7 @@ describe('from another Vitrine', () => {
   });
 });
 
-describe('lenient reading', () => {
+describe.concurrent('lenient reading', () => {
   test('accepts trailing commas, a byte order mark, numbers, gzip, any content type and redirects within the site', async () => {
     const profile = `\ufeff{"Likes": 1, "id": 9007199254740993, "username": "Ada",}`;
     const table = portfolio({
@@ -161,7 +161,7 @@ describe('lenient reading', () => {
   });
 });
 
-describe('bad responses are reported and affect no other user', () => {
+describe.concurrent('bad responses are reported and affect no other user', () => {
   const bomb = gzipSync(Buffer.alloc(64 << 20, ' '));
   const HOSTILE: [name: string, profile: unknown, shots: unknown, words: string][] = [
     ['html', '<html>', undefined, 'a web page instead of JSON (attempt 2 of 2)'],
@@ -296,7 +296,7 @@ describe('bad responses are reported and affect no other user', () => {
   });
 });
 
-describe('wrong usage', () => {
+describe.concurrent('wrong usage', () => {
   const ok = ['--variant', 'b', '--from', 'http://127.0.0.1:1/b', '--database-url', '/nowhere/site.db'];
   const without = (flag: string) => ok.filter((_, i) => ok[i] !== flag && ok[i - 1] !== flag);
   test.each([

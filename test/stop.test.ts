@@ -39,7 +39,7 @@ async function logged(server: Server, msg: string): Promise<void> {
   ended.catch(() => {});
 }
 
-describe.each(SIGNALS)('%s', (signal) => {
+describe.concurrent.each(SIGNALS)('%s', (signal) => {
   test('stops an idle server with exit code 0 and logs it', async () => {
     const server = await startServer();
     server.child.kill(signal);
@@ -85,9 +85,9 @@ test.each(['1', '2'])(
   },
 );
 
-describe('while draining', () => {
+describe.concurrent('while draining', () => {
   test('readyz is 503, and each response closes its connection', async () => {
-    const server = await startServer({ SHUTDOWN_DELAY: '3s' });
+    const server = await startServer({ SHUTDOWN_DELAY: '5s' });
     const kept = await dial(server);
     kept.write(`GET /readyz HTTP/1.1\r\n${HEAD}\r\n`);
     await once(kept, 'data');

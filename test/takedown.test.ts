@@ -78,7 +78,7 @@ describe(`takedowns in ${storeName()}`, () => {
   test('a user is removed with all items, and imports skip and count them', async () => {
     const url = await loaded();
     expect(await takedown(url, ...OF_ZARATHUSTRA)).toBe(
-      'took down "ZARATHUSTRA"\nremoved 1 users and 2 items\n',
+      'took down "ZARATHUSTRA"\nremoved 1 user and 2 items\n',
     );
     expect(await idsIn(url)).toEqual(OTHERS);
     expect(await takedown(url, ...OF_ZARATHUSTRA)).toBe(
@@ -166,7 +166,7 @@ describe(`takedowns in ${storeName()}`, () => {
     await takedown(live, ...OF_ZARATHUSTRA, '--item', '81');
     await takedown(staging, '--family', 'microblog', 'zarathustra');
     const took = await takedown(staging, '--from', live);
-    expect(took).toBe('took over 2 takedowns\nremoved 1 users and 3 items\n');
+    expect(took).toBe('took over 2 takedowns\nremoved 1 user and 3 items\n');
     await takedown(live, '--from', staging);
     await takedown(staging, '--from', live);
     for (const url of [live, staging]) {

@@ -100,7 +100,7 @@ describe('two workers', () => {
 });
 
 /** Ctrl-C and systemd signal every process at once, and then the supervisor signals its workers. */
-describe.each(['SIGINT', 'SIGTERM'] as const)('%s to all processes', (signal) => {
+describe.concurrent.each(['SIGINT', 'SIGTERM'] as const)('%s to all processes', (signal) => {
   const GET = 'GET /a/api/?user=ada HTTP/1.1\r\nHost: x\r\n';
 
   /** A server that stops while it has received only a part of each of these requests. */

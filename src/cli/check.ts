@@ -23,7 +23,7 @@ async function runCheck({ repair, ...flags }: CheckFlags, around: Surroundings):
   const check = await checkDatabase(url);
   const sound = check.faults.length === 0;
   const lines = [
-    ...(repaired === undefined ? [] : [`repaired ${repaired} lists and ETags`]),
+    ...(repaired === undefined ? [] : [`repaired ${repaired} of the lists and ETags`]),
     ...(sound ? [`${shown} is sound`, ...countLines(check.counts)] : []),
   ];
   around.report({ text: lines.join('\n'), result: { sound, repaired, ...check } });

@@ -1,4 +1,5 @@
 // `vitrine import`
+import { countedOf } from '../records/counted.ts';
 import type { Family } from '../records/kinds.ts';
 import { openForChange, openForTrial } from '../stores/open.ts';
 import { createCommand, databaseOf, examples, familyOption, type SettingFlags } from './options.ts';
@@ -67,7 +68,7 @@ async function runImport(
     const result = { records, faulty, dryRun, imported: tallies ?? null };
     if (tallies === undefined) {
       around.report({ text: '', result });
-      throw new Failed(`nothing was imported: ${faulty} of ${records} records are wrong`);
+      throw new Failed(`nothing was imported: ${countedOf(faulty, records, 'record')} wrong`);
     }
     const leftOut = faulty > 0 ? `\n${faulty} left out` : '';
     const trial = dryRun ? '\ndry run: nothing was changed' : '';

@@ -1,5 +1,6 @@
 // `vitrine media prune`
 import type { Command } from 'commander';
+import { counted } from '../records/counted.ts';
 import { openForChange, openForExport } from '../stores/open.ts';
 import { MEDIA_SETTINGS, mediaPlaceOf } from './media-settings.ts';
 import { createCommand, examples, numberArgument, type SettingFlags } from './options.ts';
@@ -31,7 +32,7 @@ async function runMediaPrune({ grace, ...flags }: PruneFlags, around: Surroundin
     const { files, bytes, waiting } = result;
     const later =
       waiting === 0 ? '' : `; ${waiting} will be once no record has named them for ${grace} hours`;
-    around.report({ text: `removed ${files} files, ${megabytes(bytes)}${later}`, result });
+    around.report({ text: `removed ${counted(files, 'file')}, ${megabytes(bytes)}${later}`, result });
   } finally {
     await writer.close();
   }

@@ -29,7 +29,11 @@ export interface Output {
   end(exitCode: number, errors?: readonly string[]): number;
 }
 
-export function createOutput(around: Process, argv: readonly string[], commands: readonly string[]): Output {
+export function createOutput(
+  around: Process,
+  argv: readonly string[],
+  isCommand: (word: string) => boolean,
+): Output {
   const words = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : undefined);
   const json = words.includes('--json');
   const quiet = words.includes('--quiet');
@@ -46,7 +50,7 @@ export function createOutput(around: Process, argv: readonly string[], commands:
   function end(exitCode: number, errors: readonly string[] = []): number {
     if (!json) for (const line of errors) around.stderr.write(`vitrine: ${printable(line)}\n`);
     else if (outcome !== undefined || exitCode !== DONE) {
-      const command = words.find((word) => commands.includes(word)) ?? null;
+      const command = words.find(isCommand) ?? null;
       const { result = null } = outcome ?? {};
       const line = { command, ok: exitCode === DONE, exitCode, result, errors, notes } satisfies JsonReport;
       (stdoutIsData ? around.stderr : around.stdout).write(`${safeJson(line)}\n`);

@@ -38,10 +38,11 @@ const PACKAGE = join(import.meta.dirname, '../../package.json');
 
 /** Runs the command that `argv` names; the exit code. */
 export async function runProgram(around: Process, argv: readonly string[]): Promise<number> {
-  const names = createProgram({} as Surroundings).commands.map((command) => command.name());
-  const output = createOutput(around, argv, names);
+  const isCommand = (word: string) => program.commands.some((command) => command.name() === word);
+  const output = createOutput(around, argv, isCommand);
+  const program = createProgram(output.surroundings);
   try {
-    await createProgram(output.surroundings).parseAsync(argv, { from: 'user' });
+    await program.parseAsync(argv, { from: 'user' });
     return output.end(DONE);
   } catch (error) {
     if (error instanceof Reported) return error.exitCode;

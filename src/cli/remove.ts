@@ -1,4 +1,5 @@
 // `vitrine remove`
+import { counted } from '../records/counted.ts';
 import type { Family } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
 import { openForChange } from '../stores/open.ts';
@@ -26,7 +27,7 @@ async function runRemove(
     const removed = await writer.remove(family, userKey(user));
     if (removed === undefined) throw new Failed(`the ${family} family has no user ${JSON.stringify(user)}`);
     around.report({
-      text: `removed ${JSON.stringify(user)} and ${removed.items} items`,
+      text: `removed ${JSON.stringify(user)} and ${counted(removed.items, 'item')}`,
       result: { user, family, ...removed },
     });
   } finally {

@@ -2,7 +2,8 @@
 import { type Config, ConfigError, readConfig, SETTING_NAMES, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
 import { lookalikes } from '../config/lookalikes.ts';
-import { KIND_NAMES, KINDS } from '../records/kinds.ts';
+import { counted } from '../records/counted.ts';
+import { KIND_NAMES } from '../records/kinds.ts';
 import { openForLookups, openForServing } from '../stores/open.ts';
 import { type Counts, StoreError } from '../stores/store.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
@@ -66,8 +67,7 @@ function originOf({ host, port }: Config): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-const countsText = (counts: Counts) =>
-  KIND_NAMES.map((kind) => `${counts[kind]} ${KINDS[kind].plural}`).join(', ');
+const countsText = (counts: Counts) => KIND_NAMES.map((kind) => counted(counts[kind], kind)).join(', ');
 
 /** Opens the data as the server does, and counts it. */
 async function readCounts(url: string, warnings: string[]): Promise<Counts> {

@@ -1,6 +1,7 @@
 // `vitrine takedown`
 import { Option } from 'commander';
 import { databaseUrl } from '../config/setting-values.ts';
+import { counted } from '../records/counted.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { LARGEST_ID } from '../records/text-formats.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
@@ -143,7 +144,7 @@ const STATES: Record<TakedownState, (shown: string) => string> = {
 };
 
 const removedLine = ({ users, items, pictures }: { users: number; items: number; pictures: number }) =>
-  `removed ${users} users and ${items} items${pictures === 0 ? '' : `, and ${pictures} pictures`}`;
+  `removed ${counted(users, 'user')} and ${counted(items, 'item')}${pictures === 0 ? '' : `, and ${counted(pictures, 'picture')}`}`;
 
 async function undoAll(writer: Writer, subjects: Named[], { report }: Surroundings): Promise<void> {
   const undone = await writer.undoTakedowns(subjects);
@@ -168,7 +169,7 @@ async function adopt(
   const removed = { ...changes, pictures: copies.count() };
   const takedowns = withoutIds(list).length;
   report({
-    text: `took over ${takedowns} takedowns\n${removedLine(removed)}`,
+    text: `took over ${counted(takedowns, 'takedown')}\n${removedLine(removed)}`,
     result: { takedowns, ...removed },
   });
 }

@@ -1,4 +1,5 @@
 // What a comparison has come to: counts by class, the summary, and why it failed.
+import { counted, countedOf } from '../records/counted.ts';
 import { CLASSES, type Class, type Compared, type ComparedUser, worst } from './classes.ts';
 
 type Counts = Record<Class, number>;
@@ -48,8 +49,8 @@ export function summaryOf({ pictures, outside, failed, ...counts }: Tally): stri
   const { compared, notCompared } = pictures;
   if (compared + notCompared > 0)
     lines.push(`pictures with two addresses: ${compared} compared, ${notCompared} not compared`);
-  if (outside > 0) lines.push(`${outside} answers differ in members outside the specification`);
-  if (failed > 0) lines.push(`${failed} users not compared`);
+  if (outside > 0) lines.push(`members outside the specification differ in ${counted(outside, 'answer')}`);
+  if (failed > 0) lines.push(`${counted(failed, 'user')} not compared`);
   return lines.join('\n');
 }
 
@@ -70,9 +71,9 @@ export function failureOf(
   if (stopped !== undefined)
     reasons.push(resumable ? `${stopped}; the same command continues where this run ended` : stopped);
   else if (failed === 0 && CLASSES.every((name) => name === 'unknown' || users[name] === 0))
-    reasons.push(`neither site knows any of the ${users.unknown} users: check the addresses and --variant`);
-  if (users.different > 0) reasons.push(`${users.different} of ${total} users are different`);
-  if (users.missing > 0) reasons.push(`${users.missing} of ${total} users are missing on one site`);
-  if (failed > 0) reasons.push(`${failed} of ${total} users could not be compared`);
+    reasons.push('neither site knows any of the users: check the addresses and --variant');
+  if (users.different > 0) reasons.push(`${countedOf(users.different, total, 'user')} different`);
+  if (users.missing > 0) reasons.push(`${countedOf(users.missing, total, 'user')} missing on one site`);
+  if (failed > 0) reasons.push(`${failed} of ${counted(total, 'user')} could not be compared`);
   return reasons.length === 0 ? undefined : reasons.join('; ');
 }

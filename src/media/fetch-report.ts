@@ -1,4 +1,5 @@
 // The summary of a fetch, and why it failed, as text.
+import { counted } from '../records/counted.ts';
 import type { FetchResult, FetchRun } from './fetch-run.ts';
 import { HOSTS_OPTION } from './outcomes.ts';
 
@@ -31,6 +32,6 @@ export function fetchFailure(
   if (stopped !== undefined) reasons.push(`${stopped}; the same command continues where this run ended`);
   if (mediaHosts.length + sites.length === 0 && notNamed > 0)
     reasons.push(`no host may be asked: name hosts with ${HOSTS_OPTION}`);
-  if (failed > 0) reasons.push(`${failed} of ${total + present} pictures failed`);
+  if (failed > 0) reasons.push(`${failed} of ${counted(total + present, 'picture')} failed`);
   return reasons.length === 0 ? undefined : reasons.join('; ');
 }

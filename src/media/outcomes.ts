@@ -1,4 +1,5 @@
 // What becomes of originals: counted for the summary, and told line by line where it is no success.
+import { counted } from '../records/counted.ts';
 import { brief } from '../records/printable.ts';
 import type { MediaEntry } from '../stores/store.ts';
 
@@ -39,7 +40,7 @@ export function createOutcomes(onFault: (line: string) => void) {
     tellHosts(): void {
       const hosts = [...hostsNotNamed].sort(([, one], [, other]) => other - one);
       for (const [reason, pictures] of hosts)
-        onFault(`${brief(reason, LONGEST_SHOWN)}: ${pictures} pictures`);
+        onFault(`${brief(reason, LONGEST_SHOWN)}: ${counted(pictures, 'picture')}`);
     },
   };
 }

@@ -1,4 +1,5 @@
 // The summary of a mirror, and why it failed, as text.
+import { counted, countedOf } from '../records/counted.ts';
 import { summary } from '../transfer/import.ts';
 import type { MirrorResult } from './mirror-users.ts';
 
@@ -22,14 +23,12 @@ export function mirrorFailure(
   const reasons: string[] = [];
   if (stopped !== undefined) reasons.push(`${stopped}; the same command continues where this run ended`);
   else if (!anyoneKnown && counts.unknown > 0)
-    reasons.push(
-      `the site knows none of the ${counts.unknown} users it was asked for: check --from and --variant`,
-    );
+    reasons.push('the site knows none of the users it was asked for: check --from and --variant');
   const failed = counts.failed + unusable;
-  if (failed > 0) reasons.push(`${failed} of ${total} users failed`);
+  if (failed > 0) reasons.push(`${failed} of ${counted(total, 'user')} failed`);
   if (counts.refused > 0)
     reasons.push(
-      `${counts.refused} of ${total} users were refused, because this mirror did not bring what is here: ` +
+      `${countedOf(counts.refused, total, 'user', ['was', 'were'])} refused, because this mirror did not bring what is here: ` +
         'use a second database (--database-url) for another site, or --adopt for users of this site',
     );
   return reasons.length === 0 ? undefined : reasons.join('; ');

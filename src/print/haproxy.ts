@@ -38,6 +38,13 @@ frontend public
     http-request set-header X-Forwarded-Proto https if { ssl_fc }
     http-request set-header X-Forwarded-Proto http if !{ ssl_fc }
     http-request set-header X-Request-Id %[uuid()]
+    # Only \`user\` and \`post\` matter, so other parameters are dropped and cannot fill the cache with copies. Malformed
+    # requests are passed on unchanged, for Vitrine to reject.
+    acl by_path path_sub /api/username/
+    acl malformed query -m reg '[;?]|(^|&)([^=&]*[%+]|user(&|$|=.*&user(=|&|$))|post(&|$|=.*&post(=|&|$)))'
+    http-request replace-pathq '([^?]*)\\?.*' '\\1' if by_path
+    http-request set-query user=%[url_param(user)]&post=%[url_param(post)] if !by_path !malformed { url_param(user) -m found } { url_param(post) -m found }
+    http-request set-query user=%[url_param(user)] if !by_path !malformed { url_param(user) -m found } !{ url_param(post) -m found }
     http-response set-header X-Cache-Status MISS if { srv_id -m found }
     http-response set-header X-Cache-Status HIT unless { srv_id -m found }
     default_backend vitrine

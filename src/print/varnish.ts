@@ -33,6 +33,17 @@ sub vcl_recv {
     # Neither matters to Vitrine, and both would keep Varnish from caching.
     unset req.http.Cookie;
     unset req.http.Authorization;
+    # Only \`user\` and \`post\` matter, so other parameters are dropped and cannot fill the cache with copies. Malformed
+    # requests are passed on unchanged, for Vitrine to reject.
+    if (req.url ~ "^[^?]*/api/username/") {
+        set req.url = regsub(req.url, "\\?.*$", "");
+    } else if (req.url ~ "[?&](?:[^=&]*[%+]|(user|post)(?:&|$|=.*&\\1(?:=|&|$)))") {
+        # unchanged
+    } else if (req.url ~ "[?&]user=" && req.url ~ "[?&]post=") {
+        set req.url = regsub(req.url, "^([^?]*)\\?(?=(?:.*&)?(user=[^&]*))(?=(?:.*&)?(post=[^&]*)).*$", "\\1?\\2&\\3");
+    } else {
+        set req.url = regsub(req.url, "^([^?]*)\\?(?:.*&)?(user=[^&]*).*$", "\\1?\\2");
+    }
     set req.http.X-Request-Id = req.xid;
     if (client.ip !~ tls_terminator) {
         set req.http.X-Forwarded-Proto = "http";

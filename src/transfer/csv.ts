@@ -1,5 +1,6 @@
 // CSV whose header names the members; csv-parse takes the rows apart, many at a time.
 import { parse } from 'csv-parse/sync';
+import { counted } from '../records/counted.ts';
 import { SCHEMAS } from '../records/schemas.ts';
 import { type CsvRow, createRowCutter } from './csv-rows.ts';
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
@@ -86,7 +87,7 @@ function recordOf(cells: readonly string[], names: readonly string[], line: numb
   const value = Object.fromEntries(named.filter(([, cell]) => cell !== ''));
   const text = () => JSON.stringify(value);
   if (cells.length === names.length) return { line, value, text };
-  return { line, problem: `${cells.length} cells where the header has ${names.length}`, text };
+  return { line, problem: `${counted(cells.length, 'cell')} where the header has ${names.length}`, text };
 }
 
 /** Each row's cells; undefined when one of the rows cannot be parsed. */

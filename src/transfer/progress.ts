@@ -1,4 +1,5 @@
 // Shows the progress of an import: a bar on a terminal, elsewhere a line every few seconds.
+import { counted } from '../records/counted.ts';
 import type { Progress } from './import.ts';
 
 export interface Terminal {
@@ -62,8 +63,8 @@ export const secondsLeft = (share: number, seconds: number) =>
   share > 0 ? Math.ceil((seconds / share) * (1 - share)) : 0;
 
 function describe({ phase, bytes, totalBytes, records }: Progress, seconds: number): string {
-  if (phase === 'writing') return `writing ${records} records …`;
-  const speed = `${records} records, ${Math.round(records / seconds)}/s`;
+  if (phase === 'writing') return `writing ${counted(records, 'record')} …`;
+  const speed = `${counted(records, 'record')}, ${Math.round(records / seconds)}/s`;
   if (totalBytes === undefined || totalBytes === 0) return `reading  ${megabytes(bytes)}  ${speed}`;
   const share = Math.min(bytes / totalBytes, 1);
   const size = `${megabytes(bytes)} of ${megabytes(totalBytes)}`;

@@ -1,5 +1,6 @@
 // Behind HAProxy, with exactly the configuration that `vitrine print haproxy` prints.
 import { beforeAll, describe, expect, test } from 'vitest';
+import { ADA, APART, SAME, SETTINGS, WARM } from '../cache-addresses.ts';
 import { freePort } from '../free-port.ts';
 import { fillIn, printed, UNAVAILABLE } from '../printed.ts';
 import { skipWithout } from '../programs.ts';
@@ -7,8 +8,7 @@ import { startProxy } from '../proxies.ts';
 import { ask, databaseOf, fixture, json, run, type Server, startServer, tempFile } from '../rig.ts';
 import { linesOf, startLoad, until } from '../stress.ts';
 
-const ADA = '/b/api/username/ada';
-const SHOTS = `${ADA}/shots`;
+const PROFILE = '/b/api/username/ada';
 
 describe.skipIf(skipWithout('haproxy'))('HAProxy', () => {
   let server: Server;
@@ -26,7 +26,7 @@ describe.skipIf(skipWithout('haproxy'))('HAProxy', () => {
     };
     server = await startServer(env);
     front = await startHaproxy(env);
-    await until('HAProxy to pass requests on', async () => (await ask(front, ADA)).status === 200);
+    await until('HAProxy to pass requests on', async () => (await ask(front, PROFILE)).status === 200);
   });
 
   test('as printed, nothing is broken', async () => {
@@ -36,7 +36,7 @@ describe.skipIf(skipWithout('haproxy'))('HAProxy', () => {
   });
 
   test('MISS, HIT and 304', async () => {
-    const url = `${SHOTS}?asked=once`;
+    const url = '/b/api/username/elodie/shots';
     const straight = await ask(server, url);
     const states = [];
     for (let turn = 0; turn < 2; turn++) {
@@ -46,7 +46,7 @@ describe.skipIf(skipWithout('haproxy'))('HAProxy', () => {
     }
     expect(states).toEqual(['MISS', 'HIT']);
     const headers = { 'if-none-match': String(straight.headers.etag) };
-    for (const asked of [url, `${SHOTS}?not=cached`]) {
+    for (const asked of [url, `${url}?page=2`]) {
       const again = await ask(front, asked, { headers });
       expect([again.status, again.body, again.headers['access-control-allow-origin']]).toEqual([
         304,
@@ -71,12 +71,11 @@ describe.skipIf(skipWithout('haproxy'))('HAProxy', () => {
     const second = { ...env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) };
     const servers = [server, await startServer(second)];
     const both = await startHaproxy(env, second);
-    await until('HAProxy to pass requests on', async () => (await ask(both, ADA)).status === 200);
-    let nr = 0;
-    const fresh = Array.from({ length: 5000 }, () => `${ADA}?nr=${nr++}`);
+    await until('HAProxy to pass requests on', async () => (await ask(both, PROFILE)).status === 200);
+    // Not cached, so that each request reaches a server.
     const judge = (_: string, { status }: { status: number }) =>
-      status === 200 ? undefined : String(status);
-    const load = startLoad(both, fresh, judge, 8);
+      status === 404 ? undefined : String(status);
+    const load = startLoad(both, ['/b/api/username/nobody'], judge, 8);
     const answeredMore = async (many: number) => {
       const before = load.answered();
       await until(`${many} more answers`, () => load.answered() > before + many);
@@ -85,9 +84,10 @@ describe.skipIf(skipWithout('haproxy'))('HAProxy', () => {
       const index = which % 2;
       await answeredMore(100);
       expect(await servers[index]?.stop()).toBe(0);
-      servers[index] = await startServer(settings);
-      await answeredMore(100);
-      await until('the checks to see it', async () => (await ask(both, '/readyz')).status === 200);
+      const restarted = await startServer(settings);
+      servers[index] = restarted;
+      // HAProxy's checks have seen it once it gets requests.
+      await until('it to take part', () => restarted.log.some((line) => line.includes('/nobody')));
     }
     expect(await load.stop()).toEqual([]);
     server = servers[0] as Server;
@@ -96,9 +96,38 @@ describe.skipIf(skipWithout('haproxy'))('HAProxy', () => {
   test('with every server down, the error is JSON that pages of any origin can read', async () => {
     const nobody = { PORT: String(await freePort()) };
     const alone = await startHaproxy(nobody);
-    const reply = await ask(alone, ADA);
+    const reply = await ask(alone, PROFILE);
     expect([reply.status, json(reply)]).toEqual([503, UNAVAILABLE.body(503, 'Service Unavailable')]);
     expect(reply.headers).toMatchObject(UNAVAILABLE.headers);
+  });
+});
+
+describe.skipIf(skipWithout('haproxy'))('the cache of HAProxy', () => {
+  let server: Server;
+  let front: Pick<Server, 'port'>;
+
+  beforeAll(async () => {
+    const DATABASE_URL = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
+    const env = { DATABASE_URL, PORT: String(await freePort()), ...SETTINGS };
+    server = await startServer(env);
+    front = await startHaproxy(env);
+    await until('HAProxy to pass requests on', async () => (await ask(front, ADA)).status === 200);
+  });
+
+  const stateOf = async (url: string) => (await ask(front, url)).headers['x-cache-status'];
+
+  test.each(SAME)('serves what is cached for %s for %s, too', async (warm, url) => {
+    await until('it to be cached', async () => (await stateOf(warm)) === 'HIT');
+    expect(await stateOf(url)).toBe('HIT');
+  });
+
+  test.each(APART)('%s gets the same response as without it, twice', async (url) => {
+    await Promise.all(WARM.map((warm) => ask(front, warm)));
+    const straight = await ask(server, url);
+    for (let turn = 0; turn < 2; turn++) {
+      const { status, body, headers } = await ask(front, url);
+      expect([status, body, headers.etag]).toEqual([straight.status, straight.body, straight.headers.etag]);
+    }
   });
 });
 

@@ -1,5 +1,6 @@
 // Behind Varnish, with exactly the configuration that `vitrine print varnish` prints.
 import { beforeAll, describe, expect, test } from 'vitest';
+import { ADA, APART, SAME, SETTINGS, SHOTS, WARM } from '../cache-addresses.ts';
 import { freePort } from '../free-port.ts';
 import { printed, UNAVAILABLE } from '../printed.ts';
 import { skipWithout } from '../programs.ts';
@@ -17,8 +18,8 @@ import {
 } from '../rig.ts';
 import { until } from '../stress.ts';
 
-const ADA = '/b/api/username/ada';
-const SHOTS = `${ADA}/shots`;
+const NEVER_ASKED = '/b/api/username/elodie';
+const PROFILE = '/b/api/username/ada';
 
 describe.skipIf(skipWithout('varnish'))('Varnish', () => {
   let server: Server;
@@ -34,7 +35,7 @@ describe.skipIf(skipWithout('varnish'))('Varnish', () => {
     };
     server = await startServer(env);
     front = await startVarnish(env);
-    await until('Varnish to pass requests on', async () => (await ask(front, ADA)).status === 200);
+    await until('Varnish to pass requests on', async () => (await ask(front, PROFILE)).status === 200);
   });
 
   test('as printed, nothing is broken', async () => {
@@ -48,9 +49,7 @@ describe.skipIf(skipWithout('varnish'))('Varnish', () => {
     const seen = new Set<unknown>();
     await until('every state', async () => {
       const { status, body, headers } = await ask(front, SHOTS);
-      // The cache holds the compressed form, whose ETag is weak.
-      const etag = String(headers.etag).replace(/^W\//, '');
-      expect([status, body, etag]).toEqual([200, straight.body, straight.headers.etag]);
+      expect([status, body, strong(headers.etag)]).toEqual([200, straight.body, straight.headers.etag]);
       expect(headers['access-control-allow-origin']).toBe('*');
       seen.add(headers['x-cache-status']);
       return ['MISS', 'HIT', 'STALE'].every((state) => seen.has(state));
@@ -68,13 +67,49 @@ describe.skipIf(skipWithout('varnish'))('Varnish', () => {
       expect((await ask(front, SHOTS)).status).toBe(200);
       return Date.now() > ends;
     });
-    const reply = await ask(front, `${ADA}?never=asked`);
+    const reply = await ask(front, NEVER_ASKED);
     expect([reply.status, json(reply)]).toEqual([503, UNAVAILABLE.body(503, 'Service Unavailable')]);
     expect(reply.headers).toMatchObject(UNAVAILABLE.headers);
     server = await startServer(env);
-    await until('it to be back', async () => (await ask(front, `${ADA}?never=asked`)).status === 200);
+    await until('it to be back', async () => (await ask(front, NEVER_ASKED)).status === 200);
   });
 });
+
+describe.skipIf(skipWithout('varnish'))('the cache of Varnish', () => {
+  let server: Server;
+  let front: Pick<Server, 'port'>;
+
+  beforeAll(async () => {
+    const DATABASE_URL = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
+    const env = { DATABASE_URL, PORT: String(await freePort()), ...SETTINGS };
+    server = await startServer(env);
+    front = await startVarnish(env);
+    await until('Varnish to pass requests on', async () => (await ask(front, ADA)).status === 200);
+  });
+
+  const stateOf = async (url: string) => (await ask(front, url)).headers['x-cache-status'];
+
+  test.each(SAME)('serves what is cached for %s for %s, too', async (warm, url) => {
+    await until('it to be cached', async () => (await stateOf(warm)) === 'HIT');
+    expect(await stateOf(url)).toBe('HIT');
+  });
+
+  test.each(APART)('%s gets the same response as without it, twice', async (url) => {
+    await Promise.all(WARM.map((warm) => ask(front, warm)));
+    const straight = await ask(server, url);
+    for (let turn = 0; turn < 2; turn++) {
+      const { status, body, headers } = await ask(front, url);
+      expect([status, body, strong(headers.etag)]).toEqual([
+        straight.status,
+        straight.body,
+        straight.headers.etag,
+      ]);
+    }
+  });
+});
+
+/** The cache may hold the compressed form, whose ETag is weak. */
+const strong = (etag: string | undefined) => etag?.replace(/^W\//, '');
 
 async function startVarnish(env: Record<string, string>): Promise<Pick<Server, 'port'>> {
   const port = await freePort();

@@ -1,0 +1,71 @@
+// What a cache in front of the server must tell apart, and what it must not.
+export const ADA = '/a/api/?user=ada';
+export const SHOTS = '/b/api/username/ada/shots';
+
+/** Addresses whose unknown parameters do not matter: what is cached for the first serves the second. */
+export const SAME: [warm: string, url: string][] = [
+  [ADA, '/a/api/?user=ada&page=2'],
+  [ADA, '/a/api/?utm_source=x&user=ada&fbclid=y'],
+  [ADA, '/a/api/?&user=ada&'],
+  [ADA, '/a/api/?User=pekka&user=ada&post_=true&xuser=tane'],
+  [`${ADA}&post=true`, '/a/api/?post=true&user=ada'],
+  [`${ADA}&post=true`, '/a/api/?x&post=true&y=post=1&user=ada&z'],
+  [SHOTS, `${SHOTS}?page=2&user=pekka`],
+  ['/b/api/username/pekka', '/b/api/username/pekka?'],
+];
+
+const QUERIES = [
+  '',
+  '?',
+  '?user',
+  '?user=',
+  '?post=true',
+  '?user&user=ada',
+  '?user=ada&user=pekka',
+  '?user=pekka&user=ada',
+  '?%75ser=ada',
+  '?%75ser=ada&user=pekka',
+  '?user=pekka&%75ser=ada',
+  '?User=ada',
+  '?user=ada&post=true&post=true',
+  '?user=ada&post',
+  '?user=ada&post=',
+  '?user=ada&post=1',
+  '?user=ada&%70ost=true',
+  '?user=a%64a',
+  '?user=%',
+  '?user=mo+farouk',
+  '?user=ada?user=pekka',
+  '?x?user=ada',
+  '?user=ada&x=%20&us+er=1',
+  '?user=mo%20farouk',
+  '?user=ada%26post=true',
+  '?user=ada;post=true',
+].map((query) => `/a/api/${query}`);
+const PATHS = [
+  '/b/api/username/ada',
+  '/b/api/username/ada%2Fshots',
+  '/b/api/username/ada/shots',
+  '/b/api/username/ada/shots?post=true',
+  '/b/api/username/ada/shots/',
+  '/b/api/username//shots',
+  '//b/api/username/ada',
+  '/b/api/username/ada/../pekka',
+  '/b/api/username/a%64a',
+  '/b/api/username/ada%3Fx',
+  '/b/api/username/ADA',
+  '/a/api?user=ada',
+  '/c/api/username/ada',
+  '/deep/in/some.site/api/username/ada',
+  '/deep/in/some.site/api/username/ada/shots',
+  '/healthz?user=ada',
+];
+
+/** A response cached for one of these must never be sent for another. */
+export const APART = [...QUERIES, ...PATHS];
+
+/** What is in the cache when they are asked for. */
+export const WARM = [ADA, `${ADA}&post=true`, SHOTS, '/a/api/?user=pekka', '/b/api/username/pekka'];
+
+/** Settings under which all of them have an answer. */
+export const SETTINGS = { CACHE_CONTROL: 'public, max-age=600', BASE_URL_C: '/deep/in/some.site' };
