@@ -84,7 +84,7 @@ describe('media status', () => {
     const database = await fetched();
     expect(await media(database, 'status')).toBe(
       [
-        '3 pictures have copies: 2 files, 0.0 MB, not linked yet',
+        'pictures with a copy: 3; 2 files, 0.0 MB, not linked yet',
         'places in records without a copy:',
         '       1  not fetched yet',
         '       1  status 404',

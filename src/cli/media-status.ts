@@ -1,6 +1,7 @@
 // `vitrine media status`
 import { Readable } from 'node:stream';
 import type { Command } from 'commander';
+import { counted } from '../records/counted.ts';
 import type { Archive, MediaSummary } from '../stores/archive.ts';
 import { openForExport } from '../stores/open.ts';
 import { createCommand, databaseOf, examples, type SettingFlags } from './options.ts';
@@ -55,7 +56,7 @@ function textOf(
   const without = [...reasons].toSorted(([, one], [, other]) => other - one);
   const address = mediaUrl === null ? 'not linked yet' : `served under ${mediaUrl}`;
   return [
-    `${copies} pictures have copies: ${files} files, ${(bytes / 1e6).toFixed(1)} MB, ${address}`,
+    `pictures with a copy: ${copies}; ${counted(files, 'file')}, ${(bytes / 1e6).toFixed(1)} MB, ${address}`,
     ...(without.length === 0 ? [] : ['places in records without a copy:']),
     ...without.map(([reason, count]) => `${String(count).padStart(8)}  ${reason}`),
     ...likelyPlaceholders.map(
