@@ -30,10 +30,14 @@ export const namedCopies = (kind: KindName, kindCode: number, member: MemberOf) 
     ON CONFLICT DO NOTHING`,
   );
 
-/** $1: the original address; $2: the copy; $3: its size; $4: why there is none. */
+/**
+ * $1: the original address; $2: the copy; $3: its size; $4: why there is none. A failure does not replace a copy, which may
+ * lie in another folder than was given; only a placeholder is refused afterwards.
+ */
 export const SAVE = `
   INSERT INTO media (url, file, bytes, reason) VALUES ($1, nullif($2, ''), $3, nullif($4, ''))
-  ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason`;
+  ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason
+  WHERE media.file IS NULL OR excluded.file IS NOT NULL OR excluded.reason LIKE 'placeholder %'`;
 
 export const SET_MEDIA_URL = 'UPDATE vitrine SET media_url = $1';
 export const LINK = 'UPDATE media SET linked_file = file WHERE linked_file IS DISTINCT FROM file';
