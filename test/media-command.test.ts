@@ -50,6 +50,19 @@ async function twoPictures() {
 }
 
 describe('media fetch', () => {
+  test('into another folder, when the site is gone, does not forget which copies there are', async () => {
+    const { host, database } = await twoPictures();
+    await fetchMedia(database, '--media-hosts', host.host);
+    const before = await entriesOf(database);
+    const served = await done(['export', '--media-urls', '--database-url', database]);
+    await host.close();
+    const other = ['--media-hosts', host.host, '--media-dir', join(tempFolder(), 'other')];
+    const { code, stderr } = await fetchMedia(database, ...other);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('2 of 2 pictures failed')]);
+    expect(await entriesOf(database)).toEqual(before);
+    expect(await done(['export', '--media-urls', '--database-url', database])).toBe(served);
+  });
+
   test('copies pictures into the folder beside the database, and names them in what is served', async () => {
     const { host, database } = await twoPictures();
     const { code, stdout, stderr } = await fetchMedia(database, '--media-hosts', host.host);

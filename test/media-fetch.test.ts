@@ -6,10 +6,12 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import type { FetchRun } from '../src/media/fetch-run.ts';
 import { runFetch } from '../src/media/run-fetch.ts';
+import { createSaver, TakedownMade } from '../src/media/saver.ts';
 import { mediaPath } from '../src/records/media-types.ts';
 import type { Archive } from '../src/stores/archive.ts';
 import { openForChange, openForExport } from '../src/stores/open.ts';
 import type { MediaEntry } from '../src/stores/store.ts';
+import { putCopy } from './media-folder.ts';
 import { startSite } from './mirror-site.ts';
 import { gif, jpeg, mp3, pdf, png, sha256, svg } from './pictures.ts';
 import { blog, folio, post, shot } from './records.ts';
@@ -224,6 +226,37 @@ describe('a fetch', () => {
     await fetchInto(store, [host.host], { files: true });
     expect((await store.entries()).map(({ file }) => file?.slice(64)).sort()).toEqual(['.mp3', '.pdf']);
   });
+});
+
+test('all that a takedown keeps from being saved is known, so that its files can be removed', async () => {
+  const saver = createSaver({ saveMedia: async () => false }, 'an earlier mark');
+  const entry = (url: string) => ({ url, file: `${url}.png`, bytes: 1, reason: null });
+  await saver.add(entry('a'));
+  const failing = saver.flush();
+  await saver.add(entry('b'));
+  await expect(failing).rejects.toThrow(TakedownMade);
+  await saver.add(entry('c'));
+  await expect(saver.flush()).rejects.toThrow(TakedownMade);
+  expect(saver.unsaved().map(({ url }) => url)).toEqual(['a', 'b', 'c']);
+});
+
+test('records that name copies in the folder get them without a request, as after an import of their export', async () => {
+  const mediaDir = join(tempFolder(), 'media');
+  const name = putCopy(mediaDir, png('a'), 'png');
+  const store = await withAvatars(`${MEDIA_URL}/${name}`, `${MEDIA_URL}/${'0'.repeat(64)}.png`);
+  const { result, failure } = await fetchInto(store, ['elsewhere.example'], { mediaDir });
+  expect([failure, result.originals]).toMatchObject([undefined, { fetched: 0, present: 1, failed: 0 }]);
+  expect(await store.entries()).toEqual([
+    { url: `${MEDIA_URL}/${name}`, file: name, bytes: png('a').length, reason: null },
+  ]);
+});
+
+test('a host that switches to another protocol does not end the run', async () => {
+  const { entry, failure } = await fetchOne(({ socket }) => {
+    socket?.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+  });
+  expect(entry.reason).toBe('the server switches to another protocol (status 101)');
+  expect(failure).toBe('1 of 1 pictures failed');
 });
 
 describe('only named hosts are asked', () => {

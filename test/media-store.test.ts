@@ -119,6 +119,27 @@ describe(`copies of pictures in ${storeName()}`, () => {
     );
   });
 
+  test('records that name copies, as such an export does, keep the files and follow MEDIA_URL', async () => {
+    const url = await linked();
+    await importInto(url, ['-'], ndjson(...(await records(url, true))));
+    expect(await sound(url)).toEqual([]);
+    const removed: string[] = [];
+    await change(url, (writer) =>
+      writer.takeDown([{ family: 'portfolio', kind: 'user', value: 'bob' }], (names) => {
+        removed.push(...names);
+      }),
+    );
+    expect(removed).toEqual([file('d')]);
+    await change(url, (writer) => writer.pruneMedia(0));
+    await change(url, (writer) => writer.relink('https://newer.example'));
+    expect(await served(url, ['microblog', 'ada'])).toMatchObject([
+      { avatar: `https://newer.example/${file('a')}` },
+      { id: '10', photo: `https://newer.example/${file('b')}` },
+      { id: '11', photo: `${OLD}/none.jpg`, url_audio: `https://newer.example/${file('c', 'mp3')}` },
+    ]);
+    expect(await sound(url)).toEqual([]);
+  });
+
   test('every ETag changes with its text, and another address for all copies is one change', async () => {
     const url = await linked();
     const etags = async () => {
@@ -166,9 +187,11 @@ describe(`copies of pictures in ${storeName()}`, () => {
     expect(await sound(url)).toEqual([]);
   });
 
-  test('an address that lost its copy is served as it was', async () => {
+  test('an address whose copy is refused as a placeholder is served as it was', async () => {
     const url = await linked();
-    await saveMedia(url, [{ url: `${OLD}/ada.jpg`, file: null, bytes: 0, reason: 'placeholder' }]);
+    await saveMedia(url, [
+      { url: `${OLD}/ada.jpg`, file: null, bytes: 0, reason: `placeholder ${'a'.repeat(64)}` },
+    ]);
     expect(await sound(url)).toEqual([]);
     await change(url, (writer) => writer.relink(MEDIA));
     expect((await served(url, ['microblog', 'ada']))[0]).toMatchObject({ avatar: `${OLD}/ada.jpg` });

@@ -8,7 +8,18 @@ import { openForChange } from '../src/stores/open.ts';
 import { saveMedia } from './importing.ts';
 import { gif, png, sha256 } from './pictures.ts';
 import { folio, shot } from './records.ts';
-import { ask, databaseOf, done, importInto, json, ndjson, run, startServer, tempFile } from './rig.ts';
+import {
+  ask,
+  databaseOf,
+  done,
+  importInto,
+  json,
+  ndjson,
+  run,
+  startServer,
+  tempFile,
+  tempFolder,
+} from './rig.ts';
 
 const OLD = 'https://old.example';
 const nameOf = (body: Buffer, extension: string) => `${sha256(body)}.${extension}`;
@@ -77,6 +88,24 @@ describe('media relink', () => {
     const picture = await ask(server, new URL(await avatar()).pathname);
     expect([picture.status, picture.headers['content-type']]).toEqual([200, 'image/png']);
   });
+});
+
+test.each([
+  [['media', 'fetch', '--media-hosts', 'old.example']],
+  [['media', 'relink']],
+  [['media', 'prune']],
+  [['media', 'status']],
+  [['media', 'check']],
+  [['remove', '--family', 'portfolio', 'ada']],
+  [['check', '--repair']],
+])('%j makes no database where there is none', async (words) => {
+  const database = join(tempFolder(), 'mistyped.db');
+  const { code, stderr } = await run([...words, '--database-url', database], {});
+  expect([code, stderr]).toEqual([
+    1,
+    `vitrine: ${database} does not exist: \`vitrine import\` creates it.\n`,
+  ]);
+  expect(readdirSync(dirname(database))).toEqual([]);
 });
 
 describe('media status', () => {
@@ -159,6 +188,20 @@ describe('media prune', () => {
     ]);
     expect(filesIn(other)).toHaveLength(2);
   });
+});
+
+test('a takedown removes nothing where the folder of copies is not', async () => {
+  const database = await fetched();
+  const folder = join(tempFolder(), 'other');
+  const takedown = ['takedown', '--family', 'portfolio', '--database-url', database, 'ada', '--media-dir'];
+  const { code, stderr } = await run([...takedown, folder], {});
+  expect([code, stderr]).toEqual([
+    1,
+    `vitrine: ${database}: ${folder} does not exist: name the folder of the copies of pictures by MEDIA_DIR: 1 must be removed\n`,
+  ]);
+  expect(await done([...takedown, `${database}.media`])).toContain(
+    'removed 1 users and 1 items, and 1 pictures\n',
+  );
 });
 
 test('a takedown removes the pictures that only its users have', async () => {

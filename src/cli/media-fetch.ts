@@ -1,7 +1,7 @@
 // `vitrine media fetch`
 import { type Command, Option } from 'commander';
 import type { FetchFlags, FetchOutcome, FetchRun } from '../media/fetch-run.ts';
-import { openForChange, openForExport } from '../stores/open.ts';
+import { openExisting, openForExport } from '../stores/open.ts';
 import type { Writer } from '../stores/store.ts';
 import { linkingUrl, MEDIA_SETTINGS, type MediaPlace, mediaPlaceOf } from './media-settings.ts';
 import {
@@ -81,7 +81,7 @@ function hashArgument(text: string, hashes: readonly string[]): string[] {
 
 async function runMediaFetch(flags: MediaFlags & SettingFlags, around: Surroundings): Promise<void> {
   const place = mediaPlaceOf(flags, around);
-  const writer = await openForChange(place.database);
+  const writer = await openExisting(place.database);
   try {
     const { summary, result, failure } = await fetchMedia(
       place,

@@ -1,7 +1,7 @@
 // `vitrine media prune`
 import type { Command } from 'commander';
 import { counted } from '../records/counted.ts';
-import { openForChange, openForExport } from '../stores/open.ts';
+import { openExisting, openForExport } from '../stores/open.ts';
 import { MEDIA_SETTINGS, mediaPlaceOf } from './media-settings.ts';
 import { createCommand, examples, numberArgument, type SettingFlags } from './options.ts';
 import { Failed, type Surroundings } from './surroundings.ts';
@@ -25,7 +25,7 @@ async function runMediaPrune({ grace, ...flags }: PruneFlags, around: Surroundin
   const { database, mediaDir } = mediaPlaceOf(flags, around);
   await refuseForeign(database, mediaDir);
   const { runPrune } = await import('../media/prune.ts');
-  const writer = await openForChange(database);
+  const writer = await openExisting(database);
   try {
     const signal = around.stopSignal();
     const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });

@@ -1,6 +1,6 @@
 // `vitrine media relink`
 import type { Command } from 'commander';
-import { openForChange } from '../stores/open.ts';
+import { openExisting } from '../stores/open.ts';
 import { linkingUrl, MEDIA_SETTINGS, mediaPlaceOf } from './media-settings.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -17,7 +17,7 @@ export const mediaRelinkCommand = (around: Surroundings): Command =>
 
 async function runMediaRelink(flags: SettingFlags, around: Surroundings): Promise<void> {
   const place = mediaPlaceOf(flags, around);
-  const writer = await openForChange(place.database);
+  const writer = await openExisting(place.database);
   try {
     const mediaUrl = await linkingUrl(place);
     const relinked = await writer.relink(mediaUrl);

@@ -2,7 +2,7 @@
 import { counted } from '../records/counted.ts';
 import type { Family } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
-import { openForChange } from '../stores/open.ts';
+import { openExisting } from '../stores/open.ts';
 import { createCommand, databaseOf, examples, familyOption, type SettingFlags } from './options.ts';
 import { Failed, type Surroundings } from './surroundings.ts';
 
@@ -22,7 +22,7 @@ async function runRemove(
   { family, ...flags }: RemoveFlags,
   around: Surroundings,
 ): Promise<void> {
-  const writer = await openForChange(databaseOf(flags, around));
+  const writer = await openExisting(databaseOf(flags, around));
   try {
     const removed = await writer.remove(family, userKey(user));
     if (removed === undefined) throw new Failed(`the ${family} family has no user ${JSON.stringify(user)}`);

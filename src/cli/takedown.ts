@@ -1,4 +1,5 @@
 // `vitrine takedown`
+import { existsSync } from 'node:fs';
 import { Option } from 'commander';
 import { databaseUrl } from '../config/setting-values.ts';
 import { counted } from '../records/counted.ts';
@@ -113,10 +114,9 @@ function createRemoval(folder: string | undefined): Removal {
   return {
     async remove(names) {
       if (names.length === 0) return;
-      if (folder === undefined)
-        throw new Failed(
-          `name the folder of the copies of pictures by MEDIA_DIR: ${names.length} must be removed`,
-        );
+      const wanted = `name the folder of the copies of pictures by MEDIA_DIR: ${names.length} must be removed`;
+      if (folder === undefined) throw new Failed(wanted);
+      if (!existsSync(folder)) throw new Failed(`${folder} does not exist: ${wanted}`);
       const { createMediaFolder } = await import('../media/folder.ts');
       for (const name of names) await createMediaFolder(folder).remove(name);
       files += names.length;

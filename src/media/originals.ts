@@ -11,6 +11,7 @@ const PAGE = 100;
 const TABLES = `
   CREATE TABLE wanted (n INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, host TEXT NOT NULL);
   CREATE INDEX wanted_of_host ON wanted (host, n);
+  CREATE TABLE copies (url TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE known (url TEXT PRIMARY KEY, file TEXT, bytes INTEGER NOT NULL, reason TEXT) WITHOUT ROWID;
   CREATE TABLE files (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
 `;
@@ -25,10 +26,13 @@ export function createOriginals(db: SqliteFile) {
   const insert = db.prepare('INSERT OR IGNORE INTO wanted (url, host) VALUES (?, ?)');
   const page = db.prepare('SELECT n, url FROM wanted WHERE host = ? AND n > ? ORDER BY n LIMIT ?');
   const know = db.prepare('INSERT OR REPLACE INTO known VALUES (@url, @file, @bytes, @reason)');
+  const addCopy = db.prepare('INSERT OR IGNORE INTO copies VALUES (?, ?)');
   const addFile = db.prepare('INSERT OR REPLACE INTO files VALUES (@name, @bytes)');
 
   return {
     addWanted: (url: string) => void insert.run(url, hostOf(url)),
+    /** An original that is the address of a copy, as in what `export --media-urls` writes. */
+    addCopy: (url: string, name: string) => void addCopy.run(url, name),
     addKnown: (entry: MediaEntry) => void know.run(entry),
     addFile: ({ name, bytes }: StoredFile) => void addFile.run({ name, bytes }),
 
@@ -43,6 +47,18 @@ export function createOriginals(db: SqliteFile) {
           'UPDATE known SET file = NULL, bytes = 0, reason = ? WHERE substr(file, 1, 65) = ? RETURNING *',
         )
         .all(reason, extensions) as MediaEntry[];
+    },
+
+    /** Makes copies in the folder known by the addresses of copies in records; the entries that this adds. */
+    addCopies(): MediaEntry[] {
+      const copies = 'copies JOIN files USING (name)';
+      db.exec(`INSERT OR IGNORE INTO wanted (url, host) SELECT url, '' FROM ${copies}`);
+      return db
+        .prepare(
+          `INSERT OR REPLACE INTO known SELECT url, name, bytes, NULL FROM ${copies}
+           WHERE url NOT IN (SELECT url FROM ${PRESENT}) RETURNING *`,
+        )
+        .all() as MediaEntry[];
     },
 
     /** Takes off the list what has its copy in the folder; how many these are. */

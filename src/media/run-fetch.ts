@@ -73,10 +73,12 @@ async function fetchListed(
   { originals, limits, placeholders, folder, saver, report }: Listed,
 ): Promise<FetchOutcome> {
   const outcomes = createOutcomes(report.fault);
+  for (const entry of originals.addCopies()) await saver.add(entry);
   for (const sha256 of run.placeholder) {
-    const refused = originals.refuse(sha256, placeholderReason(sha256));
-    refused.forEach(outcomes.add);
-    await saver.add(...refused);
+    for (const entry of originals.refuse(sha256, placeholderReason(sha256))) {
+      outcomes.add(entry);
+      await saver.add(entry);
+    }
   }
   const present = originals.removePresent();
   for (const { url, bytes } of originals.present()) limits.addOfHost(hostOf(url), bytes);
@@ -119,7 +121,8 @@ async function listOriginals(
   try {
     for await (const record of archive.records())
       for (const url of originalsIn(record, files))
-        if (!url.startsWith(`${mediaUrl}/`)) originals.addWanted(url);
+        if (url.startsWith(`${mediaUrl}/`)) originals.addCopy(url, url.slice(mediaUrl.length + 1));
+        else originals.addWanted(url);
     for await (const entry of archive.media()) {
       originals.addKnown(entry);
       const [, sha256] = /^placeholder ([0-9a-f]{64})$/.exec(entry.reason ?? '') ?? [];

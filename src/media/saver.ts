@@ -12,32 +12,31 @@ export class TakedownMade extends Error {}
 /** `mark` is that of the takedowns when the originals were listed. */
 export function createSaver(writer: Pick<Writer, 'saveMedia'>, mark: string) {
   let pending: MediaEntry[] = [];
-  let unsaved: MediaEntry[] = [];
   let savedAt = performance.now();
   let saving = Promise.resolve();
 
-  async function save(batch: readonly MediaEntry[]): Promise<void> {
-    if (await writer.saveMedia(batch, mark)) return;
-    unsaved = [...unsaved, ...batch];
+  async function save(): Promise<void> {
+    const batch = pending;
+    pending = [];
+    if (batch.length === 0 || (await writer.saveMedia(batch, mark))) return;
+    pending = [...batch, ...pending];
     throw new TakedownMade();
   }
 
+  /** Batches are saved one after the other, and none after one that failed. */
   function flush(): Promise<void> {
-    const batch = pending;
-    pending = [];
     savedAt = performance.now();
-    // One after the other.
-    if (batch.length > 0) saving = saving.then(() => save(batch));
+    saving = saving.then(save);
     return saving;
   }
 
   return {
-    async add(...entries: MediaEntry[]): Promise<void> {
-      pending.push(...entries);
+    async add(entry: MediaEntry): Promise<void> {
+      pending.push(entry);
       if (pending.length >= BATCH || performance.now() - savedAt >= BATCH_MS) await flush();
     },
     flush,
     /** What a takedown kept from being saved. */
-    unsaved: (): readonly MediaEntry[] => [...unsaved, ...pending],
+    unsaved: (): readonly MediaEntry[] => pending,
   };
 }

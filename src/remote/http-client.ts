@@ -103,6 +103,11 @@ export function createHttpClient({ origin, timeout, maxBytes, connections, looku
 
 function responseTo(sent: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
+    // Without a listener, Node closes the connection and emits nothing else.
+    sent.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      reject(new RequestError('the server switches to another protocol (status 101)', false));
+    });
     // An error after the response has begun is also emitted by the response, where it is handled.
     sent.on('error', reject).on('response', resolve).end();
   });

@@ -19,10 +19,25 @@ export const servedText = (kind: KindName, member: MemberOf): string =>
     return `replace(${text}, ${value(original)}, ${value(`coalesce(${copy}, ${original})`)})`;
   }, 'record');
 
-/** $1: the original address; $2: the copy; $3: its size; $4: why there is none. */
+/** Staged records may name copies, as `export --media-urls` does: such an address is an original of the copy as well. */
+export const namedCopies = (kind: KindName, kindCode: number, member: MemberOf) =>
+  membersOf(kind).map(
+    (name) => `
+    INSERT INTO media (url, file, bytes, linked_file)
+    SELECT DISTINCT found.url, file, bytes, file
+    FROM (SELECT ${member(name)} AS url FROM staged WHERE kind = ${kindCode}) AS found CROSS JOIN vitrine CROSS JOIN media
+    WHERE file = substr(found.url, length(media_url) + 2) AND found.url = media_url || '/' || file
+    ON CONFLICT DO NOTHING`,
+  );
+
+/**
+ * $1: the original address; $2: the copy; $3: its size; $4: why there is none. A failure does not replace a copy, which may
+ * lie in another folder than was given; only a placeholder is refused afterwards.
+ */
 export const SAVE = `
   INSERT INTO media (url, file, bytes, reason) VALUES ($1, nullif($2, ''), $3, nullif($4, ''))
-  ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason`;
+  ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason
+  WHERE media.file IS NULL OR excluded.file IS NOT NULL OR excluded.reason LIKE 'placeholder %'`;
 
 export const SET_MEDIA_URL = 'UPDATE vitrine SET media_url = $1';
 export const LINK = 'UPDATE media SET linked_file = file WHERE linked_file IS DISTINCT FROM file';

@@ -4,8 +4,15 @@
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
 import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
-import { HAS_COPIES, type MemberOf, servedText } from './media-statements.ts';
-import { INDEXES, kindOf, linkStatements, listStatements, statementsFor } from './merge-statements.ts';
+import { HAS_COPIES, type MemberOf, namedCopies, servedText } from './media-statements.ts';
+import {
+  INDEXES,
+  kindOf,
+  linkStatements,
+  listStatements,
+  stagedKind,
+  statementsFor,
+} from './merge-statements.ts';
 import type { Awaitable, Ending, LoadOptions, Misfit, Tallies, Tally } from './store.ts';
 import { LISTED_KINDS, skipStatements } from './takedown-statements.ts';
 
@@ -37,6 +44,7 @@ export async function merge(
     await db.run('DELETE FROM touched');
     await db.run(statements.dropRepeats);
     const takenDown = await skipTakenDown(db, family, listed);
+    await addNamedCopies(db, family);
     misfits += await takeOutClashes(db, statements, replace);
     const profiles = await moveProfiles(db, statements, replace);
     await linkProfiles(db, family);
@@ -135,6 +143,12 @@ async function moveItems(db: MergeConnection, { items }: Statements, replace: bo
 export async function rebuildLists(db: MergeConnection, family: Family): Promise<void> {
   const record = await servedIn(db, kindOf(family, 'item'));
   for (const statement of listStatements(family, record)) await db.run(statement);
+}
+
+async function addNamedCopies(db: MergeConnection, family: Family): Promise<void> {
+  if (!(await hasCopies(db))) return;
+  for (const kind of [kindOf(family, 'profile'), kindOf(family, 'item')])
+    for (const statement of namedCopies(kind, stagedKind(kind), db.member)) await db.run(statement);
 }
 
 /** Names copies of pictures in the profiles that were staged. */

@@ -1,7 +1,7 @@
 // Which store a DATABASE_URL means. Only this file knows both; a process loads the one it uses.
 import { isPostgresUrl } from '../config/database-url.ts';
 import type { Archive } from './archive.ts';
-import { migrateFile } from './sqlite/connect.ts';
+import { migrateFile, refuseMissing } from './sqlite/connect.ts';
 import { openArchive, openReader } from './sqlite/read.ts';
 import type { SnapshotOptions } from './sqlite/snapshot.ts';
 import { openServed } from './sqlite/watch.ts';
@@ -36,6 +36,12 @@ export async function openForChange(url: string): Promise<Writer> {
   return openWriter(url);
 }
 
+/** Opens a database for changes of what it holds: a file that is missing is a mistake. */
+export async function openExisting(url: string): Promise<Writer> {
+  if (!isPostgresUrl(url)) refuseMissing(url);
+  return openForChange(url);
+}
+
 /** Opens a database to try a load on it, which changes nothing and creates nothing. */
 export async function openForTrial(url: string): Promise<Writer> {
   const { openTemporary, openTrialWriter } = await import('./sqlite/write.ts');
@@ -63,7 +69,7 @@ export async function migrateDatabase(url: string): Promise<Migrated> {
 
 /** Rebuilds what does not match the items and records; how many lists and ETags that were. */
 export async function repairDatabase(url: string): Promise<number> {
-  const writer = await openForChange(url);
+  const writer = await openExisting(url);
   try {
     return await writer.repair();
   } finally {

@@ -136,7 +136,7 @@ export function refuseUnimported(db: Connection, path: string): void {
     throw new NoDataError(`${path} was never imported into: run \`vitrine import\`.`);
 }
 
-function refuseMissing(path: string): void {
+export function refuseMissing(path: string): void {
   if (existsSync(path)) return;
   if (!existsSync(dirname(path)))
     throw new StoreError(`${path} cannot be opened: its folder does not exist.`);
