@@ -83,6 +83,9 @@ describe('a picture', () => {
         const reply = await get(large, { 'if-none-match': known, range: 'bytes=0-0' }, method);
         expect([reply.status, reply.body, reply.headers.etag]).toEqual([304, '', etag]);
         expect(reply.headers['cache-control']).toContain('immutable');
+        // A cache takes these over for the picture that it has. Fastify says '0' for HEAD.
+        expect(reply.headers).not.toHaveProperty('content-type');
+        if (method === 'GET') expect(reply.headers).not.toHaveProperty('content-length');
       }
     expect((await get(large, { 'if-none-match': '"x"' })).status).toBe(200);
   });
