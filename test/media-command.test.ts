@@ -103,7 +103,11 @@ describe('media fetch', () => {
     const { code, stdout } = await fetchMedia(database, '--media-hosts', host.host, '--json', '--files');
     expect([code, JSON.parse(stdout)]).toMatchObject([
       0,
-      { command: 'media', ok: true, result: { originals: { fetched: 2, gone: 1, failed: 0 }, total: 3 } },
+      {
+        command: 'media fetch',
+        ok: true,
+        result: { originals: { fetched: 2, gone: 1, failed: 0 }, total: 3 },
+      },
     ]);
   });
 
