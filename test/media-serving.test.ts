@@ -211,6 +211,13 @@ describe('our own pages show copies', () => {
     ['is large', () => `${ORIGIN}/m/${put(database, PARTS, 'png')}`],
     ['is no picture', () => `${ORIGIN}/m/${put(database, AVATAR, 'pdf')}`],
     ['is missing', () => `${ORIGIN}/m/${'cd'.repeat(32)}.png`],
+    [
+      'cannot be read',
+      () => {
+        symlinkSync('ee', join(`${database}.media`, 'ee'));
+        return `${ORIGIN}/m/${'ee'.repeat(32)}.png`;
+      },
+    ],
     ['leads out of the folder', () => `${ORIGIN}/m/../../etc/passwd`],
   ])('but not if the avatar %s', async (_, avatar) => {
     const own = await start(avatar());
