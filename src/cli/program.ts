@@ -59,7 +59,8 @@ export async function runProgram(around: Process, argv: readonly string[]): Prom
 /** The command that the words name, with the command within it: `media fetch`. */
 function commandIn({ commands }: Command, words: readonly string[]): string | null {
   const names = words.filter((word) => !word.startsWith('-'));
-  const at = names.findIndex((name) => commands.some((command) => command.name() === name));
+  const known = commands.map((command) => command.name());
+  const at = names.findIndex((name) => known.includes(name));
   const parts = commands.find((command) => command.name() === names[at])?.commands ?? [];
   const part = parts.find((command) => command.name() === names[at + 1]);
   return part === undefined ? (names[at] ?? null) : `${names[at]} ${part.name()}`;
