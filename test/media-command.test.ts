@@ -116,7 +116,11 @@ describe('media fetch', () => {
     const { code, stdout } = await fetchMedia(database, '--media-hosts', host.host, '--json', '--files');
     expect([code, JSON.parse(stdout)]).toMatchObject([
       0,
-      { command: 'media', ok: true, result: { originals: { fetched: 2, gone: 1, failed: 0 }, total: 3 } },
+      {
+        command: 'media fetch',
+        ok: true,
+        result: { originals: { fetched: 2, gone: 1, failed: 0 }, total: 3 },
+      },
     ]);
   });
 
@@ -194,7 +198,10 @@ describe('mirror --media', () => {
     const { code, stdout, stderr } = await mirror(database, 'b', site.url, ...flags);
     expect([code, stderr]).toEqual([0, 'elsewhere.example is not named by --media-hosts: 1 picture\n']);
     expect(stdout).toMatch(/^users: 1 found[\s\S]*\npictures: 3 fetched, .*1 on hosts that are not named\n/);
-    expect(stdout.trim().split('\n').at(-1)).toMatch(/^to compare both sites/);
+    // The command compares the originals on the named host, too.
+    const offer = stdout.trim().split('\n').at(-1);
+    expect(offer).toMatch(/^to compare both sites/);
+    expect(offer?.endsWith(` --user ada --picture-hosts ${cdn.host}`)).toBe(true);
     const again = await mirror(database, 'b', site.url, ...flags, '--json');
     expect(JSON.parse(again.stdout)).toMatchObject({
       result: {

@@ -83,6 +83,9 @@ describe('a picture', () => {
         const reply = await get(large, { 'if-none-match': known, range: 'bytes=0-0' }, method);
         expect([reply.status, reply.body, reply.headers.etag]).toEqual([304, '', etag]);
         expect(reply.headers['cache-control']).toContain('immutable');
+        // A cache takes these over for the picture that it has. Fastify says '0' for HEAD.
+        expect(reply.headers).not.toHaveProperty('content-type');
+        if (method === 'GET') expect(reply.headers).not.toHaveProperty('content-length');
       }
     expect((await get(large, { 'if-none-match': '"x"' })).status).toBe(200);
   });
@@ -208,6 +211,13 @@ describe('our own pages show copies', () => {
     ['is large', () => `${ORIGIN}/m/${put(database, PARTS, 'png')}`],
     ['is no picture', () => `${ORIGIN}/m/${put(database, AVATAR, 'pdf')}`],
     ['is missing', () => `${ORIGIN}/m/${'cd'.repeat(32)}.png`],
+    [
+      'cannot be read',
+      () => {
+        symlinkSync('ee', join(`${database}.media`, 'ee'));
+        return `${ORIGIN}/m/${'ee'.repeat(32)}.png`;
+      },
+    ],
     ['leads out of the folder', () => `${ORIGIN}/m/../../etc/passwd`],
   ])('but not if the avatar %s', async (_, avatar) => {
     const own = await start(avatar());

@@ -90,6 +90,12 @@ const USES: Use[] = [
   ['compare', () => ['compare', `${url}/a`, `${url}/x`, '--variant', 'a', '--user', 'ada'], 1],
   ['compare', () => ['compare', `${url}/a`, '--variant', 'a', '--user', 'ada'], 2],
   ['doctor', () => ['doctor', 'http://127.0.0.1:1', '--user', 'ada'], 1],
+  ['media fetch', () => ['media', 'fetch', '--database-url', copyOf(path)], 1],
+  ['media relink', () => ['media', 'relink', '--database-url', copyOf(path)], 0],
+  ['media status', () => ['media', 'status', '--database-url', path], 0],
+  ['media check', () => ['media', 'check', '--database-url', path], 0],
+  ['media prune', () => ['media', 'prune', '--database-url', copyOf(path)], 1],
+  ['media', () => ['media', 'burn'], 2],
 ];
 
 describe.each(USES)('%s', (name, args, exitCode) => {

@@ -67,13 +67,15 @@ const forPrograms = ({ counts, tallies, skipped, pruned }: MirrorResult) => ({
 /** How to prove that the copy is one, after a run that came to its end and has copied somebody. */
 function offerOf(
   { counts, skipped, stopped }: MirrorResult,
-  { from, variant }: Pick<MirrorFlags, 'from' | 'variant'>,
+  { from, variant, media, mediaHosts = [] }: Omit<MirrorCommandFlags, keyof UserFlags>,
   { user = [], users }: UserFlags,
 ): string {
   if (stopped !== undefined || counts.found + counts.unchanged + skipped === 0) return '';
   const who = users === undefined ? ['--user', ...user] : ['--users', users];
-  const words = ['vitrine', 'compare', from.href, 'NEW', '--variant', variant, ...who].map(shellWord);
-  return `\nto compare both sites once NEW serves: ${words.join(' ')}`;
+  // The originals are compared with the copies.
+  const hosts = media && mediaHosts.length > 0 ? ['--picture-hosts', ...mediaHosts] : [];
+  const words = ['vitrine', 'compare', from.href, 'NEW', '--variant', variant, ...who, ...hosts];
+  return `\nto compare both sites once NEW serves: ${words.map(shellWord).join(' ')}`;
 }
 
 interface MirrorCommandFlags extends MirrorFlags, UserFlags, MediaFlags, SettingFlags {

@@ -32,7 +32,7 @@ export interface Output {
 export function createOutput(
   around: Process,
   argv: readonly string[],
-  isCommand: (word: string) => boolean,
+  commandIn: (words: readonly string[]) => string | null,
 ): Output {
   const words = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : undefined);
   const json = words.includes('--json');
@@ -50,7 +50,7 @@ export function createOutput(
   function end(exitCode: number, errors: readonly string[] = []): number {
     if (!json) for (const line of errors) around.stderr.write(`vitrine: ${printable(line)}\n`);
     else if (outcome !== undefined || exitCode !== DONE) {
-      const command = words.find(isCommand) ?? null;
+      const command = commandIn(words);
       const { result = null } = outcome ?? {};
       const line = { command, ok: exitCode === DONE, exitCode, result, errors, notes } satisfies JsonReport;
       (stdoutIsData ? around.stderr : around.stdout).write(`${safeJson(line)}\n`);

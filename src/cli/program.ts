@@ -38,8 +38,7 @@ const PACKAGE = join(import.meta.dirname, '../../package.json');
 
 /** Runs the command that `argv` names; the exit code. */
 export async function runProgram(around: Process, argv: readonly string[]): Promise<number> {
-  const isCommand = (word: string) => program.commands.some((command) => command.name() === word);
-  const output = createOutput(around, argv, isCommand);
+  const output = createOutput(around, argv, (words) => commandIn(program, words));
   const program = createProgram(output.surroundings);
   try {
     await program.parseAsync(argv, { from: 'user' });
@@ -55,6 +54,16 @@ export async function runProgram(around: Process, argv: readonly string[]): Prom
     const sentence = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
     return output.end(MISUSED, output.surroundings.json ? [sentence] : []);
   }
+}
+
+/** The command that the words name, with the command within it: `media fetch`. */
+function commandIn({ commands }: Command, words: readonly string[]): string | null {
+  const names = words.filter((word) => !word.startsWith('-'));
+  const known = commands.map((command) => command.name());
+  const at = names.findIndex((name) => known.includes(name));
+  const parts = commands.find((command) => command.name() === names[at])?.commands ?? [];
+  const part = parts.find((command) => command.name() === names[at + 1]);
+  return part === undefined ? (names[at] ?? null) : `${names[at]} ${part.name()}`;
 }
 
 export function createProgram(around: Surroundings): Command {

@@ -5,6 +5,7 @@ import { ADDRESS_CHECKS } from './address-checks.ts';
 import { CACHE_CHECKS } from './cache-checks.ts';
 import { type Check, type Finding, unchecked as notMade } from './check.ts';
 import { createSend, type Deployment, findDeployment } from './deployment.ts';
+import { PICTURE_CHECKS } from './picture-checks.ts';
 import { formatReport } from './report.ts';
 import { RESPONSE_CHECKS } from './response-checks.ts';
 import { TRANSPORT_CHECKS } from './transport-checks.ts';
@@ -24,6 +25,7 @@ export const CHECKS: readonly Check[] = [
   ...ADDRESS_CHECKS,
   ...RESPONSE_CHECKS,
   ...CACHE_CHECKS,
+  ...PICTURE_CHECKS,
   ...TRANSPORT_CHECKS,
 ];
 

@@ -1,8 +1,8 @@
 // How requests travel: connections, the protocol between proxy and Vitrine, and whose address Vitrine sees.
-import { isIP } from 'node:net';
 import { RECEIVED_OVER } from '../http/operations.ts';
 import { broken, type Check, ok, suggestion, unclear } from './check.ts';
 import type { Deployment } from './deployment.ts';
+import { isPrivate } from './private-address.ts';
 import { TRANSPORT_REMEDIES } from './transport-remedies.ts';
 
 const connections: Check = {
@@ -73,10 +73,5 @@ function believesAnybody({ origin: { hostname } }: Deployment) {
   if (isPrivate(hostname)) return suggestion(`${text}, but from here that may be right: run this elsewhere`);
   return broken(`${text}: TRUST_PROXY names more than the proxy, or the proxy passes the header on`);
 }
-
-const isPrivate = (hostname: string) =>
-  hostname === 'localhost' ||
-  (isIP(hostname.replace(/^\[|\]$/g, '')) > 0 &&
-    /^(127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|\[(::1|f[cd]|fe[89ab]))/i.test(hostname));
 
 export const TRANSPORT_CHECKS: readonly Check[] = [connections, upstream, clientAddress];

@@ -16,7 +16,7 @@ import { errorResponses } from '../http/errors.ts';
 import { isAbsence, readParts, sizeOf } from '../http/file-parts.ts';
 import { jsonHeaders } from '../http/headers.ts';
 import { MEDIA } from '../http/operations.ts';
-import { sendFailure } from '../http/replies.ts';
+import { sendFailure, sendNotModified } from '../http/replies.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { NotModified } from './lookup.ts';
 import { INERT } from './pages.ts';
@@ -65,8 +65,7 @@ export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, 
     const size = await sizeOf(path);
     if (size === undefined) return sendFailure(reply, 'ROUTE_NOT_FOUND');
     const headers = { ...common, etag: `"${name.slice(0, HASH_LENGTH)}"` };
-    if (matches(request.headers['if-none-match'], headers.etag))
-      return reply.headers(headers).code(304).send(null);
+    if (matches(request.headers['if-none-match'], headers.etag)) return sendNotModified(reply, headers);
     const isHead = request.method === 'HEAD';
     const range = isHead ? undefined : rangeOf(request.headers, headers.etag, size);
     if (range === 'unsatisfiable') {

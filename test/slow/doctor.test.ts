@@ -366,7 +366,7 @@ test('without an existing user it checks what it can, and exits with 1', async (
   expect(brokenIn(stdout)).toEqual([]);
   expect(stdout).toMatch(/^could not tell {2}ETag +needs an existing user: specify one with --user NAME$/m);
   expect(stdout).toMatch(/^ok +error bodies /m);
-  expect([code, stderr]).toEqual([1, 'vitrine: 7 checks could not be made\n']);
+  expect([code, stderr]).toEqual([1, 'vitrine: 8 checks could not be made\n']);
 });
 
 test('a wrong --variant is recognised by the name of the list', async () => {
