@@ -256,7 +256,7 @@ test('a host that switches to another protocol does not end the run', async () =
     socket?.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
   });
   expect(entry.reason).toBe('the server switches to another protocol (status 101)');
-  expect(failure).toBe('1 of 1 pictures failed');
+  expect(failure).toBe('1 of 1 picture failed');
 });
 
 describe('only named hosts are asked', () => {

@@ -200,7 +200,7 @@ test('a takedown removes nothing where the folder of copies is not', async () =>
     `vitrine: ${database}: ${folder} does not exist: name the folder of the copies of pictures by MEDIA_DIR: 1 must be removed\n`,
   ]);
   expect(await done([...takedown, `${database}.media`])).toContain(
-    'removed 1 users and 1 items, and 1 pictures\n',
+    'removed 1 user and 1 item, and 1 picture\n',
   );
 });
 
