@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../src/config/config.ts';
-import { buildApp } from '../src/server/app.ts';
-import type { Reader } from '../src/stores/store.ts';
-import { createLog } from '../src/telemetry/log.ts';
-import { ask, dial, endWithTests, hearOut, parseReplies, ROOT, type Server, startServer } from './rig.ts';
-import { adminOf, linesOf, metricsOf, until } from './stress.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { buildApp } from '../../src/server/app.ts';
+import type { Reader } from '../../src/stores/store.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { ask, dial, endWithTests, hearOut, parseReplies, ROOT, type Server, startServer } from '../rig.ts';
+import { adminOf, linesOf, metricsOf, until } from '../stress.ts';
 
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const LAST = 'Connection: close\r\n';

@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../src/config/config.ts';
-import { serve } from '../src/server/serve.ts';
-import { createLog } from '../src/telemetry/log.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { serve } from '../../src/server/serve.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import {
   ask,
   dial,
@@ -15,8 +15,8 @@ import {
   type Server,
   sendRaw,
   startServer,
-} from './rig.ts';
-import { linesOf, startLoad, until } from './stress.ts';
+} from '../rig.ts';
+import { linesOf, startLoad, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;

@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { mediaPath } from '../src/records/media-types.ts';
-import { openForExport } from '../src/stores/open.ts';
-import type { MediaEntry } from '../src/stores/store.ts';
-import { mirror, portfolio, startSite } from './mirror-site.ts';
-import { gif, pdf, png, sha256 } from './pictures.ts';
-import { folio, shot } from './records.ts';
-import { databaseOf, done, ndjson, run, tempFile, tempFolder } from './rig.ts';
+import { mediaPath } from '../../src/records/media-types.ts';
+import { openForExport } from '../../src/stores/open.ts';
+import type { MediaEntry } from '../../src/stores/store.ts';
+import { mirror, portfolio, startSite } from '../mirror-site.ts';
+import { gif, pdf, png, sha256 } from '../pictures.ts';
+import { folio, shot } from '../records.ts';
+import { databaseOf, done, ndjson, run, tempFile, tempFolder } from '../rig.ts';
 
 const FAST = ['--rate', '5000', '--retries', '0'];
 

@@ -5,8 +5,8 @@ import { copyFileSync, readdirSync, readFileSync, readlinkSync, renameSync } fro
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { people } from './bench/data.ts';
-import { freePort } from './free-port.ts';
+import { people } from '../bench/data.ts';
+import { freePort } from '../free-port.ts';
 import {
   ask,
   databaseOf,
@@ -23,8 +23,8 @@ import {
   tempFile,
   tempFolder,
   vitrine,
-} from './rig.ts';
-import { adminOf, until } from './stress.ts';
+} from '../rig.ts';
+import { adminOf, until } from '../stress.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const HEAD = 'Host: x\r\n';

@@ -1,8 +1,8 @@
 // The next response shows what an import committed; the answer cache is bounded and cleared when the data changes.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createAnswerCache } from '../src/http/answer-cache.ts';
-import { VARIANTS } from './expected.ts';
-import { blog, folio, post, shot } from './records.ts';
+import { createAnswerCache } from '../../src/http/answer-cache.ts';
+import { VARIANTS } from '../expected.ts';
+import { blog, folio, post, shot } from '../records.ts';
 import {
   ask,
   databaseOf,
@@ -13,8 +13,8 @@ import {
   startServer,
   tempFile,
   vitrine,
-} from './rig.ts';
-import { adminOf } from './stress.ts';
+} from '../rig.ts';
+import { adminOf } from '../stress.ts';
 
 const FLIPS = 200;
 const ADDRESSES = VARIANTS.flatMap(({ profileOf, itemsOf }) => [profileOf('ada'), itemsOf('ada')]);

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { freePort } from './free-port.ts';
-import { ask, databaseOf, endWithTests, fixture, ROOT, type Server, startServer, tempFile } from './rig.ts';
-import { type LogLine, linesOf, until } from './stress.ts';
+import { freePort } from '../free-port.ts';
+import { ask, databaseOf, endWithTests, fixture, ROOT, type Server, startServer, tempFile } from '../rig.ts';
+import { type LogLine, linesOf, until } from '../stress.ts';
 
 const LOGGED_TEXT = 900;
 /** Its line in the access log has about 1.2 KB. */

@@ -15,7 +15,7 @@ import {
   startServer,
   tempFile,
   ugly,
-} from './rig.ts';
+} from '../rig.ts';
 
 let server: Server;
 let admin: { port: number };

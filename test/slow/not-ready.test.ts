@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { lookalikes } from '../src/config/lookalikes.ts';
-import { newPath } from './importing.ts';
-import { blog } from './records.ts';
+import { lookalikes } from '../../src/config/lookalikes.ts';
+import { newPath } from '../importing.ts';
+import { blog } from '../records.ts';
 import {
   ask,
   databaseOf,
@@ -19,8 +19,8 @@ import {
   tempFile,
   tempFolder,
   vitrine,
-} from './rig.ts';
-import { adminOf, linesOf, logged, until } from './stress.ts';
+} from '../rig.ts';
+import { adminOf, linesOf, logged, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
 

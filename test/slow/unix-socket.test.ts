@@ -4,8 +4,8 @@ import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { run, startServer, tempFile, tempFolder } from './rig.ts';
-import { linesOf, until } from './stress.ts';
+import { run, startServer, tempFile, tempFolder } from '../rig.ts';
+import { linesOf, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
 const FILE = tempFile('notes.txt', '');
@@ -103,7 +103,7 @@ test('clients of a unix socket count as local: with TRUST_PROXY=loopback their h
   }
 });
 
-test.each(['./here.sock', '/', '/run/', '/run/a b', `/${'x'.repeat(200)}`])(
+test.each(['../here.sock', '/', '/run/', '/run/a b', `/${'x'.repeat(200)}`])(
   'HOST=%s is refused',
   async (host) => {
     const { code, stderr } = await run(['serve', '--host', host]);
