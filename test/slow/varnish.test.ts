@@ -45,17 +45,19 @@ describe.skipIf(skipWithout('varnish'))('Varnish', () => {
   });
 
   test('MISS, HIT, STALE and 304, always with the same body', async () => {
-    const straight = await ask(server, SHOTS);
+    // Nobody has asked for it yet: a response that doctor asked for may be cached still.
+    const url = '/b/api/username/elodie/shots';
+    const straight = await ask(server, url);
     const seen = new Set<unknown>();
     await until('every state', async () => {
-      const { status, body, headers } = await ask(front, SHOTS);
+      const { status, body, headers } = await ask(front, url);
       expect([status, body, strong(headers.etag)]).toEqual([200, straight.body, straight.headers.etag]);
       expect(headers['access-control-allow-origin']).toBe('*');
       seen.add(headers['x-cache-status']);
       return ['MISS', 'HIT', 'STALE'].every((state) => seen.has(state));
     });
     const headers = { 'if-none-match': String(straight.headers.etag) };
-    const again = await ask(front, SHOTS, { headers });
+    const again = await ask(front, url, { headers });
     expect([again.status, again.body, again.headers['access-control-allow-origin']]).toEqual([304, '', '*']);
   });
 
