@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { people } from '../bench/data.ts';
 import { exported } from '../importing.ts';
+import { startSite } from '../mirror-site.ts';
+import { png } from '../pictures.ts';
+import { folio } from '../records.ts';
 import { ask, databaseOf, ndjson, ROOT, run, startServer, tempFile, tempFolder } from '../rig.ts';
 import { bodiesOf, generation, generationOf } from '../stress.ts';
 
@@ -79,3 +82,33 @@ describe('a full disk', () => {
     return { code: status, stderr };
   }
 });
+
+// A folder of copies on a disk of its own: only root can mount one.
+if (process.getuid?.() === 0)
+  test('a full disk ends a fetch of pictures with a sentence, and what is saved is whole', async () => {
+    const site = await startSite(({ url = '' }, response) => void response.end(png(url.padEnd(30_000, '.'))));
+    const users = Array.from({ length: 100 }, (_, n) =>
+      folio(n + 1, `user${n}`, { avatar: `${site.url}/${n}` }),
+    );
+    const database = await databaseOf(tempFile('site.ndjson', ndjson(...users)));
+    const media = (command: string, mediaDir: string, ...more: string[]) =>
+      run(['media', command, '--database-url', database, '--media-dir', mediaDir, ...more]);
+    const hosts = ['--rate', '10000', '--media-hosts', new URL(site.url).host];
+    const small = tempFolder();
+    expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', small]).status).toBe(0);
+    try {
+      const { code, stderr } = await media('fetch', small, ...hosts);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/^vitrine: cannot write .*no space left[^\n]*\n$/),
+      ]);
+      const checked = await media('check', small);
+      expect([checked.code, checked.stdout]).toEqual([
+        0,
+        expect.stringMatching(/^copies: [1-9]\d sound, 0 missing/),
+      ]);
+      expect((await media('fetch', tempFolder(), ...hosts)).code).toBe(0);
+    } finally {
+      spawnSync('umount', ['-l', small]);
+    }
+  });

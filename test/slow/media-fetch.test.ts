@@ -1,5 +1,4 @@
-// A fetch of pictures that is killed at any moment is resumed; a full disk ends it with a sentence.
-import { spawnSync } from 'node:child_process';
+// A fetch of pictures that is killed at any moment is resumed.
 import { once } from 'node:events';
 import { copyFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +10,7 @@ import type { MediaEntry } from '../../src/stores/store.ts';
 import { startSite } from '../mirror-site.ts';
 import { png, sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
-import { databaseOf, done, ndjson, run, tempFile, tempFolder, vitrine } from '../rig.ts';
+import { databaseOf, done, ndjson, tempFile, tempFolder, vitrine } from '../rig.ts';
 import { until } from '../stress.ts';
 
 const KILLS = 50;
@@ -128,29 +127,3 @@ test(`kill -9 at ${KILLS} moments of a fetch: it is resumed, and ends as if undi
   console.log(`kill -9: ${JSON.stringify(outcomes)}`);
   expect(outcomes['partly saved']).toBeGreaterThan(KILLS / 5);
 }, 600_000);
-
-test.runIf(process.getuid?.() === 0)(
-  'a full disk ends a fetch with a sentence, and what is saved is whole',
-  async () => {
-    const { hosts, database } = await startHosts();
-    const mediaDir = tempFolder();
-    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', mediaDir]).status === 0;
-    if (!mounted) return;
-    try {
-      const full = await run(fetchArgs(database, hosts, '--media-dir', mediaDir));
-      expect([full.code, full.stderr]).toEqual([
-        1,
-        expect.stringMatching(/^vitrine: cannot write .*no space left[^\n]*\n$/),
-      ]);
-      const copies = (await entriesOf(database)).filter(({ file }) => file !== null);
-      expect(copies.length).toBeGreaterThan(5);
-      expect((await run(['media', 'check', '--database-url', database, '--media-dir', mediaDir])).code).toBe(
-        0,
-      );
-      const roomy = await run(fetchArgs(database, hosts, '--media-dir', tempFolder()));
-      expect(roomy.code).toBe(0);
-    } finally {
-      spawnSync('umount', ['-l', mediaDir]);
-    }
-  },
-);
