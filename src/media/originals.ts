@@ -37,29 +37,9 @@ export function createOriginals(db: SqliteFile) {
     addFile: ({ name, bytes }: StoredFile) => void addFile.run({ name, bytes }),
 
     /** Refuses the copies with this hash, also those of earlier runs; the entries that this changes. */
-    refuse(sha256: string, reason: string): MediaEntry[] {
-      const extensions = `${sha256}.`;
-      db.prepare(`DELETE FROM wanted WHERE url IN (SELECT url FROM known WHERE substr(file, 1, 65) = ?)`).run(
-        extensions,
-      );
-      return db
-        .prepare(
-          'UPDATE known SET file = NULL, bytes = 0, reason = ? WHERE substr(file, 1, 65) = ? RETURNING *',
-        )
-        .all(reason, extensions) as MediaEntry[];
-    },
-
+    refuse: (sha256: string, reason: string) => refuseCopies(db, `${sha256}.`, reason),
     /** Makes copies in the folder known by the addresses of copies in records; the entries that this adds. */
-    addCopies(): MediaEntry[] {
-      const copies = 'copies JOIN files USING (name)';
-      db.exec(`INSERT OR IGNORE INTO wanted (url, host) SELECT url, '' FROM ${copies}`);
-      return db
-        .prepare(
-          `INSERT OR REPLACE INTO known SELECT url, name, bytes, NULL FROM ${copies}
-           WHERE url NOT IN (SELECT url FROM ${PRESENT}) RETURNING *`,
-        )
-        .all() as MediaEntry[];
-    },
+    addCopies: () => adoptCopies(db),
 
     /** Takes off the list what has its copy in the folder; how many these are. */
     removePresent: () =>
@@ -81,16 +61,40 @@ export function createOriginals(db: SqliteFile) {
         .pluck()
         .all() as string[],
 
-    *ofHost(host: string): Generator<string> {
-      let last = 0;
-      for (;;) {
-        const rows = page.all(host, last, PAGE) as { n: number; url: string }[];
-        if (rows.length === 0) return;
-        yield* rows.map(({ url }) => url);
-        last = (rows.at(-1) as { n: number }).n;
-      }
-    },
+    ofHost: (host: string) => urlsIn((last) => page.all(host, last, PAGE) as Wanted[]),
   };
+}
+
+interface Wanted {
+  readonly n: number;
+  readonly url: string;
+}
+
+/** `nameStart` is a hash and the point behind it. */
+function refuseCopies(db: SqliteFile, nameStart: string, reason: string): MediaEntry[] {
+  db.prepare('DELETE FROM wanted WHERE url IN (SELECT url FROM known WHERE substr(file, 1, 65) = ?)').run(
+    nameStart,
+  );
+  return db
+    .prepare('UPDATE known SET file = NULL, bytes = 0, reason = ? WHERE substr(file, 1, 65) = ? RETURNING *')
+    .all(reason, nameStart) as MediaEntry[];
+}
+
+function adoptCopies(db: SqliteFile): MediaEntry[] {
+  const copies = 'copies JOIN files USING (name)';
+  db.exec(`INSERT OR IGNORE INTO wanted (url, host) SELECT url, '' FROM ${copies}`);
+  return db
+    .prepare(
+      `INSERT OR REPLACE INTO known SELECT url, name, bytes, NULL FROM ${copies}
+       WHERE url NOT IN (SELECT url FROM ${PRESENT}) RETURNING *`,
+    )
+    .all() as MediaEntry[];
+}
+
+/** Page by page, so that others may change the list meanwhile. */
+function* urlsIn(pageAfter: (last: number) => Wanted[]): Generator<string> {
+  for (let rows = pageAfter(0); rows.length > 0; rows = pageAfter(rows.at(-1)?.n ?? 0))
+    yield* rows.map(({ url }) => url);
 }
 
 /** The host that an original is counted for. */

@@ -6,8 +6,12 @@ import { UNAVAILABLE_HEADERS, unavailableBody } from './unavailable.ts';
 const STATUSES = [502, 503, 504];
 
 export function haproxy(deployment: Deployment): string {
-  const { socket, host, port, checkPort, names, corsOrigin, requestTimeout } = deployment;
-  const onPort = checkPort === undefined ? '' : ` port ${checkPort}`;
+  return `${defaults(deployment)}
+${frontend(deployment)}
+${backend(deployment)}`;
+}
+
+function defaults({ requestTimeout }: Deployment): string {
   return `# HAProxy 2.4 or newer for Vitrine: compression, a small cache, health checks. Save it as /etc/haproxy/haproxy.cfg, and
 # start Vitrine with SHUTDOWN_DELAY=1s, twice the interval of the checks: HAProxy sends requests over idle connections,
 # and without the delay some reach a connection that a stopping server has just closed. Set TRUST_PROXY=loopback, or to
@@ -30,8 +34,11 @@ cache vitrine
     max-object-size 2000000
     max-age 60
     process-vary on
+`;
+}
 
-frontend public
+function frontend({ names }: Deployment): string {
+  return `frontend public
     bind :80
     # bind :443 ssl crt /etc/haproxy/${names[0]}.pem alpn h2,http/1.1
     option forwardfor
@@ -48,8 +55,12 @@ frontend public
     http-response set-header X-Cache-Status MISS if { srv_id -m found }
     http-response set-header X-Cache-Status HIT unless { srv_id -m found }
     default_backend vitrine
+`;
+}
 
-backend vitrine
+function backend({ socket, host, port, checkPort, corsOrigin }: Deployment): string {
+  const onPort = checkPort === undefined ? '' : ` port ${checkPort}`;
+  return `backend vitrine
     # Not for pictures, which would push the answers out of memory.
     http-request cache-use vitrine if !{ path_beg /media/ }
     http-response cache-store vitrine unless { res.hdr(cache-control) -m sub immutable }

@@ -10,6 +10,7 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
+import { mediaDirOf } from '../config/media.ts';
 import { type ByteRange, rangeOf } from '../http/byte-range.ts';
 import { matches } from '../http/conditional.ts';
 import { errorResponses } from '../http/errors.ts';
@@ -31,16 +32,17 @@ const FileBytes = Type.Unsafe<Buffer | Readable>(Type.String({ description: 'The
 const PartBytes = Type.Unsafe<Buffer | Readable>(Type.String({ description: 'The part of the file.' }));
 
 export interface MediaOptions {
-  readonly folder: string;
-  readonly corsOrigin: Config['corsOrigin'];
+  readonly config: Config;
   /** Called with errors that come when the headers have been sent. */
   readonly logFault: (request: FastifyRequest['raw'], error: unknown) => void;
 }
 
 export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, done) => {
-  const { folder, corsOrigin, logFault } = options;
+  const { config, logFault } = options;
+  const folder = mediaDirOf(config);
+  if (folder === undefined) return done();
   const common = {
-    ...jsonHeaders(corsOrigin),
+    ...jsonHeaders(config.corsOrigin),
     ...INERT,
     'cache-control': A_YEAR,
     'accept-ranges': 'bytes',

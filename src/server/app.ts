@@ -5,7 +5,6 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify from 'fastify';
 import type { Logger } from 'pino';
 import { type Config, sitesOf } from '../config/config.ts';
-import { mediaDirOf } from '../config/media.ts';
 import { createClients } from '../edge/clients.ts';
 import { addOriginHeaders, addPreflights } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
@@ -81,17 +80,11 @@ export function buildApp({ config, store, log }: AppOptions) {
   answerOtherMethods(app);
 
   app.register(swagger, openapiOptions(config));
-  const { takedownStatus } = config;
   for (const { variant, base } of sitesOf(config)) {
-    const { style } = VARIANTS[variant];
-    const options = { variant, base, store, cache, writeAnswer, takedownStatus };
-    app.register(STYLES[style], { prefix: base.path, ...options });
+    const options = { variant, base, store, cache, writeAnswer, takedownStatus: config.takedownStatus };
+    app.register(STYLES[VARIANTS[variant].style], { prefix: base.path, ...options });
   }
-  const folder = mediaDirOf(config);
-  if (folder !== undefined) {
-    const { corsOrigin } = config;
-    app.register(media, { folder, corsOrigin, logFault: requestLog.fault });
-  }
+  app.register(media, { config, logFault: requestLog.fault });
   const exampleUsers = createExampleUsers(config, store);
   app.register(docs, {
     config,
