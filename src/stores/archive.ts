@@ -54,7 +54,7 @@ export function createArchive(db: Rows, close: () => Awaitable<void>) {
   };
 }
 
-export async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGenerator<string> {
+async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGenerator<string> {
   for (const query of recordQueries(withCopies ? member : undefined))
     for await (const [record] of rows(query)) yield record as string;
 }
