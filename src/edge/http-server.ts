@@ -8,14 +8,15 @@ import { affordableConnections } from './descriptors.ts';
 import { closeInTwoSteps, isLingering } from './lingering-close.ts';
 import { createWaitingRoom, isReturning, stopReading, TimedRequest } from './pipelining.ts';
 import { createRawRefusals } from './raw-refusal.ts';
-import { createTurnQueue, type ErrorListener } from './turn-queue.ts';
 import { watchWriting } from './write-timeout.ts';
+
+/** Called with what was thrown before or during routing. */
+export type ErrorListener = (error: unknown, response: ServerResponse) => void;
 
 export interface HttpServerOptions {
   readonly config: Config;
   /** Answers a request at once, without routing; whether it did. */
   readonly answerAtOnce?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Called with what was thrown before or during routing. */
   readonly onError: ErrorListener;
   /** Called for each connection that is closed at once, since too many are open. */
   readonly onRefused?: () => void;
@@ -33,13 +34,14 @@ export function createHttpServer(
     onStalled = () => {},
   }: HttpServerOptions,
 ): Server {
-  const enqueue = createTurnQueue((request, response) => {
-    if (!answerAtOnce(request, response)) route(request, response);
-  }, onError);
   const handle: RequestListener = (request, response) => {
     if (isLingering(request.socket)) return;
     noteResponse(request, response);
-    enqueue(request, response);
+    try {
+      if (!answerAtOnce(request, response)) route(request, response);
+    } catch (error) {
+      onError(error, response);
+    }
   };
   const server = http.createServer(serverOptions(config), handle);
   const refusals = createRawRefusals(config);
