@@ -285,8 +285,7 @@ describe(storeName(), () => {
         post('9223372036854775807', '9223372036854775807'),
         folio(1, 'one'),
       ]);
-      const tell = (what: string) => void told.push(what);
-      reader = await openForServing(url, { onChange: tell, onWarning: tell, onFault: tell });
+      reader = await openForServing(url, ({ message }) => void told.push(message));
     });
     afterAll(async () => await reader.close());
 
@@ -399,7 +398,7 @@ describe(storeName(), () => {
     const records = await all(url);
     for (const [i, bio] of awkward.entries())
       expect(records.find(({ id }) => id === String(700_000 + i))?.bio).toBe(bio);
-    const reader = await openForServing(url, { onChange() {}, onWarning() {}, onFault() {} });
+    const reader = await openForServing(url, () => {});
     expect(JSON.parse(bodyOf(await reader.profile('microblog', `awkward 1 \\ " ' \\n`))).bio).toBe('\\\\N');
     await reader.close();
   });

@@ -253,7 +253,7 @@ describe(`takedowns in ${storeName()}`, () => {
 
   test('the reader knows who was taken down', async () => {
     const url = await loaded();
-    const reader: Reader = await openForServing(url, { onChange() {}, onWarning() {}, onFault() {} });
+    const reader: Reader = await openForServing(url, () => {});
     expect(await reader.isTakenDown('portfolio', 'zarathustra')).toBe(false);
     expect(bodyOf(await reader.profile('portfolio', 'zarathustra'))).toContain('thus spoke');
     // In another process: in this one, the command could not wait for the end of the reader's turn.

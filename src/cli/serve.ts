@@ -71,9 +71,8 @@ const countsText = (counts: Counts) => KIND_NAMES.map((kind) => counted(counts[k
 
 /** Opens the data as the server does, and counts it. */
 async function readCounts(url: string, warnings: string[]): Promise<Counts> {
-  const note = (what: string) => void warnings.push(what);
   try {
-    const served = await openForServing(url, { onChange() {}, onWarning: note, onFault: note });
+    const served = await openForServing(url, ({ message }) => void warnings.push(message));
     const fault = await served.fault();
     await served.close();
     if (fault !== undefined) throw new Misused(fault);

@@ -122,16 +122,14 @@ const reporter = (registry: Registry) => async () => ({
   text: await registry.metrics(),
 });
 
+const LEVELS = { 'data-changed': 'info', 'data-warning': 'warn', 'data-fault': 'error' } as const;
+
 async function openStore({ databaseUrl }: Config, log: Logger): Promise<Reader> {
   if (databaseUrl === undefined) {
     const { sampleDatabase } = await import('../samples/samples.ts');
     return openSamples(await sampleDatabase());
   }
-  return openForServing(databaseUrl, {
-    onChange: (what) => log.info(what),
-    onWarning: (what) => log.warn(what),
-    onFault: (what) => log.error(what),
-  });
+  return openForServing(databaseUrl, ({ type, message }) => log[LEVELS[type]](message));
 }
 
 function tryLines(config: Config, url: string): string {

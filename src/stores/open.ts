@@ -5,19 +5,19 @@ import { migrateFile, refuseMissing } from './sqlite/connect.ts';
 import { openArchive, openReader } from './sqlite/read.ts';
 import type { SnapshotOptions } from './sqlite/snapshot.ts';
 import { openServed } from './sqlite/watch.ts';
-import { type CheckResult, type Migrated, type Reader, StoreError, type Writer } from './store.ts';
-
-export interface ServedOptions {
-  /** Told what happened to the data, in a sentence. */
-  readonly onChange: (what: string) => void;
-  readonly onWarning: (what: string) => void;
-  readonly onFault: (what: string) => void;
-}
+import {
+  type CheckResult,
+  type Migrated,
+  type Reader,
+  StoreError,
+  type StoreListener,
+  type Writer,
+} from './store.ts';
 
 /** Opens the data for serving; where there is none yet, the reader is not ready until the first import has committed. */
-export async function openForServing(url: string, options: ServedOptions): Promise<Reader> {
-  if (isPostgresUrl(url)) return (await import('./postgres/read.ts')).openServed(url, options);
-  return openServed(url, options);
+export async function openForServing(url: string, observe: StoreListener): Promise<Reader> {
+  if (isPostgresUrl(url)) return (await import('./postgres/read.ts')).openServed(url, observe);
+  return openServed(url, observe);
 }
 
 /** Opens an existing database for a few lookups. */

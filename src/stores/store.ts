@@ -22,6 +22,13 @@ export interface StoreEvents {
   refusals: number;
 }
 
+/** What happened to the data that is served, as a sentence for the log. */
+export interface StoreEvent {
+  readonly type: 'data-changed' | 'data-warning' | 'data-fault';
+  readonly message: string;
+}
+export type StoreListener = (event: StoreEvent) => void;
+
 /** One of several databases with the same data. */
 export interface HostState {
   readonly name: string;

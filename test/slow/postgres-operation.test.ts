@@ -22,7 +22,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
   afterAll(() => Promise.all(open.map((reader) => reader.close())));
 
   async function serve(url: string): Promise<Reader> {
-    const reader = await openForServing(url, { onChange() {}, onWarning() {}, onFault() {} });
+    const reader = await openForServing(url, () => {});
     open.push(reader);
     return reader;
   }
@@ -60,9 +60,10 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
       database,
     );
     const faults: string[] = [];
-    const onFault = (what: string) => void faults.push(what);
     const url = cluster.url(database, [cluster.primary], 'few');
-    const reader = await openForServing(url, { onChange() {}, onWarning() {}, onFault });
+    const reader = await openForServing(url, ({ type, message }) => {
+      if (type === 'data-fault') faults.push(message);
+    });
     open.push(reader);
     const bodies = await Promise.all(
       Array.from({ length: 200 }, async () => bodyOf(await reader.profile('microblog', 'user1'))),
@@ -75,10 +76,8 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     const url = cluster.url(await cluster.createDatabase());
     const warnings: string[] = [];
     await run(['migrate', '--database-url', url]);
-    const reader = await openForServing(url, {
-      onChange() {},
-      onWarning: (what) => void warnings.push(what),
-      onFault() {},
+    const reader = await openForServing(url, ({ type, message }) => {
+      if (type === 'data-warning') warnings.push(message);
     });
     open.push(reader);
     expect(await reader.fault()).toMatch(/^Nothing was imported/);

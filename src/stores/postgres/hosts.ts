@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { parsePostgresUrl } from '../../config/database-url.ts';
-import { type HostState, StoreError } from '../store.ts';
+import { type HostState, StoreError, type StoreListener } from '../store.ts';
 import { type Row, sslOf } from './connect.ts';
 import { createFreshness, type Freshness, LOST_MS } from './freshness.ts';
 import { createHost, type Host } from './host.ts';
@@ -12,13 +12,6 @@ const PAUSE_MS = 20;
 /** How long the start waits for hosts that do not answer, when another does. */
 const START_MS = 600;
 
-export interface ServedOptions {
-  /** Told what happened to the data, in a sentence. */
-  readonly onChange: (what: string) => void;
-  readonly onWarning: (what: string) => void;
-  readonly onFault: (what: string) => void;
-}
-
 export interface Hosts extends Pick<Freshness, 'newest' | 'fault' | 'refusal'> {
   states(): HostState[];
   /** The first row of a query, whose first column must be the generation. */
@@ -26,39 +19,42 @@ export interface Hosts extends Pick<Freshness, 'newest' | 'fault' | 'refusal'> {
   close(): Promise<void>;
 }
 
-export async function openHosts(url: string, tell: ServedOptions): Promise<Hosts> {
+export async function openHosts(url: string, observe: StoreListener): Promise<Hosts> {
   const address = parsePostgresUrl(url);
   sslOf(address);
   let started = false;
   let warned = false;
   const hosts = address.hosts.map((where) => createHost(address, where, { onSeen, onUp, onDown }));
   const freshness = createFreshness(hosts, () => {
-    if (started) tell.onChange('the data changed');
+    if (started) observe({ type: 'data-changed', message: 'the data changed' });
   });
 
   function onSeen(host: Host, mayWrite: boolean): void {
     freshness.update(host);
     if (!mayWrite || warned) return;
     warned = true;
-    tell.onWarning('the role in DATABASE_URL may change the data: give the server one that may only read');
+    observe({
+      type: 'data-warning',
+      message: 'the role in DATABASE_URL may change the data: give the server one that may only read',
+    });
   }
 
   function onUp({ name }: Host): void {
-    if (started) tell.onChange(`the database at ${name} answers again`);
+    if (started) observe({ type: 'data-changed', message: `the database at ${name} answers again` });
   }
 
   function onDown(host: Host): void {
     freshness.update(host);
-    if (started) tell.onFault(sentence(host.name, host.fault));
+    if (started) observe({ type: 'data-fault', message: sentence(host.name, host.fault) });
   }
 
   await lookAtAll(hosts);
   const reasons = reasonsOf(hosts);
   await refuseLasting(hosts, reasons);
   started = true;
-  reasons.forEach(tell.onFault);
+  for (const message of reasons) observe({ type: 'data-fault', message });
   const fault = freshness.fault();
-  if (fault !== undefined && reasons.length < hosts.length) tell.onWarning(fault);
+  if (fault !== undefined && reasons.length < hosts.length) observe({ type: 'data-warning', message: fault });
   return {
     ...freshness,
     states: () => hosts.map(freshness.stateOf),

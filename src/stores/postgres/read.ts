@@ -3,12 +3,12 @@ import type pg from 'pg';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { importTime } from '../generation.ts';
-import type { Counts, Reader, Stored, TakedownList } from '../store.ts';
+import type { Counts, Reader, Stored, StoreListener, TakedownList } from '../store.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import { takedownList } from '../takedowns.ts';
 import { type Client, mergeConnection, rowsOf } from './connect.ts';
 import { openSnapshot } from './database.ts';
-import { type Hosts, openHosts, type ServedOptions } from './hosts.ts';
+import { type Hosts, openHosts } from './hosts.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
 import { asStoreError, withSentences } from './sentences.ts';
 
@@ -40,8 +40,8 @@ const FIRST_USERS = {
 };
 
 /** Opens the data for serving. Before the first import has committed, it is not there: nobody is told "unknown user". */
-export async function openServed(url: string, options: ServedOptions): Promise<Reader> {
-  const hosts = await openHosts(url, options);
+export async function openServed(url: string, observe: StoreListener): Promise<Reader> {
+  const hosts = await openHosts(url, observe);
   return createReader(url, hosts, async (query) => {
     const row = await hosts.read(query);
     if (hosts.newest() === 0) throw hosts.refusal();
@@ -51,7 +51,7 @@ export async function openServed(url: string, options: ServedOptions): Promise<R
 
 /** Opens a database for a few lookups; it may be empty. */
 export async function openReader(url: string): Promise<Reader> {
-  const hosts = await openHosts(url, { onChange() {}, onWarning() {}, onFault() {} });
+  const hosts = await openHosts(url, () => {});
   return createReader(url, hosts, hosts.read);
 }
 

@@ -3,7 +3,7 @@
 // is served on.
 import { rmSync, type Stats, statSync } from 'node:fs';
 import { printable } from '../../records/printable.ts';
-import { NoDataError, type Reader, StoreError, type StoreEvents } from '../store.ts';
+import { NoDataError, type Reader, StoreError, type StoreEvents, type StoreListener } from '../store.ts';
 import { asStoreError, schemaVersion, withSentences } from './connect.ts';
 import { createCounter } from './counter.ts';
 import { type Finding, inspect, inspectAside } from './inspect.ts';
@@ -13,15 +13,8 @@ const POLL_MS = 250;
 /** Bytes: up to this size a file is read through before it is served; no start waits for a larger one. */
 const READ_THROUGH = 2 ** 20;
 
-export interface WatchOptions {
-  /** Called when the data changed, with a sentence. */
-  readonly onChange: (sentence: string) => void;
-  readonly onWarning: (sentence: string) => void;
-  readonly onFault: (sentence: string) => void;
-}
-
-export function openServed(path: string, options: WatchOptions): Reader {
-  const served = createServed(path, options);
+export function openServed(path: string, observe: StoreListener): Reader {
+  const served = createServed(path, observe);
   const timer = setInterval(() => void poll(served), POLL_MS);
   timer.unref();
   return {
@@ -87,7 +80,8 @@ interface Absence {
   readonly fault: StoreError;
 }
 
-interface Served extends WatchOptions {
+interface Served {
+  readonly observe: StoreListener;
   readonly path: string;
   readonly events: StoreEvents;
   /** Undefined until there is something to serve. */
@@ -107,9 +101,9 @@ interface Served extends WatchOptions {
   closed: boolean;
 }
 
-function createServed(path: string, options: WatchOptions): Served {
+function createServed(path: string, observe: StoreListener): Served {
   const served: Served = {
-    ...options,
+    observe,
     path,
     events: { swaps: 0, refusals: 0 },
     reader: undefined,
@@ -152,12 +146,13 @@ function lookAgain(served: Served): void {
   const known = served.absence?.fault;
   startServing(served);
   const fault = served.absence?.fault;
-  if (served.reader !== undefined) served.onChange('there is data now, and it is served');
+  if (served.reader !== undefined)
+    served.observe({ type: 'data-changed', message: 'there is data now, and it is served' });
   else if (fault !== undefined && fault !== known) tellAbsence(served, fault);
 }
 
-const tellAbsence = ({ onWarning }: Served, { message }: StoreError) =>
-  onWarning(`${message} Until then, every lookup is answered with 503.`);
+const tellAbsence = ({ observe }: Served, { message }: StoreError) =>
+  observe({ type: 'data-warning', message: `${message} Until then, every lookup is answered with 503.` });
 
 /** While the file cannot be read, because another program holds it locked, the version stays what it was. */
 function currentVersion(served: Served): number {
@@ -201,7 +196,7 @@ function noteChanges(served: Served, current: Files): void {
   if (currentVersion(served) === served.reportedVersion) return;
   served.reportedVersion = served.version;
   rereadTakedowns(served);
-  served.onChange('the data changed');
+  served.observe({ type: 'data-changed', message: 'the data changed' });
 }
 
 /** Checks a file that was put in the place of the served one, and serves it if it is sound. */
@@ -259,7 +254,7 @@ function putIntoService(served: Served, { database }: Files): void {
   served.refusal = undefined;
   rereadTakedowns(served);
   served.events.swaps++;
-  served.onChange('another file took the place of the data');
+  served.observe({ type: 'data-changed', message: 'another file took the place of the data' });
 }
 
 /** Says so once, however often it is tried again. */
@@ -267,7 +262,7 @@ function refuse(served: Served, signature: string, fault: string, passing: boole
   const sentence = `${printable(fault)} The data before stays.`;
   if (served.refusal?.sentence !== sentence || served.refusal.signature !== signature) {
     served.events.refusals++;
-    served.onFault(sentence);
+    served.observe({ type: 'data-fault', message: sentence });
   }
   served.refusal = { signature, sentence, passing };
 }
