@@ -4,9 +4,9 @@ import process from 'node:process';
 import { aborted, getSystemErrorMessage } from 'node:util';
 import v8 from 'node:v8';
 import type { Logger } from 'pino';
+import { AlreadyReported, type Process, type ServeStart } from './cli/context.ts';
 import { DONE, FAILED } from './cli/output.ts';
 import { runProgram } from './cli/program.ts';
-import { type Process, Reported, type ServeStart } from './cli/surroundings.ts';
 import type { Config } from './config/config.ts';
 import { WorkerFailed } from './server/worker-failed.ts';
 import { createServerLog, prettyFormat } from './telemetry/log.ts';
@@ -14,7 +14,7 @@ import { createServerLog, prettyFormat } from './telemetry/log.ts';
 // Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
 v8.setFlagsFromString('--semi-space-growth-factor=1');
 
-const around: Process = {
+const io: Process = {
   environment: process.env,
   stdin: process.stdin,
   stdout: process.stdout,
@@ -32,7 +32,7 @@ process.stderr.on('error', () => {});
 
 // Whatever ends the process early, such as a map that calls process.exit(), is no success.
 process.exitCode = FAILED;
-process.exitCode = await runProgram(around, process.argv.slice(2));
+process.exitCode = await runProgram(io, process.argv.slice(2));
 // The channel to the supervisor would keep a worker alive.
 if (cluster.isWorker && process.exitCode !== DONE) process.exit();
 
@@ -64,7 +64,7 @@ async function runServer(
   const processes = cluster.isWorker ? [process.pid, process.ppid] : [process.pid];
   const inherited = inheritedSocket(process.env, processes);
   const running = await start(config, log, { signal, droppedLines, inherited }).catch((error) => {
-    if (!signal.aborted) throw error instanceof WorkerFailed ? new Reported(error.exitCode) : error;
+    if (!signal.aborted) throw error instanceof WorkerFailed ? new AlreadyReported(error.exitCode) : error;
   });
   // The signal came before the server had started.
   if (running === undefined) return;

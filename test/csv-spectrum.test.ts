@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Entry } from '../src/transfer/entry.ts';
-import { readRecords } from '../src/transfer/formats.ts';
+import { readRecords } from '../src/formats/detect.ts';
+import type { Entry } from '../src/formats/entry.ts';
 import { ROOT } from './rig.ts';
 
 const SPECTRUM = join(ROOT, 'node_modules/csv-spectrum');

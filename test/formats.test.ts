@@ -1,9 +1,8 @@
 // The readers of import files: every format, in chunks of any size, and malformed input.
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { Entry } from '../src/transfer/entry.ts';
-import { FormatError, NoContentError } from '../src/transfer/format-error.ts';
-import { readRecords } from '../src/transfer/formats.ts';
+import { readRecords } from '../src/formats/detect.ts';
+import { type Entry, FormatError, NoContentError } from '../src/formats/entry.ts';
 
 /** An entry: the line of a record or of a problem. */
 type Reading = [line: number, what: unknown];

@@ -2,9 +2,9 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { readRecords } from '../src/formats/detect.ts';
+import { FormatError } from '../src/formats/entry.ts';
 import { normalise } from '../src/records/normalise.ts';
-import { FormatError } from '../src/transfer/format-error.ts';
-import { readRecords } from '../src/transfer/formats.ts';
 import { blog, post, shot } from './records.ts';
 
 const RUNS = Number(process.env.FUZZ_FILES ?? 2000);

@@ -1,9 +1,9 @@
 // `import --map`: a module of the operator makes records of objects of any shape.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type ImportOptions, importFiles } from '../src/import/import.ts';
+import { loadMap } from '../src/import/map.ts';
 import { openForChange } from '../src/stores/open.ts';
-import { type ImportOptions, importFiles } from '../src/transfer/import.ts';
-import { loadMap } from '../src/transfer/map.ts';
 import { into, newPath, recordsIn, tally } from './importing.ts';
 import { blog, post } from './records.ts';
 import { ndjson, readLines, tempFile, tempFolder } from './rig.ts';

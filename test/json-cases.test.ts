@@ -1,9 +1,9 @@
 // JSON parsing cases as in JSONTestSuite, read by the import: valid JSON (y) is read, invalid
 // (n) is refused with one message, and where parsers differ (i) nothing crashes.
 import { describe, expect, test } from 'vitest';
+import { readRecords } from '../src/formats/detect.ts';
+import { FormatError } from '../src/formats/entry.ts';
 import { normalise } from '../src/records/normalise.ts';
-import { FormatError } from '../src/transfer/format-error.ts';
-import { readRecords } from '../src/transfer/formats.ts';
 
 type Read = { readonly values: unknown[]; readonly problems: string[] };
 

@@ -1,6 +1,6 @@
 // The functions that a map is given.
 import { describe, expect, test } from 'vitest';
-import { kit } from '../src/transfer/map-kit.ts';
+import { kit } from '../src/import/map-kit.ts';
 
 describe('kit.id', () => {
   test('gives the same number for a text in every process and version', () => {

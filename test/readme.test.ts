@@ -5,8 +5,8 @@ import { cpSync, existsSync, readdirSync, symlinkSync, writeFileSync } from 'nod
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import type { CommandContext } from '../src/cli/context.ts';
 import { createProgram } from '../src/cli/program.ts';
-import type { Surroundings } from '../src/cli/surroundings.ts';
 import { SETTING_NAMES, SETTINGS, variableOf } from '../src/config/config.ts';
 import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
 import { KIND_NAMES, type KindName } from '../src/records/kinds.ts';
@@ -20,7 +20,7 @@ const exec = promisify(execFile);
 const allPages = PAGES.map(readPage).join('\n');
 
 // Its commands are only listed, so it needs nothing of a process.
-const program = createProgram({} as Surroundings);
+const program = createProgram({} as CommandContext);
 const flagsOfSettings = SETTING_NAMES.map(
   (name) => `--${variableOf(name).toLowerCase().replaceAll('_', '-')}`,
 );

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll } from 'vitest';
+import { importFiles } from '../src/import/import.ts';
 import { openForChange } from '../src/stores/open.ts';
-import { importFiles } from '../src/transfer/import.ts';
 
 export const ROOT = join(import.meta.dirname, '..');
 export const fixture = (name: string) => join(ROOT, 'fixtures', name);

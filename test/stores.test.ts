@@ -1,9 +1,9 @@
 // The contract of every store, tested against each of them.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { importFiles } from '../src/import/import.ts';
 import { checkDatabase, openForChange, openForServing, openForTrial } from '../src/stores/open.ts';
 import type { Reader, Stored, Tallies } from '../src/stores/store.ts';
-import { importFiles } from '../src/transfer/import.ts';
 import type { Raw } from './expected.ts';
 import { bodyOf, exported } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';

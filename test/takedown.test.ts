@@ -44,7 +44,7 @@ async function loaded(records: object[] = RECORDS): Promise<string> {
 /** Runs a command in this process, which is faster; returns what it wrote, and throws its errors. */
 async function command(args: readonly string[], input = ''): Promise<string> {
   const output = { out: '', err: '' };
-  const around = {
+  const context = {
     environment: {},
     stdin: (async function* () {
       yield Buffer.from(input);
@@ -55,7 +55,7 @@ async function command(args: readonly string[], input = ''): Promise<string> {
     stopSignal: () => new AbortController().signal,
     onUncaught() {},
   };
-  const exitCode = await runProgram(around, args);
+  const exitCode = await runProgram(context, args);
   if (exitCode !== 0) throw new Error(`${exitCode} ${output.err}`);
   return output.out;
 }

@@ -1,6 +1,7 @@
 // `vitrine compare`
 import { Argument, type Command } from 'commander';
 import type { CompareFlags } from '../compare/run-compare.ts';
+import { type CommandContext, CommandFailed } from './context.ts';
 import {
   addPaceOptions,
   baseUrlArgument,
@@ -11,7 +12,6 @@ import {
   usersOf,
   variantOption,
 } from './options.ts';
-import { Failed, type Surroundings } from './surroundings.ts';
 
 const HELP = `
 Profiles and items that are the same in another form (order, spacing, numbers instead of strings) count as alike. Where
@@ -20,7 +20,7 @@ addresses of pictures differ, both are fetched and their bytes compared: from th
 Exit code 1 if any user is different, missing on one site, or could not be compared.
 ${examples('vitrine compare https://old.example.org/b https://new.example.org/b --variant b --users names.txt --report moved.ndjson', 'vitrine compare https://old.example.org http://127.0.0.1:8080/a --variant a --user ada')}`;
 
-export const compareCommand = (around: Surroundings): Command =>
+export const compareCommand = (context: CommandContext): Command =>
   addPaceOptions(
     createCommand('compare', 'ask two sites for the same users, and say where their answers differ', [])
       .addArgument(new Argument('<old>', "the variant's base URL at the old site").argParser(baseUrlArgument))
@@ -37,24 +37,26 @@ export const compareCommand = (around: Surroundings): Command =>
       ),
   )
     .addHelpText('after', HELP)
-    .action((old: URL, other: URL, flags: CompareFlags & UserFlags) => runCompare(old, other, flags, around));
+    .action((old: URL, other: URL, flags: CompareFlags & UserFlags) =>
+      runCompare(old, other, flags, context),
+    );
 
 async function runCompare(
   old: URL,
   other: URL,
   { user, users, ...flags }: CompareFlags & UserFlags,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<void> {
-  const source = usersOf({ user, users }, around);
+  const source = usersOf({ user, users }, context);
   const compare = await import('../compare/run-compare.ts');
   const { summary, result, failure } = await compare.runCompare({
     ...flags,
     old,
     new: other,
     users: source,
-    out: around.stderr,
-    signal: around.stopSignal(),
+    out: context.stderr,
+    signal: context.stopSignal(),
   });
-  if (summary !== undefined && result !== undefined) around.report({ text: summary, result });
-  if (failure !== undefined) throw new Failed(failure);
+  if (summary !== undefined && result !== undefined) context.report({ text: summary, result });
+  if (failure !== undefined) throw new CommandFailed(failure);
 }

@@ -1,10 +1,10 @@
 // `vitrine doctor`
 import { Argument } from 'commander';
 import type { DoctorOptions } from '../doctor/doctor.ts';
+import { type CommandContext, CommandFailed } from './context.ts';
 import { baseUrlArgument, createCommand, examples, numberArgument, variantOption } from './options.ts';
-import { Failed, type Surroundings } from './surroundings.ts';
 
-export const doctorCommand = (around: Surroundings) =>
+export const doctorCommand = (context: CommandContext) =>
   createCommand(
     'doctor',
     'ask a public address as a front-end would; say what a proxy broke and how to mend it',
@@ -18,9 +18,13 @@ export const doctorCommand = (around: Surroundings) =>
       'after',
       examples('vitrine doctor https://example.org/b --user ada', 'vitrine doctor http://127.0.0.1:8080'),
     )
-    .action((base: URL, flags: Omit<DoctorOptions, 'base'>) => runDoctor(base, flags, around));
+    .action((base: URL, flags: Omit<DoctorOptions, 'base'>) => runDoctor(base, flags, context));
 
-async function runDoctor(base: URL, flags: Omit<DoctorOptions, 'base'>, around: Surroundings): Promise<void> {
+async function runDoctor(
+  base: URL,
+  flags: Omit<DoctorOptions, 'base'>,
+  context: CommandContext,
+): Promise<void> {
   const { diagnose } = await import('../doctor/doctor.ts');
   const { report, findings, failure } = await diagnose({ ...flags, base, timeout: flags.timeout * 1000 });
   const checks = findings.map(({ check, finding }) => ({
@@ -28,6 +32,6 @@ async function runDoctor(base: URL, flags: Omit<DoctorOptions, 'base'>, around: 
     state: finding.state,
     text: finding.text,
   }));
-  around.report({ text: report, result: { checks } });
-  if (failure !== undefined) throw new Failed(failure);
+  context.report({ text: report, result: { checks } });
+  if (failure !== undefined) throw new CommandFailed(failure);
 }

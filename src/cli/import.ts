@@ -2,8 +2,8 @@
 import { countedOf } from '../records/counted.ts';
 import type { Family } from '../records/kinds.ts';
 import { openForChange, openForTrial } from '../stores/open.ts';
+import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import { createCommand, databaseOf, examples, familyOption, type SettingFlags } from './options.ts';
-import { Failed, Misused, type Surroundings } from './surroundings.ts';
 
 interface ImportFlags extends SettingFlags {
   readonly replace: boolean;
@@ -14,7 +14,7 @@ interface ImportFlags extends SettingFlags {
   readonly family?: Family;
 }
 
-export const importCommand = (around: Surroundings) =>
+export const importCommand = (context: CommandContext) =>
   createCommand('import', 'import records from files into the database: all of them, or none')
     .argument('<file...>', 'NDJSON, JSON or CSV, with --map also XML; also as .gz; - is standard input')
     .option('--replace', 'make the files the whole of each family in them', false)
@@ -30,21 +30,21 @@ The type of a record is inferred from its fields; a saved response body can be i
 already (same type and id) is updated, so importing a file again changes nothing.
 ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replace export.ndjson', 'vitrine import --skip-invalid --rejects bad.ndjson - < dump.json', 'vitrine import --dry-run --map mastodon.mjs outbox.json actor.json')}`,
     )
-    .action((files: string[], flags: ImportFlags) => runImport(files, flags, around));
+    .action((files: string[], flags: ImportFlags) => runImport(files, flags, context));
 
 async function runImport(
   files: string[],
   { replace, skipInvalid, rejects, dryRun, map, family, ...flags }: ImportFlags,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<void> {
-  if (rejects !== undefined && !skipInvalid) throw new Misused('--rejects goes with --skip-invalid');
+  if (rejects !== undefined && !skipInvalid) throw new UsageError('--rejects goes with --skip-invalid');
   if (files.filter((file) => file === '-').length > 1)
-    throw new Misused('standard input can be read once only');
-  const { importFiles, summary } = await import('../transfer/import.ts');
-  const { createProgress } = await import('../transfer/progress.ts');
-  const { stdin, stderr, onUncaught } = around;
+    throw new UsageError('standard input can be read once only');
+  const { importFiles } = await import('../import/import.ts');
+  const { createProgress, summary } = await import('../import/report.ts');
+  const { stdin, stderr, onUncaught } = context;
   const progress = createProgress(stderr);
-  const database = databaseOf(flags, around);
+  const database = databaseOf(flags, context);
   const writer = await (dryRun ? openForTrial(database) : openForChange(database));
   try {
     const { tallies, warnings, faulty, records, rejectsFault } = await importFiles(writer, {
@@ -67,14 +67,16 @@ async function runImport(
     for (const warning of warnings) stderr.write(`${warning}\n`);
     const result = { records, faulty, dryRun, imported: tallies ?? null };
     if (tallies === undefined) {
-      around.report({ text: '', result });
-      throw new Failed(`nothing was imported: ${countedOf(faulty, records, 'record')} wrong`);
+      context.report({ text: '', result });
+      throw new CommandFailed(`nothing was imported: ${countedOf(faulty, records, 'record')} wrong`);
     }
     const leftOut = faulty > 0 ? `\n${faulty} left out` : '';
     const trial = dryRun ? '\ndry run: nothing was changed' : '';
-    around.report({ text: `${summary(tallies)}${leftOut}${trial}`, result });
+    context.report({ text: `${summary(tallies)}${leftOut}${trial}`, result });
     if (rejectsFault !== undefined)
-      throw new Failed(`the good records were imported, but the others were not saved: ${rejectsFault}`);
+      throw new CommandFailed(
+        `the good records were imported, but the others were not saved: ${rejectsFault}`,
+      );
   } finally {
     progress.clear();
     await writer.close();

@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import type { CheckCounts } from '../media/check.ts';
 import { openForExport } from '../stores/open.ts';
+import { type CommandContext, CommandFailed } from './context.ts';
 import { mediaPlaceOf } from './media-settings.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
-import { Failed, type Surroundings } from './surroundings.ts';
 
 interface MediaCheckFlags extends SettingFlags {
   readonly quick: boolean;
@@ -16,7 +16,7 @@ Each file is read, since its name is the SHA-256 of its bytes. \`vitrine media f
 ones once they are removed. Exit code 1 if any file is missing or damaged.
 ${examples('vitrine media check', 'vitrine media check --remove-damaged')}`;
 
-export const mediaCheckCommand = (around: Surroundings): Command =>
+export const mediaCheckCommand = (context: CommandContext): Command =>
   createCommand('check', 'say which copies are missing or damaged', [
     'databaseUrl',
     'databaseUrlFile',
@@ -25,27 +25,28 @@ export const mediaCheckCommand = (around: Surroundings): Command =>
     .option('--quick', 'look at the sizes only, without reading the files', false)
     .option('--remove-damaged', 'remove damaged files', false)
     .addHelpText('after', HELP)
-    .action((flags: MediaCheckFlags) => runMediaCheck(flags, around));
+    .action((flags: MediaCheckFlags) => runMediaCheck(flags, context));
 
 async function runMediaCheck(
   { quick, removeDamaged, ...flags }: MediaCheckFlags,
-  around: Surroundings,
+  context: CommandContext,
 ): Promise<void> {
-  const { database, mediaDir } = mediaPlaceOf(flags, around);
+  const { database, mediaDir } = mediaPlaceOf(flags, context);
   const { runCheck } = await import('../media/check.ts');
-  const signal = around.stopSignal();
+  const signal = context.stopSignal();
   const counts = await runCheck({
     mediaDir,
     quick,
     removeDamaged,
     openArchive: () => openForExport(database),
-    out: around.stderr,
+    out: context.stderr,
     signal,
-  }).catch((error) => Promise.reject(signal.aborted ? new Failed('stopped') : error));
+  }).catch((error) => Promise.reject(signal.aborted ? new CommandFailed('stopped') : error));
   const { files, sound, missing, damaged, removed } = counts;
   const text = `copies: ${sound} sound, ${missing} missing, ${damaged} damaged${removed > 0 ? ' and removed' : ''}`;
-  around.report({ text, result: counts });
-  if (missing + damaged > 0) throw new Failed(`${missing + damaged} of ${files} copies ${adviceOf(counts)}`);
+  context.report({ text, result: counts });
+  if (missing + damaged > 0)
+    throw new CommandFailed(`${missing + damaged} of ${files} copies ${adviceOf(counts)}`);
 }
 
 function adviceOf({ missing, damaged, removed }: CheckCounts): string {

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import type { FetchFlags, FetchOutcome, FetchRun } from '../media/fetch-run.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
 import type { Writer } from '../stores/store.ts';
+import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import { linkingUrl, MEDIA_SETTINGS, type MediaPlace, mediaPlaceOf } from './media-settings.ts';
 import {
   addPaceOptions,
@@ -12,7 +13,6 @@ import {
   hostArgument,
   type SettingFlags,
 } from './options.ts';
-import { Failed, Misused, type Surroundings } from './surroundings.ts';
 
 /** The flags as they are given. */
 export interface MediaFlags
@@ -40,12 +40,12 @@ names them. Exit code 1 if the run stopped early, if no host may be asked, or if
 than status 404 or 410, a host that is not named, or a placeholder.
 ${examples('vitrine media fetch --media-hosts old.example.org cdn.example.org', 'vitrine media fetch --media-hosts old.example.org --files --media-quota 50G --rate 5')}`;
 
-export const mediaFetchCommand = (around: Surroundings): Command =>
+export const mediaFetchCommand = (context: CommandContext): Command =>
   addMediaOptions(
     addPaceOptions(createCommand('fetch', 'copy the pictures that records name', MEDIA_SETTINGS)),
   )
     .addHelpText('after', HELP)
-    .action((flags: MediaFlags & SettingFlags) => runMediaFetch(flags, around));
+    .action((flags: MediaFlags & SettingFlags) => runMediaFetch(flags, context));
 
 /** What is copied, for commands that fetch copies. */
 export const addMediaOptions = (command: Command) =>
@@ -75,22 +75,22 @@ export const addMediaOptions = (command: Command) =>
 function hashArgument(text: string, hashes: readonly string[]): string[] {
   const [, hash] = /^([0-9a-f]{64})(?:\.\w+)?$/i.exec(text) ?? [];
   if (hash === undefined)
-    throw new Misused('a placeholder is named by its SHA-256, which has 64 hexadecimal digits');
+    throw new UsageError('a placeholder is named by its SHA-256, which has 64 hexadecimal digits');
   return [...hashes, hash.toLowerCase()];
 }
 
-async function runMediaFetch(flags: MediaFlags & SettingFlags, around: Surroundings): Promise<void> {
-  const place = mediaPlaceOf(flags, around);
+async function runMediaFetch(flags: MediaFlags & SettingFlags, context: CommandContext): Promise<void> {
+  const place = mediaPlaceOf(flags, context);
   const writer = await openExisting(place.database);
   try {
     const { summary, result, failure } = await fetchMedia(
       place,
       flags,
-      { sites: [], writer, signal: around.stopSignal() },
-      around,
+      { sites: [], writer, signal: context.stopSignal() },
+      context,
     );
-    around.report({ text: summary, result });
-    if (failure !== undefined) throw new Failed(failure);
+    context.report({ text: summary, result });
+    if (failure !== undefined) throw new CommandFailed(failure);
   } finally {
     await writer.close();
   }
@@ -101,7 +101,7 @@ export async function fetchMedia(
   place: MediaPlace,
   flags: MediaFlags,
   run: Pick<FetchRun, 'sites' | 'signal'> & { readonly writer: Writer },
-  { stderr }: Surroundings,
+  { stderr }: CommandContext,
 ): Promise<FetchOutcome> {
   const { runFetch } = await import('../media/run-fetch.ts');
   return await runFetch({

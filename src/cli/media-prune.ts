@@ -1,10 +1,11 @@
 // `vitrine media prune`
 import type { Command } from 'commander';
+import { megabytes } from '../files/terminal.ts';
 import { counted } from '../records/counted.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
+import { type CommandContext, CommandFailed } from './context.ts';
 import { MEDIA_SETTINGS, mediaPlaceOf } from './media-settings.ts';
 import { createCommand, examples, numberArgument, type SettingFlags } from './options.ts';
-import { Failed, type Surroundings } from './surroundings.ts';
 
 interface PruneFlags extends SettingFlags {
   readonly grace: number;
@@ -15,24 +16,24 @@ The first run only notes which copies no record names; a run that comes later th
 names them again. So an import that is under way loses nothing. The folder must belong to this database alone.
 ${examples('vitrine media prune', 'vitrine media prune --grace 0')}`;
 
-export const mediaPruneCommand = (around: Surroundings): Command =>
+export const mediaPruneCommand = (context: CommandContext): Command =>
   createCommand('prune', 'remove copies that no record names any more', MEDIA_SETTINGS)
     .option('--grace <hours>', 'how long no record must have named them', numberArgument(0, 10_000), 24)
     .addHelpText('after', HELP)
-    .action((flags: PruneFlags) => runMediaPrune(flags, around));
+    .action((flags: PruneFlags) => runMediaPrune(flags, context));
 
-async function runMediaPrune({ grace, ...flags }: PruneFlags, around: Surroundings): Promise<void> {
-  const { database, mediaDir } = mediaPlaceOf(flags, around);
+async function runMediaPrune({ grace, ...flags }: PruneFlags, context: CommandContext): Promise<void> {
+  const { database, mediaDir } = mediaPlaceOf(flags, context);
   await refuseForeign(database, mediaDir);
   const { runPrune } = await import('../media/prune.ts');
   const writer = await openExisting(database);
   try {
-    const signal = around.stopSignal();
+    const signal = context.stopSignal();
     const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });
     const { files, bytes, waiting } = result;
     const later =
       waiting === 0 ? '' : `; ${waiting} will be once no record has named them for ${grace} hours`;
-    around.report({ text: `removed ${counted(files, 'file')}, ${megabytes(bytes)}${later}`, result });
+    context.report({ text: `removed ${counted(files, 'file')}, ${megabytes(bytes)}${later}`, result });
   } finally {
     await writer.close();
   }
@@ -46,7 +47,5 @@ async function refuseForeign(database: string, mediaDir: string): Promise<void> 
   } finally {
     await archive.close();
   }
-  throw new Failed(`the database knows of no copies, so nothing in ${mediaDir} is removed`);
+  throw new CommandFailed(`the database knows of no copies, so nothing in ${mediaDir} is removed`);
 }
-
-const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;

@@ -2,8 +2,8 @@
 import { ConfigError, readConfig, type SettingName } from '../config/config.ts';
 import { mediaUrlOf } from '../config/media.ts';
 import { openForExport } from '../stores/open.ts';
+import type { CommandContext } from './context.ts';
 import { databaseOf, mediaDirFor, type SettingFlags } from './options.ts';
-import type { Surroundings } from './surroundings.ts';
 
 export const MEDIA_SETTINGS: readonly SettingName[] = [
   'databaseUrl',
@@ -21,12 +21,12 @@ export interface MediaPlace {
   readonly isUrlSet: boolean;
 }
 
-export function mediaPlaceOf(flags: SettingFlags, around: Surroundings): MediaPlace {
-  const database = databaseOf(flags, around);
-  const mediaDir = mediaDirFor(database, flags, around);
+export function mediaPlaceOf(flags: SettingFlags, context: CommandContext): MediaPlace {
+  const database = databaseOf(flags, context);
+  const mediaDir = mediaDirFor(database, flags, context);
   if (mediaDir === undefined)
     throw new ConfigError(['with PostgreSQL, name the folder of copies: set MEDIA_DIR or give --media-dir']);
-  const config = readConfig({ mediaUrl: flags.mediaUrl }, around.environment);
+  const config = readConfig({ mediaUrl: flags.mediaUrl }, context.environment);
   return { database, mediaDir, mediaUrl: mediaUrlOf(config), isUrlSet: config.mediaUrl !== undefined };
 }
 

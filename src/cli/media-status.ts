@@ -1,34 +1,35 @@
 // `vitrine media status`
 import { Readable } from 'node:stream';
 import type { Command } from 'commander';
+import { megabytes } from '../files/terminal.ts';
 import { counted } from '../records/counted.ts';
 import type { Archive, MediaSummary } from '../stores/archive.ts';
 import { openForExport } from '../stores/open.ts';
+import type { CommandContext } from './context.ts';
 import { createCommand, databaseOf, examples, type SettingFlags } from './options.ts';
-import type { Surroundings } from './surroundings.ts';
 
 interface StatusFlags extends SettingFlags {
   readonly missing: boolean;
 }
 
-export const mediaStatusCommand = (around: Surroundings): Command =>
+export const mediaStatusCommand = (context: CommandContext): Command =>
   createCommand('status', 'say how many pictures have copies, and why others have none')
     .option('--missing', 'write each picture without a copy as a line of JSON', false)
     .addHelpText('after', examples('vitrine media status', 'vitrine media status --missing > missing.ndjson'))
-    .action((flags: StatusFlags) => runMediaStatus(flags, around));
+    .action((flags: StatusFlags) => runMediaStatus(flags, context));
 
-async function runMediaStatus({ missing, ...flags }: StatusFlags, around: Surroundings): Promise<void> {
-  if (missing) around.keepStdoutForData();
-  const archive = await openForExport(databaseOf(flags, around));
+async function runMediaStatus({ missing, ...flags }: StatusFlags, context: CommandContext): Promise<void> {
+  if (missing) context.keepStdoutForData();
+  const archive = await openForExport(databaseOf(flags, context));
   try {
     const reasons = new Map<string, number>();
     if (missing) {
-      const { writeToStdout } = await import('../transfer/export.ts');
-      await writeToStdout(Readable.from(missingLines(archive, reasons)), around.stdout);
+      const { writeToStdout } = await import('../import/export.ts');
+      await writeToStdout(Readable.from(missingLines(archive, reasons)), context.stdout);
     } else for await (const _ of missingLines(archive, reasons));
     const summary = await archive.mediaSummary();
     const mediaUrl = (await archive.mediaUrl()) ?? null;
-    around.report({
+    context.report({
       text: textOf(summary, mediaUrl, reasons),
       result: { mediaUrl, ...summary, missing: Object.fromEntries(reasons) },
     });
@@ -56,7 +57,7 @@ function textOf(
   const without = [...reasons].toSorted(([, one], [, other]) => other - one);
   const address = mediaUrl === null ? 'not linked yet' : `served under ${mediaUrl}`;
   return [
-    `pictures with a copy: ${copies}; ${counted(files, 'file')}, ${(bytes / 1e6).toFixed(1)} MB, ${address}`,
+    `pictures with a copy: ${copies}; ${counted(files, 'file')}, ${megabytes(bytes)}, ${address}`,
     ...(without.length === 0 ? [] : ['places in records without a copy:']),
     ...without.map(([reason, count]) => `${String(count).padStart(8)}  ${reason}`),
     ...likelyPlaceholders.map(

@@ -4,6 +4,7 @@ import { isPostgresUrl } from '../config/database-url.ts';
 import type { MirrorResult } from '../mirror/mirror-users.ts';
 import type { MirrorFlags } from '../mirror/run-mirror.ts';
 import { openForChange, openForLookups } from '../stores/open.ts';
+import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import { addMediaOptions, fetchMedia, type MediaFlags } from './media-fetch.ts';
 import { MEDIA_SETTINGS, mediaPlaceOf } from './media-settings.ts';
 import {
@@ -18,7 +19,6 @@ import {
   usersOf,
   variantOption,
 } from './options.ts';
-import { Failed, Misused, type Surroundings } from './surroundings.ts';
 
 const HELP = `
 Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate starts at 10
@@ -31,7 +31,7 @@ With --media, the pictures of all records are copied as well, as \`vitrine media
 from those that --media-hosts names. Without it, the options about copies have no effect.
 ${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant b --from https://example.org/b --users names.txt --media --media-hosts cdn.example.org', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`;
 
-export const mirrorCommand = (around: Surroundings): Command =>
+export const mirrorCommand = (context: CommandContext): Command =>
   addMediaOptions(
     addPaceOptions(
       createCommand(
@@ -57,7 +57,7 @@ export const mirrorCommand = (around: Surroundings): Command =>
     ).option('--media', 'copy the pictures that records name as well', false),
   )
     .addHelpText('after', HELP)
-    .action((flags: MirrorCommandFlags) => runMirror(flags, around));
+    .action((flags: MirrorCommandFlags) => runMirror(flags, context));
 
 const forPrograms = ({ counts, tallies, skipped, pruned }: MirrorResult) => ({
   users: { ...counts, skipped, pruned },
@@ -83,13 +83,16 @@ interface MirrorCommandFlags extends MirrorFlags, UserFlags, MediaFlags, Setting
   readonly media: boolean;
 }
 
-async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: Surroundings): Promise<void> {
-  const source = usersOf({ user, users }, around);
-  const database = databaseOf(flags, around);
+async function runMirror(
+  { user, users, ...flags }: MirrorCommandFlags,
+  context: CommandContext,
+): Promise<void> {
+  const source = usersOf({ user, users }, context);
+  const database = databaseOf(flags, context);
   const state = flags.state ?? (isPostgresUrl(database) ? undefined : `${database}.mirror`);
-  if (state === undefined) throw new Misused('with PostgreSQL, name a file by --state');
-  const signal = around.stopSignal();
-  const copies = flags.media ? mediaPlaceOf(flags, around) : undefined;
+  if (state === undefined) throw new UsageError('with PostgreSQL, name a file by --state');
+  const signal = context.stopSignal();
+  const copies = flags.media ? mediaPlaceOf(flags, context) : undefined;
   const mirror = await import('../mirror/run-mirror.ts');
   const writer = await openForChange(database);
   try {
@@ -99,26 +102,26 @@ async function runMirror({ user, users, ...flags }: MirrorCommandFlags, around: 
       state,
       writer,
       openReader: () => openForLookups(database),
-      out: around.stderr,
+      out: context.stderr,
       signal,
     });
     const failures = failure === undefined ? [] : [failure];
     if (summary !== undefined && result !== undefined) {
       const offer = offerOf(result, flags, { user, users });
       const outcome = { text: summary, result: forPrograms(result) };
-      if (copies === undefined || signal.aborted) around.report({ ...outcome, text: summary + offer });
+      if (copies === undefined || signal.aborted) context.report({ ...outcome, text: summary + offer });
       else {
         // The users are here whatever becomes of their pictures.
-        around.report(outcome);
-        const fetched = await fetchMedia(copies, flags, { sites: [flags.from], writer, signal }, around);
-        around.report({
+        context.report(outcome);
+        const fetched = await fetchMedia(copies, flags, { sites: [flags.from], writer, signal }, context);
+        context.report({
           text: fetched.summary + offer,
           result: { ...outcome.result, media: fetched.result },
         });
         if (fetched.failure !== undefined) failures.push(fetched.failure);
       }
     }
-    if (failures.length > 0) throw new Failed(failures.join('; '));
+    if (failures.length > 0) throw new CommandFailed(failures.join('; '));
   } finally {
     await writer.close();
   }

@@ -8,7 +8,7 @@ import { FAMILIES } from '../records/kinds.ts';
 import { readBase } from '../remote/lookups.ts';
 import type { UserSource } from '../remote/user-list.ts';
 import { VARIANT_NAMES } from '../variants.ts';
-import { Misused, type Surroundings } from './surroundings.ts';
+import { type CommandContext, UsageError } from './context.ts';
 
 export type SettingFlags = Partial<Record<SettingName, string>>;
 
@@ -32,7 +32,7 @@ export function createCommand(
 /** The database that a command works on, from its flag or the environment. */
 export function databaseOf(
   { databaseUrl, databaseUrlFile }: SettingFlags,
-  { environment }: Surroundings,
+  { environment }: CommandContext,
 ): string {
   const { DATABASE_URL, DATABASE_URL_FILE } = environment;
   const config = readConfig({ databaseUrl, databaseUrlFile }, { DATABASE_URL, DATABASE_URL_FILE });
@@ -45,7 +45,7 @@ export function databaseOf(
 export function mediaDirFor(
   database: string,
   { mediaDir }: SettingFlags,
-  { environment }: Surroundings,
+  { environment }: CommandContext,
 ): string | undefined {
   const config = readConfig({ mediaDir }, { MEDIA_DIR: environment.MEDIA_DIR });
   return mediaDirOf({ databaseUrl: database, mediaDir: config.mediaDir });
@@ -59,7 +59,7 @@ export const variantOption = () =>
 export function baseUrlArgument(text: string): URL {
   const base = readBase(text);
   // Not commander's own error, which would quote the text with whatever password is in it.
-  if (typeof base === 'string') throw new Misused(`the base URL ${base}`);
+  if (typeof base === 'string') throw new UsageError(`the base URL ${base}`);
   return base;
 }
 
@@ -75,7 +75,7 @@ export const hostArgument =
   (option: string) =>
   (text: string, hosts: readonly string[] = []): string[] => {
     const url = /^[^/?#@\\]+$/.test(text) ? URL.parse(`http://${text}`) : null;
-    if (url === null) throw new Misused(`${option} takes HOST or HOST:PORT`);
+    if (url === null) throw new UsageError(`${option} takes HOST or HOST:PORT`);
     return [...hosts, url.host];
   };
 
@@ -101,9 +101,9 @@ export interface UserFlags {
 }
 
 /** The users that --user or --users names. */
-export function usersOf({ user, users }: UserFlags, { stdin }: Surroundings): UserSource {
+export function usersOf({ user, users }: UserFlags, { stdin }: CommandContext): UserSource {
   if ((user === undefined) === (users === undefined))
-    throw new Misused('specify users with --user NAME… or --users FILE');
+    throw new UsageError('specify users with --user NAME… or --users FILE');
   return users === undefined ? { names: user ?? [] } : { file: users, stdin };
 }
 

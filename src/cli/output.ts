@@ -1,10 +1,10 @@
 // How a command's report is printed: text for people, one line of JSON with --json, and with --quiet only errors.
 import { ConfigError } from '../config/config.ts';
+import type { Terminal } from '../files/terminal.ts';
 import { printable } from '../records/printable.ts';
 import { StoreError } from '../stores/store.ts';
-import type { Terminal } from '../transfer/progress.ts';
+import { type CommandContext, CommandFailed, type Outcome, type Process, UsageError } from './context.ts';
 import { listenError } from './listen-error.ts';
-import { Failed, Misused, type Outcome, type Process, type Surroundings } from './surroundings.ts';
 
 export const DONE = 0;
 export const FAILED = 1;
@@ -24,13 +24,13 @@ export interface JsonReport {
 }
 
 export interface Output {
-  readonly surroundings: Surroundings;
+  readonly context: CommandContext;
   /** Says how the command ended; returns the exit code. */
   end(exitCode: number, errors?: readonly string[]): number;
 }
 
 export function createOutput(
-  around: Process,
+  io: Process,
   argv: readonly string[],
   commandIn: (words: readonly string[]) => string | null,
 ): Output {
@@ -44,25 +44,25 @@ export function createOutput(
   function report(now: Outcome): void {
     outcome = now;
     if (!json && !quiet && now.text !== '')
-      (stdoutIsData ? around.stderr : around.stdout).write(`${safe(now.text)}\n`);
+      (stdoutIsData ? io.stderr : io.stdout).write(`${safe(now.text)}\n`);
   }
 
   function end(exitCode: number, errors: readonly string[] = []): number {
-    if (!json) for (const line of errors) around.stderr.write(`vitrine: ${printable(line)}\n`);
+    if (!json) for (const line of errors) io.stderr.write(`vitrine: ${printable(line)}\n`);
     else if (outcome !== undefined || exitCode !== DONE) {
       const command = commandIn(words);
       const { result = null } = outcome ?? {};
       const line = { command, ok: exitCode === DONE, exitCode, result, errors, notes } satisfies JsonReport;
-      (stdoutIsData ? around.stderr : around.stdout).write(`${safeJson(line)}\n`);
+      (stdoutIsData ? io.stderr : io.stdout).write(`${safeJson(line)}\n`);
     }
     return exitCode;
   }
 
-  const stderr = json ? collecting(notes) : quiet ? quietly(around.stderr) : around.stderr;
+  const stderr = json ? collecting(notes) : quiet ? quietly(io.stderr) : io.stderr;
   const keepStdoutForData = () => {
     stdoutIsData = true;
   };
-  return { surroundings: { ...around, stderr, json, quiet, report, keepStdoutForData }, end };
+  return { context: { ...io, stderr, json, quiet, report, keepStdoutForData }, end };
 }
 
 /** Without progress, and with every line kept. */
@@ -88,8 +88,8 @@ const safeJson = (value: object) =>
 /** An error as sentences, and the exit code. */
 export function explain(error: unknown): { readonly lines: readonly string[]; readonly exitCode: number } {
   if (error instanceof ConfigError) return { lines: error.mistakes, exitCode: MISUSED };
-  if (error instanceof Misused) return { lines: [error.message], exitCode: MISUSED };
-  if (error instanceof Failed || error instanceof StoreError)
+  if (error instanceof UsageError) return { lines: [error.message], exitCode: MISUSED };
+  if (error instanceof CommandFailed || error instanceof StoreError)
     return { lines: [error.message], exitCode: FAILED };
   return { lines: [describe(error as NodeJS.ErrnoException)], exitCode: FAILED };
 }

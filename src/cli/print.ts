@@ -2,10 +2,10 @@
 import { Argument } from 'commander';
 import { givenSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
 import { TEXT_NAMES, type TextName } from '../print/names.ts';
+import type { CommandContext } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
-import type { Surroundings } from './surroundings.ts';
 
-export const printCommand = (around: Surroundings) =>
+export const printCommand = (context: CommandContext) =>
   createCommand(
     'print',
     'print a configuration of another program, made from the settings in force',
@@ -20,13 +20,13 @@ export const printCommand = (around: Surroundings) =>
         'vitrine print prometheus-rules > vitrine.rules.yml',
       ),
     )
-    .action((what: TextName, flags: SettingFlags) => runPrint(what, flags, around));
+    .action((what: TextName, flags: SettingFlags) => runPrint(what, flags, context));
 
-async function runPrint(what: TextName, flags: SettingFlags, around: Surroundings): Promise<void> {
-  around.keepStdoutForData();
-  const config = readConfig(flags, around.environment);
+async function runPrint(what: TextName, flags: SettingFlags, context: CommandContext): Promise<void> {
+  context.keepStdoutForData();
+  const config = readConfig(flags, context.environment);
   const { deploymentOf } = await import('../print/deployment.ts');
   const { TEXTS } = await import('../print/texts.ts');
-  around.stdout.write(TEXTS[what](deploymentOf(config, givenSettings(flags, around.environment))));
-  around.report({ text: '', result: { what } });
+  context.stdout.write(TEXTS[what](deploymentOf(config, givenSettings(flags, context.environment))));
+  context.report({ text: '', result: { what } });
 }

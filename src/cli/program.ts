@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { checkCommand } from './check.ts';
 import { compareCommand } from './compare.ts';
+import { AlreadyReported, type CommandContext, type Process } from './context.ts';
 import { doctorCommand } from './doctor.ts';
 import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
@@ -15,7 +16,6 @@ import { printCommand } from './print.ts';
 import { removeCommand } from './remove.ts';
 import { serveCommand } from './serve.ts';
 import { snapshotCommand } from './snapshot.ts';
-import { type Process, Reported, type Surroundings } from './surroundings.ts';
 import { takedownCommand } from './takedown.ts';
 
 const COMMANDS = [
@@ -37,14 +37,14 @@ const COMMANDS = [
 const PACKAGE = join(import.meta.dirname, '../../package.json');
 
 /** Runs the command that `argv` names; the exit code. */
-export async function runProgram(around: Process, argv: readonly string[]): Promise<number> {
-  const output = createOutput(around, argv, (words) => commandIn(program, words));
-  const program = createProgram(output.surroundings);
+export async function runProgram(io: Process, argv: readonly string[]): Promise<number> {
+  const output = createOutput(io, argv, (words) => commandIn(program, words));
+  const program = createProgram(output.context);
   try {
     await program.parseAsync(argv, { from: 'user' });
     return output.end(DONE);
   } catch (error) {
-    if (error instanceof Reported) return error.exitCode;
+    if (error instanceof AlreadyReported) return error.exitCode;
     if (!(error instanceof CommanderError)) {
       const { lines, exitCode } = explain(error);
       return output.end(exitCode, lines);
@@ -52,7 +52,7 @@ export async function runProgram(around: Process, argv: readonly string[]): Prom
     if (error.exitCode === DONE) return DONE;
     // Commander has printed it already, unless its text was to become JSON.
     const sentence = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
-    return output.end(MISUSED, output.surroundings.json ? [sentence] : []);
+    return output.end(MISUSED, output.context.json ? [sentence] : []);
   }
 }
 
@@ -66,7 +66,7 @@ function commandIn({ commands }: Command, words: readonly string[]): string | nu
   return part === undefined ? (names[at] ?? null) : `${names[at]} ${part.name()}`;
 }
 
-export function createProgram(around: Surroundings): Command {
+export function createProgram(context: CommandContext): Command {
   const program = new Command('vitrine')
     .description('Serve public profiles and their latest work as read-only JSON over HTTP.')
     .version(JSON.parse(readFileSync(PACKAGE, 'utf8')).version, '--version', 'print the version')
@@ -74,11 +74,11 @@ export function createProgram(around: Surroundings): Command {
     .showHelpAfterError('Try vitrine --help.')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void around.stdout.write(text),
-      writeErr: (text) => void (around.json || around.stderr.write(safe(text))),
+      writeOut: (text) => void context.stdout.write(text),
+      writeErr: (text) => void (context.json || context.stderr.write(safe(text))),
     });
   for (const create of COMMANDS) {
-    const command = create(around);
+    const command = create(context);
     program.addCommand(command.copyInheritedSettings(program));
     for (const part of command.commands) part.copyInheritedSettings(command);
   }

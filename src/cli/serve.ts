@@ -6,15 +6,15 @@ import { counted } from '../records/counted.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
 import { openForLookups, openForServing } from '../stores/open.ts';
 import { type Counts, StoreError } from '../stores/store.ts';
+import { type CommandContext, UsageError } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
-import { Misused, type Surroundings } from './surroundings.ts';
 
 interface ServeFlags extends SettingFlags {
   readonly samples: boolean;
   readonly check: boolean;
 }
 
-export const serveCommand = (around: Surroundings) =>
+export const serveCommand = (context: CommandContext) =>
   createCommand('serve', 'answer HTTP requests from the database', SETTING_NAMES)
     .option('--samples', 'serve sample users if no database is named', false)
     .option('--check', 'say what would be served, and exit with 0, or with 2 if that cannot be', false)
@@ -26,37 +26,37 @@ export const serveCommand = (around: Surroundings) =>
         'vitrine serve --check',
       ),
     )
-    .action((flags: ServeFlags) => runServe(flags, around));
+    .action((flags: ServeFlags) => runServe(flags, context));
 
-async function runServe({ samples, check, ...flags }: ServeFlags, around: Surroundings): Promise<void> {
-  const warnings = lookalikes(around.environment);
-  const config = readConfig(flags, around.environment);
+async function runServe({ samples, check, ...flags }: ServeFlags, context: CommandContext): Promise<void> {
+  const warnings = lookalikes(context.environment);
+  const config = readConfig(flags, context.environment);
   if (config.databaseUrl === undefined && !samples)
     throw new ConfigError([
       'name the database: set DATABASE_URL or give --database-url; --samples serves sample users',
       ...warnings,
     ]);
-  if (check) return await checkServe(config, warnings, around);
-  const { json, quiet } = around;
-  await around.serve(quiet ? { ...config, logLevel: atLeastWarnings(config) } : config, { warnings, json });
+  if (check) return await checkServe(config, warnings, context);
+  const { json, quiet } = context;
+  await context.serve(quiet ? { ...config, logLevel: atLeastWarnings(config) } : config, { warnings, json });
 }
 
 const atLeastWarnings = ({ logLevel }: Config): Config['logLevel'] =>
   ['trace', 'debug', 'info'].includes(logLevel) ? 'warn' : logLevel;
 
-async function checkServe(config: Config, warnings: string[], around: Surroundings): Promise<void> {
+async function checkServe(config: Config, warnings: string[], context: CommandContext): Promise<void> {
   const { databaseUrl } = config;
   const counts = databaseUrl === undefined ? undefined : await readCounts(databaseUrl, warnings);
   const data = databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl);
   const variants = Object.fromEntries(
     sitesOf(config).map(({ variant, base }) => [variant, addressOf(config, base)]),
   );
-  for (const warning of warnings) around.stderr.write(`vitrine: ${warning}\n`);
+  for (const warning of warnings) context.stderr.write(`vitrine: ${warning}\n`);
   const lines = [
     `would serve ${data}${counts === undefined ? '' : `: ${countsText(counts)}`}`,
     ...Object.entries(variants).map(([variant, address]) => `variant ${variant.toUpperCase()}: ${address}`),
   ];
-  around.report({ text: lines.join('\n'), result: { data, counts, variants } });
+  context.report({ text: lines.join('\n'), result: { data, counts, variants } });
 }
 
 const addressOf = (config: Config, base: { origin: string | undefined; path: string }) =>
@@ -75,13 +75,13 @@ async function readCounts(url: string, warnings: string[]): Promise<Counts> {
     const served = await openForServing(url, ({ message }) => void warnings.push(message));
     const fault = await served.fault();
     await served.close();
-    if (fault !== undefined) throw new Misused(fault);
+    if (fault !== undefined) throw new UsageError(fault);
     const reader = await openForLookups(url);
     const counts = await reader.counts();
     await reader.close();
     return counts;
   } catch (error) {
-    if (error instanceof StoreError) throw new Misused(error.message);
+    if (error instanceof StoreError) throw new UsageError(error.message);
     throw error;
   }
 }

@@ -1,13 +1,13 @@
 // `vitrine snapshot`
 import { snapshotDatabase } from '../stores/open.ts';
+import type { CommandContext } from './context.ts';
 import { createCommand, databaseOf, examples, type SettingFlags } from './options.ts';
-import type { Surroundings } from './surroundings.ts';
 
 interface SnapshotFlags extends SettingFlags {
   readonly forgetTakedowns: boolean;
 }
 
-export const snapshotCommand = (around: Surroundings) =>
+export const snapshotCommand = (context: CommandContext) =>
   createCommand('snapshot', 'write a compact copy of the database that can be served from read-only media')
     .argument('<file>', 'the file to write; an existing one is replaced at once')
     .option(
@@ -17,6 +17,6 @@ export const snapshotCommand = (around: Surroundings) =>
     )
     .addHelpText('after', examples('vitrine snapshot /backup/site.db'))
     .action(async (file: string, { forgetTakedowns, ...flags }: SnapshotFlags) => {
-      await snapshotDatabase(databaseOf(flags, around), file, { forgetTakedowns });
-      around.report({ text: `snapshot written to ${file}`, result: { file } });
+      await snapshotDatabase(databaseOf(flags, context), file, { forgetTakedowns });
+      context.report({ text: `snapshot written to ${file}`, result: { file } });
     });

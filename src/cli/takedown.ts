@@ -8,6 +8,7 @@ import { LARGEST_ID } from '../records/text-formats.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
 import { openForChange, openForLookups } from '../stores/open.ts';
 import type { RemoveFiles, TakedownList, TakedownState, TakedownSubject, Writer } from '../stores/store.ts';
+import { type CommandContext, CommandFailed, type Outcome, UsageError } from './context.ts';
 import {
   createCommand,
   databaseOf,
@@ -16,7 +17,6 @@ import {
   mediaDirFor,
   type SettingFlags,
 } from './options.ts';
-import { Failed, Misused, type Outcome, type Surroundings } from './surroundings.ts';
 
 interface TakedownFlags extends SettingFlags {
   readonly family?: Family;
@@ -35,7 +35,7 @@ const HELP = `
 The data is deleted, and imports and mirrors do not bring it back: the database keeps a salted hash of each name and id.
 ${examples('vitrine takedown --family portfolio ada', 'vitrine takedown --family portfolio --item 4711', 'vitrine takedown --family portfolio --undo ada', 'vitrine takedown --database-url staging.db --from site.db')}`;
 
-export const takedownCommand = (around: Surroundings) =>
+export const takedownCommand = (context: CommandContext) =>
   createCommand('takedown', 'remove users or items for good: no import brings them back', [
     'databaseUrl',
     'databaseUrlFile',
@@ -53,24 +53,24 @@ export const takedownCommand = (around: Surroundings) =>
       ).argParser(databaseArgument),
     )
     .addHelpText('after', HELP)
-    .action((users: string[], flags: TakedownFlags) => runTakedown(users, flags, around));
+    .action((users: string[], flags: TakedownFlags) => runTakedown(users, flags, context));
 
-async function runTakedown(users: string[], flags: TakedownFlags, around: Surroundings): Promise<void> {
+async function runTakedown(users: string[], flags: TakedownFlags, context: CommandContext): Promise<void> {
   const { family, item, undo, list, from, ...settings } = flags;
   const isNamed = users.length + item.length > 0;
   if (Number(isNamed) + Number(list) + Number(from !== undefined) !== 1)
-    throw new Misused('name users, items by --item ID, --list, or --from DATABASE');
-  if (undo && !isNamed) throw new Misused('--undo goes with the users or items to allow again');
+    throw new UsageError('name users, items by --item ID, --list, or --from DATABASE');
+  if (undo && !isNamed) throw new UsageError('--undo goes with the users or items to allow again');
   const subjects = isNamed ? namedSubjects(family, users, item) : [];
-  const database = databaseOf(settings, around);
-  if (list) return around.report(listed(await takedownsOf(database)));
+  const database = databaseOf(settings, context);
+  if (list) return context.report(listed(await takedownsOf(database)));
   const adopted = from === undefined ? undefined : await takedownsOf(from);
   const writer = await openForChange(database);
   try {
-    const copies = createRemoval(mediaDirFor(database, settings, around));
-    if (adopted !== undefined) await adopt(writer, adopted, copies, around);
-    else if (undo) await undoAll(writer, subjects, around);
-    else await takeDownAll(writer, subjects, copies, around);
+    const copies = createRemoval(mediaDirFor(database, settings, context));
+    if (adopted !== undefined) await adopt(writer, adopted, copies, context);
+    else if (undo) await undoAll(writer, subjects, context);
+    else await takeDownAll(writer, subjects, copies, context);
   } finally {
     await writer.close();
   }
@@ -81,17 +81,17 @@ function databaseArgument(text: string): string {
     return databaseUrl(text);
   } catch (error) {
     // Not commander's own error, which would quote the text with whatever password is in it.
-    throw new Misused(`the database of --from ${(error as Error).message}`);
+    throw new UsageError(`the database of --from ${(error as Error).message}`);
   }
 }
 
 function namedSubjects(family: Family | undefined, users: string[], items: string[]): Named[] {
-  if (family === undefined) throw new Misused(`name the family: --family ${FAMILIES.join(' or ')}`);
+  if (family === undefined) throw new UsageError(`name the family: --family ${FAMILIES.join(' or ')}`);
   const wrong = items.find((id) => !isId(id));
   if (wrong !== undefined)
-    throw new Misused(`--item takes the id of a post or shot, not ${JSON.stringify(wrong)}`);
+    throw new UsageError(`--item takes the id of a post or shot, not ${JSON.stringify(wrong)}`);
   const fault = users.map(userNameFault).find((reason) => reason !== undefined);
-  if (fault !== undefined) throw new Misused(`a user name ${fault}`);
+  if (fault !== undefined) throw new UsageError(`a user name ${fault}`);
   return [
     ...users.map(
       (name) => ({ family, kind: 'user', value: userKey(name), shown: JSON.stringify(name) }) as const,
@@ -115,8 +115,8 @@ function createRemoval(folder: string | undefined): Removal {
     async remove(names) {
       if (names.length === 0) return;
       const wanted = `name the folder of the copies of pictures by MEDIA_DIR: ${names.length} must be removed`;
-      if (folder === undefined) throw new Failed(wanted);
-      if (!existsSync(folder)) throw new Failed(`${folder} does not exist: ${wanted}`);
+      if (folder === undefined) throw new CommandFailed(wanted);
+      if (!existsSync(folder)) throw new CommandFailed(`${folder} does not exist: ${wanted}`);
       const { createMediaFolder } = await import('../media/folder.ts');
       for (const name of names) await createMediaFolder(folder).remove(name);
       files += names.length;
@@ -129,7 +129,7 @@ async function takeDownAll(
   writer: Writer,
   subjects: Named[],
   copies: Removal,
-  { report }: Surroundings,
+  { report }: CommandContext,
 ): Promise<void> {
   const changes = await writer.takeDown(subjects, copies.remove);
   const result = { ...changes, pictures: copies.count() };
@@ -146,7 +146,7 @@ const STATES: Record<TakedownState, (shown: string) => string> = {
 const removedLine = ({ users, items, pictures }: { users: number; items: number; pictures: number }) =>
   `removed ${counted(users, 'user')} and ${counted(items, 'item')}${pictures === 0 ? '' : `, and ${counted(pictures, 'picture')}`}`;
 
-async function undoAll(writer: Writer, subjects: Named[], { report }: Surroundings): Promise<void> {
+async function undoAll(writer: Writer, subjects: Named[], { report }: CommandContext): Promise<void> {
   const undone = await writer.undoTakedowns(subjects);
   const lines = subjects
     .filter((_, index) => undone[index])
@@ -154,7 +154,7 @@ async function undoAll(writer: Writer, subjects: Named[], { report }: Surroundin
   report({ text: lines.join('\n'), result: { undone } });
   const others = subjects.filter((_, index) => !undone[index]);
   if (others.length > 0)
-    throw new Failed(
+    throw new CommandFailed(
       `not taken down: ${others.map(({ family, shown }) => `${shown} of ${family}`).join(', ')}`,
     );
 }
@@ -163,7 +163,7 @@ async function adopt(
   writer: Writer,
   list: TakedownList,
   copies: Removal,
-  { report }: Surroundings,
+  { report }: CommandContext,
 ): Promise<void> {
   const changes = await writer.adoptTakedowns(list, copies.remove);
   const removed = { ...changes, pictures: copies.count() };

@@ -1,8 +1,9 @@
 // The bodies of two answers whose bytes differ.
+
+import { describeType, isObject, readBody } from '../formats/json-text.ts';
 import { type Family, kindIn } from '../records/kinds.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { MAX_ITEMS } from '../remote/lookups.ts';
-import { isObject, nameOf, readBody } from '../transfer/json-text.ts';
 import { compareItems, type ItemComparison } from './compare-items.ts';
 import { compareTexts, formOf, outsideOf, textsOf } from './compare-records.ts';
 
@@ -47,7 +48,7 @@ function readObject(body: Buffer, { lookup, collection }: Question): RawRecord |
   const read = readBody(body);
   if ('problem' in read) return read.problem;
   const { value } = read;
-  if (!isObject(value)) return `${nameOf(value)} instead of an object`;
+  if (!isObject(value)) return `${describeType(value)} instead of an object`;
   if (lookup === 'profile') return value;
   const list = value[collection];
   if (!Array.isArray(list)) return `no list ${collection}`;

@@ -2,7 +2,7 @@
 import { brief } from '../records/printable.ts';
 import { SiteClosed, SiteError } from '../remote/polite-requests.ts';
 import type { UserList } from '../remote/user-list.ts';
-import type { VisitProgress } from '../transfer/visit-report.ts';
+import type { VisitProgress } from '../runs/report.ts';
 import { type Compared, type ComparedUser, isFault } from './classes.ts';
 import type { UserComparer } from './compare-user.ts';
 import { addUser, type Tally } from './tally.ts';

@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { asOutputErrors, OutputError } from '../transfer/output.ts';
+import { asOutputErrors, OutputError } from '../files/output.ts';
 import { CLASSES, type ComparedUser } from './classes.ts';
 
 /** What a report is about: the first line of the file. */

@@ -2,12 +2,12 @@
 import { accessSync, constants, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { asOutputErrors } from '../files/output.ts';
+import type { Terminal } from '../files/terminal.ts';
 import { createSiteClient, type SiteOptions } from '../remote/site-client.ts';
 import { listUsers, type UserSource } from '../remote/user-list.ts';
+import { createVisitReport, type VisitReport } from '../runs/report.ts';
 import { openScratch, type SqliteFile } from '../stores/sqlite/scratch-file.ts';
-import { asOutputErrors } from '../transfer/output.ts';
-import type { Terminal } from '../transfer/progress.ts';
-import { createVisitReport, type VisitReport } from '../transfer/visit-report.ts';
 import { VARIANTS } from '../variants.ts';
 import { createUserComparer } from './compare-user.ts';
 import { type CompareOptions, compareUsers } from './compare-users.ts';

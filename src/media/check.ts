@@ -1,11 +1,11 @@
 // Checks the folder against the store: every copy is there, and its bytes have the hash that is its name.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import type { Terminal } from '../files/terminal.ts';
 import { brief } from '../records/printable.ts';
+import { createVisitReport } from '../runs/report.ts';
 import type { Archive } from '../stores/archive.ts';
 import type { Awaitable } from '../stores/store.ts';
-import type { Terminal } from '../transfer/progress.ts';
-import { createVisitReport } from '../transfer/visit-report.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 
 export interface CheckRun {

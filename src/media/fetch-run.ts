@@ -1,8 +1,9 @@
 // What a fetch is given, and what it comes to.
+
+import type { Terminal } from '../files/terminal.ts';
 import type { FileClientOptions } from '../remote/file-client.ts';
 import type { Archive, MediaSummary } from '../stores/archive.ts';
 import type { Awaitable, Writer } from '../stores/store.ts';
-import type { Terminal } from '../transfer/progress.ts';
 import type { ByteLimits } from './byte-limits.ts';
 import type { OutcomeCounts } from './outcomes.ts';
 

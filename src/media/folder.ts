@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { outputError } from '../files/output.ts';
 import { MEDIA_NAME, mediaPath } from '../records/media-types.ts';
-import { outputError } from '../transfer/output.ts';
 
 export interface StoredFile {
   readonly name: string;

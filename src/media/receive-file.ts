@@ -1,8 +1,8 @@
 // The body of one file, on its way into the folder: its type is found out from its start, and it is hashed, counted and
 // written as it comes.
 import { createHash } from 'node:crypto';
+import { OutputError } from '../files/output.ts';
 import type { BodyReader } from '../remote/http-client.ts';
-import { OutputError } from '../transfer/output.ts';
 import { QuotaReached, type Share } from './byte-limits.ts';
 import { fileType, HEAD_LENGTH } from './file-type.ts';
 import type { IncomingFile, MediaFolder } from './folder.ts';

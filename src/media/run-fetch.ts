@@ -1,8 +1,8 @@
 // The fetch command: finds out what is to be fetched, fetches it, and says how it went.
 import { join } from 'node:path';
 import { createFileClient } from '../remote/file-client.ts';
+import { createVisitReport, type VisitReport } from '../runs/report.ts';
 import { openScratch, type SqliteFile } from '../stores/sqlite/scratch-file.ts';
-import { createVisitReport, type VisitReport } from '../transfer/visit-report.ts';
 import { createByteLimits } from './byte-limits.ts';
 import { fetchOriginals } from './fetch.ts';
 import { fetchFailure, fetchSummary } from './fetch-report.ts';

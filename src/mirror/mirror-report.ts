@@ -1,6 +1,7 @@
 // The summary of a mirror, and why it failed, as text.
+
+import { summary } from '../import/report.ts';
 import { counted, countedOf } from '../records/counted.ts';
-import { summary } from '../transfer/import.ts';
 import type { MirrorResult } from './mirror-users.ts';
 
 /** The counts of users, then the records in the form of an import's summary. */

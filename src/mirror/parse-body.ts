@@ -1,10 +1,11 @@
 // Response bodies of the site -> rows for the store, or what is wrong with them. Data that was not asked for is refused.
+
+import { describeType, isObject, readBody } from '../formats/json-text.ts';
 import { type Family, KINDS, type KindName, kindIn } from '../records/kinds.ts';
 import { brief, type Fault, normalise } from '../records/normalise.ts';
 import type { Row } from '../records/row.ts';
 import { userKey } from '../records/user-name.ts';
 import { COLLECTIONS, MAX_ITEMS } from '../remote/lookups.ts';
-import { isObject, nameOf, readBody } from '../transfer/json-text.ts';
 
 export interface ParsedBody {
   readonly rows: readonly Row[];
@@ -15,7 +16,7 @@ export interface ParsedBody {
 export function parseProfile(body: Buffer, family: Family, user: string): ParsedBody {
   const read = readBody(body);
   if ('problem' in read) return refused('record', read.problem);
-  if (!isObject(read.value)) return refused('record', `must be a profile, not ${nameOf(read.value)}`);
+  if (!isObject(read.value)) return refused('record', `must be a profile, not ${describeType(read.value)}`);
   const result = normalise(read.value, kindIn(family, false));
   if ('faults' in result) return { rows: [], faults: result.faults };
   if (result.row.userKey !== userKey(user))

@@ -1,12 +1,12 @@
 // The mirror command: opens what a run needs, runs it, and says how it went.
 import { rmSync } from 'node:fs';
+import type { Terminal } from '../files/terminal.ts';
 import { createSiteClient, type SiteOptions } from '../remote/site-client.ts';
 import { listUsers, type UserSource } from '../remote/user-list.ts';
+import { createVisitReport, type VisitReport } from '../runs/report.ts';
 import { openScratch, type SqliteFile } from '../stores/sqlite/scratch-file.ts';
 import type { Awaitable, Reader, TakedownList, Writer } from '../stores/store.ts';
 import { createTakedownFilter } from '../stores/takedown-hash.ts';
-import type { Terminal } from '../transfer/progress.ts';
-import { createVisitReport, type VisitReport } from '../transfer/visit-report.ts';
 import { VARIANTS } from '../variants.ts';
 import { createLocalData } from './local-data.ts';
 import { mirrorFailure, mirrorSummary } from './mirror-report.ts';

@@ -1,7 +1,7 @@
 // The sample users of `fixtures/`, as a database in memory.
 import { join } from 'node:path';
+import { importFiles } from '../import/import.ts';
 import { openMemory } from '../stores/sqlite/write.ts';
-import { importFiles } from '../transfer/import.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../fixtures');
 

@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { exportLines } from '../../src/import/export.ts';
 import { openReader } from '../../src/stores/sqlite/read.ts';
-import { exportLines } from '../../src/transfer/export.ts';
 import { people } from '../bench/data.ts';
 import {
   ask,

@@ -1,7 +1,7 @@
 // Imports in a worker thread, so that the test's requests are not blocked meanwhile.
 import { parentPort, workerData } from 'node:worker_threads';
+import { importFiles } from '../../src/import/import.ts';
 import { openWriter } from '../../src/stores/sqlite/write.ts';
-import { importFiles } from '../../src/transfer/import.ts';
 
 const writer = openWriter(workerData as string);
 parentPort?.on('message', async ({ text, replace }: { text: string; replace: boolean }) => {

@@ -58,14 +58,14 @@ export function isWholeObject(text: string): boolean {
   return 'value' in read && isObject(read.value);
 }
 
-export function nameOf(value: unknown): string {
+export function describeType(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
   if (isWrittenNumber(value)) return 'a number';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-const notRecord = (value: unknown) => `expected a record, a JSON object, but got ${nameOf(value)}`;
+const notRecord = (value: unknown) => `expected a record, a JSON object, but got ${describeType(value)}`;
 
 export function isObject(value: unknown): value is RawRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isWrittenNumber(value);

@@ -1,7 +1,7 @@
 // What a command may touch of the process it runs in, and the errors it ends with.
 import type { Writable } from 'node:stream';
 import type { Config } from '../config/config.ts';
-import type { Terminal } from '../transfer/progress.ts';
+import type { Terminal } from '../files/terminal.ts';
 
 /** The process that a command line runs in. */
 export interface Process {
@@ -32,7 +32,7 @@ export interface Outcome {
 }
 
 /** What a command sees of the process: its lines are printed as --json and --quiet say. */
-export interface Surroundings extends Process {
+export interface CommandContext extends Process {
   readonly json: boolean;
   readonly quiet: boolean;
   /** Reports what the command did. */
@@ -42,11 +42,11 @@ export interface Surroundings extends Process {
 }
 
 /** The command ran and did not succeed. */
-export class Failed extends Error {}
+export class CommandFailed extends Error {}
 /** The command line makes no sense. */
-export class Misused extends Error {}
+export class UsageError extends Error {}
 /** The command did not succeed, and has said why. */
-export class Reported extends Error {
+export class AlreadyReported extends Error {
   readonly exitCode: number;
   constructor(exitCode: number) {
     super('reported already');

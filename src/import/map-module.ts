@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { FormatError } from '../formats/entry.ts';
 import { brief } from '../records/printable.ts';
-import { FormatError } from './format-error.ts';
 import type { kit } from './map-kit.ts';
 import { settled } from './settled.ts';
 

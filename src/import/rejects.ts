@@ -1,7 +1,7 @@
 // The file of rejected records. It is written synchronously: a store reports misfits in the midst of one long operation,
 // and what waits for an asynchronous stream would pile up in memory.
 import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
-import { asOutputErrors, openOutput } from './output.ts';
+import { asOutputErrors, openOutput } from '../files/output.ts';
 
 const BUFFER_LENGTH = 64 * 1024;
 

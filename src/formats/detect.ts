@@ -1,8 +1,7 @@
 // Recognises the format of a file by its first bytes, never by its name, and yields its raw records.
 import { inBatches } from './batches.ts';
 import { createCsvReader } from './csv.ts';
-import { type Entry, LONGEST_RECORD, type RecordReader } from './entry.ts';
-import { FormatError, NoContentError } from './format-error.ts';
+import { type Entry, FormatError, LONGEST_RECORD, NoContentError, type RecordReader } from './entry.ts';
 import { gunzip, isGzip } from './gzip.ts';
 import { createJsonReader } from './json-scanner.ts';
 import { isWholeObject } from './json-text.ts';

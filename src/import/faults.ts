@@ -1,8 +1,9 @@
 // Reports the first faults of an import, counts the others, and keeps the faulty records.
+
+import type { Entry } from '../formats/entry.ts';
 import type { Fault } from '../records/normalise.ts';
 import { brief, printable } from '../records/printable.ts';
 import type { Misfit } from '../stores/store.ts';
-import type { Entry } from './entry.ts';
 import type { Rejects } from './rejects.ts';
 
 const FAULTS_SHOWN = 20;
@@ -14,7 +15,7 @@ export const placeOf = (file: number, line: number) => file * LINES + line;
 
 /** A place as `FILE:LINE`. */
 export const placeIn = (files: readonly string[], place: number) =>
-  `${nameOf(files[Math.floor(place / LINES)] as string)}:${place % LINES}`;
+  `${displayName(files[Math.floor(place / LINES)] as string)}:${place % LINES}`;
 
 export type FaultReport = ReturnType<typeof createFaultReport>;
 
@@ -53,4 +54,4 @@ export function createFaultReport(
   };
 }
 
-export const nameOf = (file: string) => (file === '-' ? 'standard input' : file);
+export const displayName = (file: string) => (file === '-' ? 'standard input' : file);

@@ -1,7 +1,6 @@
 // XML: the elements with given names become objects, one at a time, for a map to make records of.
 import { Parser } from 'htmlparser2';
-import { type Entry, LONGEST_RECORD, problemAt, type RecordReader } from './entry.ts';
-import { FormatError } from './format-error.ts';
+import { type Entry, FormatError, LONGEST_RECORD, problemAt, type RecordReader } from './entry.ts';
 
 const NEWLINE = 10;
 const DEEPEST = 1000;

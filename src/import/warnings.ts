@@ -1,4 +1,4 @@
-// What an import takes as it is although it is probably not meant so: counted, with the first place of each kind.
+// Records that are valid but look like mistakes: counted, with the first place of each kind.
 import { KIND_NAMES } from '../records/kinds.ts';
 import { brief, printable } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';
@@ -23,15 +23,15 @@ interface Warning {
 
 export type Warnings = ReturnType<typeof createWarnings>;
 
-/** `nameOf` tells where a place is, as `FILE:LINE`. */
-export function createWarnings(nameOf: (place: number) => string) {
+/** `placeName` tells where a place is, as `FILE:LINE`. */
+export function createWarnings(placeName: (place: number) => string) {
   let names: Warning | undefined;
   let html: Warning | undefined;
 
   function lookForHtml({ kind }: Row, source: RawRecord, place: number): void {
     const member = TEXTS[kind]?.find((name) => isHtml(source[name]));
     if (member === undefined) return;
-    html ??= { count: 0, first: `${nameOf(place)}: ${member}, "${brief(source[member])}"` };
+    html ??= { count: 0, first: `${placeName(place)}: ${member}, "${brief(source[member])}"` };
     html.count++;
   }
 
@@ -41,7 +41,7 @@ export function createWarnings(nameOf: (place: number) => string) {
         const name = brief(source.username);
         names ??= {
           count: 0,
-          first: `${nameOf(place)}: "${name}" is found as "${name}", not as "${name.slice(1)}"`,
+          first: `${placeName(place)}: "${name}" is found as "${name}", not as "${name.slice(1)}"`,
         };
         names.count++;
       }

@@ -1,6 +1,4 @@
-// Shows the progress of an import: a bar on a terminal, elsewhere a line every few seconds.
-import { counted } from '../records/counted.ts';
-import type { Progress } from './import.ts';
+// Shows the progress of a command: a bar on a terminal, elsewhere a line every few seconds.
 
 export interface Terminal {
   readonly isTTY?: boolean;
@@ -43,15 +41,6 @@ export function createDisplay(out: Terminal, now = () => performance.now()) {
   };
 }
 
-export function createProgress(out: Terminal) {
-  const display = createDisplay(out);
-  return {
-    show: (progress: Progress) =>
-      display.show((seconds) => describe(progress, seconds), { transient: progress.phase === 'writing' }),
-    clear: display.clear,
-  };
-}
-
 /** A bar with its percentage. */
 export function bar(share: number): string {
   const filled = Math.round(share * BAR_WIDTH);
@@ -62,13 +51,4 @@ export function bar(share: number): string {
 export const secondsLeft = (share: number, seconds: number) =>
   share > 0 ? Math.ceil((seconds / share) * (1 - share)) : 0;
 
-function describe({ phase, bytes, totalBytes, records }: Progress, seconds: number): string {
-  if (phase === 'writing') return `writing ${counted(records, 'record')} …`;
-  const speed = `${counted(records, 'record')}, ${Math.round(records / seconds)}/s`;
-  if (totalBytes === undefined || totalBytes === 0) return `reading  ${megabytes(bytes)}  ${speed}`;
-  const share = Math.min(bytes / totalBytes, 1);
-  const size = `${megabytes(bytes)} of ${megabytes(totalBytes)}`;
-  return `reading  ${bar(share)}  ${size}  ${speed}, ${secondsLeft(share, seconds)} s left`;
-}
-
-const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+export const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;

@@ -1,11 +1,10 @@
 // `--map`: a module of the operator makes records of objects of any shape.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
+import { readRecords } from '../formats/detect.ts';
+import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
+import { describeType, isObject } from '../formats/json-text.ts';
 import { isWrittenNumber } from '../records/scalar.ts';
-import { type Entry, problemAt } from './entry.ts';
-import { FormatError } from './format-error.ts';
-import { readRecords } from './formats.ts';
-import { isObject, nameOf } from './json-text.ts';
 import { kit } from './map-kit.ts';
 import { loadModule, type MapModule } from './map-module.ts';
 import { settled } from './settled.ts';
@@ -119,7 +118,8 @@ function entriesOf(returned: unknown, line: number, source: string): Entry[] {
   if (returned === undefined || returned === null) return [];
   const records: unknown[] = Array.isArray(returned) ? returned : [returned];
   return records.map((value) => {
-    if (!isObject(value)) return problemAt(line, `${WANTED}, and this one returned ${nameOf(value)}`, source);
+    if (!isObject(value))
+      return problemAt(line, `${WANTED}, and this one returned ${describeType(value)}`, source);
     return { line, value, text: () => jsonOf(value), isMapped: true };
   });
 }

@@ -1,20 +1,18 @@
 // Files -> records in the store: all of them, or none, or the good ones.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { readRecords } from '../formats/detect.ts';
+import { type Entry, FormatError, NoContentError } from '../formats/entry.ts';
 import type { Family } from '../records/kinds.ts';
 import { normalise } from '../records/normalise.ts';
 import { placeholdersOf } from '../records/placeholder.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import type { Load, Tallies, Writer } from '../stores/store.ts';
-import type { Entry } from './entry.ts';
-import { createFaultReport, type FaultReport, nameOf, placeIn, placeOf } from './fault-report.ts';
-import { FormatError, NoContentError } from './format-error.ts';
-import { readRecords } from './formats.ts';
+import { createFaultReport, displayName, type FaultReport, placeIn, placeOf } from './faults.ts';
 import type { OnUncaught, RecordMap } from './map.ts';
 import { openRejects } from './rejects.ts';
+import type { Progress } from './report.ts';
 import { createWarnings, type Warnings } from './warnings.ts';
-
-export { summary } from './summary.ts';
 
 export interface ImportOptions {
   /** Paths; `-` is standard input. */
@@ -34,14 +32,6 @@ export interface ImportOptions {
   readonly onProgress: (progress: Progress) => void;
   /** Called with each of the first faults: `FILE:LINE: member: what is wrong, got "…"`. */
   readonly onFault: (line: string) => void;
-}
-
-export interface Progress {
-  readonly phase: 'reading' | 'writing';
-  readonly bytes: number;
-  /** Unknown if standard input is among the files. */
-  readonly totalBytes: number | undefined;
-  readonly records: number;
 }
 
 export interface ImportResult {
@@ -121,13 +111,15 @@ async function* readFiles(
   for (const [file, path] of files.entries()) {
     const chunks = counted(path === '-' ? stdin : createReadStream(path), counts, onChunk);
     try {
-      for await (const batch of map === undefined ? readRecords(chunks) : map.read(chunks, nameOf(path))) {
+      for await (const batch of map === undefined
+        ? readRecords(chunks)
+        : map.read(chunks, displayName(path))) {
         counts.records += batch.length;
         yield { file, batch };
       }
     } catch (error) {
       if (error instanceof NoContentError) empty ??= path;
-      else if (error instanceof FormatError) throw new FormatError(`${nameOf(path)}: ${error.message}`);
+      else if (error instanceof FormatError) throw new FormatError(`${displayName(path)}: ${error.message}`);
       else throw error;
     }
   }
@@ -136,7 +128,8 @@ async function* readFiles(
     yield { file: files.length - 1, batch };
   }
   // One empty file among others does no harm; but to import nothing at all is a mistake.
-  if (empty !== undefined && counts.records === 0) throw new FormatError(`${nameOf(empty)} has no records`);
+  if (empty !== undefined && counts.records === 0)
+    throw new FormatError(`${displayName(empty)} has no records`);
 }
 
 async function* counted(

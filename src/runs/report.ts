@@ -1,5 +1,5 @@
 // The progress of a run over the users of a site, and the first of its faults.
-import { bar, createDisplay, secondsLeft, type Terminal } from './progress.ts';
+import { bar, createDisplay, secondsLeft, type Terminal } from '../files/terminal.ts';
 
 const FAULTS_SHOWN = 20;
 

@@ -3,7 +3,7 @@ import { createWriteStream, fstatSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { openOutput, outputError } from './output.ts';
+import { openOutput, outputError } from '../files/output.ts';
 
 const CHUNK_LENGTH = 256 * 1024;
 

@@ -1,7 +1,7 @@
 // Unpacks gzip, with a sentence for data that is cut off or corrupt.
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { FormatError } from './format-error.ts';
+import { FormatError } from './entry.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 

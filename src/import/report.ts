@@ -1,0 +1,54 @@
+// What people see of an import: its progress, and a table of what it changed.
+import { bar, createDisplay, megabytes, secondsLeft, type Terminal } from '../files/terminal.ts';
+import { counted } from '../records/counted.ts';
+import { KIND_NAMES, KINDS } from '../records/kinds.ts';
+import type { Tallies } from '../stores/store.ts';
+
+export interface Progress {
+  readonly phase: 'reading' | 'writing';
+  readonly bytes: number;
+  /** Unknown if standard input is among the files. */
+  readonly totalBytes: number | undefined;
+  readonly records: number;
+}
+
+export function createProgress(out: Terminal) {
+  const display = createDisplay(out);
+  return {
+    show: (progress: Progress) =>
+      display.show((seconds) => describe(progress, seconds), { transient: progress.phase === 'writing' }),
+    clear: display.clear,
+  };
+}
+
+function describe({ phase, bytes, totalBytes, records }: Progress, seconds: number): string {
+  if (phase === 'writing') return `writing ${counted(records, 'record')} …`;
+  const speed = `${counted(records, 'record')}, ${Math.round(records / seconds)}/s`;
+  if (totalBytes === undefined || totalBytes === 0) return `reading  ${megabytes(bytes)}  ${speed}`;
+  const share = Math.min(bytes / totalBytes, 1);
+  const size = `${megabytes(bytes)} of ${megabytes(totalBytes)}`;
+  return `reading  ${bar(share)}  ${size}  ${speed}, ${secondsLeft(share, seconds)} s left`;
+}
+
+const COLUMNS = ['new', 'changed', 'unchanged', 'removed'] as const;
+const GAP = 2;
+
+export function summary(tallies: Tallies): string {
+  const hasTakedowns = KIND_NAMES.some((kind) => tallies[kind].takenDown > 0);
+  const columns = hasTakedowns ? ([...COLUMNS, 'takenDown'] as const) : COLUMNS;
+  const kinds = KIND_NAMES.filter((kind) => columns.some((column) => tallies[kind][column] > 0));
+  const rows = kinds.map((kind) => [
+    KINDS[kind].plural,
+    ...columns.map((column) => String(tallies[kind][column])),
+  ]);
+  const titles = ['', ...COLUMNS, ...(hasTakedowns ? ['taken down'] : [])];
+  const table = [titles, ...rows];
+  const widths = titles.map((_, column) => Math.max(...table.map((row) => (row[column] as string).length)));
+  const [first = 0, ...others] = widths;
+  return table
+    .map(([title = '', ...cells]) => {
+      const numbers = cells.map((cell, index) => cell.padStart((others[index] as number) + GAP));
+      return title.padEnd(first) + numbers.join('');
+    })
+    .join('\n');
+}
