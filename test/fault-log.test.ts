@@ -1,7 +1,7 @@
 // An outage is logged once a cause and second, with counts that add up to the requests that failed.
 import { truncateSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { StoreError } from '../src/stores/store.ts';
+import { StoreError } from '../src/stores/errors.ts';
 import { createFaultLog } from '../src/telemetry/fault-log.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { ask, databaseOf, fixture, startServer } from './rig.ts';

@@ -1,7 +1,8 @@
 // Shared by import tests: running an import and reading the database afterwards.
 import { join } from 'node:path';
 import { openForChange, openForExport } from '../src/stores/open.ts';
-import type { MediaEntry, Stored } from '../src/stores/store.ts';
+import type { Answer } from '../src/stores/reader.ts';
+import type { MediaEntry } from '../src/stores/writer.ts';
 import { run, tempFolder } from './rig.ts';
 
 export const newPath = () => join(tempFolder(), 'site.db');
@@ -29,7 +30,7 @@ export const tally = (stdout: string, plural: string) =>
   new RegExp(`^${plural} +(\\d+) +(\\d+) +(\\d+) +(\\d+)$`, 'm').exec(stdout)?.slice(1).map(Number);
 
 /** The text of the entries a reader found. */
-export const bodyOf = (found: Stored | undefined) => String(found?.body);
+export const bodyOf = (found: Answer | undefined) => String(found?.body);
 
 /** Remembers copies of pictures, whatever was taken down before. */
 export async function saveMedia(url: string, entries: readonly MediaEntry[]): Promise<void> {

@@ -7,7 +7,7 @@ import { etagOf } from '../src/records/etag.ts';
 import { type Family, KINDS, type KindName } from '../src/records/kinds.ts';
 import type { Row } from '../src/records/row.ts';
 import { checkDatabase, openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
-import type { LoadOptions, Misfit, Tallies } from '../src/stores/store.ts';
+import type { LoadOptions, Misfit, Tallies } from '../src/stores/writer.ts';
 import { bodyOf, exported } from './importing.ts';
 import { newDatabase, storeName, tempFolder } from './rig.ts';
 import { until } from './stress.ts';

@@ -10,7 +10,7 @@ import { createSaver, TakedownMade } from '../src/media/saver.ts';
 import { mediaPath } from '../src/records/media-types.ts';
 import type { Archive } from '../src/stores/archive.ts';
 import { openForChange, openForExport } from '../src/stores/open.ts';
-import type { MediaEntry } from '../src/stores/store.ts';
+import type { MediaEntry } from '../src/stores/writer.ts';
 import { putCopy } from './media-folder.ts';
 import { startSite } from './mirror-site.ts';
 import { gif, jpeg, mp3, pdf, png, sha256, svg } from './pictures.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
 import { checkDatabase, openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
-import type { Writer } from '../src/stores/store.ts';
+import type { Writer } from '../src/stores/writer.ts';
 import { bodyOf, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
 import { done, importInto, ndjson, newDatabase, storeName } from './rig.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { type MirrorOutcome, type MirrorRun, runMirror } from '../src/mirror/run-mirror.ts';
-import { openForChange, openForLookups } from '../src/stores/open.ts';
+import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import { done, run, tempFolder } from './rig.ts';
 
 const FAST = ['--rate', '5000'];
@@ -76,6 +76,7 @@ export async function mirrorHere(
       state,
       writer,
       openReader: () => openForLookups(database),
+      openArchive: () => openForExport(database),
       out,
       signal: new AbortController().signal,
       prune: false,

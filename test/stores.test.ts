@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { importFiles } from '../src/import/import.ts';
 import { checkDatabase, openForChange, openForServing, openForTrial } from '../src/stores/open.ts';
-import type { Reader, Stored, Tallies } from '../src/stores/store.ts';
+import type { Answer, Reader } from '../src/stores/reader.ts';
+import type { Tallies } from '../src/stores/writer.ts';
 import type { Raw } from './expected.ts';
 import { bodyOf, exported } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
@@ -333,7 +334,7 @@ describe(storeName(), () => {
         (known?: string) => reader.profile('microblog', 'one', known),
         (known?: string) => reader.items('microblog', 'one', 'posts', known),
       ]) {
-        const { etag, body } = (await find()) as Stored;
+        const { etag, body } = (await find()) as Answer;
         expect(body).toBeInstanceOf(Buffer);
         for (const known of [etag, `W/${etag}`, `"a", ${etag}, "b"`])
           expect(await find(known)).toEqual({ etag, body: null });

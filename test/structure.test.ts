@@ -51,7 +51,7 @@ function reach(name: string, seen = new Set<string>()): Set<string> {
 const ROOMS: Record<string, readonly string[]> = {
   records: [],
   config: [],
-  http: ['config', 'records'],
+  http: ['config', 'records', 'stores'],
   edge: ['config', 'http'],
   'stores/sqlite': ['records', 'stores'],
   'stores/postgres': ['config', 'records', 'stores'],

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { runProgram } from '../src/cli/program.ts';
 import { isPostgresUrl } from '../src/config/database-url.ts';
 import { checkDatabase, openForChange, openForServing } from '../src/stores/open.ts';
-import type { Reader } from '../src/stores/store.ts';
+import type { Reader } from '../src/stores/reader.ts';
 import { bodyOf, exported } from './importing.ts';
 import { mirrorHere, portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';

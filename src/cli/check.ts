@@ -2,7 +2,8 @@
 import { shownDatabase } from '../config/database-url.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { checkDatabase, repairDatabase } from '../stores/open.ts';
-import type { CheckResult, Counts } from '../stores/store.ts';
+import type { Counts } from '../stores/reader.ts';
+import type { CheckResult } from '../stores/soundness.ts';
 import { type CommandContext, CommandFailed } from './context.ts';
 import { createCommand, databaseOf, examples, type SettingFlags } from './options.ts';
 

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { FetchFlags, FetchOutcome, FetchRun } from '../media/fetch-run.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
-import type { Writer } from '../stores/store.ts';
+import type { Writer } from '../stores/writer.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import { linkingUrl, MEDIA_SETTINGS, type MediaPlace, mediaPlaceOf } from './media-settings.ts';
 import {

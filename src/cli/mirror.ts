@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { isPostgresUrl } from '../config/database-url.ts';
 import type { MirrorResult } from '../mirror/mirror-users.ts';
 import type { MirrorFlags } from '../mirror/run-mirror.ts';
-import { openForChange, openForLookups } from '../stores/open.ts';
+import { openForChange, openForExport, openForLookups } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import { addMediaOptions, fetchMedia, type MediaFlags } from './media-fetch.ts';
 import { MEDIA_SETTINGS, mediaPlaceOf } from './media-settings.ts';
@@ -102,6 +102,7 @@ async function runMirror(
       state,
       writer,
       openReader: () => openForLookups(database),
+      openArchive: () => openForExport(database),
       out: context.stderr,
       signal,
     });

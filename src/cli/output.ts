@@ -2,7 +2,7 @@
 import { ConfigError } from '../config/config.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { printable } from '../records/printable.ts';
-import { StoreError } from '../stores/store.ts';
+import { StoreError } from '../stores/errors.ts';
 import { type CommandContext, CommandFailed, type Outcome, type Process, UsageError } from './context.ts';
 import { listenError } from './listen-error.ts';
 

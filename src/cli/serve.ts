@@ -4,8 +4,9 @@ import { shownDatabase } from '../config/database-url.ts';
 import { lookalikes } from '../config/lookalikes.ts';
 import { counted } from '../records/counted.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
+import { StoreError } from '../stores/errors.ts';
 import { openForLookups, openForServing } from '../stores/open.ts';
-import { type Counts, StoreError } from '../stores/store.ts';
+import type { Counts } from '../stores/reader.ts';
 import { type CommandContext, UsageError } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 

@@ -7,7 +7,8 @@ import { FAMILIES, type Family } from '../records/kinds.ts';
 import { LARGEST_ID } from '../records/text-formats.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
 import { openForChange, openForLookups } from '../stores/open.ts';
-import type { RemoveFiles, TakedownList, TakedownState, TakedownSubject, Writer } from '../stores/store.ts';
+import type { TakedownList, TakedownState, TakedownSubject } from '../stores/takedowns.ts';
+import type { RemoveFiles, Writer } from '../stores/writer.ts';
 import { type CommandContext, CommandFailed, type Outcome, UsageError } from './context.ts';
 import {
   createCommand,

@@ -1,7 +1,7 @@
 // The bodies of two answers whose bytes differ.
 
 import { describeType, isObject, readBody } from '../formats/json-text.ts';
-import { type Family, kindIn } from '../records/kinds.ts';
+import { type Family, kindOf } from '../records/kinds.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { MAX_ITEMS } from '../remote/lookups.ts';
 import { compareItems, type ItemComparison } from './compare-items.ts';
@@ -27,7 +27,7 @@ export function compareBodies(oldBody: Buffer, newBody: Buffer, question: Questi
 }
 
 function compareProfiles(one: RawRecord, other: RawRecord, { family }: Question): ItemComparison {
-  const kind = kindIn(family, false);
+  const kind = kindOf(family, 'profile');
   return {
     differences: compareTexts(textsOf(one, kind), textsOf(other, kind)),
     newest: undefined,
@@ -38,7 +38,7 @@ function compareProfiles(one: RawRecord, other: RawRecord, { family }: Question)
 function compareLists(one: RawRecord, other: RawRecord, { family, collection }: Question): ItemComparison {
   // Checked when the bodies were read.
   const [oldList, newList] = [one[collection], other[collection]] as [RawRecord[], RawRecord[]];
-  const compared = compareItems(oldList, newList, kindIn(family, true));
+  const compared = compareItems(oldList, newList, kindOf(family, 'item'));
   const around = outsideOf(one, other, (member) => member === collection);
   return { ...compared, outside: [...around, ...compared.outside] };
 }

@@ -1,6 +1,6 @@
 // One user: asks both sites for the profile and the items, and says how their answers compare.
 import { hash } from 'node:crypto';
-import { kindIn } from '../records/kinds.ts';
+import { kindOf } from '../records/kinds.ts';
 import { SiteError } from '../remote/polite-requests.ts';
 import type { SiteClient, SiteResponse } from '../remote/site-client.ts';
 import type { VariantRow } from '../variants.ts';
@@ -22,7 +22,7 @@ export type UserComparer = ReturnType<typeof createUserComparer>;
 
 export function createUserComparer({ variant, oldSite, newSite, pictures }: UserComparerOptions) {
   const { family, collection } = variant;
-  const isCount = (member: string) => formOf(kindIn(family, false), member) === 'count';
+  const isCount = (member: string) => formOf(kindOf(family, 'profile'), member) === 'count';
 
   async function compareLookup(user: string, lookup: Lookup): Promise<Compared> {
     const answers = await Promise.all([get(oldSite, user, lookup), get(newSite, user, lookup)]);

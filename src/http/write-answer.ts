@@ -3,15 +3,10 @@
 // (npm run bench).
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config/config.ts';
+import type { Answer } from '../stores/reader.ts';
 import { matches } from './conditional.ts';
 import { JSON_TYPE, jsonHeaders } from './headers.ts';
 import type { Operation } from './operations.ts';
-
-/** JSON bytes and their ETag; no body when the client is known to have it. */
-export interface StoredAnswer {
-  readonly etag: string;
-  readonly body: Buffer | null;
-}
 
 /** Called for every response when it is handed to Node. */
 export type Observer = (
@@ -34,7 +29,7 @@ export function createAnswerWriter(config: Pick<Config, 'cacheControl' | 'corsOr
     request: IncomingMessage,
     response: ServerResponse,
     operation: Operation,
-    { etag, body }: StoredAnswer,
+    { etag, body }: Answer,
   ): void {
     if (body === null || matches(request.headers['if-none-match'], etag)) {
       response.writeHead(304, ['etag', etag, ...common]);

@@ -7,7 +7,7 @@ import type { Family } from '../records/kinds.ts';
 import { normalise } from '../records/normalise.ts';
 import { placeholdersOf } from '../records/placeholder.ts';
 import type { RawRecord } from '../records/recognise.ts';
-import type { Load, Tallies, Writer } from '../stores/store.ts';
+import type { Load, Tallies, Writer } from '../stores/writer.ts';
 import { createFaultReport, displayName, type FaultReport, placeIn, placeOf } from './faults.ts';
 import type { OnUncaught, RecordMap } from './map.ts';
 import { openRejects } from './rejects.ts';

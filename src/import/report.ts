@@ -2,7 +2,7 @@
 import { bar, createDisplay, megabytes, secondsLeft, type Terminal } from '../files/terminal.ts';
 import { counted } from '../records/counted.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
-import type { Tallies } from '../stores/store.ts';
+import type { Tallies } from '../stores/writer.ts';
 
 export interface Progress {
   readonly phase: 'reading' | 'writing';

@@ -5,7 +5,7 @@ import type { Terminal } from '../files/terminal.ts';
 import { brief } from '../records/printable.ts';
 import { createVisitReport } from '../runs/report.ts';
 import type { Archive } from '../stores/archive.ts';
-import type { Awaitable } from '../stores/store.ts';
+import type { Awaitable } from '../stores/reader.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 
 export interface CheckRun {

@@ -3,7 +3,8 @@
 import type { Terminal } from '../files/terminal.ts';
 import type { FileClientOptions } from '../remote/file-client.ts';
 import type { Archive, MediaSummary } from '../stores/archive.ts';
-import type { Awaitable, Writer } from '../stores/store.ts';
+import type { Awaitable } from '../stores/reader.ts';
+import type { Writer } from '../stores/writer.ts';
 import type { ByteLimits } from './byte-limits.ts';
 import type { OutcomeCounts } from './outcomes.ts';
 

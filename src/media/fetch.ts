@@ -1,6 +1,6 @@
 // Fetches the originals of a list into the folder, several at a time, and saves what became of each.
 import type { FileClient } from '../remote/file-client.ts';
-import type { MediaEntry } from '../stores/store.ts';
+import type { MediaEntry } from '../stores/writer.ts';
 import type { createByteLimits } from './byte-limits.ts';
 import { QuotaReached } from './byte-limits.ts';
 import { hostOf, type Originals } from './originals.ts';

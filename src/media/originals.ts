@@ -3,7 +3,7 @@ import type { KindName } from '../records/kinds.ts';
 import { FILE_MEMBERS, PICTURE_MEMBERS } from '../records/pictures.ts';
 import { type RawRecord, recogniseKind } from '../records/recognise.ts';
 import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
-import type { MediaEntry } from '../stores/store.ts';
+import type { MediaEntry } from '../stores/writer.ts';
 import type { StoredFile } from './folder.ts';
 
 const PAGE = 100;

@@ -1,7 +1,7 @@
 // What becomes of originals: counted for the summary, and told line by line where it is no success.
 import { counted } from '../records/counted.ts';
 import { brief } from '../records/printable.ts';
-import type { MediaEntry } from '../stores/store.ts';
+import type { MediaEntry } from '../stores/writer.ts';
 
 /** The option that names hosts. */
 export const HOSTS_OPTION = '--media-hosts';

@@ -1,5 +1,5 @@
 // Removes copies that no record names any more: first the database forgets them, then their files go.
-import type { PrunedMedia, Writer } from '../stores/store.ts';
+import type { PrunedMedia, Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder, type StoredFile } from './folder.ts';
 
 export interface PruneRun {

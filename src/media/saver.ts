@@ -1,5 +1,5 @@
 // Saves what became of originals in batches. What is not saved yet is fetched again after a crash.
-import type { MediaEntry, Writer } from '../stores/store.ts';
+import type { MediaEntry, Writer } from '../stores/writer.ts';
 
 const BATCH = 100;
 const BATCH_MS = 2000;

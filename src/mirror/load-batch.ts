@@ -1,7 +1,7 @@
 // A batch of visits -> the store, then the notes: whoever is in the notes is surely in the store.
 import { KIND_NAMES } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
-import type { Tallies } from '../stores/store.ts';
+import type { Tallies } from '../stores/writer.ts';
 import { loadVisits } from './load-visits.ts';
 import type { MirrorOptions, Run } from './mirror-run.ts';
 import { findConflicts } from './ownership.ts';

@@ -1,5 +1,5 @@
 // The rows of a batch of visits -> the store. A user whose rows do not fit is left out whole; the others are loaded.
-import type { Tallies, Writer } from '../stores/store.ts';
+import type { Tallies, Writer } from '../stores/writer.ts';
 import { MAX_ROWS, type Visit } from './visit-user.ts';
 
 export interface MisfitReport {

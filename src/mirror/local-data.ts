@@ -3,8 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Family, KIND_NAMES, KINDS, type RecordKind } from '../records/kinds.ts';
 import { SCHEMAS } from '../records/schemas.ts';
 import { userKey } from '../records/user-name.ts';
+import type { Archive } from '../stores/archive.ts';
+import type { Awaitable, Reader } from '../stores/reader.ts';
 import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
-import type { Awaitable, Reader } from '../stores/store.ts';
 
 export interface LocalUser {
   readonly id: string;
@@ -16,6 +17,8 @@ export interface LocalDataOptions {
   readonly family: Family;
   /** Opens the database for reading. */
   readonly openReader: () => Awaitable<Reader>;
+  /** Opens the database to read all of it. */
+  readonly openArchive: () => Awaitable<Archive>;
   readonly scratch: SqliteFile;
   /** Whether the mirror brought a user: of these nothing needs to be indexed. */
   readonly brought: (userKey: string, id: string) => boolean;
@@ -42,15 +45,18 @@ export function createLocalData(options: LocalDataOptions) {
 
     /** Who has which ids, among the users that the mirror did not bring. Read from the whole database, once. */
     othersIds(): Promise<IdIndex> {
-      index ??= withReader(openReader, (reader) => buildIndex(reader, options));
+      index ??= withReader(options.openArchive, (archive) => buildIndex(archive, options));
       return index;
     },
   };
 }
 
 /** A reader sees the database as it was in the turn of the event loop in which it was opened: none is kept. */
-async function withReader<T>(openReader: () => Awaitable<Reader>, use: (reader: Reader) => Promise<T>) {
-  const reader = await openReader();
+async function withReader<R extends Reader | Archive, T>(
+  open: () => Awaitable<R>,
+  use: (reader: R) => Promise<T>,
+) {
+  const reader = await open();
   try {
     return await use(reader);
   } finally {
@@ -74,7 +80,7 @@ export interface IdIndex {
 
 const ROWS_PER_TURN = 5000;
 
-async function buildIndex(reader: Reader, options: LocalDataOptions): Promise<IdIndex> {
+async function buildIndex(archive: Archive, options: LocalDataOptions): Promise<IdIndex> {
   const { family, scratch, brought, signal } = options;
   scratch.exec(`
     CREATE TABLE users (id INTEGER PRIMARY KEY, user_key TEXT NOT NULL);
@@ -85,7 +91,7 @@ async function buildIndex(reader: Reader, options: LocalDataOptions): Promise<Id
   const owner = scratch.prepare('SELECT owner FROM items WHERE id = ?').pluck();
   const classify = createClassifier(family);
   let rows = 0;
-  for await (const text of reader.records()) {
+  for await (const text of archive.records()) {
     const row = classify(text);
     if (row === undefined) continue;
     // Profiles come first, so the owner of each item is in the index, or was brought by the mirror.

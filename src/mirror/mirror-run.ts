@@ -3,7 +3,7 @@ import { type Family, KIND_NAMES } from '../records/kinds.ts';
 import type { SiteClient } from '../remote/site-client.ts';
 import type { UserList } from '../remote/user-list.ts';
 import type { VisitProgress } from '../runs/report.ts';
-import type { Tallies, Writer } from '../stores/store.ts';
+import type { Tallies, Writer } from '../stores/writer.ts';
 import type { LocalData } from './local-data.ts';
 import type { Notes } from './notes.ts';
 import type { Outcome } from './visit-user.ts';

@@ -1,5 +1,5 @@
 // The run of a mirror, batch by batch: visit the users, load what has changed, note what was done; then prune.
-import type { Tallies } from '../stores/store.ts';
+import type { Tallies } from '../stores/writer.ts';
 import { loadAndNote, recoverInterrupted } from './load-batch.ts';
 import { type MirrorOptions, newRun, type Run } from './mirror-run.ts';
 import type { Notes } from './notes.ts';

@@ -1,7 +1,7 @@
 // Response bodies of the site -> rows for the store, or what is wrong with them. Data that was not asked for is refused.
 
 import { describeType, isObject, readBody } from '../formats/json-text.ts';
-import { type Family, KINDS, type KindName, kindIn } from '../records/kinds.ts';
+import { type Family, KINDS, type KindName, kindOf } from '../records/kinds.ts';
 import { brief, type Fault, normalise } from '../records/normalise.ts';
 import type { Row } from '../records/row.ts';
 import { userKey } from '../records/user-name.ts';
@@ -17,7 +17,7 @@ export function parseProfile(body: Buffer, family: Family, user: string): Parsed
   const read = readBody(body);
   if ('problem' in read) return refused('record', read.problem);
   if (!isObject(read.value)) return refused('record', `must be a profile, not ${describeType(read.value)}`);
-  const result = normalise(read.value, kindIn(family, false));
+  const result = normalise(read.value, kindOf(family, 'profile'));
   if ('faults' in result) return { rows: [], faults: result.faults };
   if (result.row.userKey !== userKey(user))
     return refused('username', 'is not the user who was asked for', read.value.username);
@@ -33,7 +33,7 @@ export function parseItems(body: Buffer, family: Family, owner: string): ParsedB
     return refused('record', `must be an object with a list: ${COLLECTIONS.join(', ')}`);
   if (list.length > MAX_ITEMS)
     return refused('record', `must not list more than ${MAX_ITEMS} items`, String(list.length));
-  const kind = kindIn(family, true);
+  const kind = kindOf(family, 'item');
   const rows: Row[] = [];
   const faults: Fault[] = [];
   for (const [index, item] of list.entries()) {

@@ -4,9 +4,12 @@ import type { Terminal } from '../files/terminal.ts';
 import { createSiteClient, type SiteOptions } from '../remote/site-client.ts';
 import { listUsers, type UserSource } from '../remote/user-list.ts';
 import { createVisitReport, type VisitReport } from '../runs/report.ts';
+import type { Archive } from '../stores/archive.ts';
+import type { Awaitable, Reader } from '../stores/reader.ts';
 import { openScratch, type SqliteFile } from '../stores/sqlite/scratch-file.ts';
-import type { Awaitable, Reader, TakedownList, Writer } from '../stores/store.ts';
-import { createTakedownFilter } from '../stores/takedown-hash.ts';
+import type { TakedownList } from '../stores/takedowns.ts';
+import { createTakedownFilter } from '../stores/takedowns.ts';
+import type { Writer } from '../stores/writer.ts';
 import { VARIANTS } from '../variants.ts';
 import { createLocalData } from './local-data.ts';
 import { mirrorFailure, mirrorSummary } from './mirror-report.ts';
@@ -28,6 +31,7 @@ export interface MirrorRun extends MirrorFlags {
   readonly state: string;
   readonly writer: Writer;
   readonly openReader: () => Awaitable<Reader>;
+  readonly openArchive: () => Awaitable<Archive>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
 }
@@ -58,7 +62,7 @@ async function runWith(
   scratch: SqliteFile,
   report: VisitReport,
 ): Promise<MirrorOutcome> {
-  const { from, variant, signal, openReader } = run;
+  const { from, variant, signal, openReader, openArchive } = run;
   const list = await listUsers(run.users, scratch, report.fault, signal);
   const total = list.size() + list.faults();
   if (total === 0) return { failure: 'the list of users is empty' };
@@ -68,7 +72,7 @@ async function runWith(
   const isTakenDown = createTakedownFilter(takedowns, family);
   if (takedowns.entries.length > 0)
     notes.erase(({ userKey, id }) => isTakenDown('name', userKey) || (id !== null && isTakenDown('id', id)));
-  const local = createLocalData({ family, openReader, scratch, brought: notes.brought, signal });
+  const local = createLocalData({ family, openReader, openArchive, scratch, brought: notes.brought, signal });
   const site = createSiteClient({
     ...run,
     base: from,

@@ -1,8 +1,8 @@
 // The state of a mirror, kept between runs in a SQLite file.
 import Database from 'better-sqlite3';
+import { StoreError } from '../stores/errors.ts';
 import { withSentences } from '../stores/sqlite/connect.ts';
 import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
-import { StoreError } from '../stores/store.ts';
 
 /** 'VITN' marks a file as the state of a mirror. */
 const APPLICATION_ID = 0x5649544e;

@@ -7,8 +7,11 @@ export const ITEM_CAP = 15;
 export type Family = 'microblog' | 'portfolio';
 export const FAMILIES: readonly Family[] = ['microblog', 'portfolio'];
 
+export type Role = 'profile' | 'item';
+
 export interface RecordKind {
   readonly family: Family;
+  readonly role: Role;
   readonly plural: string;
   /** The member with the id of the item's owner; a profile has none. */
   readonly owner?: 'user' | 'user_id';
@@ -16,15 +19,14 @@ export interface RecordKind {
 
 /** All kinds of records. */
 export const KINDS = {
-  'microblog profile': { family: 'microblog', plural: 'microblog profiles' },
-  post: { family: 'microblog', plural: 'posts', owner: 'user' },
-  'portfolio profile': { family: 'portfolio', plural: 'portfolio profiles' },
-  shot: { family: 'portfolio', plural: 'shots', owner: 'user_id' },
+  'microblog profile': { family: 'microblog', role: 'profile', plural: 'microblog profiles' },
+  post: { family: 'microblog', role: 'item', plural: 'posts', owner: 'user' },
+  'portfolio profile': { family: 'portfolio', role: 'profile', plural: 'portfolio profiles' },
+  shot: { family: 'portfolio', role: 'item', plural: 'shots', owner: 'user_id' },
 } as const satisfies Record<string, RecordKind>;
 
 export type KindName = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as KindName[];
 
-/** A family's kind of profile, or of item. */
-export const kindIn = (family: Family, isItem: boolean): KindName =>
-  KIND_NAMES.find((kind) => KINDS[kind].family === family && 'owner' in KINDS[kind] === isItem) as KindName;
+export const kindOf = (family: Family, role: Role): KindName =>
+  KIND_NAMES.find((kind) => KINDS[kind].family === family && KINDS[kind].role === role) as KindName;

@@ -28,5 +28,5 @@ export function placeholdersOf(source: RawRecord, family?: Family): Row[] {
 function profileKindsOf(source: RawRecord, family: Family | undefined): readonly KindName[] {
   const recognised = recogniseKind(source, family);
   if (!('kind' in recognised)) return source.username === undefined ? [] : PROFILES;
-  return 'owner' in KINDS[recognised.kind] ? [] : [recognised.kind];
+  return KINDS[recognised.kind].role === 'item' ? [] : [recognised.kind];
 }

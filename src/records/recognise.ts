@@ -14,9 +14,7 @@ const MARKS = Object.keys(KINDS_BY_MARK);
 /** The members that only this kind has, among the two profiles or the two items. */
 const OWN_MEMBERS = Object.fromEntries(
   KIND_NAMES.map((kind) => {
-    const siblings = KIND_NAMES.filter(
-      (other) => other !== kind && 'owner' in KINDS[other] === 'owner' in KINDS[kind],
-    );
+    const siblings = KIND_NAMES.filter((other) => other !== kind && KINDS[other].role === KINDS[kind].role);
     const shared = new Set(siblings.flatMap((other) => Object.keys(SCHEMAS[other].properties)));
     return [kind, Object.keys(SCHEMAS[kind].properties).filter((member) => !shared.has(member))];
   }),

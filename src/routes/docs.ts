@@ -7,7 +7,7 @@ import { errorResponses } from '../http/errors.ts';
 import { JSON_TYPE, jsonHeaders } from '../http/headers.ts';
 import { PAGE } from '../http/operations.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
-import type { Awaitable } from '../stores/store.ts';
+import type { Awaitable } from '../stores/reader.ts';
 import { readScript, readStyles, readWeb } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
 import { NotModified } from './lookup.ts';

@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { Family } from '../records/kinds.ts';
 import { SAMPLE_PEOPLE } from '../samples/people.ts';
-import type { Awaitable, Reader } from '../stores/store.ts';
+import type { Awaitable, Reader } from '../stores/reader.ts';
 
 export type ExampleUsers = Readonly<Record<Family, readonly string[]>>;
 

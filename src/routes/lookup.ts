@@ -11,12 +11,11 @@ import { sendFailure } from '../http/replies.ts';
 import type { WriteAnswer } from '../http/write-answer.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
 import { userKey } from '../records/user-name.ts';
-import type { Awaitable, Reader, Stored } from '../stores/store.ts';
+import type { Answer, Awaitable, Reader } from '../stores/reader.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 
 /** An answer in the cache, with the operation it is counted under. */
-export interface ReadyAnswer {
-  readonly etag: string;
+export interface ReadyAnswer extends Answer {
   readonly body: Buffer;
   readonly operation: Operation;
 }
@@ -84,7 +83,7 @@ export function createLookups(options: VariantOptions, addresses: Addresses) {
     items: { variant, name: 'items' },
   } as const satisfies Record<string, Operation>;
 
-  function send(request: FastifyRequest, reply: FastifyReply, operation: Operation, answer: Stored): void {
+  function send(request: FastifyRequest, reply: FastifyReply, operation: Operation, answer: Answer): void {
     reply.hijack();
     writeAnswer(request.raw, reply.raw, operation, answer);
   }
@@ -101,12 +100,12 @@ export function createLookups(options: VariantOptions, addresses: Addresses) {
     operation: Operation,
     key: string,
     address: string,
-    read: (known: string | undefined) => Awaitable<Stored | undefined>,
+    read: (known: string | undefined) => Awaitable<Answer | undefined>,
   ): Awaitable<void> {
     const ready = cache.find(address);
     if (ready !== undefined) return send(request, reply, operation, ready);
     const version = cache.currentVersion();
-    const settle = (found: Stored | undefined): Awaitable<void> => {
+    const settle = (found: Answer | undefined): Awaitable<void> => {
       if (found === undefined) return sendUnknown(reply, key);
       const { etag, body } = found;
       if (body !== null) cache.keep(address, { etag, body, operation }, version);

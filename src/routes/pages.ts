@@ -7,7 +7,7 @@ import { RequestError } from '../http/errors.ts';
 import type { Headers } from '../http/headers.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
 import { samplePicture } from '../samples/pictures.ts';
-import type { Awaitable } from '../stores/store.ts';
+import type { Awaitable } from '../stores/reader.ts';
 import { VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import type { ExplorerPage } from '../views/explorer-page.ts';
 import { readScript, readStyles, readWeb, withoutComments } from '../views/web-files.ts';

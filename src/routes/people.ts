@@ -8,7 +8,7 @@ import { type Headers, JSON_TYPE, jsonHeaders, NOT_FOUND_CACHING } from '../http
 import { PAGE } from '../http/operations.ts';
 import { createAsset, sendAsset, sendFailure } from '../http/replies.ts';
 import { UserName, userKey } from '../records/user-name.ts';
-import type { Awaitable, Reader } from '../stores/store.ts';
+import type { Awaitable, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { cardImage } from '../views/card-image.ts';
 import type { ExplorerPage } from '../views/explorer-page.ts';

@@ -23,7 +23,7 @@ import { pathStyle } from '../routes/path-style.ts';
 import { people } from '../routes/people.ts';
 import { probes } from '../routes/probes.ts';
 import { queryStyle } from '../routes/query-style.ts';
-import type { Reader } from '../stores/store.ts';
+import type { Reader } from '../stores/reader.ts';
 import { createConnectionLog } from '../telemetry/connection-log.ts';
 import { createRequestCounts } from '../telemetry/request-counts.ts';
 import { createRequestLog } from '../telemetry/request-log.ts';

@@ -14,7 +14,7 @@ import { parseQuery } from '../http/query.ts';
 import { sendFailure } from '../http/replies.ts';
 import { compileInput, compileResponse } from '../http/schema-compilers.ts';
 import type { Observer } from '../http/write-answer.ts';
-import { StoreError } from '../stores/store.ts';
+import { StoreError } from '../stores/errors.ts';
 
 type SchemaCompilers = NonNullable<FastifyServerOptions['schemaController']>['compilersFactory'];
 type Constraints = NonNullable<NonNullable<FastifyServerOptions['routerOptions']>['constraints']>;

@@ -1,5 +1,5 @@
 // Whether the server can serve: not while it stops, and not while its data cannot be read.
-import type { Reader } from '../stores/store.ts';
+import type { Reader } from '../stores/reader.ts';
 
 export type Health = ReturnType<typeof createHealth>;
 

@@ -9,7 +9,7 @@ import { mediaUrlOf } from '../config/media.ts';
 import { printable } from '../records/printable.ts';
 import { lookupPaths } from '../remote/lookups.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
-import type { Reader } from '../stores/store.ts';
+import type { Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { buildAdmin } from './admin.ts';
 import { buildApp } from './app.ts';

@@ -11,7 +11,8 @@ import {
   servedText,
 } from './media-statements.ts';
 import type { MergeConnection } from './merge.ts';
-import type { Awaitable, MediaEntry } from './store.ts';
+import type { Awaitable } from './reader.ts';
+import type { MediaEntry } from './writer.ts';
 
 type Rows = Pick<MergeConnection, 'rows' | 'member'>;
 
@@ -61,8 +62,8 @@ async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGener
 
 /** One query for each kind, profiles first. */
 function recordQueries(member: MemberOf | undefined): string[] {
-  const profiles = KIND_NAMES.filter((kind) => !('owner' in KINDS[kind]));
-  const items = KIND_NAMES.filter((kind) => 'owner' in KINDS[kind]);
+  const profiles = KIND_NAMES.filter((kind) => KINDS[kind].role === 'profile');
+  const items = KIND_NAMES.filter((kind) => KINDS[kind].role === 'item');
   return [
     ...profiles.map(
       (kind) =>

@@ -42,7 +42,7 @@ export const SAVE = `
 export const SET_MEDIA_URL = 'UPDATE vitrine SET media_url = $1';
 export const LINK = 'UPDATE media SET linked_file = file WHERE linked_file IS DISTINCT FROM file';
 
-const tableOf = (kind: KindName) => ('owner' in KINDS[kind] ? 'items' : 'profiles');
+const tableOf = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' : 'profiles');
 
 /** Fills `named` with the addresses of copies that records name. */
 export const findNamed = (member: MemberOf) =>
@@ -82,7 +82,7 @@ export const MEDIA_URL = 'SELECT media_url FROM vitrine WHERE media_url IS NOT N
 export const missingCopies = (member: MemberOf) =>
   KIND_NAMES.flatMap((kind) =>
     membersOf(kind).map((name) => {
-      const whose = 'owner' in KINDS[kind] ? 'CAST(id AS text)' : member('username');
+      const whose = KINDS[kind].role === 'item' ? 'CAST(id AS text)' : member('username');
       const join = PICTURE_MEMBERS[kind].includes(name) ? 'LEFT JOIN' : 'JOIN';
       return `
       SELECT '${kind}', whose, '${name}', found.url, reason FROM (

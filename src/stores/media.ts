@@ -16,8 +16,8 @@ import {
 } from './media-statements.ts';
 import { countOf, type MergeConnection } from './merge.ts';
 import { repairContents } from './soundness.ts';
-import type { MediaEntry, PrunedMedia, RemoveFiles } from './store.ts';
 import { TAKEDOWNS_MARK } from './takedown-statements.ts';
+import type { MediaEntry, PrunedMedia, RemoveFiles } from './writer.ts';
 
 export async function saveMedia(
   db: MergeConnection,

@@ -2,7 +2,7 @@
 //
 // CROSS JOIN is an inner join whose tables SQLite goes through in the order they are written in: without it, a small
 // import could scan a whole table.
-import { type Family, ITEM_CAP, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
+import { type Family, ITEM_CAP, KIND_NAMES, KINDS, type KindName, kindOf } from '../records/kinds.ts';
 
 /** The columns that a writer fills; `n` numbers the rows in the order they came. */
 export const STAGED_COLUMNS = ['kind', 'place', 'id', 'user_key', 'owner', 'date', 'record'] as const;
@@ -23,11 +23,6 @@ export const INDEXES = [
   'CREATE INDEX misfits_by_id ON misfits (kind, id)',
   'ANALYZE staged',
 ];
-
-export const kindOf = (family: Family, role: 'profile' | 'item') =>
-  KIND_NAMES.find(
-    (kind) => KINDS[kind].family === family && 'owner' in KINDS[kind] === (role === 'item'),
-  ) as KindName;
 
 /** The list as the items of a row of `profiles` give it. `record` is the SQL for a record as it is served. */
 export const listOfProfile = (record: string) => `(

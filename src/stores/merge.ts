@@ -3,18 +3,12 @@
 // `staged` holds the rows of an import as they came. For each family the steps below drop repeated ids, take out the
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
-import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
+import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName, kindOf } from '../records/kinds.ts';
 import { HAS_COPIES, type MemberOf, namedCopies, servedText } from './media-statements.ts';
-import {
-  INDEXES,
-  kindOf,
-  linkStatements,
-  listStatements,
-  stagedKind,
-  statementsFor,
-} from './merge-statements.ts';
-import type { Awaitable, Ending, LoadOptions, Misfit, Tallies, Tally } from './store.ts';
+import { INDEXES, linkStatements, listStatements, stagedKind, statementsFor } from './merge-statements.ts';
+import type { Awaitable } from './reader.ts';
 import { LISTED_KINDS, skipStatements } from './takedown-statements.ts';
+import type { LoadOptions, LoadOutcome, Misfit, Tallies, Tally } from './writer.ts';
 
 /** What the steps need of a database connection. */
 export interface MergeConnection {
@@ -29,7 +23,7 @@ export interface MergeConnection {
 export async function merge(
   db: MergeConnection,
   { replace, skipInvalid, onMisfit }: LoadOptions,
-  ending: Ending,
+  ending: LoadOutcome,
 ): Promise<Tallies | undefined> {
   const tallies = noTallies();
   let misfits = 0;
@@ -69,7 +63,7 @@ const noTallies = () =>
     ]),
   ) as Tallies;
 
-type Moved = Omit<Tally, 'takenDown'>;
+type MergeCounts = Omit<Tally, 'takenDown'>;
 
 /** The families and kinds that have takedowns: without any, nothing has to be hashed. */
 async function listedKinds(db: MergeConnection): Promise<ReadonlySet<string>> {
@@ -109,7 +103,11 @@ async function takeOut(db: MergeConnection, query: string): Promise<number> {
   return found;
 }
 
-async function moveProfiles(db: MergeConnection, { profiles }: Statements, replace: boolean): Promise<Moved> {
+async function moveProfiles(
+  db: MergeConnection,
+  { profiles }: Statements,
+  replace: boolean,
+): Promise<MergeCounts> {
   const staged = await countOf(db, profiles.staged);
   await db.run(profiles.touchNewAndRenamed);
   if (replace) await db.run(profiles.touchRemoved);
@@ -124,7 +122,7 @@ async function moveProfiles(db: MergeConnection, { profiles }: Statements, repla
   return { new: added, changed, unchanged: staged - added - changed, removed };
 }
 
-async function moveItems(db: MergeConnection, { items }: Statements, replace: boolean): Promise<Moved> {
+async function moveItems(db: MergeConnection, { items }: Statements, replace: boolean): Promise<MergeCounts> {
   const staged = await countOf(db, items.staged);
   if (replace) await db.run(items.touchRemoved);
   const removed = replace ? await db.run(items.remove) : 0;
@@ -177,7 +175,7 @@ async function report(db: MergeConnection, onMisfit: LoadOptions['onMisfit']): P
 
 function misfitOf([place = '', kindCode = '', id = '', fault, other = '', record = '']: string[]): Misfit {
   const about = KINDS[KIND_NAMES[Number(kindCode)] as KindName];
-  if (fault === 'name' || !('owner' in about))
+  if (fault === 'name' || about.role === 'profile')
     return {
       place: Number(place),
       member: 'username',

@@ -1,18 +1,15 @@
 // Which store a DATABASE_URL means. Only this file knows both; a process loads the one it uses.
 import { isPostgresUrl } from '../config/database-url.ts';
 import type { Archive } from './archive.ts';
+import { StoreError } from './errors.ts';
+import type { MigrationResult } from './migrations.ts';
+import type { Reader, StoreListener } from './reader.ts';
+import type { CheckResult } from './soundness.ts';
 import { migrateFile, refuseMissing } from './sqlite/connect.ts';
 import { openArchive, openReader } from './sqlite/read.ts';
 import type { SnapshotOptions } from './sqlite/snapshot.ts';
 import { openServed } from './sqlite/watch.ts';
-import {
-  type CheckResult,
-  type Migrated,
-  type Reader,
-  StoreError,
-  type StoreListener,
-  type Writer,
-} from './store.ts';
+import type { Writer } from './writer.ts';
 
 /** Opens the data for serving; where there is none yet, the reader is not ready until the first import has committed. */
 export async function openForServing(url: string, observe: StoreListener): Promise<Reader> {
@@ -61,7 +58,7 @@ export async function checkDatabase(url: string): Promise<CheckResult> {
 }
 
 /** Brings an existing database to the current schema. */
-export async function migrateDatabase(url: string): Promise<Migrated> {
+export async function migrateDatabase(url: string): Promise<MigrationResult> {
   return isPostgresUrl(url)
     ? (await import('./postgres/database.ts')).migrateDatabase(url)
     : migrateFile(url);

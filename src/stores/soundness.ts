@@ -1,8 +1,15 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
-import { FAMILIES, type Family, kindIn } from '../records/kinds.ts';
+import { FAMILIES, type Family, kindOf } from '../records/kinds.ts';
 import type { MemberOf } from './media-statements.ts';
 import { type MergeConnection, rebuildLists, servedIn } from './merge.ts';
 import { listOfProfile } from './merge-statements.ts';
+import type { Counts } from './reader.ts';
+
+export interface CheckResult {
+  readonly faults: readonly string[];
+  /** Undefined when the database is too damaged to be counted. */
+  readonly counts: Counts | undefined;
+}
 
 /** Users whose list is missing, is not what their items give, or has another text's ETag; and lists of nobody. */
 const wrongLists = (family: Family, record: string) => `
@@ -64,8 +71,8 @@ export async function findFaults(db: MergeConnection): Promise<string[]> {
 
 async function wrongRows(db: MergeConnection, family: Family) {
   return {
-    profiles: wrongProfiles(family, await servedIn(db, kindIn(family, false))),
-    lists: wrongLists(family, await servedIn(db, kindIn(family, true))),
+    profiles: wrongProfiles(family, await servedIn(db, kindOf(family, 'profile'))),
+    lists: wrongLists(family, await servedIn(db, kindOf(family, 'item'))),
   };
 }
 
@@ -94,7 +101,7 @@ export async function repairContents(db: MergeConnection): Promise<number> {
 }
 
 async function repairProfiles(db: MergeConnection, family: Family): Promise<number> {
-  const record = await servedIn(db, kindIn(family, false));
+  const record = await servedIn(db, kindOf(family, 'profile'));
   const served = await db.run(
     `UPDATE profiles SET served = nullif(${record}, record) WHERE family = '${family}' AND ${isServedWrong(record)}`,
   );

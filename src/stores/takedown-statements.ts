@@ -1,8 +1,7 @@
 // The statements of takedowns, in text that SQLite and PostgreSQL both understand. takedowns.ts runs them.
-import type { Family } from '../records/kinds.ts';
-import { kindOf, stagedKind } from './merge-statements.ts';
-import type { TakedownKind } from './store.ts';
-import type { HashedValue } from './takedown-hash.ts';
+import { type Family, kindOf } from '../records/kinds.ts';
+import { stagedKind } from './merge-statements.ts';
+import type { HashedValue, TakedownKind } from './takedowns.ts';
 
 const hashOf = (family: Family, what: HashedValue, value: string, salt = 'salt') =>
   `takedown_hash(${salt}, '${family}', '${what}', ${value})`;

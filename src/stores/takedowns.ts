@@ -1,100 +1,53 @@
-// Takedowns: what was taken down is removed, listed as salted hashes, and skipped by every later import. All inside the
-// caller's transaction, with the work tables of an import.
-import { randomBytes } from 'node:crypto';
-import { FAMILIES, type Family } from '../records/kinds.ts';
-import { forgetUnnamed } from './media.ts';
-import type { MergeConnection } from './merge.ts';
-import { findItem, findUser, type Removed, removeItems, removeUsers } from './removal.ts';
-import type {
-  RemoveFiles,
-  TakedownEntry,
-  TakedownList,
-  TakedownResult,
-  TakedownState,
-  TakedownSubject,
-} from './store.ts';
-import {
-  ADD_SALT,
-  addEntry,
-  addUserId,
-  COPY_ENTRY,
-  COPY_SALT,
-  deleteEntry,
-  findListed,
-} from './takedown-statements.ts';
+// Takedowns: what the database keeps of each is a salted hash of a user's name, a user's id or an item's id.
+import { hash } from 'node:crypto';
+import type { Family } from '../records/kinds.ts';
 
-const SALT_BYTES = 32;
+export type TakedownKind = 'user' | 'item';
 
-export async function takeDown(
-  db: MergeConnection,
-  subjects: readonly TakedownSubject[],
-  removeFiles: RemoveFiles,
-): Promise<TakedownResult> {
-  await db.run(ADD_SALT, [randomBytes(SALT_BYTES).toString('hex')]);
-  const today = new Date().toISOString().slice(0, 10);
-  const states: TakedownState[] = [];
-  const removed = { users: 0, items: 0 };
-  for (const family of FAMILIES) {
-    for (const [index, subject] of subjects.entries())
-      if (subject.family === family) states[index] = await takeDownOne(db, subject, today);
-    add(removed, await removeUsers(db, family));
-    add(removed, await removeItems(db, family));
-  }
-  await forgetUnnamed(db, removeFiles);
-  return { states, ...removed };
+/** Who or what is to be taken down: the key of a user's name, or the id of an item. */
+export interface TakedownSubject {
+  readonly family: Family;
+  readonly kind: TakedownKind;
+  readonly value: string;
 }
 
-/** Lists a subject, and notes what is to be removed of it in `touched` or `gone`. */
-async function takeDownOne(
-  db: MergeConnection,
-  { family, kind, value }: TakedownSubject,
-  today: string,
-): Promise<TakedownState> {
-  const isNew = (await db.run(addEntry(family, kind), [value, today])) > 0;
-  if (kind === 'user') await db.run(addUserId(family), [value, today]);
-  const found = await db.run(kind === 'user' ? findUser(family) : findItem(family), [value]);
-  return found > 0 ? 'removed' : isNew ? 'unknown' : 'known';
+/** What became of a subject: it was removed; it was not here; it was taken down before. */
+export type TakedownState = 'removed' | 'unknown' | 'known';
+
+export interface TakedownResult {
+  /** In the order of the subjects. */
+  readonly states: readonly TakedownState[];
+  readonly users: number;
+  readonly items: number;
 }
 
-/** Allows imports to bring it again; for each subject whether it had been taken down. */
-export async function undoTakedowns(
-  db: MergeConnection,
-  subjects: readonly TakedownSubject[],
-): Promise<boolean[]> {
-  const results: boolean[] = [];
-  for (const { family, kind, value } of subjects)
-    results.push((await db.run(deleteEntry(family, kind), [value])) > 0);
-  return results;
+/** A hash in the list. The name and the id of a user share the entry, which is the hash of the name. */
+export interface TakedownEntry {
+  readonly hash: string;
+  readonly entry: string;
+  readonly family: Family;
+  readonly kind: TakedownKind;
+  /** The day, as YYYY-MM-DD. */
+  readonly since: string;
 }
 
-/** Takes over the list of another database and removes what it names. */
-export async function adoptTakedowns(
-  db: MergeConnection,
-  { salts, entries }: TakedownList,
-  removeFiles: RemoveFiles,
-): Promise<Removed> {
-  for (const salt of salts) await db.run(COPY_SALT, [salt]);
-  for (const { hash, entry, family, kind, since } of entries)
-    await db.run(COPY_ENTRY, [hash, entry, family, kind, since]);
-  const removed = { users: 0, items: 0 };
-  for (const family of FAMILIES) {
-    const { users, items } = findListed(family);
-    if (entries.some((entry) => entry.family === family && entry.kind === 'user')) {
-      await db.run(users);
-      add(removed, await removeUsers(db, family));
-    }
-    if (entries.some((entry) => entry.family === family && entry.kind === 'item')) {
-      await db.run(items);
-      add(removed, await removeItems(db, family));
-    }
-  }
-  await forgetUnnamed(db, removeFiles);
-  return removed;
+/** All takedowns of a database. */
+export interface TakedownList {
+  readonly salts: readonly string[];
+  readonly entries: readonly TakedownEntry[];
 }
 
-function add(sum: { users: number; items: number }, { users, items }: Removed): void {
-  sum.users += users;
-  sum.items += items;
+export type HashedValue = 'name' | 'id' | 'item';
+
+/** The salt is of a fixed length, so it can stand before the text. PostgreSQL has a function of its own for the same. */
+export const takedownHash = (salt: string, family: string, what: string, value: string): string =>
+  hash('sha256', `${salt} ${family} ${what} ${value}`, 'hex');
+
+/** Whether a list names a value of a family. */
+export function createTakedownFilter({ salts, entries }: TakedownList, family: Family) {
+  const hashes = new Set(entries.map(({ hash }) => hash));
+  return (what: HashedValue, value: string): boolean =>
+    hashes.size > 0 && salts.some((salt) => hashes.has(takedownHash(salt, family, what, value)));
 }
 
 /** The rows of `ALL_SALTS` and `ALL_ENTRIES` as a list. */

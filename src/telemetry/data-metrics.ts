@@ -1,5 +1,5 @@
 // Metrics of the data that is served, and of the databases it comes from.
-import type { HostState } from '../stores/store.ts';
+import type { HostState } from '../stores/reader.ts';
 import type { Metric, MetricsSources, Sample } from './metric.ts';
 
 export const DATA_METRICS: readonly Metric[] = [

@@ -1,7 +1,7 @@
 // Logs requests that failed. An outage fails thousands of them a second, so the first of each cause is logged with its
 // request, and those that follow are counted: one line a cause and second. The counts add up to the failed requests.
 import type { Logger } from 'pino';
-import { StoreError } from '../stores/store.ts';
+import { StoreError } from '../stores/errors.ts';
 
 const PERIOD_MS = 1000;
 /** Messages may differ from request to request: causes beyond these share one line. */

@@ -2,7 +2,7 @@
 import type { Aggregator } from '@prometheus-io/client';
 import type { Limits } from '../edge/limits.ts';
 import type { AnswerCache } from '../http/answer-cache.ts';
-import type { Awaitable, Reader } from '../stores/store.ts';
+import type { Awaitable, Reader } from '../stores/reader.ts';
 import type { ConnectionLog } from './connection-log.ts';
 import type { RequestCounts } from './request-counts.ts';
 

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { buildApp } from '../../src/server/app.ts';
-import type { Reader } from '../../src/stores/store.ts';
+import type { Reader } from '../../src/stores/reader.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { ask, dial, endWithTests, hearOut, parseReplies, ROOT, type Server, startServer } from '../rig.ts';
 import { adminOf, linesOf, metricsOf, until } from '../stress.ts';
@@ -53,7 +53,6 @@ describe('a client that ends its side after its request gets the answer', () => 
       counts: () => ({ 'microblog profile': 0, 'portfolio profile': 0, post: 0, shot: 0 }),
       events: { swaps: 0, refusals: 0 },
       mediaUrl: () => undefined,
-      records: async function* () {},
       fault: async () => undefined,
       close: async () => {},
       profile: (_family, name) =>

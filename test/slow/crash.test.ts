@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { exportLines } from '../../src/import/export.ts';
-import { openReader } from '../../src/stores/sqlite/read.ts';
+import { openArchive } from '../../src/stores/sqlite/read.ts';
 import { people } from '../bench/data.ts';
 import {
   ask,
@@ -35,10 +35,10 @@ const AT_A_TIME = 2;
 
 /** The digest of its export. */
 async function digestOf(path: string): Promise<string> {
-  const reader = openReader(path);
+  const archive = openArchive(path);
   const hash = createHash('sha256');
-  for await (const chunk of exportLines(reader, false)) hash.update(chunk);
-  await reader.close();
+  for await (const chunk of exportLines(archive, false)) hash.update(chunk);
+  await archive.close();
   return hash.digest('hex');
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { mediaPath } from '../../src/records/media-types.ts';
 import { openForExport } from '../../src/stores/open.ts';
-import type { MediaEntry } from '../../src/stores/store.ts';
+import type { MediaEntry } from '../../src/stores/writer.ts';
 import { mirror, portfolio, startSite } from '../mirror-site.ts';
 import { gif, pdf, png, sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';

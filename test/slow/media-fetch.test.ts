@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { mediaPath } from '../../src/records/media-types.ts';
 import { openForExport } from '../../src/stores/open.ts';
-import type { MediaEntry } from '../../src/stores/store.ts';
+import type { MediaEntry } from '../../src/stores/writer.ts';
 import { startSite } from '../mirror-site.ts';
 import { png, sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openForChange, openForServing } from '../../src/stores/open.ts';
-import type { Reader } from '../../src/stores/store.ts';
+import type { Reader } from '../../src/stores/reader.ts';
 import { bodyOf } from '../importing.ts';
 import { type ProxyOptions, startProxy } from '../postgres-proxy.ts';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';

@@ -3,7 +3,7 @@ import { copyFileSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openForChange, openForLookups } from '../../src/stores/open.ts';
+import { openForChange, openForExport } from '../../src/stores/open.ts';
 import { newPath } from '../importing.ts';
 import { mirrorArgs, portfolio, startSite } from '../mirror-site.ts';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
@@ -54,7 +54,7 @@ function contentOf(path: string): string {
 }
 
 const remaining = async (url: string) => {
-  const reader = await openForLookups(url);
+  const reader = await openForExport(url);
   let found = 0;
   for await (const record of reader.records()) if (GONE.test(record.toLowerCase())) found++;
   await reader.close();

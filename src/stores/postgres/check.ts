@@ -1,6 +1,7 @@
 // `vitrine check`: reads a whole database and says what in it is wrong.
+
+import type { CheckResult } from '../soundness.ts';
 import { findFaults } from '../soundness.ts';
-import type { CheckResult } from '../store.ts';
 import { mergeConnection } from './connect.ts';
 import { openSnapshot } from './database.ts';
 import { countRecords } from './read.ts';

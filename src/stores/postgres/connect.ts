@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
+import { StoreError } from '../errors.ts';
 import type { MergeConnection } from '../merge.ts';
-import { StoreError } from '../store.ts';
 
 export type Client = pg.Client;
 /** A row as an array of texts. */

@@ -1,6 +1,7 @@
 // A PostgreSQL database: connecting to the right one of its hosts.
 import { type HostAddress, type PostgresAddress, parsePostgresUrl } from '../../config/database-url.ts';
-import { type Migrated, StoreError } from '../store.ts';
+import { StoreError } from '../errors.ts';
+import type { MigrationResult } from '../migrations.ts';
 import { firstOf, nameOf, newClient, type Session } from './connect.ts';
 import { MISSING_TABLES, migrate, refuseMissing, refuseUnfit } from './migrate.ts';
 import { asStoreError, sentence } from './sentences.ts';
@@ -75,7 +76,7 @@ const closeAll = (reached: readonly Reached[], but: Reached | undefined) =>
   Promise.all(reached.filter((one) => one !== but).map(({ client }) => client.end()));
 
 /** Makes the tables or brings them to the current schema; many nodes may do so at once. */
-export async function migrateDatabase(url: string): Promise<Migrated> {
+export async function migrateDatabase(url: string): Promise<MigrationResult> {
   const session = await openPrimary(url);
   try {
     return await migrate(session);

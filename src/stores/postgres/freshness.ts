@@ -1,5 +1,6 @@
 // Which hosts have the newest data, and what to say when none has.
-import { type HostState, StoreError } from '../store.ts';
+import { StoreError } from '../errors.ts';
+import type { HostState } from '../reader.ts';
 import type { Host } from './host.ts';
 import { sentence } from './sentences.ts';
 

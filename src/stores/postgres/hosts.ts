@@ -2,7 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { parsePostgresUrl } from '../../config/database-url.ts';
-import { type HostState, StoreError, type StoreListener } from '../store.ts';
+import { StoreError } from '../errors.ts';
+import type { HostState, StoreListener } from '../reader.ts';
 import { type Row, sslOf } from './connect.ts';
 import { createFreshness, type Freshness, LOST_MS } from './freshness.ts';
 import { createHost, type Host } from './host.ts';

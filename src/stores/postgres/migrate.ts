@@ -1,21 +1,15 @@
 // The schema of a PostgreSQL database: whether this program can use it, and bringing it up to date.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { userKey } from '../../records/user-name.ts';
-import { type Migrated, StoreError } from '../store.ts';
+import { StoreError } from '../errors.ts';
+import { listMigrations, type MigrationResult } from '../migrations.ts';
 import { type Client, firstOf, type Session } from './connect.ts';
 import { lacks, withSentences } from './sentences.ts';
 
-const MIGRATIONS = join(import.meta.dirname, '../../../migrations/postgres');
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
 const LOCK = 0x56495452;
 
-const migrations = readdirSync(MIGRATIONS)
-  .filter((file) => /^\d{3}-[\w-]+\.sql$/.test(file))
-  .map((file) => ({ version: Number(file.slice(0, 3)), file }))
-  .sort((a, b) => a.version - b.version);
-
-export const SCHEMA_VERSION = migrations.at(-1)?.version ?? 0;
+const MIGRATIONS = listMigrations('postgres');
+export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
 
 /** Which tables of the current schema do not exist; null when all do. */
 export const MISSING_TABLES = `(
@@ -23,7 +17,7 @@ export const MISSING_TABLES = `(
   WHERE to_regclass(name) IS NULL)`;
 
 /** Makes the tables, or brings them to the current schema. */
-export async function migrate({ client, name }: Session): Promise<Migrated> {
+export async function migrate({ client, name }: Session): Promise<MigrationResult> {
   return await withSentences(name, async () => {
     if ((await firstOf(client, 'SHOW server_encoding')) !== 'UTF8')
       throw new StoreError(`The database at ${name} must be made with ENCODING 'UTF8'.`);
@@ -40,9 +34,9 @@ async function migrateLocked(client: Client, name: string): Promise<void> {
   try {
     await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
     const current = await schemaOf(client, name);
-    for (const { version, file } of migrations.filter((migration) => migration.version > current)) {
+    for (const { version, sql } of MIGRATIONS.filter((migration) => migration.version > current)) {
       if (version === 2) await foldNamesAgain(client);
-      await client.query(readFileSync(join(MIGRATIONS, file), 'utf8'));
+      await client.query(sql());
       await client.query('UPDATE vitrine SET schema = $1', [version]);
     }
     await client.query('COMMIT');

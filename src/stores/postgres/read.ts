@@ -3,8 +3,9 @@ import type pg from 'pg';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { importTime } from '../generation.ts';
-import type { Counts, Reader, Stored, StoreListener, TakedownList } from '../store.ts';
+import type { Answer, Counts, Reader, StoreListener } from '../reader.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
+import type { TakedownList } from '../takedowns.ts';
 import { takedownList } from '../takedowns.ts';
 import { type Client, mergeConnection, rowsOf } from './connect.ts';
 import { openSnapshot } from './database.ts';
@@ -56,7 +57,7 @@ export async function openReader(url: string): Promise<Reader> {
 }
 
 function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
-  async function find(query: pg.QueryConfig): Promise<Stored | undefined> {
+  async function find(query: pg.QueryConfig): Promise<Answer | undefined> {
     const [, etag, body] = await read(query);
     if (typeof etag !== 'string') return undefined;
     return { etag, body: typeof body === 'string' ? Buffer.from(body) : null };
@@ -85,7 +86,6 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       return JSON.parse(names ?? '[]');
     },
     counts: countsOf(url, hosts.newest),
-    records: () => allRecords(url),
     fault: hosts.fault,
     close: hosts.close,
   };
@@ -106,15 +106,6 @@ async function* withName(name: string, rows: AsyncIterable<string[]>): AsyncGene
     yield* rows;
   } catch (error) {
     throw asStoreError(name, error);
-  }
-}
-
-async function* allRecords(url: string): AsyncGenerator<string> {
-  const archive = await openArchive(url);
-  try {
-    yield* archive.records();
-  } finally {
-    await archive.close();
   }
 }
 
@@ -153,7 +144,10 @@ export async function countRecords(client: Client): Promise<Counts> {
   const of = (table: string, family: string) =>
     Number(rows.find((row) => row[0] === table && row[1] === family)?.[2] ?? 0);
   return Object.fromEntries(
-    KIND_NAMES.map((kind) => [kind, of('owner' in KINDS[kind] ? 'items' : 'profiles', KINDS[kind].family)]),
+    KIND_NAMES.map((kind) => [
+      kind,
+      of(KINDS[kind].role === 'item' ? 'items' : 'profiles', KINDS[kind].family),
+    ]),
   ) as Counts;
 }
 

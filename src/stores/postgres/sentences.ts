@@ -1,5 +1,5 @@
 // What PostgreSQL, the driver and the network report, as sentences for the operator.
-import { StoreError } from '../store.ts';
+import { StoreError } from '../errors.ts';
 
 /** By SQLSTATE or system code. */
 const BY_CODE: Record<string, string> = {

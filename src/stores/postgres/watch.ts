@@ -1,5 +1,5 @@
 // One more connection to a host, which looks four times a second whether it can be used and how new its data is.
-import { StoreError } from '../store.ts';
+import { StoreError } from '../errors.ts';
 import { type Client, drop, end, type ReadingSession, startReading, within } from './connect.ts';
 import { MISSING_TABLES, refuseMissing, refuseUnfit } from './migrate.ts';
 

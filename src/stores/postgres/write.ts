@@ -3,8 +3,8 @@ import { pruneMedia, relink, saveMedia, unknownFiles } from '../media.ts';
 import { type MergeConnection, merge } from '../merge.ts';
 import { removeUser } from '../removal.ts';
 import { repairContents } from '../soundness.ts';
-import type { Ending, Load, LoadOptions, Tallies, Writer } from '../store.ts';
-import { adoptTakedowns, takeDown, undoTakedowns } from '../takedowns.ts';
+import { adoptTakedowns, takeDown, undoTakedowns } from '../takedown-changes.ts';
+import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
 import { type Client, drop, firstOf, mergeConnection, type Session } from './connect.ts';
 import { openPrimary } from './database.ts';
 import { MISSING_TABLES, migrate, refuseMissing, refuseUnfit, schemaOf } from './migrate.ts';
@@ -103,7 +103,7 @@ async function finish(
   client: Client,
   stage: Stage,
   options: LoadOptions,
-  ending: Ending,
+  ending: LoadOutcome,
 ): Promise<Tallies | undefined> {
   await stage.end();
   const generation = await lock(client);

@@ -1,6 +1,7 @@
 // `vitrine check`: reads a whole file and says what in it is wrong.
+
+import type { CheckResult } from '../soundness.ts';
 import { findFaults } from '../soundness.ts';
-import type { CheckResult } from '../store.ts';
 import { addFunctions, asStoreError, type Connection, mergeConnection, openForReading } from './connect.ts';
 import { countRecords } from './read.ts';
 

@@ -1,14 +1,14 @@
 // Connections to a SQLite file: opening it for writing or reading, its schema, and its errors as sentences.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Database, { type Statement } from 'better-sqlite3';
 import { etagOf } from '../../records/etag.ts';
 import { userKey } from '../../records/user-name.ts';
+import { NoDataError, StoreError } from '../errors.ts';
 import type { MergeConnection } from '../merge.ts';
-import { type Migrated, NoDataError, StoreError } from '../store.ts';
-import { takedownHash } from '../takedown-hash.ts';
+import { listMigrations, type MigrationResult } from '../migrations.ts';
+import { takedownHash } from '../takedowns.ts';
 
-const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
 /** 'VITR' marks a file as ours. */
 const APPLICATION_ID = 0x56495452;
 /** Kilobytes. A larger cache reads no faster than the system's own (node test/bench/size.ts). */
@@ -16,14 +16,8 @@ const READING_CACHE = 500;
 
 export type Connection = Database.Database;
 
-function migrations(): { version: number; file: string }[] {
-  return readdirSync(MIGRATIONS)
-    .filter((file) => /^\d{3}-[\w-]+\.sql$/.test(file))
-    .map((file) => ({ version: Number(file.slice(0, 3)), file }))
-    .sort((a, b) => a.version - b.version);
-}
-
-export const schemaVersion = () => migrations().at(-1)?.version ?? 0;
+const MIGRATIONS = listMigrations('');
+export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
 
 /** Opens a file for writing, created or migrated where needed. */
 export function openForWriting(path: string): Connection {
@@ -43,14 +37,14 @@ export function openForWriting(path: string): Connection {
 }
 
 /** Brings an existing file to the current schema. */
-export function migrateFile(path: string): Migrated {
+export function migrateFile(path: string): MigrationResult {
   return withSentences(path, () => {
     refuseMissing(path);
     const old = new Database(path);
     const from = userVersion(old);
     old.close();
     openForWriting(path).close();
-    return { from, to: schemaVersion() };
+    return { from, to: SCHEMA_VERSION };
   });
 }
 
@@ -73,8 +67,8 @@ export function openForTrial(path: string): Connection {
 function migrate(db: Connection): void {
   db.transaction(() => {
     const current = userVersion(db);
-    for (const { version, file } of migrations().filter((migration) => migration.version > current)) {
-      db.exec(readFileSync(join(MIGRATIONS, file), 'utf8'));
+    for (const { version, sql } of MIGRATIONS.filter((migration) => migration.version > current)) {
+      db.exec(sql());
       db.pragma(`application_id = ${APPLICATION_ID}`);
       db.pragma(`user_version = ${version}`);
     }
@@ -113,9 +107,9 @@ function refuseForeign(db: Connection, path: string): void {
   const owner = db.pragma('application_id', { simple: true }) as number;
   if (owner !== APPLICATION_ID && (owner !== 0 || !hasNoTables(db)))
     throw new StoreError(`${path} is a database of another program.`);
-  if (userVersion(db) > schemaVersion())
+  if (userVersion(db) > SCHEMA_VERSION)
     throw new StoreError(
-      `${path} was made by a newer version of Vitrine (schema ${userVersion(db)}, this one knows ${schemaVersion()}).`,
+      `${path} was made by a newer version of Vitrine (schema ${userVersion(db)}, this one knows ${SCHEMA_VERSION}).`,
     );
 }
 
@@ -123,10 +117,10 @@ function refuseForeign(db: Connection, path: string): void {
 export function refuseUnfit(db: Connection, path: string): void {
   refuseForeign(db, path);
   const schema = userVersion(db);
-  if (schema === schemaVersion()) return;
+  if (schema === SCHEMA_VERSION) return;
   if (schema === 0 && hasNoTables(db)) throw new NoDataError(`${path} is empty: run \`vitrine import\`.`);
   throw new NoDataError(
-    `${path} has an older schema (${schema}, wanted ${schemaVersion()}): run \`vitrine migrate\`, or make a snapshot again with this version.`,
+    `${path} has an older schema (${schema}, wanted ${SCHEMA_VERSION}): run \`vitrine migrate\`, or make a snapshot again with this version.`,
   );
 }
 

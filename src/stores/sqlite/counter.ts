@@ -1,6 +1,6 @@
 // How many records a file holds, for the metrics.
 import { KIND_NAMES } from '../../records/kinds.ts';
-import type { Counts } from '../store.ts';
+import type { Counts } from '../reader.ts';
 import { inspectAside } from './inspect.ts';
 
 const NO_COUNTS = Object.fromEntries(KIND_NAMES.map((kind) => [kind, 0])) as Counts;

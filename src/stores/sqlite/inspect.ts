@@ -2,7 +2,8 @@
 // does it; only the check before a server's start runs in the main thread.
 import { statSync } from 'node:fs';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { type Counts, NoDataError, StoreError } from '../store.ts';
+import { NoDataError, StoreError } from '../errors.ts';
+import type { Counts } from '../reader.ts';
 import { type Connection, openForReading, refuseUnimported, withSentences } from './connect.ts';
 import { countRecords } from './read.ts';
 

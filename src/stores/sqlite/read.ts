@@ -4,8 +4,9 @@ import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { importTime } from '../generation.ts';
 import { MEDIA_URL } from '../media-statements.ts';
-import type { Counts, Reader, Stored, TakedownList } from '../store.ts';
+import type { Answer, Counts, Reader } from '../reader.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
+import type { TakedownList } from '../takedowns.ts';
 import { takedownList } from '../takedowns.ts';
 import {
   addFunctions,
@@ -14,7 +15,7 @@ import {
   mergeConnection,
   openForReading,
   refuseUnfit,
-  schemaVersion,
+  SCHEMA_VERSION,
   withSentences,
 } from './connect.ts';
 
@@ -51,7 +52,7 @@ function createReader(db: Connection, path: string): SqliteReader {
   const firstUsers = db.prepare(FIRST_USERS).pluck();
   const turn = createTurn(db);
 
-  function find(statement: Statement, values: object): Stored | undefined {
+  function find(statement: Statement, values: object): Answer | undefined {
     turn.begin();
     const row = statement.get(values) as [string, Buffer | null] | undefined;
     return row && { etag: row[0], body: row[1] };
@@ -59,7 +60,7 @@ function createReader(db: Connection, path: string): SqliteReader {
 
   return {
     version: turn.version,
-    schema: schemaVersion(),
+    schema: SCHEMA_VERSION,
     lastImport: () => importTime(generation.get() as number),
     profile: (family, userKey, known = '') => find(profile, { family, userKey, known }),
     items: (family, userKey, collection, known = '') => find(items, { family, userKey, collection, known }),
@@ -71,7 +72,6 @@ function createReader(db: Connection, path: string): SqliteReader {
     mediaUrl: () => mediaUrl.get() as string | undefined,
     firstUsers: (family, count) => firstUsers.all(family, count) as string[],
     counts: () => countRecords(db),
-    records: () => archiveOf(db).records(),
     events: { swaps: 0, refusals: 0 },
     fault() {
       try {
@@ -141,8 +141,8 @@ export function countRecords(db: Connection): Counts {
   const [profiles, items] = [counter('profiles'), counter('items')];
   return Object.fromEntries(
     KIND_NAMES.map((kind) => {
-      const about = KINDS[kind];
-      return [kind, ('owner' in about ? items : profiles).get(about.family) as number];
+      const { family, role } = KINDS[kind];
+      return [kind, (role === 'item' ? items : profiles).get(family) as number];
     }),
   ) as Counts;
 }
@@ -157,5 +157,3 @@ export function openArchive(path: string): Archive {
   withSentences(path, () => db.exec('BEGIN'));
   return createArchive(mergeConnection(db), () => void db.close());
 }
-
-const archiveOf = (db: Connection) => createArchive(mergeConnection(db), () => {});

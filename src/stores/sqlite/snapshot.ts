@@ -1,7 +1,7 @@
 // `vitrine snapshot`: a compact copy of a file, put in place at once.
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { StoreError } from '../store.ts';
+import { StoreError } from '../errors.ts';
 import { asStoreError, type Connection, openForReading, withSentences } from './connect.ts';
 
 export interface SnapshotOptions {

@@ -3,8 +3,9 @@
 // is served on.
 import { rmSync, type Stats, statSync } from 'node:fs';
 import { printable } from '../../records/printable.ts';
-import { NoDataError, type Reader, StoreError, type StoreEvents, type StoreListener } from '../store.ts';
-import { asStoreError, schemaVersion, withSentences } from './connect.ts';
+import { NoDataError, StoreError } from '../errors.ts';
+import type { Reader, StoreEvents, StoreListener } from '../reader.ts';
+import { asStoreError, SCHEMA_VERSION, withSentences } from './connect.ts';
 import { createCounter } from './counter.ts';
 import { type Finding, inspect, inspectAside } from './inspect.ts';
 import { openReader, type SqliteReader } from './read.ts';
@@ -21,7 +22,7 @@ export function openServed(path: string, observe: StoreListener): Reader {
     events: served.events,
     waiting: () => served.refusal?.sentence,
     version: () => currentVersion(served),
-    schema: schemaVersion(),
+    schema: SCHEMA_VERSION,
     lastImport: () => lastImportOf(served),
     profile: (family, userKey, known) => readerOf(served).profile(family, userKey, known),
     items: (family, userKey, collection, known) => readerOf(served).items(family, userKey, collection, known),
@@ -29,7 +30,6 @@ export function openServed(path: string, observe: StoreListener): Reader {
     takedowns: () => readerOf(served).takedowns(),
     firstUsers: (family, count) => readerOf(served).firstUsers(family, count),
     counts: createCounter(path, () => currentVersion(served)),
-    records: () => readerOf(served).records(),
     mediaUrl: () => served.reader?.mediaUrl(),
     fault: () => (served.reader === undefined ? served.absence?.fault.message : served.reader.fault()),
     close() {

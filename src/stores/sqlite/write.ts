@@ -1,13 +1,14 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { StoreError } from '../errors.ts';
 import { pruneMedia, relink, saveMedia, unknownFiles } from '../media.ts';
 import { type MergeConnection, merge } from '../merge.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
 import { removeUser } from '../removal.ts';
 import { repairContents } from '../soundness.ts';
-import { type Ending, type Load, type LoadOptions, StoreError, type Tallies, type Writer } from '../store.ts';
-import { adoptTakedowns, takeDown, undoTakedowns } from '../takedowns.ts';
+import { adoptTakedowns, takeDown, undoTakedowns } from '../takedown-changes.ts';
+import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
 import {
   asStoreError,
   type Connection,
@@ -116,7 +117,7 @@ function startLoad(db: Connection, path: string, options: LoadOptions): Load {
 async function mergeStaged(
   db: Connection,
   options: LoadOptions,
-  ending: Ending,
+  ending: LoadOutcome,
 ): Promise<Tallies | undefined> {
   const isFirst = db.prepare('SELECT 1 FROM items LIMIT 1').get() === undefined;
   if (isFirst) db.exec('DROP INDEX items_by_id');

@@ -1,0 +1,13 @@
+// Faults of the data or the database that the operator is told of.
+import { printable } from '../records/printable.ts';
+
+/** A fault of the data or the database, as a sentence for the operator. */
+export class StoreError extends Error {
+  override name = 'StoreError';
+  constructor(message: string, options?: ErrorOptions) {
+    super(printable(message), options);
+  }
+}
+
+/** There is nothing to serve yet. The sentence says which command ends that. */
+export class NoDataError extends StoreError {}

@@ -1,0 +1,72 @@
+// The reading side, which every store offers. A method may answer now or later.
+import type { Family, KindName } from '../records/kinds.ts';
+import type { TakedownList } from './takedowns.ts';
+
+export type Awaitable<T> = T | Promise<T>;
+
+/** How many records of each kind. */
+export type Counts = Record<KindName, number>;
+
+/** JSON text ready to be sent, with its ETag. */
+export interface Answer {
+  readonly etag: string;
+  /** Null when the client already has it: the ETag was among those it named. */
+  readonly body: Buffer | null;
+}
+
+export interface StoreEvents {
+  /** How often other data replaced what was served. */
+  swaps: number;
+  /** How often other data was refused. */
+  refusals: number;
+}
+
+/** What happened to the data that is served, as a sentence for the log. */
+export interface StoreEvent {
+  readonly type: 'data-changed' | 'data-warning' | 'data-fault';
+  readonly message: string;
+}
+export type StoreListener = (event: StoreEvent) => void;
+
+/** One of several databases with the same data. */
+export interface HostState {
+  readonly name: string;
+  /** It answers, and can be read from. */
+  readonly up: boolean;
+  /** How many seconds its data is older than the newest, by the times of the imports. */
+  readonly lag: number;
+  /** Lookups go to it. */
+  readonly inUse: boolean;
+}
+
+/** The reading side. It cannot write, by construction. */
+export interface Reader {
+  /** Changes whenever committed data may differ from what was read before. */
+  version(): number;
+  /**
+   * The profile of a user; undefined for an unknown user. `known` is the client's If-None-Match: when the ETag stands
+   * in it, the body is not read.
+   */
+  profile(family: Family, userKey: string, known?: string): Awaitable<Answer | undefined>;
+  /** The newest items, as an object with one member named `collection`. */
+  items(family: Family, userKey: string, collection: string, known?: string): Awaitable<Answer | undefined>;
+  /** Whether the user with this name was taken down. */
+  isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
+  takedowns(): Awaitable<TakedownList>;
+  /** What the addresses of copies of pictures begin with; undefined when there are none. */
+  mediaUrl(): Awaitable<string | undefined>;
+  /** The names of the users with the lowest ids. */
+  firstUsers(family: Family, count: number): Awaitable<readonly string[]>;
+  counts(): Awaitable<Counts>;
+  /** Of the schema that it reads. */
+  readonly schema: number;
+  /** When the data was changed last, in seconds since 1970; undefined when nothing was imported yet. */
+  lastImport(): number | undefined;
+  readonly events: StoreEvents;
+  hosts?(): HostState[];
+  /** Why a newer file is not served, as a sentence; undefined when none waits. */
+  waiting?(): string | undefined;
+  /** Why the data cannot be read, as a sentence; undefined when it can. */
+  fault(): Awaitable<string | undefined>;
+  close(): Awaitable<void>;
+}
