@@ -1,17 +1,21 @@
 // Output files of import and export: written atomically, and never over an input or a database.
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
-  existsSync,
   linkSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { writeExport } from '../src/import/export.ts';
+import { openRejects } from '../src/import/rejects.ts';
 import { exported, into, newPath, recordsIn, tally } from './importing.ts';
 import { blog, post } from './records.ts';
 import { databaseOf, fixture, ndjson, ROOT, readLines, run, tempFile, tempFolder } from './rig.ts';
@@ -95,12 +99,69 @@ describe('written to a temporary file and renamed', () => {
     const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
     expect((await skipping(newPath(), rejects, [input, broken])).code).toBe(1);
     expect(readFileSync(rejects, 'utf8')).toBe('older\n');
-    expect(existsSync(`${rejects}.unfinished`)).toBe(false);
+    expect(readdirSync(dirname(rejects))).toEqual(['rejects.ndjson']);
     expect((await skipping(newPath(), rejects, [input])).code).toBe(0);
     expect(readFileSync(rejects, 'utf8')).toBe(ndjson(BAD));
     expect((await skipping(newPath(), rejects, ['-'], ndjson(GOOD))).code).toBe(0);
     expect(readFileSync(rejects, 'utf8')).toBe('');
   });
+
+  test('of two exports to one file at once, the one that ends last wins, whole', async () => {
+    const file = tempFile('backup.ndjson', 'older');
+    const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const ends = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const exports = ['A', 'B'].map((name, index) =>
+      writeExport(
+        {
+          async *records() {
+            yield name.repeat(300_000);
+            begun[index]?.resolve();
+            await ends[index]?.promise;
+            yield `end of ${name}`;
+          },
+        },
+        { file, withCopies: false, stdout: process.stdout },
+      ),
+    );
+    await Promise.all(begun.map(({ promise }) => promise));
+    for (const [index, name] of ['A', 'B'].entries()) {
+      ends[index]?.resolve();
+      await exports[index];
+      expect(readFileSync(file, 'utf8')).toBe(`${name.repeat(300_000)}\nend of ${name}\n`);
+    }
+    expect(readdirSync(dirname(file))).toEqual(['backup.ndjson']);
+  });
+
+  test('of two files of rejects at once, the one that ends last wins, whole', () => {
+    const file = join(tempFolder(), 'rejects.ndjson');
+    const [one, other] = [openRejects(file, []), openRejects(file, [])];
+    one.add('{"one":1}');
+    other.add('{"other":1}');
+    for (const rejects of [other, one]) {
+      rejects.commit();
+      rejects.close();
+    }
+    expect([one.fault(), readFileSync(file, 'utf8'), readdirSync(dirname(file))]).toEqual([
+      undefined,
+      '{"one":1}\n',
+      ['rejects.ndjson'],
+    ]);
+  });
+
+  test.each(['export', 'snapshot'])(
+    '%s leaves the files of other runs alone, unless those are long dead',
+    async (command) => {
+      const database = await databaseOf(fixture('microblog.ndjson'));
+      const file = join(tempFolder(), 'backup');
+      const names = ['living', 'dead'].map(
+        (_, index) => `${file}.${randomUUID()}.unfinished${index === 0 ? '' : '-journal'}`,
+      );
+      for (const name of names) writeFileSync(name, 'begun');
+      utimesSync(names[1] as string, 0, 0);
+      expect((await run([command, '--database-url', database, file])).code).toBe(0);
+      expect(readdirSync(dirname(file)).sort()).toEqual(['backup', basename(names[0] as string)]);
+    },
+  );
 
   test('links and permissions of the file are kept', async () => {
     const database = await databaseOf(fixture('microblog.ndjson'));
@@ -169,8 +230,7 @@ describe('a full disk', () => {
     const file = join(tempFolder(), 'export.ndjson');
     const { code, stderr } = shell(`ulimit -f 64; vitrine export --database-url ${database} ${target(file)}`);
     expect([code, stderr]).toEqual([1, `vitrine: cannot write ${sentence || file}: file too large\n`]);
-    expect(existsSync(`${file}.unfinished`)).toBe(false);
-    if (sentence === '') expect(existsSync(file)).toBe(false);
+    expect(readdirSync(dirname(file))).toEqual(sentence === '' ? [] : ['export.ndjson']);
   });
 });
 

@@ -53,7 +53,7 @@ const ROOMS: Record<string, readonly string[]> = {
   config: [],
   http: ['config', 'records', 'stores'],
   edge: ['config', 'http'],
-  'stores/sqlite': ['records', 'stores'],
+  'stores/sqlite': ['files', 'records', 'stores'],
   'stores/postgres': ['config', 'records', 'stores'],
   stores: ['config', 'records', 'stores/sqlite', 'stores/postgres'],
   telemetry: ['config', 'edge', 'http', 'stores'],

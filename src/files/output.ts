@@ -1,9 +1,12 @@
-// Output files. One that would destroy an input or a database is refused; the others are written beside their place and
-// appear when they are whole.
+// Output files. Each is written under a name of its own beside its place and appears when it is whole, so of several
+// writers the last one wins. One that would destroy an input or a database is refused.
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   fstatSync,
+  fsyncSync,
   openSync,
+  readdirSync,
   readSync,
   realpathSync,
   renameSync,
@@ -11,6 +14,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { getSystemErrorMessage } from 'node:util';
 
 /** Nothing was written, or not everything: a sentence for the operator. */
@@ -19,13 +23,12 @@ export class OutputError extends Error {
 }
 
 export interface OutputFile {
-  /** Where to write. */
+  /** Where to write. Of a regular file there is nothing yet: open it with the flag `wx`. */
   readonly path: string;
-  /** False for devices and pipes, which are written directly and cannot be synchronised. */
-  readonly isRegular: boolean;
+  readonly flags: 'wx' | 'w';
   /** The permissions of the file that is replaced. */
   readonly mode: number | undefined;
-  /** Puts the whole file in its place. */
+  /** Puts the whole file in its place, durably. */
   commit(): void;
   /** Removes what was written, unless it was committed. */
   discard(): void;
@@ -35,19 +38,59 @@ export interface OutputFile {
 export function openOutput(file: string, inputs: readonly string[] = []): OutputFile {
   const existing = statOf(file);
   if (existing?.isDirectory()) throw new OutputError(`${file} is a folder: give the name of a file`);
+  // Devices and pipes are written directly, and cannot be synchronised.
   if (existing !== undefined && !existing.isFile())
-    return { path: file, isRegular: false, mode: undefined, commit() {}, discard() {} };
+    return { path: file, flags: 'w', mode: undefined, commit() {}, discard() {} };
+  refuseLoss(existing === undefined ? file : realpathSync(file), inputs);
+  const { path, commit, discard } = openReplacement(file);
+  const mode = existing === undefined ? undefined : existing.mode & 0o777;
+  return { path, flags: 'wx', mode, commit: () => asOutputErrors(file, commit), discard };
+}
 
-  const target = existing === undefined ? file : realpathSync(file);
-  const unfinished = `${target}.unfinished`;
-  for (const path of [target, unfinished]) refuseLoss(path, inputs);
+/** A new file that will replace another one, whatever that is. */
+export function openReplacement(file: string): Pick<OutputFile, 'path' | 'commit' | 'discard'> {
+  const target = statOf(file) === undefined ? file : realpathSync(file);
+  const path = `${target}.${randomUUID()}.unfinished`;
+  removeLeftovers(target);
   return {
-    path: unfinished,
-    isRegular: true,
-    mode: existing === undefined ? undefined : existing.mode & 0o777,
-    commit: () => asOutputErrors(file, () => renameSync(unfinished, target)),
-    discard: () => rmSync(unfinished, { force: true }),
+    path,
+    commit() {
+      sync(path);
+      renameSync(path, target);
+      sync(dirname(target));
+    },
+    discard: () => {
+      // SQLite leaves its journal beside a copy that it cannot finish.
+      for (const suffix of ['', '-journal']) rmSync(path + suffix, { force: true });
+    },
   };
+}
+
+function sync(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Nobody writes to a file so rarely. */
+const LEFTOVER_MS = 24 * 60 * 60 * 1000;
+const LEFTOVER = /^\.[0-9a-f-]{36}\.unfinished(-journal)?$/;
+
+/** Removes what runs that were killed have left beside a file. */
+function removeLeftovers(target: string): void {
+  const [folder, name] = [dirname(target), basename(target)];
+  try {
+    for (const found of readdirSync(folder)) {
+      if (!found.startsWith(name) || !LEFTOVER.test(found.slice(name.length))) continue;
+      const path = join(folder, found);
+      if (Date.now() - statSync(path).mtimeMs > LEFTOVER_MS) rmSync(path, { force: true });
+    }
+  } catch {
+    // Another run removed it first, or the folder cannot be read: writing says what is wrong with it.
+  }
 }
 
 /** Errors of the file system as sentences that name the output. */
@@ -67,7 +110,7 @@ export function outputError(file: string, error: unknown): unknown {
 
 function refuseLoss(path: string, inputs: readonly string[]): void {
   const stats = statOf(path);
-  if (stats !== undefined && inputs.some((input) => isSameFile(stats, statOf(input))))
+  if (stats !== undefined && inputs.some((input) => isSameFile(stats, statOfInput(input))))
     throw new OutputError(`${path} is one of the files to import: write to another file`);
   const database = path.replace(/-(wal|shm|journal)$/, '');
   if (isDatabase(database))
@@ -76,9 +119,8 @@ function refuseLoss(path: string, inputs: readonly string[]): void {
     );
 }
 
-function statOf(file: string): Stats | undefined {
-  return file === '-' ? fstatSync(0) : statSync(file, { throwIfNoEntry: false });
-}
+const statOf = (file: string): Stats | undefined => statSync(file, { throwIfNoEntry: false });
+const statOfInput = (file: string) => (file === '-' ? fstatSync(0) : statOf(file));
 
 const isSameFile = (one: Stats, other: Stats | undefined) =>
   one.isFile() && one.ino === other?.ino && one.dev === other.dev;
@@ -86,7 +128,7 @@ const isSameFile = (one: Stats, other: Stats | undefined) =>
 const SQLITE_HEADER = 'SQLite format 3\0';
 
 function isDatabase(path: string): boolean {
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return false;
+  if (!statOf(path)?.isFile()) return false;
   const head = Buffer.alloc(SQLITE_HEADER.length);
   const fd = openSync(path, 'r');
   try {

@@ -40,7 +40,7 @@ export async function writeExport(
   if (file === undefined || file === '-') return await writeToStdout(lines, stdout);
   const output = openOutput(file);
   try {
-    const out = createWriteStream(output.path, { flush: output.isRegular, mode: output.mode });
+    const out = createWriteStream(output.path, { flags: output.flags, mode: output.mode });
     await (file.endsWith('.gz') ? pipeline(lines, createGzip(), out) : pipeline(lines, out));
     output.commit();
   } catch (error) {

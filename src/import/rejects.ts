@@ -1,6 +1,6 @@
 // The file of rejected records. It is written synchronously: a store reports misfits in the midst of one long operation,
 // and what waits for an asynchronous stream would pile up in memory.
-import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { asOutputErrors, openOutput } from '../files/output.ts';
 
 const BUFFER_LENGTH = 64 * 1024;
@@ -17,7 +17,7 @@ export interface Rejects {
 
 export function openRejects(file: string, inputs: readonly string[]): Rejects {
   const output = openOutput(file, inputs);
-  const fd = asOutputErrors(file, () => openSync(output.path, 'w', output.mode));
+  const fd = asOutputErrors(file, () => openSync(output.path, output.flags, output.mode));
   let buffer = '';
   let fault: Error | undefined;
 
@@ -44,7 +44,6 @@ export function openRejects(file: string, inputs: readonly string[]): Rejects {
     fault: () => fault,
     commit() {
       flush();
-      if (output.isRegular) attempt(() => fsyncSync(fd));
       attempt(output.commit);
     },
     close() {

@@ -1,6 +1,7 @@
 // `vitrine snapshot`: a compact copy of a file, put in place at once.
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { openReplacement } from '../../files/output.ts';
 import { StoreError } from '../errors.ts';
 import { asStoreError, type Connection, openForReading, withSentences } from './connect.ts';
 
@@ -11,25 +12,22 @@ export interface SnapshotOptions {
 
 /** The copy needs no other file beside it, so it can be served from read-only media. */
 export function snapshot(path: string, target: string, options: SnapshotOptions): void {
-  const unfinished = `${target}.unfinished`;
-  removeUnfinished(unfinished);
   const db = openForReading(path, path);
   try {
     refuseSame(path, target);
-    vacuumInto(db, { path, target, unfinished });
-    withSentences(target, () => {
-      finish(unfinished, options);
-      renameSync(unfinished, target);
-    });
+    const copy = openReplacement(target);
+    try {
+      vacuumInto(db, { path, target, unfinished: copy.path });
+      withSentences(target, () => {
+        finish(copy.path, options);
+        copy.commit();
+      });
+    } finally {
+      copy.discard();
+    }
   } finally {
     db.close();
-    removeUnfinished(unfinished);
   }
-}
-
-/** SQLite leaves its journal beside a copy that it cannot finish. */
-function removeUnfinished(unfinished: string): void {
-  for (const suffix of ['', '-journal']) rmSync(unfinished + suffix, { force: true });
 }
 
 function refuseSame(path: string, target: string): void {
@@ -69,7 +67,4 @@ function finish(unfinished: string, { forgetTakedowns }: SnapshotOptions): void 
   copy.exec('DELETE FROM takedowns_forgotten');
   if (forgetTakedowns) copy.exec(FORGET);
   copy.close();
-  const file = openSync(unfinished, 'r');
-  fsyncSync(file);
-  closeSync(file);
 }
