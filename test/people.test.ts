@@ -1,5 +1,6 @@
 // One user outside of JSON: the page, the image of the card, and the feeds.
 import { beforeAll, describe, expect, test } from 'vitest';
+import { writtenDate } from '../src/views/person.ts';
 import { blog, folio, post, shot } from './records.ts';
 import {
   ask,
@@ -37,6 +38,19 @@ describe.each(KINDS)('%s', (path, type) => {
     expect([again.status, again.body]).toEqual([304, '']);
     const head = await ask(server, path, { method: 'HEAD' });
     expect([head.status, head.headers.etag, head.body]).toEqual([200, got.headers.etag, '']);
+  });
+
+  test('its ETag tells the template and the data, so that a 304 renders nothing', async () => {
+    const tagOf = async (url: string) => (await ask(server, url)).headers.etag?.slice(1, -1);
+    const [template, profile, items] = (await tagOf(path))?.split('.') ?? [];
+    expect(profile).toBe(await tagOf('/b/api/username/ada'));
+    expect((await tagOf(path.replace('ada', 'amara')))?.split('.')[0]).toBe(template);
+    const whole = `"${template}.${profile}.${items}"`;
+    const statusFor = async (known: string) =>
+      (await ask(server, path, { headers: { 'if-none-match': known } })).status;
+    for (const known of [`W/${whole}`, `"x", ${whole}`, '*']) expect(await statusFor(known)).toBe(304);
+    for (const known of [`"${template}.${profile}.x", "${items}"`, `"x.${profile}.${items}"`])
+      expect(await statusFor(known)).toBe(200);
   });
 
   test('the letter case of the name does not matter', async () => {
@@ -200,6 +214,41 @@ describe('hostile texts', () => {
     }
   });
 });
+
+test('ten thousand dates take no memory that stays', () => {
+  writtenDate('2026-09-07T08:22:28Z');
+  const before = process.memoryUsage.rss();
+  for (let nth = 0; nth < 10_000; nth++) writtenDate('2026-09-07T08:22:28Z');
+  expect(process.memoryUsage.rss() - before).toBeLessThan(40 * 2 ** 20);
+});
+
+test.each(['&', ',', 'a ', '"', '日', '🗺', '\u0001'])(
+  'pages, feeds and cards are smaller than 500 KB, also of records full of %j',
+  async (character) => {
+    const most = (bytes: number) =>
+      character.repeat(bytes / Buffer.byteLength(JSON.stringify(character).slice(1, -1)));
+    const url = `https://u.example/${most(1990)}`.slice(0, 1999).toWellFormed();
+    const web = (...names: string[]) => Object.fromEntries(names.map((name) => [name, encodeURI(url)]));
+    const texts = (...names: string[]) => Object.fromEntries(names.map((name) => [name, most(10_000)]));
+    const person = { ...texts('name', 'bio', 'location'), ...web('avatar', 'cover_image', 'website') };
+    const work = {
+      ...texts('title', 'description', 'tags', 'price_item'),
+      ...web('image', 'large_image', 'attachment', 'url_purchased'),
+    };
+    const words = {
+      ...texts('post_details', 'video_title', 'title_audio'),
+      ...web('photo', 'video_url', 'video_thumbnail', 'url_audio', 'thumbnail_song'),
+    };
+    const records = Array.from({ length: 15 }, (_, nth) => [shot(nth + 1, 1, work), post(nth + 1, 1, words)]);
+    const large = ndjson(folio(1, 'ada', person), blog(1, 'ada', person), ...records.flat());
+    const own = await startServer({ DATABASE_URL: await databaseOf(tempFile('large.ndjson', large)) });
+    for (const [path] of KINDS)
+      for (const address of [path, path.replace('/b/', '/a/')]) {
+        const { status, body } = await ask(own, address);
+        expect([address, status, Buffer.byteLength(body) < 500_000]).toEqual([address, 200, true]);
+      }
+  },
+);
 
 describe('unusual data', () => {
   let own: Server;

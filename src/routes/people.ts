@@ -1,21 +1,24 @@
 // One user outside of JSON: the explorer opened on them, an image of their card, and feeds of their newest items.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Site } from '../config/address-clashes.ts';
 import type { Config } from '../config/config.ts';
+import { VERSION } from '../config/version.ts';
+import { matches } from '../http/conditional.ts';
 import { type Headers, JSON_TYPE, jsonHeaders, NOT_FOUND_CACHING } from '../http/headers.ts';
 import { PAGE } from '../http/operations.ts';
-import { createAsset, sendAsset, sendFailure } from '../http/replies.ts';
+import { sendFailure, sendNotModified } from '../http/replies.ts';
+import { etagOf } from '../records/etag.ts';
 import { UserName, userKey } from '../records/user-name.ts';
-import type { Awaitable, Reader } from '../stores/reader.ts';
+import type { Answer, Awaitable, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { cardImage } from '../views/card-image.ts';
 import type { ExplorerPage } from '../views/explorer-page.ts';
 import { atomFeed, type FeedOf, jsonFeed } from '../views/feeds.ts';
-import { type Person, personOf } from '../views/person.ts';
+import { type Person, readPerson, specimen } from '../views/person.ts';
 import { personPage, unknownPage } from '../views/person-page.ts';
-import type { ExampleUsers } from './example-users.ts';
+import { type ExampleUsers, forUsers } from './example-users.ts';
 import { createCopies } from './inline-copy.ts';
 import { lookupResponses, siteConstraint } from './lookup.ts';
 import { explorerHeaders, INERT_WITH_PICTURE, readableHeaders } from './pages.ts';
@@ -32,6 +35,14 @@ export interface PeopleOptions {
   readonly explorerPage: ExplorerPage | undefined;
 }
 
+/** A way to show a user. */
+interface Template {
+  /** Changes with everything that shapes what is rendered, but for the user's data. */
+  readonly version: () => string;
+  readonly headers: Headers;
+  render(person: Person): Awaitable<string>;
+}
+
 export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options, done) => {
   const { config, site, store, exampleUsers, explorerPage } = options;
   const { variant } = site;
@@ -41,13 +52,12 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
     schema: { hide: true, params: Params, response: lookupResponses(config, Type.String()) },
   };
   const cached = { 'cache-control': config.cacheControl };
-  const copyOf = createCopies(config);
-  const find = (name: string) => findPerson(store, site, name);
-  /** Why there is nobody. */
-  const absence = async (name: string) => {
-    const isGone =
-      config.takedownStatus === '410' && (await store.isTakenDown(VARIANTS[variant].family, userKey(name)));
-    return isGone ? 'USER_GONE' : 'USER_NOT_FOUND';
+  const { send, absence } = createPersonReplies(config, site, store);
+  const settings = JSON.stringify([VERSION, config.imageHosts, config.mediaUrl]);
+  /** No start waits for the specimen. */
+  const versionOf = (render: (person: Person) => string) => {
+    let version: string | undefined;
+    return () => (version ??= etagOf(settings + render(specimen(variant))).slice(1, -1));
   };
 
   const page = {
@@ -57,48 +67,95 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
       response: { ...route.schema.response, 404: Type.String(), 410: Type.String() },
     },
   };
-  if (explorerPage !== undefined)
+  if (explorerPage !== undefined) {
+    const headers = { ...explorerHeaders(config), ...cached };
+    const template = forUsers((users): Template => {
+      const render = (person: Person) => explorerPage(users, personPage(site, person));
+      return { render, version: versionOf(render), headers };
+    });
     app.get(`/people/${variant}/:username`, page, async (request, reply) => {
       const { username } = request.params;
-      const [person, users] = await Promise.all([find(username), exampleUsers()]);
-      const headers = explorerHeaders(config);
-      if (person !== undefined)
-        return sendText(reply, explorerPage(users, personPage(site, person)), { ...headers, ...cached });
-      reply.headers({ ...headers, 'cache-control': NOT_FOUND_CACHING });
+      const users = await exampleUsers();
+      if (await send(request, reply, username, template(users))) return reply;
       const status = (await absence(username)) === 'USER_GONE' ? 410 : 404;
+      reply.headers({ ...headers, 'cache-control': NOT_FOUND_CACHING });
       return reply.code(status).send(explorerPage(users, unknownPage(username)));
     });
+  }
 
-  app.get(`/card/${variant}/:username.svg`, route, async (request, reply) => {
-    const person = await find(request.params.username);
-    if (person === undefined) return sendFailure(reply, await absence(request.params.username));
-    const headers = { ...GUARD, ...INERT_WITH_PICTURE, ...readableHeaders(config), ...cached };
-    const avatar = await copyOf(person.smallAvatar);
-    return sendText(reply, cardImage(person, avatar), { ...headers, 'content-type': SVG });
+  const serve = (url: string, template: Template) =>
+    app.get(url, route, async (request, reply) => {
+      const { username } = request.params;
+      if (await send(request, reply, username, template)) return reply;
+      return sendFailure(reply, await absence(username));
+    });
+
+  const copyOf = createCopies(config);
+  serve(`/card/${variant}/:username.svg`, {
+    version: versionOf(cardImage),
+    headers: { ...GUARD, ...INERT_WITH_PICTURE, ...readableHeaders(config), ...cached, 'content-type': SVG },
+    render: async (person) => cardImage(person, await copyOf(person.smallAvatar)),
   });
 
-  const feed = (extension: string, type: string, write: (feed: FeedOf) => string) =>
-    app.get(`/feeds/${variant}/:username.${extension}`, route, async (request, reply) => {
-      const person = await find(request.params.username);
-      if (person === undefined) return sendFailure(reply, await absence(request.params.username));
-      const headers = { ...jsonHeaders(config.corsOrigin), ...cached, 'content-type': type };
-      return sendText(reply, write({ variant, person, pages: config.explorer }), headers);
-    });
+  const feed = (extension: string, type: string, write: (feed: FeedOf) => string) => {
+    const render = (person: Person) => write({ variant, person, pages: config.explorer });
+    const headers = { ...jsonHeaders(config.corsOrigin), ...cached, 'content-type': type };
+    serve(`/feeds/${variant}/:username.${extension}`, { version: versionOf(render), headers, render });
+  };
   feed('atom', 'application/atom+xml; charset=utf-8', atomFeed);
   feed('json', JSON_TYPE.replace('json', 'feed+json'), jsonFeed);
   done();
 };
 
-const sendText = (reply: FastifyReply, text: string, headers: Headers) =>
-  sendAsset(reply, createAsset(text, headers));
+type Bodies = readonly [profile: Answer, items: Answer];
 
-async function findPerson(store: Reader, { variant }: Site, name: string): Promise<Person | undefined> {
+function createPersonReplies({ takedownStatus }: Config, { variant }: Site, store: Reader) {
   const { family, collection } = VARIANTS[variant];
-  const key = userKey(name);
-  const [profile, items] = await Promise.all([
-    store.profile(family, key),
-    store.items(family, key, collection),
-  ]);
-  if (!profile?.body || !items?.body) return undefined;
-  return personOf(variant, profile.body, items.body);
+
+  async function read(key: string, known?: string): Promise<Bodies | undefined> {
+    const [profile, items] = await Promise.all([
+      store.profile(family, key, known),
+      store.items(family, key, collection, known),
+    ]);
+    return profile && items && [profile, items];
+  }
+
+  return {
+    /**
+     * Sends a user; false if there is none with this name. The ETag consists of the template's version and the ETags of
+     * the data, so that nothing is rendered, and no body read, for a client that has the page.
+     */
+    async send(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      name: string,
+      template: Template,
+    ): Promise<boolean> {
+      const key = userKey(name);
+      const known = request.headers['if-none-match'];
+      let found = await read(key, known?.replaceAll('.', '" "'));
+      if (found !== undefined && matches(known, etagFor(template, found))) {
+        const { 'content-type': _, ...headers } = template.headers;
+        sendNotModified(reply, { ...headers, etag: etagFor(template, found) });
+        return true;
+      }
+      // The client may know one of the two, or another template.
+      if (found?.some(({ body }) => body === null)) found = await read(key);
+      const [profile, items] = found ?? [];
+      if (found === undefined || !profile?.body || !items?.body) return false;
+      const text = await template.render(readPerson(variant, profile.body, items.body));
+      reply.headers({ ...template.headers, etag: etagFor(template, found) }).send(text);
+      return true;
+    },
+
+    /** Why there is nobody with this name. */
+    async absence(name: string): Promise<'USER_GONE' | 'USER_NOT_FOUND'> {
+      const isGone = takedownStatus === '410' && (await store.isTakenDown(family, userKey(name)));
+      return isGone ? 'USER_GONE' : 'USER_NOT_FOUND';
+    },
+  };
 }
+
+/** ETags of data have no dot, see `etagOf`. */
+const etagFor = ({ version }: Template, bodies: Bodies) =>
+  `"${[version(), ...bodies.map(({ etag }) => etag.slice(1, -1))].join('.')}"`;

@@ -98,8 +98,10 @@ function gradient(id: string, seed: string): Markup {
   return markup`<linearGradient id="${id}" x2="1" y2="1"><stop stop-color="hsl(${hue},42%,42%)"/><stop offset="1" stop-color="hsl(${(hue + 48) % 360},40%,26%)"/></linearGradient>`;
 }
 
+const NUMBERS = new Intl.NumberFormat('en');
+
 const grouped = (digits: string) =>
-  /^\d{1,18}$/.test(digits) ? BigInt(digits).toLocaleString('en') : shortened(digits || '0', 20);
+  /^\d{1,18}$/.test(digits) ? NUMBERS.format(BigInt(digits)) : shortened(digits || '0', 20);
 
 /** An estimate in pixels, rather too wide than too narrow. */
 function widthOf(text: string, size: number): number {

@@ -1,7 +1,7 @@
 // A user's newest items as an Atom feed (RFC 4287) and as a JSON Feed 1.1. Ids are built from the data and links are
 // relative, so that a feed does not depend on the host under which it was asked for: a proxy may have cached it.
 import { VARIANTS, type Variant } from '../variants.ts';
-import { markup } from './markup.ts';
+import { Markup, markup } from './markup.ts';
 import { type Item, type Person, shortened } from './person.ts';
 
 export interface FeedOf {
@@ -49,10 +49,13 @@ function atomEntry(feed: FeedOf, item: Item) {
     <updated>${date}</updated>
     ${url && markup`<link rel="alternate" href="${url}"/>`}
     ${tags.map((tag) => markup`<category term="${tag}"/>`)}
-    <content type="html">${content.text}</content>
+    <content type="html">${cdata(content)}</content>
   </entry>
   `;
 }
+
+/** Markup as the text of an element. Escaping it once more would make nine bytes of an ampersand. */
+const cdata = ({ text }: Markup) => new Markup(`<![CDATA[${text}]]>`);
 
 export function jsonFeed(feed: FeedOf): string {
   const { name, bio, avatar, links, items } = feed.person;

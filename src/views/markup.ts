@@ -24,13 +24,6 @@ function written(part: Part): string {
   return Array.isArray(part) ? part.map(written).join('') : escapeText(String(part));
 }
 
-const ESCAPES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
 /** Characters that XML does not allow, even escaped. */
 const ILLEGAL = /[^\P{Cc}\t\n\r]|[\ufffe\uffff]/gu;
 
@@ -38,7 +31,11 @@ export const escapeText = (text: string): string =>
   text
     .toWellFormed()
     .replace(ILLEGAL, '\ufffd')
-    .replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 
 /** JSON for a script element: no `<` can end it. */
 export const jsonBlock = (value: unknown) => new Markup(JSON.stringify(value).replaceAll('<', '\\u003c'));
