@@ -188,7 +188,7 @@ async function compareHere(
   let shown = '';
   const outcome = await runCompare({
     ...{ variant: 'b', old: new URL(old), new: new URL(other), users: { names } },
-    ...{ concurrency: 4, rate: 5000, timeout: 10, retries: 0, restart: false, report },
+    ...{ concurrency: 4, rate: 5000, startRate: 5000, timeout: 10, retries: 0, restart: false, report },
     out: { write: (text: string) => (shown += text) },
     signal: new AbortController().signal,
     ...flags,
@@ -362,7 +362,7 @@ describe.concurrent('pictures', () => {
     const { profile } = await compareAvatars({ '/old.png': endless }, { '/new.png': 'x' }, undefined, {
       timeout: 0.2,
     });
-    expect(profile?.differences?.[0]?.reason).toContain('no complete response within 0.2 s');
+    expect(profile?.differences?.[0]?.reason).toContain('nothing came for 0.2 s');
   });
 
   test('longer than the limit are not compared', async () => {
@@ -485,7 +485,7 @@ describe.concurrent('the report', () => {
     await expect(
       runCompare({
         ...{ variant: 'b', old: new URL(site.url), new: new URL(site.url), users: { names }, report },
-        ...{ concurrency: 4, rate: 5000, timeout: 10, retries: 0, restart: false },
+        ...{ concurrency: 4, rate: 5000, startRate: 5000, timeout: 10, retries: 0, restart: false },
         out: { write() {} },
         signal: new AbortController().signal,
       }),

@@ -8,7 +8,7 @@ import { type MirrorOutcome, type MirrorRun, runMirror } from '../src/mirror/run
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import { done, run, tempFolder } from './rig.ts';
 
-const FAST = ['--rate', '5000'];
+const FAST = ['--rate', '5000', '--start-rate', '5000'];
 
 export const mirrorArgs = (database: string, variant: string, from: string, ...more: string[]) =>
   ['mirror', '--database-url', database, '--variant', variant, '--from', from].concat(FAST, more);
@@ -84,6 +84,7 @@ export async function mirrorHere(
       restart: false,
       concurrency: 4,
       rate: 5000,
+      startRate: 5000,
       timeout: 10,
       retries: 0,
       ...flags,

@@ -237,7 +237,7 @@ describe.concurrent('bad responses are reported and affect no other user', () =>
     forbidden: 'status 403',
     unasked: 'status 304',
     broken: 'the gzip data of the body is corrupt',
-    slow: 'no complete response within 1 s',
+    slow: 'nothing came for 1 s',
     hangup: 'the connection was closed before the response was complete',
   };
 

@@ -1,55 +1,35 @@
-// The rate of a mirror: it starts low, follows the site, and never exceeds its bound.
-import { describe, expect, test } from 'vitest';
-import { createRequestRate } from '../src/remote/request-pace.ts';
+// The rate of requests to another site: it starts low, rises with each response, and halves with each sign of overload.
+import { expect, test } from 'vitest';
+import { createRequestRate } from '../src/remote/polite-requests.ts';
 
-function respond(rate: ReturnType<typeof createRequestRate>, milliseconds: number, times: number): number {
-  for (let time = 0; time < times; time++) rate.responded(milliseconds);
+function respond(rate: ReturnType<typeof createRequestRate>, times: number): number {
+  for (let time = 0; time < times; time++) rate.responded();
   return rate.current();
 }
 
-describe('the request rate', () => {
-  test('starts at 10 a second and rises to its bound while responses take as long as before', () => {
-    const rate = createRequestRate(100);
-    expect(rate.current()).toBe(10);
-    expect(respond(rate, 50, 10)).toBeLessThan(30);
-    expect(respond(rate, 50, 100)).toBe(100);
-  });
+test('starts at 10 a second, or as told, and rises to its bound', () => {
+  const rate = createRequestRate({ rate: 100 });
+  expect([rate.current(), respond(rate, 10) < 30, respond(rate, 100)]).toEqual([10, true, 100]);
+  expect(createRequestRate({ rate: 100, startRate: 50 }).current()).toBe(50);
+  const slow = createRequestRate({ rate: 2 });
+  expect([slow.current(), respond(slow, 100)]).toEqual([2, 2]);
+});
 
-  test('starts at a bound that is lower, and stays there', () => {
-    const rate = createRequestRate(2);
-    expect(rate.current()).toBe(2);
-    expect(respond(rate, 50, 100)).toBe(2);
-  });
+test('halves with each sign of overload, and then rises more slowly', () => {
+  const rate = createRequestRate({ rate: 100 });
+  respond(rate, 100);
+  rate.overloaded();
+  expect(rate.current()).toBe(50);
+  rate.overloaded();
+  expect(rate.current()).toBe(25);
+  expect(respond(rate, 20)).toBeLessThan(40);
+  expect(respond(rate, 200)).toBe(100);
+  for (let time = 0; time < 50; time++) rate.overloaded();
+  expect(rate.current()).toBe(0.5);
+});
 
-  test('falls when responses get slower, but not below its start', () => {
-    const rate = createRequestRate(100);
-    respond(rate, 50, 100);
-    expect(respond(rate, 500, 10)).toBeLessThan(90);
-    expect(respond(rate, 500, 100)).toBe(10);
-  });
-
-  test('rises again when the longer time turns out to be the usual one', () => {
-    const rate = createRequestRate(100);
-    respond(rate, 50, 100);
-    expect(respond(rate, 200, 2000)).toBe(100);
-  });
-
-  test('halves with each sign of overload, and then rises more slowly', () => {
-    const rate = createRequestRate(100);
-    respond(rate, 50, 100);
-    rate.overloaded();
-    expect(rate.current()).toBe(50);
-    rate.overloaded();
-    expect(rate.current()).toBe(25);
-    expect(respond(rate, 50, 20)).toBeLessThan(40);
-    expect(respond(rate, 50, 200)).toBe(100);
-    for (let time = 0; time < 50; time++) rate.overloaded();
-    expect(rate.current()).toBe(0.5);
-  });
-
-  test('has no floor above its bound', () => {
-    const rate = createRequestRate(0.1);
-    rate.overloaded();
-    expect(rate.current()).toBe(0.1);
-  });
+test('has no floor above its bound', () => {
+  const rate = createRequestRate({ rate: 0.1 });
+  rate.overloaded();
+  expect(rate.current()).toBe(0.1);
 });

@@ -137,6 +137,7 @@ describe('one place for each dependency', () => {
     [/^fastify$|^@fastify\/(type|swagger)/, /^(server|routes|openapi|edge|http)\//],
     [/^lru-cache$/, /^http\/answer-cache\.ts$/],
     [/^commander$/, /^cli\//],
+    [/^undici$/, /^remote\/http-client\.ts$/],
     [/^csv-parse/, /^formats\/csv\.ts$/],
     [/^htmlparser2$/, /^(formats\/xml|import\/map-kit)\.ts$/],
     [/^pino-pretty$/, /^telemetry\/log\.ts$/],

@@ -16,7 +16,10 @@ import {
 
 /** The flags as they are given. */
 export interface MediaFlags
-  extends Pick<FetchFlags, 'concurrency' | 'rate' | 'timeout' | 'retries' | 'files' | 'placeholder'> {
+  extends Pick<
+    FetchFlags,
+    'concurrency' | 'rate' | 'startRate' | 'timeout' | 'retries' | 'files' | 'placeholder'
+  > {
   readonly mediaHosts?: string[];
   readonly maxFile?: number;
   readonly maxHost?: number;

@@ -21,8 +21,8 @@ import {
 } from './options.ts';
 
 const HELP = `
-Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate starts at 10
-requests per second, rises up to --rate while the site stays quick, and falls when it slows down or answers 429 or 503.
+Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate rises up to --rate
+while the site responds, and halves when requests time out or are answered with 429, 502, 503 or 504.
 Users and items that are here but were not brought by this mirror are refused: give a second site its own database
 (--database-url), or take over users of this site with --adopt, for example after the state file was lost. The next run
 asks for changes only; an interrupted run is resumed. Exit code 1 if any user failed or was refused, or none is known.

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type HttpClient, type HttpRequest, type HttpResponse, RequestError } from '../remote/http-client.ts';
 import { basePath, type LookupPaths, lookupPaths, lookupWithoutUser } from '../remote/lookups.ts';
-import { retryAfter } from '../remote/retry-after.ts';
+import { retryAfter } from '../remote/polite-requests.ts';
 import { type RouteStyle, VARIANT_NAMES, VARIANTS, type Variant } from '../variants.ts';
 import { codeOf, isProfile, objectIn } from './response-body.ts';
 

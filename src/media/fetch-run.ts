@@ -9,8 +9,10 @@ import type { ByteLimits } from './byte-limits.ts';
 import type { OutcomeCounts } from './outcomes.ts';
 
 /** The flags of the command that are passed on as they are. */
-export interface FetchFlags extends ByteLimits, Pick<FileClientOptions, 'concurrency' | 'rate' | 'retries'> {
-  /** Seconds for one request. */
+export interface FetchFlags
+  extends ByteLimits,
+    Pick<FileClientOptions, 'concurrency' | 'rate' | 'startRate' | 'retries'> {
+  /** Seconds to wait for a host that sends nothing. */
   readonly timeout: number;
   /** Whether attachments and audio are fetched as well. */
   readonly files: boolean;

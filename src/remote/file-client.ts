@@ -1,27 +1,23 @@
 // Fetches files, such as pictures, that lie on many hosts. Only hosts that the operator named are asked, also after a
 // redirect; a named host must have public addresses, unless it is named by its address.
 import { setMaxListeners } from 'node:events';
+import { type BodyReader, createHttpClient, type HttpClient, type HttpResponse } from './http-client.ts';
 import {
-  type BodyReader,
-  createHttpClient,
-  type HttpClient,
-  type HttpResponse,
-  RequestError,
-} from './http-client.ts';
-import {
+  createPace,
+  isRefusal,
+  MAX_FAILURES,
   MAX_REDIRECTS,
-  type Retry,
+  type Pace,
+  type RateOptions,
   redirection,
   repeat,
-  retryFor,
   SiteClosed,
   SiteError,
   sendInTurn,
 } from './polite-requests.ts';
 import { lookupPublic } from './public-addresses.ts';
-import { createPace, type Pace } from './request-pace.ts';
 
-export interface FileClientOptions {
+export interface FileClientOptions extends RateOptions {
   /** Sites that may be asked whatever their addresses are, some with the pace of other requests to them. */
   readonly sites: readonly { readonly base: URL; readonly pace?: Pace }[];
   /** Other hosts that may be asked, as HOST or HOST:PORT. */
@@ -34,8 +30,7 @@ export interface FileClientOptions {
   readonly maxBytes: number;
   /** Requests at a time to one host. */
   readonly concurrency: number;
-  readonly rate: number;
-  /** Milliseconds for one request. */
+  /** Milliseconds to wait for a host that sends nothing. */
   readonly timeout: number;
   readonly retries: number;
   readonly signal: AbortSignal;
@@ -49,9 +44,6 @@ interface Host {
   readonly pace: Pace;
   failuresInRow: number;
 }
-
-/** After so many failures in a row a host is not asked any more. */
-const MAX_FAILURES = 20;
 
 export type FileClient = ReturnType<typeof createFileClient>;
 
@@ -71,7 +63,7 @@ export function createFileClient(options: FileClientOptions) {
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       const host = hosts.find(url);
       if (typeof host === 'string') return { reason: host };
-      // There is no host without an address.
+      // `find` returns a host only for a parsed URL.
       const { host: name, pathname, search, href } = url as URL;
       if (host.failuresInRow >= MAX_FAILURES) return { reason: `${name} was given up` };
       const send = () => host.client.receive({ path: pathname + search, headers }, read);
@@ -95,6 +87,7 @@ export function createFileClient(options: FileClientOptions) {
   };
 }
 
+/** The response, or why there is none. After many failures in a row the host is not asked any more. */
 async function askHost<Body>(
   host: Host,
   send: () => Promise<HttpResponse<Body>>,
@@ -102,30 +95,15 @@ async function askHost<Body>(
 ): Promise<HttpResponse<Body> | { reason: string }> {
   const { pace } = host;
   try {
-    const response = await repeat(() => tryOnce(pace, send, signal), { retries, pace, signal });
-    host.failuresInRow = 0;
+    const response = await repeat(() => sendInTurn(pace, send), { retries, pace, signal });
+    host.failuresInRow = isRefusal(response.status) ? host.failuresInRow + 1 : 0;
     return response;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof SiteClosed) host.failuresInRow = MAX_FAILURES;
-    else if (error instanceof SiteError) host.failuresInRow++;
-    else if (!(error instanceof RequestError)) throw error;
-    return { reason: (error as Error).message };
-  }
-}
-
-async function tryOnce<Body>(
-  pace: Pace,
-  send: () => Promise<HttpResponse<Body>>,
-  signal: AbortSignal,
-): Promise<HttpResponse<Body> | Retry> {
-  try {
-    const response = await sendInTurn(pace, send);
-    return retryFor(response) ?? response;
-  } catch (error) {
-    if (!(error instanceof RequestError && error.retryable)) throw error;
-    signal.throwIfAborted();
-    return { reason: error.message, wait: 0 };
+    else if (error instanceof SiteError) host.failuresInRow = error.siteDown ? host.failuresInRow + 1 : 0;
+    else throw error;
+    return { reason: error.message };
   }
 }
 
@@ -133,8 +111,8 @@ const bodyOf = <Body>({ status, body }: HttpResponse<Body | undefined>): Fetched
   body === undefined ? { reason: `status ${status}` } : { body };
 
 /** Finds the host of an address, or says why it must not be asked. */
-function createHosts({ sites, hosts, hostsOption, rate, signal, ...options }: FileClientOptions) {
-  const { timeout, concurrency: connections, maxBytes } = options;
+function createHosts(options: FileClientOptions) {
+  const { sites, hosts, hostsOption, signal, timeout, concurrency: connections, maxBytes } = options;
   const known = new Map<string, Host>();
 
   function findHost(url: URL | null): Host | string {
@@ -146,7 +124,7 @@ function createHosts({ sites, hosts, hostsOption, rate, signal, ...options }: Fi
     if (site === undefined && !isNamed(url, hosts)) return `${url.host} is not named by ${hostsOption}`;
     const lookup = site === undefined ? { lookup: lookupPublic } : {};
     const client = createHttpClient({ origin: url, timeout, maxBytes, connections, ...lookup });
-    const host = { client, pace: site?.pace ?? createPace(rate, signal), failuresInRow: 0 };
+    const host = { client, pace: site?.pace ?? createPace(options, signal), failuresInRow: 0 };
     known.set(origin, host);
     return host;
   }

@@ -1,15 +1,8 @@
 // Sends single HTTP requests to one other server, limited in time and size. Redirects are not followed.
-import {
-  Agent,
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request,
-} from 'node:http';
-import { request as requestSecurely, Agent as SecureAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { pipeline } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { Pool } from 'undici';
 
 export interface HttpRequest {
   readonly method?: 'GET' | 'HEAD' | 'OPTIONS';
@@ -23,8 +16,9 @@ export type BodyReader<Body> = (chunks: AsyncIterable<Buffer>) => Promise<Body>;
 
 export interface HttpResponse<Body = Buffer> {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  /** Every value of a header, for headers that come more than once. */
+  /** Of a header that comes more than once, the first value. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Every value of a header. */
   readonly all: (name: string) => string[];
   /** Decompressed if it came as gzip. */
   readonly body: Body;
@@ -33,7 +27,7 @@ export interface HttpResponse<Body = Buffer> {
 export interface HttpClientOptions {
   /** Only scheme, host and port are used. */
   readonly origin: URL;
-  /** Milliseconds for the whole exchange. */
+  /** Milliseconds to wait for a connection, for the headers, and for each further part of the body. */
   readonly timeout: number;
   /** The limit for a body, also after decompression. */
   readonly maxBytes: number;
@@ -42,6 +36,9 @@ export interface HttpClientOptions {
   readonly lookup?: LookupFunction;
 }
 
+/** After the first `timeout`, a body must arrive at this speed, in bytes per second. */
+const LEAST_SPEED = 1000;
+/** The connection of a body that is skipped can be used again, unless the body is longer than this. */
 const LONGEST_SKIPPED = 64 * 1024;
 
 /** A request that got no complete response. */
@@ -64,87 +61,64 @@ export class BodyTooLong extends RequestError {
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
 export function createHttpClient({ origin, timeout, maxBytes, connections, lookup }: HttpClientOptions) {
-  const secure = origin.protocol === 'https:';
-  const open = secure ? requestSecurely : request;
-  const agent = new (secure ? SecureAgent : Agent)({ keepAlive: true, maxSockets: connections });
+  const pool = new Pool(origin.origin, {
+    connections,
+    headersTimeout: timeout,
+    bodyTimeout: timeout,
+    connect: { timeout, ...(lookup !== undefined && { lookup }) },
+  });
   const hostname = origin.hostname.replace(/^\[|\]$/g, '');
-  const address = {
-    hostname,
-    port: origin.port || (secure ? 443 : 80),
-    // Otherwise Node would take it from a Host header that a request sets.
-    servername: isIP(hostname) > 0 ? '' : hostname,
-    ...(lookup !== undefined && { lookup }),
-  };
+  // Otherwise undici takes it from a Host header that a request sets.
+  const servername = isIP(hostname) > 0 ? '' : hostname;
 
   async function exchange<Body>(
     { method = 'GET', path, headers = {} }: HttpRequest,
     readBody: (chunks: AsyncIterable<Buffer>, status: number) => Promise<Body>,
   ): Promise<HttpResponse<Body>> {
-    const signal = AbortSignal.timeout(timeout);
     try {
-      const response = await responseTo(open({ ...address, agent, method, path, headers, signal }));
-      return await readResponse(response, method, maxBytes, readBody);
+      const options = { method, path, headers, servername };
+      const { statusCode: status, headers: received, body } = await pool.request(options);
+      const all = (name: string) => [received[name] ?? []].flat();
+      const first = Object.fromEntries(Object.keys(received).map((name) => [name, all(name)[0]]));
+      // A response without a body may say how long it would be.
+      if (method !== 'HEAD' && status !== 304 && Number(first['content-length']) > maxBytes) {
+        body.destroy();
+        throw new BodyTooLong(maxBytes);
+      }
+      const chunks = limited(decompressed(body, first['content-encoding']), maxBytes, timeout);
+      return { status, headers: first, all, body: await readBody(chunks, status) };
     } catch (error) {
-      if (error instanceof RequestError) throw error;
-      if (signal.aborted) throw new RequestError(`no complete response within ${timeout / 1000} s`, true);
-      throw requestError(error as NodeJS.ErrnoException);
+      throw error instanceof RequestError ? error : requestError(error as NodeJS.ErrnoException, timeout);
     }
   }
 
   return {
     send: (request: HttpRequest) => exchange(request, readBytes),
-    /** Passes the body of a 200 to a reader; nobody needs the others. */
+    /** Passes the body of a 200 to a reader; bodies of other statuses are skipped. */
     receive: <Body>(request: HttpRequest, read: BodyReader<Body>): Promise<HttpResponse<Body | undefined>> =>
       exchange(request, (chunks, status) => (status === 200 ? read(chunks) : skip(chunks))),
     /** Ends every connection; requests under way fail. */
-    close: () => agent.destroy(),
+    close: () => void pool.destroy(),
   };
 }
 
-function responseTo(sent: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    // Without a listener, Node closes the connection and emits nothing else.
-    sent.on('upgrade', (_response, socket) => {
-      socket.destroy();
-      reject(new RequestError('the server switches to another protocol (status 101)', false));
-    });
-    // An error after the response has begun is also emitted by the response, where it is handled.
-    sent.on('error', reject).on('response', resolve).end();
-  });
+function decompressed(body: Readable, encoding: string | undefined): AsyncIterable<Buffer> {
+  return /^\s*(x-)?gzip\s*$/i.test(encoding ?? '') ? pipeline(body, createGunzip(), () => {}) : body;
 }
 
-async function readResponse<Body>(
-  response: IncomingMessage,
-  method: string,
+async function* limited(
+  chunks: AsyncIterable<Buffer>,
   maxBytes: number,
-  readBody: (chunks: AsyncIterable<Buffer>, status: number) => Promise<Body>,
-): Promise<HttpResponse<Body>> {
-  const status = response.statusCode as number;
-  const bodiless = method === 'HEAD' || status === 204 || status === 304;
-  if (!bodiless && Number(response.headers['content-length']) > maxBytes) {
-    response.destroy();
-    throw new BodyTooLong(maxBytes);
-  }
-  const body = await readBody(bodiless ? response : limited(decompressed(response), maxBytes), status);
-  return {
-    status,
-    headers: response.headers,
-    all: (name) =>
-      response.rawHeaders.filter((_, i, raw) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === name),
-    body,
-  };
-}
-
-function decompressed(response: IncomingMessage): AsyncIterable<Buffer> {
-  if (!/^\s*(x-)?gzip\s*$/i.test(response.headers['content-encoding'] ?? '')) return response;
-  return pipeline(response, createGunzip(), () => {});
-}
-
-async function* limited(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+  timeout: number,
+): AsyncGenerator<Buffer> {
+  const started = performance.now();
   let length = 0;
   for await (const chunk of chunks) {
     length += chunk.length;
     if (length > maxBytes) throw new BodyTooLong(maxBytes);
+    const seconds = (performance.now() - started - timeout) / 1000;
+    if (length < seconds * LEAST_SPEED)
+      throw new RequestError(`the body comes more slowly than ${LEAST_SPEED} bytes per second`, true);
     yield chunk;
   }
 }
@@ -155,7 +129,6 @@ async function readBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(read);
 }
 
-/** The connection of a short body can be used again; that of a long one is closed. */
 async function skip(chunks: AsyncIterable<Buffer>): Promise<undefined> {
   let length = 0;
   for await (const chunk of chunks) {
@@ -165,14 +138,43 @@ async function skip(chunks: AsyncIterable<Buffer>): Promise<undefined> {
   return undefined;
 }
 
-function requestError({ code = '', message }: NodeJS.ErrnoException): RequestError {
-  if (code === 'ECONNREFUSED') return new RequestError('connection refused: nothing listens there', true);
-  if (code === 'ENOTFOUND') return new RequestError('there is no such host', true);
-  if (code === 'ECONNRESET' || code === 'EPIPE')
-    return new RequestError('the connection was closed before the response was complete', true);
+const CLOSED = 'the connection was closed before the response was complete';
+const UNKNOWN_AUTHORITY =
+  'the certificate is signed by an authority that is not trusted here (NODE_EXTRA_CA_CERTS adds one)';
+
+/** What may pass by itself, so that the request is worth repeating. */
+const PASSING: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused: nothing listens there',
+  ENOTFOUND: 'there is no such host',
+  ECONNRESET: CLOSED,
+  EPIPE: CLOSED,
+  UND_ERR_SOCKET: CLOSED,
+};
+
+const LASTING: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  CERT_NOT_YET_VALID: 'the certificate is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
+  UND_ERR_HEADERS_OVERFLOW: 'the headers are too long',
+};
+
+function requestError({ name, code = '', message }: NodeJS.ErrnoException, timeout: number): RequestError {
+  if (message === 'bad upgrade')
+    return new RequestError('the server switches to another protocol (status 101)', false);
+  if (code === 'UND_ERR_CONNECT_TIMEOUT')
+    return new RequestError(`no connection within ${timeout / 1000} s`, true);
+  if (/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code))
+    return new RequestError(`nothing came for ${timeout / 1000} s`, true);
   if (code.startsWith('Z_')) return new RequestError('the gzip data of the body is corrupt', true);
-  if (code.startsWith('HPE_')) return new RequestError(`the response is not valid HTTP (${code})`, false);
-  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code))
-    return new RequestError(`the TLS connection failed: ${message}`, false);
-  return new RequestError(message, true);
+  if (name === 'HTTPParserError')
+    return new RequestError(`the response is not valid HTTP (${code || message})`, false);
+  const lasting = LASTING[code];
+  if (lasting !== undefined) return new RequestError(lasting, false);
+  if (/CERT|TLS|SSL|EPROTO|UNABLE_TO/.test(code))
+    return new RequestError(`there is no TLS connection (${code})`, false);
+  return new RequestError(PASSING[code] ?? message, true);
 }

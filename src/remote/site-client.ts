@@ -2,27 +2,25 @@
 import { setMaxListeners } from 'node:events';
 import { brief } from '../records/normalise.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
-import { BodyTooLong, createHttpClient, type HttpResponse, RequestError } from './http-client.ts';
+import { createHttpClient, type HttpResponse } from './http-client.ts';
 import { basePath, lookupPaths } from './lookups.ts';
 import {
+  createPace,
+  isRefusal,
   MAX_REDIRECTS,
-  type Retry,
+  type RateOptions,
   redirection,
   repeat,
-  retryFor,
   SiteError,
   sendInTurn,
 } from './polite-requests.ts';
-import { createPace } from './request-pace.ts';
 
-export interface SiteOptions {
+export interface SiteOptions extends RateOptions {
   readonly variant: Variant;
   readonly base: URL;
   readonly concurrency: number;
-  /** The most requests per second. */
-  readonly rate: number;
   readonly userAgent: string;
-  /** Milliseconds for one request. */
+  /** Milliseconds to wait for a site that sends nothing. */
   readonly timeout: number;
   /** How often a failed request is repeated. */
   readonly retries: number;
@@ -52,7 +50,7 @@ export function createSiteClient(options: SiteOptions) {
   const { variant, base, retries, signal } = options;
   const { timeout, concurrency: connections } = options;
   const http = createHttpClient({ origin: base, timeout, maxBytes: MAX_BODY, connections });
-  const pace = createPace(options.rate, signal);
+  const pace = createPace(options, signal);
   // Each waiting request listens to the signal.
   setMaxListeners(0, signal);
   signal.addEventListener('abort', http.close, { once: true });
@@ -60,21 +58,11 @@ export function createSiteClient(options: SiteOptions) {
   async function get(path: string, validators: Validators = {}): Promise<SiteResponse> {
     const headers = requestHeaders(options.userAgent, validators);
     const conditional = 'if-none-match' in headers || 'if-modified-since' in headers;
-    const response = await repeat(() => tryOnce(path, headers), { retries, pace, signal });
+    const send = () => followRedirects(path, headers);
+    const response = await repeat(send, { retries, pace, signal }, ({ body }) =>
+      isMarkup(body) ? NOT_JSON : undefined,
+    );
     return readResponse(response, conditional);
-  }
-
-  async function tryOnce(path: string, headers: Record<string, string>): Promise<HttpResponse | Retry> {
-    try {
-      const response = await followRedirects(path, headers);
-      if (response.status === 200 && isMarkup(response.body)) return { reason: NOT_JSON, wait: 0 };
-      return retryFor(response) ?? response;
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      signal.throwIfAborted();
-      if (error.retryable) return { reason: error.message, wait: 0 };
-      throw new SiteError(error.message, !(error instanceof BodyTooLong));
-    }
   }
 
   async function followRedirects(start: string, headers: Record<string, string>): Promise<HttpResponse> {
@@ -128,7 +116,7 @@ function readResponse({ status, headers, body }: HttpResponse, conditional: bool
     if (isMarkup(body)) throw new SiteError(`status ${status} with ${NOT_JSON}`, true);
     return { state: 'unknown' };
   }
-  if (status !== 200) throw new SiteError(`status ${status}`, status === 401 || status === 403);
+  if (status !== 200) throw new SiteError(`status ${status}`, isRefusal(status));
   const encoding = headers['content-encoding']?.trim() ?? '';
   if (!/^((x-)?gzip|identity)?$/i.test(encoding))
     throw new SiteError(`content encoding ${brief(encoding)} was not asked for`, false);

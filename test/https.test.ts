@@ -1,0 +1,177 @@
+// Requests to sites and hosts that speak HTTPS: who is believed, and what is said of those who are not.
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { createSecureContext, getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createFileClient } from '../src/remote/file-client.ts';
+import { createHttpClient } from '../src/remote/http-client.ts';
+import { createSiteClient } from '../src/remote/site-client.ts';
+import { AUTHORITY, EXPIRED, KEY, SELF_SIGNED, SIGNED } from './certificates.ts';
+import { startSite } from './mirror-site.ts';
+
+setDefaultCACertificates([...getCACertificates('default'), AUTHORITY]);
+
+const servers = new Set<ReturnType<typeof createServer>>();
+afterAll(() => {
+  for (const server of servers) server.closeAllConnections();
+});
+
+/** A site with this certificate; `names` lists the host names that were asked for in handshakes. */
+async function startSecure(cert: string) {
+  const names: string[] = [];
+  const server = createServer({
+    SNICallback(name, found) {
+      names.push(name);
+      found(null, createSecureContext({ key: KEY, cert }));
+    },
+    ...{ key: KEY, cert },
+  });
+  let requests = 0;
+  server.on('request', (_, response) => {
+    requests++;
+    response.end('{}');
+  });
+  servers.add(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port, names, requests: () => requests, url: `https://localhost:${port}` };
+}
+
+const PACE = { rate: 5000, startRate: 5000, concurrency: 4, timeout: 5000, retries: 0, userAgent: 'test' };
+
+/** Asks as a mirror does: what is said, and whether the site counts as down. */
+async function askSite(url: string) {
+  const signal = new AbortController().signal;
+  const site = createSiteClient({ ...PACE, variant: 'b', base: new URL(url), signal });
+  try {
+    return await site.get('/api/username/ada').then(
+      ({ state }) => [state, false],
+      ({ message, siteDown }) => [message, siteDown],
+    );
+  } finally {
+    site.close();
+  }
+}
+
+/** Asks as a fetch of pictures does, for this many addresses of a host; the reasons. */
+async function fetchFiles(url: string, times: number) {
+  const signal = new AbortController().signal;
+  const files = createFileClient({
+    ...{ ...PACE, signal, hosts: [], hostsOption: '--hosts', accept: '*/*', maxBytes: 1000 },
+    sites: [{ base: new URL(url) }],
+  });
+  const reasons: string[] = [];
+  for (let time = 0; time < times; time++) {
+    const fetched = await files.fetch(`${url}/${time}`, async () => 'read');
+    reasons.push('reason' in fetched ? fetched.reason : fetched.body);
+  }
+  files.close();
+  return reasons;
+}
+
+const UNTRUSTED =
+  'the certificate is signed by an authority that is not trusted here (NODE_EXTRA_CA_CERTS adds one)';
+
+describe('a certificate', () => {
+  test('of a trusted authority is believed, and the host is asked for by its name', async () => {
+    const site = await startSecure(SIGNED);
+    expect([await askSite(site.url), site.names]).toEqual([['body', false], ['localhost']]);
+    const client = createHttpClient({ ...PACE, origin: new URL(site.url), maxBytes: 1000, connections: 1 });
+    expect((await client.send({ path: '/', headers: { host: 'other.example' } })).status).toBe(200);
+    client.close();
+    expect(new Set(site.names)).toEqual(new Set(['localhost']));
+  });
+
+  test.each([
+    ['that has expired', EXPIRED, 'localhost', 'the certificate has expired'],
+    ['that is self-signed', SELF_SIGNED, 'localhost', 'the certificate is self-signed'],
+    ['for another name', SIGNED, '127.0.0.1', 'the certificate is for another host name'],
+  ])('%s is refused before a request is sent', async (_, cert, host, words) => {
+    const site = await startSecure(cert);
+    expect(await askSite(`https://${host}:${site.port}`)).toEqual([words, true]);
+    expect(site.requests()).toBe(0);
+  });
+
+  test('of another authority is refused, with what adds one', async () => {
+    const site = await startSecure(SIGNED);
+    setDefaultCACertificates([]);
+    try {
+      expect(await askSite(site.url)).toEqual([UNTRUSTED, true]);
+    } finally {
+      setDefaultCACertificates([AUTHORITY]);
+    }
+  });
+});
+
+test('a port that speaks plain HTTP has no TLS connection', async () => {
+  const plain = await startSite((_, response) => response.end('{}'));
+  const [message, siteDown] = await askSite(plain.url.replace('http://127.0.0.1', 'https://localhost'));
+  expect([message, siteDown]).toEqual([expect.stringMatching(/^there is no TLS connection \(/), true]);
+});
+
+test('a redirect from http to https is another site to a mirror, and followed to a named host', async () => {
+  const secure = await startSecure(SIGNED);
+  const plain = await startSite((_, response) => response.writeHead(301, { location: secure.url }).end());
+  expect((await askSite(plain.url))[0]).toContain('redirects to another site, which is not followed: https:');
+  const signal = new AbortController().signal;
+  const files = createFileClient({
+    ...{ ...PACE, signal, hosts: [], hostsOption: '--hosts', accept: '*/*', maxBytes: 1000 },
+    sites: [plain.url, secure.url].map((url) => ({ base: new URL(url) })),
+  });
+  expect(await files.fetch(plain.url, async () => 'read')).toEqual({ body: 'read' });
+  files.close();
+});
+
+describe('a host is given up after 20 failures in a row', () => {
+  test.each<[string, () => Promise<string>, string]>([
+    [
+      'without a valid certificate',
+      async () => (await startSecure(EXPIRED)).url,
+      'the certificate has expired',
+    ],
+    [
+      'that does not speak HTTP',
+      async () => (await startSite((_, response) => response.socket?.end('hello\r\n\r\n'))).url,
+      'the response is not valid HTTP (Response does not match the HTTP/1.1 protocol (Expected HTTP/, RTSP/ or ICE/))',
+    ],
+    [
+      'that forbids everything',
+      async () => (await startSite((_, response) => response.writeHead(403).end())).url,
+      'status 403',
+    ],
+  ])('%s', async (_, start, reason) => {
+    const url = await start();
+    expect(await fetchFiles(url, 22)).toEqual([
+      ...Array(20).fill(reason),
+      ...Array(2).fill(`${new URL(url).host} was given up`),
+    ]);
+  });
+});
+
+test('a slow response lasts as long as parts of it come, but not without end', async () => {
+  const trickle = (bytes: number) =>
+    startSite((_, response) => {
+      response.writeHead(200);
+      let parts = 0;
+      const timer = setInterval(() => {
+        response.write(Buffer.alloc(bytes, ' '));
+        if (++parts === 20) response.end('{}');
+      }, 100);
+      response.on('close', () => clearInterval(timer));
+    });
+  const ask = async (bytes: number) => {
+    const origin = new URL((await trickle(bytes)).url);
+    const client = createHttpClient({ origin, timeout: 1000, maxBytes: 1e6, connections: 1 });
+    return await client
+      .send({ path: '/' })
+      .then(({ body }) => body.length)
+      .catch(({ message }) => message)
+      .finally(client.close);
+  };
+  expect(await Promise.all([ask(1000), ask(1)])).toEqual([
+    20_002,
+    'the body comes more slowly than 1000 bytes per second',
+  ]);
+});
