@@ -73,7 +73,9 @@ const countsText = (counts: Counts) => KIND_NAMES.map((kind) => counted(counts[k
 /** Opens the data as the server does, and counts it. */
 async function readCounts(url: string, warnings: string[]): Promise<Counts> {
   try {
-    const served = await openForServing(url, ({ message }) => void warnings.push(message));
+    const served = await openForServing(url, ({ type, message }) => {
+      if (type !== 'data-changed') warnings.push(message);
+    });
     const fault = await served.fault();
     await served.close();
     if (fault !== undefined) throw new UsageError(fault);

@@ -1,4 +1,4 @@
-// Node's HTTP server with our limits, in front of the router: ready answers go out here, before any routing.
+// Node's HTTP server with our limits, in front of the router.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
@@ -15,8 +15,6 @@ export type ErrorListener = (error: unknown, response: ServerResponse) => void;
 
 export interface HttpServerOptions {
   readonly config: Config;
-  /** Answers a request at once, without routing; whether it did. */
-  readonly answerAtOnce?: (request: IncomingMessage, response: ServerResponse) => boolean;
   readonly onError: ErrorListener;
   /** Called for each connection that is closed at once, since too many are open. */
   readonly onRefused?: () => void;
@@ -26,19 +24,13 @@ export interface HttpServerOptions {
 
 export function createHttpServer(
   route: RequestListener,
-  {
-    config,
-    answerAtOnce = () => false,
-    onError,
-    onRefused = () => {},
-    onStalled = () => {},
-  }: HttpServerOptions,
+  { config, onError, onRefused = () => {}, onStalled = () => {} }: HttpServerOptions,
 ): Server {
   const handle: RequestListener = (request, response) => {
     if (isLingering(request.socket)) return;
     noteResponse(request, response);
     try {
-      if (!answerAtOnce(request, response)) route(request, response);
+      route(request, response);
     } catch (error) {
       onError(error, response);
     }

@@ -4,27 +4,21 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
 import type { BaseUrl } from '../config/setting-values.ts';
-import type { AnswerCache } from '../http/answer-cache.ts';
 import { type ErrorCode, errorResponses } from '../http/errors.ts';
 import type { Operation } from '../http/operations.ts';
 import { sendFailure } from '../http/replies.ts';
 import type { WriteAnswer } from '../http/write-answer.ts';
+import type { Family } from '../records/kinds.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
 import { userKey } from '../records/user-name.ts';
-import type { Answer, Awaitable, Reader } from '../stores/reader.ts';
+import type { Lookups } from '../stores/keep-answers.ts';
+import type { Answer, Awaitable } from '../stores/reader.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
-
-/** An answer in the cache, with the operation it is counted under. */
-export interface ReadyAnswer extends Answer {
-  readonly body: Buffer;
-  readonly operation: Operation;
-}
 
 export interface VariantOptions {
   readonly variant: Variant;
   readonly base: BaseUrl;
-  readonly store: Reader;
-  readonly cache: AnswerCache<ReadyAnswer>;
+  readonly store: Lookups;
   readonly writeAnswer: WriteAnswer;
   readonly takedownStatus: Config['takedownStatus'];
 }
@@ -65,73 +59,36 @@ export const lookupResponses = (
 /** Where requests for one host only are routed; any host without one. */
 export const siteConstraint = ({ host }: BaseUrl) => (host === undefined ? {} : { site: host });
 
-/** The cache key of an address; a base address with a host has keys of its own. */
-export const addressKey = (host: string | undefined, address: string) =>
-  host === undefined ? address : `${host} ${address}`;
-
-/** Where the two lookups of a user are, written as clients should: such requests find ready answers before routing. */
-export interface Addresses {
-  readonly profile: (encodedKey: string) => string;
-  readonly items: (encodedKey: string) => string;
+/** Why there is nothing to send about a user. */
+export async function missingUser(
+  store: Pick<Lookups, 'isTakenDown'>,
+  takedownStatus: Config['takedownStatus'],
+  family: Family,
+  key: string,
+): Promise<'USER_GONE' | 'USER_NOT_FOUND'> {
+  const isGone = takedownStatus === '410' && (await store.isTakenDown(family, key));
+  return isGone ? 'USER_GONE' : 'USER_NOT_FOUND';
 }
 
-export function createLookups(options: VariantOptions, addresses: Addresses) {
-  const { variant, base, store, cache, writeAnswer, takedownStatus } = options;
+/** Key, store, then 304 or the body. */
+export function createLookups({ variant, store, writeAnswer, takedownStatus }: VariantOptions) {
   const { family, collection } = VARIANTS[variant];
-  const operations = {
-    profile: { variant, name: 'profile' },
-    items: { variant, name: 'items' },
-  } as const satisfies Record<string, Operation>;
 
-  function send(request: FastifyRequest, reply: FastifyReply, operation: Operation, answer: Answer): void {
-    reply.hijack();
-    writeAnswer(request.raw, reply.raw, operation, answer);
-  }
-
-  function sendUnknown(reply: FastifyReply, key: string): Awaitable<void> {
-    const settle = (isGone: boolean) => void sendFailure(reply, isGone ? 'USER_GONE' : 'USER_NOT_FOUND');
-    const isGone = takedownStatus === '410' && store.isTakenDown(family, key);
-    return isGone instanceof Promise ? isGone.then(settle) : settle(isGone);
-  }
-
-  function answer(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    operation: Operation,
-    key: string,
-    address: string,
-    read: (known: string | undefined) => Awaitable<Answer | undefined>,
-  ): Awaitable<void> {
-    const ready = cache.find(address);
-    if (ready !== undefined) return send(request, reply, operation, ready);
-    const version = cache.currentVersion();
-    const settle = (found: Answer | undefined): Awaitable<void> => {
-      if (found === undefined) return sendUnknown(reply, key);
-      const { etag, body } = found;
-      if (body !== null) cache.keep(address, { etag, body, operation }, version);
-      send(request, reply, operation, found);
+  const createLookup =
+    (operation: Operation, find: (key: string, known?: string) => Awaitable<Answer | undefined>) =>
+    async (request: FastifyRequest, reply: FastifyReply, user: string): Promise<void> => {
+      const key = userKey(user);
+      const answer = await find(key, request.headers['if-none-match']);
+      if (answer === undefined)
+        return void sendFailure(reply, await missingUser(store, takedownStatus, family, key));
+      reply.hijack();
+      writeAnswer(request.raw, reply.raw, operation, answer);
     };
-    const found = read(request.headers['if-none-match']);
-    return found instanceof Promise ? found.then(settle) : settle(found);
-  }
 
+  const operations = { profile: { variant, name: 'profile' }, items: { variant, name: 'items' } } as const;
   return {
     operations,
-
-    sendProfile(request: FastifyRequest, reply: FastifyReply, name: string): Awaitable<void> {
-      const key = userKey(name);
-      const address = addressKey(base.host, base.path + addresses.profile(encodeURIComponent(key)));
-      return answer(request, reply, operations.profile, key, address, (known) =>
-        store.profile(family, key, known),
-      );
-    },
-
-    sendItems(request: FastifyRequest, reply: FastifyReply, name: string): Awaitable<void> {
-      const key = userKey(name);
-      const address = addressKey(base.host, base.path + addresses.items(encodeURIComponent(key)));
-      return answer(request, reply, operations.items, key, address, (known) =>
-        store.items(family, key, collection, known),
-      );
-    },
+    sendProfile: createLookup(operations.profile, (key, known) => store.profile(family, key, known)),
+    sendItems: createLookup(operations.items, (key, known) => store.items(family, key, collection, known)),
   };
 }

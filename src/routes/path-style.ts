@@ -12,10 +12,7 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
   const { variant, base } = options;
   const { Profile, Items } = bodiesOf(variant);
   const letter = variant.toUpperCase();
-  const { operations, sendProfile, sendItems } = createLookups(options, {
-    profile: (name) => `/api/username/${name}`,
-    items: (name) => `/api/username/${name}/shots`,
-  });
+  const { operations, sendProfile, sendItems } = createLookups(options);
 
   const profile = {
     constraints: siteConstraint(base),

@@ -20,7 +20,7 @@ import { type Person, readPerson, specimen } from '../views/person.ts';
 import { personPage, unknownPage } from '../views/person-page.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
 import { createCopies } from './inline-copy.ts';
-import { lookupResponses, siteConstraint } from './lookup.ts';
+import { lookupResponses, missingUser, siteConstraint } from './lookup.ts';
 import { explorerHeaders, INERT_WITH_PICTURE, readableHeaders } from './pages.ts';
 import { GUARD, SVG } from './web-file.ts';
 
@@ -149,10 +149,7 @@ function createPersonReplies({ takedownStatus }: Config, { variant }: Site, stor
     },
 
     /** Why there is nobody with this name. */
-    async absence(name: string): Promise<'USER_GONE' | 'USER_NOT_FOUND'> {
-      const isGone = takedownStatus === '410' && (await store.isTakenDown(family, userKey(name)));
-      return isGone ? 'USER_GONE' : 'USER_NOT_FOUND';
-    },
+    absence: (name: string) => missingUser(store, takedownStatus, family, userKey(name)),
   };
 }
 

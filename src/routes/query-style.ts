@@ -16,10 +16,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
   const { variant, base } = options;
   const { Profile, Items } = bodiesOf(variant);
   const letter = variant.toUpperCase();
-  const { operations, sendProfile, sendItems } = createLookups(options, {
-    profile: (name) => `/api/?user=${name}`,
-    items: (name) => `/api/?user=${name}&post=true`,
-  });
+  const { operations, sendProfile, sendItems } = createLookups(options);
 
   const operationOf = (query: unknown) =>
     (query as { post?: unknown }).post === undefined ? operations.profile : operations.items;

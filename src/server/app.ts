@@ -10,19 +10,18 @@ import { addOriginHeaders, addPreflights } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
 import { addLimits, createLimits } from '../edge/limits.ts';
 import { answerOtherMethods } from '../edge/methods.ts';
-import { createAnswerCache } from '../http/answer-cache.ts';
 import { jsonHeaders } from '../http/headers.ts';
 import { createAnswerWriter } from '../http/write-answer.ts';
 import { documentFor, openapiOptions } from '../openapi/document.ts';
 import { docs } from '../routes/docs.ts';
 import { createExampleUsers } from '../routes/example-users.ts';
-import type { ReadyAnswer } from '../routes/lookup.ts';
 import { media } from '../routes/media.ts';
 import { pages } from '../routes/pages.ts';
 import { pathStyle } from '../routes/path-style.ts';
 import { people } from '../routes/people.ts';
 import { probes } from '../routes/probes.ts';
 import { queryStyle } from '../routes/query-style.ts';
+import { keepAnswers } from '../stores/keep-answers.ts';
 import type { Reader } from '../stores/reader.ts';
 import { createConnectionLog } from '../telemetry/connection-log.ts';
 import { createRequestCounts } from '../telemetry/request-counts.ts';
@@ -37,7 +36,6 @@ import {
   fastifyOptions,
 } from './fastify.ts';
 import { createHealth } from './health.ts';
-import { createReadyAnswers } from './ready-answers.ts';
 
 export interface AppOptions {
   readonly config: Config;
@@ -53,17 +51,15 @@ export function buildApp({ config, store, log }: AppOptions) {
   const counts = createRequestCounts();
   const requestLog = createRequestLog({ config, log, clients, counts });
   const connections = createConnectionLog(log);
-  const cache = createAnswerCache<ReadyAnswer>({ maxBytes: config.answersBytes, version: store.version });
+  const answers = keepAnswers(store, config.answersBytes);
   const writeAnswer = createAnswerWriter(config, requestLog.observe);
   const limits = createLimits(config, clients);
-  const answerAtOnce = createReadyAnswers({ config, cache, writeAnswer, limits, draining: health.draining });
 
   const app = Fastify({
     ...fastifyOptions(config),
     serverFactory: (route) =>
       createHttpServer(route, {
         config,
-        answerAtOnce,
         onError: requestLog.lostRequest,
         onRefused: connections.refused.add,
         onStalled: connections.stalled.add,
@@ -81,7 +77,7 @@ export function buildApp({ config, store, log }: AppOptions) {
 
   app.register(swagger, openapiOptions(config));
   for (const { variant, base } of sitesOf(config)) {
-    const options = { variant, base, store, cache, writeAnswer, takedownStatus: config.takedownStatus };
+    const options = { variant, base, store: answers, writeAnswer, takedownStatus: config.takedownStatus };
     app.register(STYLES[VARIANTS[variant].style], { prefix: base.path, ...options });
   }
   app.register(media, { config, logFault: requestLog.fault });
@@ -103,7 +99,7 @@ export function buildApp({ config, store, log }: AppOptions) {
     app,
     health,
     requestLog,
-    sources: { counts, limits, connections, openConnections, cache, store, unready: health.unready },
+    sources: { counts, limits, connections, openConnections, answers, store, unready: health.unready },
   };
 }
 

@@ -1,7 +1,7 @@
 // What a metric is: its samples for Prometheus, its panel on the dashboard, its alert, its row in the guide.
 import type { Aggregator } from '@prometheus-io/client';
 import type { Limits } from '../edge/limits.ts';
-import type { AnswerCache } from '../http/answer-cache.ts';
+import type { KeptAnswers } from '../stores/keep-answers.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
 import type { ConnectionLog } from './connection-log.ts';
 import type { RequestCounts } from './request-counts.ts';
@@ -12,7 +12,7 @@ export interface MetricsSources {
   readonly limits: Pick<Limits, 'refused'>;
   readonly connections: ConnectionLog;
   readonly openConnections: () => Promise<number>;
-  readonly cache: Pick<AnswerCache<{ body: Buffer }>, 'figures' | 'count' | 'bytes'>;
+  readonly answers: Pick<KeptAnswers, 'figures' | 'count' | 'bytes'>;
   readonly store: Pick<
     Reader,
     'version' | 'schema' | 'lastImport' | 'counts' | 'events' | 'waiting' | 'hosts'

@@ -74,19 +74,19 @@ export const REQUEST_METRICS: readonly Metric[] = [
     name: 'vitrine_answers',
     type: 'gauge',
     help: 'Answers in memory.',
-    read: ({ cache }) => cache.count(),
+    read: ({ answers }) => answers.count(),
   },
   {
     name: 'vitrine_answers_bytes',
     type: 'gauge',
     help: 'Memory that they take.',
-    read: ({ cache }) => cache.bytes(),
+    read: ({ answers }) => answers.bytes(),
   },
   {
     name: 'vitrine_answers_hits_total',
     type: 'counter',
-    help: 'Answers found in memory.',
-    read: ({ cache }) => cache.figures.hits,
+    help: 'Lookups answered from memory.',
+    read: ({ answers }) => answers.figures.hits,
     panel: {
       title: 'Answers found in memory',
       expr: 'sum(rate(vitrine_answers_hits_total[$__rate_interval])) / (sum(rate(vitrine_answers_hits_total[$__rate_interval])) + sum(rate(vitrine_answers_misses_total[$__rate_interval])))',
@@ -96,14 +96,14 @@ export const REQUEST_METRICS: readonly Metric[] = [
   {
     name: 'vitrine_answers_misses_total',
     type: 'counter',
-    help: 'Answers read from the store.',
-    read: ({ cache }) => cache.figures.misses,
+    help: 'Lookups that asked the store.',
+    read: ({ answers }) => answers.figures.misses,
   },
   {
     name: 'vitrine_answers_evictions_total',
     type: 'counter',
     help: 'Answers evicted for others.',
-    read: ({ cache }) => cache.figures.evictions,
+    read: ({ answers }) => answers.figures.evictions,
   },
 ];
 

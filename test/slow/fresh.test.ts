@@ -1,6 +1,5 @@
 // The next response shows what an import committed; the answer cache is bounded and cleared when the data changes.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createAnswerCache } from '../../src/http/answer-cache.ts';
 import { VARIANTS } from '../expected.ts';
 import { blog, folio, post, shot } from '../records.ts';
 import {
@@ -103,73 +102,6 @@ describe('a running server', () => {
       seen.add([...marks].join());
     }
     expect([ended, [...seen]]).toEqual([0, ['old', 'new']]);
-  });
-});
-
-describe('the answer cache', () => {
-  const BODY = Buffer.alloc(500);
-
-  function cacheOf(maxBytes: number) {
-    const data = { version: 1 };
-    const cache = createAnswerCache<{ body: Buffer }>({ maxBytes, version: () => data.version });
-    /** Gets an answer or stores a new one, as a lookup does. */
-    const ask = (address: string, body = BODY) => {
-      const found = cache.find(address);
-      if (found === undefined) cache.keep(address, { body }, cache.currentVersion());
-      return found;
-    };
-    return { cache, data, ask };
-  }
-
-  test('stores answers and counts hits and misses', () => {
-    const { cache, ask } = cacheOf(1e6);
-    expect(ask('/one')).toBeUndefined();
-    expect(ask('/one')).toEqual({ body: BODY });
-    expect([cache.count(), cache.figures.hits, cache.figures.misses]).toEqual([1, 1, 1]);
-  });
-
-  test('never exceeds its size limit', () => {
-    const { cache, ask } = cacheOf(50_000);
-    for (let n = 0; n < 5000; n++) {
-      ask(`/user/${n}`, Buffer.alloc((n * 7919) % 9000));
-      expect(cache.bytes()).toBeLessThanOrEqual(50_000);
-    }
-    expect(cache.count()).toBeGreaterThan(5);
-  });
-
-  test('when full, rarely admits users requested once', () => {
-    const { cache, ask } = cacheOf(50_000);
-    for (let n = 0; n < 5000; n++) ask(`/user/${n}`);
-    expect(cache.figures.evictions).toBeLessThan(100);
-  });
-
-  test('when full, admits users requested repeatedly', () => {
-    const { cache, ask } = cacheOf(50_000);
-    for (let n = 0; n < 200; n++) ask(`/user/${n}`);
-    for (let n = 0; n < 2000; n++) ask('/favourite');
-    expect(cache.find('/favourite')).toBeDefined();
-    for (let n = 0; n < 20_000; n++) {
-      ask(`/once/${n}`);
-      if (n % 10 === 0) ask('/favourite');
-    }
-    expect(cache.find('/favourite')).toBeDefined();
-  });
-
-  test.each([0, 900])('with a limit of %i stores nothing larger', (bound) => {
-    const { cache, ask } = cacheOf(bound);
-    ask('/one', Buffer.alloc(1000));
-    expect([cache.count(), cache.bytes()]).toEqual([0, 0]);
-  });
-
-  test('is cleared when the data changes, and rejects answers read before the change', () => {
-    const { cache, data, ask } = cacheOf(1e6);
-    ask('/one');
-    const before = cache.currentVersion();
-    data.version++;
-    expect(cache.find('/one')).toBeUndefined();
-    expect([cache.count(), cache.bytes(), cache.figures.drops]).toEqual([0, 0, 1]);
-    cache.keep('/slow', { body: BODY }, before);
-    expect(cache.find('/slow')).toBeUndefined();
   });
 });
 
