@@ -10,8 +10,22 @@ export const SAME: [warm: string, url: string][] = [
   [ADA, '/a/api/?User=pekka&user=ada&post_=true&xuser=tane'],
   [`${ADA}&post=true`, '/a/api/?post=true&user=ada'],
   [`${ADA}&post=true`, '/a/api/?x&post=true&y=post=1&user=ada&z'],
+  [ADA, '/a/api/?user=ada&%78=1'],
+  [ADA, '/a/api/?us+er=pekka&%zz&user=ada'],
+  [ADA, '/a/api/?%75se%72=ada'],
+  [`${ADA}&post=true`, '/a/api/?x=1&p%6Fs%74=true&%75ser=ada'],
+  ['/a/api?user=ada', '/a/api?x&user=ada'],
   [SHOTS, `${SHOTS}?page=2&user=pekka`],
   ['/b/api/username/pekka', '/b/api/username/pekka?'],
+  ['/b/api/username/api', '/b/api/username/api?x=1'],
+  ['/people/b/ada', '/people/b/ada?x=1&user=pekka'],
+  ['/people/b/api', '/people/b/api?x=1&user=ada'],
+  ['/feeds/b/ada.atom', '/feeds/b/ada.atom?%78=1'],
+  ['/feeds/b/ada.json', '/feeds/b/ada.json?user=pekka'],
+  ['/card/b/ada.svg', '/card/b/ada.svg?x'],
+  ['/', '/?variant=b&user=ada'],
+  ['/embed.js', '/embed.js?v=1'],
+  ['/openapi.json', '/openapi.json?x=1?y'],
 ];
 
 const QUERIES = [

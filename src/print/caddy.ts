@@ -1,6 +1,6 @@
 // `vitrine print caddy`
 import { type Deployment, lines, proxyKeepAlive } from './deployment.ts';
-import { UNAVAILABLE_HEADERS, unavailableBody } from './unavailable.ts';
+import { UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
 
 export function caddy(deployment: Deployment): string {
   const { socket, host, port, checkPort, names, corsOrigin } = deployment;

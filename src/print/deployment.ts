@@ -4,6 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { type Config, sitesOf } from '../config/config.ts';
 import { isPostgresUrl } from '../config/database-url.ts';
 import { mediaDirOf } from '../config/media.ts';
+import { VARIANTS } from '../variants.ts';
 
 export interface Deployment {
   /** The path of the unix socket that the server listens on, if it is one. */
@@ -23,6 +24,8 @@ export interface Deployment {
   readonly trustProxy: string | undefined;
   /** The public host names. */
   readonly names: readonly string[];
+  /** The base paths of the variants that have the user in the query. */
+  readonly queryBases: readonly string[];
   readonly corsOrigin: Config['corsOrigin'];
   /** Seconds, all of them. */
   readonly keepAlive: number;
@@ -60,7 +63,8 @@ const OWN = [
 export function deploymentOf(config: Config, given: Readonly<Record<string, string>>): Deployment {
   const { databaseUrl = 'site.db' } = config;
   const mediaDir = mediaDirOf({ ...config, databaseUrl });
-  const hosts = sitesOf(config).flatMap(({ base: { host } }) => (host === undefined ? [] : [host]));
+  const sites = sitesOf(config);
+  const hosts = sites.flatMap(({ base: { host } }) => (host === undefined ? [] : [host]));
   const names = [...new Set(hosts.map((host) => host.replace(/:\d+$/, '')))];
   return {
     socket: config.host.startsWith('/') ? config.host : undefined,
@@ -73,6 +77,9 @@ export function deploymentOf(config: Config, given: Readonly<Record<string, stri
     checkPort: reachable(config.adminHost) === reachable(config.host) ? config.adminPort : undefined,
     trustProxy: given.TRUST_PROXY,
     names: names.length === 0 ? [EXAMPLE_NAME] : names,
+    queryBases: sites.flatMap(({ variant, base }) =>
+      VARIANTS[variant].style === 'query' ? [base.path] : [],
+    ),
     corsOrigin: config.corsOrigin,
     keepAlive: Math.ceil(config.keepAliveTimeout / 1000),
     requestTimeout: Math.ceil(config.requestTimeout / 1000),

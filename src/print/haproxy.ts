@@ -1,6 +1,6 @@
 // `vitrine print haproxy`
 import { type Deployment, lines } from './deployment.ts';
-import { UNAVAILABLE_HEADERS, unavailableBody } from './unavailable.ts';
+import { lookupQuery, UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
 
 /** HAProxy's own errors when no server answers. */
 const STATUSES = [502, 503, 504];
@@ -37,21 +37,21 @@ cache vitrine
 `;
 }
 
-function frontend({ names }: Deployment): string {
+function frontend(deployment: Deployment): string {
+  const query = lookupQuery(deployment);
   return `frontend public
     bind :80
-    # bind :443 ssl crt /etc/haproxy/${names[0]}.pem alpn h2,http/1.1
+    # bind :443 ssl crt /etc/haproxy/${deployment.names[0]}.pem alpn h2,http/1.1
     option forwardfor
     http-request set-header X-Forwarded-Proto https if { ssl_fc }
     http-request set-header X-Forwarded-Proto http if !{ ssl_fc }
     http-request set-header X-Request-Id %[uuid()]
-    # Only \`user\` and \`post\` matter, so other parameters are dropped and cannot fill the cache with copies. Malformed
-    # requests are passed on unchanged, for Vitrine to reject.
-    acl by_path path_sub /api/username/
-    acl malformed query -m reg '[;?]|(^|&)([^=&]*[%+]|user(&|$|=.*&user(=|&|$))|post(&|$|=.*&post(=|&|$)))'
-    http-request replace-pathq '([^?]*)\\?.*' '\\1' if by_path
-    http-request set-query user=%[url_param(user)]&post=%[url_param(post)] if !by_path !malformed { url_param(user) -m found } { url_param(post) -m found }
-    http-request set-query user=%[url_param(user)] if !by_path !malformed { url_param(user) -m found } !{ url_param(post) -m found }
+    # Only the \`user\` and \`post\` of lookups by query matter. All other parameters are dropped, so that they cannot
+    # fill the cache with copies. What has one of them twice is for Vitrine to reject.
+    acl repeated pathq -m reg '${query.repeated}'
+    http-request replace-pathq '${query.userAndPost}' '\\1?user\\2&post\\3' if !repeated
+    http-request replace-pathq '${query.user}' '\\1?user\\2' if !repeated
+    http-request replace-pathq '${query.none}' '\\1' if !repeated
     http-response set-header X-Cache-Status MISS if { srv_id -m found }
     http-response set-header X-Cache-Status HIT unless { srv_id -m found }
     default_backend vitrine

@@ -1,10 +1,11 @@
 // `vitrine print nginx`
 import { MEDIA_TYPES } from '../records/media-types.ts';
 import { type Deployment, lines, proxyKeepAlive } from './deployment.ts';
-import { UNAVAILABLE_HEADERS, unavailableBody } from './unavailable.ts';
+import { lookupQuery, UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
 
 export function nginx(deployment: Deployment): string {
   const { socket, host, port, names, corsOrigin } = deployment;
+  const query = lookupQuery(deployment);
   const headers = Object.entries(UNAVAILABLE_HEADERS).map(
     ([name, value]) => `add_header ${name} ${value} always;`,
   );
@@ -21,14 +22,14 @@ upstream vitrine {
     keepalive_timeout ${proxyKeepAlive(deployment)}s;  # less than KEEP_ALIVE_TIMEOUT
 }
 
-# The request target that is sent to Vitrine and used as cache key. Only \`user\` and \`post\` matter, so other parameters
-# are dropped and cannot fill the cache with copies. Malformed requests are passed on unchanged, for Vitrine to reject.
+# The request target that is sent to Vitrine and used as cache key. Only the \`user\` and \`post\`
+# of lookups by query matter. All other parameters are dropped, so that they cannot fill the cache with copies.
 map $request_uri $vitrine_target {
     default $request_uri;
-    "~^([^?]*/api/username/[^?]*)\\?" $1;
-    "~[?&](?:[^=&]*[%+]|(user|post)(?:&|$|=.*&\\1(?:=|&|$)))" $request_uri;
-    "~^([^?]*)\\?(?=(?:.*&)?(user=[^&]*))(?=(?:.*&)?(post=[^&]*))" $1?$2&$3;
-    "~^([^?]*)\\?(?:.*&)?(user=[^&]*)" $1?$2;
+    "~${query.repeated}" $request_uri;  # for Vitrine to reject
+    "~${query.userAndPost}" $1?user$2&post$3;
+    "~${query.user}" $1?user$2;
+    "~${query.none}" $1;
 }
 ${originMap(corsOrigin)}
 server {

@@ -1,9 +1,10 @@
 // `vitrine print varnish`
 import { type Deployment, lines } from './deployment.ts';
-import { UNAVAILABLE_HEADERS, unavailableBody } from './unavailable.ts';
+import { lookupQuery, UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
 
 export function varnish(deployment: Deployment): string {
   const { socket, host, port, corsOrigin, staleWhileRevalidate, staleIfError } = deployment;
+  const query = lookupQuery(deployment);
   const where =
     socket === undefined ? [`.host = "${host}";`, `.port = "${port}";`] : [`.path = "${socket}";`];
   return `# Varnish 6.5 or newer for Vitrine: a cache in memory that revalidates, and outlives restarts. Save it as
@@ -33,16 +34,12 @@ sub vcl_recv {
     # Neither matters to Vitrine, and both would keep Varnish from caching.
     unset req.http.Cookie;
     unset req.http.Authorization;
-    # Only \`user\` and \`post\` matter, so other parameters are dropped and cannot fill the cache with copies. Malformed
-    # requests are passed on unchanged, for Vitrine to reject.
-    if (req.url ~ "^[^?]*/api/username/") {
-        set req.url = regsub(req.url, "\\?.*$", "");
-    } else if (req.url ~ "[?&](?:[^=&]*[%+]|(user|post)(?:&|$|=.*&\\1(?:=|&|$)))") {
-        # unchanged
-    } else if (req.url ~ "[?&]user=" && req.url ~ "[?&]post=") {
-        set req.url = regsub(req.url, "^([^?]*)\\?(?=(?:.*&)?(user=[^&]*))(?=(?:.*&)?(post=[^&]*)).*$", "\\1?\\2&\\3");
-    } else {
-        set req.url = regsub(req.url, "^([^?]*)\\?(?:.*&)?(user=[^&]*).*$", "\\1?\\2");
+    # Only the \`user\` and \`post\` of lookups by query matter. All other parameters are dropped, so that they cannot
+    # fill the cache with copies. What has one of them twice is for Vitrine to reject.
+    if (req.url !~ "${query.repeated}") {
+        set req.url = regsub(req.url, "${query.userAndPost}", "\\1?user\\2&post\\3");
+        set req.url = regsub(req.url, "${query.user}", "\\1?user\\2");
+        set req.url = regsub(req.url, "${query.none}", "\\1");
     }
     set req.http.X-Request-Id = req.xid;
     if (client.ip !~ tls_terminator) {

@@ -4,13 +4,12 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Extension, MEDIA_TYPES } from '../../src/records/media-types.ts';
-import { ADA, APART, SAME, SETTINGS, SHOTS, WARM } from '../cache-addresses.ts';
+import { ADA, SETTINGS, SHOTS } from '../cache-addresses.ts';
 import { freePort } from '../free-port.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../media-folder.ts';
 import { startNginx, startNginxWith, withoutNginx } from '../nginx.ts';
-import { UNAVAILABLE } from '../printed.ts';
 import { type AskOptions, ask, databaseOf, fixture, type Reply, type Server, startServer } from '../rig.ts';
-import { linesOf, startLoad, until } from '../stress.ts';
+import { startLoad, until } from '../stress.ts';
 
 type Front = Pick<Server, 'port'>;
 
@@ -75,18 +74,6 @@ describe.skipIf(withoutNginx)('caching', () => {
   });
 });
 
-describe.skipIf(withoutNginx)('with every server down and nothing cached', () => {
-  test.each([ADA, SHOTS, '/b/api/username/ada.html'])(
-    '%s gets a JSON error that pages of any origin can read',
-    async (url) => {
-      const front = await startNginx(await freePort());
-      const { status, headers, body } = await ask(front, url);
-      expect([status, JSON.parse(body)]).toEqual([503, UNAVAILABLE.body(503, 'Service Unavailable')]);
-      expect(headers).toMatchObject(UNAVAILABLE.headers);
-    },
-  );
-});
-
 // With proxy_cache_lock the second request would wait five seconds, the default of its time-out.
 test.skipIf(withoutNginx)('two requests for a page reach the server at the same time', async () => {
   const waiting: ServerResponse[] = [];
@@ -102,31 +89,15 @@ test.skipIf(withoutNginx)('two requests for a page reach the server at the same 
   site.close().closeAllConnections();
 });
 
-describe.skipIf(withoutNginx)('cache keys and headers', () => {
+describe.skipIf(withoutNginx)('compression', () => {
   let server: Server;
   let front: Front;
   beforeAll(async () => {
     server = await startServer({
       DATABASE_URL: database,
       ...SETTINGS,
-      ACCESS_LOG: 'on',
-      TRUST_PROXY: '127.0.0.1',
     });
     front = await startNginx(server.port);
-  });
-
-  test.each(SAME)('the cached response of %s serves %s, too', async (warm, url) => {
-    await until('it to be cached', async () => (await stateOf(front, warm)) === 'HIT');
-    expect(await stateOf(front, url)).toBe('HIT');
-  });
-
-  test.each(APART)('%s gets the same response as without nginx, twice', async (url) => {
-    await Promise.all(WARM.map((warm) => ask(front, warm)));
-    const straight = await ask(server, url);
-    for (let turn = 0; turn < 2; turn++) {
-      const { status, body, headers } = await ask(front, url);
-      expect([status, body, headers.etag]).toEqual([straight.status, straight.body, straight.headers.etag]);
-    }
   });
 
   test('gzip makes the ETag weak, and both forms still match', async () => {
@@ -143,19 +114,6 @@ describe.skipIf(withoutNginx)('cache keys and headers', () => {
         expect([port, again.status, await again.text()]).toEqual([port, 304, '']);
       }
     }
-  });
-
-  test('nginx sets client, protocol and request id, whatever the client sends', async () => {
-    const headers = { 'x-forwarded-for': '6.6.6.6', 'x-forwarded-proto': 'https', 'x-request-id': 'forged' };
-    await ask(front, '/a/api/?user=told-by-nginx', { from: '127.0.0.9', headers });
-    const line = await until('its log line', () =>
-      linesOf(server).find(({ url }) => String(url).includes('told-by-nginx')),
-    );
-    expect(line).toMatchObject({
-      client: '127.0.0.9',
-      protocol: 'http',
-      id: expect.stringMatching(/^[0-9a-f]{32}$/),
-    });
   });
 });
 

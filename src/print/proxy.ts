@@ -1,0 +1,40 @@
+// What the configurations of all proxies share.
+import { STATUS_CODES } from 'node:http';
+import type { Deployment } from './deployment.ts';
+
+/** A name in a query, also with percent-encoded letters, as a regular expression. */
+const USER = '(?:u|%75)(?:s|%73)(?:e|%65)(?:r|%72)';
+const POST = '(?:p|%70)(?:o|%6[fF])(?:s|%73)(?:t|%74)';
+
+/**
+ * Only `user` and `post` matter to Vitrine, and only at the addresses of variants that have them in the query. Proxies drop
+ * all other parameters, so that those cannot fill a cache with copies. These match a path with its query, at most one of
+ * them, in PCRE's syntax.
+ */
+export function lookupQuery({ queryBases }: Deployment) {
+  const paths = queryBases.map((path) => `${path.replace(/[^\w/~-]/g, hexEscape)}/api/?`).join('|');
+  const value = '(=[^&]*)?(?:&|$)';
+  const repeated = (name: string) => `${name}(?:[=&].*)?&${name}`;
+  return {
+    /** Left as it is: Vitrine answers 400, which is not cached. */
+    repeated: `^(?:${paths})\\?(?:.*&)?(?:${repeated(USER)}|${repeated(POST)})(?:[=&]|$)`,
+    /** Path, `user` and `post`: their values with the equals sign. */
+    userAndPost: `^(${paths})\\?(?=(?:.*&)?${USER}${value})(?=(?:.*&)?${POST}${value}).*$`,
+    user: `^(${paths})\\?(?!(?:.*&)?${POST}(?:[=&]|$))(?:.*&)?${USER}(=[^&]*)?(?:&.*)?$`,
+    /** The path alone, where no query matters. */
+    none: `^(?!(?:${paths})\\?)([^?]*)\\?.*$`,
+  };
+}
+
+const hexEscape = (character: string) => `\\x${character.charCodeAt(0).toString(16)}`;
+
+/** The error that a proxy sends when no server answers: in Vitrine's format, readable by pages of any allowed origin. */
+export const unavailableBody = (status: number) =>
+  JSON.stringify({
+    statusCode: String(status),
+    code: 'NOT_READY',
+    error: STATUS_CODES[status],
+    message: 'The service is unavailable: try again shortly.',
+  });
+
+export const UNAVAILABLE_HEADERS = { 'Cache-Control': 'no-store', 'Retry-After': '1' } as const;

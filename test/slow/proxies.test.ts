@@ -1,0 +1,205 @@
+// Behind proxies, with exactly the configurations that `vitrine print` prints. What only nginx does is in nginx.test.ts.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ADA, APART, SAME, SETTINGS, SHOTS, WARM } from '../cache-addresses.ts';
+import { freePort } from '../free-port.ts';
+import { CACHES, type Front, PROXY_NAMES, type ProxyName, startFront, withoutProxy } from '../fronts.ts';
+import { UNAVAILABLE } from '../printed.ts';
+import { ask, databaseOf, fixture, json, run, type Server, startServer } from '../rig.ts';
+import { linesOf, startLoad, until } from '../stress.ts';
+import { startUpstream, type Upstream } from '../upstream.ts';
+
+const PROFILE = '/b/api/username/ada';
+const NEVER_ASKED = '/b/api/username/elodie';
+const CACHING = 'public, max-age=1, stale-while-revalidate=2, stale-if-error=86400';
+
+const succeeds = (front: Front, url: string) =>
+  until(`a response for ${url}`, async () => (await ask(front, url)).status === 200);
+
+const stateOf = async (front: Front, url: string) => (await ask(front, url)).headers['x-cache-status'];
+
+/** Proxies that compress, or keep a compressed copy, make ETags weak. */
+const strong = (etag: string | undefined) => etag?.replace(/^W\//, '');
+
+async function settings(): Promise<Record<string, string>> {
+  return {
+    DATABASE_URL: await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson')),
+    PORT: String(await freePort()),
+    ADMIN_PORT: String(await freePort()),
+    TRUST_PROXY: 'loopback',
+  };
+}
+
+describe.each(PROXY_NAMES)('%s', (name) => {
+  describe.skipIf(withoutProxy(name))('as printed', () => {
+    let env: Record<string, string>;
+    let server: Server;
+    let front: Front;
+    beforeAll(async () => {
+      env = { ...(await settings()), ACCESS_LOG: 'on', CACHE_CONTROL: CACHING };
+      server = await startServer(env);
+      front = await startFront(name, env);
+      await succeeds(front, PROFILE);
+    });
+
+    test('breaks nothing', async () => {
+      const { code, stdout } = await run(['doctor', `http://127.0.0.1:${front.port}/b`, '--user', 'ada']);
+      expect(stdout).not.toMatch(/^broken/m);
+      expect(code).toBe(0);
+    });
+
+    test('answers If-None-Match with 304', async () => {
+      const { headers } = await ask(server, SHOTS);
+      for (const url of [SHOTS, SHOTS, `${SHOTS}?page=2`]) {
+        const reply = await ask(front, url, { headers: { 'if-none-match': String(headers.etag) } });
+        expect([reply.status, reply.body, reply.headers['access-control-allow-origin']]).toEqual([
+          304,
+          '',
+          '*',
+        ]);
+      }
+    });
+
+    test('sets protocol and request id, whatever the client sends', async () => {
+      const url = `/b/api/username/told-by-${name}`;
+      const forged = { 'x-forwarded-for': '6.6.6.6', 'x-forwarded-proto': 'https', 'x-request-id': 'forged' };
+      // Varnish believes a client on its own machine, which may be the program that speaks TLS.
+      if (name === 'varnish') forged['x-forwarded-proto'] = 'http';
+      await ask(front, url, { from: '127.0.0.9', headers: forged });
+      const line = await until('its log line', () => linesOf(server).find((each) => each.url === url));
+      expect(line).toMatchObject({ protocol: 'http', id: expect.not.stringContaining('forged') });
+      // 127.0.0.9 is a trusted proxy as well, so the address before it counts. Caddy trusts nobody.
+      expect(line.client).toBe(name === 'caddy' ? '127.0.0.9' : '6.6.6.6');
+    });
+
+    test('with every server down, the error is JSON that pages of any origin can read', async () => {
+      const alone = await startFront(name, { PORT: String(await freePort()) });
+      const reply = await ask(alone, PROFILE);
+      expect([reply.status, json(reply)]).toEqual([503, UNAVAILABLE.body(503, 'Service Unavailable')]);
+      expect(reply.headers).toMatchObject(UNAVAILABLE.headers);
+    });
+  });
+});
+
+describe.each(CACHES)('the cache of %s', (name) => {
+  test.skipIf(withoutProxy(name))(
+    'keeps one copy, whatever other parameters there are and however names are spelled',
+    async () => {
+      const { upstream, front } = await startInFront(name);
+      for (const url of SAME.flat()) expect((await ask(front, url)).status).toBe(200);
+      expect(upstream.requests.map(({ url }) => url)).toEqual([...new Set(SAME.map(([warm]) => warm))]);
+    },
+  );
+
+  test.skipIf(withoutProxy(name))('sends each address the response of the server', async () => {
+    const env = { ...(await settings()), ...SETTINGS };
+    const server = await startServer(env);
+    const front = await startFront(name, env);
+    await succeeds(front, ADA);
+    const wrong: unknown[] = [];
+    for (const url of APART) {
+      await Promise.all(WARM.map((warm) => ask(front, warm)));
+      const straight = await ask(server, url);
+      for (let turn = 0; turn < 2; turn++) {
+        const { status, body, headers } = await ask(front, url);
+        if (
+          status !== straight.status ||
+          body !== straight.body ||
+          strong(headers.etag) !== straight.headers.etag
+        )
+          wrong.push([url, turn, status, straight.status, body]);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+/** A proxy before the small server, which has answered health checks only. */
+async function startInFront(name: ProxyName, env = {}): Promise<{ upstream: Upstream; front: Front }> {
+  const upstream = await startUpstream();
+  const front = await startFront(name, { PORT: String(upstream.port), ...env });
+  await succeeds(front, '/readyz');
+  return { upstream, front };
+}
+
+describe('stopping and starting', () => {
+  test.skipIf(withoutProxy('haproxy'))('HAProxy: MISS and HIT', async () => {
+    const { front } = await startInFront('haproxy');
+    expect([await stateOf(front, SHOTS), await stateOf(front, SHOTS)]).toEqual(['MISS', 'HIT']);
+  });
+
+  test.skipIf(withoutProxy('varnish'))(
+    'Varnish: what is cached is served while the server is down, and revalidated when it is back',
+    async () => {
+      const env = { ...(await settings()), CACHE_CONTROL: CACHING };
+      let server = await startServer(env);
+      const front = await startFront('varnish', env);
+      await succeeds(front, PROFILE);
+      const straight = await ask(server, SHOTS);
+      const states = async (...wanted: string[]) => {
+        const seen = new Set<unknown>();
+        await until(`${wanted}`, async () => {
+          const { status, body, headers } = await ask(front, SHOTS);
+          expect([status, body, strong(headers.etag)]).toEqual([200, straight.body, straight.headers.etag]);
+          seen.add(headers['x-cache-status']);
+          return wanted.every((state) => seen.has(state));
+        });
+      };
+      await states('MISS', 'HIT', 'STALE');
+      await server.stop();
+      await until('Varnish to notice', async () => (await ask(front, NEVER_ASKED)).status === 503);
+      await states('STALE');
+      server = await startServer(env);
+      await succeeds(front, NEVER_ASKED);
+      await states('HIT');
+    },
+  );
+
+  test.skipIf(withoutProxy('caddy'))('Caddy: a restart of its only server fails no request', async () => {
+    const env = await settings();
+    let server = await startServer(env);
+    const front = await startFront('caddy', env);
+    await succeeds(front, PROFILE);
+    const load = startLoad(
+      front,
+      [PROFILE],
+      (_, { status }) => (status === 200 ? undefined : String(status)),
+      4,
+    );
+    const answeredMore = answering(load);
+    await answeredMore(20);
+    await server.stop();
+    server = await startServer(env);
+    await answeredMore(20);
+    expect(await load.stop()).toEqual([]);
+  });
+
+  test.skipIf(withoutProxy('haproxy'))('HAProxy: rolling restarts under load fail no request', async () => {
+    const more = { SHUTDOWN_DELAY: '1s', ACCESS_LOG: 'on' };
+    const envs = [
+      { ...(await settings()), ...more },
+      { ...(await settings()), ...more },
+    ] as const;
+    const servers = await Promise.all(envs.map((env) => startServer(env)));
+    const front = await startFront('haproxy', ...envs);
+    await succeeds(front, PROFILE);
+    // Not cached, so that each request reaches a server.
+    const judge = (_: string, { status }: { status: number }) =>
+      status === 404 ? undefined : String(status);
+    const load = startLoad(front, ['/b/api/username/nobody'], judge, 8);
+    const answeredMore = answering(load);
+    for (const which of [0, 1, 0]) {
+      await answeredMore(100);
+      expect(await servers[which]?.stop()).toBe(0);
+      const restarted = await startServer(envs[which]);
+      servers[which] = restarted;
+      // HAProxy's checks have seen it once it gets requests.
+      await until('it to take part', () => restarted.log.some((line) => line.includes('/nobody')));
+    }
+    expect(await load.stop()).toEqual([]);
+  });
+});
+
+const answering = (load: ReturnType<typeof startLoad>) => async (many: number) => {
+  const before = load.answered();
+  await until(`${many} more answers`, () => load.answered() > before + many);
+};

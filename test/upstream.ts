@@ -1,0 +1,59 @@
+// A small server in place of Vitrine, which remembers what a proxy asks for. Answers of the API are compressed for those
+// who accept it, with an ETag for each coding; everything else is sent as it is.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { extname } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll } from 'vitest';
+
+const BODY = JSON.stringify({
+  Shots: Array.from({ length: 15 }, (_, nr) => ({ id: String(nr), text: 'word '.repeat(30) })),
+});
+const PACKED = gzipSync(BODY);
+const TYPES: Record<string, string> = {
+  '': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.atom': 'application/atom+xml; charset=utf-8',
+  '.json': 'application/feed+json; charset=utf-8',
+};
+
+export interface Upstream {
+  readonly port: number;
+  readonly body: string;
+  /** What it was asked for, without health checks. */
+  readonly requests: readonly IncomingMessage[];
+}
+
+export async function startUpstream(): Promise<Upstream> {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    if (request.url === '/readyz') return void response.end();
+    requests.push(request);
+    answer(request, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  afterAll(() => server.close().closeAllConnections());
+  return { port: (server.address() as AddressInfo).port, body: BODY, requests };
+}
+
+function answer({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
+  const [path = ''] = url.split('?');
+  response.setHeader('cache-control', 'public, max-age=60').setHeader('access-control-allow-origin', '*');
+  if (!path.includes('/api/')) {
+    response
+      .setHeader('content-type', TYPES[extname(path)] ?? '')
+      .setHeader('etag', '"page"')
+      .end(BODY);
+    return;
+  }
+  const packed = /\bgzip\b/.test(String(headers['accept-encoding']));
+  const etag = packed ? '"list-gzip"' : '"list"';
+  response.setHeader('vary', 'Accept-Encoding').setHeader('etag', etag);
+  response.setHeader('content-type', 'application/json; charset=utf-8');
+  if (headers['if-none-match'] === etag) return void response.writeHead(304).end();
+  if (packed) response.setHeader('content-encoding', 'gzip');
+  response.end(packed ? PACKED : BODY);
+}
