@@ -1,19 +1,21 @@
 // The exports of other programs under fixtures/exports, imported with the maps that the guide shows.
-import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Raw } from './expected.ts';
-import { exported, into, tally } from './importing.ts';
-import { ROOT, tempFolder } from './rig.ts';
+import { exported, into, newPath, tally } from './importing.ts';
+import { fixture } from './rig.ts';
 
 /** Imports an export with its map, twice; returns the records and what was printed. */
 async function importExport(map: string, ...files: string[]) {
-  const cwd = tempFolder();
-  cpSync(join(ROOT, 'fixtures/exports'), cwd, { recursive: true });
-  const path = join(cwd, 'site.db');
-  const flags = ['--family', 'portfolio', '--map', map, ...files];
-  const first = await into(path, flags, { cwd });
-  const again = await into(path, flags, { cwd });
+  const path = newPath();
+  const flags = [
+    '--family',
+    'portfolio',
+    '--map',
+    ...[map, ...files].map((file) => fixture(join('exports', file))),
+  ];
+  const first = await into(path, flags);
+  const again = await into(path, flags);
   const records: Raw[] = (await exported(path)).map((line) => JSON.parse(line));
   return { ...first, again, records, text: JSON.stringify(records) };
 }

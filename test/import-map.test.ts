@@ -6,7 +6,7 @@ import { loadMap } from '../src/import/map.ts';
 import { openForChange } from '../src/stores/open.ts';
 import { into, newPath, recordsIn, tally } from './importing.ts';
 import { blog, post } from './records.ts';
-import { ndjson, readLines, tempFile, tempFolder } from './rig.ts';
+import { ndjson, readLines, spawned, tempFile, tempFolder } from './rig.ts';
 
 const PEOPLE = `export default ({ who, ...rest }) => ({ totalPost: 0, username: who, ...rest });\n`;
 
@@ -36,7 +36,9 @@ async function importWith(module: string, input: string | Buffer, options: Parti
 
 /** Imports in a process: the tests' own module loader shows other errors than Node's. */
 const runWith = (module: string) =>
-  into(newPath(), ['--map', tempFile('people.mjs', module), '-'], { input: ndjson(blog(1, 'one')) });
+  spawned(['import', '--database-url', newPath(), '--map', tempFile('people.mjs', module), '-'], {
+    input: ndjson(blog(1, 'one')),
+  });
 
 /** The objects that a map is given, without a process. */
 async function objectsOf(content: string, lists: readonly string[], pieceLength = content.length) {
@@ -225,7 +227,10 @@ describe('faults name line, member and what the map returned', () => {
     const map = tempFile('people.mjs', module);
     const more = tempFile('more.ndjson', ndjson({ id: 3 }));
     const input = ndjson({ id: 1 }, { id: 2 });
-    const { code, stdout, stderr } = await into(path, ['--skip-invalid', '--map', map, '-', more], { input });
+    const { code, stdout, stderr } = await spawned(
+      ['import', '--database-url', path, '--skip-invalid', '--map', map, '-', more],
+      { input },
+    );
     expect([code, stdout, stderr]).toEqual([
       1,
       '',

@@ -2,9 +2,8 @@
 import { once } from 'node:events';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { runProgram } from '../src/cli/program.ts';
 import { newPath } from './importing.ts';
 import { blog } from './records.ts';
 import {
@@ -34,26 +33,6 @@ function copyOf(from: string): string {
   const copy = join(tempFolder(), 'copy.db');
   copyFileSync(from, copy);
   return copy;
-}
-
-/** Runs a command in this process, which is much faster. */
-async function command(args: readonly string[]) {
-  const written = { stdout: '', stderr: '' };
-  const to = (name: keyof typeof written) => ({ write: (text: string) => void (written[name] += text) });
-  const code = await runProgram(
-    {
-      environment: {},
-      stdin: (async function* () {})(),
-      // Commands only write texts to it.
-      stdout: to('stdout') as unknown as Writable,
-      stderr: to('stderr'),
-      serve: async () => {},
-      stopSignal: () => new AbortController().signal,
-      onUncaught() {},
-    },
-    args,
-  );
-  return { code, ...written };
 }
 
 type Use = [what: string, args: () => string[], exitCode: number];
@@ -100,7 +79,7 @@ const USES: Use[] = [
 
 describe.each(USES)('%s', (name, args, exitCode) => {
   test(`with --json prints one line of one shape, and exits with ${exitCode}`, async () => {
-    const { code, stdout, stderr } = await command([...args(), '--json']);
+    const { code, stdout, stderr } = await run([...args(), '--json']);
     expect([code, stderr]).toEqual([exitCode, '']);
     expect(stdout).toMatch(/^[^\n]+\n$/);
     const report = JSON.parse(stdout);
@@ -112,13 +91,13 @@ describe.each(USES)('%s', (name, args, exitCode) => {
   });
 
   test(`with --quiet prints only errors, and exits with ${exitCode}`, async () => {
-    const { code, stdout, stderr } = await command([...args(), '--quiet']);
+    const { code, stdout, stderr } = await run([...args(), '--quiet']);
     expect([code, stdout]).toEqual([exitCode, '']);
     expect(stderr !== '').toBe(exitCode !== 0);
   });
 });
 
-const reportOf = async (args: string[]) => JSON.parse((await command([...args, '--json'])).stdout);
+const reportOf = async (args: string[]) => JSON.parse((await run([...args, '--json'])).stdout);
 
 test('the results of an import and of a check', async () => {
   const database = newPath();
@@ -147,7 +126,7 @@ test('an export to standard output reports on standard error', async () => {
 });
 
 test('wrong usage without a command has the same shape', async () => {
-  const { code, stdout } = await command(['publish', '--json']);
+  const { code, stdout } = await run(['publish', '--json']);
   expect([code, JSON.parse(stdout)]).toEqual([
     2,
     { command: null, ok: false, exitCode: 2, result: null, errors: ["unknown command 'publish'"], notes: [] },
@@ -199,7 +178,7 @@ describe('control characters', () => {
     ['a choice', () => ['remove', '--family', EVIL, 'x']],
   ])('of %s do not reach the terminal', async (_, args) => {
     for (const more of [[], ['--json']]) {
-      const { stdout, stderr } = await command([...args(), ...more]);
+      const { stdout, stderr } = await run([...args(), ...more]);
       expect(stdout + stderr).not.toBe('');
       expect((stdout + stderr).replaceAll('\n', '')).not.toMatch(STEERING);
     }

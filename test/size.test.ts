@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { nameOf, people } from './bench/data.ts';
 import { newPath } from './importing.ts';
 import { blog, post } from './records.ts';
-import { ask, databaseOf, importInto, ndjson, run, startServer, tempFile } from './rig.ts';
+import { ask, databaseOf, importInto, ndjson, spawned, startServer, tempFile } from './rig.ts';
 
 const MEGABYTE = 2 ** 20;
 const USERS = 3000;
@@ -28,7 +28,7 @@ process.on('exit', () => {
 );
 
 async function importing(path: string, input: string): Promise<{ written: number; peak: number }> {
-  const { code, stderr } = await run(['import', '--database-url', path, '-'], {
+  const { code, stderr } = await spawned(['import', '--database-url', path, '-'], {
     env: { NODE_OPTIONS: `--import=${TELL}` },
     input,
   });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { ComparedUser } from '../../src/compare/classes.ts';
 import { type Answer, startSite } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';
-import { readLines, run, tempFile, tempFolder, vitrine } from '../rig.ts';
+import { readLines, run, spawned, tempFile, tempFolder, vitrine } from '../rig.ts';
 import { until } from '../stress.ts';
 
 const USERS = 10_000;
@@ -96,7 +96,7 @@ test(
   `50 differences among ${USERS} users are found, without a false alarm, in a heap of 48 MB`,
   async () => {
     const { command, users } = await twoSites();
-    const { code, stdout } = await run(command(USERS), {
+    const { code, stdout } = await spawned(command(USERS), {
       env: { NODE_OPTIONS: '--max-old-space-size=48' },
     });
     const { result, errors } = JSON.parse(stdout);

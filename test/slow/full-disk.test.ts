@@ -8,7 +8,7 @@ import { exported } from '../importing.ts';
 import { startSite } from '../mirror-site.ts';
 import { png } from '../pictures.ts';
 import { folio } from '../records.ts';
-import { ask, databaseOf, ndjson, ROOT, run, startServer, tempFile, tempFolder } from '../rig.ts';
+import { ask, databaseOf, ndjson, ROOT, run, spawned, startServer, tempFile, tempFolder } from '../rig.ts';
 import { bodiesOf, generation, generationOf } from '../stress.ts';
 
 const sizeOf = (path: string) => statSync(path).size;
@@ -45,7 +45,7 @@ describe('a full disk', () => {
         const server = await startServer({ DATABASE_URL: path });
         const env: Record<string, string> = temporary === 'there' ? { SQLITE_TMPDIR: folder } : {};
         const ran = mounted
-          ? await run(['import', '--database-url', path, input], { env })
+          ? await spawned(['import', '--database-url', path, input], { env })
           : limited(path, kib, env);
         const answer = await ask(server, '/b/api/username/user3');
         expect([answer.status, generationOf(answer.body)]).toEqual([200, 1]);

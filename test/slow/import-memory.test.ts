@@ -2,11 +2,14 @@
 import { appendFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { into, newPath, tally } from '../importing.ts';
+import { newPath, tally } from '../importing.ts';
 import { post } from '../records.ts';
-import { tempFile, tempFolder } from '../rig.ts';
+import { spawned, tempFile, tempFolder } from '../rig.ts';
 
-const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=48' };
+const importing = (...args: string[]) =>
+  spawned(['import', '--database-url', newPath(), ...args], {
+    env: { NODE_OPTIONS: '--max-old-space-size=48' },
+  });
 
 /** A file with a line for each number, written in parts. */
 function fileOfLines(head: string, lines: number, line: (number: number) => string): string {
@@ -19,7 +22,7 @@ function fileOfLines(head: string, lines: number, line: (number: number) => stri
 
 test('a CSV of 150,000 rows with three short columns', async () => {
   const file = fileOfLines('id,username,totalPost\n', 150_000, (id) => `${id},u${id},0\n`);
-  const { code, stdout } = await into(newPath(), [file], { env: SMALL_HEAP });
+  const { code, stdout } = await importing(file);
   expect([code, tally(stdout, 'microblog profiles')]).toEqual([0, [150_000, 0, 0, 0]]);
 });
 
@@ -31,9 +34,7 @@ test.each<[what: string, lines: number, line: (number: number) => string]>([
   const file = fileOfLines('\n', lines, line);
   if (line(2) === ',{}') appendFileSync(file, ']}\n');
   const rejects = join(tempFolder(), 'rejects.ndjson');
-  const { code, stdout } = await into(newPath(), ['--skip-invalid', '--rejects', rejects, file], {
-    env: SMALL_HEAP,
-  });
+  const { code, stdout } = await importing('--skip-invalid', '--rejects', rejects, file);
   expect([code, stdout.trimEnd().split('\n').at(-1)]).toEqual([0, `${lines} left out`]);
   expect(statSync(rejects).size).toBeGreaterThanOrEqual(lines * 3);
 });
@@ -50,6 +51,6 @@ test.each<[what: string, head: string, line: (number: number) => string, foot: s
   const file = fileOfLines(head, 200_000, line);
   appendFileSync(file, foot);
   const map = tempFile('map.mjs', MAP);
-  const { code, stdout } = await into(newPath(), ['--map', map, file], { env: SMALL_HEAP });
+  const { code, stdout } = await importing('--map', map, file);
   expect([code, tally(stdout, 'posts')?.[0]]).toEqual([0, line(1).startsWith(',') ? 200_001 : 200_000]);
 });

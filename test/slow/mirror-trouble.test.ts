@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { newPath } from '../importing.ts';
 import { mirror, mirrorArgs, namesIn, portfolio, startSite } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';
-import { done, run, tempFile, tempFolder, vitrine } from '../rig.ts';
+import { done, run, spawned, tempFile, tempFolder, vitrine } from '../rig.ts';
 import { until } from '../stress.ts';
 
 describe('a site in trouble', () => {
@@ -175,7 +175,7 @@ describe('a site in trouble', () => {
     const names = Array.from({ length: 400_000 }, (_, i) => `some-user-name-${i}\nSOME-user-name-${i}\n`);
     const users = tempFile('users.txt', names.join(''));
     const database = newPath();
-    const { code, stderr } = await run(mirrorArgs(database, 'b', site.url, '--users', users), {
+    const { code, stderr } = await spawned(mirrorArgs(database, 'b', site.url, '--users', users), {
       env: { NODE_OPTIONS: '--max-old-space-size=48' },
     });
     expect([code, stderr]).toEqual([1, expect.stringContaining('given up')]);
