@@ -294,14 +294,61 @@ describe('unusual data', () => {
 });
 
 describe('the feeds', () => {
+  let named: Server;
+  beforeAll(async () => {
+    named = await startServer({ BASE_URL_B: 'https://b.example/x', BASE_URL_C: '/c' });
+  });
+
   test('hold the newest 15 items, newest first, with ids that stay', async () => {
     const { Shots } = json(await ask(server, '/b/api/username/ada/shots'));
-    const ids = Shots.map(({ id }: { id: string }) => `urn:vitrine:portfolio:7:${id}`);
-    const atom = (await ask(server, '/feeds/b/ada.atom')).body;
-    expect([...atom.matchAll(/<entry>\s*<id>(.*?)<\/id>/g)].map(([, id]) => id)).toEqual(ids);
-    const feed = json(await ask(server, '/feeds/b/ada.json'));
+    const idsIn = (atom: string) => [...atom.matchAll(/<id>(.*?)<\/id>/g)].map(([, id]) => id);
+    const host = { host: 'b.example' };
+    const atom = (await ask(named, '/feeds/b/ada.atom', { headers: host })).body;
+    const feed = json(await ask(named, '/feeds/b/ada.json', { headers: host }));
+    const ids = Shots.map(({ id }: { id: string }) => `tag:b.example,2026:portfolio/7/${id}`);
+    expect(idsIn(atom)).toEqual(['tag:b.example,2026:portfolio/7', ...ids]);
     expect(feed.items.map(({ id }: { id: string }) => id)).toEqual(ids);
     expect(feed).toMatchObject({ version: 'https://jsonfeed.org/version/1.1', title: 'Ada Lindqvist' });
+    // Variants of one family share their ids.
+    expect(idsIn((await ask(named, '/feeds/c/ada.atom')).body)).toEqual(idsIn(atom));
+  });
+
+  test('without a host of their own have UUIDs that the data of another site does not give', async () => {
+    const idsIn = async (path: string) => {
+      const { body } = await ask(server, path);
+      return [...body.matchAll(/(?:<id>|"id":")(.*?)[<"]/g)].map(([, id]) => id);
+    };
+    const ids = await idsIn('/feeds/b/ada.atom');
+    for (const id of ids)
+      expect(id).toMatch(/^urn:uuid:[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+    expect(new Set(ids).size).toBe(16);
+    expect(await idsIn('/feeds/c/ada.json')).toEqual(ids.slice(1));
+    expect(await idsIn('/feeds/a/ada.atom')).not.toContain(ids[0]);
+  });
+
+  test('have absolute links to their page and to the place of an item in it, if the host is known', async () => {
+    const headers = { host: 'b.example' };
+    const feed = json(await ask(named, '/feeds/b/Amara.json', { headers }));
+    expect(feed).toMatchObject({
+      home_page_url: 'https://b.example/people/b/Amara',
+      feed_url: 'https://b.example/feeds/b/Amara.json',
+    });
+    const { body } = await ask(named, '/feeds/b/Amara.atom', { headers });
+    expect(body).toContain(
+      'rel="self" type="application/atom+xml" href="https://b.example/feeds/b/Amara.atom"',
+    );
+    for (const { id, url } of feed.items) {
+      expect(url).toBe(`https://b.example/people/b/Amara#item-${id.split('/').at(-1)}`);
+      expect(body).toContain(`<link rel="alternate" type="text/html" href="${url}"/>`);
+    }
+    expect(json(await ask(server, '/feeds/b/Amara.json')).items[0]).not.toHaveProperty('url');
+  });
+
+  test('show the text of a post once', async () => {
+    const { items } = json(await ask(server, '/feeds/a/ada.json'));
+    for (const item of items) expect([item.title, item.content_text === '']).toEqual([undefined, false]);
+    const { body } = await ask(server, '/feeds/a/ada.atom');
+    expect(body).toMatch(/<title>[A-Z][a-z]+ \d+, 20\d\d<\/title>/);
   });
 
   test('do not depend on the host that was asked', async () => {

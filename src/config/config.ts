@@ -189,6 +189,10 @@ export const sitesOf = (config: Config): Site[] =>
     return base === undefined ? [] : [{ variant, base }];
   });
 
+/** Scheme and host of the first base URL that names a host. */
+export const publicOrigin = (config: Config): string | undefined =>
+  sitesOf(config).find(({ base }) => base.origin !== undefined)?.base.origin;
+
 /** The environment variable of a setting: `baseUrlA` is `BASE_URL_A`. */
 export const variableOf = (name: SettingName) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();

@@ -1,5 +1,5 @@
 // Where copies of pictures are: their folder, and the URL that they are served under.
-import { type Config, sitesOf } from './config.ts';
+import { type Config, publicOrigin } from './config.ts';
 import { isPostgresUrl } from './database-url.ts';
 
 /** The folder; undefined with PostgreSQL if none is set, and for the sample users. */
@@ -18,6 +18,5 @@ export function pictureOriginsOf(config: Config): Config['imageHosts'] {
 /** The URL, without a slash at its end. */
 export function mediaUrlOf(config: Config): string {
   if (config.mediaUrl !== undefined) return config.mediaUrl;
-  const origins = sitesOf(config).flatMap(({ base: { origin } }) => origin ?? []);
-  return new URL('/media', origins[0] ?? `http://localhost:${config.port}`).href;
+  return new URL('/media', publicOrigin(config) ?? `http://localhost:${config.port}`).href;
 }

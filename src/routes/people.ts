@@ -3,7 +3,7 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Site } from '../config/address-clashes.ts';
-import type { Config } from '../config/config.ts';
+import { type Config, publicOrigin } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import { matches } from '../http/conditional.ts';
 import { type Headers, JSON_TYPE, jsonHeaders, NOT_FOUND_CACHING } from '../http/headers.ts';
@@ -15,7 +15,7 @@ import type { Answer, Awaitable, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { cardImage } from '../views/card-image.ts';
 import type { ExplorerPage } from '../views/explorer-page.ts';
-import { atomFeed, type FeedOf, jsonFeed } from '../views/feeds.ts';
+import { atomFeed, type Feed, jsonFeed } from '../views/feeds.ts';
 import { type Person, readPerson, specimen } from '../views/person.ts';
 import { personPage, unknownPage } from '../views/person-page.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
@@ -97,8 +97,11 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
     render: async (person) => cardImage(person, await copyOf(person.smallAvatar)),
   });
 
-  const feed = (extension: string, type: string, write: (feed: FeedOf) => string) => {
-    const render = (person: Person) => write({ variant, person, pages: config.explorer });
+  const { origin } = site.base;
+  const host = publicOrigin(config);
+  const authority = host && new URL(host).hostname;
+  const feed = (extension: string, type: string, write: (feed: Feed) => string) => {
+    const render = (person: Person) => write({ variant, person, pages: config.explorer, origin, authority });
     const headers = { ...jsonHeaders(config.corsOrigin), ...cached, 'content-type': type };
     serve(`/feeds/${variant}/:username.${extension}`, { version: versionOf(render), headers, render });
   };

@@ -1,53 +1,89 @@
-// A user's newest items as an Atom feed (RFC 4287) and as a JSON Feed 1.1. Ids are built from the data and links are
-// relative, so that a feed does not depend on the host under which it was asked for: a proxy may have cached it.
+// A user's newest items as an Atom feed (RFC 4287) and as a JSON Feed 1.1. Neither depends on the host under which it was
+// asked for: a proxy may have cached it. Links are absolute if a base URL names the host, and relative otherwise.
+import { hash } from 'node:crypto';
 import { VARIANTS, type Variant } from '../variants.ts';
 import { Markup, markup } from './markup.ts';
-import { type Item, type Person, shortened } from './person.ts';
+import { type Item, type Person, writtenDate } from './person.ts';
 
-export interface FeedOf {
+export interface Feed {
   readonly variant: Variant;
   readonly person: Person;
   /** Whether there are pages of people to link to. */
   readonly pages: boolean;
+  /** Scheme and host of the variant's pages and feeds. */
+  readonly origin: string | undefined;
+  /** The host whose name makes ids unique; the same for each variant, so that two of one family share their ids. */
+  readonly authority: string | undefined;
 }
 
-const LONGEST_TITLE = 80;
 const NEVER = '1970-01-01T00:00:00Z';
 
-const idOf = ({ variant, person }: FeedOf, item?: Item) =>
-  ['urn:vitrine', VARIANTS[variant].family, person.id, ...(item === undefined ? [] : [item.id])].join(':');
+/**
+ * An id that no other feed in the world has: a `tag:` URI of our host (RFC 4151). Without a host, a UUID (RFC 9562) made
+ * of what tells users and items of different sites apart: ids begin with 1 everywhere.
+ */
+function idFor({ variant, person, authority }: Feed, item?: Item): string {
+  const path = [VARIANTS[variant].family, person.id, ...(item === undefined ? [] : [item.id])].join('/');
+  if (authority !== undefined) return `tag:${authority},2026:${path}`;
+  const digest = hash(
+    'sha256',
+    JSON.stringify([path, person.username.toLowerCase(), item?.token, item?.date]),
+  );
+  const variantDigit = '89ab'[Number.parseInt(digest.charAt(15), 16) % 4];
+  const groups = [
+    digest.slice(0, 8),
+    digest.slice(8, 12),
+    `8${digest.slice(12, 15)}`,
+    `${variantDigit}${digest.slice(16, 19)}`,
+    digest.slice(19, 31),
+  ];
+  return `urn:uuid:${groups.join('-')}`;
+}
 
-const titleOf = ({ title, text }: Item) => title || shortened(text, LONGEST_TITLE) || 'Untitled';
-
-export function atomFeed(feed: FeedOf): string {
-  const { variant, person, pages } = feed;
+const linksOf = ({ variant, person, pages, origin }: Feed) => {
   const segment = encodeURIComponent(person.username);
-  const home =
-    pages && markup`<link rel="alternate" type="text/html" href="../../people/${variant}/${segment}"/>`;
+  const root = origin === undefined ? '../..' : origin;
+  const page = pages ? `${root}/people/${variant}/${segment}` : undefined;
+  return {
+    page,
+    /** Where the page shows the item. */
+    item: ({ id }: Item) => page && `${page}#item-${id}`,
+    feed: (extension: string) =>
+      `${origin === undefined ? '' : `${root}/feeds/${variant}/`}${segment}.${extension}`,
+  };
+};
+
+export function atomFeed(feed: Feed): string {
+  const { name, bio, avatar, links, items } = feed.person;
+  const { page, feed: self } = linksOf(feed);
   return markup`<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
-  <id>${idOf(feed)}</id>
-  <title>${person.name}</title>
-  ${person.bio && markup`<subtitle>${person.bio}</subtitle>`}
-  <updated>${person.items[0]?.date ?? NEVER}</updated>
-  <author><name>${person.name}</name></author>
-  <link rel="self" type="application/atom+xml" href="${segment}.atom"/>
-  ${home || undefined}
-  ${person.items.map((item) => atomEntry(feed, item))}
+  <id>${idFor(feed)}</id>
+  <title>${name}</title>
+  ${bio && markup`<subtitle>${bio}</subtitle>`}
+  <updated>${items[0]?.date ?? NEVER}</updated>
+  <author><name>${name}</name>${links[0] && markup`<uri>${links[0]}</uri>`}</author>
+  ${avatar && markup`<icon>${avatar}</icon>`}
+  <link rel="self" type="application/atom+xml" href="${self('atom')}"/>
+  ${page && markup`<link rel="alternate" type="text/html" href="${page}"/>`}
+  ${items.map((item) => atomEntry(feed, item))}
 </feed>
 `.text;
 }
 
-function atomEntry(feed: FeedOf, item: Item) {
-  const { text, date, url, image, tags } = item;
+function atomEntry(feed: Feed, item: Item) {
+  const { title, text, date, url, image, tags } = item;
+  const page = linksOf(feed).item(item);
   // A picture that is in the feed as HTML is shown by every reader.
   const content = markup`${text && markup`<p>${text}</p>`}${image && markup`<p><img src="${image}" alt=""></p>`}`;
+  // Atom requires a title; a post has none, and its text would be shown twice.
   return markup`<entry>
-    <id>${idOf(feed, item)}</id>
-    <title>${titleOf(item)}</title>
+    <id>${idFor(feed, item)}</id>
+    <title>${title || (date === NEVER ? 'Post' : writtenDate(date))}</title>
     <published>${date}</published>
     <updated>${date}</updated>
-    ${url && markup`<link rel="alternate" href="${url}"/>`}
+    ${page && markup`<link rel="alternate" type="text/html" href="${page}"/>`}
+    ${url && markup`<link rel="${page ? 'related' : 'alternate'}" href="${url}"/>`}
     ${tags.map((tag) => markup`<category term="${tag}"/>`)}
     <content type="html">${cdata(content)}</content>
   </entry>
@@ -57,19 +93,24 @@ function atomEntry(feed: FeedOf, item: Item) {
 /** Markup as the text of an element. Escaping it once more would make nine bytes of an ampersand. */
 const cdata = ({ text }: Markup) => new Markup(`<![CDATA[${text}]]>`);
 
-export function jsonFeed(feed: FeedOf): string {
+/** A JSON Feed has absolute URLs only. */
+export function jsonFeed(feed: Feed): string {
   const { name, bio, avatar, links, items } = feed.person;
+  const { page, item: pageOf, feed: self } = linksOf(feed);
+  const known = feed.origin !== undefined;
   return JSON.stringify({
     version: 'https://jsonfeed.org/version/1.1',
     title: name,
+    ...(known && { ...(page && { home_page_url: page }), feed_url: self('json') }),
     ...(bio && { description: bio }),
     ...(avatar && { icon: avatar }),
     authors: [{ name, ...(links[0] && { url: links[0] }), ...(avatar && { avatar }) }],
     items: items.map((item) => ({
-      id: idOf(feed, item),
+      id: idFor(feed, item),
+      ...(known && page && { url: pageOf(item) }),
       ...(item.url && { external_url: item.url }),
-      title: titleOf(item),
-      content_text: item.text || titleOf(item),
+      ...(item.title && { title: item.title }),
+      content_text: item.text || item.title || 'Untitled',
       ...(item.image && { image: item.image }),
       date_published: item.date,
       ...(item.tags.length > 0 && { tags: item.tags }),

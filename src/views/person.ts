@@ -24,6 +24,7 @@ export interface Person {
 
 export interface Item {
   readonly id: string;
+  readonly token: string;
   /** Empty for a post. */
   readonly title: string;
   readonly text: string;
@@ -111,6 +112,7 @@ function readPost(post: Data): Item {
   const address = (member: string) => readUrl(post[member]);
   return {
     id: post.id ?? '',
+    token: post.token_id ?? '',
     title: '',
     text:
       visible(cut(post.post_details, MAX_TEXT)) ||
@@ -127,6 +129,7 @@ function readShot(shot: Data): Item {
   const address = (member: string) => readUrl(shot[member]);
   return {
     id: shot.id ?? '',
+    token: shot.token_id ?? '',
     title: visible(cut(shot.title, MAX_TITLE)) || 'Untitled',
     text: visible(cut(shot.description, MAX_TEXT)),
     date: timestamp(shot.date),

@@ -139,11 +139,13 @@ function drawShotFooter(shot, title) {
 /** Text for screen readers only. @param {string} words */
 const hidden = (words) => el('span', { class: 'visually-hidden' }, words);
 
+const DATES = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
+
 /** @param {unknown} value */
 function drawDate(value) {
   const stamp = text(value);
   const date = new Date(`${stamp.replace(' ', 'T')}Z`);
   if (Number.isNaN(date.getTime())) return el('span', { class: 'when' }, stamp);
-  const shown = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }).format(date);
-  return el('time', { class: 'when', datetime: stamp, title: stamp }, shown);
+  const iso = date.toISOString();
+  return el('time', { class: 'when', datetime: iso, title: `${stamp} UTC` }, DATES.format(date));
 }

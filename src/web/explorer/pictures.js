@@ -58,16 +58,24 @@ function loadInto(frame, source) {
   frame.append(image);
 }
 
-/** Less far ahead than `loading="lazy"`, which loads two screens and more. @param {Element} element @param {() => void} act */
+/**
+ * Less far ahead than `loading="lazy"`, which loads two screens and more; and before the page is printed.
+ * @param {Element} element @param {() => void} act
+ */
 export function whenNear(element, act) {
-  new IntersectionObserver(
-    (entries, observer) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      observer.disconnect();
-      act();
+  const observer = new IntersectionObserver(
+    (entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) actOnce();
     },
     { rootMargin: '25%' },
-  ).observe(element);
+  );
+  function actOnce() {
+    observer.disconnect();
+    window.removeEventListener('beforeprint', actOnce);
+    act();
+  }
+  window.addEventListener('beforeprint', actOnce);
+  observer.observe(element);
 }
 
 /** The first characters of the first two words. @param {string} name */

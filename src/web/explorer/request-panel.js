@@ -36,7 +36,7 @@ export function drawSummary(request, outcome, announce) {
     { class: 'summary' },
     el(
       'div',
-      { class: 'line' },
+      { class: 'request-line' },
       el('code', { class: 'address' }, el('b', {}, 'GET'), ' ', ...breakable(shown)),
       copyButton('the address', () => url, announce),
     ),

@@ -34,8 +34,9 @@ export function currentState() {
   const query = new URLSearchParams(location.search);
   const wanted = query.get('variant') ?? shown.variant ?? recent.variant;
   const named = variants.find(({ name }) => name === wanted);
-  const inhabited = variants.find(({ family }) => people[family].length > 0);
-  const variant = named ?? inhabited ?? /** @type {Variant} */ (variants[0]);
+  const here = variants.filter(({ origin }) => origin === null || new URL(origin).host === location.host);
+  const inhabited = here.find(({ family }) => people[family].length > 0);
+  const variant = named ?? inhabited ?? here[0] ?? /** @type {Variant} */ (variants[0]);
   return {
     variant,
     user: query.get('user') ?? shown.user ?? recent.user ?? people[variant?.family]?.[0]?.name ?? '',
