@@ -10,7 +10,7 @@ describe('--dry-run', () => {
   const OLD = ndjson(blog(1, 'one'), blog(2, 'two'), post(7, 1));
   const NEW = ndjson(blog(1, 'one', { bio: 'new' }), blog(3, 'three'), post(8, 3));
 
-  test.each([[[]], [['--replace']]])(
+  test.each([[[]], [['--replace', '--max-removed', '100%']]])(
     'with %j, it reports what the import then reports, and changes nothing',
     async (flags) => {
       const path = await databaseOf(tempFile('old.ndjson', OLD));

@@ -12,6 +12,7 @@ import {
   ndjson,
   readLines,
   readRecords,
+  spawned,
   tempFile,
   tempFolder,
   ugly,
@@ -44,9 +45,13 @@ test('--replace removes records missing from the files, in their families only',
   const path = await databaseOf(
     tempFile('all.ndjson', ndjson(blog(1, 'one'), blog(2, 'two'), post(1, 1), post(2, 2), folio(1, 'one'))),
   );
-  const { code, stdout } = await into(path, ['--replace', '-'], {
-    input: ndjson(blog(2, 'two'), blog(3, 'one'), post(2, 2), post(9, 3)),
+  const input = ndjson(blog(2, 'two'), blog(3, 'one'), post(2, 2), post(9, 3));
+  expect(await into(path, ['--replace', '-'], { input })).toMatchObject({
+    code: 1,
+    stderr:
+      'vitrine: --replace would remove 1 of 2 microblog profiles and 1 of 2 posts, and may remove 20%: is the input complete? `--max-removed 100%` allows it.\n',
   });
+  const { code, stdout } = await into(path, ['--replace', '--max-removed', '50%', '-'], { input });
   expect(code).toBe(0);
   expect(tally(stdout, 'microblog profiles')).toEqual([1, 0, 1, 1]);
   expect(tally(stdout, 'posts')).toEqual([1, 0, 1, 1]);
@@ -111,7 +116,7 @@ test('an import killed at any moment keeps the old data, and the next one succee
   const before = await recordsIn(path);
   const after = before.map((line) => line.replace('"old"', '"new"'));
   const started = performance.now();
-  await into(newPath(), [young]);
+  await spawned(['import', '--database-url', newPath(), young]);
   const whole = performance.now() - started;
   for (let moment = 1; moment <= 10; moment++) {
     const child = vitrine(['import', '--database-url', path, young]);

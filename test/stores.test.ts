@@ -1,9 +1,10 @@
 // The contract of every store, tested against each of them.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { importFiles } from '../src/import/import.ts';
+import { type ImportOptions, importFiles } from '../src/import/import.ts';
 import { checkDatabase, openForChange, openForServing, openForTrial } from '../src/stores/open.ts';
 import type { Answer, Reader } from '../src/stores/reader.ts';
+import type { RemovalLimit } from '../src/stores/removal-limit.ts';
 import type { Tallies } from '../src/stores/writer.ts';
 import type { Raw } from './expected.ts';
 import { bodyOf, exported } from './importing.ts';
@@ -20,7 +21,7 @@ interface Landed {
 async function take(
   url: string,
   records: object[] | string[],
-  options: { replace?: boolean; skipInvalid?: boolean; dryRun?: boolean } = {},
+  options: Partial<Pick<ImportOptions, 'replace' | 'maxRemoved' | 'skipInvalid' | 'dryRun'>> = {},
 ): Promise<Landed> {
   const faults: string[] = [];
   const writer = await (options.dryRun ? openForTrial(url) : openForChange(url));
@@ -238,6 +239,27 @@ describe(storeName(), () => {
       (await take(url, [blog(3, 'one'), post(2, 2)], { replace: true, skipInvalid: true })).tallies,
     ).toEqual({ 'microblog profile': [0, 0, 1, 1], post: [0, 0, 0, 2] });
     expect((await checkDatabase(url)).faults).toEqual([]);
+  });
+
+  test('replace refuses to remove more of a kind of record than allowed', async () => {
+    const url = await newDatabase();
+    const numbers = Array.from({ length: 10 }, (_, index) => index + 1);
+    const records = [...numbers.map((id) => blog(id, `user${id}`)), ...numbers.map((id) => post(id, 1))];
+    await take(url, [...records, folio(1, 'one')]);
+    const part = [...records.slice(0, 8), ...records.slice(10, 17)];
+    const replacing = (maxRemoved: RemovalLimit) => take(url, part, { replace: true, maxRemoved });
+    await expect(replacing({ share: 0.2 })).rejects.toThrow(
+      '--replace would remove 3 of 10 posts, and may remove 20%: is the input complete? `--max-removed 100%` allows it.',
+    );
+    await expect(replacing({ count: 1 })).rejects.toThrow(
+      '2 of 10 microblog profiles and 3 of 10 posts, and may remove 1:',
+    );
+    expect(await all(url)).toHaveLength(21);
+    expect((await checkDatabase(url)).faults).toEqual([]);
+    expect((await replacing({ count: 3 })).tallies).toEqual({
+      'microblog profile': [0, 0, 8, 2],
+      post: [0, 0, 7, 3],
+    });
   });
 
   test('remove deletes a user and their items', async () => {

@@ -2,11 +2,20 @@
 import { countedOf } from '../records/counted.ts';
 import type { Family } from '../records/kinds.ts';
 import { openForChange, openForTrial } from '../stores/open.ts';
+import type { RemovalLimit } from '../stores/removal-limit.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
-import { createCommand, databaseOf, examples, familyOption, type SettingFlags } from './options.ts';
+import {
+  createCommand,
+  databaseOf,
+  examples,
+  familyOption,
+  maxRemovedOption,
+  type SettingFlags,
+} from './options.ts';
 
 interface ImportFlags extends SettingFlags {
   readonly replace: boolean;
+  readonly maxRemoved: RemovalLimit;
   readonly skipInvalid: boolean;
   readonly rejects?: string;
   readonly dryRun: boolean;
@@ -18,6 +27,7 @@ export const importCommand = (context: CommandContext) =>
   createCommand('import', 'import records from files into the database: all of them, or none')
     .argument('<file...>', 'NDJSON, JSON or CSV, with --map also XML; also as .gz; - is standard input')
     .option('--replace', 'make the files the whole of each family in them', false)
+    .addOption(maxRemovedOption('--replace'))
     .option('--skip-invalid', 'leave bad records out instead of refusing the whole import', false)
     .option('--rejects <file>', 'with --skip-invalid: write the bad records to this file')
     .option('--dry-run', 'do everything but the commit, and report the same', false)
@@ -34,7 +44,7 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
 
 async function runImport(
   files: string[],
-  { replace, skipInvalid, rejects, dryRun, map, family, ...flags }: ImportFlags,
+  { replace, maxRemoved, skipInvalid, rejects, dryRun, map, family, ...flags }: ImportFlags,
   context: CommandContext,
 ): Promise<void> {
   if (rejects !== undefined && !skipInvalid) throw new UsageError('--rejects goes with --skip-invalid');
@@ -51,6 +61,7 @@ async function runImport(
       files,
       stdin,
       replace,
+      maxRemoved,
       skipInvalid,
       rejects,
       dryRun,

@@ -7,6 +7,7 @@ import { bytes } from '../config/setting-values.ts';
 import { FAMILIES } from '../records/kinds.ts';
 import { readBase } from '../remote/lookups.ts';
 import type { UserSource } from '../remote/user-list.ts';
+import { type RemovalLimit, USUAL_LIMIT } from '../stores/removal-limit.ts';
 import { VARIANT_NAMES } from '../variants.ts';
 import { type CommandContext, UsageError } from './context.ts';
 
@@ -52,6 +53,23 @@ export function mediaDirFor(
 }
 
 export const familyOption = (meaning: string) => new Option('--family <family>', meaning).choices(FAMILIES);
+
+/** `option` removes records. */
+export const maxRemovedOption = (option: string) =>
+  new Option(
+    '--max-removed <amount>',
+    `with ${option}: the most that may be removed of a family's users or items, as 50% or a number`,
+  )
+    .argParser(removalLimitArgument)
+    .default(USUAL_LIMIT, '20%');
+
+function removalLimitArgument(text: string): RemovalLimit {
+  const [, digits, percent] = /^(\d+)(%?)$/.exec(text) ?? [];
+  const amount = Number(digits);
+  if (digits === undefined || (percent !== '' && amount > 100))
+    throw new InvalidArgumentError('It must be a share from 0% to 100%, or a number.');
+  return percent === '' ? { count: amount } : { share: amount / 100 };
+}
 
 export const variantOption = () =>
   new Option('--variant <variant>', "the site's variant").choices(VARIANT_NAMES);

@@ -7,6 +7,7 @@ import type { Family } from '../records/kinds.ts';
 import { normalise } from '../records/normalise.ts';
 import { placeholdersOf } from '../records/placeholder.ts';
 import type { RawRecord } from '../records/recognise.ts';
+import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Load, Tallies, Writer } from '../stores/writer.ts';
 import { createFaultReport, displayName, type FaultReport, placeIn, placeOf } from './faults.ts';
 import type { OnUncaught, RecordMap } from './map.ts';
@@ -19,6 +20,7 @@ export interface ImportOptions {
   readonly files: readonly string[];
   readonly stdin: AsyncIterable<Buffer>;
   readonly replace: boolean;
+  readonly maxRemoved?: RemovalLimit;
   readonly skipInvalid: boolean;
   /** Do everything but the commit. */
   readonly dryRun?: boolean;
@@ -46,7 +48,7 @@ export interface ImportResult {
 }
 
 export async function importFiles(writer: Writer, options: ImportOptions): Promise<ImportResult> {
-  const { files, replace, skipInvalid, dryRun, onProgress } = options;
+  const { files, replace, maxRemoved, skipInvalid, dryRun, onProgress } = options;
   const map = options.map === undefined ? undefined : await openMap(options.map, options);
   const totalBytes = await sizeOf(files);
   const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
@@ -62,7 +64,7 @@ export async function importFiles(writer: Writer, options: ImportOptions): Promi
     rejectsFault: rejects?.fault()?.message,
   });
   try {
-    const load = await writer.load({ replace, skipInvalid, onMisfit: report.misfit });
+    const load = await writer.load({ replace, maxRemoved, skipInvalid, onMisfit: report.misfit });
     try {
       const add = createAdder(load, report, warnings, options);
       for await (const { file, batch } of readFiles(options, map, counts, () => show('reading'))) {

@@ -7,6 +7,7 @@ import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName, kindOf } from 
 import { HAS_COPIES, type MemberOf, namedCopies, servedText } from './media-statements.ts';
 import { INDEXES, linkStatements, listStatements, stagedKind, statementsFor } from './merge-statements.ts';
 import type { Awaitable } from './reader.ts';
+import { type Removal, refuseExcess } from './removal-limit.ts';
 import { LISTED_KINDS, skipStatements } from './takedown-statements.ts';
 import type { LoadOptions, LoadOutcome, Misfit, Tallies, Tally } from './writer.ts';
 
@@ -22,7 +23,7 @@ export interface MergeConnection {
 /** Undefined when the import is refused, as `ending` says or for misfits; the caller then rolls back. */
 export async function merge(
   db: MergeConnection,
-  { replace, skipInvalid, onMisfit }: LoadOptions,
+  { replace, maxRemoved, skipInvalid, onMisfit }: LoadOptions,
   ending: LoadOutcome,
 ): Promise<Tallies | undefined> {
   const tallies = noTallies();
@@ -47,6 +48,11 @@ export async function merge(
     if (isRefused()) continue;
     const items = await moveItems(db, statements, replace);
     tallies[kindOf(family, 'item')] = { ...items, takenDown: takenDown.items };
+    const removals = [
+      removalOf(kindOf(family, 'profile'), profiles),
+      removalOf(kindOf(family, 'item'), items),
+    ];
+    if (maxRemoved !== undefined) refuseExcess('--replace', removals, maxRemoved);
     await rebuildLists(db, family);
   }
   if (misfits > 0) await report(db, onMisfit);
@@ -64,6 +70,13 @@ const noTallies = () =>
   ) as Tallies;
 
 type MergeCounts = Omit<Tally, 'takenDown'>;
+
+/** Of a replacement, in which every record that was here before is unchanged, changed or removed. */
+const removalOf = (kind: KindName, { unchanged, changed, removed }: MergeCounts): Removal => ({
+  removed,
+  of: unchanged + changed + removed,
+  plural: KINDS[kind].plural,
+});
 
 /** The families and kinds that have takedowns: without any, nothing has to be hashed. */
 async function listedKinds(db: MergeConnection): Promise<ReadonlySet<string>> {

@@ -2,11 +2,14 @@
 import type { Family, KindName } from '../records/kinds.ts';
 import type { Row } from '../records/row.ts';
 import type { Awaitable } from './reader.ts';
+import type { RemovalLimit } from './removal-limit.ts';
 import type { TakedownList, TakedownResult, TakedownSubject } from './takedowns.ts';
 
 export interface LoadOptions {
   /** The loaded records replace everything of the families they belong to. */
   readonly replace: boolean;
+  /** How much of a kind of record a replacement may remove. Without it: everything. */
+  readonly maxRemoved?: RemovalLimit | undefined;
   /** Misfits are left out; otherwise one misfit refuses the whole load. */
   readonly skipInvalid: boolean;
   /** Called with each row that is valid by itself but does not fit the rest. */

@@ -70,7 +70,7 @@ describe('a running server', () => {
     expect([await statusOf('newcomer'), await statusOf('renamed')]).toEqual([404, 200]);
     await done(['remove', '--database-url', path, '--family', 'microblog', 'RENAMED']);
     expect(await statusOf('renamed')).toBe(404);
-    await done(['import', '--database-url', path, '--replace', '-'], {
+    await done(['import', '--database-url', path, '--replace', '--max-removed', '100%', '-'], {
       input: ndjson(blog(78, 'alone')),
     });
     expect([await statusOf('alone'), await statusOf('ada')]).toEqual([200, 404]);

@@ -27,7 +27,7 @@ describe.skipIf(withoutNginx)('three nodes behind nginx', () => {
   /** Imports the records and writes a snapshot. */
   async function snapshotOf(number: number): Promise<string> {
     const snapshot = join(tempFolder(), 'snapshot.db');
-    await done(['import', '--replace', '--database-url', staging, '-'], {
+    await done(['import', '--replace', '--max-removed', '100%', '--database-url', staging, '-'], {
       input: ndjson(...generation(number)),
     });
     await done(['snapshot', '--database-url', staging, snapshot]);
