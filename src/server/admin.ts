@@ -1,44 +1,124 @@
-// The admin port: probes and metrics for the operator, for no browser.
-import Fastify from 'fastify';
+// The admin port: /healthz, /readyz and /metrics, for the operator's programs, on Node's HTTP server.
+import { once } from 'node:events';
+import type { IncomingMessage, Server } from 'node:http';
+import { isIP } from 'node:net';
 import type { Config } from '../config/config.ts';
-import { createHttpServer } from '../edge/http-server.ts';
-import { answerOtherMethods } from '../edge/methods.ts';
-import { jsonHeaders } from '../http/headers.ts';
+import { type ErrorCode, FAILURES } from '../http/errors.ts';
+import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/headers.ts';
+import { createServer } from '../http/node-http.ts';
+import { PROBE } from '../http/operations.ts';
 import type { Observer } from '../http/write-answer.ts';
-import { type Metrics, metricsRoute } from '../routes/metrics.ts';
-import { probes, type Readiness } from '../routes/probes.ts';
-import {
-  addErrorHandlers,
-  addRequestChecks,
-  addResponseHook,
-  type FaultLogger,
-  fastifyOptions,
-} from './fastify.ts';
 
-export interface AdminOptions extends Omit<Readiness, 'tellReasons'> {
-  readonly config: Config;
-  readonly metrics: Metrics;
-  readonly logFault: FaultLogger;
+export interface AdminOptions {
+  readonly config: Pick<Config, 'adminHost' | 'adminPort'>;
+  /** Why requests should go elsewhere; undefined when they may come. */
+  readonly unready: () => Promise<string | undefined>;
+  /** Why newer data is not served, if there is any. */
+  readonly waiting?: () => string | undefined;
+  /** The text of all metrics and its format. */
+  readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
+  readonly logFault: (request: IncomingMessage, error: unknown) => void;
   readonly observe: Observer;
 }
 
-export function buildAdmin({ config, unready, waiting, metrics, logFault, observe }: AdminOptions) {
-  const admin = Fastify({
-    ...fastifyOptions({ ...config, corsOrigin: [] }),
-    serverFactory: (route) =>
-      createHttpServer(route, {
-        config: { ...config, corsOrigin: [] },
-        onError(error, response) {
-          logFault(response.req, error);
-          response.destroy();
-        },
-      }),
+interface AdminReply {
+  readonly status: number;
+  readonly body: string | Buffer;
+  readonly type?: string;
+  readonly headers?: Headers;
+}
+
+export interface Admin {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Opens the admin port; undefined if ADMIN_PORT is not set. */
+export async function openAdmin(options: AdminOptions): Promise<Admin | undefined> {
+  const { adminHost: host, adminPort: port } = options.config;
+  if (port === undefined) return undefined;
+  const server = createAdminServer(options).listen({ host, port });
+  await once(server, 'listening');
+  const { address, port: bound } = server.address() as { address: string; port: number };
+  return {
+    url: `http://${address.includes(':') ? `[${address}]` : address}:${bound}`,
+    async close() {
+      server.close();
+      // Whoever asks now may ask elsewhere, and connections without a request would stay.
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+function createAdminServer(options: AdminOptions): Server {
+  return createServer({ requireHostHeader: false }, async (request, response) => {
+    Object.assign(request, { arrived: performance.now() });
+    const { status, body, type = JSON_TYPE, headers } = await answerOrFail(request, options);
+    const length = Buffer.byteLength(body);
+    response.writeHead(status, {
+      'content-type': type,
+      'content-length': length,
+      'cache-control': 'no-store',
+      ...jsonHeaders([]),
+      ...headers,
+    });
+    response.end(body);
+    options.observe(request, PROBE, status, length);
   });
-  addErrorHandlers(admin, logFault);
-  addRequestChecks(admin);
-  addResponseHook(admin, jsonHeaders([]), observe);
-  answerOtherMethods(admin);
-  admin.register(probes, { unready, waiting, tellReasons: true });
-  admin.register(metricsRoute, { metrics });
-  return admin;
+}
+
+async function answerOrFail(request: IncomingMessage, options: AdminOptions): Promise<AdminReply> {
+  try {
+    return await answer(request, options);
+  } catch (error) {
+    options.logFault(request, error);
+    return failure('INTERNAL');
+  }
+}
+
+async function answer(request: IncomingMessage, options: AdminOptions): Promise<AdminReply> {
+  const { method, url = '', headers } = request;
+  if (!isForUs(headers.host, options.config)) return refusal;
+  const route = ROUTES.get(url.split('?', 1)[0] as string);
+  if (route === undefined) return failure('ROUTE_NOT_FOUND');
+  if (method !== 'GET' && method !== 'HEAD')
+    return { ...failure('METHOD_NOT_ALLOWED'), headers: { allow: METHODS } };
+  return route(options);
+}
+
+const ROUTES = new Map<string, (options: AdminOptions) => Promise<AdminReply>>([
+  ['/healthz', async () => json(200, { status: 'ok' })],
+  ['/readyz', readiness],
+  [
+    '/metrics',
+    async ({ metrics }) => {
+      const { type, text } = await metrics();
+      return { status: 200, body: text, type };
+    },
+  ],
+]);
+
+async function readiness({ unready, waiting }: AdminOptions): Promise<AdminReply> {
+  const reason = await unready();
+  const warning = waiting?.();
+  if (reason !== undefined)
+    return { ...json(503, { status: 'not ready', reason }), headers: { 'retry-after': '1' } };
+  return json(200, { status: 'ready', ...(warning !== undefined && { warning }) });
+}
+
+const json = (status: number, body: object): AdminReply => ({ status, body: JSON.stringify(body) });
+const failure = (code: ErrorCode): AdminReply => FAILURES[code];
+const refusal = json(421, {
+  error: 'The admin port answers requests to an IP address, a name without a dot, or ADMIN_HOST.',
+});
+
+/**
+ * A web page can make its own name resolve to this address, and would then read what we answer (DNS rebinding). Such a
+ * name has a dot; those of containers and `localhost` have none. Programs may leave out the header, browsers do not.
+ */
+function isForUs(host: string | undefined, { adminHost }: Pick<Config, 'adminHost'>): boolean {
+  if (host === undefined) return true;
+  const name = host.replace(/:\d*$/, '').toLowerCase();
+  return isIP(name.replace(/^\[|\]$/g, '')) > 0 || !name.includes('.') || name === adminHost.toLowerCase();
 }

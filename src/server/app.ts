@@ -91,7 +91,7 @@ export function buildApp({ config, store, log }: AppOptions) {
   app.register(pages, { config, explorerPage, exampleUsers });
   for (const site of sitesOf(config))
     app.register(people, { config, site, store, explorerPage, exampleUsers });
-  app.register(probes, { unready: health.unready, tellReasons: false });
+  app.register(probes, { unready: health.unready });
 
   app.addHook('onClose', limits.stop);
   const openConnections = () => countConnections(app.server);

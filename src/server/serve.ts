@@ -10,8 +10,9 @@ import { printable } from '../records/printable.ts';
 import { lookupPaths } from '../remote/lookups.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
 import type { Reader } from '../stores/reader.ts';
+import type { MetricsSources } from '../telemetry/metric.ts';
 import { VARIANTS } from '../variants.ts';
-import { buildAdmin } from './admin.ts';
+import { type Admin, openAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
 import { closeInTime } from './close-in-time.ts';
 import type { Health } from './health.ts';
@@ -44,33 +45,31 @@ export async function serve(
   // No start waits for it, or fails with it.
   compareMediaUrls(config, store, log).catch(() => {});
   const { app, health, requestLog, sources } = buildApp({ config, store, log });
-  // The Prometheus client is loaded only if there is an admin port.
-  const registry = async () =>
-    (await import('../telemetry/metrics.ts')).createRegistry({ ...sources, droppedLines });
-  const admin =
-    config.adminPort === undefined
-      ? undefined
-      : buildAdmin({
-          config,
-          unready: health.unready,
-          waiting: () => store.waiting?.(),
-          logFault: requestLog.fault,
-          observe: requestLog.observe,
-          metrics: reporter(await registry()),
-        });
+  let registering: Promise<Registry> | undefined;
+  const registry = () => (registering ??= createRegistry({ ...sources, droppedLines }));
+  let admin: Admin | undefined;
 
   async function close(): Promise<void> {
     await closeInTime(app, config.shutdownGrace);
-    if (admin !== undefined) await closeInTime(admin, config.shutdownGrace);
+    await admin?.close();
     await store.close();
     requestLog.stop();
   }
 
   try {
+    // Loading it takes long: not while requests wait.
+    if (config.adminPort !== undefined) await registry();
+    admin = await openAdmin({
+      config,
+      unready: health.unready,
+      waiting: () => store.waiting?.(),
+      logFault: requestLog.fault,
+      observe: requestLog.observe,
+      metrics: async () => metricsText(await registry()),
+    });
     // The public port comes last: whoever finds it open is served.
-    const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
     const url = await listen(app, config, socket);
-    return { url, adminUrl, registry, unready: health.unready, stop };
+    return { url, adminUrl: admin?.url, registry, unready: health.unready, stop };
   } catch (error) {
     await close();
     throw error;
@@ -117,7 +116,12 @@ export function announce(config: Config, log: Logger, { url, adminUrl }: Running
   if (databaseUrl === undefined) log.info(`These are sample users. Try:\n${tryLines(config, url)}`);
 }
 
-const reporter = (registry: Registry) => async () => ({
+/** The Prometheus client is loaded, and begins to collect, with the first question. */
+async function createRegistry(sources: MetricsSources): Promise<Registry> {
+  return (await import('../telemetry/metrics.ts')).createRegistry(sources);
+}
+
+const metricsText = async (registry: Registry) => ({
   type: registry.contentType,
   text: await registry.metrics(),
 });

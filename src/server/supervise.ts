@@ -7,8 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { buildAdmin } from './admin.ts';
-import { closeInTime } from './close-in-time.ts';
+import { type Admin, type AdminOptions, openAdmin } from './admin.ts';
 import { type Running, type StartOptions, serve } from './serve.ts';
 import { WorkerFailed } from './worker-failed.ts';
 
@@ -19,13 +18,19 @@ const ANSWER_MS = 2000;
 
 /** What the supervisor asks its workers, and what they answer. */
 interface Answers {
+  /** Null when it is ready. */
   readonly unready: string | null;
   /** Null when they cannot be read. */
   readonly metrics: MetricObject[] | null;
 }
 type Question = keyof Answers;
-type FromWorker = { readonly serving?: string } & Partial<Answers>;
 type MetricObject = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number];
+
+interface ToWorker {
+  readonly ask: Question;
+  readonly number: number;
+}
+type FromWorker = { readonly serving: string } | { readonly number: number; readonly answer?: unknown };
 
 export async function supervise(
   config: Config,
@@ -35,22 +40,22 @@ export async function supervise(
   signal?.throwIfAborted();
   const workers = createWorkers(log);
   signal?.addEventListener('abort', () => void workers.stop(), { once: true });
-  const admin = config.adminPort === undefined ? undefined : buildWorkersAdmin(config, log, workers);
+  let admin: Admin | undefined;
 
   async function stop(): Promise<void> {
     await workers.stop();
-    if (admin !== undefined) await closeInTime(admin, config.shutdownGrace);
+    await admin?.close();
   }
 
   try {
-    const adminUrl = await admin?.listen({ host: config.adminHost, port: config.adminPort ?? 0 });
+    admin = await openAdmin(adminOfAll(config, log, workers));
     // Such a socket cannot be opened once more by each worker: they accept from the one.
     if (inherited !== undefined || config.host.startsWith('/')) cluster.schedulingPolicy = cluster.SCHED_NONE;
     else await choosePort(config);
     // The first one alone, so that faults in settings or data are reported once.
     const url = await workers.start();
     await Promise.all(Array.from({ length: config.workers - 1 }, workers.start));
-    return { url, adminUrl, stop };
+    return { url, adminUrl: admin?.url, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -79,27 +84,29 @@ const REUSE_PORT = platform() === 'linux';
 
 /** Starts workers, and replaces those that die. */
 function createWorkers(log: Logger) {
-  const listening = new Set<Worker>();
+  /** Those that serve, and how to ask them. */
+  const serving = new Map<Worker, Ask>();
   let stopping = false;
 
   /** Starts one worker; resolves to its address when it serves. */
   async function start(): Promise<string> {
     if (stopping) throw new Error('the server is stopping');
     const worker = cluster.fork();
-    const started = performance.now();
-    const serving = Promise.withResolvers<string>();
+    const start = performance.now();
+    const started = Promise.withResolvers<string>();
+    const { ask, settle } = createQuestions(worker);
     worker.on('message', (message: FromWorker) => {
-      if (message.serving === undefined) return;
-      listening.add(worker);
-      serving.resolve(message.serving);
+      if ('number' in message) return settle(message.number, message.answer);
+      serving.set(worker, ask);
+      started.resolve(message.serving);
     });
     worker.once('exit', (code, signal) => {
-      serving.reject(code === null ? killed(signal) : new WorkerFailed(code));
-      if (!listening.delete(worker) || stopping) return;
+      started.reject(code === null ? killed(signal) : new WorkerFailed(code));
+      if (!serving.delete(worker) || stopping) return;
       log.error({ worker: worker.id, code, signal }, 'a worker died and is being replaced');
-      void replace(performance.now() - started < YOUNG_MS ? PAUSE_MS : 0);
+      void replace(performance.now() - start < YOUNG_MS ? PAUSE_MS : 0);
     });
-    return serving.promise;
+    return started.promise;
   }
 
   async function replace(pause: number): Promise<void> {
@@ -118,14 +125,14 @@ function createWorkers(log: Logger) {
     /** Ready while any worker is. */
     async unready(): Promise<string | undefined> {
       if (stopping) return 'The server is stopping.';
-      const answers = await Promise.all([...listening].map((worker) => ask(worker, 'unready')));
+      const answers = await Promise.all([...serving.values()].map((ask) => ask('unready')));
       if (answers.includes(null)) return undefined;
       return answers.length === 0 ? 'No worker is running.' : (answers.find(Boolean) ?? 'No worker answers.');
     },
 
     /** Added up, without those of a worker that has just died or does not answer. */
     async metrics(): Promise<string> {
-      const answers = await Promise.all([...listening].map((worker) => ask(worker, 'metrics')));
+      const answers = await Promise.all([...serving.values()].map((ask) => ask('metrics')));
       return Registry.aggregate(answers.filter((answer) => answer != null)).metrics();
     },
 
@@ -148,33 +155,40 @@ const killed = (signal: string) => new Error(`a worker was ended by ${signal} be
 type Workers = ReturnType<typeof createWorkers>;
 
 /** The admin port of all workers. */
-function buildWorkersAdmin(config: Config, log: Logger, { unready, metrics }: Workers) {
-  return buildAdmin({
-    config,
-    unready,
-    logFault(_request, error) {
-      log.error({ err: error }, 'request failed');
-      return '';
-    },
-    observe() {},
-    metrics: async () => ({ type: Registry.PROMETHEUS_CONTENT_TYPE, text: await metrics() }),
-  });
-}
+const adminOfAll = (config: Config, log: Logger, { unready, metrics }: Workers): AdminOptions => ({
+  config,
+  unready,
+  logFault: (_request, error) => log.error({ err: error }, 'request failed'),
+  observe() {},
+  metrics: async () => ({ type: Registry.PROMETHEUS_CONTENT_TYPE, text: await metrics() }),
+});
 
-/** Undefined when the worker is gone or does not answer in time. */
-async function ask<Q extends Question>(worker: Worker, question: Q): Promise<Answers[Q] | undefined> {
-  const gone = new AbortController();
-  const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(ANSWER_MS)]);
-  try {
-    // Without a callback, a worker that has just died would end this process with an 'error' event.
-    worker.send({ ask: question }, (error) => error && gone.abort());
-    for (;;) {
-      const [message] = (await once(worker, 'message', { signal })) as [Partial<Answers>];
-      if (question in message) return message[question];
-    }
-  } catch {
-    return undefined;
+/** Resolves to undefined when the worker is gone or does not answer in time. */
+type Ask = <Q extends Question>(question: Q) => Promise<Answers[Q] | undefined>;
+
+/** Asks a worker. Questions and answers are numbered, so one listener does for all. */
+function createQuestions(worker: Worker) {
+  const waiting = new Map<number, (answer?: unknown) => void>();
+  let count = 0;
+
+  const ask = (question: Question) =>
+    new Promise((resolve) => {
+      const number = ++count;
+      const timer = setTimeout(() => settle(number), ANSWER_MS);
+      waiting.set(number, (answer) => {
+        clearTimeout(timer);
+        resolve(answer);
+      });
+      // Without a callback, a worker that has just died would end this process with an 'error' event.
+      worker.send({ ask: question, number } satisfies ToWorker, (error) => error && settle(number));
+    });
+
+  function settle(number: number, answer?: unknown): void {
+    waiting.get(number)?.(answer);
+    waiting.delete(number);
   }
+
+  return { ask: ask as Ask, settle };
 }
 
 /** The worker's side: serves, and answers the supervisor's questions. */
@@ -189,17 +203,19 @@ export async function serveAsWorker(
     log.child({ worker: worker.id }),
     { ...options, reusePort: REUSE_PORT },
   );
-  const metrics = await registry();
-  const readMetrics = () =>
-    metrics.getMetricsAsJSON().catch((error) => {
+  async function readMetrics(): Promise<Answers['metrics']> {
+    try {
+      return await (await registry()).getMetricsAsJSON();
+    } catch (error) {
       log.error({ err: error }, 'metrics cannot be read');
       return null;
-    });
+    }
+  }
+
   // Without the supervisor, nobody reads messages; Node then ends the worker.
   const tell = (message: FromWorker) => worker.send(message, () => {});
-  worker.on('message', async ({ ask }: { ask?: Question }) => {
-    if (ask === 'unready') tell({ unready: (await unready()) ?? null });
-    if (ask === 'metrics') tell({ metrics: await readMetrics() });
+  worker.on('message', async ({ ask, number }: ToWorker) => {
+    tell({ number, answer: ask === 'unready' ? ((await unready()) ?? null) : await readMetrics() });
   });
   tell({ serving: running.url });
   return running;

@@ -89,7 +89,13 @@ describe('two workers', () => {
     process.kill(supervisor, 'SIGCONT');
     expect(parseReplies(await hearOut(socket)).map(({ status }) => status)).toEqual([200]);
     await until(async () => workers().length === 2 && !workers().includes(first));
-    expect((await ask(admin, '/readyz')).status).toBe(200);
+    await until(async () => (await ask(admin, '/readyz')).status === 200);
+  });
+
+  it('many probes at a time are all answered, and leave no warning in the log', async () => {
+    const probes = Array.from({ length: 40 }, () => ask(admin, '/readyz'));
+    expect(new Set((await Promise.all(probes)).map(({ status }) => status))).toEqual(new Set([200]));
+    expect(server.log.filter((line) => line.includes('MaxListeners'))).toEqual([]);
   });
 
   it('stop together on a signal', async () => {
