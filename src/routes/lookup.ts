@@ -12,7 +12,7 @@ import type { Family } from '../records/kinds.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
 import { userKey } from '../records/user-name.ts';
 import type { Lookups } from '../stores/keep-answers.ts';
-import type { Answer, Awaitable } from '../stores/reader.ts';
+import { type Answer, type Awaitable, whenRead } from '../stores/reader.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 
 export interface VariantOptions {
@@ -76,14 +76,17 @@ export function createLookups({ variant, store, writeAnswer, takedownStatus }: V
 
   const createLookup =
     (operation: Operation, find: (key: string, known?: string) => Awaitable<Answer | undefined>) =>
-    async (request: FastifyRequest, reply: FastifyReply, user: string): Promise<void> => {
+    (request: FastifyRequest, reply: FastifyReply, user: string): Awaitable<void> => {
       const key = userKey(user);
-      const answer = await find(key, request.headers['if-none-match']);
-      if (answer === undefined)
-        return void sendFailure(reply, await missingUser(store, takedownStatus, family, key));
-      reply.hijack();
-      writeAnswer(request.raw, reply.raw, operation, answer);
+      return whenRead(find(key, request.headers['if-none-match']), (answer) => {
+        if (answer === undefined) return sendMissing(reply, key);
+        reply.hijack();
+        writeAnswer(request.raw, reply.raw, operation, answer);
+      });
     };
+
+  const sendMissing = async (reply: FastifyReply, key: string) =>
+    void sendFailure(reply, await missingUser(store, takedownStatus, family, key));
 
   const operations = { profile: { variant, name: 'profile' }, items: { variant, name: 'items' } } as const;
   return {

@@ -4,7 +4,7 @@
 // asked for often gets in soon, and users asked for once do not push others out. Admitting all would cost more than it
 // saves: each Buffer that leaves has grown old, and only a full garbage collection frees it (npm run bench -- --only cache).
 import { LRUCache } from 'lru-cache';
-import type { Answer, Awaitable, Reader } from './reader.ts';
+import { type Answer, type Awaitable, type Reader, whenRead } from './reader.ts';
 
 /** What an entry takes besides its body and key. */
 const OVERHEAD = 512;
@@ -42,7 +42,7 @@ export function keepAnswers(reader: Lookups & Pick<Reader, 'version'>, maxBytes:
     return current;
   }
 
-  async function find(key: string, read: () => Awaitable<Answer | undefined>): Promise<Answer | undefined> {
+  function find(key: string, read: () => Awaitable<Answer | undefined>): Awaitable<Answer | undefined> {
     if (maxBytes === 0) return read();
     const readAt = currentVersion();
     const kept = answers.get(key);
@@ -51,10 +51,11 @@ export function keepAnswers(reader: Lookups & Pick<Reader, 'version'>, maxBytes:
       return kept;
     }
     figures.misses++;
-    const answer = await read();
-    // The data may have changed meanwhile.
-    if (hasBody(answer) && currentVersion() === readAt) keep(key, answer);
-    return answer;
+    return whenRead(read(), (answer) => {
+      // The data may have changed meanwhile.
+      if (hasBody(answer) && currentVersion() === readAt) keep(key, answer);
+      return answer;
+    });
   }
 
   function keep(key: string, answer: KeptAnswer): void {

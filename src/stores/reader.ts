@@ -4,6 +4,13 @@ import type { TakedownList } from './takedowns.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
+/**
+ * Goes on with a value at once if it is there. SQLite answers at once; an async function in the path of a lookup made it
+ * cost 2.8 × bare node:http instead of 2.2 (random lists, 32 connections).
+ */
+export const whenRead = <T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> =>
+  value instanceof Promise ? value.then(next) : next(value);
+
 /** How many records of each kind. */
 export type Counts = Record<KindName, number>;
 
