@@ -8,7 +8,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
 } else {
   console.error(
     `vitrine: this is Node ${process.versions.node}, and 24 or newer is needed. \`npm ci\` brings it: ` +
-      'then use `npm start` or `npm run vitrine -- COMMAND`. Or install Node 24.',
+      'then use `npm start` or `npm run -s vitrine -- COMMAND`. Or install Node 24.',
   );
   process.exitCode = 2;
 }

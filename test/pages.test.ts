@@ -126,7 +126,7 @@ test('the lines of "Load your own data" do what they say', async () => {
   expect(lines).toHaveLength(3);
   const folder = tempFolder();
   const vitrine = `'${process.execPath}' '${ROOT}/src/vitrine.js'`;
-  const script = lines.slice(0, 2).join('\n').replace('npm run vitrine --', vitrine);
+  const script = lines.slice(0, 2).join('\n').replace('npm run -s vitrine --', vitrine);
   await promisify(execFile)('bash', ['-ec', script], { cwd: folder, env: {} });
   const database = /^DATABASE_URL=(\S+) npm start$/.exec(lines[2] ?? '')?.[1] as string;
   const own = await startServer({ DATABASE_URL: join(folder, database) });

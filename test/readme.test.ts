@@ -1,7 +1,7 @@
 // The README and the guides are up to date: lists are complete, outputs are real, links resolve.
 // To bring tables and outputs up to date after a change: vitest run --config test/vitest.config.ts test/readme.test.ts -u
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,18 @@ import { type Member, SCHEMAS } from '../src/records/schemas.ts';
 import { METRICS } from '../src/telemetry/metric-table.ts';
 import { withOutputs } from './page-outputs.ts';
 import { codeBlock, PAGES, readPage, section } from './pages.ts';
-import { ask, done, json, ROOT, type Server, startServer, tempFile, tempFolder } from './rig.ts';
+import {
+  ask,
+  databaseOf,
+  done,
+  fixture,
+  json,
+  ROOT,
+  type Server,
+  startServer,
+  tempFile,
+  tempFolder,
+} from './rig.ts';
 
 const exec = promisify(execFile);
 const allPages = PAGES.map(readPage).join('\n');
@@ -190,6 +201,29 @@ test('each import format of the guide is imported', async () => {
   );
   expect(await done(['import', tempFile('people', csv)], { env })).toMatch(/portfolio profiles +1/);
   expect(await done(['import', tempFile('shots', saved)], { env })).toMatch(/shots +1/);
+});
+
+describe('in a checkout', () => {
+  const [, checkout = ''] = /^In a checkout, write `([^`]*) COMMAND`/m.exec(allPages) ?? [];
+  const redirected = [...allPages.matchAll(/^(?:\$ )?vitrine ([^|>\n]*) > \S+$/gm)].map(
+    ([, words = '']) => words,
+  );
+
+  test('every command is shown as it works there', () => {
+    for (const text of [allPages, readPage('src/vitrine.js'), readPage('src/views/explorer-page.ts')])
+      for (const [shown] of text.matchAll(/npm run (?:-s )?vitrine --/g)) expect(shown).toBe(checkout);
+  });
+
+  test('what is redirected into a file is what the command prints, and nothing else', async () => {
+    const commands = [...new Set([...redirected, 'print kubernetes', 'export', 'media status --missing'])];
+    const env = { DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')) };
+    const folder = tempFolder();
+    const script = commands.map((command, index) => `${checkout} ${command} > ${folder}/${index}\n`).join('');
+    const { PATH, HOME } = process.env;
+    await exec('sh', ['-ec', script], { cwd: ROOT, env: { PATH, HOME, ...env } });
+    for (const [index, command] of commands.entries())
+      expect(readFileSync(join(folder, String(index)), 'utf8')).toBe(await done(command.split(' '), { env }));
+  });
 });
 
 /** Compares with the page as it is; with `-u` it is rewritten. */

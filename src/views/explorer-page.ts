@@ -33,7 +33,7 @@ const OWN_DATA = markup`<div class="own">
             </figcaption>
             <pre id="own" tabindex="0" role="region" aria-labelledby="own-title"><code>${[
               `echo '{"id":"1","username":"mira","name":"Mira","skills":"type"}' > people.ndjson`,
-              'npm run vitrine -- import --database-url site.db people.ndjson',
+              'npm run -s vitrine -- import --database-url site.db people.ndjson',
               'DATABASE_URL=site.db npm start',
             ].join('\n')}</code></pre>
           </figure>
