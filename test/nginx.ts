@@ -23,7 +23,7 @@ export async function startNginxWith(
   await runNginx(
     fillIn(
       recipe,
-      ['/var/cache/nginx/vitrine', 'CACHE/vitrine'],
+      ['/var/cache/vitrine', 'CACHE/vitrine'],
       ['listen 80;', `listen 127.0.0.1:${port};`],
       [upstreamLine, servers.join('\n')],
     ),

@@ -25,18 +25,28 @@ export interface Upstream {
   readonly body: string;
   /** What it was asked for, without health checks. */
   readonly requests: readonly IncomingMessage[];
+  /** From now on nothing is answered. */
+  hold(): void;
 }
 
 export async function startUpstream(): Promise<Upstream> {
   const requests: IncomingMessage[] = [];
+  let held = false;
   const server = createServer((request, response) => {
     if (request.url === '/readyz') return void response.end();
     requests.push(request);
-    answer(request, response);
+    if (!held) answer(request, response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   afterAll(() => server.close().closeAllConnections());
-  return { port: (server.address() as AddressInfo).port, body: BODY, requests };
+  return {
+    port: (server.address() as AddressInfo).port,
+    body: BODY,
+    requests,
+    hold: () => {
+      held = true;
+    },
+  };
 }
 
 function answer({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
@@ -51,7 +61,8 @@ function answer({ url = '', headers }: IncomingMessage, response: ServerResponse
   }
   const packed = /\bgzip\b/.test(String(headers['accept-encoding']));
   const etag = packed ? '"list-gzip"' : '"list"';
-  response.setHeader('vary', 'Accept-Encoding').setHeader('etag', etag);
+  const vary = headers.origin === undefined ? 'Accept-Encoding' : 'Accept-Encoding, Origin';
+  response.setHeader('vary', vary).setHeader('etag', etag);
   response.setHeader('content-type', 'application/json; charset=utf-8');
   if (headers['if-none-match'] === etag) return void response.writeHead(304).end();
   if (packed) response.setHeader('content-encoding', 'gzip');

@@ -4,7 +4,7 @@ import type { Remedy } from './check.ts';
 export const CACHE_REMEDIES = {
   etag: {
     nginx: `# remove what rewrites bodies or drops the header:
-#   sub_filter …;  ssi on;  add_before_body …;  add_after_body …;  gunzip on;  proxy_hide_header ETag;
+#   sub_filter …;  ssi on;  add_before_body …;  add_after_body …;  proxy_hide_header ETag;
 etag on;`,
     caddy: `# remove: header -ETag, header_down -ETag, replace_response, templates`,
     haproxy: `# remove: http-response del-header ETag`,
@@ -39,7 +39,7 @@ if (beresp.status >= 400) { set beresp.grace = 0s; }`,
   },
   cache: {
     nginx: `# in http { … }
-proxy_cache_path /var/cache/nginx/vitrine levels=1:2 keys_zone=vitrine:20m max_size=1g inactive=1d use_temp_path=off;
+proxy_cache_path /var/cache/vitrine levels=1:2 keys_zone=vitrine:20m max_size=1g inactive=1d use_temp_path=off;
 # in the location
 proxy_cache vitrine;
 proxy_cache_key $http_host$request_uri;

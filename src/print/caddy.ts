@@ -1,6 +1,6 @@
 // `vitrine print caddy`
 import { type Deployment, lines, proxyKeepAlive } from './deployment.ts';
-import { UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
+import { COMPRESSIBLE, UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
 
 export function caddy(deployment: Deployment): string {
   const { socket, host, port, checkPort, names, corsOrigin } = deployment;
@@ -11,7 +11,16 @@ export function caddy(deployment: Deployment): string {
 # start Vitrine with TRUST_PROXY=loopback, or with the address from which Caddy connects. Caddy has no cache of its own.
 
 ${names.join(', ')} {
-	encode zstd gzip
+	# Vitrine compresses its answers; Caddy does the rest: pages, scripts, styles, feeds.
+	encode {
+		zstd
+		gzip
+		match {
+${lines(
+  ['text/html', ...COMPRESSIBLE].map((type) => `header Content-Type ${type}*`),
+  '\t\t\t',
+)}		}
+	}
 
 	# Caddy sends Host and the X-Forwarded-* headers by itself.
 	reverse_proxy ${upstream} {

@@ -24,6 +24,8 @@ export interface Deployment {
   readonly trustProxy: string | undefined;
   /** The public host names. */
   readonly names: readonly string[];
+  /** Whether every base URL that names a host begins with https. */
+  readonly https: boolean;
   /** The base paths of the variants that have the user in the query. */
   readonly queryBases: readonly string[];
   readonly corsOrigin: Config['corsOrigin'];
@@ -64,8 +66,8 @@ export function deploymentOf(config: Config, given: Readonly<Record<string, stri
   const { databaseUrl = 'site.db' } = config;
   const mediaDir = mediaDirOf({ ...config, databaseUrl });
   const sites = sitesOf(config);
-  const hosts = sites.flatMap(({ base: { host } }) => (host === undefined ? [] : [host]));
-  const names = [...new Set(hosts.map((host) => host.replace(/:\d+$/, '')))];
+  const origins = sites.flatMap(({ base: { origin } }) => (origin === undefined ? [] : [new URL(origin)]));
+  const names = [...new Set(origins.map(({ hostname }) => hostname))];
   return {
     socket: config.host.startsWith('/') ? config.host : undefined,
     host: reachable(config.host),
@@ -80,6 +82,7 @@ export function deploymentOf(config: Config, given: Readonly<Record<string, stri
     queryBases: sites.flatMap(({ variant, base }) =>
       VARIANTS[variant].style === 'query' ? [base.path] : [],
     ),
+    https: origins.length > 0 && origins.every(({ protocol }) => protocol === 'https:'),
     corsOrigin: config.corsOrigin,
     keepAlive: Math.ceil(config.keepAliveTimeout / 1000),
     requestTimeout: Math.ceil(config.requestTimeout / 1000),

@@ -1,6 +1,13 @@
 // `vitrine print haproxy`
 import { type Deployment, lines } from './deployment.ts';
-import { lookupQuery, UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
+import {
+  CLIENT_CONNECTIONS,
+  COMPRESSIBLE,
+  isList,
+  lookupQuery,
+  UNAVAILABLE_HEADERS,
+  unavailableBody,
+} from './proxy.ts';
 
 /** HAProxy's own errors when no server answers. */
 const STATUSES = [502, 503, 504];
@@ -38,11 +45,16 @@ cache vitrine
 }
 
 function frontend(deployment: Deployment): string {
+  const { https, names, corsOrigin } = deployment;
   const query = lookupQuery(deployment);
   return `frontend public
     bind :80
-    # bind :443 ssl crt /etc/haproxy/${deployment.names[0]}.pem alpn h2,http/1.1
-    option forwardfor
+    ${https ? '' : '# '}bind :443 ssl crt /etc/haproxy/${names[0]}.pem alpn h2,http/1.1
+    # Connections of one client. Behind a CDN, which is one client, remove these three lines.
+    stick-table type ipv6 size 100k expire 5m store conn_cur
+    tcp-request connection track-sc0 src
+    tcp-request connection reject if { sc0_conn_cur gt ${CLIENT_CONNECTIONS} }
+${https ? '    http-request redirect scheme https code 301 unless { ssl_fc }\n' : ''}    option forwardfor
     http-request set-header X-Forwarded-Proto https if { ssl_fc }
     http-request set-header X-Forwarded-Proto http if !{ ssl_fc }
     http-request set-header X-Request-Id %[uuid()]
@@ -52,7 +64,12 @@ function frontend(deployment: Deployment): string {
     http-request replace-pathq '${query.userAndPost}' '\\1?user\\2&post\\3' if !repeated
     http-request replace-pathq '${query.user}' '\\1?user\\2' if !repeated
     http-request replace-pathq '${query.none}' '\\1' if !repeated
-    http-response set-header X-Cache-Status MISS if { srv_id -m found }
+    # Vitrine compresses its answers. HAProxy cannot unpack them, so it keeps two copies: for clients that take gzip, and
+    # for the few that do not.
+    acl gzip req.hdr(accept-encoding) -m sub -i gzip
+    http-request set-header Accept-Encoding gzip if gzip
+    http-request set-header Accept-Encoding identity if !gzip
+${lines(ignoredOrigins(corsOrigin), '    ')}    http-response set-header X-Cache-Status MISS if { srv_id -m found }
     http-response set-header X-Cache-Status HIT unless { srv_id -m found }
     default_backend vitrine
 `;
@@ -65,7 +82,7 @@ function backend({ socket, host, port, checkPort, corsOrigin }: Deployment): str
     http-request cache-use vitrine if !{ path_beg /media/ }
     http-response cache-store vitrine unless { res.hdr(cache-control) -m sub immutable }
     compression algo gzip
-    compression type application/json
+    compression type text/html ${COMPRESSIBLE.join(' ')}
 
     # A request that meets a server which is going down is repeated on the next.
     option redispatch 1
@@ -93,9 +110,15 @@ function httpError(status: number, corsOrigin: Deployment['corsOrigin']): string
   return `http-error status ${status} content-type "application/json; charset=utf-8" string '${unavailableBody(status)}' ${headers.join(' ')}`;
 }
 
-function originVariable(corsOrigin: Deployment['corsOrigin']): string[] {
-  if (corsOrigin === '*' || corsOrigin.length === 0) return [];
+const originIn = (corsOrigin: readonly string[]) => `{ req.hdr(origin) -m str ${corsOrigin.join(' ')} }`;
+
+function ignoredOrigins(corsOrigin: Deployment['corsOrigin']): string[] {
+  if (!isList(corsOrigin)) return [];
   return [
-    `http-request set-var(txn.origin) req.hdr(origin) if { req.hdr(origin) -m str ${corsOrigin.join(' ')} }`,
+    '# Vitrine learns the origin only if it is allowed: all others share one copy.',
+    `http-request del-header Origin unless ${originIn(corsOrigin)}`,
   ];
 }
+
+const originVariable = (corsOrigin: Deployment['corsOrigin']) =>
+  isList(corsOrigin) ? [`http-request set-var(txn.origin) req.hdr(origin) if ${originIn(corsOrigin)}`] : [];

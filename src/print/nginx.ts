@@ -1,10 +1,17 @@
 // `vitrine print nginx`
 import { MEDIA_TYPES } from '../records/media-types.ts';
 import { type Deployment, lines, proxyKeepAlive } from './deployment.ts';
-import { lookupQuery, UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
+import {
+  CLIENT_CONNECTIONS,
+  COMPRESSIBLE,
+  isList,
+  lookupQuery,
+  UNAVAILABLE_HEADERS,
+  unavailableBody,
+} from './proxy.ts';
 
 export function nginx(deployment: Deployment): string {
-  const { socket, host, port, names, corsOrigin } = deployment;
+  const { socket, host, port, corsOrigin } = deployment;
   const query = lookupQuery(deployment);
   const headers = Object.entries(UNAVAILABLE_HEADERS).map(
     ([name, value]) => `add_header ${name} ${value} always;`,
@@ -12,7 +19,8 @@ export function nginx(deployment: Deployment): string {
   return `# nginx for Vitrine: compression and a cache that outlives restarts. Save it as /etc/nginx/conf.d/vitrine.conf, and start
 # Vitrine with TRUST_PROXY=loopback, or with the address from which nginx connects.
 
-proxy_cache_path /var/cache/nginx/vitrine levels=1:2 keys_zone=vitrine:20m max_size=1g inactive=1d use_temp_path=off;
+proxy_cache_path /var/cache/vitrine levels=1:2 keys_zone=vitrine:20m max_size=1g inactive=1d use_temp_path=off;
+limit_conn_zone $binary_remote_addr zone=vitrine_clients:10m;
 
 upstream vitrine {
     # One line for each server. After a failed request nginx would leave a server out for ten seconds, which is longer
@@ -32,17 +40,20 @@ map $request_uri $vitrine_target {
     "~${query.none}" $1;
 }
 ${originMap(corsOrigin)}
-server {
-    listen 80;
-    # listen 443 ssl http2;
-    # ssl_certificate     /etc/ssl/${names[0]}.pem;
-    # ssl_certificate_key /etc/ssl/${names[0]}.key;
-    server_name ${names.join(' ')};
+${listening(deployment)}
+    # Requests of one client at a time. Behind a CDN, which is one client, set real_ip_header or remove this.
+    limit_conn vitrine_clients ${CLIENT_CONNECTIONS};
 
+    # Vitrine compresses its answers: one copy is kept, passed on, and unpacked for the few clients that cannot.
+    gunzip on;
+    # nginx compresses the rest: pages, scripts, styles, feeds.
     gzip on;
-    gzip_types application/json;
+    gzip_types ${COMPRESSIBLE.join(' ')};
     gzip_proxied any;
     gzip_vary on;
+
+    # Errors of nginx itself. Vitrine's own errors are passed on as they are.
+    error_page 502 503 504 =503 @unavailable;
 
 ${mediaLocation(deployment)}    location / {
         proxy_pass http://vitrine$vitrine_target;
@@ -52,15 +63,16 @@ ${mediaLocation(deployment)}    location / {
         proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
         proxy_set_header X-Forwarded-Proto $scheme;
         proxy_set_header X-Request-Id $request_id;
-
+        proxy_set_header Accept-Encoding gzip;
+${lines(originLines(corsOrigin), '        ')}
         proxy_cache vitrine;
-        proxy_cache_key $http_host$vitrine_target;
+        proxy_cache_key $http_host$vitrine_target${isList(corsOrigin) ? '$vitrine_origin' : ''};
+        # The key holds what responses vary by. gzip_vary tells clients.
+        proxy_ignore_headers Vary;
+        proxy_hide_header Vary;
         proxy_cache_revalidate on;
         proxy_cache_background_update on;
 ${staleLine(deployment)}        add_header X-Cache-Status $upstream_cache_status always;
-
-        # Errors of nginx itself. Vitrine's own errors are passed on as they are.
-        error_page 502 504 =503 @unavailable;
     }
 
     # No server answers and nothing is cached: an error in Vitrine's format that pages of other origins can read.
@@ -71,6 +83,21 @@ ${lines([...originHeader(corsOrigin), ...headers], '        ')}        return 50
     }
 }
 `;
+}
+
+/** The begin of the server; over TLS if the base URLs say so, and then with a redirect. */
+function listening({ https, names }: Deployment): string {
+  const folder = `/etc/letsencrypt/live/${names[0]}`;
+  const tls = [
+    'listen 443 ssl http2;  # from nginx 1.25.1 on, without a warning: listen 443 ssl; http2 on;',
+    `ssl_certificate     ${folder}/fullchain.pem;`,
+    `ssl_certificate_key ${folder}/privkey.pem;`,
+  ];
+  const name = `server_name ${names.join(' ')};`;
+  const plain = ['listen 80;', ...tls.map((line) => `# ${line}`), name];
+  const redirect = ['listen 80;', name, 'return 301 https://$host$request_uri;'];
+  if (!https) return `server {\n${lines(plain, '    ')}`;
+  return `server {\n${lines(redirect, '    ')}}\n\nserver {\n${lines([...tls, name], '    ')}`;
 }
 
 /** Copies of pictures, with the headers that Vitrine sends. What nginx cannot answer, Vitrine does. */
@@ -107,9 +134,13 @@ const staleLine = ({ mayBeStale }: Deployment) =>
     ? '        proxy_cache_use_stale error timeout invalid_header http_502 http_503 http_504;\n'
     : '        # CACHE_CONTROL forbids stale responses, so there is no proxy_cache_use_stale.\n';
 
+/** Vitrine learns the origin only if it is allowed: all others get the same response. */
+const originLines = (corsOrigin: Deployment['corsOrigin']) =>
+  isList(corsOrigin) ? ['proxy_set_header Origin $vitrine_origin;', 'add_header Vary Origin always;'] : [];
+
 /** The allowed origin, by the origin that asks; an empty header is not sent. */
 const originMap = (corsOrigin: Deployment['corsOrigin']) =>
-  corsOrigin === '*' || corsOrigin.length === 0
+  !isList(corsOrigin)
     ? ''
     : `
 map $http_origin $vitrine_origin {

@@ -28,6 +28,23 @@ export function lookupQuery({ queryBases }: Deployment) {
 
 const hexEscape = (character: string) => `\\x${character.charCodeAt(0).toString(16)}`;
 
+/** What Vitrine may send uncompressed although it is worth compressing, besides HTML. */
+export const COMPRESSIBLE = [
+  'application/json',
+  'text/css',
+  'text/javascript',
+  'image/svg+xml',
+  'application/atom+xml',
+  'application/feed+json',
+] as const;
+
+/** Whether some origins are allowed and others are not, so that responses depend on who asks. */
+export const isList = (corsOrigin: Deployment['corsOrigin']): corsOrigin is string[] =>
+  corsOrigin !== '*' && corsOrigin.length > 0;
+
+/** Connections of one client: enough for many people behind one address, too few to take them all. */
+export const CLIENT_CONNECTIONS = 200;
+
 /** The error that a proxy sends when no server answers: in Vitrine's format, readable by pages of any allowed origin. */
 export const unavailableBody = (status: number) =>
   JSON.stringify({

@@ -1,6 +1,6 @@
 // `vitrine print varnish`
 import { type Deployment, lines } from './deployment.ts';
-import { lookupQuery, UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
+import { COMPRESSIBLE, isList, lookupQuery, UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
 
 export function varnish(deployment: Deployment): string {
   const { socket, host, port, corsOrigin, staleWhileRevalidate, staleIfError } = deployment;
@@ -41,7 +41,7 @@ sub vcl_recv {
         set req.url = regsub(req.url, "${query.user}", "\\1?user\\2");
         set req.url = regsub(req.url, "${query.none}", "\\1");
     }
-    set req.http.X-Request-Id = req.xid;
+${lines(ignoredOrigins(corsOrigin), '    ')}    set req.http.X-Request-Id = req.xid;
     if (client.ip !~ tls_terminator) {
         set req.http.X-Forwarded-Proto = "http";
     }
@@ -74,7 +74,9 @@ sub vcl_backend_response {
     } else {
         set beresp.grace = 0s;
     }
-    if (beresp.http.Content-Type ~ "^application/json") {
+    # Vitrine compresses its answers; Varnish does the rest: pages, scripts, styles, feeds. It keeps one copy, and unpacks
+    # it for the few clients that cannot.
+    if (beresp.http.Content-Type ~ "^(text/html|${COMPRESSIBLE.join('|').replace(/[+.]/g, '\\$&')})") {
         set beresp.do_gzip = true;
     }
 }
@@ -137,4 +139,14 @@ function unavailable(response: string, request: string, corsOrigin: Deployment['
       ]),
     ];
   }
+}
+
+function ignoredOrigins(corsOrigin: Deployment['corsOrigin']): string[] {
+  if (!isList(corsOrigin)) return [];
+  return [
+    '# Vitrine learns the origin only if it is allowed: all others share one copy.',
+    `if (req.http.Origin !~ "^(${corsOrigin.join('|').replaceAll('.', '\\.')})$") {`,
+    '    unset req.http.Origin;',
+    '}',
+  ];
 }

@@ -4,9 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { freePort } from '../free-port.ts';
-import { runNginx } from '../nginx-any.ts';
-import { fillIn, printed } from '../printed.ts';
+import { haproxyFile, startFront } from '../fronts.ts';
+import { printed } from '../printed.ts';
 import { pathOf, skipWithout } from '../programs.ts';
 import { tempFile, tempFolder } from '../rig.ts';
 
@@ -23,13 +22,7 @@ const SETTINGS: Record<string, string>[] = [
 ];
 
 test.skipIf(skipWithout('nginx')).each(SETTINGS)('nginx %j', async (env) => {
-  const port = await freePort();
-  const configuration = fillIn(
-    printed('nginx', env),
-    ['/var/cache/nginx/vitrine', 'CACHE/vitrine'],
-    ['listen 80;', `listen 127.0.0.1:${port};`],
-  );
-  await runNginx(configuration, [port]);
+  await startFront('nginx', env);
 });
 
 test.skipIf(skipWithout('caddy')).each(SETTINGS)('Caddy %j', async (env) => {
@@ -40,11 +33,7 @@ test.skipIf(skipWithout('caddy')).each(SETTINGS)('Caddy %j', async (env) => {
 });
 
 test.skipIf(skipWithout('haproxy')).each(SETTINGS)('HAProxy %j', async (env) => {
-  const { stdout, stderr } = await exec(pathOf('haproxy'), [
-    '-c',
-    '-f',
-    tempFile('haproxy.cfg', printed('haproxy', env)),
-  ]);
+  const { stdout, stderr } = await exec(pathOf('haproxy'), ['-c', '-f', haproxyFile(80, 443, [env])]);
   expect(stdout + stderr).not.toContain('WARNING');
 });
 

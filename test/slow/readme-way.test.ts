@@ -28,7 +28,7 @@ describe.skipIf(skipWithout('nginx'))('from an empty folder to own data behind n
     const front = await freePort();
     const configuration = fillIn(
       await done(['print', 'nginx'], { env }),
-      ['/var/cache/nginx/vitrine', 'CACHE/vitrine'],
+      ['/var/cache/vitrine', 'CACHE/vitrine'],
       ['listen 80;', `listen 127.0.0.1:${front};`],
       ['proxy_http_version 1.1;', `proxy_http_version 1.1; proxy_bind ${GATEWAY};`],
     );
