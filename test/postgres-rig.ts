@@ -29,6 +29,8 @@ export interface PostgresServer {
   readonly address: string;
   /** Runs SQL as the superuser; the rows of the last statement. */
   sql(text: string, database?: string): Promise<Record<string, string>[]>;
+  /** Runs SQL in a transaction that stays open until the returned function is called. */
+  hold(text: string, database: string): Promise<() => Promise<void>>;
   start(): Promise<void>;
   /** Shuts it down cleanly. */
   stop(): Promise<void>;
@@ -95,6 +97,12 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
           | pg.QueryResult
           | pg.QueryResult[];
         return [found].flat().at(-1)?.rows ?? [];
+      },
+      async hold(text, database) {
+        const client = new pg.Client({ host: '127.0.0.1', port, user: 'owner', database });
+        await client.connect();
+        await client.query(`BEGIN; ${text}`);
+        return () => client.end();
       },
       async start() {
         // A killed server releases its shared memory a moment later.

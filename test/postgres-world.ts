@@ -31,8 +31,10 @@ export async function until(
   return performance.now() - started;
 }
 
-/** Why a server is not ready, from its admin port (ADMIN_PORT must be set); undefined when it is. */
-export async function unready({ log }: Server): Promise<string | undefined> {
+/** What /readyz says on the admin port of a server (ADMIN_PORT must be set). */
+export async function readiness({ log }: Server): Promise<{ reason?: string; warning?: string }> {
   const { adminUrl } = JSON.parse(log.find((line) => line.includes('adminUrl')) as string);
-  return json(await ask({ port: Number(new URL(adminUrl).port) }, '/readyz')).reason;
+  return json(await ask({ port: Number(new URL(adminUrl).port) }, '/readyz'));
 }
+
+export const unready = async (server: Server) => (await readiness(server)).reason;

@@ -11,7 +11,7 @@ import { PAGE } from '../http/operations.ts';
 import { sendFailure, sendNotModified } from '../http/replies.ts';
 import { etagOf } from '../records/etag.ts';
 import { UserName, userKey } from '../records/user-name.ts';
-import type { Answer, Awaitable, Reader } from '../stores/reader.ts';
+import type { Awaitable, PersonAnswers, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { cardImage } from '../views/card-image.ts';
 import type { ExplorerPage } from '../views/explorer-page.ts';
@@ -110,18 +110,10 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   done();
 };
 
-type Bodies = readonly [profile: Answer, items: Answer];
-
 function createPersonReplies({ takedownStatus }: Config, { variant }: Site, store: Reader) {
   const { family, collection } = VARIANTS[variant];
 
-  async function read(key: string, known?: string): Promise<Bodies | undefined> {
-    const [profile, items] = await Promise.all([
-      store.profile(family, key, known),
-      store.items(family, key, collection, known),
-    ]);
-    return profile && items && [profile, items];
-  }
+  const read = (key: string, known?: string) => store.person(family, key, collection, known);
 
   return {
     /**
@@ -157,5 +149,5 @@ function createPersonReplies({ takedownStatus }: Config, { variant }: Site, stor
 }
 
 /** ETags of data have no dot, see `etagOf`. */
-const etagFor = ({ version }: Template, bodies: Bodies) =>
-  `"${[version(), ...bodies.map(({ etag }) => etag.slice(1, -1))].join('.')}"`;
+const etagFor = ({ version }: Template, answers: PersonAnswers) =>
+  `"${[version(), ...answers.map(({ etag }) => etag.slice(1, -1))].join('.')}"`;

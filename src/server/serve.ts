@@ -62,7 +62,7 @@ export async function serve(
     admin = await openAdmin({
       config,
       unready: health.unready,
-      waiting: () => store.waiting?.(),
+      waiting: () => store.waiting?.() ?? store.warning?.(),
       logFault: requestLog.fault,
       observe: requestLog.observe,
       metrics: async () => metricsText(await registry()),

@@ -44,7 +44,11 @@ export interface HostState {
   readonly lag: number;
   /** Lookups go to it. */
   readonly inUse: boolean;
+  /** It is a primary. */
+  readonly writable: boolean;
 }
+
+export type PersonAnswers = readonly [profile: Answer, items: Answer];
 
 /** The reading side. It cannot write, by construction. */
 export interface Reader {
@@ -57,6 +61,13 @@ export interface Reader {
   profile(family: Family, userKey: string, known?: string): Awaitable<Answer | undefined>;
   /** The newest items, as an object with one member named `collection`. */
   items(family: Family, userKey: string, collection: string, known?: string): Awaitable<Answer | undefined>;
+  /** Both of these as of one moment. */
+  person(
+    family: Family,
+    userKey: string,
+    collection: string,
+    known?: string,
+  ): Awaitable<PersonAnswers | undefined>;
   /** Whether the user with this name was taken down. */
   isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
   takedowns(): Awaitable<TakedownList>;
@@ -73,6 +84,8 @@ export interface Reader {
   hosts?(): HostState[];
   /** Why a newer file is not served, as a sentence; undefined when none waits. */
   waiting?(): string | undefined;
+  /** What the operator should mend although the data can be read, as a sentence. */
+  warning?(): string | undefined;
   /** Why the data cannot be read, as a sentence; undefined when it can. */
   fault(): Awaitable<string | undefined>;
   close(): Awaitable<void>;

@@ -150,6 +150,13 @@ export const DATA_METRICS: readonly Metric[] = [
     help: '1 while lookups go to the PostgreSQL host: it answers, and has the newest data.',
     read: (sources) => hostSamples(sources, ({ inUse }) => (inUse ? 1 : 0)),
   },
+  {
+    name: 'vitrine_postgres_writable',
+    type: 'gauge',
+    aggregator: 'max',
+    help: '1 while the PostgreSQL host is a primary. With two of them, an old primary has returned after a failover.',
+    read: (sources) => hostSamples(sources, ({ writable }) => (writable ? 1 : 0)),
+  },
 ];
 
 const hostSamples = ({ store }: MetricsSources, of: (state: HostState) => number): Sample[] =>

@@ -105,6 +105,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
   test('a restored backup is refused without asking the database, until its generation is new', async () => {
     const { database, proxy, url } = await behindProxy();
     const reader = await serve(url);
+    await until('ready', async () => (await reader.fault()) === undefined);
     await cluster.primary.sql('UPDATE vitrine SET generation = 1', database);
     await until('behind', async () => (await reasonOf(reader)).includes('behind'));
     await expect(reader.profile('microblog', 'user1')).rejects.toThrow('behind');
@@ -119,6 +120,41 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     await until('ready', async () => (await reader.fault()) === undefined);
     expect(await generationOf(reader)).toBe(1);
     proxy.close();
+  });
+
+  test('lookups do not wait for a table that is locked, and return when it is released', async () => {
+    const { database, url } = await loaded();
+    const reader = await serve(url);
+    await until('ready', async () => (await reader.fault()) === undefined);
+    const release = await cluster.primary.hold('LOCK TABLE lists', database);
+    await expect(reader.items('microblog', 'user1', 'posts')).rejects.toThrow(/is locked by another session/);
+    expect(await reasonOf(reader)).toMatch(/is locked by another session/);
+    await release();
+    await until('ready', async () => (await reader.fault()) === undefined);
+    expect(bodyOf(await reader.items('microblog', 'user1', 'posts'))).toContain('"posts":[{');
+  });
+
+  test('profile and items of a person are of one generation', async () => {
+    const { database, url } = await loaded();
+    const reader = await serve(url);
+    let going = true;
+    const change = async () => {
+      for (let turn = 1; going; turn++)
+        await cluster.primary.sql(
+          `BEGIN; UPDATE profiles SET record = '[${turn}]'; UPDATE lists SET items = '[${turn}]'; COMMIT`,
+          database,
+        );
+    };
+    const changes = change();
+    const seen = new Set<string>();
+    await until('ten versions', async () => {
+      const person = await reader.person('microblog', 'user1', 'posts');
+      const [profile, items] = [bodyOf(person?.[0]), bodyOf(person?.[1])];
+      if (profile.length < 10) expect(items).toBe(`{"posts":${profile}}`);
+      return seen.add(profile).size > 10;
+    });
+    going = false;
+    await changes;
   });
 
   test.each(['items', 'lists'])('a lost table is named, and the advice helps: %s', async (table) => {

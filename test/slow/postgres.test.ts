@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, havePostgres, type PostgresServer, startCluster } from '../postgres-rig.ts';
-import { addressOf, generationIn, load, names, unready, until } from '../postgres-world.ts';
+import { addressOf, generationIn, load, names, readiness, unready, until } from '../postgres-world.ts';
 import { ask, json, type Server, startServer } from '../rig.ts';
 import { metricsOf } from '../stress.ts';
 
@@ -126,12 +126,12 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
   async function metricsOfHost({ address }: PostgresServer) {
     const metrics = await metricsOf(reading);
     const of = (name: string) => metrics.get(`vitrine_postgres_${name}{host="${address}"}`);
-    return { up: of('up'), inUse: of('in_use'), lag: of('lag_seconds') };
+    return { up: of('up'), inUse: of('in_use'), lag: of('lag_seconds'), writable: of('writable') };
   }
 
   test('a standby is killed and restarted', async () => {
     const standby = cluster.standbys[0] as PostgresServer;
-    await expect.poll(() => metricsOfHost(standby), PATIENT).toEqual({ up: 1, inUse: 1, lag: 0 });
+    await expect.poll(() => metricsOfHost(standby), PATIENT).toMatchObject({ up: 1, inUse: 1, lag: 0 });
     await underLoad(() => standby.kill());
     await expect.poll(() => metricsOfHost(standby), PATIENT).toMatchObject({ up: 0, inUse: 0 });
     await standby.start();
@@ -199,7 +199,15 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
           ?.record ?? '',
       ),
     ).toBe(4);
-    await delay(1500);
+    // Two hosts can be written: the operator is told.
+    await until('the warning', async () =>
+      /can all be written/.test((await readiness(reading)).warning ?? ''),
+    );
+    expect(reading.log.join()).toMatch(/can all be written/);
+    const writable = await Promise.all(
+      [cluster.primary, first, second].map(async (server) => (await metricsOfHost(server)).writable),
+    );
+    expect(writable).toEqual([1, 1, 0]);
     await load(url, 6);
     await until('generation 6', () => ready.newest() === 6 && others.newest() === 6);
     await Promise.all([ready.stop(), others.stop()]);

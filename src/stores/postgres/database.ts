@@ -1,86 +1,88 @@
 // A PostgreSQL database: connecting to the right one of its hosts.
+import pg from 'pg';
 import { type HostAddress, type PostgresAddress, parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
 import type { MigrationResult } from '../migrations.ts';
-import { firstOf, nameOf, newClient, type Session } from './connect.ts';
+import { clientConfig, firstValue, type HostConnection, hostName } from './connect.ts';
+import { errorMessage, toStoreError } from './errors.ts';
 import { MISSING_TABLES, migrate, refuseMissing, refuseUnfit } from './migrate.ts';
-import { asStoreError, sentence } from './sentences.ts';
 
 /** Connects to the host that can be written; of two, should an old primary still run, to the one with the newest data. */
-export async function openPrimary(url: string): Promise<Session> {
-  const { reached, reasons } = await reachAll(parsePostgresUrl(url));
-  const chosen = newest(reached.filter(({ standby }) => !standby));
-  await closeAll(reached, chosen);
+export async function openPrimary(url: string): Promise<HostConnection> {
+  const { candidates, faults } = await connectAll(parsePostgresUrl(url));
+  const chosen = await keepNewest(candidates, ({ isStandby }) => !isStandby);
   if (chosen !== undefined) return chosen;
-  const standbys = reached.map(
+  const standbys = candidates.map(
     ({ name }) => `The database at ${name} is a standby, which cannot be written.`,
   );
-  throw new StoreError([...reasons, ...standbys].join(' '));
+  throw new StoreError([...faults, ...standbys].join(' '));
 }
 
 /** Reads from the host with the newest data, standby or not: all of it as of one moment. */
-export async function openSnapshot(url: string): Promise<Session> {
-  const { reached, reasons } = await reachAll(parsePostgresUrl(url));
-  const chosen = newest(reached);
-  await closeAll(reached, chosen);
-  if (chosen === undefined) throw new StoreError(reasons.join(' '));
+export async function openSnapshot(url: string): Promise<HostConnection> {
+  const { candidates, faults } = await connectAll(parsePostgresUrl(url));
+  const chosen = await keepNewest(candidates, () => true);
+  if (chosen === undefined) throw new StoreError(faults.join(' '));
   const { client, name } = chosen;
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    refuseUnfit(name, Number(await firstOf(client, 'SELECT schema FROM vitrine')));
-    refuseMissing(name, await firstOf(client, `SELECT ${MISSING_TABLES}`));
+    refuseUnfit(name, Number(await firstValue(client, 'SELECT schema FROM vitrine')));
+    refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
     return chosen;
   } catch (error) {
     await client.end();
-    throw asStoreError(name, error);
+    throw toStoreError(name, error);
   }
 }
 
-interface Reached extends Session {
-  readonly standby: boolean;
+interface Candidate extends HostConnection {
+  readonly isStandby: boolean;
   readonly generation: number;
 }
 
-async function reachAll(address: PostgresAddress) {
-  const reached: Reached[] = [];
-  const reasons: string[] = [];
-  await Promise.all(
-    address.hosts.map(async (where) => {
-      try {
-        reached.push(await reach(address, where));
-      } catch (error) {
-        reasons.push(sentence(nameOf(where), error));
-      }
-    }),
-  );
-  return { reached, reasons };
+async function connectAll(address: PostgresAddress) {
+  const candidates: Candidate[] = [];
+  const faults: string[] = [];
+  const connectHost = async (where: HostAddress) => {
+    try {
+      candidates.push(await connect(address, where));
+    } catch (error) {
+      faults.push(errorMessage(hostName(where), error));
+    }
+  };
+  await Promise.all(address.hosts.map(connectHost));
+  return { candidates, faults };
 }
 
-async function reach(address: PostgresAddress, where: HostAddress): Promise<Reached> {
-  const client = newClient(address, where);
+async function connect(address: PostgresAddress, where: HostAddress): Promise<Candidate> {
+  const client = new pg.Client(clientConfig(address, where));
+  // Queries report that the connection broke; while it is idle that must not crash the process.
+  client.on('error', () => {});
   try {
     await client.connect();
-    const standby = (await firstOf(client, 'SELECT pg_is_in_recovery()')) === 't';
-    const isEmpty = (await firstOf(client, "SELECT to_regclass('vitrine')")) === null;
-    const generation = isEmpty ? -1 : Number(await firstOf(client, 'SELECT generation FROM vitrine'));
-    return { client, name: nameOf(where), standby, generation };
+    const isStandby = (await firstValue(client, 'SELECT pg_is_in_recovery()')) === 't';
+    const isEmpty = (await firstValue(client, "SELECT to_regclass('vitrine')")) === null;
+    const generation = isEmpty ? -1 : Number(await firstValue(client, 'SELECT generation FROM vitrine'));
+    return { client, name: hostName(where), isStandby, generation };
   } catch (error) {
     await client.end();
     throw error;
   }
 }
 
-const newest = (reached: readonly Reached[]) => reached.toSorted((a, b) => b.generation - a.generation)[0];
-
-const closeAll = (reached: readonly Reached[], but: Reached | undefined) =>
-  Promise.all(reached.filter((one) => one !== but).map(({ client }) => client.end()));
+/** The one with the newest data; closes the others. */
+async function keepNewest(candidates: readonly Candidate[], isFit: (candidate: Candidate) => boolean) {
+  const [newest] = candidates.filter(isFit).toSorted((a, b) => b.generation - a.generation);
+  await Promise.all(candidates.filter((other) => other !== newest).map(({ client }) => client.end()));
+  return newest;
+}
 
 /** Makes the tables or brings them to the current schema; many nodes may do so at once. */
 export async function migrateDatabase(url: string): Promise<MigrationResult> {
-  const session = await openPrimary(url);
+  const connection = await openPrimary(url);
   try {
-    return await migrate(session);
+    return await migrate(connection);
   } finally {
-    await session.client.end();
+    await connection.client.end();
   }
 }

@@ -1,68 +1,162 @@
-// One host that is read from: its lanes, and what the watch says of it.
+// One host that is read from, and a poll that finds out whether it can be used and how new its data is.
 import type pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
-import { nameOf, newReadingClient, type Row } from './connect.ts';
-import { createLanes } from './lanes.ts';
-import { isOfTheQuery } from './sentences.ts';
-import { createWatch, type Seen } from './watch.ts';
+import { StoreError } from '../errors.ts';
+import { hostName, type TextRow } from './connect.ts';
+import { isQueryError } from './errors.ts';
+import { MISSING_TABLES, refuseMissing, refuseUnfit } from './migrate.ts';
+import { createReadPool, isPooled, readRows, withTimeout } from './pool.ts';
 
-export interface HostEvents {
-  /** After each look that found the host usable. */
-  readonly onSeen: (host: Host, mayWrite: boolean) => void;
-  readonly onUp: (host: Host) => void;
-  readonly onDown: (host: Host) => void;
-}
+/** New data must be visible within a second. */
+const POLL_MS = 250;
+/** A host that takes longer to answer a poll is not used. */
+const ANSWER_MS = 600;
+
+/** A primary announces each new generation here. The payload is ignored: any role may send one. */
+export const CHANNEL = 'vitrine';
 
 export interface Host {
   readonly name: string;
-  /** Undefined until it was looked at. */
+  /** Undefined before the first poll has ended. */
   up: boolean | undefined;
-  /** What its data was when last heard of. */
-  generation: number;
   /** Why it is not used. */
   fault: unknown;
-  query(query: pg.QueryConfig): Promise<Row[]>;
-  /** Reports what a query failed with: a broken connection leaves the host out until it was looked at again. */
+  /** The newest that was read from it. */
+  generation: number;
+  /** It is no standby. */
+  writable: boolean;
+  /** The role in the URL may change the data. */
+  mayWrite: boolean;
+  query(query: pg.QueryConfig): Promise<TextRow[]>;
+  /** Reports a failed query: unless only the query is at fault, the host is not used until a poll succeeds. */
   failed(error: unknown): void;
-  /** Finds out whether the host can be used. */
-  look(): Promise<void>;
+  poll(): Promise<void>;
   close(): Promise<void>;
 }
 
-export function createHost(address: PostgresAddress, where: HostAddress, events: HostEvents): Host {
-  const newClient = () => newReadingClient(address, where);
-  const lanes = createLanes(newClient);
-  const watch = createWatch({ name: nameOf(where), newClient, onSeen: seen, onFault: down });
+/** Called after each poll and failure, with what `up` was before. */
+export type PollListener = (host: Host, wasUp: boolean | undefined) => void;
+
+export function createHost(address: PostgresAddress, where: HostAddress, onPoll: PollListener): Host {
+  const pool = createReadPool(address, where);
+  const loop = createLoop(poll);
+  /** The connection that polls and listens. */
+  let poller: Promise<pg.PoolClient> | undefined;
+  let closed = false;
   const host: Host = {
-    name: nameOf(where),
+    name: hostName(where),
     up: undefined,
-    generation: 0,
     fault: undefined,
-    query: lanes.query,
-    look: watch.look,
+    generation: 0,
+    writable: false,
+    mayWrite: false,
+    query: pool.query,
     failed(error) {
-      if (!isOfTheQuery(error)) down(error);
+      if (host.up && !isQueryError(error)) down(error);
     },
+    poll: loop.run,
     async close() {
-      await Promise.all([watch.close(), lanes.close()]);
+      closed = true;
+      loop.stop();
+      releasePoller();
+      await pool.close();
     },
   };
   return host;
 
-  function seen({ generation, mayWrite }: Seen): void {
-    const wasUp = host.up === true;
-    host.up = true;
-    host.generation = generation;
-    host.fault = undefined;
-    events.onSeen(host, mayWrite);
-    if (!wasUp) events.onUp(host);
+  async function poll(): Promise<void> {
+    try {
+      const result = await ask(host, await (poller ??= connect()));
+      update({ ...result, up: true, fault: undefined });
+    } catch (error) {
+      down(error);
+    }
+  }
+
+  async function connect(): Promise<pg.PoolClient> {
+    const client = await pool.connect();
+    client.on('notification', () => void loop.run());
+    const current = poller;
+    client.once('end', () => {
+      if (closed || poller !== current) return;
+      releasePoller();
+      void loop.run();
+    });
+    return client;
+  }
+
+  function releasePoller(): void {
+    poller?.then(
+      (client) => client.release(true),
+      () => {},
+    );
+    poller = undefined;
   }
 
   function down(error: unknown): void {
-    const wasDown = host.up === false;
-    host.up = false;
-    host.fault = error;
-    lanes.drop();
-    if (!wasDown) events.onDown(host);
+    if (closed) return;
+    releasePoller();
+    pool.reset(error);
+    update({ up: false, fault: error, writable: false });
   }
+
+  function update(changes: Partial<Host>): void {
+    if (closed) return;
+    const wasUp = host.up;
+    Object.assign(host, changes);
+    onPoll(host, wasUp);
+  }
+}
+
+/** Runs an action every POLL_MS and whenever it is asked to, one run at a time. */
+function createLoop(action: () => Promise<void>) {
+  let running: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let again = false;
+  let stopped = false;
+
+  function run(): Promise<void> {
+    clearTimeout(timer);
+    again = running !== undefined;
+    running ??= action().finally(() => {
+      running = undefined;
+      if (!stopped) timer = setTimeout(run, again ? 0 : POLL_MS).unref();
+    });
+    return running;
+  }
+
+  return {
+    run,
+    stop(): void {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+const POLL = `
+  SELECT generation, schema, ${MISSING_TABLES} AS missing,
+    has_table_privilege(to_regclass('profiles'), 'SELECT') AND has_table_privilege(to_regclass('lists'), 'SELECT'),
+    has_table_privilege(to_regclass('items'), 'INSERT, UPDATE, DELETE, TRUNCATE'),
+    pg_is_in_recovery(), '${CHANNEL}' IN (SELECT pg_listening_channels())
+  FROM vitrine`;
+/** Fails while one of the tables is locked. */
+const TOUCH_TABLES = 'SELECT FROM profiles, lists LIMIT 0';
+
+/** What a poll learns about the host; throws if it cannot be used. */
+async function ask({ name, up }: Host, client: pg.PoolClient) {
+  const read = (text: string) => withTimeout(ANSWER_MS, readRows(client, { text }));
+  const [row = []] = await read(POLL);
+  const [generation, schema, missing, mayRead, mayWrite, isStandby, isListening] = row;
+  refuseUnfit(name, Number(schema));
+  refuseMissing(name, missing);
+  if (mayRead === 'f')
+    throw new StoreError(
+      `The database at ${name} does not let this role read: GRANT SELECT ON ALL TABLES IN SCHEMA public TO it.`,
+    );
+  // While the host is used, lookups meet a lock themselves.
+  if (!up) await read(TOUCH_TABLES);
+  // A standby cannot listen. It may be promoted at any time.
+  if (isStandby === 'f' && isListening === 'f' && !isPooled(client)) await read(`LISTEN ${CHANNEL}`);
+  return { generation: Number(generation), mayWrite: mayWrite === 't', writable: isStandby === 'f' };
 }

@@ -3,94 +3,171 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
-import type { HostState, StoreListener } from '../reader.ts';
-import { type Row, sslOf } from './connect.ts';
-import { createFreshness, type Freshness, LOST_MS } from './freshness.ts';
+import type { HostState, StoreEvent, StoreListener } from '../reader.ts';
+import { type TextRow, tlsOptions } from './connect.ts';
+import { errorMessage, isLasting } from './errors.ts';
 import { createHost, type Host } from './host.ts';
-import { isLasting, sentence } from './sentences.ts';
 
+/** How long lookups wait for a host that can be read from. Less than a second, so that they do not count as slow. */
+const WAIT_MS = 900;
 const PAUSE_MS = 20;
 /** How long the start waits for hosts that do not answer, when another does. */
 const START_MS = 600;
 
-export interface Hosts extends Pick<Freshness, 'newest' | 'fault' | 'refusal'> {
-  states(): HostState[];
-  /** The first row of a query, whose first column must be the generation. */
-  read(query: pg.QueryConfig): Promise<Row>;
-  close(): Promise<void>;
-}
+const EMPTY = 'Nothing was imported into the database yet: run `vitrine import`.';
+const BEHIND =
+  'The databases that answer are behind what was served before: they have to catch up. After a backup was restored, ' +
+  'restart the servers.';
 
-export async function openHosts(url: string, observe: StoreListener): Promise<Hosts> {
+export type Hosts = Awaited<ReturnType<typeof openHosts>>;
+
+export async function openHosts(url: string, observe: StoreListener) {
   const address = parsePostgresUrl(url);
-  sslOf(address);
-  let started = false;
-  let warned = false;
-  const hosts = address.hosts.map((where) => createHost(address, where, { onSeen, onUp, onDown }));
-  const freshness = createFreshness(hosts, () => {
-    if (started) observe({ type: 'data-changed', message: 'the data changed' });
-  });
+  // Certificates that cannot be read end the start.
+  tlsOptions(address);
+  const reports = createReports(observe);
+  const hosts = address.hosts.map((where) => createHost(address, where, onPoll));
+  const choice = createChoice(hosts, reports.newData);
+  const close = async () => void (await Promise.all(hosts.map((host) => host.close())));
 
-  function onSeen(host: Host, mayWrite: boolean): void {
-    freshness.update(host);
-    if (!mayWrite || warned) return;
-    warned = true;
-    observe({
-      type: 'data-warning',
-      message: 'the role in DATABASE_URL may change the data: give the server one that may only read',
-    });
+  function onPoll(host: Host, wasUp: boolean | undefined): void {
+    choice.update(host);
+    reports.polled(host, wasUp, choice.warning());
   }
 
-  function onUp({ name }: Host): void {
-    if (started) observe({ type: 'data-changed', message: `the database at ${name} answers again` });
+  await pollAll(hosts);
+  const faults = hosts.filter(({ up }) => up === false).map(faultMessage);
+  if (hosts.every(({ up, fault }) => up === false && isLasting(fault))) {
+    await close();
+    throw new StoreError(faults.join(' '));
   }
-
-  function onDown(host: Host): void {
-    freshness.update(host);
-    if (started) observe({ type: 'data-fault', message: sentence(host.name, host.fault) });
-  }
-
-  await lookAtAll(hosts);
-  const reasons = reasonsOf(hosts);
-  await refuseLasting(hosts, reasons);
-  started = true;
-  for (const message of reasons) observe({ type: 'data-fault', message });
-  const fault = freshness.fault();
-  if (fault !== undefined && reasons.length < hosts.length) observe({ type: 'data-warning', message: fault });
+  const missing = faults.length < hosts.length ? choice.fault() : undefined;
+  reports.start(faults, missing);
   return {
-    ...freshness,
-    states: () => hosts.map(freshness.stateOf),
-    read: (query) => read(freshness, query),
-    close: () => closeAll(hosts),
+    newest: choice.newest,
+    fault: choice.fault,
+    warning: choice.warning,
+    refusal: choice.refusal,
+    states: () => hosts.map(choice.state),
+    /** The first row of a query, whose first column must be the generation. */
+    read: (query: pg.QueryConfig) => read(choice, query),
+    close,
   };
 }
 
-async function lookAtAll(hosts: readonly Host[]): Promise<void> {
-  const looks = Promise.all(hosts.map((host) => host.look()));
-  await Promise.race([looks, delay(START_MS, undefined, { ref: false })]);
-  if (!hosts.some(({ up }) => up)) await looks;
+/** What the log is told. Changes from before the start has ended are part of its result. */
+function createReports(observe: StoreListener) {
+  let started = false;
+  let warnedOfRole = false;
+  let lastWarning: string | undefined;
+  const report = (type: StoreEvent['type'], message: string) => {
+    if (started) observe({ type, message });
+  };
+  const warn = (message: string) => observe({ type: 'data-warning', message });
+
+  return {
+    start(faults: readonly string[], missing: string | undefined): void {
+      started = true;
+      for (const fault of faults) report('data-fault', fault);
+      if (missing !== undefined) warn(missing);
+    },
+
+    newData: () => report('data-changed', 'the data changed'),
+
+    polled(host: Host, wasUp: boolean | undefined, warning: string | undefined): void {
+      if (host.up && !wasUp) report('data-changed', `the database at ${host.name} answers again`);
+      if (!host.up && wasUp !== false) report('data-fault', faultMessage(host));
+      if (host.mayWrite && !warnedOfRole)
+        warn('the role in DATABASE_URL may change the data: give the server one that may only read');
+      warnedOfRole ||= host.mayWrite;
+      if (warning !== undefined && warning !== lastWarning) warn(warning);
+      lastWarning = warning;
+    },
+  };
 }
 
-const reasonsOf = (hosts: readonly Host[]) =>
-  hosts.filter(({ up }) => up === false).map(({ name, fault }) => sentence(name, fault));
-
-/** No host can be used, and waiting would not help. */
-async function refuseLasting(hosts: readonly Host[], reasons: readonly string[]): Promise<void> {
-  if (!hosts.every(({ up, fault }) => up === false && isLasting(fault))) return;
-  await closeAll(hosts);
-  throw new StoreError(reasons.join(' '));
+async function pollAll(hosts: readonly Host[]): Promise<void> {
+  const polls = Promise.all(hosts.map((host) => host.poll()));
+  await Promise.race([polls, delay(START_MS, undefined, { ref: false })]);
+  if (!hosts.some(({ up }) => up)) await polls;
 }
 
-const closeAll = async (hosts: readonly Host[]) =>
-  void (await Promise.all(hosts.map((host) => host.close())));
+const faultMessage = ({ name, fault }: Host) => errorMessage(name, fault);
 
-async function read(freshness: Freshness, query: pg.QueryConfig): Promise<Row> {
+type Choice = ReturnType<typeof createChoice>;
+
+/** Which hosts have the newest data, and what to say when none has. */
+function createChoice(hosts: readonly Host[], onNewer: () => void) {
+  let newest = 0;
+  let next = 0;
+  /** Since when no host can be read from; undefined while one can. */
+  let lostAt: number | undefined = Number.NEGATIVE_INFINITY;
+  let refusal = new StoreError('');
+
+  const isCurrent = (host: Host) => host.up === true && host.generation >= newest;
+
+  /** Why the data cannot be read. */
+  function fault(): string | undefined {
+    if (!hosts.some(({ up }) => up)) return hosts.map(faultMessage).join(' ');
+    if (newest === 0) return EMPTY;
+    return hosts.some(isCurrent) ? undefined : BEHIND;
+  }
+
+  return {
+    newest: () => newest,
+    fault,
+
+    state(host: Host): HostState {
+      const { name, up = false, generation, writable } = host;
+      // A generation is the time of an import, in microseconds. A host that never answered has none.
+      const lag = generation === 0 ? 0 : (newest - generation) / 1e6;
+      return { name, up, lag, writable, inUse: isCurrent(host) && newest > 0 };
+    },
+
+    /** To be called when a host went up or down or its generation was read. */
+    update({ generation }: Host): void {
+      const isNewer = generation > newest;
+      newest = Math.max(newest, generation);
+      lostAt = hosts.some(isCurrent) ? undefined : (lostAt ?? performance.now());
+      if (isNewer) onNewer();
+    },
+
+    /** The hosts with the newest data in turn. */
+    choose(tried: ReadonlySet<Host>): Host | undefined {
+      for (let i = 0; i < hosts.length; i++) {
+        const host = hosts[(next + i) % hosts.length] as Host;
+        if (!isCurrent(host) || tried.has(host)) continue;
+        next = (next + i + 1) % hosts.length;
+        return host;
+      }
+      return undefined;
+    },
+
+    isLost: () => lostAt !== undefined && performance.now() - lostAt > WAIT_MS,
+
+    warning(): string | undefined {
+      const names = hosts.filter(({ writable }) => writable).map(({ name }) => name);
+      if (names.length < 2) return undefined;
+      return `The databases at ${names.join(' and ')} can all be written. After a failover, an old primary that returns has to be made a standby.`;
+    },
+
+    /** What a lookup fails with. The same error for the same reason: an outage refuses thousands a second. */
+    refusal(failure?: string): StoreError {
+      const reason = fault() ?? failure ?? BEHIND;
+      if (refusal.message !== reason) refusal = new StoreError(reason);
+      return refusal;
+    },
+  };
+}
+
+async function read(choice: Choice, query: pg.QueryConfig): Promise<TextRow> {
   const tried = new Set<Host>();
   let failure: string | undefined;
-  for (const deadline = performance.now() + LOST_MS; ; ) {
-    const host = freshness.choose(tried);
+  for (const deadline = performance.now() + WAIT_MS; ; ) {
+    const host = choice.choose(tried);
     if (host === undefined) {
-      // Who was cut off gets a second; who comes when all hosts are long gone is not kept waiting.
-      if (freshness.isLost() || performance.now() > deadline) throw freshness.refusal(failure);
+      // Wait for a host to return; fail at once if all have been down for longer.
+      if (choice.isLost() || performance.now() > deadline) throw choice.refusal(failure);
       await delay(PAUSE_MS);
       tried.clear();
       continue;
@@ -99,10 +176,10 @@ async function read(freshness: Freshness, query: pg.QueryConfig): Promise<Row> {
     try {
       const [row = []] = await host.query(query);
       host.generation = Number(row[0]);
-      freshness.update(host);
-      if (host.generation >= freshness.newest()) return row;
+      choice.update(host);
+      if (host.generation >= choice.newest()) return row;
     } catch (error) {
-      failure = sentence(host.name, error);
+      failure = errorMessage(host.name, error);
       host.failed(error);
     }
   }

@@ -2,8 +2,8 @@
 import { userKey } from '../../records/user-name.ts';
 import { StoreError } from '../errors.ts';
 import { listMigrations, type MigrationResult } from '../migrations.ts';
-import { type Client, firstOf, type Session } from './connect.ts';
-import { lacks, withSentences } from './sentences.ts';
+import { type Client, firstValue, type HostConnection } from './connect.ts';
+import { describeErrors, lacks } from './errors.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
 const LOCK = 0x56495452;
@@ -17,13 +17,13 @@ export const MISSING_TABLES = `(
   WHERE to_regclass(name) IS NULL)`;
 
 /** Makes the tables, or brings them to the current schema. */
-export async function migrate({ client, name }: Session): Promise<MigrationResult> {
-  return await withSentences(name, async () => {
-    if ((await firstOf(client, 'SHOW server_encoding')) !== 'UTF8')
+export async function migrate({ client, name }: HostConnection): Promise<MigrationResult> {
+  return await describeErrors(name, async () => {
+    if ((await firstValue(client, 'SHOW server_encoding')) !== 'UTF8')
       throw new StoreError(`The database at ${name} must be made with ENCODING 'UTF8'.`);
     const from = await schemaOf(client, name);
     if (from < SCHEMA_VERSION) await migrateLocked(client, name);
-    refuseMissing(name, await firstOf(client, `SELECT ${MISSING_TABLES}`));
+    refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
     return { from, to: SCHEMA_VERSION };
   });
 }
@@ -64,8 +64,8 @@ async function foldNamesAgain(client: Client): Promise<void> {
 
 /** 0 when there are no tables yet. */
 export async function schemaOf(client: Client, name: string): Promise<number> {
-  if ((await firstOf(client, "SELECT to_regclass('vitrine')")) === null) return 0;
-  const schema = Number(await firstOf(client, 'SELECT schema FROM vitrine'));
+  if ((await firstValue(client, "SELECT to_regclass('vitrine')")) === null) return 0;
+  const schema = Number(await firstValue(client, 'SELECT schema FROM vitrine'));
   refuseUnfit(name, schema, 0);
   return schema;
 }

@@ -7,11 +7,11 @@ import type { Answer, Counts, Reader, StoreListener } from '../reader.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import type { TakedownList } from '../takedowns.ts';
 import { takedownList } from '../takedowns.ts';
-import { type Client, mergeConnection, rowsOf } from './connect.ts';
+import { type Client, fetchRows, mergeConnection, type TextRow } from './connect.ts';
 import { openSnapshot } from './database.ts';
+import { describeErrors, toStoreError } from './errors.ts';
 import { type Hosts, openHosts } from './hosts.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
-import { asStoreError, withSentences } from './sentences.ts';
 
 // Where the client has the text already, it is neither read nor sent.
 const PROFILE = {
@@ -23,6 +23,13 @@ const ITEMS = {
   name: 'items',
   text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 THEN '{"' || $4::text || '":' || items || '}' END
     FROM vitrine LEFT JOIN lists ON family = $1 AND user_key = $2`,
+};
+const PERSON = {
+  name: 'person',
+  text: `SELECT generation,
+      profiles.etag, CASE WHEN strpos($3, profiles.etag) = 0 THEN coalesce(served, record) END,
+      lists.etag, CASE WHEN strpos($3, lists.etag) = 0 THEN '{"' || $4::text || '":' || items || '}' END
+    FROM vitrine LEFT JOIN (profiles JOIN lists USING (family, user_key)) ON family = $1 AND user_key = $2`,
 };
 // An index scan for each salt, whatever the planner knows of the tables.
 const TAKEN_DOWN = {
@@ -58,9 +65,8 @@ export async function openReader(url: string): Promise<Reader> {
 
 function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
   async function find(query: pg.QueryConfig): Promise<Answer | undefined> {
-    const [, etag, body] = await read(query);
-    if (typeof etag !== 'string') return undefined;
-    return { etag, body: typeof body === 'string' ? Buffer.from(body) : null };
+    const [, ...row] = await read(query);
+    return createAnswer(row);
   }
 
   return {
@@ -72,6 +78,11 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
     profile: (family, userKey, known = '') => find({ ...PROFILE, values: [family, userKey, known] }),
     items: (family, userKey, collection, known = '') =>
       find({ ...ITEMS, values: [family, userKey, known, collection] }),
+    async person(family, userKey, collection, known = '') {
+      const [, ...row] = await read({ ...PERSON, values: [family, userKey, known, collection] });
+      const [own, list] = [createAnswer(row.slice(0, 2)), createAnswer(row.slice(2))];
+      return own && list && [own, list];
+    },
     async isTakenDown(family, userKey) {
       const [, found] = await read({ ...TAKEN_DOWN, values: [family, userKey] });
       return found === 't';
@@ -86,16 +97,21 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       return JSON.parse(names ?? '[]');
     },
     counts: countsOf(url, hosts.newest),
+    warning: hosts.warning,
     fault: hosts.fault,
     close: hosts.close,
   };
+}
+
+function createAnswer([etag, body]: TextRow): Answer | undefined {
+  return etag == null ? undefined : { etag, body: body == null ? null : Buffer.from(body) };
 }
 
 /** Opens a database to read everything in it. */
 export async function openArchive(url: string): Promise<Archive> {
   const { client, name } = await openSnapshot(url);
   return createArchive(
-    { ...mergeConnection(client), rows: (sql) => withName(name, rowsOf(client, sql)) },
+    { ...mergeConnection(client), rows: (sql) => withName(name, fetchRows(client, sql)) },
     () => client.end(),
   );
 }
@@ -105,7 +121,7 @@ async function* withName(name: string, rows: AsyncIterable<string[]>): AsyncGene
   try {
     yield* rows;
   } catch (error) {
-    throw asStoreError(name, error);
+    throw toStoreError(name, error);
   }
 }
 
@@ -113,7 +129,7 @@ async function takedownsOf(url: string): Promise<TakedownList> {
   const { client, name } = await openSnapshot(url);
   const all = async (text: string) => (await client.query<string[]>({ text, rowMode: 'array' })).rows;
   const read = async () => takedownList(await all(ALL_SALTS), await all(ALL_ENTRIES));
-  return await withSentences(name, read).finally(() => client.end());
+  return await describeErrors(name, read).finally(() => client.end());
 }
 
 /** Counting reads every key: it is done once for each generation. */

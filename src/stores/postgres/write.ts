@@ -5,47 +5,47 @@ import { removeUser } from '../removal.ts';
 import { repairContents } from '../soundness.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from '../takedown-changes.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
-import { type Client, drop, firstOf, mergeConnection, type Session } from './connect.ts';
+import { type Client, destroy, firstValue, type HostConnection, mergeConnection } from './connect.ts';
 import { openPrimary } from './database.ts';
+import { describeErrors, toStoreError } from './errors.ts';
+import { CHANNEL } from './host.ts';
 import { MISSING_TABLES, migrate, refuseMissing, refuseUnfit, schemaOf } from './migrate.ts';
-import { asStoreError, withSentences } from './sentences.ts';
 import { createWorkTables, type Stage, startStage } from './stage.ts';
-import { CHANNEL } from './watch.ts';
 
 export async function openWriter(url: string): Promise<Writer> {
-  const session = await openPrimary(url);
-  await migrate(session).catch(async (error) => {
-    await session.client.end();
+  const connection = await openPrimary(url);
+  await migrate(connection).catch(async (error) => {
+    await connection.client.end();
     throw error;
   });
-  return createWriter(session);
+  return createWriter(connection);
 }
 
 /** For loads that are tried only: makes and migrates nothing. Undefined when there are no tables yet. */
 export async function openTrialWriter(url: string): Promise<Writer | undefined> {
-  const session = await openPrimary(url);
-  const { client, name } = session;
+  const connection = await openPrimary(url);
+  const { client, name } = connection;
   try {
     const schema = await schemaOf(client, name);
     if (schema > 0) {
       refuseUnfit(name, schema);
-      refuseMissing(name, await firstOf(client, `SELECT ${MISSING_TABLES}`));
-      return createWriter(session);
+      refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
+      return createWriter(connection);
     }
   } catch (error) {
     await client.end();
-    throw asStoreError(name, error);
+    throw toStoreError(name, error);
   }
   await client.end();
   return undefined;
 }
 
-function createWriter(session: Session): Writer {
-  const { client, name } = session;
+function createWriter(connection: HostConnection): Writer {
+  const { client, name } = connection;
   const change = <T>(action: (merging: MergeConnection) => Promise<T>, isWorth = (_result: T) => true) =>
-    withSentences(name, () => inTransaction(client, () => changeLocked(client, action, isWorth)));
+    describeErrors(name, () => inTransaction(client, () => changeLocked(client, action, isWorth)));
   return {
-    load: (options) => withSentences(name, () => startLoad(session, options)),
+    load: (options) => describeErrors(name, () => startLoad(connection, options)),
     remove: (family, userKey) =>
       change(
         (merging) => removeUser(merging, family, userKey),
@@ -67,7 +67,7 @@ function createWriter(session: Session): Writer {
   };
 }
 
-// For the transaction only: through a pooler, others get the same session later. Another import is waited for a minute.
+// For the transaction only: through a pooler, others get the same connection later. Another import is waited for a minute.
 const SETTINGS =
   "SET LOCAL lock_timeout = '1min'; SET LOCAL work_mem = '64MB'; SET LOCAL maintenance_work_mem = '64MB'";
 
@@ -83,18 +83,18 @@ async function inTransaction<T>(client: Client, action: () => Promise<T>): Promi
   }
 }
 
-async function startLoad({ client, name }: Session, options: LoadOptions): Promise<Load> {
+async function startLoad({ client, name }: HostConnection, options: LoadOptions): Promise<Load> {
   await client.query(`BEGIN; ${SETTINGS}`);
   const stage = await startStage(client);
   return {
     add(row, place) {
       const full = stage.add(row, place);
-      return full === undefined ? undefined : withSentences(name, () => full);
+      return full === undefined ? undefined : describeErrors(name, () => full);
     },
-    finish: (ending = 'commit') => withSentences(name, () => finish(client, stage, options, ending)),
+    finish: (ending = 'commit') => describeErrors(name, () => finish(client, stage, options, ending)),
     async abandon() {
       await stage.abandon();
-      await client.query('ROLLBACK').catch(() => drop(client));
+      await client.query('ROLLBACK').catch(() => destroy(client));
     },
   };
 }
@@ -128,7 +128,7 @@ async function finish(
 const WORTH_ANALYSING = 1000;
 
 /** Writers take turns; readers are never held up. Gives the generation. */
-const lock = (client: Client) => firstOf(client, 'SELECT generation FROM vitrine FOR UPDATE');
+const lock = (client: Client) => firstValue(client, 'SELECT generation FROM vitrine FOR UPDATE');
 
 /**
  * A new generation, announced to whoever listens. It is the time, so that what is imported after a standby was promoted

@@ -64,6 +64,11 @@ function createReader(db: Connection, path: string): SqliteReader {
     lastImport: () => importTime(generation.get() as number),
     profile: (family, userKey, known = '') => find(profile, { family, userKey, known }),
     items: (family, userKey, collection, known = '') => find(items, { family, userKey, collection, known }),
+    person(family, userKey, collection, known = '') {
+      const own = find(profile, { family, userKey, known });
+      const list = find(items, { family, userKey, collection, known });
+      return own && list && [own, list];
+    },
     isTakenDown(family, userKey) {
       turn.begin();
       return takenDown.get({ family, userKey }) !== undefined;

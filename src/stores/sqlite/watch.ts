@@ -26,6 +26,8 @@ export function openServed(path: string, observe: StoreListener): Reader {
     lastImport: () => lastImportOf(served),
     profile: (family, userKey, known) => readerOf(served).profile(family, userKey, known),
     items: (family, userKey, collection, known) => readerOf(served).items(family, userKey, collection, known),
+    person: (family, userKey, collection, known) =>
+      readerOf(served).person(family, userKey, collection, known),
     isTakenDown: (family, userKey) => readerOf(served).isTakenDown(family, userKey),
     takedowns: () => readerOf(served).takedowns(),
     firstUsers: (family, count) => readerOf(served).firstUsers(family, count),

@@ -1,4 +1,4 @@
-// What PostgreSQL, the driver and the network report, as sentences for the operator.
+// Errors of PostgreSQL, the driver and the network as messages for the operator.
 import { StoreError } from '../errors.ts';
 
 /** By SQLSTATE or system code. */
@@ -31,7 +31,8 @@ const BY_CODE: Record<string, string> = {
   '53100': 'has no room left on its disk',
   '53200': 'is out of memory',
   '53300': 'has no connection to spare',
-  '55P03': 'is being written by another process; try again when it is done',
+  '55P03':
+    'is locked by another session, such as an import (pg_locks shows which); try again when it is done',
   '57014': 'took too long to answer',
   '57P01': 'is shutting down',
   '57P02': 'is shutting down',
@@ -47,51 +48,55 @@ const BY_MESSAGE: readonly [pattern: RegExp, words: string][] = [
   [/password/i, 'asks for a password: put it into DATABASE_URL or PGPASSWORD'],
 ];
 
-export const NO_TABLES =
+const NO_TABLES =
   'has no tables of Vitrine yet: run `vitrine import`, or `vitrine migrate` to make them empty';
 
 export const lacks = (tables: string) =>
   `has lost tables (${tables}): restore it from a backup, or import everything into a new database`;
 
 /** The SQLSTATE or system code of an error; empty when it has none. */
-export const codeOf = (error: unknown): string =>
-  String((error as { code?: unknown } | undefined)?.code ?? '');
+const errorCode = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
 /** What is wrong with a host, as a sentence that begins with its name. */
-export function sentence(name: string, error: unknown): string {
+export function errorMessage(name: string, error: unknown): string {
   if (error instanceof StoreError) return error.message;
-  return `The database at ${name} ${predicate(error)}.`;
+  return `The database at ${name} ${describe(error)}.`;
 }
 
-function predicate(error: unknown): string {
+function describe(error: unknown): string {
   if (error === undefined) return 'does not answer';
-  const code = codeOf(error);
+  const code = errorCode(error);
   const { message } = error as Error;
-  if (code === '42P01') return missingTable(message);
+  if (code === '42P01') return describeMissingTable(message);
   const words = BY_CODE[code] ?? BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1];
   return words ?? `reports: ${message}${code === '' ? '' : ` (${code})`}`;
 }
 
-/** The name of the table is the one part of the message that is in no human language. */
-function missingTable(message: string): string {
+/** The name of the table is the one part of the message that is not translated. */
+function describeMissingTable(message: string): string {
   if (/\bvitrine\b/.test(message)) return NO_TABLES;
   return lacks(/\b(profiles|items|lists|takedown_salts|takedowns)\b/.exec(message)?.[0] ?? 'one or more');
 }
 
-/** Whether the settings are at fault, so that waiting would not help. */
-export const isLasting = (error: unknown) => ['28000', '28P01', '3D000', 'ENOTFOUND'].includes(codeOf(error));
+/** Whether the settings are wrong, so that waiting does not help. */
+export const isLasting = (error: unknown) =>
+  ['28000', '28P01', '3D000', 'ENOTFOUND'].includes(errorCode(error));
 
-/** Whether a query failed by itself and its connection is as good as before: a conflict on a standby, say. */
-export const isOfTheQuery = (error: unknown) => /^(22|40|42|57014|XX)/.test(codeOf(error));
+/** Whether the server or the role has no connection to spare. */
+export const isShortage = (error: unknown) => errorCode(error) === '53300';
 
-export const asStoreError = (name: string, error: unknown): StoreError =>
-  error instanceof StoreError ? error : new StoreError(sentence(name, error), { cause: error });
+/** Whether only the query failed, by a conflict on a standby for example, or no connection was free for it. */
+export const isQueryError = (error: unknown) =>
+  isShortage(error) || /^(22|40|42|57014|XX)/.test(errorCode(error));
 
-/** Runs what talks to a host; the driver's errors become sentences about it. */
-export async function withSentences<T>(name: string, action: () => Promise<T>): Promise<T> {
+export const toStoreError = (name: string, error: unknown): StoreError =>
+  error instanceof StoreError ? error : new StoreError(errorMessage(name, error), { cause: error });
+
+/** Runs an action on a host; errors of the driver become StoreErrors about that host. */
+export async function describeErrors<T>(name: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {
-    throw asStoreError(name, error);
+    throw toStoreError(name, error);
   }
 }

@@ -1,0 +1,134 @@
+// The connections that a host is read through: a pg.Pool of sessions that cannot write.
+import pg from 'pg';
+import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
+import { clientConfig, firstValue, type TextRow } from './connect.ts';
+import { isShortage } from './errors.ts';
+
+const CONNECTIONS = 10;
+const IDLE_MS = 60_000;
+const SHORTAGE_MS = 1000;
+/** A query that takes longer is cancelled: probably nobody waits for it any more. */
+const STATEMENT_MS = 3000;
+/** Lookups do not wait longer for a lock, such as that of an ALTER TABLE. */
+const LOCK_MS = 400;
+/** How long closing waits for a host that may not respond. */
+const CLOSE_MS = 600;
+
+const SESSION = {
+  default_transaction_read_only: 'on',
+  statement_timeout: STATEMENT_MS,
+  lock_timeout: LOCK_MS,
+};
+/** What the session settings do, for one transaction. */
+const BEGIN = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS}; SET LOCAL lock_timeout = ${LOCK_MS}`;
+
+/** Clients behind a pooler that dropped the session settings. */
+const unsettled = new WeakSet<pg.ClientBase>();
+
+/** Whether a pooler is in between: nothing that belongs to a session works, such as LISTEN. */
+export const isPooled = (client: pg.ClientBase) => unsettled.has(client);
+
+async function prepareClient(client: pg.ClientBase): Promise<void> {
+  // Queries report that a connection broke; an idle one that breaks must not crash the process.
+  client.on('error', () => {});
+  if ((await firstValue(client, 'SHOW default_transaction_read_only')) !== 'on') unsettled.add(client);
+}
+
+/** The rows of a query that cannot write. */
+export async function readRows(client: pg.ClientBase, query: pg.QueryConfig): Promise<TextRow[]> {
+  const run = async (query: pg.QueryConfig) =>
+    (await client.query<TextRow>({ ...query, rowMode: 'array' })).rows;
+  if (!isPooled(client)) return await run(query);
+  const [, rows] = await Promise.all([
+    client.query(BEGIN),
+    // Without a name: the next transaction may reach another server process, which has not prepared it.
+    run({ ...query, name: undefined }),
+    client.query('COMMIT'),
+  ]);
+  return rows;
+}
+
+export function createReadPool(address: PostgresAddress, where: HostAddress) {
+  const options: pg.PoolConfig = {
+    ...clientConfig(address, where),
+    max: CONNECTIONS,
+    idleTimeoutMillis: IDLE_MS,
+    pipeline: true,
+    query_timeout: STATEMENT_MS,
+    options: Object.entries(SESSION)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
+    onConnect: prepareClient,
+  };
+  const pending = new Set<(error: unknown) => void>();
+  let pool = openPool(options);
+
+  return {
+    /** A connection of its own, for as long as the caller keeps it. */
+    connect: () => pool.connect(),
+
+    query(query: pg.QueryConfig): Promise<TextRow[]> {
+      const { promise, resolve, reject } = Promise.withResolvers<TextRow[]>();
+      pending.add(reject);
+      void queryPool(pool, query)
+        .then(resolve, reject)
+        .finally(() => pending.delete(reject));
+      return promise;
+    },
+
+    /** Fails all queries at once, which pg.Pool does not do, and starts anew. */
+    reset(error: unknown): void {
+      void pool.end();
+      pool = openPool(options);
+      for (const reject of pending) reject(error);
+      pending.clear();
+    },
+
+    close: () => withTimeout(CLOSE_MS, pool.end()).catch(() => {}),
+  };
+}
+
+function openPool(options: pg.PoolConfig) {
+  const pool = new pg.Pool(options);
+  let open = 0;
+  pool
+    .on('error', () => {})
+    .on('connect', () => open++)
+    .on('remove', () => open--);
+
+  /** If the server has no connection to spare, those that are open must do for a while. */
+  async function connect(): Promise<pg.PoolClient> {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      // One of them belongs to the poll.
+      if (!isShortage(error) || open < 2) throw error;
+      pool.options.max = open;
+      setTimeout(() => {
+        pool.options.max = CONNECTIONS;
+      }, SHORTAGE_MS).unref();
+      return await connect();
+    }
+  }
+
+  return { connect, end: () => pool.end() };
+}
+
+async function queryPool(pool: ReturnType<typeof openPool>, query: pg.QueryConfig): Promise<TextRow[]> {
+  const client = await pool.connect();
+  try {
+    return await readRows(client, query);
+  } finally {
+    // The pool drops the client if its connection broke.
+    client.release();
+  }
+}
+
+/** Fails after some time, unless the process itself was too busy to see that the promise was fulfilled. */
+export function withTimeout<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' }));
+    const timer = setTimeout(() => setImmediate(late), milliseconds);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
