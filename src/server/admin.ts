@@ -52,7 +52,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin | undefine
 }
 
 function createAdminServer(options: AdminOptions): Server {
-  return createServer({ requireHostHeader: false }, async (request, response) => {
+  const server = createServer({ requireHostHeader: false }, async (request, response) => {
     Object.assign(request, { arrived: performance.now() });
     const { status, body, type = JSON_TYPE, headers } = await answerOrFail(request, options);
     const length = Buffer.byteLength(body);
@@ -61,11 +61,15 @@ function createAdminServer(options: AdminOptions): Server {
       'content-length': length,
       'cache-control': 'no-store',
       ...jsonHeaders([]),
+      // Node loses what follows a wish to upgrade, so the client is told to ask again on another connection.
+      ...(request.headers.upgrade !== undefined && { connection: 'close' }),
       ...headers,
     });
     response.end(body);
     options.observe(request, PROBE, status, length);
   });
+  // A client may end its side after its last request: Node would then drop the responses that are not ready yet.
+  return Object.assign(server, { httpAllowHalfOpen: true });
 }
 
 async function answerOrFail(request: IncomingMessage, options: AdminOptions): Promise<AdminReply> {
