@@ -3,9 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ComparedUser } from '../src/compare/classes.ts';
-import { compareAnswers } from '../src/compare/compare-user.ts';
-import { type CompareRun, runCompare } from '../src/compare/run-compare.ts';
+import { type CompareOptions, runCompare } from '../src/compare/compare.ts';
+import { compareAnswers } from '../src/compare/user.ts';
+import type { ComparedUser } from '../src/compare/verdicts.ts';
 import { isPublic } from '../src/remote/public-addresses.ts';
 import { portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
@@ -182,7 +182,7 @@ test.each([
 async function compareHere(
   [old, other]: readonly [string, string],
   names: readonly string[],
-  flags: Partial<CompareRun> = {},
+  flags: Partial<CompareOptions> = {},
 ) {
   const report = flags.report ?? join(tempFolder(), 'report.ndjson');
   let shown = '';
@@ -258,11 +258,17 @@ describe.concurrent('two sites', () => {
     expect(other.asked.filter((path) => path.includes('nobody'))).toEqual(['/api/username/nobody']);
   });
 
-  test('a site that has taken a user down with 410 lacks that user', async () => {
-    const old = await siteOf({ ada: { profile: folio(1, 'ada') } });
-    const other = await startSite((_, response) => response.writeHead(410).end('{}'));
-    const { users } = await compareHere([old.url, other.url], ['ada']);
-    expect(users.get('ada')?.profile.class).toBe('missing');
+  test('a user whom the new site has taken down (410) counts apart, and whom the old one has, is missing there', async () => {
+    const site = await siteOf({ ada: { profile: folio(1, 'ada') } });
+    const without = await startSite((_, response) => response.writeHead(410).end('{}'));
+    const moved = await compareHere([site.url, without.url], ['ada']);
+    expect([moved.users.get('ada')?.profile.class, moved.failure]).toEqual(['taken down', undefined]);
+    expect(moved.summary).toMatch(/^taken down +1 +1 +0$/m);
+    const back = await compareHere([without.url, site.url], ['ada']);
+    expect([back.users.get('ada')?.profile.class, back.failure]).toEqual([
+      'missing',
+      '1 of 1 user is missing on one site',
+    ]);
   });
 
   test('fails if neither site knows any user', async () => {
@@ -304,7 +310,7 @@ describe.concurrent('pictures', () => {
     oldPictures: Parameters<typeof siteOf>[1],
     newPictures: Parameters<typeof siteOf>[1],
     paths = ['/old.png', '/new.png'],
-    flags: Partial<CompareRun> = {},
+    flags: Partial<CompareOptions> = {},
   ) {
     const people: [People, People] = [{}, {}];
     const sites = [await siteOf(people[0], oldPictures), await siteOf(people[1], newPictures)] as const;

@@ -46,9 +46,10 @@ async function askSite(url: string) {
   const signal = new AbortController().signal;
   const site = createSiteClient({ ...PACE, variant: 'b', base: new URL(url), signal });
   try {
-    return await site.get('/api/username/ada').then(
+    return await site.get('ada', 'profile').then(
       ({ state }) => [state, false],
-      ({ message, siteDown }) => [message, siteDown],
+      // The message begins with the address.
+      ({ message, siteDown }) => [message.replace(/^\S+: /, ''), siteDown],
     );
   } finally {
     site.close();

@@ -1,7 +1,7 @@
 // A mirror may change only users and items that it imported itself.
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { createNotes } from '../src/mirror/notes.ts';
+import { createMemory } from '../src/mirror/memory.ts';
 import { openState } from '../src/mirror/state-file.ts';
 import { openForChange } from '../src/stores/open.ts';
 import { newPath, recordsIn } from './importing.ts';
@@ -148,7 +148,7 @@ test('a mirror killed while loading a batch still owns what it loaded', async ()
   );
   const state = `${tempFolder()}/state`;
   const db = openState(state);
-  createNotes(db, `b ${site.url}/`, false).loading.begin([
+  createMemory(db, `b ${site.url}/`, false).loading.begin([
     { userKey: 'ada', id: '1' },
     { userKey: 'bob', id: '2' },
     { userKey: 'not loaded', id: '4' },
@@ -179,6 +179,57 @@ test('a state file of the previous version still identifies mirrored users', asy
   old.close();
   const { summary } = await mirrorHere(database, site.url, ['ada', 'bob'], { state });
   expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
+});
+
+test('what is imported while a mirror runs is protected at once', async () => {
+  const database = await databaseWith();
+  const answer = portfolio({
+    ...Object.fromEntries(
+      Array.from({ length: 40 }, (_, n) => [`user${n}`, { profile: folio(n + 1, `user${n}`) }]),
+    ),
+    mallory: { profile: folio(99, 'mallory') },
+  });
+  let imported = false;
+  const site = await startSite(async (request, response) => {
+    // In the second batch.
+    if (request.url?.includes('user39') && !imported) {
+      imported = true;
+      await importInto(database, [tempFile('local.ndjson', ndjson(folio(99, 'kim')))]);
+    }
+    answer(request, response);
+  });
+  const names = [...Array.from({ length: 40 }, (_, n) => `user${n}`), 'mallory'];
+  const { summary, faults } = await mirrorHere(database, site.url, names, { concurrency: 1 });
+  expect(summary).toMatch(/^users: 40 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
+  expect(faults).toContain('mallory: id: belongs to "kim" here');
+});
+
+test('a second mirror with the same state file is refused with a sentence, and leaves the first alone', async () => {
+  const database = await databaseWith();
+  const answer = portfolio({ ada: { profile: ADA } });
+  const state = `${tempFolder()}/state`;
+  let second: unknown;
+  const site = await startSite(async (request, response) => {
+    second ??= await mirrorHere(database, site.url, ['ada'], { state }).catch((error) => error.message);
+    answer(request, response);
+  });
+  const { summary } = await mirrorHere(database, site.url, ['ada'], { state });
+  expect(summary).toMatch(/^users: 1 found/);
+  expect(second).toBe(
+    `another mirror is using ${state}: wait until it has ended, or give this one a state file of its own with --state`,
+  );
+});
+
+test('a run that is stopped while the list of users is read says so', async () => {
+  const users = {
+    file: '-',
+    stdin: (async function* () {
+      yield Buffer.from('ada\nbob\n');
+    })(),
+  };
+  await expect(
+    mirrorHere(await databaseWith(), 'http://127.0.0.1:1', [], { users, signal: AbortSignal.abort() }),
+  ).rejects.toThrow('stopped while the list of users was read');
 });
 
 test('from the command line: exit code 1, the refusals and what to do', async () => {

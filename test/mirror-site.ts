@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { type MirrorOutcome, type MirrorRun, runMirror } from '../src/mirror/run-mirror.ts';
+import { type MirrorOptions, type MirrorOutcome, runMirror } from '../src/mirror/mirror.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import { done, run, tempFolder } from './rig.ts';
 
@@ -59,7 +59,7 @@ export async function mirrorHere(
   database: string,
   from: string,
   names: readonly string[],
-  { state = join(tempFolder(), 'state'), ...flags }: Partial<MirrorRun> = {},
+  { state = join(tempFolder(), 'state'), ...flags }: Partial<MirrorOptions> = {},
 ): Promise<MirrorOutcome & { state: string; faults: string }> {
   let faults = '';
   const out = {

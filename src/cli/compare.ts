@@ -1,6 +1,6 @@
 // `vitrine compare`
 import { Argument, type Command } from 'commander';
-import type { CompareFlags } from '../compare/run-compare.ts';
+import type { CompareFlags } from '../compare/compare.ts';
 import { type CommandContext, CommandFailed } from './context.ts';
 import {
   addPaceOptions,
@@ -48,7 +48,7 @@ async function runCompare(
   context: CommandContext,
 ): Promise<void> {
   const source = usersOf({ user, users }, context);
-  const compare = await import('../compare/run-compare.ts');
+  const compare = await import('../compare/compare.ts');
   const { summary, result, failure } = await compare.runCompare({
     ...flags,
     old,

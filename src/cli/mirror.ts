@@ -1,8 +1,8 @@
 // `vitrine mirror`
 import { type Command, Option } from 'commander';
 import { isPostgresUrl } from '../config/database-url.ts';
-import type { MirrorResult } from '../mirror/mirror-users.ts';
-import type { MirrorFlags } from '../mirror/run-mirror.ts';
+import type { MirrorFlags } from '../mirror/mirror.ts';
+import type { MirrorResult } from '../mirror/report.ts';
 import { openForChange, openForExport, openForLookups } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import { addMediaOptions, fetchMedia, type MediaFlags } from './media-fetch.ts';
@@ -19,6 +19,7 @@ import {
   usersOf,
   variantOption,
 } from './options.ts';
+import { explain } from './output.ts';
 
 const HELP = `
 Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate rises up to --rate
@@ -59,14 +60,14 @@ export const mirrorCommand = (context: CommandContext): Command =>
     .addHelpText('after', HELP)
     .action((flags: MirrorCommandFlags) => runMirror(flags, context));
 
-const forPrograms = ({ counts, tallies, skipped, pruned }: MirrorResult) => ({
-  users: { ...counts, skipped, pruned },
+const forPrograms = ({ users, tallies, skipped, pruned }: MirrorResult) => ({
+  users: { ...users, skipped, pruned },
   imported: tallies,
 });
 
-/** How to prove that the copy is one, after a run that came to its end and has copied somebody. */
+/** The compare command to offer after a complete run. */
 function offerOf(
-  { counts, skipped, stopped }: MirrorResult,
+  { users: counts, skipped, stopped }: MirrorResult,
   { from, variant, media, mediaHosts = [] }: Omit<MirrorCommandFlags, keyof UserFlags>,
   { user = [], users }: UserFlags,
 ): string {
@@ -93,7 +94,7 @@ async function runMirror(
   if (state === undefined) throw new UsageError('with PostgreSQL, name a file by --state');
   const signal = context.stopSignal();
   const copies = flags.media ? mediaPlaceOf(flags, context) : undefined;
-  const mirror = await import('../mirror/run-mirror.ts');
+  const mirror = await import('../mirror/mirror.ts');
   const writer = await openForChange(database);
   try {
     const { summary, result, failure } = await mirror.runMirror({
@@ -114,7 +115,10 @@ async function runMirror(
       else {
         // The users are here whatever becomes of their pictures.
         context.report(outcome);
-        const fetched = await fetchMedia(copies, flags, { sites: [flags.from], writer, signal }, context);
+        const run = { sites: [flags.from], writer, signal };
+        const fetched = await fetchMedia(copies, flags, run, context).catch((error) => {
+          throw new CommandFailed([...failures, ...explain(error).lines].join('; '));
+        });
         context.report({
           text: fetched.summary + offer,
           result: { ...outcome.result, media: fetched.result },

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { asOutputErrors, OutputError } from '../files/output.ts';
-import { CLASSES, type ComparedUser } from './classes.ts';
+import { type ComparedUser, VERDICTS, type Verdict } from './verdicts.ts';
 
 /** What a report is about: the first line of the file. */
 export interface ReportHead {
@@ -121,6 +121,6 @@ const isHead = (line: unknown): line is ReportHead =>
 function isUser(line: unknown): line is ComparedUser {
   const { user, profile, items } = (line ?? {}) as Partial<ComparedUser>;
   const isCompared = (compared: ComparedUser['items'] | undefined) =>
-    compared === null || CLASSES.includes(compared?.class as (typeof CLASSES)[number]);
+    compared === null || VERDICTS.includes(compared?.class as Verdict);
   return typeof user === 'string' && profile !== null && isCompared(profile) && isCompared(items);
 }

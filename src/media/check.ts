@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { Terminal } from '../files/terminal.ts';
 import { brief } from '../records/printable.ts';
-import { createVisitReport } from '../runs/report.ts';
+import { createRunReport } from '../runs/report.ts';
 import type { Archive } from '../stores/archive.ts';
 import type { Awaitable } from '../stores/reader.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
@@ -36,9 +36,9 @@ interface Copy {
 export async function runCheck(run: CheckRun): Promise<CheckCounts> {
   const copies = await copiesIn(run);
   const folder = createMediaFolder(run.mediaDir);
-  const report = createVisitReport(run.out, 'checking', 'files');
+  const report = createRunReport(run.out, 'checking', 'files');
   const counts = { files: copies.size, sound: 0, missing: 0, damaged: 0, removed: 0 };
-  let users = 0;
+  let done = 0;
   try {
     for (const [name, copy] of copies) {
       run.signal.throwIfAborted();
@@ -50,7 +50,7 @@ export async function runCheck(run: CheckRun): Promise<CheckCounts> {
         await folder.remove(name);
         counts.removed++;
       }
-      report.progress({ users: ++users, totalUsers: copies.size, skipped: 0 });
+      report.progress({ done: ++done, total: copies.size, skipped: 0 });
     }
     return counts;
   } finally {

@@ -2,7 +2,7 @@
 import type { KindName } from '../records/kinds.ts';
 import { FILE_MEMBERS, PICTURE_MEMBERS } from '../records/pictures.ts';
 import { type RawRecord, recogniseKind } from '../records/recognise.ts';
-import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
+import type { Connection } from '../stores/sqlite/connect.ts';
 import type { MediaEntry } from '../stores/writer.ts';
 import type { StoredFile } from './folder.ts';
 
@@ -21,7 +21,7 @@ const PRESENT = 'known JOIN files ON files.name = known.file AND files.bytes = k
 
 export type Originals = ReturnType<typeof createOriginals>;
 
-export function createOriginals(db: SqliteFile) {
+export function createOriginals(db: Connection) {
   db.exec(TABLES);
   const insert = db.prepare('INSERT OR IGNORE INTO wanted (url, host) VALUES (?, ?)');
   const page = db.prepare('SELECT n, url FROM wanted WHERE host = ? AND n > ? ORDER BY n LIMIT ?');
@@ -71,7 +71,7 @@ interface Wanted {
 }
 
 /** `nameStart` is a hash and the point behind it. */
-function refuseCopies(db: SqliteFile, nameStart: string, reason: string): MediaEntry[] {
+function refuseCopies(db: Connection, nameStart: string, reason: string): MediaEntry[] {
   db.prepare('DELETE FROM wanted WHERE url IN (SELECT url FROM known WHERE substr(file, 1, 65) = ?)').run(
     nameStart,
   );
@@ -80,7 +80,7 @@ function refuseCopies(db: SqliteFile, nameStart: string, reason: string): MediaE
     .all(reason, nameStart) as MediaEntry[];
 }
 
-function adoptCopies(db: SqliteFile): MediaEntry[] {
+function adoptCopies(db: Connection): MediaEntry[] {
   const copies = 'copies JOIN files USING (name)';
   db.exec(`INSERT OR IGNORE INTO wanted (url, host) SELECT url, '' FROM ${copies}`);
   return db

@@ -1,8 +1,7 @@
 // The fetch command: finds out what is to be fetched, fetches it, and says how it went.
-import { join } from 'node:path';
 import { createFileClient } from '../remote/file-client.ts';
-import { createVisitReport, type VisitReport } from '../runs/report.ts';
-import { openScratch, type SqliteFile } from '../stores/sqlite/scratch-file.ts';
+import { createRunReport, type RunReport } from '../runs/report.ts';
+import { type Connection, openScratch } from '../stores/sqlite/connect.ts';
 import { createByteLimits } from './byte-limits.ts';
 import { fetchOriginals } from './fetch.ts';
 import { fetchFailure, fetchSummary } from './fetch-report.ts';
@@ -26,8 +25,8 @@ export async function runFetch(run: FetchRun): Promise<FetchOutcome> {
 async function runOnce(run: FetchRun): Promise<FetchOutcome> {
   const folder = createMediaFolder(run.mediaDir);
   await folder.prepare();
-  const scratch = openScratch(join(run.mediaDir, 'incoming', 'fetch'));
-  const report = createVisitReport(run.out, 'fetching', 'pictures');
+  const scratch = openScratch();
+  const report = createRunReport(run.out, 'fetching', 'pictures');
   try {
     return await runWith(run, folder, scratch, report);
   } finally {
@@ -39,8 +38,8 @@ async function runOnce(run: FetchRun): Promise<FetchOutcome> {
 async function runWith(
   run: FetchRun,
   folder: MediaFolder,
-  scratch: SqliteFile,
-  report: VisitReport,
+  scratch: Connection,
+  report: RunReport,
 ): Promise<FetchOutcome> {
   const originals = createOriginals(scratch);
   const limits = createByteLimits(run);
@@ -65,7 +64,7 @@ interface Listed {
   readonly placeholders: ReadonlySet<string>;
   readonly folder: MediaFolder;
   readonly saver: Saver;
-  readonly report: VisitReport;
+  readonly report: RunReport;
 }
 
 async function fetchListed(
@@ -86,7 +85,7 @@ async function fetchListed(
   const total = originals.size();
   const ended = await fetchAll(run, {
     ...{ folder, originals, limits, saver, outcomes, placeholders, files: run.files },
-    onProgress: (done) => report.progress({ users: done, totalUsers: total, skipped: 0 }),
+    onProgress: (done) => report.progress({ done, total, skipped: 0 }),
   });
   outcomes.tellHosts();
   const result = {

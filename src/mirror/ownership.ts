@@ -1,78 +1,114 @@
-// Which visits may be loaded. A mirror changes the users and items that it brought, and adds new ones; it never takes
-// over what came from elsewhere, such as an import or another site that counts its ids from 1 as well.
+// What is here already, and which visits may be loaded. A mirror changes the users and items that it brought, and adds new
+// ones; it never takes over what came from elsewhere, such as an import or another site that counts its ids from 1 as well.
+import type { Family } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
-import type { IdIndex, LocalData, LocalUser } from './local-data.ts';
-import type { Notes } from './notes.ts';
-import type { Visit } from './visit-user.ts';
-
-export interface Conflict {
-  readonly lookup: 'profile' | 'items';
-  readonly member: string;
-  readonly reason: string;
-  readonly got: string;
-}
+import type { Archive, Owners } from '../stores/archive.ts';
+import type { Awaitable, Reader } from '../stores/reader.ts';
+import type { MirrorMemory } from './memory.ts';
+import type { Refusal, Visit } from './visit.ts';
 
 export interface OwnershipOptions {
-  readonly local: LocalData;
-  readonly notes: Pick<Notes, 'brought'>;
+  readonly family: Family;
+  readonly openReader: () => Awaitable<Reader>;
+  readonly openArchive: () => Awaitable<Archive>;
+  readonly memory: MirrorMemory;
   /** Whether a user who is here under the same name and id is taken over. */
   readonly adopt: boolean;
 }
 
-/** The conflict of each visit that must not be loaded. */
+export interface LocalUser {
+  readonly id: string;
+  /** Changes whenever one of the user's two responses does. */
+  readonly version: string;
+}
+
+/** The users with these keys, as far as they are here. */
+export async function readUsers(
+  { family, openReader }: Pick<OwnershipOptions, 'family' | 'openReader'>,
+  userKeys: readonly string[],
+): Promise<Map<string, LocalUser>> {
+  const users = new Map<string, LocalUser>();
+  if (userKeys.length === 0) return users;
+  // It sees the database as it was in the turn of the event loop in which it was opened: none is kept.
+  const reader = await openReader();
+  try {
+    for (const key of userKeys) {
+      const [profile, items] = [await reader.profile(family, key), await reader.items(family, key, 'items')];
+      if (profile === undefined || items === undefined) continue;
+      const { id } = JSON.parse(String(profile.body)) as { id: string };
+      users.set(key, { id, version: `${profile.etag} ${items.etag}` });
+    }
+    return users;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Why visits must not be loaded, for each of them. */
 export async function findConflicts(
   visits: readonly Visit[],
   options: OwnershipOptions,
-): Promise<Map<Visit, Conflict>> {
-  const conflicts = new Map<Visit, Conflict>();
+): Promise<Map<Visit, Refusal>> {
+  const conflicts = new Map<Visit, Refusal>();
   const changed = visits.filter(({ rows }) => rows.length > 0);
   if (changed.length === 0) return conflicts;
-  const here = await options.local.users(changed.map(({ name }) => userKey(name)));
-  const others = await options.local.othersIds();
+  const here = await readUsers(
+    options,
+    changed.map(({ name }) => userKey(name)),
+  );
+  const owners = await readOwners(changed, options);
   for (const visit of changed) {
     const conflict =
-      userConflict(visit, here.get(userKey(visit.name)), others, options) ??
-      itemConflict(visit, others, options);
+      findUserConflict(visit, here.get(userKey(visit.name)), owners, options) ??
+      findItemConflict(visit, owners, options);
     if (conflict !== undefined) conflicts.set(visit, conflict);
   }
   return conflicts;
 }
 
-function userConflict(
+/** Who has the ids of these visits here. */
+async function readOwners(
+  visits: readonly Visit[],
+  { family, openArchive }: OwnershipOptions,
+): Promise<Owners> {
+  const users = visits.map(({ fetched }) => fetched?.id as string);
+  const items = visits.flatMap(({ rows }) => rows.filter(({ owner }) => owner !== '').map(({ id }) => id));
+  const archive = await openArchive();
+  try {
+    return await archive.owners(family, users, items);
+  } finally {
+    await archive.close();
+  }
+}
+
+function findUserConflict(
   { name, fetched }: Visit,
   here: LocalUser | undefined,
-  others: IdIndex,
-  { notes, adopt }: OwnershipOptions,
-): Conflict | undefined {
+  owners: Owners,
+  { memory, adopt }: OwnershipOptions,
+): Refusal | undefined {
   const key = userKey(name);
   const id = fetched?.id as string;
   const ours = (user: string, itsId: string) =>
-    notes.brought(user, itsId) || (adopt && user === key && itsId === id);
-  const holder = others.user(id);
+    memory.brought(user, itsId) || (adopt && user === key && itsId === id);
+  const holder = owners.users.get(id);
   if (holder !== undefined && !ours(holder, id))
     return { lookup: 'profile', member: 'id', reason: `belongs to ${notBrought(holder)}`, got: id };
-  if (here !== undefined && !ours(key, here.id))
-    return {
-      lookup: 'profile',
-      member: 'username',
-      reason: `belongs to id ${here.id} here, which this mirror did not bring`,
-      got: name,
-    };
-  return undefined;
+  if (here === undefined || ours(key, here.id)) return undefined;
+  const reason = `belongs to id ${here.id} here, which this mirror did not bring`;
+  return { lookup: 'profile', member: 'username', reason, got: name };
 }
 
-function itemConflict(
+function findItemConflict(
   { rows, fetched }: Visit,
-  others: IdIndex,
-  { notes }: OwnershipOptions,
-): Conflict | undefined {
-  for (const { id, owner } of rows) {
-    const holder = owner === '' ? undefined : others.owner(id);
-    if (holder === undefined || holder === fetched?.id) continue;
-    const holderName = others.user(holder) ?? holder;
-    // Adopted since the ids were read.
-    if (notes.brought(holderName, holder)) continue;
-    return { lookup: 'items', member: 'id', reason: `belongs to ${notBrought(holderName)}`, got: id };
+  owners: Owners,
+  { memory }: OwnershipOptions,
+): Refusal | undefined {
+  for (const { id } of rows.filter(({ owner }) => owner !== '')) {
+    const holder = owners.items.get(id);
+    if (holder === undefined || holder.owner === fetched?.id) continue;
+    if (memory.brought(holder.userKey, holder.owner)) continue;
+    return { lookup: 'items', member: 'id', reason: `belongs to ${notBrought(holder.userKey)}`, got: id };
   }
   return undefined;
 }

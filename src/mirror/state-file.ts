@@ -1,8 +1,7 @@
 // The state of a mirror, kept between runs in a SQLite file.
 import Database from 'better-sqlite3';
 import { StoreError } from '../stores/errors.ts';
-import { withSentences } from '../stores/sqlite/connect.ts';
-import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
+import { type Connection, withSentences } from '../stores/sqlite/connect.ts';
 
 /** 'VITN' marks a file as the state of a mirror. */
 const APPLICATION_ID = 0x5649544e;
@@ -23,10 +22,15 @@ const MIGRATIONS = [
    CREATE TABLE loading (site TEXT NOT NULL, user_key TEXT NOT NULL, id TEXT NOT NULL);`,
 ];
 
-export function openState(path: string): SqliteFile {
+/** Another program, such as a backup, may look into the file for a moment. */
+const LOCK_WAIT_MS = 1000;
+
+/** Opens the file for one run: a second one would resume it while it goes on. */
+export function openState(path: string): Connection {
   return withSentences(path, () => {
-    const db = new Database(path, { timeout: 10_000 });
+    const db = new Database(path, { timeout: LOCK_WAIT_MS });
     try {
+      lock(db, path);
       refuseOtherFiles(db, path);
       // The name of a user who was taken down in the middle of a run must not stay in a free page.
       db.pragma('secure_delete = ON');
@@ -39,7 +43,19 @@ export function openState(path: string): SqliteFile {
   });
 }
 
-function refuseOtherFiles(db: SqliteFile, path: string): void {
+function lock(db: Connection, path: string): void {
+  db.pragma('locking_mode = EXCLUSIVE');
+  try {
+    db.exec('BEGIN EXCLUSIVE; COMMIT');
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
+    throw new StoreError(
+      `another mirror is using ${path}: wait until it has ended, or give this one a state file of its own with --state`,
+    );
+  }
+}
+
+function refuseOtherFiles(db: Connection, path: string): void {
   const owner = db.pragma('application_id', { simple: true });
   const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number;
   if (owner !== APPLICATION_ID && (owner !== 0 || tables > 0))
@@ -51,7 +67,7 @@ function refuseOtherFiles(db: SqliteFile, path: string): void {
     );
 }
 
-function migrate(db: SqliteFile): void {
+function migrate(db: Connection): void {
   const version = db.pragma('user_version', { simple: true }) as number;
   for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
   db.pragma(`application_id = ${APPLICATION_ID}`);

@@ -37,7 +37,13 @@ export interface FileClientOptions extends RateOptions {
 }
 
 /** What a reader made of a file, or why there is none. */
-export type Fetched<Body> = { readonly body: Body } | { readonly reason: string };
+export type Fetched<Body> = { readonly body: Body } | FetchFailure;
+
+export interface FetchFailure {
+  readonly reason: string;
+  /** Whether the request failed, rather than that the host has no such file. */
+  readonly mayPass?: boolean;
+}
 
 interface Host {
   readonly client: HttpClient;
@@ -92,7 +98,7 @@ async function askHost<Body>(
   host: Host,
   send: () => Promise<HttpResponse<Body>>,
   { retries, signal }: FileClientOptions,
-): Promise<HttpResponse<Body> | { reason: string }> {
+): Promise<HttpResponse<Body> | FetchFailure> {
   const { pace } = host;
   try {
     const response = await repeat(() => sendInTurn(pace, send), { retries, pace, signal });
@@ -103,7 +109,7 @@ async function askHost<Body>(
     if (error instanceof SiteClosed) host.failuresInRow = MAX_FAILURES;
     else if (error instanceof SiteError) host.failuresInRow = error.siteDown ? host.failuresInRow + 1 : 0;
     else throw error;
-    return { reason: error.message };
+    return { reason: error.message, mayPass: true };
   }
 }
 

@@ -7,10 +7,8 @@ export const COLLECTIONS: readonly string[] = VARIANT_NAMES.map((name) => VARIAN
 /** A site lists 15. One that lists far more does not speak this API. */
 export const MAX_ITEMS = 1000;
 
-export interface LookupPaths {
-  readonly profile: string;
-  readonly items: string;
-}
+export type Lookup = 'profile' | 'items';
+export type LookupPaths = Readonly<Record<Lookup, string>>;
 
 /** The lookups of one user, under the path of a base address. */
 export function lookupPaths(style: RouteStyle, base: string, user: string): LookupPaths {

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { brief } from '../records/normalise.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 import { createHttpClient, type HttpResponse } from './http-client.ts';
-import { basePath, lookupPaths } from './lookups.ts';
+import { basePath, type Lookup, lookupPaths } from './lookups.ts';
 import {
   createPace,
   isRefusal,
@@ -37,7 +37,8 @@ export interface Validators {
 export type SiteResponse =
   | { readonly state: 'body'; readonly body: Buffer; readonly validators: Validators }
   | { readonly state: 'unchanged' }
-  | { readonly state: 'unknown' };
+  /** The site does not know the user, or has taken the user down (status 410). */
+  | { readonly state: 'unknown'; readonly isGone: boolean };
 
 /** Fifteen records of 64 KiB, with room for every character to be written as an escape. */
 const MAX_BODY = 3 * 1024 * 1024;
@@ -55,14 +56,21 @@ export function createSiteClient(options: SiteOptions) {
   setMaxListeners(0, signal);
   signal.addEventListener('abort', http.close, { once: true });
 
-  async function get(path: string, validators: Validators = {}): Promise<SiteResponse> {
+  const urlOf = (name: string, lookup: Lookup) =>
+    base.origin + lookupPaths(VARIANTS[variant].style, basePath(base), name)[lookup];
+
+  /** What the site says of a user; errors name the address. */
+  async function get(name: string, lookup: Lookup, validators: Validators = {}): Promise<SiteResponse> {
+    const url = urlOf(name, lookup);
     const headers = requestHeaders(options.userAgent, validators);
     const conditional = 'if-none-match' in headers || 'if-modified-since' in headers;
-    const send = () => followRedirects(path, headers);
-    const response = await repeat(send, { retries, pace, signal }, ({ body }) =>
-      isMarkup(body) ? NOT_JSON : undefined,
-    );
-    return readResponse(response, conditional);
+    const send = () => followRedirects(url.slice(base.origin.length), headers);
+    try {
+      return readResponse(await repeat(send, { retries, pace, signal }, flawOf), conditional);
+    } catch (error) {
+      if (error instanceof SiteError) throw new SiteError(`${url}: ${error.message}`, error.siteDown);
+      throw error;
+    }
   }
 
   async function followRedirects(start: string, headers: Record<string, string>): Promise<HttpResponse> {
@@ -79,8 +87,7 @@ export function createSiteClient(options: SiteOptions) {
   return {
     /** Its turns are for all requests to this site. */
     pace,
-    lookups: (name: string) => lookupPaths(VARIANTS[variant].style, basePath(base), name),
-    urlOf: (path: string) => base.origin + path,
+    urlOf,
     get,
     close(): void {
       signal.removeEventListener('abort', http.close);
@@ -114,7 +121,7 @@ function readResponse({ status, headers, body }: HttpResponse, conditional: bool
   if (status === 404 || status === 410) {
     // Parked domains and wrong base addresses answer like this; the user may well exist.
     if (isMarkup(body)) throw new SiteError(`status ${status} with ${NOT_JSON}`, true);
-    return { state: 'unknown' };
+    return { state: 'unknown', isGone: status === 410 };
   }
   if (status !== 200) throw new SiteError(`status ${status}`, isRefusal(status));
   const encoding = headers['content-encoding']?.trim() ?? '';
@@ -123,6 +130,9 @@ function readResponse({ status, headers, body }: HttpResponse, conditional: bool
   const { etag, 'last-modified': modified } = headers;
   return { state: 'body', body, validators: { etag: validator(etag), modified: validator(modified) } };
 }
+
+/** PHP answers many an error with a page and status 200. */
+const flawOf = ({ body }: HttpResponse) => (isMarkup(body) ? NOT_JSON : undefined);
 
 /** Whether a body is HTML or XML. Content types are not to be relied on: PHP labels everything as HTML. */
 const isMarkup = (body: Buffer) => /^\ufeff?\s*</.test(body.toString('utf8', 0, 1024));

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { brief } from '../records/normalise.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
-import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
+import type { Connection } from '../stores/sqlite/connect.ts';
 
 /** The users to ask for: names, or a file of names. */
 export type UserSource =
@@ -13,10 +13,10 @@ export type UserSource =
 
 export type UserList = ReturnType<typeof createUserList>;
 
-/** The list of a source, with a line for each name that nobody can have. */
+/** The list of a source; `onFault` gets a line for each invalid name. */
 export async function listUsers(
   users: UserSource,
-  scratch: SqliteFile,
+  scratch: Connection,
   onFault: (line: string) => void,
   signal: AbortSignal,
 ): Promise<UserList> {
@@ -31,8 +31,8 @@ export async function listUsers(
   return list;
 }
 
-/** `onFault` gets a line for each name that nobody can have: `FILE:LINE: what is wrong, got "…"`. */
-function createUserList(db: SqliteFile, source: string, onFault: (line: string) => void) {
+/** `onFault` gets a line for each invalid name: `FILE:LINE: what is wrong, got "…"`. */
+function createUserList(db: Connection, source: string, onFault: (line: string) => void) {
   db.exec('CREATE TABLE names (n INTEGER PRIMARY KEY, name TEXT NOT NULL, user_key TEXT NOT NULL UNIQUE)');
   const insert = db.prepare('INSERT OR IGNORE INTO names (name, user_key) VALUES (?, ?)');
   const remove = db.prepare('DELETE FROM names WHERE user_key = ?');
@@ -85,15 +85,12 @@ async function readUserList(
   signal: AbortSignal,
 ): Promise<void> {
   const input = file === '-' ? Readable.from(stdin, { objectMode: false }) : createReadStream(file);
-  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY, signal });
-  // Whether readline passes on that a file cannot be opened depends on the version of Node.
-  const failed = new Promise<never>((_, reject) => {
-    input.once('error', reject);
-    lines.once('error', reject);
-  });
-  failed.catch(() => {});
-  const ended = new Promise<void>((resolve) => lines.once('close', resolve));
-  lines.on('line', list.add);
-  await Promise.race([failed, ended]);
-  input.destroy();
+  try {
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      if (signal.aborted) throw new Error('stopped while the list of users was read');
+      list.add(line);
+    }
+  } finally {
+    input.destroy();
+  }
 }

@@ -1,30 +1,30 @@
-// The progress of a run over the users of a site, and the first of its faults.
+// The progress of a run over users, pictures or files, and the first of its faults.
 import { bar, createDisplay, secondsLeft, type Terminal } from '../files/terminal.ts';
 
 const FAULTS_SHOWN = 20;
 
-export interface VisitProgress {
-  readonly users: number;
-  readonly totalUsers: number;
-  /** Of the users, those whom an earlier, unfinished run has visited. */
+export interface RunProgress {
+  readonly done: number;
+  readonly total: number;
+  /** Of those that are done, what an earlier, unfinished run did. */
   readonly skipped: number;
 }
 
-export type VisitReport = ReturnType<typeof createVisitReport>;
+export type RunReport = ReturnType<typeof createRunReport>;
 
 /** `doing` says what the run does, such as `visiting`; `noun` names what it counts. */
-export function createVisitReport(out: Terminal, doing: string, noun = 'users') {
+export function createRunReport(out: Terminal, doing: string, noun = 'users') {
   const display = createDisplay(out);
   let faults = 0;
 
   return {
-    /** Users of an earlier run count as done, but not for the speed. */
-    progress({ users, totalUsers, skipped }: VisitProgress): void {
+    /** What an earlier run did does not count for the speed. */
+    progress({ done, total, skipped }: RunProgress): void {
       display.show((seconds) => {
-        const done = users - skipped;
-        const left = secondsLeft(done / Math.max(totalUsers - skipped, 1), seconds);
-        const speed = (done / Math.max(seconds, 0.001)).toFixed(1);
-        return `${doing}  ${bar(users / totalUsers)}  ${users} of ${totalUsers} ${noun}, ${speed}/s, ${left} s left`;
+        const now = done - skipped;
+        const left = secondsLeft(now / Math.max(total - skipped, 1), seconds);
+        const speed = (now / Math.max(seconds, 0.001)).toFixed(1);
+        return `${doing}  ${bar(done / total)}  ${done} of ${total} ${noun}, ${speed}/s, ${left} s left`;
       });
     },
 

@@ -1,5 +1,5 @@
 // Everything in a database, as of one moment: for exports, and for whoever fetches and checks copies of pictures.
-import { KIND_NAMES, KINDS } from '../records/kinds.ts';
+import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { takedownsMark } from './media.ts';
 import {
   ALL_MEDIA,
@@ -42,6 +42,9 @@ export function createArchive(db: Rows, close: () => Awaitable<void>) {
   return {
     /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
     records: (withCopies = false) => records(db, withCopies),
+    /** The users and items that have these ids, which must be digits. */
+    owners: (family: Family, users: readonly string[], items: readonly string[]) =>
+      owners(db, family, users, items),
     media: () => media(db),
     mediaSummary: () => mediaSummary(db),
     missing: () => missing(db),
@@ -58,6 +61,44 @@ export function createArchive(db: Rows, close: () => Awaitable<void>) {
 async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGenerator<string> {
   for (const query of recordQueries(withCopies ? member : undefined))
     for await (const [record] of rows(query)) yield record as string;
+}
+
+export interface Owners {
+  /** The keys of users' names by their ids. */
+  readonly users: ReadonlyMap<string, string>;
+  readonly items: ReadonlyMap<string, { readonly owner: string; readonly userKey: string }>;
+}
+
+async function owners(
+  { rows }: Rows,
+  family: Family,
+  userIds: readonly string[],
+  itemIds: readonly string[],
+): Promise<Owners> {
+  const found = { users: new Map(), items: new Map() };
+  for (const ids of pagesOf(userIds))
+    for await (const [id, userKey] of rows(
+      `SELECT CAST(id AS text), user_key FROM profiles WHERE family = '${family}' AND id IN (${ids})`,
+    ))
+      found.users.set(id, userKey);
+  for (const ids of pagesOf(itemIds))
+    for await (const [id, owner, userKey] of rows(
+      `SELECT CAST(items.id AS text), CAST(owner AS text), user_key FROM items
+       JOIN profiles ON profiles.family = items.family AND profiles.id = owner
+       WHERE items.family = '${family}' AND items.id IN (${ids})`,
+    ))
+      found.items.set(id, { owner, userKey });
+  return found;
+}
+
+const IDS_AT_ONCE = 1000;
+
+function* pagesOf(ids: readonly string[]): Generator<string> {
+  for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+    const page = ids.slice(at, at + IDS_AT_ONCE);
+    if (!page.every((id) => /^\d+$/.test(id))) throw new Error('an id is not digits');
+    yield page.join();
+  }
 }
 
 /** One query for each kind, profiles first. */

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ComparedUser } from '../../src/compare/classes.ts';
+import type { ComparedUser } from '../../src/compare/verdicts.ts';
 import { type Answer, startSite } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';
 import { readLines, run, spawned, tempFile, tempFolder, vitrine } from '../rig.ts';

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { newPath } from '../importing.ts';
 import { mirror, mirrorArgs, namesIn, portfolio, startSite } from '../mirror-site.ts';
@@ -181,6 +182,21 @@ describe('a site in trouble', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('given up')]);
     // The scratch file with the names is gone.
     expect(readdirSync(join(database, '..')).sort()).toEqual(['site.db', 'site.db.mirror']);
+  });
+
+  test('40 users with 3 MB each, compressed to nothing, fit into a heap of 96 MB', async () => {
+    const items = (id: number) =>
+      Array.from({ length: 980 }, (_, n) => shot(id * 1000 + n, id, { description: 'x'.repeat(2800) }));
+    const site = await startSite((request, response) => {
+      const [, id = '0', list] = /user(\d+)(\/shots)?$/.exec(request.url ?? '') ?? [];
+      const body = list === undefined ? folio(Number(id), `user${id}`) : { Shots: items(Number(id)) };
+      response.setHeader('content-encoding', 'gzip').end(gzipSync(JSON.stringify(body), { level: 1 }));
+    });
+    const names = Array.from({ length: 40 }, (_, index) => `user${index + 1}`);
+    const { code, stdout } = await run(mirrorArgs(newPath(), 'b', site.url, '--user', ...names), {
+      env: { NODE_OPTIONS: '--max-old-space-size=96' },
+    });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^users: 40 found/)]);
   });
 
   test('never gets more requests at a time than --concurrency', async () => {

@@ -16,6 +16,15 @@ const READING_CACHE = 500;
 
 export type Connection = Database.Database;
 
+/** A database for data of one run that is too large for memory, in a temporary file that SQLite removes. */
+export function openScratch(): Connection {
+  const db = new Database('');
+  db.pragma('journal_mode = OFF');
+  // Never committed: what does not fit into the cache is in the file all the same.
+  db.exec('BEGIN');
+  return db;
+}
+
 const MIGRATIONS = listMigrations('');
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
 

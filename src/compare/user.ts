@@ -1,13 +1,13 @@
 // One user: asks both sites for the profile and the items, and says how their answers compare.
 import { hash } from 'node:crypto';
 import { kindOf } from '../records/kinds.ts';
-import { SiteError } from '../remote/polite-requests.ts';
+import type { Lookup } from '../remote/lookups.ts';
 import type { SiteClient, SiteResponse } from '../remote/site-client.ts';
 import type { VariantRow } from '../variants.ts';
-import type { Compared, ComparedUser, Difference } from './classes.ts';
-import { compareBodies } from './compare-bodies.ts';
-import { formOf, isPicture } from './compare-records.ts';
-import type { PictureClient } from './picture-client.ts';
+import { compareBodies, type Question } from './bodies.ts';
+import type { PictureClient } from './pictures.ts';
+import { formOf, isPicture } from './records.ts';
+import type { Compared, ComparedUser, Difference } from './verdicts.ts';
 
 export interface UserComparerOptions {
   readonly variant: VariantRow;
@@ -16,8 +16,6 @@ export interface UserComparerOptions {
   readonly pictures: Pick<PictureClient, 'match'>;
 }
 
-type Lookup = 'profile' | 'items';
-
 export type UserComparer = ReturnType<typeof createUserComparer>;
 
 export function createUserComparer({ variant, oldSite, newSite, pictures }: UserComparerOptions) {
@@ -25,35 +23,28 @@ export function createUserComparer({ variant, oldSite, newSite, pictures }: User
   const isCount = (member: string) => formOf(kindOf(family, 'profile'), member) === 'count';
 
   async function compareLookup(user: string, lookup: Lookup): Promise<Compared> {
-    const answers = await Promise.all([get(oldSite, user, lookup), get(newSite, user, lookup)]);
-    return compareAnswers(...answers, { lookup, family, collection }, pictures);
+    const [old, other] = await Promise.all([oldSite.get(user, lookup), newSite.get(user, lookup)]);
+    const question = { lookup, family, collection };
+    const compared = await compareAnswers(bodyOf(old), bodyOf(other), question, pictures);
+    const isTakenDown = compared.class === 'missing' && other.state === 'unknown' && other.isGone;
+    return isTakenDown ? { ...compared, class: 'taken down' } : compared;
   }
 
   return async (user: string): Promise<ComparedUser> => {
     const profile = await compareLookup(user, 'profile');
-    if (profile.class === 'unknown' || profile.class === 'missing') return { user, profile, items: null };
+    if (profile.old === null || profile.new === null) return { user, profile, items: null };
     const items = await compareLookup(user, 'items');
     return { user, profile: datedByItems(profile, items, isCount), items };
   };
 }
 
-async function get(site: SiteClient, user: string, lookup: Lookup): Promise<Buffer | undefined> {
-  const path = site.lookups(user)[lookup];
-  try {
-    const response: SiteResponse = await site.get(path);
-    return response.state === 'body' ? response.body : undefined;
-  } catch (error) {
-    if (error instanceof SiteError)
-      throw new SiteError(`${site.urlOf(path)}: ${error.message}`, error.siteDown);
-    throw error;
-  }
-}
+const bodyOf = (response: SiteResponse) => (response.state === 'body' ? response.body : undefined);
 
 /** Bodies that are undefined are those of a 404. */
 export async function compareAnswers(
   oldBody: Buffer | undefined,
   newBody: Buffer | undefined,
-  question: Parameters<typeof compareBodies>[2],
+  question: Question,
   pictures: Pick<PictureClient, 'match'>,
 ): Promise<Compared> {
   const hashes = { old: hashOf(oldBody), new: hashOf(newBody) };
@@ -95,7 +86,7 @@ async function comparePictures(found: readonly Difference[], pictures: Pick<Pict
   return { differences, same, compared, notCompared };
 }
 
-/** A profile has no date. If only its counts differ, it is as new as its items show. */
+/** A profile has no date: if only its counts differ, the dates of the items decide which is newer. */
 function datedByItems(profile: Compared, items: Compared, isCount: (member: string) => boolean): Compared {
   const isDated = items.class === 'newer' || items.class === 'older';
   const onlyCounts = profile.differences?.every(({ member }) => isCount(member)) ?? false;

@@ -2,7 +2,7 @@
 import type { Family } from '../records/kinds.ts';
 import type { Row } from '../records/row.ts';
 import { userKey } from '../records/user-name.ts';
-import { MAX_ITEMS } from '../remote/lookups.ts';
+import { type Lookup, MAX_ITEMS } from '../remote/lookups.ts';
 import { SiteError } from '../remote/polite-requests.ts';
 import type { SiteClient, SiteResponse, Validators } from '../remote/site-client.ts';
 import { type ParsedBody, parseItems, parseProfile } from './parse-body.ts';
@@ -29,24 +29,34 @@ export interface Visit {
 /** The rows of one user are numbered below this. */
 export const MAX_ROWS = MAX_ITEMS + 1;
 
+/** Why a visit must not be loaded. */
+export interface Refusal {
+  readonly lookup: Lookup;
+  readonly member: string;
+  readonly reason: string;
+  readonly got: string;
+}
+
+export type TakedownFilter = (what: 'name' | 'id', value: string) => boolean;
+
 export interface VisitorOptions {
   readonly family: Family;
   readonly site: SiteClient;
-  /** Claims an id for a user in this run; the name of another user who has it already. */
-  readonly claimId: (id: string, key: string) => string | undefined;
-  readonly isTakenDown: (what: 'name' | 'id', value: string) => boolean;
+  /** Finds the user that this run found under an id. */
+  readonly memory: { readonly holderOf: (id: string) => string | undefined };
+  /** The ids that the users of the current batch have. */
+  readonly claims: Map<string, string>;
+  readonly isTakenDown: TakedownFilter;
   readonly onFault: (line: string) => void;
 }
 
-type Lookup = 'profile' | 'items';
-
 export type Visitor = ReturnType<typeof createVisitor>;
 
-export function createVisitor({ family, site, claimId, isTakenDown, onFault }: VisitorOptions) {
+export function createVisitor({ family, site, memory, claims, isTakenDown, onFault }: VisitorOptions) {
   async function visit(name: string, last: LastFetch | undefined): Promise<Visit> {
-    const profile = await get(name, 'profile', last?.profile);
+    const profile = await site.get(name, 'profile', last?.profile);
     if (profile.state === 'unknown') {
-      onFault(`${urlOf(name, 'profile')}: unknown user`);
+      onFault(`${site.urlOf(name, 'profile')}: unknown user`);
       return { name, outcome: 'unknown', rows: [] };
     }
     const profileRows =
@@ -57,14 +67,15 @@ export function createVisitor({ family, site, claimId, isTakenDown, onFault }: V
     if (isTakenDown('id', id)) return { name, outcome: 'takenDown', rows: [] };
     const other = claimId(id, userKey(name));
     if (other !== undefined) {
-      report(name, 'profile', 'id', `is the id of ${JSON.stringify(other)} already`, id);
+      const reason = `is the id of ${JSON.stringify(other)} already`;
+      report(name, { lookup: 'profile', member: 'id', reason, got: id });
       return failed(name);
     }
 
     const known = id === last?.id ? last : undefined;
-    const items = await get(name, 'items', known?.items);
+    const items = await site.get(name, 'items', known?.items);
     if (items.state === 'unknown')
-      throw new SiteError(`${urlOf(name, 'items')}: status 404 although the profile exists`, false);
+      throw new SiteError(`${site.urlOf(name, 'items')}: status 404 although the profile exists`, false);
     const itemRows = items.state === 'body' ? accept(name, 'items', parseItems(items.body, family, id)) : [];
     if (itemRows === undefined) return failed(name);
     const unchanged = profile.state === 'unchanged' && items.state === 'unchanged';
@@ -76,27 +87,23 @@ export function createVisitor({ family, site, claimId, isTakenDown, onFault }: V
     };
   }
 
-  async function get(name: string, lookup: Lookup, validators: Validators | undefined) {
-    try {
-      return await site.get(site.lookups(name)[lookup], validators);
-    } catch (error) {
-      if (error instanceof SiteError)
-        throw new SiteError(`${urlOf(name, lookup)}: ${error.message}`, error.siteDown);
-      throw error;
-    }
+  /** Two users of one site cannot have one id: the name of another user who has it already. */
+  function claimId(id: string, key: string): string | undefined {
+    const holder = claims.get(id) ?? memory.holderOf(id);
+    if (holder !== undefined && holder !== key) return holder;
+    claims.set(id, key);
+    return undefined;
   }
 
   /** The rows; undefined if there is any fault, which is then reported. */
   function accept(name: string, lookup: Lookup, { rows, faults }: ParsedBody): readonly Row[] | undefined {
-    for (const { member, reason, got } of faults) report(name, lookup, member, reason, got);
+    for (const fault of faults) report(name, { lookup, ...fault });
     return faults.length > 0 ? undefined : rows;
   }
 
-  function report(name: string, lookup: Lookup, member: string, reason: string, got: string): void {
-    onFault(`${urlOf(name, lookup)}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`);
+  function report(name: string, { lookup, member, reason, got }: Refusal): void {
+    onFault(`${site.urlOf(name, lookup)}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`);
   }
-
-  const urlOf = (name: string, lookup: Lookup) => site.urlOf(site.lookups(name)[lookup]);
 
   return { visit, report };
 }

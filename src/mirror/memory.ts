@@ -1,7 +1,6 @@
 // What the mirror remembers of a site between two runs: which users it brought, and how far an unfinished run got.
-import { withSentences } from '../stores/sqlite/connect.ts';
-import type { SqliteFile } from '../stores/sqlite/scratch-file.ts';
-import type { LastFetch } from './visit-user.ts';
+import { type Connection, withSentences } from '../stores/sqlite/connect.ts';
+import type { LastFetch } from './visit.ts';
 
 /** An unfinished run older than this is not resumed. */
 const RESUMABLE = '-1 day';
@@ -34,9 +33,9 @@ export interface NotedUser {
   readonly id: string | null;
 }
 
-export type Notes = ReturnType<typeof createNotes>;
+export type MirrorMemory = ReturnType<typeof createMemory>;
 
-export function createNotes(db: SqliteFile, site: string, restart: boolean) {
+export function createMemory(db: Connection, site: string, restart: boolean) {
   const run = db.transaction(() => beginRun(db, site, restart)).immediate();
   const statements = prepareStatements(db);
   const loading = createLoadingUsers(db, site);
@@ -98,7 +97,7 @@ export function createNotes(db: SqliteFile, site: string, restart: boolean) {
   };
 }
 
-function prepareStatements(db: SqliteFile) {
+function prepareStatements(db: Connection) {
   const get = db.prepare('SELECT visit, id, last_fetch FROM users WHERE site = ? AND user_key = ?');
   const brought = db.prepare('SELECT 1 FROM users WHERE site = ? AND user_key = ? AND id = ?');
   const holder = db
@@ -130,7 +129,7 @@ const noteOf = ({ visit, id, last_fetch: lastFetch }: NoteRow, run: Run): Note =
   done: run.resumed && visit === run.id,
 });
 
-function eraseUsers(db: SqliteFile, site: string, userKeys: readonly string[]): void {
+function eraseUsers(db: Connection, site: string, userKeys: readonly string[]): void {
   const statements = ['users', 'loading'].map((table) =>
     db.prepare(`DELETE FROM ${table} WHERE site = ? AND user_key = ?`),
   );
@@ -143,7 +142,7 @@ function eraseUsers(db: SqliteFile, site: string, userKeys: readonly string[]): 
 }
 
 /** The users of the batch that is being loaded. If a run is killed then, they may be in the store but not in the notes. */
-function createLoadingUsers(db: SqliteFile, site: string) {
+function createLoadingUsers(db: Connection, site: string) {
   const insert = db.prepare('INSERT INTO loading VALUES (?, ?, ?)');
   const clear = db.prepare('DELETE FROM loading WHERE site = ?');
   const recover = db.prepare(`
@@ -181,7 +180,7 @@ interface Run {
 }
 
 /** Resumes an unfinished run, or begins a new one. */
-function beginRun(db: SqliteFile, site: string, restart: boolean): Run {
+function beginRun(db: Connection, site: string, restart: boolean): Run {
   const unfinished = db
     .prepare("SELECT id FROM visits WHERE site = ? AND begun > datetime('now', ?)")
     .pluck()

@@ -5,7 +5,7 @@ import { FILE_MEMBERS, PICTURE_MEMBERS } from '../records/pictures.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { scalarText } from '../records/scalar.ts';
 import { type Form, type Member, SCHEMAS } from '../records/schemas.ts';
-import type { Difference } from './classes.ts';
+import type { Difference } from './verdicts.ts';
 
 /** Members that lead to a picture or another file, of which a copy has another address. */
 const PICTURES = new Set([PICTURE_MEMBERS, FILE_MEMBERS].flatMap((byKind) => Object.values(byKind).flat()));

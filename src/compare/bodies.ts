@@ -1,11 +1,63 @@
-// Two lists of items: which are on both sites, and whether one list is just newer than the other. Items are matched by
-// id, so their order in the list does not matter.
-import { ITEM_CAP, type KindName } from '../records/kinds.ts';
-import type { RawRecord } from '../records/recognise.ts';
-import type { Difference, Side } from './classes.ts';
-import { compareTexts, formOf, outsideOf, type Texts, textsOf } from './compare-records.ts';
+// The bodies of two answers whose bytes differ: two profiles, or two lists of items. Items are matched by id, so their order
+// does not matter; a list may just be newer than the other.
 
-export interface ItemComparison {
+import { describeType, isObject, readBody } from '../formats/json-text.ts';
+import { type Family, ITEM_CAP, type KindName, kindOf } from '../records/kinds.ts';
+import type { RawRecord } from '../records/recognise.ts';
+import { type Lookup, MAX_ITEMS } from '../remote/lookups.ts';
+import { compareTexts, formOf, outsideOf, type Texts, textsOf } from './records.ts';
+import type { Difference, Side } from './verdicts.ts';
+
+export interface Question {
+  readonly lookup: Lookup;
+  readonly family: Family;
+  /** The member that holds the items. */
+  readonly collection: string;
+}
+
+export function compareBodies(oldBody: Buffer, newBody: Buffer, question: Question): Comparison {
+  const [one, other] = [readObject(oldBody, question), readObject(newBody, question)];
+  if (typeof one === 'string' || typeof other === 'string') {
+    const sentence = (read: RawRecord | string) => (typeof read === 'string' ? read : 'as it should be');
+    const difference = { member: 'record', old: sentence(one), new: sentence(other) };
+    return { differences: [difference], newest: undefined, outside: [] };
+  }
+  return question.lookup === 'profile'
+    ? compareProfiles(one, other, question)
+    : compareLists(one, other, question);
+}
+
+function compareProfiles(one: RawRecord, other: RawRecord, { family }: Question): Comparison {
+  const kind = kindOf(family, 'profile');
+  return {
+    differences: compareTexts(textsOf(one, kind), textsOf(other, kind)),
+    newest: undefined,
+    outside: outsideOf(one, other, (member) => formOf(kind, member) !== undefined),
+  };
+}
+
+function compareLists(one: RawRecord, other: RawRecord, { family, collection }: Question): Comparison {
+  // Checked when the bodies were read.
+  const [oldList, newList] = [one[collection], other[collection]] as [RawRecord[], RawRecord[]];
+  const compared = compareItems(oldList, newList, kindOf(family, 'item'));
+  const around = outsideOf(one, other, (member) => member === collection);
+  return { ...compared, outside: [...around, ...compared.outside] };
+}
+
+/** The object of a body, or what is wrong with it. */
+function readObject(body: Buffer, { lookup, collection }: Question): RawRecord | string {
+  const read = readBody(body);
+  if ('problem' in read) return read.problem;
+  const { value } = read;
+  if (!isObject(value)) return `${describeType(value)} instead of an object`;
+  if (lookup === 'profile') return value;
+  const list = value[collection];
+  if (!Array.isArray(list)) return `no list ${collection}`;
+  if (list.length > MAX_ITEMS) return `a list of ${list.length} items`;
+  return list.every(isObject) ? value : 'a list of other things than objects';
+}
+
+export interface Comparison {
   readonly differences: readonly Difference[];
   /** The site that has newer items, if that is all there is to items of one site only. */
   readonly newest: Side | undefined;
@@ -19,11 +71,11 @@ interface Item {
 
 type Items = ReadonlyMap<string, Item>;
 
-export function compareItems(
+function compareItems(
   oldList: readonly RawRecord[],
   newList: readonly RawRecord[],
   kind: KindName,
-): ItemComparison {
+): Comparison {
   const [oldItems, newItems] = [byId(oldList, kind), byId(newList, kind)];
   const differences: Difference[] = [];
   const outside = new Set<string>();

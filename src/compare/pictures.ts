@@ -1,11 +1,9 @@
 // Pictures of both sites, compared by the SHA-256 of their bytes.
 import { createHash } from 'node:crypto';
-import { createFileClient, type FileClientOptions } from '../remote/file-client.ts';
+import { LRUCache } from 'lru-cache';
+import { createFileClient, type Fetched, type FileClientOptions } from '../remote/file-client.ts';
 
 export type PictureOptions = Omit<FileClientOptions, 'accept' | 'hostsOption' | 'maxBytes'>;
-
-/** The hash of a picture, or why there is none. */
-type Hashed = { readonly sha256: string } | { readonly reason: string };
 
 export type PictureMatch = 'same bytes' | 'other bytes' | { readonly reason: string };
 
@@ -13,6 +11,8 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_ADDRESS = 2048;
 /** Many users share a picture, such as the one for those who have none. */
 const REMEMBERED = 1000;
+/** The hash of no bytes. */
+const EMPTY = createHash('sha256').digest('hex');
 
 export type PictureClient = ReturnType<typeof createPictureClient>;
 
@@ -23,42 +23,39 @@ export function createPictureClient(options: PictureOptions) {
     hostsOption: '--picture-hosts',
     maxBytes: MAX_BYTES,
   });
-  const remembered = new Map<string, Promise<Hashed>>();
+  const remembered = new LRUCache<string, Promise<Fetched<string>>>({ max: REMEMBERED });
 
-  async function hashPicture(address: string): Promise<Hashed> {
+  /** The hash of a picture. A failure that may pass is not remembered. */
+  async function hashPicture(address: string): Promise<Fetched<string>> {
     const fetched = await files.fetch(address, readHash);
-    return 'reason' in fetched ? fetched : fetched.body;
+    if ('reason' in fetched && fetched.mayPass) remembered.delete(address);
+    return fetched;
   }
 
-  function picture(address: string): Promise<Hashed> {
+  async function findHash(address: string): Promise<Fetched<string>> {
     if (address.length > MAX_ADDRESS)
-      return Promise.resolve({ reason: `the address is longer than ${MAX_ADDRESS} characters` });
+      return { reason: `the address is longer than ${MAX_ADDRESS} characters` };
     const found = remembered.get(address) ?? hashPicture(address);
     remembered.set(address, found);
-    const [oldest] = remembered.keys();
-    if (remembered.size > REMEMBERED) remembered.delete(oldest as string);
-    return found;
+    const fetched = await found;
+    return 'body' in fetched && fetched.body === EMPTY ? { reason: 'empty' } : fetched;
   }
 
   return {
     async match(oldAddress: string, newAddress: string): Promise<PictureMatch> {
       const refused = files.refusal(oldAddress) ?? files.refusal(newAddress);
       if (refused !== undefined) return { reason: refused };
-      const [one, other] = await Promise.all([picture(oldAddress), picture(newAddress)]);
+      const [one, other] = await Promise.all([findHash(oldAddress), findHash(newAddress)]);
       if ('reason' in one) return { reason: `old: ${one.reason}` };
       if ('reason' in other) return { reason: `new: ${other.reason}` };
-      return one.sha256 === other.sha256 ? 'same bytes' : 'other bytes';
+      return one.body === other.body ? 'same bytes' : 'other bytes';
     },
     close: files.close,
   };
 }
 
-async function readHash(chunks: AsyncIterable<Buffer>): Promise<Hashed> {
+async function readHash(chunks: AsyncIterable<Buffer>): Promise<string> {
   const hash = createHash('sha256');
-  let isEmpty = true;
-  for await (const chunk of chunks) {
-    isEmpty = false;
-    hash.update(chunk);
-  }
-  return isEmpty ? { reason: 'empty' } : { sha256: hash.digest('hex') };
+  for await (const chunk of chunks) hash.update(chunk);
+  return hash.digest('hex');
 }

@@ -1,0 +1,146 @@
+// What a comparison can come to, for one answer, for a user, and for all of them: counts, the summary, and why it failed.
+import { counted, countedOf } from '../records/counted.ts';
+
+/** From the best to the worst. */
+export const VERDICTS = [
+  /** Neither site knows the user. */
+  'unknown',
+  'same bytes',
+  /** The same records in another form: order, spacing, numbers instead of strings. */
+  'same meaning',
+  /** Addresses of pictures differ and lead to the same bytes. */
+  'pictures',
+  /** The new site has newer items, or lacks the newest of the old one. */
+  'newer',
+  'older',
+  /** The new site has taken the user down (status 410). */
+  'taken down',
+  'different',
+  /** Only one of the sites has it. */
+  'missing',
+] as const;
+
+export type Verdict = (typeof VERDICTS)[number];
+export type Side = 'old' | 'new';
+
+export const isFault = (verdict: Verdict) => verdict === 'different' || verdict === 'missing';
+
+/** The verdict on a user: the worse of both answers. */
+function worse(one: Verdict, other: Verdict | undefined): Verdict {
+  return other !== undefined && VERDICTS.indexOf(other) > VERDICTS.indexOf(one) ? other : one;
+}
+
+export interface Difference {
+  /** The id of the item; a profile has none. */
+  readonly item?: string;
+  /** `record` for what is wrong with a body or an item as a whole. */
+  readonly member: string;
+  readonly old: string;
+  readonly new: string;
+  /** What became of comparing the pictures. */
+  readonly reason?: string;
+}
+
+/** A comparison of two answers, as it stands in the report. */
+export interface Compared {
+  readonly class: Verdict;
+  /** The SHA-256 of each body; null where there is none. */
+  readonly old: string | null;
+  readonly new: string | null;
+  readonly differences?: readonly Difference[];
+  /** Members outside the specification that differ; they do not count. */
+  readonly outside?: readonly string[];
+  readonly pictures?: PictureCounts;
+}
+
+export interface PictureCounts {
+  readonly compared: number;
+  readonly notCompared: number;
+}
+
+/** A line of the report. */
+export interface ComparedUser {
+  readonly user: string;
+  readonly profile: Compared;
+  /** Null if the profile is not on both sites: its items are not asked for. */
+  readonly items: Compared | null;
+}
+
+type Counts = Record<Verdict, number>;
+
+export interface Tally {
+  /** Each by the worse of both answers. */
+  readonly users: Counts;
+  readonly profiles: Counts;
+  readonly items: Counts;
+  readonly pictures: { compared: number; notCompared: number };
+  /** Answers in which members outside the specification differ. */
+  outside: number;
+  /** Users whose answers could not be had. */
+  failed: number;
+}
+
+const zeros = () => Object.fromEntries(VERDICTS.map((name) => [name, 0])) as Counts;
+
+export function newTally(): Tally {
+  const pictures = { compared: 0, notCompared: 0 };
+  return { users: zeros(), profiles: zeros(), items: zeros(), pictures, outside: 0, failed: 0 };
+}
+
+export function addUser(tally: Tally, { profile, items }: ComparedUser): void {
+  tally.users[worse(profile.class, items?.class)]++;
+  addAnswer(tally, tally.profiles, profile);
+  if (items !== null) addAnswer(tally, tally.items, items);
+}
+
+function addAnswer(tally: Tally, counts: Counts, { class: verdict, outside = [], pictures }: Compared): void {
+  counts[verdict]++;
+  if (outside.length > 0) tally.outside++;
+  tally.pictures.compared += pictures?.compared ?? 0;
+  tally.pictures.notCompared += pictures?.notCompared ?? 0;
+}
+
+/** Verdicts that have a row in the summary only if there are any. */
+const SHOWN_IF_ANY: ReadonlySet<Verdict> = new Set(['unknown', 'taken down']);
+
+export function summarise({ pictures, outside, failed, ...counts }: Tally): string {
+  const width = Math.max(...VERDICTS.map(({ length }) => length));
+  const row = (name: string, cells: readonly (string | number)[]) =>
+    name.padEnd(width) + cells.map((cell) => String(cell).padStart(10)).join('');
+  const lines = [
+    row('', ['users', 'profiles', 'items']),
+    ...VERDICTS.filter((name) => !SHOWN_IF_ANY.has(name) || counts.users[name] > 0).map((name) =>
+      row(name, [counts.users[name], counts.profiles[name], counts.items[name]]),
+    ),
+  ];
+  const { compared, notCompared } = pictures;
+  if (compared + notCompared > 0)
+    lines.push(`pictures with two addresses: ${compared} compared, ${notCompared} not compared`);
+  if (outside > 0) lines.push(`members outside the specification differ in ${counted(outside, 'answer')}`);
+  if (failed > 0) lines.push(`${counted(failed, 'user')} not compared`);
+  return lines.join('\n');
+}
+
+export interface Ending {
+  /** Of the whole list. */
+  readonly total: number;
+  readonly stopped: string | undefined;
+  /** Whether a run can go on from a report. */
+  readonly resumable: boolean;
+}
+
+/** Why the sites are not alike; undefined if they are. */
+export function describeFailure(
+  { users, failed }: Tally,
+  { total, stopped, resumable }: Ending,
+): string | undefined {
+  const reasons: string[] = [];
+  if (stopped !== undefined)
+    reasons.push(resumable ? `${stopped}; the same command continues where this run ended` : stopped);
+  else if (failed === 0 && VERDICTS.every((name) => name === 'unknown' || users[name] === 0))
+    reasons.push('neither site knows any of the users: check the addresses and --variant');
+  if (users.different > 0) reasons.push(`${countedOf(users.different, total, 'user')} different`);
+  if (users.missing > 0) reasons.push(`${countedOf(users.missing, total, 'user')} missing on one site`);
+  if (failed > 0) reasons.push(`${failed} of ${counted(total, 'user')} could not be compared`);
+  return reasons.length === 0 ? undefined : reasons.join('; ');
+}

@@ -1,0 +1,234 @@
+// The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
+import type { Terminal } from '../files/terminal.ts';
+import type { Family } from '../records/kinds.ts';
+import { userKey } from '../records/user-name.ts';
+import { createSiteClient, type SiteOptions } from '../remote/site-client.ts';
+import { listUsers, type UserList, type UserSource } from '../remote/user-list.ts';
+import { createRun, type Run, share } from '../runs/each.ts';
+import { createRunReport, type RunReport } from '../runs/report.ts';
+import { type Connection, openScratch } from '../stores/sqlite/connect.ts';
+import { createTakedownFilter } from '../stores/takedowns.ts';
+import { VARIANTS } from '../variants.ts';
+import { type LoadOptions, loadAndNote, recoverInterrupted } from './load.ts';
+import { createMemory, type MirrorMemory } from './memory.ts';
+import { readUsers } from './ownership.ts';
+import { type MirrorResult, mirrorFailure, mirrorSummary, newCounts } from './report.ts';
+import { openState } from './state-file.ts';
+import { createVisitor, type LastFetch, type TakedownFilter, type Visit, type Visitor } from './visit.ts';
+
+/** The flags of the command that are passed on as they are. */
+export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 'signal'> {
+  readonly from: URL;
+  /** Whether users that the mirror brought are removed when the site does not know them any more. */
+  readonly prune: boolean;
+  /** Whether users who are here under the same name and id are taken over. */
+  readonly adopt: boolean;
+  readonly restart: boolean;
+}
+
+export interface MirrorOptions
+  extends MirrorFlags,
+    Pick<LoadOptions, 'openReader' | 'openArchive' | 'writer'> {
+  readonly users: UserSource;
+  /** The path of the state file. */
+  readonly state: string;
+  readonly out: Terminal;
+  readonly signal: AbortSignal;
+}
+
+export interface MirrorOutcome {
+  readonly summary?: string;
+  readonly result?: MirrorResult;
+  readonly failure?: string | undefined;
+}
+
+/** A batch ends after so many users, or so many bytes of their records: what it holds must fit into memory. */
+const BATCH_USERS = 32;
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+export async function runMirror(options: MirrorOptions): Promise<MirrorOutcome> {
+  const state = openState(options.state);
+  const scratch = openScratch();
+  const report = createRunReport(options.out, 'visiting');
+  try {
+    const list = await listUsers(options.users, scratch, report.fault, options.signal);
+    if (list.size() + list.faults() === 0) return { failure: 'the list of users is empty' };
+    return await mirrorList(list, state, report, options);
+  } finally {
+    report.close();
+    scratch.close();
+    state.close();
+  }
+}
+
+/** What the steps of a run share. */
+interface Mirror extends LoadOptions {
+  readonly list: UserList;
+  readonly run: Run;
+  readonly visitor: Visitor;
+  readonly concurrency: number;
+  /** Whether a user was taken down here, by the key of the name or by id. */
+  readonly isTakenDown: TakedownFilter;
+  /** The ids that the users of the current batch have. */
+  readonly claims: Map<string, string>;
+}
+
+async function mirrorList(
+  list: UserList,
+  state: Connection,
+  report: RunReport,
+  options: MirrorOptions,
+): Promise<MirrorOutcome> {
+  const { from, variant, prune } = options;
+  const { family } = VARIANTS[variant];
+  const memory = createMemory(state, `${variant} ${from.href}`, options.restart);
+  const isTakenDown = await forgetTakenDown(memory, family, options);
+  const run = createRun({ report, signal: options.signal, total: list.size() });
+  const timeout = options.timeout * 1000;
+  const site = createSiteClient({
+    ...options,
+    base: from,
+    userAgent: 'vitrine-mirror',
+    timeout,
+    signal: run.signal,
+  });
+  const claims = new Map<string, string>();
+  const onFault = report.fault;
+  const visitor = createVisitor({ family, site, memory, claims, isTakenDown, onFault });
+  const counts = newCounts();
+  const mirror = {
+    ...options,
+    family,
+    memory,
+    list,
+    run,
+    visitor,
+    claims,
+    counts,
+    isTakenDown,
+    onRefusal: visitor.report,
+  };
+  try {
+    await recoverInterrupted(mirror);
+    await mirrorUsers(mirror);
+    const anyoneKnown = counts.users.refused > 0 || memory.anyoneKnown();
+    if (run.stopped() === undefined) {
+      if (prune) await pruneGone(anyoneKnown, mirror, onFault);
+      memory.finish();
+    }
+    const result = { ...counts, skipped: run.skipped(), stopped: run.stopped(), anyoneKnown };
+    const failure = mirrorFailure(result, { total: list.size() + list.faults(), unusable: list.faults() });
+    return { summary: mirrorSummary(result), result, failure };
+  } finally {
+    site.close();
+  }
+}
+
+/** Erases whom a takedown has met since the last run. Whom one meets during this run, the store leaves out. */
+async function forgetTakenDown(
+  memory: MirrorMemory,
+  family: Family,
+  { openReader }: MirrorOptions,
+): Promise<TakedownFilter> {
+  const reader = await openReader();
+  try {
+    const takedowns = await reader.takedowns();
+    const isTakenDown = createTakedownFilter(takedowns, family);
+    if (takedowns.entries.length > 0)
+      memory.erase(
+        ({ userKey, id }) => isTakenDown('name', userKey) || (id !== null && isTakenDown('id', id)),
+      );
+    return isTakenDown;
+  } finally {
+    await reader.close();
+  }
+}
+
+async function mirrorUsers(mirror: Mirror): Promise<void> {
+  const { list, run, claims } = mirror;
+  for (const names of list.batches(BATCH_USERS)) {
+    claims.clear();
+    const queue = (await selectDue(names, mirror)).entries();
+    for (;;) {
+      const visits = await visitSome(queue, mirror);
+      if (visits.length > 0) await loadAndNote(visits, mirror);
+      if (run.stopped() !== undefined) return;
+      if (visits.length === 0) break;
+    }
+  }
+}
+
+interface DueUser {
+  readonly name: string;
+  /** The last fetch, if our copy is still as that left it. */
+  readonly last: LastFetch | undefined;
+}
+
+/** The users whom this run has to visit. */
+async function selectDue(names: readonly string[], mirror: Mirror): Promise<DueUser[]> {
+  const { memory, run, counts, isTakenDown } = mirror;
+  const wanted = names.filter((name) => !isTakenDown('name', userKey(name)));
+  counts.users.takenDown += names.length - wanted.length;
+  const due = wanted
+    .map((name) => ({ name, note: memory.get(userKey(name)) }))
+    .filter(({ note }) => !note.done);
+  run.skip(wanted.length - due.length);
+  const fetched = due.filter(({ note }) => note.lastFetch !== undefined);
+  const here = await readUsers(
+    mirror,
+    fetched.map(({ name }) => userKey(name)),
+  );
+  return due.map(({ name, note: { lastFetch } }) => {
+    const intact = lastFetch !== undefined && here.get(userKey(name))?.version === lastFetch.localVersion;
+    return { name, last: intact ? lastFetch : undefined };
+  });
+}
+
+/** Visits users of the queue until it is empty or the batch is full; the visits come in the order of the users. */
+async function visitSome(
+  queue: IterableIterator<[number, DueUser]>,
+  { run, visitor, concurrency }: Mirror,
+): Promise<Visit[]> {
+  const visits: Visit[] = [];
+  let bytes = 0;
+  function* batch() {
+    while (bytes < BATCH_BYTES) {
+      const next = queue.next();
+      if (next.done) return;
+      yield next.value;
+    }
+  }
+  await run.each(
+    share(batch(), concurrency),
+    async ([index, { name, last }]) => {
+      const visit = await visitor.visit(name, last);
+      visits[index] = visit;
+      for (const { record } of visit.rows) bytes += record.length;
+    },
+    ([index, { name }]) => {
+      visits[index] = { name, outcome: 'failed', rows: [] };
+    },
+  );
+  return visits.filter((visit) => visit !== undefined);
+}
+
+/** Removes users that the mirror brought and that the site does not know any more: nobody if it has lost all of them. */
+async function pruneGone(
+  anyoneKnown: boolean,
+  mirror: Mirror,
+  onFault: (line: string) => void,
+): Promise<void> {
+  const { family, memory, writer, run, counts } = mirror;
+  if (!anyoneKnown) {
+    onFault('the site knows none of these users, which may be a fault of the site: none is removed');
+    return;
+  }
+  for (let gone = memory.gone(''); gone.length > 0; gone = memory.gone(gone.at(-1)?.userKey as string))
+    for (const { userKey: key, id } of gone) {
+      if (run.signal.aborted) return run.stop('stopped');
+      // Somebody else may have the name by now.
+      if ((await readUsers(mirror, [key])).get(key)?.id !== id) continue;
+      if ((await writer.remove(family, key)) !== undefined) counts.pruned++;
+      memory.forget(key);
+    }
+}

@@ -1,0 +1,107 @@
+// A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when too many
+// tasks fail in a row, or with the first error that nobody expects.
+import { MAX_FAILURES, SiteClosed, SiteError } from '../remote/polite-requests.ts';
+import type { RunReport } from './report.ts';
+
+export interface RunOptions {
+  readonly report: Pick<RunReport, 'fault' | 'progress'>;
+  /** Ends the run. */
+  readonly signal: AbortSignal;
+  /** How many tasks there are, with those that are skipped. */
+  readonly total: number;
+  /** What the tasks are about, such as `users`. */
+  readonly noun?: string;
+}
+
+/** Lanes at a time. */
+const MAX_AT_ONCE = 64;
+
+type AnyIterable<Task> = Iterable<Task> | AsyncIterable<Task>;
+
+export type Run = ReturnType<typeof createRun>;
+
+export function createRun({ report, signal, total, noun = 'users' }: RunOptions) {
+  const own = new AbortController();
+  const ended = AbortSignal.any([signal, own.signal]);
+  let stopped: string | undefined;
+  let fatal: { error: unknown } | undefined;
+  let failuresInRow = 0;
+  let done = 0;
+  let skipped = 0;
+
+  /** No further task is begun. */
+  function stop(reason: string): void {
+    stopped ??= reason;
+  }
+
+  /** No further task is begun, and requests under way end. */
+  function abort(reason: string): void {
+    stop(reason);
+    own.abort();
+  }
+
+  async function attempt(visit: () => Promise<void>, onFailure: () => void): Promise<void> {
+    try {
+      ended.throwIfAborted();
+      await visit();
+      failuresInRow = 0;
+    } catch (error) {
+      if (ended.aborted) stop('stopped');
+      else if (error instanceof SiteClosed) stop(`given up: ${error.message}`);
+      else if (error instanceof SiteError) {
+        onFailure();
+        report.fault(error.message);
+        failuresInRow = error.siteDown ? failuresInRow + 1 : 0;
+        if (failuresInRow >= MAX_FAILURES) stop(`given up: ${MAX_FAILURES} ${noun} failed in a row`);
+      } else {
+        fatal ??= { error };
+        abort('failed');
+      }
+    }
+  }
+
+  /** Works through the tasks of each lane one by one, and through so many lanes at a time. The run goes on after a SiteError. */
+  async function each<Task>(
+    lanes: Iterable<AnyIterable<Task>>,
+    visit: (task: Task) => Promise<void>,
+    onFailure: (task: Task) => void = () => {},
+  ): Promise<void> {
+    const queue = lanes[Symbol.iterator]();
+    async function work(): Promise<void> {
+      for (let lane = queue.next(); !lane.done; lane = queue.next())
+        for await (const task of lane.value) {
+          if (stopped !== undefined) return;
+          await attempt(
+            () => visit(task),
+            () => onFailure(task),
+          );
+          if (stopped === undefined) report.progress({ done: ++done, total, skipped });
+        }
+    }
+    await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
+    if (fatal !== undefined) throw fatal.error;
+  }
+
+  return {
+    /** Aborted when requests have to end. */
+    signal: ended,
+    stop,
+    abort,
+    each,
+    /** Why the run ended before the last task; undefined if it did not. */
+    stopped: () => stopped,
+    skipped: () => skipped,
+    /** Tasks that an earlier run has done. */
+    skip(count: number): void {
+      skipped += count;
+      done += count;
+    },
+  };
+}
+
+/** A queue that several lanes take their tasks from. */
+export function share<Task>(queue: Iterable<Task>, lanes: number): Iterable<Task>[] {
+  const tasks = queue[Symbol.iterator]();
+  const lane = { [Symbol.iterator]: () => ({ next: () => tasks.next() }) };
+  return Array(lanes).fill(lane);
+}
