@@ -80,6 +80,7 @@ export async function mirrorHere(
       out,
       signal: new AbortController().signal,
       prune: false,
+      maxRemoved: { share: 1 },
       adopt: false,
       restart: false,
       concurrency: 4,

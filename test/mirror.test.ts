@@ -138,13 +138,21 @@ describe.concurrent('lenient reading', () => {
     expect(kept.stderr).toContain('/api/username/bob: unknown user');
     expect(await namesIn(database)).toEqual(['ada', 'bob']);
     expect((await exported(database)).match(/"user_id":"1"/g)).toHaveLength(2);
-    expect((await again('--prune')).stdout).toMatch(
+    const refused = await again('--prune');
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining(
+        'vitrine: --prune would remove 1 of 2 portfolio profiles, and may remove 20%: is the input complete?',
+      ),
+    ]);
+    expect(await namesIn(database)).toEqual(['ada', 'bob']);
+    expect((await again('--prune', '--max-removed', '1')).stdout).toMatch(
       /^users: 1 found, 0 unchanged, 1 unknown, 0 failed, 1 removed here\n/,
     );
     expect(await namesIn(database)).toEqual(['ada']);
     delete people.ada;
     const empty = await again('--prune');
-    expect(empty.stderr).toContain('none is removed');
+    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining('nobody is removed')]);
     expect(await namesIn(database)).toEqual(['ada']);
   });
 

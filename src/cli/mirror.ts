@@ -13,6 +13,7 @@ import {
   createCommand,
   databaseOf,
   examples,
+  maxRemovedOption,
   type SettingFlags,
   shellWord,
   type UserFlags,
@@ -49,6 +50,7 @@ export const mirrorCommand = (context: CommandContext): Command =>
         .option('--user <name...>', 'users to copy')
         .option('--users <file>', 'a file of user names, one a line; - is standard input')
         .option('--prune', 'remove users that this mirror brought and the site does not know any more', false)
+        .addOption(maxRemovedOption('--prune'))
         .option('--adopt', 'take over users who are here under the same name and id', false)
         .option(
           '--state <file>',

@@ -74,6 +74,8 @@ export function createMemory(db: Connection, site: string, restart: boolean) {
     /** Users that the mirror brought and that the site did not know in this run: the next ones after a key. */
     gone: (after: string) => statements.gone.all(site, run.id, after) as BroughtUser[],
 
+    countGone: () => statements.countGone.get(site, run.id) as number,
+
     /** A user who was removed here does not belong to the mirror any more. */
     forget(userKey: string): void {
       db.prepare('UPDATE users SET id = NULL, last_fetch = NULL WHERE site = ? AND user_key = ?').run(
@@ -111,10 +113,13 @@ function prepareStatements(db: Connection) {
   const gone = db.prepare(`
     SELECT user_key AS userKey, id FROM users
     WHERE site = ? AND visit = ? AND NOT known AND id IS NOT NULL AND user_key > ? ORDER BY user_key LIMIT 1000`);
+  const countGone = db
+    .prepare('SELECT count(*) FROM users WHERE site = ? AND visit = ? AND NOT known AND id IS NOT NULL')
+    .pluck();
   const all = db.prepare(`
     SELECT user_key AS userKey, id FROM users WHERE site = ?
     UNION ALL SELECT user_key, id FROM loading WHERE site = ?`);
-  return { get, brought, holder, put, gone, all };
+  return { get, brought, holder, put, gone, countGone, all };
 }
 
 interface NoteRow {

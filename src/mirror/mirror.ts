@@ -1,11 +1,13 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
 import type { Terminal } from '../files/terminal.ts';
-import type { Family } from '../records/kinds.ts';
+import { type Family, KINDS, kindOf } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
 import { createSiteClient, type SiteOptions } from '../remote/site-client.ts';
 import { listUsers, type UserList, type UserSource } from '../remote/user-list.ts';
 import { createRun, type Run, share } from '../runs/each.ts';
 import { createRunReport, type RunReport } from '../runs/report.ts';
+import { StoreError } from '../stores/errors.ts';
+import { type RemovalLimit, refuseExcess } from '../stores/removal-limit.ts';
 import { type Connection, openScratch } from '../stores/sqlite/connect.ts';
 import { createTakedownFilter } from '../stores/takedowns.ts';
 import { VARIANTS } from '../variants.ts';
@@ -21,6 +23,8 @@ export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 's
   readonly from: URL;
   /** Whether users that the mirror brought are removed when the site does not know them any more. */
   readonly prune: boolean;
+  /** How many that may be at most. */
+  readonly maxRemoved: RemovalLimit;
   /** Whether users who are here under the same name and id are taken over. */
   readonly adopt: boolean;
   readonly restart: boolean;
@@ -112,12 +116,14 @@ async function mirrorList(
     await recoverInterrupted(mirror);
     await mirrorUsers(mirror);
     const anyoneKnown = counts.users.refused > 0 || memory.anyoneKnown();
+    let refusal: string | undefined;
     if (run.stopped() === undefined) {
-      if (prune) await pruneGone(anyoneKnown, mirror, onFault);
+      if (prune) refusal = anyoneKnown ? await pruneGone(mirror, options.maxRemoved) : NOBODY_KNOWN;
       memory.finish();
     }
     const result = { ...counts, skipped: run.skipped(), stopped: run.stopped(), anyoneKnown };
-    const failure = mirrorFailure(result, { total: list.size() + list.faults(), unusable: list.faults() });
+    const total = list.size() + list.faults();
+    const failure = mirrorFailure(result, { total, unusable: list.faults(), refusal });
     return { summary: mirrorSummary(result), result, failure };
   } finally {
     site.close();
@@ -212,23 +218,41 @@ async function visitSome(
   return visits.filter((visit) => visit !== undefined);
 }
 
-/** Removes users that the mirror brought and that the site does not know any more: nobody if it has lost all of them. */
-async function pruneGone(
-  anyoneKnown: boolean,
-  mirror: Mirror,
-  onFault: (line: string) => void,
-): Promise<void> {
+const NOBODY_KNOWN = 'nobody is removed';
+
+/** Removes users that the mirror brought and that the site does not know any more; why it does not. */
+async function pruneGone(mirror: Mirror, limit: RemovalLimit): Promise<string | undefined> {
   const { family, memory, writer, run, counts } = mirror;
-  if (!anyoneKnown) {
-    onFault('the site knows none of these users, which may be a fault of the site: none is removed');
-    return;
-  }
+  const refusal = await refusePruning(mirror, limit);
+  if (refusal !== undefined) return refusal;
   for (let gone = memory.gone(''); gone.length > 0; gone = memory.gone(gone.at(-1)?.userKey as string))
     for (const { userKey: key, id } of gone) {
-      if (run.signal.aborted) return run.stop('stopped');
+      if (run.signal.aborted) {
+        run.stop('stopped');
+        return undefined;
+      }
       // Somebody else may have the name by now.
       if ((await readUsers(mirror, [key])).get(key)?.id !== id) continue;
       if ((await writer.remove(family, key)) !== undefined) counts.pruned++;
       memory.forget(key);
     }
+  return undefined;
+}
+
+async function refusePruning(
+  { family, memory, openReader }: Mirror,
+  limit: RemovalLimit,
+): Promise<string | undefined> {
+  const kind = kindOf(family, 'profile');
+  const reader = await openReader();
+  try {
+    const of = (await reader.counts())[kind];
+    refuseExcess('--prune', [{ removed: memory.countGone(), of, plural: KINDS[kind].plural }], limit);
+    return undefined;
+  } catch (error) {
+    if (error instanceof StoreError) return error.message;
+    throw error;
+  } finally {
+    await reader.close();
+  }
 }

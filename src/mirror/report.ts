@@ -46,7 +46,7 @@ export function mirrorSummary({ users, tallies, skipped, pruned }: MirrorResult)
 /** Why a run was not successful; undefined if it was. `unusable` names were in the list. */
 export function mirrorFailure(
   { users, stopped, anyoneKnown }: MirrorResult,
-  { total, unusable }: { total: number; unusable: number },
+  { total, unusable, refusal }: { total: number; unusable: number; refusal: string | undefined },
 ): string | undefined {
   const reasons: string[] = [];
   if (stopped !== undefined) reasons.push(`${stopped}; the same command continues where this run ended`);
@@ -59,5 +59,6 @@ export function mirrorFailure(
       `${countedOf(users.refused, total, 'user', ['was', 'were'])} refused, because this mirror did not bring what is here: ` +
         'use a second database (--database-url) for another site, or --adopt for users of this site',
     );
+  if (refusal !== undefined) reasons.push(refusal);
   return reasons.length === 0 ? undefined : reasons.join('; ');
 }
