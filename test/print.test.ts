@@ -145,6 +145,20 @@ describe('the settings in force', () => {
     expect(text).toMatch(/(stop_grace_period|terminationGracePeriodSeconds|TimeoutStopSec)[=: ]+17s?\n/);
   });
 
+  test.each([
+    [{}, 256],
+    [{ WORKERS: '4' }, 128 + 4 * 128 + 64],
+    [{ WORKERS: '2', ANSWERS_BYTES: '100M' }, 128 + 2 * (128 + 76) + 64],
+    [{ ANSWERS_BYTES: '0' }, 256],
+  ])('compose, Kubernetes, systemd, %j: %i MB of memory', (env, memory) => {
+    for (const [name, limit] of [
+      ['compose', `mem_limit: ${memory}m\n`],
+      ['kubernetes', `limits: { memory: ${memory}Mi }\n`],
+      ['systemd', `MemoryMax=${memory}M\n`],
+    ] as const)
+      expect(printed(name, env)).toContain(limit);
+  });
+
   test('flags count as well as variables', async () => {
     expect(await done(['print', 'nginx', '--port', '8282'])).toBe(printed('nginx', { PORT: '8282' }));
     expect(await done(['print', 'nginx'], { env: { PORT: '8282' } })).toBe(

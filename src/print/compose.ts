@@ -12,7 +12,7 @@ import {
 const NETWORK = '172.30.80.0/24';
 
 export function compose(deployment: Deployment): string {
-  const { port, stopTime, file } = deployment;
+  const { port, stopTime, file, memory } = deployment;
   const media = mountedMedia(deployment);
   const mounts = [
     ...(file === undefined ? [] : ['data:/data']),
@@ -48,8 +48,9 @@ services:
     read_only: true
     cap_drop: [ALL]
     security_opt: ["no-new-privileges:true"]
-    mem_limit: 256m
+    mem_limit: ${memory}m
     stop_grace_period: ${stopTime}s
+    logging: { driver: json-file, options: { max-size: 10m, max-file: "5" } }
     ports:
       - "127.0.0.1:${port}:${port}"  # this machine only: the proxy is the way in
     environment:

@@ -13,7 +13,7 @@ const EXAMPLE_NETWORK = '10.0.0.0/8';
 const NOTICE = 5;
 
 export function kubernetes(deployment: Deployment): string {
-  const { port, stopTime, file, trustProxy = EXAMPLE_NETWORK } = deployment;
+  const { port, stopTime, file, memory, trustProxy = EXAMPLE_NETWORK } = deployment;
   const adminPort = containerAdminPort(deployment);
   const isFile = file !== undefined;
   const notice = ownDelay(deployment) ? 0 : NOTICE;
@@ -50,8 +50,8 @@ ${isFile ? '  serviceName: vitrine\n  replicas: 1  # each pod has a file of its 
             allowPrivilegeEscalation: false
             capabilities: { drop: [ALL] }
           resources:
-            requests: { cpu: 100m, memory: 128Mi }
-            limits: { memory: 256Mi }
+            requests: { cpu: 100m, memory: ${Math.ceil(memory / 2)}Mi }
+            limits: { memory: ${memory}Mi }
           env:
             # The addresses of the ingress: its pods, or the nodes. Not all private networks: clients may be in them.
             - { name: TRUST_PROXY, value: ${JSON.stringify(trustProxy)} }

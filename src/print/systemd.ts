@@ -38,7 +38,7 @@ After=vitrine.socket network-online.target
 Wants=network-online.target
 
 [Service]
-# Node 24 or newer, and a checkout after \`npm ci --omit=dev\`.
+# Node 24 or newer, which \`npm ci --omit=dev\` does not bring and Debian has not yet, and a checkout after that command.
 ExecStart=/usr/bin/node ${PROGRAM} serve
 ${lines(settings)}${database(file)}User=vitrine
 StateDirectory=vitrine
@@ -48,7 +48,7 @@ Restart=on-failure
 # The signal goes to the server alone, which passes it on to its workers.
 KillMode=mixed
 TimeoutStopSec=${stopTime}s
-MemoryMax=512M
+MemoryMax=${deployment.memory}M
 
 ${HARDENING}[Install]
 WantedBy=multi-user.target

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { haproxyFile, startFront } from '../fronts.ts';
+import { readPage } from '../pages.ts';
 import { printed } from '../printed.ts';
 import { pathOf, skipWithout } from '../programs.ts';
 import { tempFile, tempFolder } from '../rig.ts';
@@ -53,6 +54,19 @@ test.skipIf(skipWithout('systemdAnalyze')).each(SETTINGS)('systemd %j', async (e
   });
   const { stderr } = await exec(pathOf('systemdAnalyze'), ['verify', ...paths]);
   expect(stderr).toBe('');
+});
+
+test.skipIf(skipWithout('systemdAnalyze'))('systemd: the timer of the guide', async () => {
+  const units = [
+    ...readPage('src/guides/running.md').matchAll(/^```ini\n# [^\n]*\/(vitrine-import\.\w+)\n(.*?)^```/gms),
+  ];
+  expect(units.map(([, name]) => name)).toEqual(['vitrine-import.service', 'vitrine-import.timer']);
+  const folder = tempFolder();
+  const paths = units.map(([, name = '', unit]) => {
+    writeFileSync(join(folder, name), fillUnit(unit));
+    return join(folder, name);
+  });
+  expect((await exec(pathOf('systemdAnalyze'), ['verify', ...paths])).stderr).toBe('');
 });
 
 /** The program is installed elsewhere here. */
