@@ -1,6 +1,11 @@
 // Requests sent ahead of their answers: however many, all are answered in order.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import type { RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../src/config/config.ts';
+import { createHttpServer } from '../src/edge/http-server.ts';
 import { ask, dial, hearOut, parseReplies, type Server, sendRaw, startServer } from './rig.ts';
 import { adminOf, linesOf } from './stress.ts';
 
@@ -75,4 +80,25 @@ describe('pipelined requests', () => {
     const replies = await sendRaw(adminOf(own), upgrade + get('/readyz'));
     expect(replies.map(({ status, headers }) => [status, headers.connection])).toEqual([[200, 'close']]);
   });
+});
+
+test('requests behind a last answer take no memory: Node makes no responses for them', async () => {
+  const config = readConfig({});
+  const route: RequestListener = ({ url }, response) =>
+    response
+      .writeHead(200, ['content-length', '0', ...(url === '/last' ? ['connection', 'close'] : [])])
+      .end();
+  const own = createHttpServer(route, { config, onError() {} });
+  await once(own.listen(0, '127.0.0.1'), 'listening');
+  let responses = 0;
+  const count = () => responses++;
+  subscribe('http.server.request.start', count);
+  const socket = await dial(own.address() as AddressInfo);
+  socket.write(get('/last'));
+  await once(socket, 'data');
+  socket.write(get('/').repeat(20_000));
+  await hearOut(socket);
+  unsubscribe('http.server.request.start', count);
+  own.close();
+  expect(responses).toBe(1);
 });

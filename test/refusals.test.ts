@@ -233,6 +233,13 @@ test('HEAD gets the same errors as GET, without a body', async () => {
   }
 });
 
+test('HEAD that the parser rejects gets no body', async () => {
+  const socket = await dial(server);
+  const heard = hearOut(socket);
+  socket.write(`${get(ADA, HOST)}HEAD ${ADA} HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n`);
+  expect(String(await heard)).toMatch(/HTTP\/1\.1 400 .*content-length: \d.*\r\n\r\n$/s);
+});
+
 test('the server still answers afterwards and has logged no error', async () => {
   expect((await ask(server, ADA)).status).toBe(200);
   expect(server.log.filter((line) => !line.startsWith('{') || JSON.parse(line).level > 30)).toEqual([]);

@@ -141,7 +141,7 @@ describe('one place for each dependency', () => {
     [/^csv-parse/, /^formats\/csv\.ts$/],
     [/^htmlparser2$/, /^(formats\/xml|import\/map-kit)\.ts$/],
     [/^pino-pretty$/, /^telemetry\/log\.ts$/],
-    [/^node:(process|child_process)$/, /^main\.ts$/],
+    [/^node:(process|child_process)$/, /^(main|edge\/connection-limit)\.ts$/],
   ])('%s is imported only by files like %s', (dependency, allowed) => {
     expect(importersOf(dependency).filter((name) => !allowed.test(name))).toEqual([]);
   });

@@ -157,7 +157,7 @@ export const SETTINGS = {
   maxConnections: setting(
     '10000',
     between(whole, 1, 1_000_000),
-    'maximum number of open connections, fewer if the limit of open files is lower; more are closed at once',
+    'maximum number of open connections, fewer if memory or the limit of open files allows fewer; then the one idle longest is closed for a new one',
   ),
   maxLoopDelay: setting(
     '500ms',

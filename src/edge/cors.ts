@@ -1,20 +1,28 @@
 // CORS for a list of origins, and preflight requests for any. With `*` the headers are the same for everybody and are
 // among jsonHeaders().
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
-import { METHODS, oneOrigin, setHeaders } from '../http/headers.ts';
+import { type Headers, METHODS, oneOrigin, setHeaders } from '../http/headers.ts';
 
 const A_DAY = '86400';
 
-export function addOriginHeaders(app: FastifyInstance, { corsOrigin }: Pick<Config, 'corsOrigin'>): void {
-  if (corsOrigin === '*' || corsOrigin.length === 0) return;
+export function addOriginHeaders(app: FastifyInstance, config: Pick<Config, 'corsOrigin'>): void {
+  if (config.corsOrigin === '*' || config.corsOrigin.length === 0) return;
   app.addHook('onRequest', (request, reply, done) => {
-    const { origin } = request.headers;
     // On the response itself, since answers may be written past the reply.
-    reply.raw.setHeader('vary', 'Origin');
-    if (origin !== undefined && corsOrigin.includes(origin)) setHeaders(reply.raw, oneOrigin(origin));
+    setHeaders(reply.raw, originHeaders(config, request.raw));
     done();
   });
+}
+
+/** With a list of origins, who may read depends on who asks. */
+export function originHeaders(
+  { corsOrigin }: Pick<Config, 'corsOrigin'>,
+  { headers: { origin } }: IncomingMessage,
+): Headers {
+  if (corsOrigin === '*' || corsOrigin.length === 0) return {};
+  return { vary: 'Origin', ...(origin !== undefined && corsOrigin.includes(origin) && oneOrigin(origin)) };
 }
 
 /** Answers what browsers ask before they fetch, at any address. */

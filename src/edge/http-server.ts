@@ -2,90 +2,113 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
+import { type ParserError, requestFault } from '../http/malformed.ts';
 import * as http from '../http/node-http.ts';
-import { hasRequested, noteResponse } from './connection.ts';
-import { affordableConnections } from './descriptors.ts';
-import { closeInTwoSteps, isLingering } from './lingering-close.ts';
-import { createWaitingRoom, isReturning, stopReading, TimedRequest } from './pipelining.ts';
-import { createRawRefusals } from './raw-refusal.ts';
-import { watchWriting } from './write-timeout.ts';
+import { Connection, findConnection, TimedRequest } from './connection.ts';
+import { affordableConnections } from './connection-limit.ts';
+import { createRefusals, type RefusalOptions } from './refusals.ts';
 
-/** Called with what was thrown before or during routing. */
-export type ErrorListener = (error: unknown, response: ServerResponse) => void;
-
-export interface HttpServerOptions {
-  readonly config: Config;
-  readonly onError: ErrorListener;
-  /** Called for each connection that is closed at once, since too many are open. */
+export interface HttpServerOptions extends RefusalOptions {
+  /** While it does, each connection ends with its next answer. */
+  readonly isDraining?: () => boolean;
+  /** Called with what was thrown before or during routing. */
+  readonly onError: (error: unknown, response: ServerResponse) => void;
+  /** Called for each connection that is closed since too many are open. */
   readonly onRefused?: () => void;
   /** Called for each connection that is ended because its client does not read. */
   readonly onStalled?: () => void;
 }
 
-export function createHttpServer(
-  route: RequestListener,
-  { config, onError, onRefused = () => {}, onStalled = () => {} }: HttpServerOptions,
-): Server {
-  const handle: RequestListener = (request, response) => {
-    if (isLingering(request.socket)) return;
-    noteResponse(request, response);
+export function createHttpServer(route: RequestListener, options: HttpServerOptions): Server {
+  const { config, isDraining = () => false, onError } = options;
+  const { refuse, refuseBytes } = createRefusals(options);
+
+  const receive: RequestListener = (request, response) => {
+    findConnection(request.socket).owe(response);
+    if (isDraining()) response.shouldKeepAlive = false;
+    const fault = requestFault(request);
+    if (fault !== undefined) return refuse(request, response, fault);
     try {
       route(request, response);
     } catch (error) {
       onError(error, response);
     }
   };
-  const server = http.createServer(serverOptions(config), handle);
-  const refusals = createRawRefusals(config);
-  server.maxConnections = affordableConnections(config.maxConnections);
-  server.on('drop', onRefused);
-  answerHalfClosed(server);
-  const open = new Set<Socket>();
-  openConnections.set(server, open);
-  const watch = watchWriting(open, config.writeTimeout, onStalled);
-  server.once('close', watch.stop);
-  server.on('connection', (socket) => {
-    if (isReturning(socket)) return;
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-    closeInTwoSteps(socket);
-  });
-  server.on('upgrade', createWaitingRoom(server));
-  server.on('connect', (_request, socket) => refusals.connect(socket as Socket));
+
+  const server = http.createServer(serverOptions(config), receive);
+  // A client may end its side after its last request. Node would end ours before an answer that is not ready yet.
+  Object.assign(server, { httpAllowHalfOpen: true });
   // Bodies are never read, so nobody is told to go on and send one.
-  server.on('checkContinue', handle);
-  server.on('checkExpectation', (request: TimedRequest, response: ServerResponse) => {
-    unmetExpectations.add(request);
-    handle(request, response);
-  });
+  server.on('checkContinue', receive).on('checkExpectation', receive);
+  server.on('clientError', (error, socket) => refuseBytes(error as ParserError, socket as Socket));
+  for (const event of ['upgrade', 'connect'])
+    server.on(event, (request, socket, rest) => findConnection(socket).takeOver(request, rest));
+  keepConnections(server, options);
   return server;
 }
 
-const openConnections = new WeakMap<Server, Set<Socket>>();
+const openConnections = new WeakMap<Server, ReadonlySet<Connection>>();
+const STALL_POLL_MS = 1000;
 
-/** Ends all connections, also those that are not in Node's own list while their requests wait. */
+/** Bounds how many connections are open, and ends those whose client does not read. */
+function keepConnections(
+  server: Server,
+  { config, onRefused = () => {}, onStalled = () => {} }: HttpServerOptions,
+): void {
+  const most = affordableConnections(config);
+  const open = new Set<Connection>();
+  const idle = new Set<Connection>();
+  openConnections.set(server, open);
+
+  function forget(connection: Connection): void {
+    open.delete(connection);
+    idle.delete(connection);
+  }
+
+  server.on('connection', (socket) => {
+    // One that is given back.
+    if (findConnection(socket) !== undefined) return;
+    if (open.size >= most) {
+      onRefused();
+      const [longestIdle] = idle;
+      if (longestIdle === undefined) return void socket.destroy();
+      forget(longestIdle);
+      longestIdle.socket.destroy();
+    }
+    const connection = new Connection(socket, idle);
+    open.add(connection);
+    socket.once('close', () => forget(connection));
+  });
+
+  function endStalled(): void {
+    const now = performance.now();
+    for (const connection of open) {
+      if (!connection.isStalled(now, config.writeTimeout)) continue;
+      onStalled();
+      // With a reset, so that the system drops what is left as well.
+      connection.socket.resetAndDestroy();
+    }
+  }
+
+  if (config.writeTimeout === 0) return;
+  const timer = setInterval(endStalled, Math.min(STALL_POLL_MS, config.writeTimeout / 4)).unref();
+  server.once('close', () => clearInterval(timer));
+}
+
+/** Ends all connections, also those that are not in Node's own list since their requests wait. */
 export function closeAllConnections(server: Server): void {
-  for (const socket of openConnections.get(server) ?? []) socket.destroy();
+  for (const { socket } of openConnections.get(server) ?? []) socket.destroy();
 }
 
 /** Ends the connections that have not sent a request; Node counts them as busy. */
 export function closeSilentConnections(server: Server): void {
-  for (const socket of openConnections.get(server) ?? []) if (!hasRequested(socket)) socket.destroy();
+  for (const { state, socket } of openConnections.get(server) ?? []) if (state === 'silent') socket.destroy();
 }
-
-/** A client may end its side after its last request. Node would end ours before an answer that is not ready yet. */
-function answerHalfClosed(server: Server): void {
-  (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
-}
-
-/** Requests that expect something other than 100-continue; a hook refuses them. */
-const unmetExpectations = new WeakSet<IncomingMessage>();
-export const expectsTheImpossible = (request: IncomingMessage): boolean => unmetExpectations.has(request);
 
 function serverOptions(config: Config) {
   return {
     IncomingMessage: TimedRequest,
-    // Node would refuse a missing Host with an empty body; a hook does it in JSON.
+    // Node would refuse a missing Host with an empty body.
     requireHostHeader: false,
     shouldUpgradeCallback: stopReading,
     // Hardly any request has a body, and none is read: the rest need no stream for one.
@@ -96,6 +119,15 @@ function serverOptions(config: Config) {
     keepAliveTimeout: config.keepAliveTimeout,
     connectionsCheckingInterval: 1000,
   };
+}
+
+/**
+ * Takes the connection of a request that asks for an upgrade, or poses as one: Node would read nothing after it, although
+ * RFC 9110 (7.8) lets servers ignore an upgrade.
+ */
+function stopReading({ socket }: IncomingMessage): boolean {
+  socket.pause();
+  return true;
 }
 
 /** The headers are a part of the request, and Node refuses to start with a longer time for them. 0 is no limit. */

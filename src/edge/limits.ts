@@ -20,6 +20,7 @@ const MOST_CLIENTS = 100_000;
 function createRateLimit(
   { rateLimit, rateLimitExempt }: Pick<Config, 'rateLimit' | 'rateLimitExempt'>,
   clients: Clients,
+  counts: Refused,
   now = () => performance.now(),
 ) {
   if (rateLimit === undefined) return undefined;
@@ -46,6 +47,7 @@ function createRateLimit(
     const left = Math.max(requests - use.count, 0);
     const seconds = Math.ceil((use.ends - time) / 1000);
     const refused = use.count > requests;
+    if (refused) counts.rate++;
     return {
       refused,
       headers: {
@@ -94,11 +96,10 @@ export interface Limits {
   readonly stop: () => void;
 }
 
-export const createLimits = (config: Config, clients: Clients): Limits => ({
-  ...createLagWatch(config),
-  rateLimit: createRateLimit(config, clients),
-  refused: { overload: 0, rate: 0 },
-});
+export function createLimits(config: Config, clients: Clients): Limits {
+  const refused = { overload: 0, rate: 0 };
+  return { ...createLagWatch(config), rateLimit: createRateLimit(config, clients, refused), refused };
+}
 
 /** Refuses what is over the limits; probes always pass, since they ask how things are. */
 export function addLimits(app: FastifyInstance, { overloaded, rateLimit, refused }: Limits): void {
@@ -112,7 +113,6 @@ export function addLimits(app: FastifyInstance, { overloaded, rateLimit, refused
     // On the response itself, since answers may be written past the reply.
     if (allowance !== undefined) setHeaders(reply.raw, allowance.headers);
     if (!allowance?.refused) return done();
-    refused.rate++;
     sendFailure(reply, 'RATE_LIMITED');
   });
 }

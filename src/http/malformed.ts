@@ -1,4 +1,4 @@
-// What is wrong with a request, decided here for all that receive one: the server, the router and the validators.
+// What is wrong with a request, with bytes that are none, and with an input.
 import type { IncomingMessage } from 'node:http';
 import { LONGEST_USER_NAME } from '../records/user-name.ts';
 import type { ErrorCode } from './errors.ts';
@@ -15,6 +15,8 @@ export function requestFault(request: IncomingMessage): ErrorCode | undefined {
   if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) return 'HOST_MISSING';
   const { host = '', 'transfer-encoding': coding } = request.headers;
   if (!HOST.test(host) || (coding !== undefined && !ENDS_CHUNKED.test(coding))) return 'BAD_REQUEST';
+  if (request.method === 'CONNECT') return 'METHOD_NOT_ALLOWED';
+  if (expectsMore(request)) return 'EXPECTATION_FAILED';
   if (url === '*' && request.method === 'OPTIONS') return undefined;
   if (!url.startsWith('/') && !HOST.test(ABSOLUTE.exec(url)?.[1] ?? '/')) return 'BAD_REQUEST';
   return hasBrokenEscape(url) ? 'BAD_ESCAPE' : undefined;
@@ -23,11 +25,13 @@ export function requestFault(request: IncomingMessage): ErrorCode | undefined {
 /** RFC 9112 (3.2) wants anything but a name or an address and a port refused; RFC 3986 (3.2.2) says what they are. */
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 
+/** HTTP/1.0 knows no expectations. */
+const expectsMore = ({ headers: { expect }, httpVersion }: IncomingMessage) =>
+  expect !== undefined && httpVersion === '1.1' && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect);
+
 /** Otherwise nobody knows where the body ends, and RFC 9112 (6.3) wants the request refused. */
 const ENDS_CHUNKED = /(?:^|[\s,])chunked$/i;
 
-/** No route has a space, and no request target can. */
-const NOWHERE = '/ ';
 const ABSOLUTE = /^https?:\/\/([^/?#]+)([^#]*)/i;
 
 /** Whether the path cannot be decoded; the query's members are looked at one by one. */
@@ -41,18 +45,8 @@ function hasBrokenEscape(url: string): boolean {
   }
 }
 
-/**
- * Where a request is routed. An absolute target becomes its path, and its host is the one that counts (RFC 9112,
- * 3.2.2). What the router could not read is nowhere: there a hook refuses it.
- */
-export function routedPath(request: IncomingMessage): string {
-  const fault = requestFault(request);
-  if (fault !== undefined) {
-    refused.set(request, fault);
-    // The one method of Node's parser that no router takes; it comes with a broken version only.
-    if (request.method === 'PRI') request.method = 'GET';
-    return NOWHERE;
-  }
+/** The path to route by. An absolute target becomes its path, and its host is the one that counts (RFC 9112, 3.2.2). */
+export function pathToRoute(request: IncomingMessage): string {
   const url = request.url as string;
   const absolute = url.startsWith('/') ? null : ABSOLUTE.exec(url);
   if (absolute === null) return url;
@@ -60,10 +54,6 @@ export function routedPath(request: IncomingMessage): string {
   request.headers.host = host;
   return target.startsWith('/') ? target : `/${target}`;
 }
-
-/** Why a request that was routed nowhere is refused. */
-const refused = new WeakMap<IncomingMessage, ErrorCode>();
-export const refusalOf = (request: IncomingMessage): ErrorCode | undefined => refused.get(request);
 
 /** Node's `headers` keep the first Host only; RFC 9112 (3.2) wants a request with several refused. */
 function countHosts(rawHeaders: readonly string[]): number {
@@ -76,15 +66,22 @@ function countHosts(rawHeaders: readonly string[]): number {
 /** What Node's parser reports. */
 export interface ParserError extends Error {
   readonly code: string;
-  /** Fastify's type is that of a Buffer as JSON; what comes is a Buffer. */
-  readonly rawPacket: unknown;
+  /** The last packet, and how much of it was parsed; there is none when time is up. */
+  readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
 }
 
 /** Why the parser gave up. */
 export function parserFault({ code, rawPacket }: ParserError): ErrorCode {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'REQUEST_TIMEOUT';
   if (code !== 'HPE_HEADER_OVERFLOW') return 'BAD_REQUEST';
-  return Buffer.isBuffer(rawPacket) && hasLongRequestLine(rawPacket) ? 'URI_TOO_LONG' : 'HEADERS_TOO_LARGE';
+  return rawPacket && hasLongRequestLine(rawPacket) ? 'URI_TOO_LONG' : 'HEADERS_TOO_LARGE';
+}
+
+/** The method of the request in which the parser gave up, as far as the last packet tells. */
+export function parserMethod({ rawPacket, bytesParsed }: ParserError): string {
+  const parsed = rawPacket?.toString('latin1', 0, bytesParsed) ?? '';
+  return parsed.match(/^[A-Z-]+(?= )/gm)?.at(-1) ?? '';
 }
 
 /** The limit of headers covers the request line as well; of what arrived, we are shown the last packet only. */

@@ -28,13 +28,7 @@ import { createRequestCounts } from '../telemetry/request-counts.ts';
 import { createRequestLog } from '../telemetry/request-log.ts';
 import { VARIANTS } from '../variants.ts';
 import { createExplorerPage } from '../views/explorer-page.ts';
-import {
-  addDraining,
-  addErrorHandlers,
-  addRequestChecks,
-  addResponseHook,
-  fastifyOptions,
-} from './fastify.ts';
+import { addErrorHandlers, addResponseHook, fastifyOptions } from './fastify.ts';
 import { createHealth } from './health.ts';
 
 export interface AppOptions {
@@ -56,10 +50,13 @@ export function buildApp({ config, store, log }: AppOptions) {
   const limits = createLimits(config, clients);
 
   const app = Fastify({
-    ...fastifyOptions(config),
+    ...fastifyOptions(),
     serverFactory: (route) =>
       createHttpServer(route, {
         config,
+        isDraining: health.draining,
+        rateLimit: limits.rateLimit,
+        observe: requestLog.observe,
         onError: requestLog.lostRequest,
         onRefused: connections.refused.add,
         onStalled: connections.stalled.add,
@@ -67,11 +64,9 @@ export function buildApp({ config, store, log }: AppOptions) {
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   addErrorHandlers(app, requestLog.fault);
-  addDraining(app, health.draining);
   addOriginHeaders(app, config);
-  addRequestChecks(app);
-  addPreflights(app);
   addLimits(app, limits);
+  addPreflights(app);
   addResponseHook(app, jsonHeaders(config.corsOrigin), requestLog.observe);
   answerOtherMethods(app);
 

@@ -1,14 +1,10 @@
 // What our two Fastify instances, the server and the admin port, have in common: options, error handling, hooks.
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
-import type { Config } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
-import { expectsTheImpossible } from '../edge/http-server.ts';
-import { createRawRefusals } from '../edge/raw-refusal.ts';
 import { RequestError } from '../http/errors.ts';
 import type { Headers } from '../http/headers.ts';
-import { LONGEST_URL, refusalOf, routedPath } from '../http/malformed.ts';
+import { LONGEST_URL, pathToRoute } from '../http/malformed.ts';
 import { type Operation, OTHER, PREFLIGHT } from '../http/operations.ts';
 import { parseQuery } from '../http/query.ts';
 import { sendFailure } from '../http/replies.ts';
@@ -39,10 +35,11 @@ const COMPILERS = {
   buildSerializer: () => compileResponse,
 } as unknown as SchemaCompilers;
 
-export function fastifyOptions(config: Config): FastifyServerOptions {
+export function fastifyOptions(): FastifyServerOptions {
   return {
-    clientErrorHandler: (error, socket) => createRawRefusals(config).malformed(error, socket as Socket),
-    rewriteUrl: (request) => routedPath(request),
+    // The HTTP server does it.
+    clientErrorHandler() {},
+    rewriteUrl: (request) => pathToRoute(request),
     // While stopping, requests that still arrive are answered like the rest.
     return503OnClosing: false,
     schemaController: { compilersFactory: COMPILERS },
@@ -67,25 +64,6 @@ export function addErrorHandlers(app: FastifyInstance, logFault: FaultLogger): v
 
 const isDataFault = (error: unknown) =>
   error instanceof StoreError || (error instanceof Error && error.name === 'SqliteError');
-
-/** Refuses what is malformed, and closes the connection unless only the path's escapes are broken. */
-export function addRequestChecks(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    const fault = expectsTheImpossible(request.raw) ? 'EXPECTATION_FAILED' : refusalOf(request.raw);
-    if (fault === undefined) return done();
-    if (fault !== 'BAD_ESCAPE') reply.header('connection', 'close');
-    sendFailure(reply, fault);
-  });
-}
-
-/** While the server drains, each connection ends with its next answer. */
-export function addDraining(app: FastifyInstance, draining: () => boolean): void {
-  app.addHook('onRequest', (_request, reply, done) => {
-    // On the response itself, since answers may be written past the reply.
-    if (draining()) reply.raw.setHeader('connection', 'close');
-    done();
-  });
-}
 
 /** Completes every response that is sent through a reply, and reports it. */
 export function addResponseHook(app: FastifyInstance, headers: Headers, observe: Observer): void {

@@ -21,7 +21,9 @@ export function createConnectionLog(log: Logger) {
     };
   };
   return {
-    refused: counter('connections refused: as many are open as MAX_CONNECTIONS and the file limit allow'),
+    refused: counter(
+      'connections closed, idle ones first: as many are open as MAX_CONNECTIONS, memory and the file limit allow',
+    ),
     stalled: counter('connections ended: the clients did not read their responses within WRITE_TIMEOUT'),
   };
 }

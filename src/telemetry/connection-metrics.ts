@@ -17,14 +17,14 @@ export const CONNECTION_METRICS: readonly Metric[] = [
   {
     name: 'vitrine_connections_refused_total',
     type: 'counter',
-    help: 'Connections closed at once because too many were open.',
+    help: 'Connections closed because too many were open: the one idle longest, or else the new one.',
     read: ({ connections }) => connections.refused.total(),
     alert: {
       name: 'VitrineConnectionsRefused',
       expr: 'increase(vitrine_connections_refused_total[5m]) > 0',
       for: '0m',
       severity: 'warning',
-      symptom: 'New connections are closed at once.',
+      symptom: 'Connections are closed to make room.',
       cause: 'Too many are open: a flood, or a proxy that does not keep its connections.',
       command: 'ss -tn, then MAX_CONNECTIONS and ulimit -n',
     },

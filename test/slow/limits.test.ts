@@ -201,26 +201,28 @@ describe('sizes and connections', () => {
     expect([await statusOf(1500), await statusOf(2500)]).toEqual([200, 431]);
   });
 
-  test('connections above the limit are refused until one closes', async () => {
+  test('above the limit of connections, the one idle longest is closed for a new one', async () => {
     const server = await startServer({ MAX_CONNECTIONS: '3' });
-    const answers = (socket: Socket) => {
+    const open: Socket[] = [];
+    const ask = async (socket: Socket) => {
       socket.write(get(ADA));
-      // A refused connection may end with or without a reset.
-      socket.on('error', () => {});
-      return new Promise<boolean>((resolve) => {
-        socket.once('data', () => resolve(true)).once('close', () => resolve(false));
-      });
+      await once(socket, 'data');
     };
-    const open = [await dial(server), await dial(server), await dial(server)];
-    for (const socket of open) expect(await answers(socket)).toBe(true);
-    expect(await answers(await dial(server))).toBe(false);
-    for (const socket of open) expect(await answers(socket)).toBe(true);
-    open[0]?.destroy();
-    const placed = await until('a place', async () => {
-      const socket = await dial(server);
-      return (await answers(socket)) && socket;
-    });
-    for (const socket of [...open, placed]) socket.destroy();
+    for (let nth = 0; nth < 3; nth++) {
+      open.push(await dial(server));
+      await ask(open[nth] as Socket);
+    }
+    const [first, second, third] = open as [Socket, Socket, Socket];
+    await ask(first);
+    for (const idleLongest of [second, third]) {
+      const closed = once(idleLongest, 'close');
+      const newcomer = await dial(server);
+      await ask(newcomer);
+      await closed;
+      open.push(newcomer);
+    }
+    await ask(first);
+    for (const socket of open) socket.destroy();
   });
 });
 

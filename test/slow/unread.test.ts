@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { affordableConnections } from '../../src/edge/descriptors.ts';
+import { affordableConnections } from '../../src/edge/connection-limit.ts';
 import { putCopy } from '../media-folder.ts';
 import { ask, databaseOf, dial, fixture, type Server, startServer, tempFolder } from '../rig.ts';
 import { startLoad, until } from '../stress.ts';
@@ -75,7 +75,7 @@ test.each([
 );
 
 /** Fewer where the limit of open files leaves no room for more. */
-const CONNECTIONS = affordableConnections(2100) - 100;
+const CONNECTIONS = affordableConnections({ maxConnections: 2100, workers: 1 }) - 100;
 
 test(`a newcomer is answered beside ${CONNECTIONS} connections that always have a request out`, async () => {
   const server = await startServer();
