@@ -1,8 +1,36 @@
-// The variants of the API, one row each. Routes, settings, OpenAPI, explorer, card, mirror and doctor read this table.
+// The variants of the API and the styles of their routes, one row each. Routes, settings, OpenAPI, explorer, card, mirror,
+// compare, doctor and printed configurations read these tables.
 import type { Family } from './records/kinds.ts';
 
-/** How a route names the user: in the query (`?user=ada`) or in the path (`/username/ada`). */
-export type RouteStyle = 'query' | 'path';
+/** Where a style has its two lookups, below a base address. The user stands in the query or in the path. */
+export interface LookupAddresses {
+  readonly profile: string;
+  readonly items: string;
+}
+
+export const STYLES = {
+  path: { profile: '/api/username/:username', items: '/api/username/:username/shots' },
+  query: { profile: '/api/?user=:username', items: '/api/?user=:username&post=true' },
+} as const satisfies Record<string, LookupAddresses>;
+
+export type RouteStyle = keyof typeof STYLES;
+export const STYLE_NAMES = Object.keys(STYLES) as RouteStyle[];
+
+/** Whether the user stands in the query. */
+export const isInQuery = (style: RouteStyle) => STYLES[style].profile.includes('?');
+
+/** The paths that a style answers, and `/api/username` of `/api/username/:username`: a lookup without a user. */
+export function lookupPatterns(style: RouteStyle): readonly string[] {
+  const { profile, items } = STYLES[style];
+  const paths = [profile, items, profile.replace(':username', '')].map((address) => address.split('?', 1)[0]);
+  return [...new Set(paths.map((path = '') => path.replace(/\/$/, '')))];
+}
+
+/** The two lookups of one user, below a base address. */
+export function lookupAddresses(style: RouteStyle, base: string, user: string): LookupAddresses {
+  const fill = (address: string) => base + address.replace(':username', () => encodeURIComponent(user));
+  return { profile: fill(STYLES[style].profile), items: fill(STYLES[style].items) };
+}
 
 export interface VariantRow {
   readonly style: RouteStyle;
@@ -35,3 +63,5 @@ export const VARIANTS = {
 
 export type Variant = keyof typeof VARIANTS;
 export const VARIANT_NAMES = Object.keys(VARIANTS) as Variant[];
+/** The names of the lists, of all variants. */
+export const COLLECTIONS: readonly string[] = VARIANT_NAMES.map((name) => VARIANTS[name].collection);

@@ -144,12 +144,21 @@ test('the configuration lists the variants and is escaped', async () => {
   const page = await html(odd);
   const { variants } = configurationIn(page);
   expect(variants).toEqual([
-    { name: 'b', path: "/it's$&", origin: null, style: 'path', family: 'portfolio', collection: 'Shots' },
+    {
+      name: 'b',
+      path: "/it's$&",
+      origin: null,
+      profile: '/api/username/:username',
+      items: '/api/username/:username/shots',
+      family: 'portfolio',
+      collection: 'Shots',
+    },
     {
       name: 'c',
       path: '/x',
       origin: 'https://c.example',
-      style: 'path',
+      profile: '/api/username/:username',
+      items: '/api/username/:username/shots',
       family: 'portfolio',
       collection: 'Posts',
     },

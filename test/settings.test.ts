@@ -162,6 +162,9 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
   ],
   ...refusedAll(
     'corsOrigin',
+    'https://a.example"x',
+    "https://a.example'x",
+    'https://a.example;x',
     'a.example',
     'https://a.example/',
     'https://A.example',
@@ -169,6 +172,8 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
     '*,https://a.example',
     'null',
   ),
+  ...refusedAll('mediaUrl', 'https://a.example"x/media', 'https://a.example;x/media'),
+  ...refusedAll('baseUrlA', 'https://a.example"x', "https://a.example'/a"),
   ['trustProxy', '10.0.0.0/8, 127.0.0.1,2001:db8::/32', ['10.0.0.0/8', '127.0.0.1', '2001:db8::/32']],
   ['trustProxy', 'loopback,uniquelocal', ['loopback', 'uniquelocal']],
   ...refusedAll(
@@ -214,6 +219,17 @@ test.each(VALUES)('%s as %j', (name, text, value) => {
     expect(mistakes[0]).toContain(`not ${JSON.stringify(text)}`);
     expect(mistakes[0]).not.toContain('\n');
   }
+});
+
+test.each<[SettingName, string]>([
+  ['databaseUrl', 'site.db\nExecStartPre=/bin/evil'],
+  ['databaseUrlFile', '/run/secret\u0007'],
+  ['mediaDir', '/media\n}'],
+  ['exampleUsers', 'ada,\u001b[31mbob'],
+])('control characters in %s are refused: settings are copied into logs and configurations', (name, text) => {
+  expect(mistakesOf({ [name]: text })).toContainEqual(
+    expect.stringContaining('must not contain control characters'),
+  );
 });
 
 test.each([

@@ -1,9 +1,8 @@
 // Every setting in one table: default, parser, meaning.
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
-import { addressClashes, type Site } from './address-clashes.ts';
+import { addressClashes, type Site, shareAddress } from './clashes.ts';
 import { shownDatabase } from './database-url.ts';
-import { databaseUrlOf, type Given, type Source } from './given.ts';
-import { shareAddress } from './listening.ts';
+import { chooseDatabaseUrl, type DatabaseUrlSource, type SettingText } from './database-url-source.ts';
 import {
   absoluteUrl,
   address,
@@ -214,9 +213,9 @@ export type Environment = Record<string, string | undefined>;
 export function readConfig(flags: Flags = {}, environment: Environment = {}): Config {
   const mistakes: string[] = [];
   const values = SETTING_NAMES.map((name) => {
-    let given = givenIn(name, flags, environment);
+    let given = findText(name, flags, environment);
     try {
-      if (name === 'databaseUrl') given = databaseUrlOf(sourcesOf(flags, environment));
+      if (name === 'databaseUrl') given = chooseDatabaseUrl(databaseUrlSources(flags, environment));
       return [name, parseSetting(name, given)];
     } catch (error) {
       if (!(error instanceof Mistake)) throw error;
@@ -230,34 +229,37 @@ export function readConfig(flags: Flags = {}, environment: Environment = {}): Co
   return config;
 }
 
-const givenIn = (name: SettingName, flags: Flags, environment: Environment): Given =>
+const findText = (name: SettingName, flags: Flags, environment: Environment): SettingText =>
   flags[name] === undefined
     ? { text: environment[variableOf(name)], label: variableOf(name) }
     : { text: flags[name], label: flagOf(name) };
 
-const sourcesOf = (flags: Flags, environment: Environment): Source[] => [
+const databaseUrlSources = (flags: Flags, environment: Environment): DatabaseUrlSource[] => [
   {
     url: { text: flags.databaseUrl, label: flagOf('databaseUrl') },
     file: { text: flags.databaseUrlFile, label: flagOf('databaseUrlFile') },
   },
   {
-    url: givenIn('databaseUrl', {}, environment),
-    file: givenIn('databaseUrlFile', {}, environment),
+    url: findText('databaseUrl', {}, environment),
+    file: findText('databaseUrlFile', {}, environment),
   },
 ];
 
-function parseSetting(name: SettingName, given: Given): unknown {
+function parseSetting(name: SettingName, given: SettingText): unknown {
   const { parse, emptyCounts }: Setting<unknown> = SETTINGS[name];
-  return parse(textOf(name, given, emptyCounts));
+  const text = effectiveText(name, given, emptyCounts);
+  // Settings are copied into log lines, headers and printed configurations.
+  if (/\p{Cc}/u.test(text)) throw new Mistake('must not contain control characters');
+  return parse(text);
 }
 
-function textOf(name: SettingName, { text }: Given, emptyCounts = false): string {
+function effectiveText(name: SettingName, { text }: SettingText, emptyCounts = false): string {
   return text === undefined || (text.trim() === '' && !emptyCounts) ? SETTINGS[name].fallback : text.trim();
 }
 
 /** A mistake as a sentence that quotes the text, without what is secret in it. */
-function sentence(name: SettingName, given: Given, { message }: Mistake): string {
-  const text = textOf(name, given, true);
+function sentence(name: SettingName, given: SettingText, { message }: Mistake): string {
+  const text = effectiveText(name, given, true);
   if (!message.startsWith('must ')) return message;
   if (given.isSecret) return `what ${given.label} holds ${message}`;
   return `${given.label} ${message}, not ${JSON.stringify(name === 'databaseUrl' ? shownDatabase(text) : text)}`;
@@ -266,7 +268,7 @@ function sentence(name: SettingName, given: Given, { message }: Mistake): string
 /** The settings that were given, by variable, as they were written. */
 export function givenSettings(flags: Flags, environment: Environment): Record<string, string> {
   const given = SETTING_NAMES.flatMap((name) => {
-    const { text } = givenIn(name, flags, environment);
+    const { text } = findText(name, flags, environment);
     const { emptyCounts }: Setting<unknown> = SETTINGS[name];
     return text === undefined || (text.trim() === '' && !emptyCounts)
       ? []

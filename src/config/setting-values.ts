@@ -28,6 +28,8 @@ export function baseUrl(text: string): BaseUrl | undefined {
   if (!URL.canParse(text)) throw new Mistake('must be a path such as /a, an http(s) URL, or empty');
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') throw new Mistake('must not carry a user name or password');
+  if (!/^[\w.:[\]-]+$/.test(url.host))
+    throw new Mistake('must name a host of letters, digits, dots and hyphens');
   return { path: trimmed, host: hostKey(url.host), origin: url.origin };
 }
 
@@ -201,7 +203,8 @@ export function origins(text: string): '*' | string[] {
     .map((part) => part.trim())
     .filter(Boolean);
   for (const part of list) {
-    if (!URL.canParse(part) || new URL(part).origin !== part)
+    // The URL standard allows quotes in the name of a host.
+    if (!URL.canParse(part) || new URL(part).origin !== part || !/^\w+:\/\/[\w.:[\]-]+$/.test(part))
       throw new Mistake('must be *, none, or origins such as https://example.org separated by commas');
   }
   return list;

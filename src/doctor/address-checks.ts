@@ -1,7 +1,6 @@
 // Whether a request arrives as it was sent: prefix, user name, query, method, size.
 import { type HttpResponse, RequestError } from '../remote/http-client.ts';
-import { COLLECTIONS } from '../remote/lookups.ts';
-import { type RouteStyle, VARIANTS } from '../variants.ts';
+import { COLLECTIONS, isInQuery, VARIANTS } from '../variants.ts';
 import { ADDRESS_REMEDIES } from './address-remedies.ts';
 import { broken, type Check, type Finding, NEEDS_USER, ok, unchecked, unclear } from './check.ts';
 import { type Deployment, RateLimited } from './deployment.ts';
@@ -46,7 +45,7 @@ function notVitrine(response: HttpResponse): Finding {
 }
 
 /** Ends of names that mean something else when they are decoded too early or twice. */
-const ENCODED: Record<RouteStyle, readonly (readonly [encoded: string, meaning: string])[]> = {
+const ENCODED = {
   query: [
     ['%25zz', '%25 (percent sign)'],
     ['%26user%3Dzz', '%26 (ampersand)'],
@@ -62,16 +61,16 @@ const ENCODED: Record<RouteStyle, readonly (readonly [encoded: string, meaning: 
     ['%20zz', '%20 (space)'],
     ['%E2%98%83', 'letters outside ASCII'],
   ],
-};
+} as const;
 
 const names: Check = {
   name: 'encoded names',
   async run({ send, lookups, nobody, style, user }) {
     const plain = codeOf(await send(lookups(nobody).profile));
-    if (plain === 'USER_MISSING' && style === 'path')
+    if (plain === 'USER_MISSING' && !isInQuery(style))
       return broken('the user name does not arrive: the path is cut off');
     if (plain !== 'USER_NOT_FOUND') return unclear('an unknown user does not get USER_NOT_FOUND');
-    for (const [encoded, meaning] of ENCODED[style]) {
+    for (const [encoded, meaning] of isInQuery(style) ? ENCODED.query : ENCODED.path) {
       const response = await send(lookups(nobody).profile + encoded);
       const code = codeOf(response) ?? '';
       if (code !== 'USER_NOT_FOUND')
@@ -96,7 +95,7 @@ const withExtra = (path: string) => `${path}${path.includes('?') ? '&' : '?'}utm
 const query: Check = {
   name: 'query',
   run: (deployment) =>
-    deployment.style === 'query' ? checkQueryStyle(deployment) : checkIgnoredQuery(deployment),
+    isInQuery(deployment.style) ? checkQueryStyle(deployment) : checkIgnoredQuery(deployment),
   remedy: ADDRESS_REMEDIES.query,
 };
 

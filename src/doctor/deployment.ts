@@ -1,9 +1,18 @@
 // The deployment under examination: at which path which variant answers, for which user.
 import { setTimeout as delay } from 'node:timers/promises';
 import { type HttpClient, type HttpRequest, type HttpResponse, RequestError } from '../remote/http-client.ts';
-import { basePath, type LookupPaths, lookupPaths, lookupWithoutUser } from '../remote/lookups.ts';
+import { basePath } from '../remote/lookups.ts';
 import { retryAfter } from '../remote/polite-requests.ts';
-import { type RouteStyle, VARIANT_NAMES, VARIANTS, type Variant } from '../variants.ts';
+import {
+  isInQuery,
+  type LookupAddresses,
+  lookupAddresses,
+  type RouteStyle,
+  STYLE_NAMES,
+  VARIANT_NAMES,
+  VARIANTS,
+  type Variant,
+} from '../variants.ts';
 import { codeOf, isProfile, objectIn } from './response-body.ts';
 
 /** Sends a request as a page of another origin would. */
@@ -29,7 +38,7 @@ export interface Deployment {
   /** A name that no user has. */
   readonly nobody: string;
   readonly send: Send;
-  readonly lookups: (name: string) => LookupPaths;
+  readonly lookups: (name: string) => LookupAddresses;
   /** A lookup that names no user. */
   readonly withoutUser: string;
 }
@@ -81,7 +90,7 @@ export async function findDeployment(
   const match = bestMatch(probes, variant);
   const { path, style } = match ?? { path: given, style: stylesOf(variant)[0] as RouteStyle };
   const known = isProfile(match?.response) ? user : undefined;
-  const lookups = (name: string) => lookupPaths(style, path, name);
+  const lookups = (name: string) => lookupAddresses(style, path, name);
   return {
     found: match !== undefined,
     first: probes[0]?.response ?? (failure as RequestError),
@@ -94,7 +103,7 @@ export async function findDeployment(
     nobody: `nobody-${Math.random().toString(36).slice(2, 10)}`,
     send,
     lookups,
-    withoutUser: lookupWithoutUser(style, path),
+    withoutUser: lookups('').profile,
   };
 }
 
@@ -104,7 +113,7 @@ async function probe(send: Send, given: string, variant: Variant | undefined, us
   for (const path of pathsToProbe(given, variant))
     for (const style of stylesOf(variant)) {
       try {
-        const response = await send(lookupPaths(style, path, user).profile);
+        const response = await send(lookupAddresses(style, path, user).profile);
         probes.push({ path, style, response });
         if (isProfile(response)) return { probes, failure: undefined };
       } catch (error) {
@@ -122,7 +131,7 @@ function pathsToProbe(given: string, variant: Variant | undefined): Set<string> 
 }
 
 const stylesOf = (variant: Variant | undefined): readonly RouteStyle[] =>
-  variant === undefined ? ['path', 'query'] : [VARIANTS[variant].style];
+  variant === undefined ? STYLE_NAMES : [VARIANTS[variant].style];
 
 /** The probe that shows where the variant is: a profile proves it, an error of Vitrine's suggests it. */
 function bestMatch(probes: readonly Probe[], variant: Variant | undefined): Probe | undefined {
@@ -132,7 +141,7 @@ function bestMatch(probes: readonly Probe[], variant: Variant | undefined): Prob
     probes.find(({ response }) => isProfile(response)) ??
     answered('USER_NOT_FOUND')[0] ??
     // A proxy that drops the query makes every request one without a user, also those of the other style.
-    nameless.find(({ style }) => style === 'query') ??
+    nameless.find(({ style }) => isInQuery(style)) ??
     nameless[0] ??
     // A proxy may replace the body of a 404.
     probes.find(
@@ -145,7 +154,7 @@ function bestMatch(probes: readonly Probe[], variant: Variant | undefined): Prob
 async function tellVariant(
   send: Send,
   style: RouteStyle,
-  lookups: LookupPaths | undefined,
+  lookups: LookupAddresses | undefined,
 ): Promise<Variant> {
   const candidates = VARIANT_NAMES.filter((name) => VARIANTS[name].style === style);
   const first = candidates[0] as Variant;

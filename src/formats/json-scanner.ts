@@ -1,7 +1,9 @@
 // JSON of any size: finds the records in arrays and response bodies byte by byte, and has JSON.parse read each.
+
+import { COLLECTIONS } from '../variants.ts';
 import { type Carry, createCarry } from './carry.ts';
 import { type Entries, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
-import { COLLECTIONS, readBytes } from './json-text.ts';
+import { readBytes } from './json-text.ts';
 import { createListSearch, type ListSearch } from './list-search.ts';
 
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, BACKSLASH] = [9, 10, 13, 32, 34, 44, 92];

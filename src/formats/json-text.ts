@@ -2,11 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { RawRecord } from '../records/recognise.ts';
 import { isWrittenNumber, parseKeepingDigits } from '../records/scalar.ts';
+import { COLLECTIONS } from '../variants.ts';
 import { type Entries, type Entry, excerpt, LONGEST_RECORD, oneLine, problemAt, tooLong } from './entry.ts';
 import { withoutTrailingCommas } from './trailing-commas.ts';
-
-/** The one member of a saved response body. */
-export const COLLECTIONS = ['posts', 'Shots', 'Posts'] as const;
 
 const REPLACEMENT = '\uFFFD';
 
@@ -86,8 +84,10 @@ function holdsOnlyStrings(value: RawRecord): boolean {
   return true;
 }
 
+/** The list in a saved response body, which is its one member. */
 function itemsOf(value: RawRecord): unknown[] | undefined {
-  const items = value.posts ?? value.Shots ?? value.Posts;
+  const name = COLLECTIONS.find((collection) => collection in value);
+  const items = name === undefined ? undefined : value[name];
   return Array.isArray(items) && Object.keys(value).length === 1 ? items : undefined;
 }
 

@@ -5,7 +5,8 @@ import { type Family, KINDS, type KindName, kindOf } from '../records/kinds.ts';
 import { brief, type Fault, normalise } from '../records/normalise.ts';
 import type { Row } from '../records/row.ts';
 import { userKey } from '../records/user-name.ts';
-import { COLLECTIONS, MAX_ITEMS } from '../remote/lookups.ts';
+import { MAX_ITEMS } from '../remote/lookups.ts';
+import { COLLECTIONS } from '../variants.ts';
 
 export interface ParsedBody {
   readonly rows: readonly Row[];

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
-import type { Site } from '../config/address-clashes.ts';
+import type { Site } from '../config/clashes.ts';
 import { type Config, sitesOf } from '../config/config.ts';
 import { MEDIA } from '../http/operations.ts';
 import { ITEM_CAP } from '../records/kinds.ts';

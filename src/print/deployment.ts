@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { type Config, sitesOf } from '../config/config.ts';
 import { isPostgresUrl } from '../config/database-url.ts';
 import { mediaDirOf } from '../config/media.ts';
-import { VARIANTS } from '../variants.ts';
+import { isInQuery, VARIANTS } from '../variants.ts';
 
 export interface Deployment {
   /** The path of the unix socket that the server listens on, if it is one. */
@@ -81,9 +81,7 @@ export function deploymentOf(config: Config, given: Readonly<Record<string, stri
     checkPort: reachable(config.adminHost) === reachable(config.host) ? config.adminPort : undefined,
     trustProxy: given.TRUST_PROXY,
     names: names.length === 0 ? [EXAMPLE_NAME] : names,
-    queryBases: sites.flatMap(({ variant, base }) =>
-      VARIANTS[variant].style === 'query' ? [base.path] : [],
-    ),
+    queryBases: sites.flatMap(({ variant, base }) => (isInQuery(VARIANTS[variant].style) ? [base.path] : [])),
     https: origins.length > 0 && origins.every(({ protocol }) => protocol === 'https:'),
     corsOrigin: config.corsOrigin,
     memory: memoryFor(config),

@@ -1,9 +1,9 @@
 // GETs to one site with this API, conditional or not: paced, retried, and never sent to another host.
 import { setMaxListeners } from 'node:events';
 import { brief } from '../records/normalise.ts';
-import { VARIANTS, type Variant } from '../variants.ts';
+import { lookupAddresses, VARIANTS, type Variant } from '../variants.ts';
 import { createHttpClient, type HttpResponse } from './http-client.ts';
-import { basePath, type Lookup, lookupPaths } from './lookups.ts';
+import { basePath, type Lookup } from './lookups.ts';
 import {
   createPace,
   isRefusal,
@@ -57,7 +57,7 @@ export function createSiteClient(options: SiteOptions) {
   signal.addEventListener('abort', http.close, { once: true });
 
   const urlOf = (name: string, lookup: Lookup) =>
-    base.origin + lookupPaths(VARIANTS[variant].style, basePath(base), name)[lookup];
+    base.origin + lookupAddresses(VARIANTS[variant].style, basePath(base), name)[lookup];
 
   /** What the site says of a user; errors name the address. */
   async function get(name: string, lookup: Lookup, validators: Validators = {}): Promise<SiteResponse> {

@@ -8,7 +8,7 @@ import type { Headers } from '../http/headers.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
 import { samplePicture } from '../samples/pictures.ts';
 import type { Awaitable } from '../stores/reader.ts';
-import { VARIANT_NAMES, VARIANTS } from '../variants.ts';
+import { STYLES as LOOKUPS, VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import type { ExplorerPage } from '../views/explorer-page.ts';
 import { readScript, readStyles, readWeb, withoutComments } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
@@ -86,7 +86,7 @@ function cardScript({ explorer }: Config): string {
   const rows = VARIANT_NAMES.map((variant) => {
     const { style, family, collection } = VARIANTS[variant];
     const [item, total] = family === 'microblog' ? ['post', 'totalPost'] : ['shot', 'totalShots'];
-    return [variant, { query: style === 'query', list: collection, item, total }];
+    return [variant, { ...LOOKUPS[style], list: collection, item, total }];
   });
   const table = JSON.stringify(Object.fromEntries(rows));
   return withoutComments(readWeb('embed.js'))

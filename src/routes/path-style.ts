@@ -1,9 +1,11 @@
 // Variants B and C: the path names the user.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import { errorResponses } from '../http/errors.ts';
+import { sendFailure } from '../http/replies.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import { UserName } from '../records/user-name.ts';
-import { VARIANTS } from '../variants.ts';
+import { STYLES, VARIANTS } from '../variants.ts';
 import { bodiesOf, createLookups, lookupResponses, siteConstraint, type VariantOptions } from './lookup.ts';
 
 const Params = Type.Object({ username: UserName });
@@ -26,7 +28,7 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
       response: lookupResponses(options, Profile),
     },
   };
-  app.get('/api/username/:username', profile, (request, reply) =>
+  app.get(STYLES.path.profile, profile, (request, reply) =>
     sendProfile(request, reply, request.params.username),
   );
 
@@ -42,13 +44,23 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
       response: lookupResponses(options, Items),
     },
   };
-  app.get('/api/username/:username/shots', items, (request, reply) =>
-    sendItems(request, reply, request.params.username),
-  );
+  app.get(STYLES.path.items, items, (request, reply) => sendItems(request, reply, request.params.username));
 
-  // Without a name these would be unknown addresses; the schema says what is missing.
-  for (const url of ['/api/username', '/api/username/'])
-    app.get(url, { ...profile, schema: { ...profile.schema, hide: true } }, () => {});
-  app.get('/api/username//shots', { ...items, schema: { ...items.schema, hide: true } }, () => {});
+  // Without a name these would be unknown addresses.
+  const withoutUser: [string, typeof operations.profile | typeof operations.items][] = [
+    [STYLES.path.profile.replace('/:username', ''), operations.profile],
+    [STYLES.path.profile.replace(':username', ''), operations.profile],
+    [STYLES.path.items.replace(':username', ''), operations.items],
+  ];
+  for (const [url, operation] of withoutUser)
+    app.get(
+      url,
+      {
+        constraints: siteConstraint(base),
+        config: { operation },
+        schema: { hide: true, response: errorResponses('USER_MISSING') },
+      },
+      (_request, reply) => void sendFailure(reply, 'USER_MISSING'),
+    );
   done();
 };

@@ -2,7 +2,7 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Site } from '../config/address-clashes.ts';
+import type { Site } from '../config/clashes.ts';
 import { type Config, publicOrigin } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import { matches } from '../http/conditional.ts';

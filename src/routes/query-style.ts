@@ -3,6 +3,7 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import { ITEM_CAP } from '../records/kinds.ts';
 import { UserName } from '../records/user-name.ts';
+import { STYLES } from '../variants.ts';
 import { bodiesOf, createLookups, lookupResponses, siteConstraint, type VariantOptions } from './lookup.ts';
 
 const Query = Type.Object({
@@ -34,7 +35,8 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
       'POST_MALFORMED',
     ),
   };
-  for (const url of ['/api', '/api/'])
+  const [path = ''] = STYLES.query.profile.split('?');
+  for (const url of [path.replace(/\/$/, ''), path])
     app.get(
       url,
       {

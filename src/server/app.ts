@@ -26,7 +26,7 @@ import type { Reader } from '../stores/reader.ts';
 import { createConnectionLog } from '../telemetry/connection-log.ts';
 import { createRequestCounts } from '../telemetry/request-counts.ts';
 import { createRequestLog } from '../telemetry/request-log.ts';
-import { VARIANTS } from '../variants.ts';
+import { type RouteStyle, VARIANTS } from '../variants.ts';
 import { createExplorerPage } from '../views/explorer-page.ts';
 import { addErrorHandlers, addResponseHook, fastifyOptions } from './fastify.ts';
 import { createHealth } from './health.ts';
@@ -37,7 +37,8 @@ export interface AppOptions {
   readonly log: Logger;
 }
 
-const STYLES = { query: queryStyle, path: pathStyle };
+/** The routes of each style of lookups. */
+export const ROUTES: Record<RouteStyle, typeof pathStyle> = { path: pathStyle, query: queryStyle };
 
 export function buildApp({ config, store, log }: AppOptions) {
   const health = createHealth(store);
@@ -73,7 +74,7 @@ export function buildApp({ config, store, log }: AppOptions) {
   app.register(swagger, openapiOptions(config));
   for (const { variant, base } of sitesOf(config)) {
     const options = { variant, base, store: answers, writeAnswer, takedownStatus: config.takedownStatus };
-    app.register(STYLES[VARIANTS[variant].style], { prefix: base.path, ...options });
+    app.register(ROUTES[VARIANTS[variant].style], { prefix: base.path, ...options });
   }
   app.register(media, { config, logFault: requestLog.fault });
   const exampleUsers = createExampleUsers(config, store);

@@ -7,11 +7,10 @@ import { type Config, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
 import { mediaUrlOf } from '../config/media.ts';
 import { printable } from '../records/printable.ts';
-import { lookupPaths } from '../remote/lookups.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
 import type { Reader } from '../stores/reader.ts';
 import type { MetricsSources } from '../telemetry/metric.ts';
-import { VARIANTS } from '../variants.ts';
+import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { type Admin, openAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
 import { closeInTime } from './close-in-time.ts';
@@ -142,7 +141,7 @@ function tryLines(config: Config, url: string): string {
     : ['', url];
   return sitesOf(config)
     .flatMap(({ variant, base: { path } }) => {
-      const { profile, items } = lookupPaths(VARIANTS[variant].style, path, 'ada');
+      const { profile, items } = lookupAddresses(VARIANTS[variant].style, path, 'ada');
       return [`  curl ${where}'${base}${profile}'`, `  curl ${where}'${base}${items}'`];
     })
     .join('\n');

@@ -1,9 +1,9 @@
 // The explorer's HTML: the template with the configuration and the variants in it.
-import type { Site } from '../config/address-clashes.ts';
+import type { Site } from '../config/clashes.ts';
 import { type Config, sitesOf } from '../config/config.ts';
 import { pictureOriginsOf } from '../config/media.ts';
 import { SAMPLE_PEOPLE } from '../samples/people.ts';
-import { VARIANTS } from '../variants.ts';
+import { STYLES, VARIANTS } from '../variants.ts';
 import { fill, jsonBlock, Markup, markup } from './markup.ts';
 import { readWeb } from './web-files.ts';
 
@@ -78,7 +78,7 @@ function configurationOf(config: Config, sites: readonly Site[], samples: boolea
   return {
     variants: sites.map(({ variant: name, base: { path, origin = null } }) => {
       const { style, family, collection } = VARIANTS[name];
-      return { name, path, origin, style, family, collection };
+      return { name, path, origin, family, collection, ...STYLES[style] };
     }),
     samples,
     people: { microblog: people(users.microblog), portfolio: people(users.portfolio) },

@@ -1,6 +1,6 @@
 // What stands in the explorer's HTML when it opens on one user: readable without scripts, and known to link previews.
-import type { Site } from '../config/address-clashes.ts';
-import { VARIANTS } from '../variants.ts';
+import type { Site } from '../config/clashes.ts';
+import { STYLES, VARIANTS } from '../variants.ts';
 import type { Opened } from './explorer-page.ts';
 import { jsonBlock, type Markup, markup } from './markup.ts';
 import { type Item, initialsOf, type Person, shortened, titleOf, writtenDate } from './person.ts';
@@ -46,7 +46,7 @@ export const unknownPage = (user: string): Opened => ({
 
 /** The profile's address, from the server's root. */
 const apiAddress = ({ variant, base }: Site, segment: string) =>
-  `${base.path}/api/${VARIANTS[variant].style === 'query' ? '?user=' : 'username/'}${segment}`.slice(1);
+  (base.path + STYLES[VARIANTS[variant].style].profile.replace(':username', () => segment)).slice(1);
 
 /** A `ProfilePage` of schema.org. */
 function linkedData({ id, name, username, bio, avatar, links, counts }: Person) {

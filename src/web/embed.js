@@ -188,11 +188,11 @@ async function load(base, variant, user, count, signal) {
   if (!URL.canParse(base, document.baseURI)) throw fail('The attribute `base` is not a valid address.');
   const root = new URL(base, document.baseURI).href.replace(/[?#].*$/s, '').replace(/\/+$/, '');
   const name = encodeURIComponent(user.toWellFormed());
-  const address = `${root}/api/${variant.query ? '?user=' : 'username/'}${name}`;
+  const address = (lookup) => root + lookup.replace(':username', () => name);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const [profile, body] = await Promise.all([
-    request(address, user, limit),
-    count > 0 ? request(`${address}${variant.query ? '&post=true' : '/shots'}`, user, limit) : {},
+    request(address(variant.profile), user, limit),
+    count > 0 ? request(address(variant.items), user, limit) : {},
   ]);
   const list = body[variant.list];
   if (text(profile, 'username') === '') throw fail(NOT_A_PROFILE, true);

@@ -4,8 +4,8 @@ import { escaped } from './snippets.js';
 import { root } from './state.js';
 
 /**
- * @typedef {{ name: string, style: 'query' | 'path', family: 'microblog' | 'portfolio', collection: string, path: string,
- *   origin: string | null }} Variant
+ * @typedef {{ name: string, profile: string, items: string, family: 'microblog' | 'portfolio', collection: string,
+ *   path: string, origin: string | null }} Variant
  */
 /** @typedef {'profile' | 'items'} Resource */
 /**
@@ -48,10 +48,7 @@ export function baseOf({ path, origin }) {
 /** @param {Variant} variant @param {string} user @param {Resource} resource */
 export function urlOf(variant, user, resource) {
   const base = baseOf(variant).href.replace(/\/+$/, '');
-  const items = resource === 'items';
-  return variant.style === 'query'
-    ? `${base}/api/?user=${escaped(user)}${items ? '&post=true' : ''}`
-    : `${base}/api/username/${escaped(user)}${items ? '/shots' : ''}`;
+  return base + variant[resource].replace(':username', () => escaped(user));
 }
 
 /**
@@ -63,7 +60,7 @@ export async function sendRequest(variant, user, resource, { signal, etag } = {}
   const url = urlOf(variant, user, resource);
   if (new URL(url).origin !== location.origin) return { kind: 'other-host', ms: 0 };
   // Browsers resolve . and .. as path steps, even when they are escaped.
-  if (variant.style === 'path' && /^\.{1,2}$/.test(user)) return { kind: 'dot-segment', ms: 0 };
+  if (!variant.profile.includes('?') && /^\.{1,2}$/.test(user)) return { kind: 'dot-segment', ms: 0 };
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const started = performance.now();
   try {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Mistake } from './setting-values.ts';
 
-export interface Given {
+export interface SettingText {
   /** Undefined when nothing was given. */
   readonly text: string | undefined;
   /** The flag or variable, for messages. */
@@ -11,15 +11,15 @@ export interface Given {
   readonly isSecret?: boolean;
 }
 
-export interface Source {
-  readonly url: Given;
-  readonly file: Given;
+export interface DatabaseUrlSource {
+  readonly url: SettingText;
+  readonly file: SettingText;
 }
 
-const isBlank = ({ text = '' }: Given) => text.trim() === '';
+const isBlank = ({ text = '' }: SettingText) => text.trim() === '';
 
 /** DATABASE_URL as it is or from its file, in the first source that has one; flags come before the environment. */
-export function databaseUrlOf(sources: readonly Source[]): Given {
+export function chooseDatabaseUrl(sources: readonly DatabaseUrlSource[]): SettingText {
   for (const { url, file } of sources) {
     if (isBlank(file) && url.text === undefined) continue;
     if (isBlank(file)) return url;
@@ -27,13 +27,13 @@ export function databaseUrlOf(sources: readonly Source[]): Given {
       throw new Mistake(`${url.label} and ${file.label} are both set: give one, and leave the other empty`);
     return { text: readSecret(file), label: file.label, isSecret: true };
   }
-  return (sources.at(-1) as Source).url;
+  return (sources.at(-1) as DatabaseUrlSource).url;
 }
 
 const LONGEST_SECRET = 8192;
 
 /** What the file holds, without the newline at its end. */
-function readSecret({ text: path = '', label }: Given): string {
+function readSecret({ text: path = '', label }: SettingText): string {
   let content: string;
   try {
     content = readFileSync(path.trim(), 'utf8').trimEnd();
