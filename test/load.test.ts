@@ -116,7 +116,7 @@ const aRow = fc.oneof(
 );
 const aLoad = fc.record({ rows: fc.array(aRow, { maxLength: 25 }), replace: fc.boolean() });
 
-describe(storeName(), () => {
+describe(`loads into ${storeName()}`, () => {
   test('any sequence of loads gives the contents and counts of a plain map', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(aLoad, { minLength: 1, maxLength: 4 }), async (loads) => {

@@ -1,13 +1,13 @@
 // A mirror may change only users and items that it imported itself.
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createMemory } from '../src/mirror/memory.ts';
 import { openState } from '../src/mirror/state-file.ts';
 import { openForChange } from '../src/stores/open.ts';
 import { newPath, recordsIn } from './importing.ts';
 import { mirrorArgs, mirrorHere, portfolio, startSite } from './mirror-site.ts';
 import { folio, shot } from './records.ts';
-import { done, importInto, ndjson, newDatabase, run, tempFile, tempFolder } from './rig.ts';
+import { done, importInto, ndjson, newDatabase, run, storeName, tempFile, tempFolder } from './rig.ts';
 
 const ADA = folio(1, 'ada');
 const LOCAL = [ADA, folio(2, 'bob'), shot(10, 1, { title: 'hers' }), shot(11, 1), shot(20, 2)];
@@ -42,202 +42,204 @@ const HOSTILE: [what: string, people: People, fault: string][] = [
     '/api/username/ada: id: belongs to "ada" here, whom this mirror did not bring, got "1"\n',
   ],
 ];
-test.each(HOSTILE)(
-  'a site that claims %s is refused, and its other users are mirrored',
-  async (_, people, fault) => {
-    const database = await databaseWith(...LOCAL);
+describe(`a mirror into ${storeName()}`, () => {
+  test.each(HOSTILE)(
+    'a site that claims %s is refused, and its other users are mirrored',
+    async (_, people, fault) => {
+      const database = await databaseWith(...LOCAL);
+      const before = await recordsIn(database);
+      const zoe = { profile: folio(50, 'zoe'), shots: { Shots: [shot(51, 50)] } };
+      const site = await startSite(portfolio({ ...people, zoe }));
+      const names = [...Object.keys(people), 'zoe'];
+      const { summary, failure, faults } = await mirrorHere(database, site.url, names);
+      expect(faults).toBe(site.url + fault);
+      expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
+      expect(failure).toMatch(/^1 of 2 users was refused, .*--database-url.*--adopt/);
+      expect((await recordsIn(database)).filter((record) => !/"(zoe|5[01])"/.test(record))).toEqual(before);
+    },
+  );
+
+  test('two sites that both count from 1 do not change each other', async () => {
+    const database = await databaseWith();
+    const one = await startSite(portfolio({ ada: { profile: ADA, shots: { Shots: [shot(10, 1)] } } }));
+    const two = await startSite(
+      portfolio({
+        eve: { profile: folio(1, 'eve') },
+        kim: { profile: folio(2, 'kim'), shots: { Shots: [shot(10, 2)] } },
+      }),
+    );
+    const { state } = await mirrorHere(database, one.url, ['ada']);
     const before = await recordsIn(database);
-    const zoe = { profile: folio(50, 'zoe'), shots: { Shots: [shot(51, 50)] } };
-    const site = await startSite(portfolio({ ...people, zoe }));
-    const names = [...Object.keys(people), 'zoe'];
-    const { summary, failure, faults } = await mirrorHere(database, site.url, names);
-    expect(faults).toBe(site.url + fault);
+    const { summary } = await mirrorHere(database, two.url, ['eve', 'kim'], { state });
+    expect(summary).toBe('users: 0 found, 0 unchanged, 0 unknown, 0 failed, 2 refused');
+    expect(await recordsIn(database)).toEqual(before);
+  });
+
+  test('it may change what it imported, move and rename, also after --restart', async () => {
+    const people: People = {
+      ada: { profile: ADA, shots: { Shots: [shot(10, 1), shot(11, 1)] } },
+      bob: { profile: folio(2, 'bob') },
+    };
+    const database = await databaseWith();
+    const site = await startSite((request, response) => portfolio(people)(request, response));
+    const { state } = await mirrorHere(database, site.url, ['ada', 'bob']);
+    delete people.ada;
+    people.adele = { profile: folio(1, 'adele'), shots: { Shots: [shot(10, 1)] } };
+    people.bob = { profile: folio(2, 'bob'), shots: { Shots: [shot(11, 2)] } };
+    const flags = { state, restart: true };
+    const { failure, summary } = await mirrorHere(database, site.url, ['adele', 'bob'], flags);
+    expect([failure, summary]).toEqual([undefined, expect.stringMatching(/^users: 2 found/)]);
+    const records = await recordsIn(database);
+    expect(
+      records.filter((record) => record.includes('"username"')).map((record) => JSON.parse(record).username),
+    ).toEqual(['adele', 'bob']);
+    expect(records.find((record) => record.includes('"id":"11"'))).toContain('"user_id":"2"');
+  });
+
+  test('without its state file, users of the same name and id are taken over with --adopt only', async () => {
+    const people: People = {
+      ada: { profile: folio(1, 'ada', { Likes: '5' }), shots: { Shots: [shot(10, 1), shot(12, 1)] } },
+      mallory: { profile: folio(2, 'mallory') },
+      nina: { profile: folio(3, 'nina'), shots: { Shots: [shot(20, 3)] } },
+    };
+    const database = await databaseWith(...LOCAL);
+    const site = await startSite(portfolio(people));
+    const names = Object.keys(people);
+    const without = await mirrorHere(database, site.url, names);
+    expect(without.summary).toMatch(/3 refused$/);
+    const { state, summary, faults } = await mirrorHere(database, site.url, names, { adopt: true });
+    expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 2 refused\n/);
+    expect(faults).not.toContain('ada:');
+    expect((await recordsIn(database)).join()).toContain('"Likes":"5"');
+    const after = await mirrorHere(database, site.url, ['ada'], { state });
+    expect([after.failure, after.summary]).toEqual([undefined, expect.stringMatching(/^users: 1 found/)]);
+  });
+
+  test('--prune removes only users that the mirror imported', async () => {
+    const people: People = {
+      ada: { profile: ADA },
+      zoe: { profile: folio(50, 'zoe') },
+      kim: { profile: folio(60, 'kim') },
+    };
+    const database = await databaseWith(folio(70, 'local'));
+    const site = await startSite((request, response) => portfolio(people)(request, response));
+    const names = ['ada', 'zoe', 'kim', 'local', 'nobody'];
+    const { state } = await mirrorHere(database, site.url, names);
+    delete people.zoe;
+    delete people.kim;
+    // Replaced by the operator since.
+    const writer = await openForChange(database);
+    await writer.remove('portfolio', 'kim');
+    await writer.close();
+    await importInto(database, [tempFile('kim.ndjson', ndjson(folio(61, 'kim')))]);
+    const { summary, failure } = await mirrorHere(database, site.url, names, { state, prune: true });
+    expect([failure, summary]).toEqual([
+      undefined,
+      expect.stringMatching(/^users: 1 found, 0 unchanged, 4 unknown, 0 failed, 1 removed here\n/),
+    ]);
+    const left = (await recordsIn(database)).map((record) => JSON.parse(record).username);
+    expect(left.sort()).toEqual(['ada', 'kim', 'local']);
+  });
+
+  test('a mirror killed while loading a batch still owns what it loaded', async () => {
+    const database = newPath();
+    await importInto(database, [tempFile('half.ndjson', ndjson(ADA, folio(3, 'bob')))]);
+    const site = await startSite(
+      portfolio({ ada: { profile: folio(1, 'ada', { Likes: '7' }) }, bob: { profile: folio(3, 'bob') } }),
+    );
+    const state = `${tempFolder()}/state`;
+    const db = openState(state);
+    createMemory(db, `b ${site.url}/`, false).loading.begin([
+      { userKey: 'ada', id: '1' },
+      { userKey: 'bob', id: '2' },
+      { userKey: 'not loaded', id: '4' },
+    ]);
+    db.close();
+    const { summary } = await mirrorHere(database, site.url, ['ada', 'bob'], { state });
     expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
-    expect(failure).toMatch(/^1 of 2 users was refused, .*--database-url.*--adopt/);
-    expect((await recordsIn(database)).filter((record) => !/"(zoe|5[01])"/.test(record))).toEqual(before);
-  },
-);
+  });
 
-test('two sites that both count from 1 do not change each other', async () => {
-  const database = await databaseWith();
-  const one = await startSite(portfolio({ ada: { profile: ADA, shots: { Shots: [shot(10, 1)] } } }));
-  const two = await startSite(
-    portfolio({
-      eve: { profile: folio(1, 'eve') },
-      kim: { profile: folio(2, 'kim'), shots: { Shots: [shot(10, 2)] } },
-    }),
-  );
-  const { state } = await mirrorHere(database, one.url, ['ada']);
-  const before = await recordsIn(database);
-  const { summary } = await mirrorHere(database, two.url, ['eve', 'kim'], { state });
-  expect(summary).toBe('users: 0 found, 0 unchanged, 0 unknown, 0 failed, 2 refused');
-  expect(await recordsIn(database)).toEqual(before);
-});
-
-test('it may change what it imported, move and rename, also after --restart', async () => {
-  const people: People = {
-    ada: { profile: ADA, shots: { Shots: [shot(10, 1), shot(11, 1)] } },
-    bob: { profile: folio(2, 'bob') },
-  };
-  const database = await databaseWith();
-  const site = await startSite((request, response) => portfolio(people)(request, response));
-  const { state } = await mirrorHere(database, site.url, ['ada', 'bob']);
-  delete people.ada;
-  people.adele = { profile: folio(1, 'adele'), shots: { Shots: [shot(10, 1)] } };
-  people.bob = { profile: folio(2, 'bob'), shots: { Shots: [shot(11, 2)] } };
-  const flags = { state, restart: true };
-  const { failure, summary } = await mirrorHere(database, site.url, ['adele', 'bob'], flags);
-  expect([failure, summary]).toEqual([undefined, expect.stringMatching(/^users: 2 found/)]);
-  const records = await recordsIn(database);
-  expect(
-    records.filter((record) => record.includes('"username"')).map((record) => JSON.parse(record).username),
-  ).toEqual(['adele', 'bob']);
-  expect(records.find((record) => record.includes('"id":"11"'))).toContain('"user_id":"2"');
-});
-
-test('without its state file, users of the same name and id are taken over with --adopt only', async () => {
-  const people: People = {
-    ada: { profile: folio(1, 'ada', { Likes: '5' }), shots: { Shots: [shot(10, 1), shot(12, 1)] } },
-    mallory: { profile: folio(2, 'mallory') },
-    nina: { profile: folio(3, 'nina'), shots: { Shots: [shot(20, 3)] } },
-  };
-  const database = await databaseWith(...LOCAL);
-  const site = await startSite(portfolio(people));
-  const names = Object.keys(people);
-  const without = await mirrorHere(database, site.url, names);
-  expect(without.summary).toMatch(/3 refused$/);
-  const { state, summary, faults } = await mirrorHere(database, site.url, names, { adopt: true });
-  expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 2 refused\n/);
-  expect(faults).not.toContain('ada:');
-  expect((await recordsIn(database)).join()).toContain('"Likes":"5"');
-  const after = await mirrorHere(database, site.url, ['ada'], { state });
-  expect([after.failure, after.summary]).toEqual([undefined, expect.stringMatching(/^users: 1 found/)]);
-});
-
-test('--prune removes only users that the mirror imported', async () => {
-  const people: People = {
-    ada: { profile: ADA },
-    zoe: { profile: folio(50, 'zoe') },
-    kim: { profile: folio(60, 'kim') },
-  };
-  const database = await databaseWith(folio(70, 'local'));
-  const site = await startSite((request, response) => portfolio(people)(request, response));
-  const names = ['ada', 'zoe', 'kim', 'local', 'nobody'];
-  const { state } = await mirrorHere(database, site.url, names);
-  delete people.zoe;
-  delete people.kim;
-  // Replaced by the operator since.
-  const writer = await openForChange(database);
-  await writer.remove('portfolio', 'kim');
-  await writer.close();
-  await importInto(database, [tempFile('kim.ndjson', ndjson(folio(61, 'kim')))]);
-  const { summary, failure } = await mirrorHere(database, site.url, names, { state, prune: true });
-  expect([failure, summary]).toEqual([
-    undefined,
-    expect.stringMatching(/^users: 1 found, 0 unchanged, 4 unknown, 0 failed, 1 removed here\n/),
-  ]);
-  const left = (await recordsIn(database)).map((record) => JSON.parse(record).username);
-  expect(left.sort()).toEqual(['ada', 'kim', 'local']);
-});
-
-test('a mirror killed while loading a batch still owns what it loaded', async () => {
-  const database = newPath();
-  await importInto(database, [tempFile('half.ndjson', ndjson(ADA, folio(3, 'bob')))]);
-  const site = await startSite(
-    portfolio({ ada: { profile: folio(1, 'ada', { Likes: '7' }) }, bob: { profile: folio(3, 'bob') } }),
-  );
-  const state = `${tempFolder()}/state`;
-  const db = openState(state);
-  createMemory(db, `b ${site.url}/`, false).loading.begin([
-    { userKey: 'ada', id: '1' },
-    { userKey: 'bob', id: '2' },
-    { userKey: 'not loaded', id: '4' },
-  ]);
-  db.close();
-  const { summary } = await mirrorHere(database, site.url, ['ada', 'bob'], { state });
-  expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
-});
-
-test('a state file of the previous version still identifies mirrored users', async () => {
-  const database = newPath();
-  await importInto(database, [tempFile('local.ndjson', ndjson(ADA, folio(2, 'bob')))]);
-  const site = await startSite(
-    portfolio({ ada: { profile: folio(1, 'ada', { Likes: '7' }) }, bob: { profile: folio(2, 'bob') } }),
-  );
-  const state = `${tempFolder()}/state`;
-  const old = new Database(state);
-  old.exec(`
+  test('a state file of the previous version still identifies mirrored users', async () => {
+    const database = newPath();
+    await importInto(database, [tempFile('local.ndjson', ndjson(ADA, folio(2, 'bob')))]);
+    const site = await startSite(
+      portfolio({ ada: { profile: folio(1, 'ada', { Likes: '7' }) }, bob: { profile: folio(2, 'bob') } }),
+    );
+    const state = `${tempFolder()}/state`;
+    const old = new Database(state);
+    old.exec(`
     PRAGMA application_id = ${0x5649544e};
     CREATE TABLE visits (site TEXT PRIMARY KEY, id INTEGER NOT NULL, begun TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE users (
       site TEXT NOT NULL, user_key TEXT NOT NULL, visit INTEGER NOT NULL, known INTEGER NOT NULL, held TEXT,
       PRIMARY KEY (site, user_key)
     ) WITHOUT ROWID;`);
-  const insert = old.prepare('INSERT INTO users VALUES (?, ?, 1, 1, ?)');
-  insert.run(`b ${site.url}/`, 'ada', JSON.stringify({ id: '1', profile: {}, items: {}, ours: 'x' }));
-  insert.run(`b ${site.url}/`, 'bob', null);
-  old.close();
-  const { summary } = await mirrorHere(database, site.url, ['ada', 'bob'], { state });
-  expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
-});
-
-test('what is imported while a mirror runs is protected at once', async () => {
-  const database = await databaseWith();
-  const answer = portfolio({
-    ...Object.fromEntries(
-      Array.from({ length: 40 }, (_, n) => [`user${n}`, { profile: folio(n + 1, `user${n}`) }]),
-    ),
-    mallory: { profile: folio(99, 'mallory') },
+    const insert = old.prepare('INSERT INTO users VALUES (?, ?, 1, 1, ?)');
+    insert.run(`b ${site.url}/`, 'ada', JSON.stringify({ id: '1', profile: {}, items: {}, ours: 'x' }));
+    insert.run(`b ${site.url}/`, 'bob', null);
+    old.close();
+    const { summary } = await mirrorHere(database, site.url, ['ada', 'bob'], { state });
+    expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
   });
-  let imported = false;
-  const site = await startSite(async (request, response) => {
-    // In the second batch.
-    if (request.url?.includes('user39') && !imported) {
-      imported = true;
-      await importInto(database, [tempFile('local.ndjson', ndjson(folio(99, 'kim')))]);
-    }
-    answer(request, response);
+
+  test('what is imported while a mirror runs is protected at once', async () => {
+    const database = await databaseWith();
+    const answer = portfolio({
+      ...Object.fromEntries(
+        Array.from({ length: 40 }, (_, n) => [`user${n}`, { profile: folio(n + 1, `user${n}`) }]),
+      ),
+      mallory: { profile: folio(99, 'mallory') },
+    });
+    let imported = false;
+    const site = await startSite(async (request, response) => {
+      // In the second batch.
+      if (request.url?.includes('user39') && !imported) {
+        imported = true;
+        await importInto(database, [tempFile('local.ndjson', ndjson(folio(99, 'kim')))]);
+      }
+      answer(request, response);
+    });
+    const names = [...Array.from({ length: 40 }, (_, n) => `user${n}`), 'mallory'];
+    const { summary, faults } = await mirrorHere(database, site.url, names, { concurrency: 1 });
+    expect(summary).toMatch(/^users: 40 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
+    expect(faults).toContain('mallory: id: belongs to "kim" here');
   });
-  const names = [...Array.from({ length: 40 }, (_, n) => `user${n}`), 'mallory'];
-  const { summary, faults } = await mirrorHere(database, site.url, names, { concurrency: 1 });
-  expect(summary).toMatch(/^users: 40 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
-  expect(faults).toContain('mallory: id: belongs to "kim" here');
-});
 
-test('a second mirror with the same state file is refused with a sentence, and leaves the first alone', async () => {
-  const database = await databaseWith();
-  const answer = portfolio({ ada: { profile: ADA } });
-  const state = `${tempFolder()}/state`;
-  let second: unknown;
-  const site = await startSite(async (request, response) => {
-    second ??= await mirrorHere(database, site.url, ['ada'], { state }).catch((error) => error.message);
-    answer(request, response);
+  test('a second mirror with the same state file is refused with a sentence, and leaves the first alone', async () => {
+    const database = await databaseWith();
+    const answer = portfolio({ ada: { profile: ADA } });
+    const state = `${tempFolder()}/state`;
+    let second: unknown;
+    const site = await startSite(async (request, response) => {
+      second ??= await mirrorHere(database, site.url, ['ada'], { state }).catch((error) => error.message);
+      answer(request, response);
+    });
+    const { summary } = await mirrorHere(database, site.url, ['ada'], { state });
+    expect(summary).toMatch(/^users: 1 found/);
+    expect(second).toBe(
+      `another mirror is using ${state}: wait until it has ended, or give this one a state file of its own with --state`,
+    );
   });
-  const { summary } = await mirrorHere(database, site.url, ['ada'], { state });
-  expect(summary).toMatch(/^users: 1 found/);
-  expect(second).toBe(
-    `another mirror is using ${state}: wait until it has ended, or give this one a state file of its own with --state`,
-  );
-});
 
-test('a run that is stopped while the list of users is read says so', async () => {
-  const users = {
-    file: '-',
-    stdin: (async function* () {
-      yield Buffer.from('ada\nbob\n');
-    })(),
-  };
-  await expect(
-    mirrorHere(await databaseWith(), 'http://127.0.0.1:1', [], { users, signal: AbortSignal.abort() }),
-  ).rejects.toThrow('stopped while the list of users was read');
-});
+  test('a run that is stopped while the list of users is read says so', async () => {
+    const users = {
+      file: '-',
+      stdin: (async function* () {
+        yield Buffer.from('ada\nbob\n');
+      })(),
+    };
+    await expect(
+      mirrorHere(await databaseWith(), 'http://127.0.0.1:1', [], { users, signal: AbortSignal.abort() }),
+    ).rejects.toThrow('stopped while the list of users was read');
+  });
 
-test('from the command line: exit code 1, the refusals and what to do', async () => {
-  const database = newPath();
-  await importInto(database, [tempFile('local.ndjson', ndjson(...LOCAL))]);
-  const site = await startSite(portfolio({ mallory: { profile: folio(1, 'mallory') } }));
-  const { code, stdout, stderr } = await run(mirrorArgs(database, 'b', site.url, '--user', 'mallory'));
-  expect([code, stdout]).toEqual([1, 'users: 0 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n']);
-  expect(stderr).toMatch(/belongs to "ada" here.*\nvitrine: 1 of 1 user was refused/);
-  expect(await done(['mirror', '--help'])).toMatch(/--adopt +take over users who are here/);
+  test('from the command line: exit code 1, the refusals and what to do', async () => {
+    const database = newPath();
+    await importInto(database, [tempFile('local.ndjson', ndjson(...LOCAL))]);
+    const site = await startSite(portfolio({ mallory: { profile: folio(1, 'mallory') } }));
+    const { code, stdout, stderr } = await run(mirrorArgs(database, 'b', site.url, '--user', 'mallory'));
+    expect([code, stdout]).toEqual([1, 'users: 0 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n']);
+    expect(stderr).toMatch(/belongs to "ada" here.*\nvitrine: 1 of 1 user was refused/);
+    expect(await done(['mirror', '--help'])).toMatch(/--adopt +take over users who are here/);
+  });
 });

@@ -58,7 +58,7 @@ const all = async (url: string): Promise<Raw[]> => (await exported(url)).map((li
 const briefly = (records: Raw[]) =>
   records.map(({ id, username, user, user_id }) => `${username ?? `${user ?? user_id}'s`} ${id}`);
 
-describe(storeName(), () => {
+describe(`the ${storeName()} store`, () => {
   test('existing records are updated and counted as changed or unchanged', async () => {
     const url = await newDatabase();
     const first = await take(url, [

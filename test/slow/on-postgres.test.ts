@@ -1,7 +1,11 @@
-// Runs the store and HTTP tests again on PostgreSQL.
+// Runs the tests that depend on the store again on PostgreSQL: the files that name it by `storeName()`.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
 import { newDatabase, useStore } from '../rig.ts';
+
+const QUICK = join(import.meta.dirname, '..');
 
 if (havePostgres) {
   let cluster: Cluster;
@@ -10,16 +14,9 @@ if (havePostgres) {
   });
   afterAll(() => cluster.remove());
   useStore({ name: 'PostgreSQL', create: async () => cluster.url(await cluster.createDatabase()) });
-  await import('../stores.test.ts');
-  await import('../load.test.ts');
-  await import('../check.test.ts');
-  await import('../variants.test.ts');
-  await import('../hostile.test.ts');
-  await import('../conditional.test.ts');
-  await import('../mirror-ownership.test.ts');
-  await import('../takedown.test.ts');
-  await import('../media-store.test.ts');
-  await import('../media-fetch.test.ts');
+  for (const file of readdirSync(QUICK))
+    if (/\.test\.ts$/.test(file) && /\{storeName\(\)\}/.test(readFileSync(join(QUICK, file), 'utf8')))
+      await import(join(QUICK, file));
 }
 
 test.runIf(havePostgres)('each test has a database of its own', async () =>
