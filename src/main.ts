@@ -23,6 +23,7 @@ const io: Process = {
   stopSignal,
   onUncaught: (listener) => {
     process.on('unhandledRejection', listener).on('uncaughtException', listener);
+    return () => process.off('unhandledRejection', listener).off('uncaughtException', listener);
   },
 };
 
@@ -32,7 +33,9 @@ process.stderr.on('error', () => {});
 
 // Whatever ends the process early, such as a map that calls process.exit(), is no success.
 process.exitCode = FAILED;
+process.once('beforeExit', endUnfinished);
 process.exitCode = await runProgram(io, process.argv.slice(2));
+process.off('beforeExit', endUnfinished);
 // The channel to the supervisor would keep a worker alive.
 if (cluster.isWorker && process.exitCode !== DONE) process.exit();
 
@@ -96,6 +99,12 @@ function stopSignal(): AbortSignal {
 function exitAtOnce(): never {
   // One that is still starting would report that the supervisor is gone, with a stack.
   for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
+  process.exit(FAILED);
+}
+
+/** Nothing is left that could settle the command. */
+function endUnfinished(): never {
+  process.stderr.write('vitrine: nothing was done: a promise, such as one of a map, is never settled\n');
   process.exit(FAILED);
 }
 

@@ -53,7 +53,7 @@ async function objectsOf(content: string, lists: readonly string[], pieceLength 
     for (let at = 0; at < bytes.length; at += pieceLength) yield bytes.subarray(at, at + pieceLength);
   }
   const found: unknown[] = [];
-  for await (const batch of map.read(pieces()))
+  for await (const batch of map.read(pieces(), 'all'))
     for (const entry of batch)
       found.push('problem' in entry ? `${entry.line}: ${entry.problem}` : [entry.line, entry.value.object]);
   return found;
@@ -153,7 +153,7 @@ describe('faults name line, member and what the map returned', () => {
     [
       'an unknown owner',
       `export default ({ id }) => id === 2 ? { id, user: 99, date: '2026-02-28T10:00:00Z' } : [];`,
-      /^standard input:2: user: unknown owner of item 2: .*, got "99"$/m,
+      /^standard input:2: user: unknown owner of item 2: .*, got "99"; the map returned {"id":"2",.*}$/m,
     ],
   ])('%s', async (_, module, fault) => {
     const input = ndjson({ id: 1, who: 'ada' }, { id: 2, who: 'nikos', verified: 'yes' });
@@ -253,6 +253,38 @@ describe('faults name line, member and what the map returned', () => {
     },
   );
 
+  test.each([
+    ['changes', `(row) => { delete row.who; throw new Error('x'); }`],
+    ['ties to itself', `(row) => { row.self = row; throw new Error('x'); }`],
+  ])('an object that the map %s is saved as it was', async (_, map) => {
+    const rejects = join(tempFolder(), 'bad.ndjson');
+    for (const [input, saved] of [
+      ['id,who\n1,ada\n', '{"id":"1","who":"ada"}'],
+      ['{"posts":[{"id":1,"who":9.90}]}', '{"id":1,"who":9.90}'],
+    ] as const) {
+      await importWith(`export default ${map}`, input, { skipInvalid: true, rejects });
+      expect(readLines(rejects)).toEqual([saved]);
+    }
+  });
+
+  test('a map knows the file and the line of the object', async () => {
+    const file = tempFile('3jui7.json', '\n{"name":"ada"}');
+    const module = `export default ({ name }, kit) => ({ totalPost: 0, id: kit.line(), username: name, bio: kit.file() });`;
+    const { records } = await importWith(module, '', { files: [file] });
+    expect(records).toMatchObject([{ id: '2', username: 'ada', bio: file }]);
+  });
+
+  test('an error after the import is not taken for one of the map', async () => {
+    let listeners = 0;
+    const onUncaught = () => {
+      listeners++;
+      return () => void listeners--;
+    };
+    await importWith(PEOPLE, '{"id":1,"who":"ada"}', { onUncaught });
+    await importWith('export default () => { throw 1; };', '{', { onUncaught });
+    expect(listeners).toBe(0);
+  });
+
   test('--rejects saves what the map returned, or the object on which it threw', async () => {
     const rejects = join(tempFolder(), 'bad.ndjson');
     const module = `export default ({ n, ...record }) => { if (n === 3) throw new Error('three'); return record; };`;
@@ -327,30 +359,32 @@ describe('a module that cannot be used', () => {
     expect([code, stderr]).toEqual([1, 'vitrine: /nowhere/map.mjs does not exist\n']);
   });
 
-  test('that is never loaded', async () => {
-    const module = tempFile('never.mjs', 'await new Promise(() => {});\nexport default () => {};');
-    await expect(loadMap(module, { longestWait: 10 })).rejects.toThrow(
-      /never\.mjs cannot be loaded: no answer within 0\.01 s$/,
-    );
+  test.each([
+    ['that is never loaded', 'await new Promise(() => {});\nexport default () => {};'],
+    ['that is never settled', 'export default () => new Promise(() => {});'],
+  ])('%s: the command ends, and says so', async (_, module) => {
+    const { code, stderr } = await runWith(module);
+    expect([code, stderr]).toEqual([
+      1,
+      'vitrine: nothing was done: a promise, such as one of a map, is never settled\n',
+    ]);
   });
 
   test('that ends the process: the exit code is no success', async () => {
     expect((await runWith('export default () => process.exit();')).code).toBe(1);
   });
-
-  test('a promise that is never settled is a fault', async () => {
-    const map = await loadMap(tempFile('never.mjs', 'export default () => new Promise(() => {});'), {
-      longestWait: 2000,
-    });
-    const chunks = (async function* () {
-      yield Buffer.from('{"id":1}\n');
-    })();
-    for await (const [entry] of map.read(chunks))
-      expect(entry).toMatchObject({ line: 1, problem: 'the map threw: no answer within 2 s' });
-  });
 });
 
 describe('the objects that a map is given', () => {
+  test('every object of a Twitter archive', async () => {
+    const archive = 'window.YTD.tweets.part0 = [\n{"tweet":{"id":"1"}},\n{"tweet":{"id":"2"}}]\n';
+    for (const pieceLength of [1, 7, 100])
+      expect(await objectsOf(archive, [], pieceLength)).toEqual([
+        [2, { tweet: { id: '1' } }],
+        [3, { tweet: { id: '2' } }],
+      ]);
+  });
+
   test('every line of NDJSON, every object of an array, every row of a table with any header', async () => {
     expect(await objectsOf('{"a":1}\n\n{"a":[2]}\n', [])).toEqual([
       [1, { a: 1 }],

@@ -1,5 +1,7 @@
 // Refused imports change nothing, and each fault is reported with file, line, member and value.
-import { existsSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { into, newPath, recordsIn } from './importing.ts';
@@ -62,7 +64,7 @@ describe('nothing is imported, and the faults are named', () => {
     expect(lines).toHaveLength(expected.length + 1);
     for (const [index, pattern] of expected.entries()) expect(lines[index]).toMatch(pattern);
     expect(lines.at(-1)).toMatch(/^vitrine: nothing was imported: \d of \d+ records? (is|are) wrong$/);
-    expect(await recordsIn(path)).toEqual([]);
+    expect(readdirSync(dirname(path))).toEqual([]);
   });
 
   test.each([
@@ -113,7 +115,7 @@ describe('nothing is imported, and the faults are named', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
     expect(stderr).toContain(words);
-    if (existsSync(path)) expect(await recordsIn(path)).toEqual([]);
+    expect(readdirSync(dirname(path))).toEqual([]);
   });
 });
 
@@ -122,7 +124,7 @@ describe('faults of the records and faults between them are reported in one roun
     const path = newPath();
     const { code, stderr } = await into(path, ['-'], { input: ndjson(...records) });
     expect(code).toBe(1);
-    expect(await recordsIn(path)).toEqual([]);
+    expect(readdirSync(dirname(path))).toEqual([]);
     const lines = stderr.trimEnd().split('\n');
     return lines.map((line) => /^standard input:(\d+: \w+)/.exec(line)?.[1] ?? line);
   };
@@ -169,6 +171,30 @@ describe('faults of the records and faults between them are reported in one roun
     ]);
     expect(await recordsIn(path)).toHaveLength(1);
   });
+});
+
+test('an import that is stopped says that nothing was imported, and leaves no database', async () => {
+  for (const file of ['-', tempFile('people.ndjson', ndjson(blog(2, 'two')))]) {
+    const path = newPath();
+    const stop = new AbortController();
+    const stdin = new PassThrough({ highWaterMark: 1 });
+    stdin.write(ndjson(blog(1, 'one')));
+    // Somebody else may keep the other end of the pipe.
+    if (file !== '-') stdin.end();
+    stdin.once('drain', () => stop.abort()).once('end', () => stop.abort());
+    const files = file === '-' ? ['-'] : ['-', file];
+    const { code, stdout, stderr } = await into(path, files, { stdin, signal: stop.signal });
+    expect([code, stdout, stderr]).toEqual([1, '', 'vitrine: stopped: nothing was imported\n']);
+    expect(readdirSync(dirname(path))).toEqual([]);
+  }
+});
+
+test('a mistyped file does not migrate an older database', async () => {
+  const path = tempFile('older.db', readFileSync(fixture('older/schema-2.db')));
+  const before = readFileSync(path);
+  for (const args of [['/nowhere.ndjson'], ['--map', '/nowhere.mjs', '-']])
+    expect((await into(path, args)).stderr).toMatch(/^vitrine: \/nowhere\S+ does not exist\n$/);
+  expect(readFileSync(path).equals(before)).toBe(true);
 });
 
 describe('files without a record', () => {

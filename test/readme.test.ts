@@ -113,6 +113,16 @@ describe('nothing is missing', () => {
     expect(allPages).toContain(`vitrine print ${name}`);
   });
 
+  test('the report of every command', () => {
+    const names = program.commands.flatMap((command) =>
+      command.commands.length === 0
+        ? [command.name()]
+        : command.commands.map((part) => `${command.name()} ${part.name()}`),
+    );
+    for (const name of names)
+      expect(readPage('src/guides/data.md')).toMatch(new RegExp(`^\\| \`${name}\\b`, 'm'));
+  });
+
   test('no command is listed that does not exist', () => {
     const listed = [...readPage('README.md').matchAll(/^\| `vitrine (\w+)/gm)].map((match) => match[1]);
     expect(listed.sort()).toEqual(program.commands.map((command) => command.name()).sort());

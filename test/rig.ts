@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { afterAll } from 'vitest';
 import { runProgram } from '../src/cli/program.ts';
 import { importFiles } from '../src/import/import.ts';
@@ -89,20 +89,21 @@ export interface Ran {
 interface RunOptions {
   readonly env?: Environment;
   readonly input?: string | Buffer;
+  /** Instead of `input`. */
+  readonly stdin?: Readable;
+  readonly signal?: AbortSignal;
 }
 
 /** Runs a command in this process, which is much faster than starting one; only a server gets a process. */
 export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   if (args[0] === 'serve' && !args.includes('--check')) return spawned(args, options);
-  const { env = {}, input = '' } = options;
+  const { env = {}, input = '', stdin = Readable.from([Buffer.from(input)]), signal } = options;
   const stdout: Buffer[] = [];
   const stderr: string[] = [];
   const code = await runProgram(
     {
       environment: env,
-      stdin: (async function* () {
-        yield Buffer.from(input);
-      })(),
+      stdin,
       stdout: new Writable({
         write(chunk, _, done) {
           stdout.push(Buffer.from(chunk));
@@ -111,8 +112,8 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
       }),
       stderr: { write: (text) => stderr.push(text) },
       serve: () => Promise.reject(new Error('a server needs a process')),
-      stopSignal: () => new AbortController().signal,
-      onUncaught() {},
+      stopSignal: () => signal ?? new AbortController().signal,
+      onUncaught: () => () => {},
     },
     args,
   );

@@ -13,8 +13,10 @@ export interface Process {
   readonly serve: (config: Config, start: ServeStart) => Promise<void>;
   /** Aborted by the first signal to stop; the second one ends the process. */
   readonly stopSignal: () => AbortSignal;
-  /** Registers a listener for errors that nothing caught, and for promises whose rejection nothing handled. */
-  readonly onUncaught: (listener: (error: unknown) => void) => void;
+  /**
+   * Listens to errors that nothing caught, and to promises whose rejection nothing handled; returns how to stop it.
+   */
+  readonly onUncaught: (listener: (error: unknown) => void) => () => void;
 }
 
 export interface ServeStart {

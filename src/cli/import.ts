@@ -1,4 +1,5 @@
 // `vitrine import`
+import type { ImportOptions } from '../import/import.ts';
 import { countedOf } from '../records/counted.ts';
 import type { Family } from '../records/kinds.ts';
 import { openForChange, openForTrial } from '../stores/open.ts';
@@ -50,30 +51,24 @@ async function runImport(
   if (rejects !== undefined && !skipInvalid) throw new UsageError('--rejects goes with --skip-invalid');
   if (files.filter((file) => file === '-').length > 1)
     throw new UsageError('standard input can be read once only');
-  const { importFiles } = await import('../import/import.ts');
+  const { importFiles, openInputs } = await import('../import/import.ts');
   const { createProgress, summary } = await import('../import/report.ts');
   const { stdin, stderr, onUncaught } = context;
   const progress = createProgress(stderr);
   const database = databaseOf(flags, context);
+  const signal = context.stopSignal();
+  const options: ImportOptions = {
+    ...{ files, stdin, replace, maxRemoved, skipInvalid, rejects, dryRun, map, onUncaught, family, signal },
+    onProgress: progress.show,
+    onFault(line) {
+      progress.clear();
+      stderr.write(`${line}\n`);
+    },
+  };
+  const inputs = await openInputs(options);
   const writer = await (dryRun ? openForTrial(database) : openForChange(database));
   try {
-    const { tallies, warnings, faulty, records, rejectsFault } = await importFiles(writer, {
-      files,
-      stdin,
-      replace,
-      maxRemoved,
-      skipInvalid,
-      rejects,
-      dryRun,
-      map,
-      onUncaught,
-      family,
-      onProgress: progress.show,
-      onFault(line) {
-        progress.clear();
-        stderr.write(`${line}\n`);
-      },
-    });
+    const { tallies, warnings, faulty, records, rejectsFault } = await importFiles(writer, options, inputs);
     progress.clear();
     for (const warning of warnings) stderr.write(`${warning}\n`);
     const result = { records, faulty, dryRun, imported: tallies ?? null };
@@ -88,8 +83,12 @@ async function runImport(
       throw new CommandFailed(
         `the good records were imported, but the others were not saved: ${rejectsFault}`,
       );
+  } catch (error) {
+    throw signal.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
   } finally {
     progress.clear();
     await writer.close();
   }
 }
+
+const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError';

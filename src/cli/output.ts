@@ -96,6 +96,7 @@ export function explain(error: unknown): { readonly lines: readonly string[]; re
 
 function describe(error: NodeJS.ErrnoException): string {
   if (error.code === 'ENOENT' && error.path !== undefined) return `${error.path} does not exist`;
+  if (error.code === 'EACCES' && error.path !== undefined) return `this user may not read ${error.path}`;
   if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
   return listenError(error) ?? error.message;
 }

@@ -2,20 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { checkCommand } from './check.ts';
 import { compareCommand } from './compare.ts';
 import { AlreadyReported, type CommandContext, type Process } from './context.ts';
+import { checkCommand, exportCommand, migrateCommand, removeCommand, snapshotCommand } from './database.ts';
 import { doctorCommand } from './doctor.ts';
-import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
 import { mediaCommand } from './media.ts';
-import { migrateCommand } from './migrate.ts';
 import { mirrorCommand } from './mirror.ts';
 import { createOutput, DONE, explain, MISUSED, safe } from './output.ts';
 import { printCommand } from './print.ts';
-import { removeCommand } from './remove.ts';
 import { serveCommand } from './serve.ts';
-import { snapshotCommand } from './snapshot.ts';
 import { takedownCommand } from './takedown.ts';
 
 const COMMANDS = [

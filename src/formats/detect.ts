@@ -59,14 +59,25 @@ async function readerFor(head: Buffer, line: number, mapped?: MappedInput): Prom
 function isFormatClear(head: Buffer): boolean {
   if (head.length > LONGEST_HEAD) return true;
   const { first } = preambleOf(head);
-  if (head.length < 3 || first === head.length) return false;
+  if (head.length < 3 || first === head.length || beginsAssignment(head, first)) return false;
   return head[first] !== OPEN_OBJECT || firstLines(head).next !== undefined;
+}
+
+/** What a file of a Twitter archive begins with. */
+const ASSIGNMENT = /^window\.YTD\.\w+\.part\d+ *= *(?=[[{])/;
+const LONGEST_ASSIGNMENT = 200;
+
+/** Whether it is the first part of one. */
+function beginsAssignment(head: Buffer, first: number): boolean {
+  const text = head.toString('latin1', first, first + LONGEST_ASSIGNMENT);
+  if (text.length === LONGEST_ASSIGNMENT) return false;
+  return text.startsWith('window.YTD.') ? !/[[{\n]/.test(text) : 'window.YTD.'.startsWith(text);
 }
 
 interface Preamble {
   /** The place of the first character that is not blank. */
   readonly first: number;
-  /** A byte order mark and blank lines, which are left out. */
+  /** A byte order mark, blank lines and an assignment, which are left out. */
   readonly skipped: number;
   /** The number of the first line that is not left out. */
   readonly line: number;
@@ -81,7 +92,9 @@ function preambleOf(head: Buffer): Preamble {
     line++;
     skipped = first + 1;
   }
-  return { first, skipped, line };
+  const [assignment] = ASSIGNMENT.exec(head.toString('latin1', first, first + LONGEST_ASSIGNMENT)) ?? [];
+  if (assignment === undefined) return { first, skipped, line };
+  return { first: first + assignment.length, skipped: first + assignment.length, line };
 }
 
 /** The first line, and the character with which the next one begins. */

@@ -8,8 +8,8 @@ import type { Rejects } from './rejects.ts';
 
 const FAULTS_SHOWN = 20;
 const LONGEST_RETURNED = 300;
-/** A place is a file's index times this, plus the line: no file has so many lines. */
-const LINES = 2 ** 40;
+/** A place is a file's index times this, plus the line: no file has so many lines, and no import so many files. */
+const LINES = 2 ** 32;
 
 export const placeOf = (file: number, line: number) => file * LINES + line;
 
@@ -23,15 +23,16 @@ export function createFaultReport(
   files: readonly string[],
   onFault: (line: string) => void,
   rejects: Rejects | undefined,
+  isMapped: boolean,
 ) {
   let records = 0;
   let faults = 0;
 
-  function tell(place: number, { member, reason, got }: Fault, entry?: Entry): void {
+  function tell(place: number, { member, reason, got }: Fault, returned?: string): void {
     faults++;
     if (faults > FAULTS_SHOWN) return;
     const value = got === '' ? '' : `, got "${got}"`;
-    const origin = entry?.isMapped ? `; the map returned ${brief(entry.text(), LONGEST_RETURNED)}` : '';
+    const origin = returned === undefined ? '' : `; the map returned ${brief(returned, LONGEST_RETURNED)}`;
     onFault(printable(`${placeIn(files, place)}: ${member}: ${reason}${value}${origin}`));
   }
 
@@ -40,12 +41,13 @@ export function createFaultReport(
     count: () => records,
     entry(place: number, entry: Entry, found: readonly Fault[]): void {
       records++;
-      for (const fault of found) tell(place, fault, entry);
-      rejects?.add(entry.text());
+      const text = entry.text();
+      for (const fault of found) tell(place, fault, entry.isMapped ? text : undefined);
+      rejects?.add(text);
     },
     misfit(misfit: Misfit): void {
       records++;
-      tell(misfit.place, misfit);
+      tell(misfit.place, misfit, isMapped ? misfit.record : undefined);
       rejects?.add(misfit.record);
     },
     close(): void {

@@ -1,6 +1,7 @@
 // Files -> records in the store: all of them, or none, or the good ones.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { addAbortSignal, Readable } from 'node:stream';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, NoContentError } from '../formats/entry.ts';
 import type { Family } from '../records/kinds.ts';
@@ -29,6 +30,8 @@ export interface ImportOptions {
   /** The module that makes records of other objects. */
   readonly map?: string | undefined;
   readonly onUncaught?: OnUncaught;
+  /** Ends the import, which then changes nothing, unless it is being written already. */
+  readonly signal?: AbortSignal;
   /** The file for the faulty records. */
   readonly rejects?: string | undefined;
   readonly onProgress: (progress: Progress) => void;
@@ -47,12 +50,29 @@ export interface ImportResult {
   readonly rejectsFault?: string;
 }
 
-export async function importFiles(writer: Writer, options: ImportOptions): Promise<ImportResult> {
-  const { files, replace, maxRemoved, skipInvalid, dryRun, onProgress } = options;
-  const map = options.map === undefined ? undefined : await openMap(options.map, options);
+export interface ImportInputs {
+  readonly map: RecordMap | undefined;
+  /** Unknown if standard input is among the files. */
+  readonly totalBytes: number | undefined;
+}
+
+/** Loads the map and looks for the files, before a database is opened or created. */
+export async function openInputs({ files, map, onUncaught }: ImportOptions): Promise<ImportInputs> {
   const totalBytes = await sizeOf(files);
+  if (map === undefined) return { map, totalBytes };
+  const { loadMap } = await import('./map.ts');
+  return { map: await loadMap(map, onUncaught), totalBytes };
+}
+
+export async function importFiles(
+  writer: Writer,
+  options: ImportOptions,
+  inputs?: ImportInputs,
+): Promise<ImportResult> {
+  const { files, replace, maxRemoved, skipInvalid, dryRun, onProgress } = options;
+  const { map, totalBytes } = inputs ?? (await openInputs(options));
   const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
-  const report = createFaultReport(files, options.onFault, rejects);
+  const report = createFaultReport(files, options.onFault, rejects, map !== undefined);
   const warnings = createWarnings((place) => placeIn(files, place));
   const counts: Counts = { bytes: 0, records: 0 };
   const show = (phase: Progress['phase']) => onProgress({ phase, totalBytes, ...counts });
@@ -70,6 +90,7 @@ export async function importFiles(writer: Writer, options: ImportOptions): Promi
       for await (const { file, batch } of readFiles(options, map, counts, () => show('reading'))) {
         for (const entry of batch) await add(entry, placeOf(file, entry.line));
         throwAny(rejects?.fault());
+        options.signal?.throwIfAborted();
       }
       show('writing');
       const isRefused = report.count() > 0 && !skipInvalid;
@@ -81,15 +102,10 @@ export async function importFiles(writer: Writer, options: ImportOptions): Promi
       throw error;
     }
   } finally {
+    map?.close();
     report.close();
     rejects?.close();
   }
-}
-
-/** Only an import with a map loads its code. */
-async function openMap(path: string, { onUncaught, onFault }: ImportOptions): Promise<RecordMap> {
-  const { loadMap } = await import('./map.ts');
-  return loadMap(path, { onUncaught, onLateError: onFault });
 }
 
 interface Counts {
@@ -104,14 +120,15 @@ interface FileBatch {
 }
 
 async function* readFiles(
-  { files, stdin }: ImportOptions,
+  { files, stdin, signal }: ImportOptions,
   map: RecordMap | undefined,
   counts: Counts,
   onChunk: () => void,
 ): AsyncGenerator<FileBatch> {
   let empty: string | undefined;
   for (const [file, path] of files.entries()) {
-    const chunks = counted(path === '-' ? stdin : createReadStream(path), counts, onChunk);
+    const source = path === '-' ? stoppable(stdin, signal) : createReadStream(path, { signal });
+    const chunks = counted(source, counts, onChunk);
     try {
       for await (const batch of map === undefined
         ? readRecords(chunks)
@@ -129,10 +146,15 @@ async function* readFiles(
     counts.records += batch.length;
     yield { file: files.length - 1, batch };
   }
+  // What is thrown while the records are written is not the map's.
+  map?.close();
   // One empty file among others does no harm; but to import nothing at all is a mistake.
   if (empty !== undefined && counts.records === 0)
     throw new FormatError(`${displayName(empty)} has no records`);
 }
+
+const stoppable = (stdin: ImportOptions['stdin'], signal: AbortSignal | undefined) =>
+  stdin instanceof Readable && signal !== undefined ? addAbortSignal(signal, stdin) : stdin;
 
 async function* counted(
   chunks: AsyncIterable<Buffer>,

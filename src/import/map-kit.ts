@@ -7,8 +7,22 @@ import { brief } from '../records/printable.ts';
 const ID_BITS = 63n;
 const EPOCH = /^-?\d+(?:\.\d+)?$/;
 const DAY = /^\d{4}-\d\d-\d\d$/;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const MONTH = `(?<month>${MONTHS.join('|')})`;
+/** `Sat, 5 Mar 2022 22:00:00 +0200`, and `Sat Mar 05 22:00:00 +0000 2022` in Twitter's archives. */
+const NAMED_DATES = [
+  `(?:\\w{3}, )?(?<day>\\d{1,2}) ${MONTH} (?<year>\\d{4}) (?<time>\\d\\d:\\d\\d(?::\\d\\d)?) (?<zone>[+-]\\d{4}|GMT|UTC?)`,
+  `\\w{3} ${MONTH} (?<day>\\d\\d) (?<time>\\d\\d:\\d\\d:\\d\\d) (?<zone>[+-]\\d{4}) (?<year>\\d{4})`,
+].map((pattern) => new RegExp(`^${pattern}$`));
 /** Seconds reach this number in the year 5138, milliseconds did in 1973. */
 const LEAST_MILLISECONDS = 1e11;
+
+/** What a map is given beside the object. */
+export type MapTools = typeof kit & {
+  /** The name of the file that the object is in, and its line there. */
+  readonly file: () => string;
+  readonly line: () => number;
+};
 
 const isNothing = (value: unknown) => value === undefined || value === null || value === '';
 
@@ -25,7 +39,7 @@ function idOf(text: unknown): string {
   return String(bits === 0n ? 1n : bits);
 }
 
-/** A date as `YYYY-MM-DD HH:MM:SS` in UTC: from ISO 8601, a Date, or seconds or milliseconds since 1970. */
+/** A date as `YYYY-MM-DD HH:MM:SS` in UTC: from ISO 8601, RFC 2822, Twitter, a Date, or (milli)seconds since 1970. */
 function dateOf(given: unknown): string | undefined {
   if (isNothing(given)) return undefined;
   const date = given instanceof Date ? wireDate(given.getTime()) : dateOfText(String(given));
@@ -34,6 +48,12 @@ function dateOf(given: unknown): string | undefined {
 }
 
 function dateOfText(text: string): string | undefined {
+  for (const pattern of NAMED_DATES) {
+    const { day, month, year, time, zone } = pattern.exec(text)?.groups ?? {};
+    if (day === undefined || month === undefined) continue;
+    const number = String(MONTHS.indexOf(month) + 1).padStart(2, '0');
+    return utcFromIso(`${year}-${number}-${day.padStart(2, '0')}T${time}${zone?.replace(/^[GU].*/, 'Z')}`);
+  }
   if (DAY.test(text)) return utcFromIso(`${text} 00:00:00`);
   if (!EPOCH.test(text)) return utcFromIso(text);
   const time = Number(text);

@@ -4,14 +4,13 @@ import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FormatError } from '../formats/entry.ts';
 import { brief } from '../records/printable.ts';
-import type { kit } from './map-kit.ts';
-import { settled } from './settled.ts';
+import type { MapTools } from './map-kit.ts';
 
 export interface MapModule {
   /** Makes records of one object of the input. */
-  readonly map: (object: unknown, tools: typeof kit) => unknown;
+  readonly map: (object: unknown, tools: MapTools) => unknown;
   /** Makes records after the last object. */
-  readonly end: ((tools: typeof kit) => unknown) | undefined;
+  readonly end: ((tools: MapTools) => unknown) | undefined;
   /** Members of JSON, or elements of XML, that hold the objects. */
   readonly lists: readonly string[];
   /** What was thrown in it, with the line of the module. */
@@ -20,11 +19,11 @@ export interface MapModule {
 
 const MODULE = 'export default (object, kit) => …';
 
-export async function loadModule(path: string, longestWait: number): Promise<MapModule> {
+export async function loadModule(path: string): Promise<MapModule> {
   if (!existsSync(path)) throw new FormatError(`${path} does not exist`);
   const { href } = pathToFileURL(resolve(path));
   const describe = (error: unknown) => describeThrown(error, href, basename(path));
-  const module: Record<string, unknown> = await settled(import(href), longestWait).catch((error) => {
+  const module: Record<string, unknown> = await import(href).catch((error) => {
     throw new FormatError(`${path} cannot be loaded: ${describe(error)}`);
   });
   const { default: map, end, lists = [] } = module;

@@ -6,112 +6,83 @@ import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
 import { describeType, isObject } from '../formats/json-text.ts';
 import { isWrittenNumber } from '../records/scalar.ts';
 import { kit } from './map-kit.ts';
-import { loadModule, type MapModule } from './map-module.ts';
-import { settled } from './settled.ts';
+import { loadModule } from './map-module.ts';
 
 const BATCH_ENTRIES = 1000;
-const LONGEST_WAIT_MS = 60_000;
 const WANTED = 'a map returns a record, an array of records, or nothing';
 
 export interface RecordMap {
   /** The records that the map makes of a file. */
-  read(chunks: AsyncIterable<Buffer>, file?: string): AsyncGenerator<Entry[]>;
+  read(chunks: AsyncIterable<Buffer>, file: string): AsyncGenerator<Entry[]>;
   /** The records that it makes after the last file. */
   end(): AsyncGenerator<Entry[]>;
+  /** Later errors are not the map's any more. */
+  close(): void;
 }
 
-export interface MapOptions {
-  readonly longestWait?: number;
-  readonly onUncaught?: OnUncaught;
-  /** Called with what came too late to end the import. */
-  readonly onLateError?: (sentence: string) => void;
-}
+/** Listens to errors that nothing caught, and to promises whose rejection nothing handled; returns how to stop it. */
+export type OnUncaught = (listener: (error: unknown) => void) => () => void;
 
-/** Registers a listener for errors that nothing caught, and for promises whose rejection nothing handled. */
-export type OnUncaught = (listener: (error: unknown) => void) => void;
+/** Where in the input the object is for which the map was called; also known to what the call leaves behind. */
+const origin = new AsyncLocalStorage<string>();
 
-export async function loadMap(
-  path: string,
-  { longestWait = LONGEST_WAIT_MS, onUncaught, onLateError }: MapOptions = {},
-): Promise<RecordMap> {
-  const module = await loadModule(path, longestWait);
-  const uncaught: string[] = [];
+export async function loadMap(path: string, onUncaught?: OnUncaught): Promise<RecordMap> {
+  const { map, end, lists, describe } = await loadModule(path);
   let place = { file: path, line: 1 };
-  let isOver = false;
+  const tools = { ...kit, file: () => place.file, line: () => place.line };
+  const placeName = () => `${place.file}:${place.line}`;
 
-  onUncaught?.((error) => {
-    const { file, line } = origin.getStore() ?? place;
-    const sentence = `${file}:${line}: an error that the map did not catch: ${module.describe(error)}`;
-    if (isOver) onLateError?.(sentence);
-    else uncaught.push(sentence);
+  let uncaught: string | undefined;
+  let stopListening = onUncaught?.((error) => {
+    uncaught ??= `${origin.getStore() ?? placeName()}: an error that the map did not catch: ${describe(error)}`;
   });
 
-  function throwUncaught(): void {
-    if (uncaught[0] !== undefined) throw new Error(uncaught[0]);
+  async function* checked(entries: Entry[]): AsyncGenerator<Entry[]> {
+    yield entries;
+    if (uncaught !== undefined) throw new Error(uncaught);
+  }
+
+  async function apply(entry: Extract<Entry, { readonly value: unknown }>): Promise<Entry[]> {
+    // The map may change the object.
+    const source = entry.text();
+    try {
+      const returned = origin.run(placeName(), map, withPlainNumbers(entry.value), tools);
+      return entriesOf(isPromise(returned) ? await returned : returned, entry.line, source);
+    } catch (error) {
+      return [problemAt(entry.line, `the map threw: ${describe(error)}`, source)];
+    }
   }
 
   return {
-    async *read(chunks, file = path) {
-      for await (const batch of readRecords(chunks, module)) {
+    async *read(chunks, file) {
+      for await (const batch of readRecords(chunks, { lists })) {
         let mapped: Entry[] = [];
         for (const entry of batch) {
           place = { file, line: entry.line };
-          for (const record of 'problem' in entry ? [entry] : await apply(module, entry, place, longestWait))
-            mapped.push(record);
+          for (const record of 'problem' in entry ? [entry] : await apply(entry)) mapped.push(record);
           if (mapped.length < BATCH_ENTRIES) continue;
           yield mapped;
           mapped = [];
         }
-        yield mapped;
-        throwUncaught();
+        yield* checked(mapped);
       }
     },
     async *end() {
-      if (module.end !== undefined) yield await atEnd(module, module.end, place, longestWait);
+      let last: Entry[] = [];
+      try {
+        if (end !== undefined) last = entriesOf(await origin.run(placeName(), end, tools), place.line, '');
+      } catch (error) {
+        throw new FormatError(`the end function of the map threw: ${describe(error)}`);
+      }
       // Node reports a rejection once all promises have had their turn.
       await turn();
-      isOver = true;
-      throwUncaught();
+      yield* checked(last);
+    },
+    close() {
+      stopListening?.();
+      stopListening = undefined;
     },
   };
-}
-
-interface Place {
-  readonly file: string;
-  readonly line: number;
-}
-
-/** Where in the input the object is for which the map was called; also known to what the call leaves behind. */
-const origin = new AsyncLocalStorage<Place>();
-
-async function atEnd(
-  module: MapModule,
-  end: NonNullable<MapModule['end']>,
-  place: Place,
-  longestWait: number,
-): Promise<Entry[]> {
-  try {
-    return entriesOf(await settled(origin.run(place, end, kit), longestWait), place.line, '');
-  } catch (error) {
-    throw new FormatError(`the end function of the map threw: ${module.describe(error)}`);
-  }
-}
-
-type Readable = Extract<Entry, { readonly value: unknown }>;
-
-async function apply(
-  module: MapModule,
-  entry: Readable,
-  place: Place,
-  longestWait: number,
-): Promise<Entry[]> {
-  const { line, value, text } = entry;
-  try {
-    const returned = origin.run(place, module.map, withPlainNumbers(value), kit);
-    return entriesOf(isPromise(returned) ? await settled(returned, longestWait) : returned, line, text());
-  } catch (error) {
-    return [problemAt(line, `the map threw: ${module.describe(error)}`, text())];
-  }
 }
 
 function entriesOf(returned: unknown, line: number, source: string): Entry[] {

@@ -1,5 +1,5 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreError } from '../errors.ts';
 import { pruneMedia, relink, saveMedia, unknownFiles } from '../media.ts';
@@ -22,7 +22,29 @@ import {
 const WRITING_CACHE = 8000;
 
 export function openWriter(path: string): Writer {
-  return createWriter(openForWriting(path), path);
+  const isNew = !existsSync(path);
+  const db = openForWriting(path);
+  const writer = createWriter(db, path);
+  return isNew ? { ...writer, close: () => closeNew(db, path) } : writer;
+}
+
+const IS_UNUSED = 'SELECT generation = 0 AND NOT EXISTS (SELECT 1 FROM takedowns) FROM vitrine';
+
+/** A new file in which nothing was stored, as by an import that was refused, is removed. */
+function closeNew(db: Connection, path: string): void {
+  const isUnused = () => db.prepare(IS_UNUSED).pluck().get() === 1;
+  try {
+    if (!isUnused()) return;
+    db.pragma('busy_timeout = 0');
+    // Only who has the file for himself can leave WAL mode.
+    db.pragma('journal_mode = DELETE');
+    db.exec('BEGIN EXCLUSIVE');
+    if (isUnused()) rmSync(path);
+  } catch (error) {
+    if (!/^SQLITE_(BUSY|LOCKED)/.test((error as { code?: string }).code ?? '')) throw error;
+  } finally {
+    db.close();
+  }
 }
 
 /** For loads that are tried only. Where an import would make the file, they are tried on a new database. */
