@@ -1,5 +1,6 @@
 // What the mirror remembers of a site between two runs: which users it brought, and how far an unfinished run got.
-import { type Connection, withSentences } from '../stores/sqlite/connect.ts';
+import type { Connection } from '../stores/sqlite/connect.ts';
+import { describeErrors } from '../stores/sqlite/errors.ts';
 import type { LastFetch } from './visit.ts';
 
 /** An unfinished run older than this is not resumed. */
@@ -56,7 +57,7 @@ export function createMemory(db: Connection, site: string, restart: boolean) {
 
     /** Notes what was done: all of it, or nothing. */
     save(notes: readonly NewNote[]): void {
-      withSentences(db.name, () =>
+      describeErrors(db.name, () =>
         db.transaction(() => {
           loading.clear();
           for (const { userKey, known, id, lastFetch } of notes) {
@@ -138,7 +139,7 @@ function eraseUsers(db: Connection, site: string, userKeys: readonly string[]): 
   const statements = ['users', 'loading'].map((table) =>
     db.prepare(`DELETE FROM ${table} WHERE site = ? AND user_key = ?`),
   );
-  withSentences(db.name, () => {
+  describeErrors(db.name, () => {
     db.transaction(() => {
       for (const userKey of userKeys) for (const statement of statements) statement.run(site, userKey);
     })();
@@ -158,7 +159,7 @@ function createLoadingUsers(db: Connection, site: string) {
     clear: () => clear.run(site),
 
     begin(users: readonly BroughtUser[]): void {
-      withSentences(db.name, () =>
+      describeErrors(db.name, () =>
         db.transaction(() => {
           for (const { userKey, id } of users) insert.run(site, userKey, id);
         })(),

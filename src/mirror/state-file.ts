@@ -1,7 +1,8 @@
 // The state of a mirror, kept between runs in a SQLite file.
 import Database from 'better-sqlite3';
 import { StoreError } from '../stores/errors.ts';
-import { type Connection, withSentences } from '../stores/sqlite/connect.ts';
+import type { Connection } from '../stores/sqlite/connect.ts';
+import { describeErrors } from '../stores/sqlite/errors.ts';
 
 /** 'VITN' marks a file as the state of a mirror. */
 const APPLICATION_ID = 0x5649544e;
@@ -27,7 +28,7 @@ const LOCK_WAIT_MS = 1000;
 
 /** Opens the file for one run: a second one would resume it while it goes on. */
 export function openState(path: string): Connection {
-  return withSentences(path, () => {
+  return describeErrors(path, () => {
     const db = new Database(path, { timeout: LOCK_WAIT_MS });
     try {
       lock(db, path);

@@ -82,7 +82,7 @@ export interface Reader {
   lastImport(): number | undefined;
   readonly events: StoreEvents;
   hosts?(): HostState[];
-  /** Why a newer file is not served, as a sentence; undefined when none waits. */
+  /** Why what is served is not the file in its place, as a sentence; undefined when it is. */
   waiting?(): string | undefined;
   /** What the operator should mend although the data can be read, as a sentence. */
   warning?(): string | undefined;

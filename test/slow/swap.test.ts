@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { openForChange } from '../../src/stores/open.ts';
 import {
   ask,
   databaseOf,
@@ -244,15 +245,52 @@ describe('other changes to the file', () => {
 
   test('a deleted file: its data stays online until a new file takes its place', async () => {
     const path = served(sources[0]?.fresh as string);
-    const server = await startServer({ DATABASE_URL: path });
+    const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
     expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
     for (const name of fs.readdirSync(dirname(path))) fs.rmSync(join(dirname(path), name));
+    expect((await logged(server, /site\.db is missing/)).level).toBe(40);
+    expect((await metricsOf(server)).get('vitrine_store_waiting')).toBe(1);
+    expect(JSON.parse((await ask(adminOf(server), '/readyz')).body).warning).toMatch(/is missing/);
     for (let turn = 0; turn < 50; turn++)
       for (const address of ADDRESSES)
         expect([address, (await ask(server, address)).body]).toEqual([address, EXPECTED[0]?.get(address)]);
     expect((await ask(server, '/readyz')).status).toBe(200);
     putInPlace(sources[4]?.fresh as string, path);
     await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 4);
+    expect((await metricsOf(server)).get('vitrine_store_waiting')).toBe(0);
+  });
+
+  test('an import that opened the new file before the server noticed it is served', async () => {
+    const path = served(sources[0]?.fresh as string);
+    const server = await startServer({ DATABASE_URL: path });
+    putInPlace(sources[1]?.snapshot as string, path);
+    // It adopts the log of the old file, which the server then removes.
+    const writer = await openForChange(path);
+    await logged(server, /another file took the place/);
+    expect(await writer.remove('portfolio', 'user3')).toBeDefined();
+    await writer.close();
+    await until('the removal', async () => (await ask(server, PROFILE)).status === 404, 5);
+  });
+
+  test.runIf(SERVANT !== undefined)('a server that can start no thread serves on', async () => {
+    const path = served(sources[0]?.fresh as string);
+    const folder = dirname(path);
+    fs.chmodSync(dirname(folder), 0o755);
+    for (const file of [folder, path]) fs.chownSync(file, SERVANT as number, SERVANT as number);
+    const server = await startServer({ DATABASE_URL: path }, [], SERVANT);
+    const self = [`--reuid=${SERVANT}`, `--regid=${SERVANT}`, '--clear-groups'];
+    const { status } = spawnSync('setpriv', [
+      ...self,
+      'prlimit',
+      '--pid',
+      `${server.child.pid}`,
+      '--nproc=1:1',
+    ]);
+    expect(status).toBe(0);
+    putInPlace(sources[1]?.snapshot as string, path);
+    await logged(server, /could not be checked.* The data before stays/);
+    expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
+    expect(await server.stop()).toBe(0);
   });
 
   test('a WAL of the old file is not applied to the new one', async () => {

@@ -2,6 +2,7 @@
 import type pg from 'pg';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { type Archive, createArchive } from '../archive.ts';
+import { countOnce } from '../count-once.ts';
 import { importTime } from '../generation.ts';
 import type { Answer, Counts, Reader, StoreListener } from '../reader.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
@@ -96,7 +97,7 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       const [, names] = await read({ ...FIRST_USERS, values: [family, count] });
       return JSON.parse(names ?? '[]');
     },
-    counts: countsOf(url, hosts.newest),
+    counts: countOnce(hosts.newest, () => countIn(url)),
     warning: hosts.warning,
     fault: hosts.fault,
     close: hosts.close,
@@ -132,28 +133,13 @@ async function takedownsOf(url: string): Promise<TakedownList> {
   return await describeErrors(name, read).finally(() => client.end());
 }
 
-/** Counting reads every key: it is done once for each generation. */
-function countsOf(url: string, generation: () => number): () => Promise<Counts> {
-  let known = { at: Number.NaN, counts: NO_COUNTS };
-  let counting: Promise<Counts> | undefined;
-
-  async function count(): Promise<Counts> {
-    const at = generation();
-    try {
-      const { client } = await openSnapshot(url);
-      known = { at, counts: await countRecords(client).finally(() => client.end()) };
-    } catch {
-      // The last counts are the best there are.
-    }
-    counting = undefined;
-    return known.counts;
-  }
-
-  return async () => (known.at === generation() ? known.counts : (counting ??= count()));
-}
-
 const COUNTS = `SELECT 'profiles', family, count(*) FROM profiles GROUP BY family
   UNION ALL SELECT 'items', family, count(*) FROM items GROUP BY family`;
+
+async function countIn(url: string): Promise<Counts> {
+  const { client } = await openSnapshot(url);
+  return await countRecords(client).finally(() => client.end());
+}
 
 export async function countRecords(client: Client): Promise<Counts> {
   const { rows } = await client.query<string[]>({ text: COUNTS, rowMode: 'array' });
@@ -166,5 +152,3 @@ export async function countRecords(client: Client): Promise<Counts> {
     ]),
   ) as Counts;
 }
-
-const NO_COUNTS = Object.fromEntries(KIND_NAMES.map((kind) => [kind, 0])) as Counts;

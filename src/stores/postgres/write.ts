@@ -1,9 +1,6 @@
 // The writing side of PostgreSQL: imports, removals and repairs, each one transaction on the primary.
-import { pruneMedia, relink, saveMedia, unknownFiles } from '../media.ts';
+import { type ChangeOptions, createWriter } from '../create-writer.ts';
 import { type MergeConnection, merge } from '../merge.ts';
-import { removeUser } from '../removal.ts';
-import { repairContents } from '../soundness.ts';
-import { adoptTakedowns, takeDown, undoTakedowns } from '../takedown-changes.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
 import { type Client, destroy, firstValue, type HostConnection, mergeConnection } from './connect.ts';
 import { openPrimary } from './database.ts';
@@ -18,7 +15,7 @@ export async function openWriter(url: string): Promise<Writer> {
     await connection.client.end();
     throw error;
   });
-  return createWriter(connection);
+  return writerOn(connection);
 }
 
 /** For loads that are tried only: makes and migrates nothing. Undefined when there are no tables yet. */
@@ -30,7 +27,7 @@ export async function openTrialWriter(url: string): Promise<Writer | undefined> 
     if (schema > 0) {
       refuseUnfit(name, schema);
       refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
-      return createWriter(connection);
+      return writerOn(connection);
     }
   } catch (error) {
     await client.end();
@@ -40,31 +37,14 @@ export async function openTrialWriter(url: string): Promise<Writer | undefined> 
   return undefined;
 }
 
-function createWriter(connection: HostConnection): Writer {
+function writerOn(connection: HostConnection): Writer {
   const { client, name } = connection;
-  const change = <T>(action: (merging: MergeConnection) => Promise<T>, isWorth = (_result: T) => true) =>
-    describeErrors(name, () => inTransaction(client, () => changeLocked(client, action, isWorth)));
-  return {
+  return createWriter({
     load: (options) => describeErrors(name, () => startLoad(connection, options)),
-    remove: (family, userKey) =>
-      change(
-        (merging) => removeUser(merging, family, userKey),
-        (removed) => removed !== undefined,
-      ),
-    takeDown: (subjects, removeFiles) => change((merging) => takeDown(merging, subjects, removeFiles)),
-    undoTakedowns: (subjects) => change((merging) => undoTakedowns(merging, subjects)),
-    adoptTakedowns: (list, removeFiles) => change((merging) => adoptTakedowns(merging, list, removeFiles)),
-    repair: () => change(repairContents, (repaired) => repaired > 0),
-    saveMedia: (entries, mark) => change((merging) => saveMedia(merging, entries, mark), isInvisible),
-    relink: (mediaUrl) =>
-      change(
-        (merging) => relink(merging, mediaUrl),
-        (relinked) => relinked > 0,
-      ),
-    pruneMedia: (grace) => change((merging) => pruneMedia(merging, grace), isInvisible),
-    unknownFiles: (names) => change((merging) => unknownFiles(merging, names), isInvisible),
+    change: (action, options) =>
+      describeErrors(name, () => inTransaction(client, () => changeLocked(client, action, options))),
     close: () => client.end(),
-  };
+  });
 }
 
 // For the transaction only: through a pooler, others get the same connection later. Another import is waited for a minute.
@@ -141,21 +121,18 @@ async function advance(client: Client): Promise<void> {
   await client.query(`NOTIFY ${CHANNEL}`);
 }
 
-/** Nothing that is served has changed. */
-const isInvisible = () => false;
-
 /**
- * A change in its turn. What is worth it gets a new generation, so that servers drop the answers they keep; but only an
- * import makes a new database ready to be served.
+ * A change in its turn. With a new generation, servers drop the answers they keep; but only an import makes a new database
+ * ready to be served.
  */
 async function changeLocked<T>(
   client: Client,
   action: (merging: MergeConnection) => Promise<T>,
-  isWorth: (result: T) => boolean,
+  { changesAnswers = () => true }: ChangeOptions<T> = {},
 ): Promise<T> {
   const generation = await lock(client);
   await createWorkTables(client);
   const result = await action(mergeConnection(client));
-  if (isWorth(result) && generation !== '0') await advance(client);
+  if (changesAnswers(result) && generation !== '0') await advance(client);
   return result;
 }

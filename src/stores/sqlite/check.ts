@@ -2,7 +2,8 @@
 
 import type { CheckResult } from '../soundness.ts';
 import { findFaults } from '../soundness.ts';
-import { addFunctions, asStoreError, type Connection, mergeConnection, openForReading } from './connect.ts';
+import { addFunctions, type Connection, mergeConnection, openForReading } from './connect.ts';
+import { toStoreError } from './errors.ts';
 import { countRecords } from './read.ts';
 
 export async function check(path: string): Promise<CheckResult> {
@@ -13,7 +14,7 @@ export async function check(path: string): Promise<CheckResult> {
     if (damage.length > 0) return { faults: damage, counts: undefined };
     return { faults: await findFaults(mergeConnection(db)), counts: countRecords(db) };
   } catch (error) {
-    throw asStoreError(path, error);
+    throw toStoreError(path, error);
   } finally {
     db.close();
   }

@@ -1,16 +1,17 @@
-// Connections to a SQLite file: opening it for writing or reading, its schema, and its errors as sentences.
-import { existsSync, statSync } from 'node:fs';
+// Connections to a SQLite file: opening it for writing or reading, and the functions that our SQL needs.
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
 import Database, { type Statement } from 'better-sqlite3';
 import { etagOf } from '../../records/etag.ts';
 import { userKey } from '../../records/user-name.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 import type { MergeConnection } from '../merge.ts';
-import { listMigrations, type MigrationResult } from '../migrations.ts';
+import type { MigrationResult } from '../migrations.ts';
 import { takedownHash } from '../takedowns.ts';
+import { describeErrors } from './errors.ts';
+import { migrate, readSchema, refuseForeign, refuseUnfit, SCHEMA_VERSION } from './migrate.ts';
 
-/** 'VITR' marks a file as ours. */
-const APPLICATION_ID = 0x56495452;
 /** Kilobytes. A larger cache reads no faster than the system's own (node test/bench/size.ts). */
 const READING_CACHE = 500;
 
@@ -25,45 +26,64 @@ export function openScratch(): Connection {
   return db;
 }
 
-const MIGRATIONS = listMigrations('');
-export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
-
 /** Opens a file for writing, created or migrated where needed. */
 export function openForWriting(path: string): Connection {
-  return withSentences(path, () => {
-    const db = new Database(path, { timeout: 60_000 });
-    try {
-      refuseForeign(db, path);
-      db.pragma('journal_mode = WAL');
-      addFunctions(db);
-      migrate(db);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-    return db;
+  return open(path, path, { timeout: 60_000 }, (db) => {
+    refuseForeign(db, path);
+    db.pragma('journal_mode = WAL');
+    addFunctions(db);
+    migrate(db);
   });
 }
 
 /** Brings an existing file to the current schema. */
 export function migrateFile(path: string): MigrationResult {
-  return withSentences(path, () => {
-    refuseMissing(path);
-    const old = new Database(path);
-    const from = userVersion(old);
-    old.close();
-    openForWriting(path).close();
-    return { from, to: SCHEMA_VERSION };
-  });
+  refuseMissing(path);
+  const old = open(path, path, {}, () => {});
+  const from = describeErrors(path, () => readSchema(old));
+  old.close();
+  openForWriting(path).close();
+  return { from, to: SCHEMA_VERSION };
 }
 
 /** Opens a file for loads that are tried only: makes, migrates and converts nothing. */
 export function openForTrial(path: string): Connection {
-  return withSentences(path, () => {
-    const db = new Database(path, { fileMustExist: true, timeout: 60_000 });
+  return open(path, path, { fileMustExist: true, timeout: 60_000 }, (db) => {
+    refuseUnfit(db, path);
+    addFunctions(db);
+  });
+}
+
+/** Opens a file, or a database held in memory, for reading only; throws unless it can be served. */
+export function openForReading(source: string | Buffer, name: string): Connection {
+  if (typeof source === 'string') refuseMissing(source);
+  return open(source, name, { readonly: true, fileMustExist: true, timeout: 1000 }, (db) => {
+    db.pragma('query_only = ON');
+    db.pragma(`cache_size = -${READING_CACHE}`);
+    db.pragma('trusted_schema = OFF');
+    refuseUnfit(db, name);
+  });
+}
+
+/** Paths that this process has opened. */
+const opened = new Set<string>();
+
+function open(
+  source: string | Buffer,
+  name: string,
+  options: Database.Options,
+  prepare: (db: Connection) => void,
+): Connection {
+  return describeErrors(name, () => {
+    if (typeof source === 'string') {
+      refuseOddFile(source);
+      // Once: when this process closes a file that it has open in SQLite as well, SQLite loses its locks.
+      if (isMainThread && !opened.has(source)) refuseForeignLog(source);
+      opened.add(source);
+    }
+    const db = new Database(source, options);
     try {
-      refuseUnfit(db, path);
-      addFunctions(db);
+      prepare(db);
       return db;
     } catch (error) {
       db.close();
@@ -72,16 +92,55 @@ export function openForTrial(path: string): Connection {
   });
 }
 
-/** All migrations that are due, in one transaction. */
-function migrate(db: Connection): void {
-  db.transaction(() => {
-    const current = userVersion(db);
-    for (const { version, sql } of MIGRATIONS.filter((migration) => migration.version > current)) {
-      db.exec(sql());
-      db.pragma(`application_id = ${APPLICATION_ID}`);
-      db.pragma(`user_version = ${version}`);
+export function refuseMissing(path: string): void {
+  if (existsSync(path)) return;
+  if (!existsSync(dirname(path)))
+    throw new StoreError(`${path} cannot be opened: its folder does not exist.`);
+  throw new NoDataError(`${path} does not exist: \`vitrine import\` creates it.`);
+}
+
+/** Opening a pipe waits for its other end, and a device may never end. */
+function refuseOddFile(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory()) throw new StoreError(`${path} is a folder.`);
+  if (stats !== undefined && !stats.isFile()) throw new StoreError(`${path} is not a regular file.`);
+}
+
+/**
+ * SQLite lays a log over whatever file it lies beside, also over one that was restored after a crash. A log belongs to
+ * another file if this one is not in WAL mode, as a snapshot is not, or has pages of another size. Not to be called while
+ * this process has the file open.
+ */
+export function refuseForeignLog(path: string): void {
+  const log = readStart(`${path}-wal`, 12);
+  if (log.length < 12) return;
+  // Read after the log: a file is in WAL mode before it has one.
+  const header = readStart(path, 20);
+  if (header.length < 20) return;
+  const pageSize = header.readUInt16BE(16);
+  const isInWalMode = header[18] === 2 && header[19] === 2;
+  if (isInWalMode && log.readUInt32BE(8) === (pageSize === 1 ? 65_536 : pageSize)) return;
+  throw new StoreError(foreignLog(path));
+}
+
+export const foreignLog = (path: string) =>
+  `${path}-wal holds changes to another file, which was at ${path} before: remove ${path}-wal and ${path}-shm.`;
+
+/** Less, or nothing, where there is no such file. */
+function readStart(path: string, length: number): Buffer {
+  const start = Buffer.alloc(length);
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return start.subarray(0, 0);
+  try {
+    const file = openSync(path, 'r');
+    try {
+      return start.subarray(0, readSync(file, start, 0, length, 0));
+    } finally {
+      closeSync(file);
     }
-  }).immediate();
+  } catch {
+    // SQLite says why the file cannot be read.
+    return start.subarray(0, 0);
+  }
 }
 
 /** Functions that our SQL needs and SQLite has not. */
@@ -105,91 +164,4 @@ export function mergeConnection(db: Connection): MergeConnection {
     rows: (sql) => db.prepare(sql).raw().iterate() as Iterable<string[]>,
     member: (name) => `(record ->> '${name}')`,
   };
-}
-
-const userVersion = (db: Connection) => db.pragma('user_version', { simple: true }) as number;
-
-const hasNoTables = (db: Connection) => db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
-
-/** Throws unless the file is ours, or empty, and not from a later version of this program. */
-function refuseForeign(db: Connection, path: string): void {
-  const owner = db.pragma('application_id', { simple: true }) as number;
-  if (owner !== APPLICATION_ID && (owner !== 0 || !hasNoTables(db)))
-    throw new StoreError(`${path} is a database of another program.`);
-  if (userVersion(db) > SCHEMA_VERSION)
-    throw new StoreError(
-      `${path} was made by a newer version of Vitrine (schema ${userVersion(db)}, this one knows ${SCHEMA_VERSION}).`,
-    );
-}
-
-/** Throws a sentence unless the file has the current schema. */
-export function refuseUnfit(db: Connection, path: string): void {
-  refuseForeign(db, path);
-  const schema = userVersion(db);
-  if (schema === SCHEMA_VERSION) return;
-  if (schema === 0 && hasNoTables(db)) throw new NoDataError(`${path} is empty: run \`vitrine import\`.`);
-  throw new NoDataError(
-    `${path} has an older schema (${schema}, wanted ${SCHEMA_VERSION}): run \`vitrine migrate\`, or make a snapshot again with this version.`,
-  );
-}
-
-/** Throws a sentence unless something was imported. */
-export function refuseUnimported(db: Connection, path: string): void {
-  if (db.prepare('SELECT generation FROM vitrine').pluck().get() === 0)
-    throw new NoDataError(`${path} was never imported into: run \`vitrine import\`.`);
-}
-
-export function refuseMissing(path: string): void {
-  if (existsSync(path)) return;
-  if (!existsSync(dirname(path)))
-    throw new StoreError(`${path} cannot be opened: its folder does not exist.`);
-  throw new NoDataError(`${path} does not exist: \`vitrine import\` creates it.`);
-}
-
-/** Opens a file, or a database held in memory, for reading only; throws unless it can be served. */
-export function openForReading(source: string | Buffer, name: string): Connection {
-  return withSentences(name, () => {
-    if (typeof source === 'string') refuseMissing(source);
-    const db = new Database(source, { readonly: true, fileMustExist: true, timeout: 1000 });
-    try {
-      db.pragma('query_only = ON');
-      db.pragma(`cache_size = -${READING_CACHE}`);
-      db.pragma('trusted_schema = OFF');
-      refuseUnfit(db, name);
-      return db;
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-  });
-}
-
-/** Runs what touches a database file and turns SQLite's errors into sentences about it. */
-export function withSentences<T>(path: string, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    throw asStoreError(path, error);
-  }
-}
-
-export function asStoreError(path: string, error: unknown): StoreError {
-  return error instanceof StoreError ? error : new StoreError(sentence(path, error), { cause: error });
-}
-
-function sentence(path: string, error: unknown): string {
-  const { code = '', message } = error as { code?: string; message: string };
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return `${path} is a folder.`;
-  if (code === 'SQLITE_NOTADB') return `${path} is not a SQLite database.`;
-  if (code.startsWith('SQLITE_CORRUPT')) return `${path} is damaged: restore it from a copy.`;
-  if (code.startsWith('SQLITE_FULL') || code === 'ENOSPC')
-    return `The disk is full: nothing of this was written to ${path}.`;
-  if (code.startsWith('SQLITE_BUSY'))
-    return `${path} is being written by another process; try again when it is done.`;
-  if (code.startsWith('SQLITE_READONLY') && existsSync(`${path}-journal`))
-    return `${path}-journal is left of a write that did not end: \`vitrine migrate\` undoes that write; remove the file if it belongs to another database.`;
-  if (code.startsWith('SQLITE_READONLY')) return `${path} cannot be written: it is read-only.`;
-  if (code.startsWith('SQLITE_CANTOPEN') || error instanceof TypeError)
-    return `${path} cannot be opened: the folder must exist, the file must be readable, and on read-only media it must come from \`vitrine snapshot\`.`;
-  return `${path}: ${message}`;
 }

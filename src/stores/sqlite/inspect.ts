@@ -4,7 +4,9 @@ import { statSync } from 'node:fs';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { NoDataError, StoreError } from '../errors.ts';
 import type { Counts } from '../reader.ts';
-import { type Connection, openForReading, refuseUnimported, withSentences } from './connect.ts';
+import { type Connection, openForReading } from './connect.ts';
+import { describeErrors } from './errors.ts';
+import { refuseUnimported } from './migrate.ts';
 import { countRecords } from './read.ts';
 
 export interface Inspection {
@@ -18,7 +20,7 @@ export interface Inspection {
 export interface Finding {
   readonly fault?: string;
   /** Whether the fault may go away without another file: too many open files, say. */
-  readonly passing?: boolean;
+  readonly mayPass?: boolean;
   /** Whether the fault is that there is nothing to serve yet. */
   readonly noData?: boolean;
   readonly counts?: Counts;
@@ -28,20 +30,25 @@ export interface Finding {
 export function inspectAside(inspection: Inspection): Promise<Finding> {
   return new Promise((resolve) => {
     const failed = (reason: unknown) =>
-      resolve({ fault: `${inspection.path} could not be checked: ${reason}.`, passing: true });
-    const worker = new Worker(new URL(import.meta.url), { workerData: inspection });
-    worker.once('message', resolve);
-    worker.once('error', (error) => failed(error.message));
-    worker.once('exit', () => failed('the check ended early'));
-    worker.unref();
+      resolve({ fault: `${inspection.path} could not be checked: ${reason}.`, mayPass: true });
+    try {
+      const worker = new Worker(new URL(import.meta.url), { workerData: inspection });
+      worker.once('message', resolve);
+      worker.once('error', (error) => failed(error.message));
+      worker.once('exit', () => failed('the check ended early'));
+      worker.unref();
+    } catch (error) {
+      // There may be no thread to be had.
+      failed((error as Error).message);
+    }
   });
 }
 
-const PASSING = /^SQLITE_(CANTOPEN|BUSY|READONLY|IOERR)/;
+const MAY_PASS = /^SQLITE_(CANTOPEN|BUSY|READONLY|IOERR)/;
 
 export function inspect({ path, want, takedowns = [] }: Inspection): Finding {
   try {
-    return withSentences(path, () => {
+    return describeErrors(path, () => {
       const db = openForReading(path, path);
       try {
         if (want === 'counts') return { counts: countRecords(db) };
@@ -57,7 +64,7 @@ export function inspect({ path, want, takedowns = [] }: Inspection): Finding {
     if (!(error instanceof StoreError)) throw error;
     return {
       fault: error.message,
-      passing: PASSING.test((error.cause as { code?: string })?.code ?? ''),
+      mayPass: MAY_PASS.test((error.cause as { code?: string })?.code ?? ''),
       noData: error instanceof NoDataError,
     };
   }

@@ -8,24 +8,27 @@ import type { Answer, Counts, Reader } from '../reader.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import type { TakedownList } from '../takedowns.ts';
 import { takedownList } from '../takedowns.ts';
-import {
-  addFunctions,
-  asStoreError,
-  type Connection,
-  mergeConnection,
-  openForReading,
-  refuseUnfit,
-  SCHEMA_VERSION,
-  withSentences,
-} from './connect.ts';
+import { addFunctions, type Connection, mergeConnection, openForReading } from './connect.ts';
+import { describeErrors, toStoreError } from './errors.ts';
+import { refuseUnfit, SCHEMA_VERSION } from './migrate.ts';
 
 export interface SqliteReader extends Reader {
   takedowns(): TakedownList;
+  /** Changes with each commit of others, also where no answer changes. */
+  dataVersion(): number;
+  /** Changes when answers do. */
+  generation(): number;
 }
 
 export function openReader(source: string | Buffer): SqliteReader {
   const name = typeof source === 'string' ? source : 'the sample data';
-  return createReader(openForReading(source, name), name);
+  const db = openForReading(source, name);
+  try {
+    return createReader(db, name);
+  } catch (error) {
+    db.close();
+    throw toStoreError(name, error);
+  }
 }
 
 // The ETag stands before the text in its row: where the client has it already, the text's pages are not read.
@@ -58,15 +61,26 @@ function createReader(db: Connection, path: string): SqliteReader {
     return row && { etag: row[0], body: row[1] };
   }
 
+  let known = { dataVersion: Number.NaN, generation: 0 };
+  /** Read again only after a commit. */
+  function currentGeneration(): number {
+    const dataVersion = turn.dataVersion();
+    if (dataVersion !== known.dataVersion) known = { dataVersion, generation: generation.get() as number };
+    return known.generation;
+  }
+
   return {
-    version: turn.version,
+    version: currentGeneration,
+    generation: currentGeneration,
+    dataVersion: turn.dataVersion,
     schema: SCHEMA_VERSION,
     lastImport: () => importTime(generation.get() as number),
-    profile: (family, userKey, known = '') => find(profile, { family, userKey, known }),
-    items: (family, userKey, collection, known = '') => find(items, { family, userKey, collection, known }),
-    person(family, userKey, collection, known = '') {
-      const own = find(profile, { family, userKey, known });
-      const list = find(items, { family, userKey, collection, known });
+    profile: (family, userKey, etags = '') => find(profile, { family, userKey, known: etags }),
+    items: (family, userKey, collection, etags = '') =>
+      find(items, { family, userKey, collection, known: etags }),
+    person(family, userKey, collection, etags = '') {
+      const own = find(profile, { family, userKey, known: etags });
+      const list = find(items, { family, userKey, collection, known: etags });
       return own && list && [own, list];
     },
     isTakenDown(family, userKey) {
@@ -84,7 +98,7 @@ function createReader(db: Connection, path: string): SqliteReader {
         profile.get({ family: 'microblog', userKey: '', known: '' });
         return undefined;
       } catch (error) {
-        return asStoreError(path, error).message;
+        return toStoreError(path, error).message;
       }
     },
     close() {
@@ -98,24 +112,23 @@ function createReader(db: Connection, path: string): SqliteReader {
  * npm run bench), and ask for the version once. The turn's end closes it, so the next turn sees new data.
  */
 function createTurn(db: Connection) {
-  const dataVersion = db.prepare('PRAGMA data_version').pluck();
-  const [begin, commit, rollback] = ['BEGIN', 'COMMIT', 'ROLLBACK'].map((sql) => db.prepare(sql)) as [
-    Statement,
-    Statement,
-    Statement,
-  ];
+  const begin = db.prepare('BEGIN');
+  const commit = db.prepare('COMMIT');
+  const rollback = db.prepare('ROLLBACK');
+  const readDataVersion = db.prepare('PRAGMA data_version').pluck();
   let open = false;
   let reading = false;
-  let version = dataVersion.get() as number;
+  let dataVersion: number | undefined;
 
   function start(): void {
+    if (!open) setImmediate(end);
     open = true;
-    setImmediate(end);
   }
 
   function end(): void {
     open = false;
     reading = false;
+    dataVersion = undefined;
     if (!db.open || !db.inTransaction) return;
     try {
       commit.run();
@@ -127,16 +140,16 @@ function createTurn(db: Connection) {
 
   return {
     begin(): void {
-      if (!open) start();
+      start();
       if (!reading) begin.run();
       reading = true;
     },
-    version(): number {
-      if (!open) {
-        start();
-        version = dataVersion.get() as number;
-      }
-      return version;
+
+    /** SQLite's number, which changes with each commit of others. */
+    dataVersion(): number {
+      start();
+      dataVersion ??= readDataVersion.get() as number;
+      return dataVersion;
     },
   };
 }
@@ -159,6 +172,6 @@ export function openArchive(path: string): Archive {
   const db = openForReading(path, path);
   addFunctions(db);
   // One transaction, so that all of it is of one moment.
-  withSentences(path, () => db.exec('BEGIN'));
+  describeErrors(path, () => db.exec('BEGIN'));
   return createArchive(mergeConnection(db), () => void db.close());
 }

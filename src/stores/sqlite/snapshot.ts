@@ -3,7 +3,8 @@ import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { openReplacement } from '../../files/output.ts';
 import { StoreError } from '../errors.ts';
-import { asStoreError, type Connection, openForReading, withSentences } from './connect.ts';
+import { type Connection, openForReading } from './connect.ts';
+import { describeErrors, toStoreError } from './errors.ts';
 
 export interface SnapshotOptions {
   /** The copy has no takedowns, and may be served in the place of a file that has. */
@@ -18,7 +19,7 @@ export function snapshot(path: string, target: string, options: SnapshotOptions)
     const copy = openReplacement(target);
     try {
       vacuumInto(db, { path, target, unfinished: copy.path });
-      withSentences(target, () => {
+      describeErrors(target, () => {
         finish(copy.path, options);
         copy.commit();
       });
@@ -51,7 +52,7 @@ function vacuumInto(db: Connection, { path, target, unfinished }: Copying): void
     const { code = '' } = error as { code?: string };
     if (code.startsWith('SQLITE_CANTOPEN'))
       throw new StoreError(`${target} cannot be written: its folder must exist and be writable.`);
-    throw asStoreError(/^SQLITE_(CORRUPT|NOTADB|BUSY|ERROR)/.test(code) ? path : target, error);
+    throw toStoreError(/^SQLITE_(CORRUPT|NOTADB|BUSY|ERROR)/.test(code) ? path : target, error);
   }
 }
 

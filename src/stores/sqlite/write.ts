@@ -1,22 +1,13 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { type ChangeOptions, createWriter } from '../create-writer.ts';
 import { StoreError } from '../errors.ts';
-import { pruneMedia, relink, saveMedia, unknownFiles } from '../media.ts';
 import { type MergeConnection, merge } from '../merge.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
-import { removeUser } from '../removal.ts';
-import { repairContents } from '../soundness.ts';
-import { adoptTakedowns, takeDown, undoTakedowns } from '../takedown-changes.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
-import {
-  asStoreError,
-  type Connection,
-  mergeConnection,
-  openForTrial,
-  openForWriting,
-  withSentences,
-} from './connect.ts';
+import { type Connection, mergeConnection, openForTrial, openForWriting } from './connect.ts';
+import { describeErrors, toStoreError } from './errors.ts';
 
 /** Kilobytes: an import's memory, on top of what Node itself takes. */
 const WRITING_CACHE = 8000;
@@ -24,7 +15,7 @@ const WRITING_CACHE = 8000;
 export function openWriter(path: string): Writer {
   const isNew = !existsSync(path);
   const db = openForWriting(path);
-  const writer = createWriter(db, path);
+  const writer = writerOn(db, path);
   return isNew ? { ...writer, close: () => closeNew(db, path) } : writer;
 }
 
@@ -49,52 +40,30 @@ function closeNew(db: Connection, path: string): void {
 
 /** For loads that are tried only. Where an import would make the file, they are tried on a new database. */
 export function openTrialWriter(path: string): Writer {
-  const isEmpty = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
-  return isEmpty && existsSync(dirname(path)) ? openTemporary() : createWriter(openForTrial(path), path);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  const isEmpty = stats === undefined || (stats.isFile() && stats.size === 0);
+  return isEmpty && existsSync(dirname(path)) ? openTemporary() : writerOn(openForTrial(path), path);
 }
 
 /** SQLite keeps a database without a name in a temporary file, and removes it at its end. */
-export const openTemporary = () => createWriter(openForWriting(''), 'the temporary database');
+export const openTemporary = () => writerOn(openForWriting(''), 'the temporary database');
 
 /** A database in memory, to be filled and then served from its bytes. */
 export function openMemory(): { writer: Writer; bytes: () => Buffer } {
   const db = openForWriting(':memory:');
-  return { writer: createWriter(db, 'the sample data'), bytes: () => db.serialize() };
+  return { writer: writerOn(db, 'the sample data'), bytes: () => db.serialize() };
 }
 
-function createWriter(db: Connection, path: string): Writer {
+function writerOn(db: Connection, path: string): Writer {
   db.pragma(`cache_size = -${WRITING_CACHE}`);
   db.pragma(`temp.cache_size = -${WRITING_CACHE}`);
-  return {
-    load: (options) => withSentences(path, () => startLoad(db, path, options)),
-    remove: (family, userKey) =>
-      change(
-        db,
-        path,
-        (merging) => removeUser(merging, family, userKey),
-        (removed) => removed !== undefined,
-      ),
-    takeDown: (subjects, removeFiles) =>
-      changeWithoutTrace(db, path, (merging) => takeDown(merging, subjects, removeFiles)),
-    undoTakedowns: (subjects) => change(db, path, (merging) => undoTakedowns(merging, subjects)),
-    adoptTakedowns: (list, removeFiles) =>
-      changeWithoutTrace(db, path, (merging) => adoptTakedowns(merging, list, removeFiles)),
-    repair: () => change(db, path, repairContents, (repaired) => repaired > 0),
-    saveMedia: (entries, mark) =>
-      change(db, path, (merging) => saveMedia(merging, entries, mark), isInvisible),
-    relink: (mediaUrl) =>
-      change(
-        db,
-        path,
-        (merging) => relink(merging, mediaUrl),
-        (relinked) => relinked > 0,
-      ),
-    pruneMedia: (grace) => change(db, path, (merging) => pruneMedia(merging, grace), isInvisible),
-    unknownFiles: (names) => change(db, path, (merging) => unknownFiles(merging, names), isInvisible),
+  return createWriter({
+    load: (options) => describeErrors(path, () => startLoad(db, path, options)),
+    change: (action, options) => change(db, path, action, options),
     close() {
       db.close();
     },
-  };
+  });
 }
 
 const STAGED = `
@@ -112,7 +81,7 @@ function startLoad(db: Connection, path: string, options: LoadOptions): Load {
   const stage = db.prepare(STAGE);
   return {
     add({ kind, id, userKey, owner, date, record }, place) {
-      withSentences(path, () =>
+      describeErrors(path, () =>
         // A text becomes an exact integer in its column; a JavaScript number would be rounded.
         stage.run(stagedKind(kind), place, id, userKey, owner === '' ? null : owner, date, record),
       );
@@ -126,7 +95,7 @@ function startLoad(db: Connection, path: string, options: LoadOptions): Load {
         db.exec(commits ? 'COMMIT' : 'ROLLBACK');
         return tallies;
       } catch (error) {
-        throw asStoreError(path, error);
+        throw toStoreError(path, error);
       } finally {
         endLoad(db);
       }
@@ -169,45 +138,38 @@ function endLoad(db: Connection): void {
   emptyLog(db);
 }
 
-/** Nothing that is served has changed. */
-const isInvisible = () => false;
-
-/** What is worth it gets a new generation; but only an import makes a new database ready to be served. */
+/** Only an import makes a new database ready to be served. */
 async function change<T>(
   db: Connection,
   path: string,
   action: (merging: MergeConnection) => Promise<T>,
-  isWorth = (_result: T) => true,
+  { changesAnswers = () => true, erases = false }: ChangeOptions<T> = {},
 ): Promise<T> {
-  try {
-    db.exec('BEGIN IMMEDIATE');
-    createWorkTables(db);
-    const result = await action(mergeConnection(db));
-    if (isWorth(result)) db.exec(`${ADVANCE} WHERE generation > 0`);
-    db.exec('COMMIT');
-    return result;
-  } catch (error) {
-    throw asStoreError(path, error);
-  } finally {
-    endLoad(db);
-  }
-}
-
-/** A change after which the file holds no copy of what was deleted. */
-async function changeWithoutTrace<T>(
-  db: Connection,
-  path: string,
-  action: (merging: MergeConnection) => Promise<T>,
-): Promise<T> {
-  const result = await change(db, path, (merging) => {
-    db.exec('DELETE FROM takedowns_forgotten');
-    return action(merging);
+  const result = await inTransaction(db, path, async () => {
+    if (erases) db.exec('DELETE FROM takedowns_forgotten');
+    const made = await action(mergeConnection(db));
+    if (changesAnswers(made)) db.exec(`${ADVANCE} WHERE generation > 0`);
+    return made;
   });
-  const hindrance = eraseTraces(db, path);
+  const hindrance = erases ? eraseTraces(db, path) : undefined;
   if (hindrance === undefined) return result;
   throw new StoreError(
     `The takedown is done, but ${path} still holds deleted data in unused space. ${hindrance} Repeat the command then.`,
   );
+}
+
+async function inTransaction<T>(db: Connection, path: string, action: () => Promise<T>): Promise<T> {
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    createWorkTables(db);
+    const result = await action();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    throw toStoreError(path, error);
+  } finally {
+    endLoad(db);
+  }
 }
 
 /** Writes the whole file anew, without its unused space; why that was not possible, as a sentence. */
@@ -216,7 +178,7 @@ function eraseTraces(db: Connection, path: string): string | undefined {
     db.exec('VACUUM');
     return emptyLog(db) ? undefined : 'Another process, such as an export, is reading it.';
   } catch (error) {
-    return asStoreError(path, error).message;
+    return toStoreError(path, error).message;
   }
 }
 

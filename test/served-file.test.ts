@@ -1,0 +1,116 @@
+// The file of a SQLite database: what is refused before it is opened, and which changes a server reports.
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { countOnce } from '../src/stores/count-once.ts';
+import {
+  checkDatabase,
+  migrateDatabase,
+  openForChange,
+  openForExport,
+  openForLookups,
+  openForServing,
+  openForTrial,
+  snapshotDatabase,
+} from '../src/stores/open.ts';
+import type { Counts, StoreEvent } from '../src/stores/reader.ts';
+import { openForReading } from '../src/stores/sqlite/connect.ts';
+import { readStats, signature } from '../src/stores/sqlite/file-stats.ts';
+import { folio } from './records.ts';
+import { importInto, ndjson, tempFile, tempFolder } from './rig.ts';
+import { until } from './stress.ts';
+
+const OPENERS: Record<string, (path: string) => Promise<unknown>> = {
+  checkDatabase,
+  migrateDatabase,
+  openForChange,
+  openForExport,
+  openForLookups,
+  openForServing: (path) => openForServing(path, () => {}),
+  openForTrial,
+  snapshotDatabase: (path) => snapshotDatabase(path, `${path}.snapshot`),
+};
+
+let database: string;
+beforeAll(async () => {
+  database = join(tempFolder(), 'site.db');
+  await importInto(database, ['-'], ndjson(folio(1, 'ada'), folio(2, 'bea')));
+});
+
+describe.each(Object.entries(OPENERS))('%s refuses', (_, open) => {
+  test('what is no regular file', async () => {
+    const pipe = join(tempFolder(), 'pipe');
+    expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
+    await expect(open(pipe)).rejects.toThrow(/pipe is not a regular file/);
+    await expect(open('/dev/zero')).rejects.toThrow(/not a regular file/);
+    await expect(open(tempFolder())).rejects.toThrow(/is a folder/);
+  });
+
+  test('a log of another file, which a crash has left', async () => {
+    const crashed = join(tempFolder(), 'site.db');
+    copyFileSync(database, crashed);
+    const writing = new Database(crashed);
+    writing.exec("UPDATE profiles SET record = '{}'");
+    const log = readFileSync(`${crashed}-wal`);
+    writing.close();
+    const restored = tempFile('site.db-wal', log).replace('-wal', '');
+    await snapshotDatabase(database, restored);
+    await expect(open(restored)).rejects.toThrow(/site\.db-wal holds changes to another file.* remove/);
+  });
+});
+
+test('a log that belongs to its file is read', async () => {
+  const path = join(tempFolder(), 'site.db');
+  copyFileSync(database, path);
+  const writing = new Database(path);
+  writing.exec("UPDATE profiles SET user_key = 'cid' WHERE id = 1");
+  const reader = await openForLookups(path);
+  expect(await reader.profile('portfolio', 'cid')).toBeDefined();
+  await reader.close();
+  writing.close();
+});
+
+test('a refused file is the same file after its check, which makes an empty log', () => {
+  const before = signature(readStats(database));
+  const db = openForReading(database, database);
+  db.prepare('SELECT 1 FROM vitrine').get();
+  expect(signature(readStats(database))).toBe(before);
+  db.close();
+});
+
+test('only imports that change something change the version, and are reported, once', async () => {
+  const path = join(tempFolder(), 'site.db');
+  copyFileSync(database, path);
+  const events: StoreEvent[] = [];
+  const reader = await openForServing(path, (event) => void events.push(event));
+  const before = reader.version();
+  await importInto(path, ['-'], ndjson(folio(1, 'ada')));
+  await new Promise(setImmediate);
+  expect(reader.version()).toBe(before);
+  await importInto(path, ['-'], ndjson(folio(3, 'cid')));
+  await new Promise(setImmediate);
+  expect(reader.version()).toBeGreaterThan(before);
+  await until('the event', () => events.length > 0);
+  await reader.close();
+  expect(events).toEqual([{ type: 'data-changed', message: 'the data changed' }]);
+});
+
+test('records are counted once for each version; when that fails, the last counts stay and it is tried again', async () => {
+  const counts = (post: number) => ({ post }) as Counts;
+  const results = [counts(1), undefined, new Error('locked'), counts(2)];
+  let version = 1;
+  let calls = 0;
+  const count = countOnce(
+    () => version,
+    async () => {
+      const result = results[calls++];
+      if (result instanceof Error) throw result;
+      return result;
+    },
+  );
+  expect([await count(), await count(), calls]).toEqual([counts(1), counts(1), 1]);
+  version++;
+  expect([await count(), await count(), await count(), calls]).toEqual([counts(1), counts(1), counts(2), 4]);
+});
