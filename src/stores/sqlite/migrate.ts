@@ -1,7 +1,7 @@
 // The schema of a file: whether this program can use it, and bringing it up to date.
+import type { Database } from 'better-sqlite3';
 import { NoDataError, StoreError } from '../errors.ts';
 import { listMigrations } from '../migrations.ts';
-import type { Connection } from './connect.ts';
 
 /** 'VITR' marks a file as ours. */
 const APPLICATION_ID = 0x56495452;
@@ -9,7 +9,7 @@ const MIGRATIONS = listMigrations('');
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
 
 /** All migrations that are due, in one transaction. */
-export function migrate(db: Connection): void {
+export function migrate(db: Database): void {
   db.transaction(() => {
     const current = readSchema(db);
     for (const { version, sql } of MIGRATIONS.filter((migration) => migration.version > current)) {
@@ -20,12 +20,12 @@ export function migrate(db: Connection): void {
   }).immediate();
 }
 
-export const readSchema = (db: Connection) => db.pragma('user_version', { simple: true }) as number;
+export const readSchema = (db: Database) => db.pragma('user_version', { simple: true }) as number;
 
-const hasNoTables = (db: Connection) => db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
+const hasNoTables = (db: Database) => db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
 
 /** Throws unless the file is ours, or empty, and not from a later version of this program. */
-export function refuseForeign(db: Connection, path: string): void {
+export function refuseForeign(db: Database, path: string): void {
   const owner = db.pragma('application_id', { simple: true }) as number;
   if (owner !== APPLICATION_ID && (owner !== 0 || !hasNoTables(db)))
     throw new StoreError(`${path} is a database of another program.`);
@@ -37,7 +37,7 @@ export function refuseForeign(db: Connection, path: string): void {
 }
 
 /** Throws a sentence unless the file has the current schema. */
-export function refuseUnfit(db: Connection, path: string): void {
+export function refuseUnfit(db: Database, path: string): void {
   refuseForeign(db, path);
   const schema = readSchema(db);
   if (schema === SCHEMA_VERSION) return;
@@ -48,7 +48,7 @@ export function refuseUnfit(db: Connection, path: string): void {
 }
 
 /** Throws a sentence unless something was imported. */
-export function refuseUnimported(db: Connection, path: string): void {
+export function refuseUnimported(db: Database, path: string): void {
   if (db.prepare('SELECT generation FROM vitrine').pluck().get() === 0)
     throw new NoDataError(`${path} was never imported into: run \`vitrine import\`.`);
 }
