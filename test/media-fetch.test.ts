@@ -4,8 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
-import type { FetchRun } from '../src/media/fetch-run.ts';
-import { runFetch } from '../src/media/run-fetch.ts';
+import { type FetchOptions, runFetch } from '../src/media/fetch.ts';
 import { createSaver, TakedownMade } from '../src/media/saver.ts';
 import { mediaPath } from '../src/records/media-types.ts';
 import type { Archive } from '../src/stores/archive.ts';
@@ -79,7 +78,7 @@ type Store = Awaited<ReturnType<typeof newStore>>;
 const withAvatars = (...urls: string[]) =>
   newStore(urls.map((avatar, index) => folio(index + 1, `user${index}`, { avatar })));
 
-async function fetchInto(store: Store, hosts: readonly string[], run: Partial<FetchRun> = {}) {
+async function fetchInto(store: Store, hosts: readonly string[], run: Partial<FetchOptions> = {}) {
   let told = '';
   const { mediaDir = join(tempFolder(), 'media') } = run;
   const writer = await openForChange(store.url);
@@ -87,7 +86,7 @@ async function fetchInto(store: Store, hosts: readonly string[], run: Partial<Fe
     const outcome = await runFetch({
       ...{ mediaDir, mediaUrl: MEDIA_URL, mediaHosts: hosts, sites: [], writer },
       ...{ openArchive: () => openForExport(store.url), signal: new AbortController().signal },
-      ...{ files: false, placeholder: [], notPlaceholder: [] },
+      ...{ files: false, placeholder: [] },
       ...{ maxFile: 1 << 20, maxHost: Number.POSITIVE_INFINITY, quota: 1 << 30 },
       ...{ concurrency: 4, rate: 5000, startRate: 5000, timeout: 10, retries: 0 },
       out: { write: (text: string) => (told += text) },
@@ -109,7 +108,7 @@ const filesIn = (mediaDir: string) =>
 const unfinishedIn = (mediaDir: string) => readdirSync(join(mediaDir, 'incoming'));
 
 /** Fetches one avatar of a host; what became of it. */
-async function fetchOne(answer: Answers[string], run: Partial<FetchRun> = {}) {
+async function fetchOne(answer: Answers[string], run: Partial<FetchOptions> = {}) {
   const host = await startHost({ '/a': answer });
   const url = `${host.url}/a`;
   const store = await withAvatars(url);
@@ -272,9 +271,13 @@ describe('only named hosts are asked', () => {
     );
   });
 
-  test('without any a run fails', async () => {
-    const { failure } = await fetchInto(await withAvatars('https://elsewhere.example/a'), []);
-    expect(failure).toBe('no host may be asked: name hosts with --media-hosts');
+  test('without any a run fails, and links nothing', async () => {
+    const store = await withAvatars('https://elsewhere.example/a');
+    const { failure } = await fetchInto(store, []);
+    expect([failure, await store.mediaUrl()]).toEqual([
+      'no host may be asked: name hosts with --media-hosts',
+      undefined,
+    ]);
   });
 
   test('the site of a mirror counts as named', async () => {
@@ -508,43 +511,24 @@ describe('limits', () => {
   });
 });
 
-describe('placeholders', () => {
+test('pictures that are named as placeholders are refused, also those of earlier runs, until they are not named', async () => {
   const nobody = png('nobody');
-
-  async function tenOfOne() {
-    const paths = Array.from({ length: 10 }, (_, n) => `/${n}`);
-    const host = await startHost({
-      ...Object.fromEntries(paths.map((path) => [path, nobody])),
-      '/own': png('own'),
-    });
-    const store = await withAvatars(...paths.map((path) => host.url + path), `${host.url}/own`);
-    return { store, host };
-  }
-
-  test('are told when many addresses lead to them', async () => {
-    const { store, host } = await tenOfOne();
-    const { result, summary } = await fetchInto(store, [host.host]);
-    expect(result.likelyPlaceholders).toEqual([{ file: `${sha256(nobody)}.png`, addresses: 10 }]);
-    expect(summary).toContain(`likely a placeholder: ${sha256(nobody)}.png, from 10 addresses`);
-  });
-
-  test('are refused when they are named, also those of earlier runs, and in later runs', async () => {
-    const { store, host } = await tenOfOne();
-    const reasons = async () =>
-      (await store.entries()).filter(({ file }) => file === null).map(({ reason }) => reason);
-    const { mediaDir } = await fetchInto(store, [host.host]);
-    const refused = { mediaDir, placeholder: [sha256(nobody)] };
-    const { failure, result } = await fetchInto(store, [host.host], refused);
-    expect([failure, result.originals]).toMatchObject([undefined, { placeholder: 10, present: 1 }]);
-    expect(await reasons()).toEqual(Array(10).fill(`placeholder ${sha256(nobody)}`));
-    const later = await fetchInto(store, [host.host], { mediaDir });
-    expect([later.result.originals, (await reasons()).length]).toMatchObject([
-      { placeholder: 10, fetched: 0 },
-      10,
-    ]);
-    const allowed = await fetchInto(store, [host.host], { mediaDir, notPlaceholder: [sha256(nobody)] });
-    expect([allowed.result.originals.fetched, await reasons()]).toEqual([10, []]);
-  });
+  const paths = ['/1', '/2', '/3'];
+  const answers = Object.fromEntries(paths.map((path) => [path, nobody]));
+  const host = await startHost({ ...answers, '/own': png('own') });
+  const store = await withAvatars(...paths.map((path) => host.url + path), `${host.url}/own`);
+  const reasons = async () =>
+    (await store.entries()).filter(({ file }) => file === null).map(({ reason }) => reason);
+  const { mediaDir } = await fetchInto(store, [host.host]);
+  const deny = { mediaDir, placeholder: [sha256(nobody)] };
+  const { failure, result } = await fetchInto(store, [host.host], deny);
+  expect([failure, result.originals]).toMatchObject([undefined, { placeholder: 3, present: 1 }]);
+  expect(await reasons()).toEqual(Array(3).fill(`placeholder ${sha256(nobody)}`));
+  // They are not even asked for.
+  const again = await fetchInto(store, [host.host], deny);
+  expect([again.result.originals.placeholder, host.asked.length]).toEqual([3, 4]);
+  await fetchInto(store, [host.host], { mediaDir });
+  expect([await reasons(), host.asked.length]).toEqual([[], 7]);
 });
 
 test('a folder that cannot be written ends the run with a sentence, after what was fetched is saved', async () => {

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { runPrune } from '../src/media/prune.ts';
 import { mediaPath } from '../src/records/media-types.ts';
 import { normalise } from '../src/records/normalise.ts';
 import { openForChange } from '../src/stores/open.ts';
@@ -140,6 +141,25 @@ describe('media status', () => {
 });
 
 describe('media prune', () => {
+  test('keeps a file that a fetch has met again after it was found to be unknown', async () => {
+    const database = await fetched();
+    put(database, STRAY, png('stray'));
+    const writer = await openForChange(database);
+    const unknownFiles = async (names: readonly string[]) => {
+      const unknown = await writer.unknownFiles(names);
+      age(placeOf(database, STRAY), 0);
+      return unknown;
+    };
+    const { signal } = new AbortController();
+    const pruning = {
+      ...{ mediaDir: `${database}.media`, grace: 3600, signal },
+      writer: { pruneMedia: writer.pruneMedia, unknownFiles },
+    };
+    expect(await runPrune(pruning)).toMatchObject({ files: 0, bytes: 0 });
+    expect(existsSync(placeOf(database, STRAY))).toBe(true);
+    await writer.close();
+  });
+
   test('removes what no record has named for the time of grace, and files that nobody knows', async () => {
     const database = await fetched();
     put(database, STRAY, png('stray'));

@@ -1,18 +1,57 @@
-// `vitrine media fetch`
+// `vitrine media fetch`, and what it shares with the other commands for copies of pictures.
 import { type Command, Option } from 'commander';
-import type { FetchFlags, FetchOutcome, FetchRun } from '../media/fetch-run.ts';
+import { ConfigError, readConfig, type SettingName } from '../config/config.ts';
+import { mediaUrlOf } from '../config/media.ts';
+import type { FetchFlags, FetchOptions, FetchOutcome } from '../media/fetch.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
-import { linkingUrl, MEDIA_SETTINGS, type MediaPlace, mediaPlaceOf } from './media-settings.ts';
 import {
   addPaceOptions,
   bytesArgument,
   createCommand,
+  databaseOf,
   examples,
   hostArgument,
+  mediaDirFor,
   type SettingFlags,
 } from './options.ts';
+
+export const MEDIA_SETTINGS: readonly SettingName[] = [
+  'databaseUrl',
+  'databaseUrlFile',
+  'mediaDir',
+  'mediaUrl',
+];
+
+export interface MediaPlace {
+  readonly database: string;
+  readonly mediaDir: string;
+  /** What MEDIA_URL or its default says. */
+  readonly mediaUrl: string;
+  /** Whether MEDIA_URL is set. */
+  readonly isUrlSet: boolean;
+}
+
+export function mediaPlaceOf(flags: SettingFlags, context: CommandContext): MediaPlace {
+  const database = databaseOf(flags, context);
+  const mediaDir = mediaDirFor(database, flags, context);
+  if (mediaDir === undefined)
+    throw new ConfigError(['with PostgreSQL, name the folder of copies: set MEDIA_DIR or give --media-dir']);
+  const config = readConfig({ mediaUrl: flags.mediaUrl }, context.environment);
+  return { database, mediaDir, mediaUrl: mediaUrlOf(config), isUrlSet: config.mediaUrl !== undefined };
+}
+
+/** The URL to link with: unless one is set, that of the last time, which may have been set elsewhere. */
+export async function linkingUrl({ database, mediaUrl, isUrlSet }: MediaPlace): Promise<string> {
+  if (isUrlSet) return mediaUrl;
+  const archive = await openForExport(database);
+  try {
+    return (await archive.mediaUrl()) ?? mediaUrl;
+  } finally {
+    await archive.close();
+  }
+}
 
 /** The flags as they are given. */
 export interface MediaFlags
@@ -24,7 +63,6 @@ export interface MediaFlags
   readonly maxFile?: number;
   readonly maxHost?: number;
   readonly mediaQuota: number;
-  readonly notPlaceholder: string[];
 }
 
 const MEGABYTE = 2 ** 20;
@@ -38,8 +76,8 @@ Records keep the original addresses; what is served names a copy where there is 
 the address that copies were linked with last stays. Only hosts that --media-hosts names are asked, also after a redirect,
 and only at public addresses, unless the host is named by its address. A file must be a picture by its content (JPEG, PNG,
 GIF, WebP, AVIF or SVG), with --files also MP3, MP4 or PDF. An interrupted run is resumed by the same command, and what
-failed in earlier runs is tried again. Hashes that were refused with --placeholder stay refused until --not-placeholder
-names them. Exit code 1 if the run stopped early, if no host may be asked, or if any picture failed for another reason
+failed in earlier runs is tried again. Pictures that --placeholder names are refused, also those of earlier runs; a run
+without it takes them again. Exit code 1 if the run stopped early, if no host may be asked, or if any picture failed for another reason
 than status 404 or 410, a host that is not named, or a placeholder.
 ${examples('vitrine media fetch --media-hosts old.example.org cdn.example.org', 'vitrine media fetch --media-hosts old.example.org --files --media-quota 50G --rate 5')}`;
 
@@ -71,8 +109,7 @@ export const addMediaOptions = (command: Command) =>
       'refuse pictures with these hashes, such as one for "no picture"',
       hashArgument,
       [],
-    )
-    .option('--not-placeholder <sha256...>', 'take pictures with these hashes again', hashArgument, []);
+    );
 
 /** Commander calls this for each hash; the name of a copy, which holds it, will do as well. */
 function hashArgument(text: string, hashes: readonly string[]): string[] {
@@ -103,10 +140,10 @@ async function runMediaFetch(flags: MediaFlags & SettingFlags, context: CommandC
 export async function fetchMedia(
   place: MediaPlace,
   flags: MediaFlags,
-  run: Pick<FetchRun, 'sites' | 'signal'> & { readonly writer: Writer },
+  run: Pick<FetchOptions, 'sites' | 'signal'> & { readonly writer: Writer },
   { stderr }: CommandContext,
 ): Promise<FetchOutcome> {
-  const { runFetch } = await import('../media/run-fetch.ts');
+  const { runFetch } = await import('../media/fetch.ts');
   return await runFetch({
     ...flags,
     ...run,

@@ -1,24 +1,191 @@
-// `vitrine media`: the copies of pictures. One file for each of its commands.
+// `vitrine media`: the copies of pictures. The command that fetches them has a file of its own.
+import { Readable } from 'node:stream';
 import { Command } from 'commander';
-import type { CommandContext } from './context.ts';
-import { mediaCheckCommand } from './media-check.ts';
-import { mediaFetchCommand } from './media-fetch.ts';
-import { mediaPruneCommand } from './media-prune.ts';
-import { mediaRelinkCommand } from './media-relink.ts';
-import { mediaStatusCommand } from './media-status.ts';
-
-const COMMANDS = [
-  mediaFetchCommand,
-  mediaRelinkCommand,
-  mediaStatusCommand,
-  mediaCheckCommand,
-  mediaPruneCommand,
-];
+import { megabytes } from '../files/terminal.ts';
+import type { CheckCounts } from '../media/check.ts';
+import { counted } from '../records/counted.ts';
+import type { Archive, MediaSummary } from '../stores/archive.ts';
+import { openExisting, openForExport } from '../stores/open.ts';
+import { type CommandContext, CommandFailed } from './context.ts';
+import { linkingUrl, MEDIA_SETTINGS, mediaFetchCommand, mediaPlaceOf } from './media-fetch.ts';
+import { createCommand, databaseOf, examples, numberArgument, type SettingFlags } from './options.ts';
 
 export function mediaCommand(context: CommandContext): Command {
   const group = new Command('media').description(
     'copy the pictures that records name, and look after the copies',
   );
-  for (const create of COMMANDS) group.addCommand(create(context));
+  const commands = [createRelink, createStatus, createCheck, createPrune];
+  group.addCommand(mediaFetchCommand(context));
+  for (const create of commands) group.addCommand(create(context));
   return group;
+}
+
+const RELINK_HELP = `
+Profiles and lists are rebuilt in one transaction: no response mixes two addresses. Without MEDIA_URL the address that
+copies were linked with last stays, and only copies that are not linked yet are.
+${examples('vitrine media relink --media-url https://pictures.example.org')}`;
+
+const createRelink = (context: CommandContext): Command =>
+  createCommand('relink', 'make what is served name the copies under MEDIA_URL', MEDIA_SETTINGS)
+    .addHelpText('after', RELINK_HELP)
+    .action((flags: SettingFlags) => relinkCopies(flags, context));
+
+async function relinkCopies(flags: SettingFlags, context: CommandContext): Promise<void> {
+  const place = mediaPlaceOf(flags, context);
+  const writer = await openExisting(place.database);
+  try {
+    const mediaUrl = await linkingUrl(place);
+    const relinked = await writer.relink(mediaUrl);
+    const text = `copies are named under ${mediaUrl}\nprofiles and lists rebuilt: ${relinked}`;
+    context.report({ text, result: { mediaUrl, relinked } });
+  } finally {
+    await writer.close();
+  }
+}
+
+interface StatusFlags extends SettingFlags {
+  readonly missing: boolean;
+}
+
+const createStatus = (context: CommandContext): Command =>
+  createCommand('status', 'say how many pictures have copies, and why others have none')
+    .option('--missing', 'write each picture without a copy as a line of JSON', false)
+    .addHelpText('after', examples('vitrine media status', 'vitrine media status --missing > missing.ndjson'))
+    .action((flags: StatusFlags) => statusCopies(flags, context));
+
+async function statusCopies({ missing, ...flags }: StatusFlags, context: CommandContext): Promise<void> {
+  if (missing) context.keepStdoutForData();
+  const archive = await openForExport(databaseOf(flags, context));
+  try {
+    const reasons = new Map<string, number>();
+    if (missing) {
+      const { writeToStdout } = await import('../import/export.ts');
+      await writeToStdout(Readable.from(missingLines(archive, reasons)), context.stdout);
+    } else for await (const _ of missingLines(archive, reasons));
+    const summary = await archive.mediaSummary();
+    const mediaUrl = (await archive.mediaUrl()) ?? null;
+    context.report({
+      text: describeStatus(summary, mediaUrl, reasons),
+      result: { mediaUrl, ...summary, missing: Object.fromEntries(reasons) },
+    });
+  } finally {
+    await archive.close();
+  }
+}
+
+const NOT_TRIED = 'not fetched yet';
+
+/** Each picture without a copy, as a line. Counts them by reason. */
+async function* missingLines(archive: Archive, reasons: Map<string, number>): AsyncGenerator<string> {
+  for await (const one of archive.missing()) {
+    const reason = one.reason ?? NOT_TRIED;
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    yield `${JSON.stringify(one)}\n`;
+  }
+}
+
+function describeStatus(
+  { copies, files, bytes }: MediaSummary,
+  mediaUrl: string | null,
+  reasons: ReadonlyMap<string, number>,
+): string {
+  const without = [...reasons].toSorted(([, one], [, other]) => other - one);
+  const address = mediaUrl === null ? 'not linked yet' : `served under ${mediaUrl}`;
+  return [
+    `pictures with a copy: ${copies}; ${counted(files, 'file')}, ${megabytes(bytes)}, ${address}`,
+    ...(without.length === 0 ? [] : ['places in records without a copy:']),
+    ...without.map(([reason, count]) => `${String(count).padStart(8)}  ${reason}`),
+  ].join('\n');
+}
+
+interface MediaCheckFlags extends SettingFlags {
+  readonly quick: boolean;
+  readonly removeDamaged: boolean;
+}
+
+const CHECK_HELP = `
+Each file is read, since its name is the SHA-256 of its bytes. \`vitrine media fetch\` brings missing files again, and damaged
+ones once they are removed. Exit code 1 if any file is missing or damaged.
+${examples('vitrine media check', 'vitrine media check --remove-damaged')}`;
+
+const createCheck = (context: CommandContext): Command =>
+  createCommand('check', 'say which copies are missing or damaged', [
+    'databaseUrl',
+    'databaseUrlFile',
+    'mediaDir',
+  ])
+    .option('--quick', 'look at the sizes only, without reading the files', false)
+    .option('--remove-damaged', 'remove damaged files', false)
+    .addHelpText('after', CHECK_HELP)
+    .action((flags: MediaCheckFlags) => checkCopies(flags, context));
+
+async function checkCopies(
+  { quick, removeDamaged, ...flags }: MediaCheckFlags,
+  context: CommandContext,
+): Promise<void> {
+  const { database, mediaDir } = mediaPlaceOf(flags, context);
+  const { runCheck } = await import('../media/check.ts');
+  const counts = await runCheck({
+    mediaDir,
+    quick,
+    removeDamaged,
+    openArchive: () => openForExport(database),
+    out: context.stderr,
+    signal: context.stopSignal(),
+  });
+  if (counts === undefined) throw new CommandFailed('stopped');
+  const { files, sound, missing, damaged, removed } = counts;
+  const text = `copies: ${sound} sound, ${missing} missing, ${damaged} damaged${removed > 0 ? ' and removed' : ''}`;
+  context.report({ text, result: counts });
+  if (missing + damaged > 0)
+    throw new CommandFailed(`${missing + damaged} of ${files} copies ${advise(counts)}`);
+}
+
+function advise({ missing, damaged, removed }: CheckCounts): string {
+  if (damaged === removed) return 'are not here: `vitrine media fetch` fetches them again';
+  const which = missing === 0 ? 'are damaged' : 'are missing or damaged';
+  return `${which}: \`vitrine media check --remove-damaged\`, then \`vitrine media fetch\`, fetches them again`;
+}
+
+interface PruneFlags extends SettingFlags {
+  readonly grace: number;
+}
+
+const PRUNE_HELP = `
+The first run only notes which copies no record names; a run that comes later than --grace removes them, unless a record
+names them again. So an import that is under way loses nothing. The folder must belong to this database alone.
+${examples('vitrine media prune', 'vitrine media prune --grace 0')}`;
+
+const createPrune = (context: CommandContext): Command =>
+  createCommand('prune', 'remove copies that no record names any more', MEDIA_SETTINGS)
+    .option('--grace <hours>', 'how long no record must have named them', numberArgument(0, 10_000), 24)
+    .addHelpText('after', PRUNE_HELP)
+    .action((flags: PruneFlags) => pruneCopies(flags, context));
+
+async function pruneCopies({ grace, ...flags }: PruneFlags, context: CommandContext): Promise<void> {
+  const { database, mediaDir } = mediaPlaceOf(flags, context);
+  await refuseForeign(database, mediaDir);
+  const { runPrune } = await import('../media/prune.ts');
+  const writer = await openExisting(database);
+  try {
+    const signal = context.stopSignal();
+    const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });
+    const { files, bytes, waiting } = result;
+    const later =
+      waiting === 0 ? '' : `; ${waiting} will be once no record has named them for ${grace} hours`;
+    context.report({ text: `removed ${counted(files, 'file')}, ${megabytes(bytes)}${later}`, result });
+  } finally {
+    await writer.close();
+  }
+}
+
+/** A database without a single copy has no folder: this one must be another's. */
+async function refuseForeign(database: string, mediaDir: string): Promise<void> {
+  const archive = await openForExport(database);
+  try {
+    for await (const _ of archive.media()) return;
+  } finally {
+    await archive.close();
+  }
+  throw new CommandFailed(`the database knows of no copies, so nothing in ${mediaDir} is removed`);
 }

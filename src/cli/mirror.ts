@@ -5,8 +5,7 @@ import type { MirrorFlags } from '../mirror/mirror.ts';
 import type { MirrorResult } from '../mirror/report.ts';
 import { openForChange, openForExport, openForLookups } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
-import { addMediaOptions, fetchMedia, type MediaFlags } from './media-fetch.ts';
-import { MEDIA_SETTINGS, mediaPlaceOf } from './media-settings.ts';
+import { addMediaOptions, fetchMedia, MEDIA_SETTINGS, type MediaFlags, mediaPlaceOf } from './media-fetch.ts';
 import {
   addPaceOptions,
   baseUrlArgument,

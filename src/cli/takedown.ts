@@ -119,8 +119,8 @@ function createRemoval(folder: string | undefined): Removal {
       if (folder === undefined) throw new CommandFailed(wanted);
       if (!existsSync(folder)) throw new CommandFailed(`${folder} does not exist: ${wanted}`);
       const { createMediaFolder } = await import('../media/folder.ts');
-      for (const name of names) await createMediaFolder(folder).remove(name);
-      files += names.length;
+      const copies = createMediaFolder(folder);
+      for (const name of names) if (await copies.remove(name)) files++;
     },
     count: () => files,
   };

@@ -3,12 +3,14 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { Terminal } from '../files/terminal.ts';
 import { brief } from '../records/printable.ts';
+import { createRun } from '../runs/each.ts';
 import { createRunReport } from '../runs/report.ts';
 import type { Archive } from '../stores/archive.ts';
 import type { Awaitable } from '../stores/reader.ts';
+import { type Connection, openScratch } from '../stores/sqlite/connect.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 
-export interface CheckRun {
+export interface CheckOptions {
   readonly mediaDir: string;
   readonly openArchive: () => Awaitable<Archive>;
   /** Whether only sizes are looked at. */
@@ -27,63 +29,73 @@ export interface CheckCounts {
 }
 
 const LONGEST_SHOWN = 120;
+const PAGE = 1000;
 
 interface Copy {
-  readonly url: string;
+  readonly file: string;
   readonly bytes: number;
+  /** One of its originals. */
+  readonly url: string;
 }
 
-export async function runCheck(run: CheckRun): Promise<CheckCounts> {
-  const copies = await copiesIn(run);
-  const folder = createMediaFolder(run.mediaDir);
-  const report = createRunReport(run.out, 'checking', 'files');
-  const counts = { files: copies.size, sound: 0, missing: 0, damaged: 0, removed: 0 };
-  let done = 0;
+/** Undefined if it was stopped. */
+export async function runCheck(options: CheckOptions): Promise<CheckCounts | undefined> {
+  const folder = createMediaFolder(options.mediaDir);
+  const report = createRunReport(options.out, 'checking', 'files');
+  const scratch = openScratch();
   try {
-    for (const [name, copy] of copies) {
-      run.signal.throwIfAborted();
-      const state = await stateOf(folder, name, copy, run);
+    const files = await listCopies(scratch, options);
+    const counts = { files, sound: 0, missing: 0, damaged: 0, removed: 0 };
+    const run = createRun({ report, signal: options.signal, total: files });
+    await run.each<Copy>([copiesIn(scratch)], async (copy) => {
+      const state = await checkCopy(folder, copy, options);
       counts[state]++;
-      if (state !== 'sound')
-        report.fault(`${name} is ${state}: the copy of ${brief(copy.url, LONGEST_SHOWN)}`);
-      if (state === 'damaged' && run.removeDamaged) {
-        await folder.remove(name);
-        counts.removed++;
-      }
-      report.progress({ done: ++done, total: copies.size, skipped: 0 });
-    }
-    return counts;
+      if (state === 'sound') return;
+      report.fault(`${copy.file} is ${state}: the copy of ${brief(copy.url, LONGEST_SHOWN)}`);
+      if (state === 'damaged' && options.removeDamaged && (await folder.remove(copy.file))) counts.removed++;
+    });
+    return run.stopped() === undefined ? counts : undefined;
   } finally {
     report.close();
+    scratch.close();
   }
 }
 
-/** The copies by their names, each with one of its originals. */
-async function copiesIn({ openArchive }: CheckRun): Promise<Map<string, Copy>> {
-  const copies = new Map<string, Copy>();
+/** How many there are. */
+async function listCopies(scratch: Connection, { openArchive }: CheckOptions): Promise<number> {
+  scratch.exec('CREATE TABLE copies (file TEXT PRIMARY KEY, bytes INTEGER, url TEXT) WITHOUT ROWID');
+  const insert = scratch.prepare('INSERT OR IGNORE INTO copies VALUES (@file, @bytes, @url)');
   const archive = await openArchive();
+  let files = 0;
   try {
-    for await (const { url, file, bytes } of archive.media())
-      if (file !== null) copies.set(file, { url, bytes });
-    return copies;
+    for await (const { file, bytes, url } of archive.media())
+      if (file !== null) files += insert.run({ file, bytes, url }).changes;
+    return files;
   } finally {
     await archive.close();
   }
 }
 
-async function stateOf(
-  folder: MediaFolder,
-  name: string,
-  { bytes }: Copy,
-  { quick }: CheckRun,
-): Promise<'sound' | 'missing' | 'damaged'> {
-  const size = await folder.sizeOf(name);
-  if (size === undefined) return 'missing';
-  if (size !== bytes) return 'damaged';
-  return quick || name.startsWith(`${await hashOf(folder.placeOf(name))}.`) ? 'sound' : 'damaged';
+function* copiesIn(scratch: Connection): Generator<Copy> {
+  const page = scratch.prepare(`SELECT * FROM copies WHERE file > ? ORDER BY file LIMIT ${PAGE}`);
+  for (let copies = page.all('') as Copy[]; copies.length > 0; ) {
+    yield* copies;
+    copies = page.all(copies.at(-1)?.file) as Copy[];
+  }
 }
 
-async function hashOf(path: string): Promise<string> {
+async function checkCopy(
+  folder: MediaFolder,
+  { file, bytes }: Copy,
+  { quick }: CheckOptions,
+): Promise<'sound' | 'missing' | 'damaged'> {
+  const size = await folder.sizeOf(file);
+  if (size === undefined) return 'missing';
+  if (size !== bytes) return 'damaged';
+  return quick || file.startsWith(`${await hashFile(folder.placeOf(file))}.`) ? 'sound' : 'damaged';
+}
+
+async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path)) hash.update(chunk);
   return hash.digest('hex');

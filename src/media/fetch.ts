@@ -1,98 +1,237 @@
-// Fetches the originals of a list into the folder, several at a time, and saves what became of each.
-import type { FileClient } from '../remote/file-client.ts';
-import type { MediaEntry } from '../stores/writer.ts';
-import type { createByteLimits } from './byte-limits.ts';
-import { QuotaReached } from './byte-limits.ts';
-import { hostOf, type Originals } from './originals.ts';
-import type { Outcomes } from './outcomes.ts';
-import { fileReceiver, HOST_LIMIT, type ReceiveOptions } from './receive-file.ts';
-import type { Saver } from './saver.ts';
+// The fetch command: lists the originals that records name, fetches those that have no copy here, and links the copies.
+import type { Terminal } from '../files/terminal.ts';
+import { createFileClient, type FileClient, type FileClientOptions } from '../remote/file-client.ts';
+import { createRun, type Run } from '../runs/each.ts';
+import { createRunReport, type RunReport } from '../runs/report.ts';
+import type { Archive } from '../stores/archive.ts';
+import type { Awaitable } from '../stores/reader.ts';
+import { openScratch } from '../stores/sqlite/connect.ts';
+import type { MediaEntry, Writer } from '../stores/writer.ts';
+import { createMediaFolder, type MediaFolder } from './folder.ts';
+import { createOriginals, hostOf, type Originals } from './originals.ts';
+import {
+  type ByteLimits,
+  createByteLimits,
+  fileReceiver,
+  HOST_LIMIT,
+  type Limits,
+  placeholderReason,
+  QuotaReached,
+} from './receive.ts';
+import {
+  createOutcomes,
+  type FetchResult,
+  fetchFailure,
+  fetchSummary,
+  HOSTS_OPTION,
+  type Outcomes,
+} from './report.ts';
+import { createSaver, type Saver, TakedownMade } from './saver.ts';
 
-export interface FetchOptions extends ReceiveOptions {
-  readonly originals: Originals;
-  readonly client: FileClient;
-  readonly limits: ReturnType<typeof createByteLimits>;
-  readonly saver: Saver;
-  readonly outcomes: Outcomes;
-  /** Requests at a time to one host. */
-  readonly concurrency: number;
-  /** Aborted by the operator, or by `stop`. */
-  readonly signal: AbortSignal;
-  /** Ends the requests under way. */
-  readonly stop: () => void;
-  readonly onProgress: (done: number) => void;
+/** The flags of the command that are passed on as they are. */
+export interface FetchFlags
+  extends ByteLimits,
+    Pick<FileClientOptions, 'concurrency' | 'rate' | 'startRate' | 'retries'> {
+  /** Seconds to wait for a host that sends nothing. */
+  readonly timeout: number;
+  /** Whether attachments and audio are fetched as well. */
+  readonly files: boolean;
+  readonly maxFile: number;
+  /** Hosts that may be asked. */
+  readonly mediaHosts: readonly string[];
+  /** Hashes of pictures to refuse. */
+  readonly placeholder: readonly string[];
 }
 
-/** Requests at a time to all hosts. */
-const MAX_AT_ONCE = 64;
+export interface FetchOptions extends FetchFlags {
+  /** Sites that may be asked whatever their addresses are. */
+  readonly sites: readonly URL[];
+  readonly mediaDir: string;
+  /** What records name copies by. */
+  readonly mediaUrl: string;
+  readonly openArchive: () => Awaitable<Archive>;
+  readonly writer: Pick<Writer, 'saveMedia' | 'relink' | 'unknownFiles'>;
+  readonly out: Terminal;
+  readonly signal: AbortSignal;
+}
+
+export interface FetchOutcome {
+  readonly summary: string;
+  readonly result: FetchResult;
+  readonly failure: string | undefined;
+}
+
 /** Database indexes and servers take no longer ones. */
-export const LONGEST_URL = 2048;
+const LONGEST_URL = 2048;
 
-/** Why the run ended before the last original; undefined if it did not. */
-export async function fetchOriginals(options: FetchOptions): Promise<string | undefined> {
-  const { originals, concurrency, signal, outcomes, saver } = options;
-  let stopped: string | undefined;
-  let fatal: unknown;
-  let done = 0;
+export async function runFetch(options: FetchOptions): Promise<FetchOutcome> {
+  const folder = createMediaFolder(options.mediaDir);
+  await folder.prepare();
+  const report = createRunReport(options.out, 'fetching', 'pictures');
+  try {
+    for (;;) {
+      const outcome = await runOnce(folder, report, options);
+      if (outcome !== undefined) return outcome;
+    }
+  } finally {
+    report.close();
+  }
+}
 
-  async function fetchNext(url: string): Promise<void> {
-    try {
-      signal.throwIfAborted();
-      const entry = await fetchOriginal(url, options);
-      outcomes.add(entry);
-      if (Buffer.byteLength(url) <= LONGEST_URL) await saver.add(entry);
-    } catch (error) {
-      if (signal.aborted) stopped ??= 'stopped';
-      else if (error instanceof QuotaReached) stopped ??= 'given up: the copies take all of --media-quota';
-      else {
-        stopped ??= 'failed';
-        fatal = error;
-      }
-      options.stop();
+/** What the steps of a run share. */
+interface Fetch extends Omit<FetchOptions, 'signal'> {
+  readonly folder: MediaFolder;
+  readonly originals: Originals;
+  readonly placeholders: ReadonlySet<string>;
+  readonly limits: Limits;
+  readonly outcomes: Outcomes;
+  readonly saver: Saver;
+}
+
+/** Undefined if somebody was taken down meanwhile: what was taken down is not in the next list of originals. */
+async function runOnce(
+  folder: MediaFolder,
+  report: RunReport,
+  options: FetchOptions,
+): Promise<FetchOutcome | undefined> {
+  const scratch = openScratch();
+  const archive = await options.openArchive();
+  const fetch: Fetch = {
+    ...options,
+    folder,
+    originals: createOriginals(scratch),
+    placeholders: new Set(options.placeholder),
+    limits: createByteLimits(options),
+    outcomes: createOutcomes(report.fault),
+    saver: createSaver(options.writer, await archive.takedownsMark()),
+  };
+  try {
+    const present = await listOriginals(fetch, archive).finally(archive.close);
+    const total = fetch.originals.size();
+    const run = createRun({ report, signal: options.signal, total, noun: 'pictures' });
+    const relinked = await fetchAndLink(fetch, run, present);
+    fetch.outcomes.reportUnnamedHosts();
+    const { mediaUrl, mediaHosts, sites } = options;
+    const originals = { ...fetch.outcomes.counts, present };
+    const result = { originals, total, mediaUrl, relinked, stopped: run.stopped() };
+    const failure = fetchFailure(result, mediaHosts.length + sites.length > 0);
+    return { summary: fetchSummary(result), result, failure };
+  } catch (error) {
+    if (!(error instanceof TakedownMade)) throw error;
+    await removeUnsaved(fetch);
+    return undefined;
+  } finally {
+    scratch.close();
+  }
+}
+
+/** Fills the list with what has no copy in the folder; how many have one. */
+async function listOriginals(fetch: Fetch, archive: Archive): Promise<number> {
+  const { folder, originals, limits, files, outcomes, saver } = fetch;
+  let present = 0;
+  for await (const { bytes } of folder.files()) limits.addHeld(bytes);
+  for await (const entry of archive.originals(files)) {
+    const { url } = entry;
+    if (!originals.isNew(url)) continue;
+    const refused = refusePlaceholder(entry, fetch);
+    const copy = refused ?? (await findCopy(entry, fetch));
+    if (copy === undefined) {
+      // An address of a copy that is not here leads nowhere.
+      if (!isCopyAddress(url, fetch)) originals.want(url);
+    } else {
+      if (copy !== entry) await saver.add(copy);
+      if (copy === refused) outcomes.add(copy);
+      else present++;
+      if (copy.file !== null && originals.isNewFile(copy.file)) limits.addOfHost(hostOf(url), copy.bytes);
     }
   }
+  return present;
+}
 
-  const lanes = lanesOf(originals, concurrency);
-  async function work(): Promise<void> {
-    for (const urls of lanes)
-      for (const url of urls) {
-        if (stopped === undefined) await fetchNext(url);
-        if (stopped !== undefined) return;
-        options.onProgress(++done);
-      }
+/** The entry of an original whose copy, of this run or an earlier one, is to be refused. */
+function refusePlaceholder(
+  { url, file, reason }: MediaEntry,
+  { placeholders }: Fetch,
+): MediaEntry | undefined {
+  const [, sha256 = ''] = /^(?:placeholder )?([0-9a-f]{64})\b/.exec(file ?? reason ?? '') ?? [];
+  return placeholders.has(sha256)
+    ? { url, file: null, bytes: 0, reason: placeholderReason(sha256) }
+    : undefined;
+}
+
+/** The entry of an original whose copy is in the folder. */
+async function findCopy(entry: MediaEntry, fetch: Fetch): Promise<MediaEntry | undefined> {
+  const { folder, mediaUrl } = fetch;
+  const { url, file } = entry;
+  if (file !== null && (await folder.sizeOf(file)) === entry.bytes) return entry;
+  if (!isCopyAddress(url, fetch)) return undefined;
+  // As in what `export --media-urls` writes.
+  const name = url.slice(mediaUrl.length + 1);
+  const bytes = await folder.sizeOf(name);
+  return bytes === undefined ? undefined : { url, file: name, bytes, reason: null };
+}
+
+const isCopyAddress = (url: string, { mediaUrl }: Fetch) => url.startsWith(`${mediaUrl}/`);
+
+/** Whatever ends the fetch, what it has brought is saved and served. */
+async function fetchAndLink(fetch: Fetch, run: Run, present: number): Promise<number> {
+  const { originals, outcomes, saver, writer, concurrency, timeout } = fetch;
+  const client = createFileClient({
+    ...fetch,
+    sites: fetch.sites.map((base) => ({ base })),
+    hosts: fetch.mediaHosts,
+    hostsOption: HOSTS_OPTION,
+    userAgent: 'vitrine-media',
+    accept: 'image/*, */*;q=0.5',
+    maxBytes: fetch.maxFile,
+    timeout: timeout * 1000,
+    signal: run.signal,
+  });
+  let relinked = 0;
+  try {
+    await run.each(originals.lanes(concurrency), async (url) => {
+      const entry = await fetchOriginal(url, client, fetch);
+      if (entry === undefined) return run.abort('given up: the copies take all of --media-quota');
+      outcomes.add(entry);
+      if (Buffer.byteLength(url) <= LONGEST_URL) await saver.add(entry);
+    });
+  } finally {
+    client.close();
+    await saver.flush();
+    const { fetched, placeholder } = outcomes.counts;
+    if (fetched + placeholder + present > 0) relinked = await writer.relink(fetch.mediaUrl);
   }
-
-  await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
-  if (fatal !== undefined) throw fatal;
-  return stopped;
+  return relinked;
 }
 
-/**
- * The originals of each host, as often as the host may be asked at a time. Every host comes once before any comes again,
- * so that slow ones do not hold up the others.
- */
-function* lanesOf(originals: Originals, concurrency: number): Generator<Iterable<string>> {
-  const hosts = originals.hosts().map((host) => originals.ofHost(host));
-  for (let lane = 0; lane < concurrency; lane++) yield* hosts;
-}
-
-async function fetchOriginal(url: string, options: FetchOptions): Promise<MediaEntry> {
+/** What became of an original; undefined if the copies take all the room they may have. */
+async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Promise<MediaEntry | undefined> {
   const without = (reason: string): MediaEntry => ({ url, file: null, bytes: 0, reason });
-  const refusal = refusalOf(url) ?? options.client.refusal(url);
+  const refusal = refuseAddress(url) ?? client.refusal(url);
   if (refusal !== undefined) return without(refusal);
-  const share = options.limits.shareOf(hostOf(url));
+  const share = fetch.limits.shareOf(hostOf(url));
+  if (share.isQuotaUsedUp()) return undefined;
   if (share.isUsedUp()) return without(HOST_LIMIT);
-  const fetched = await options.client.fetch(url, fileReceiver(options, share));
+  const fetched = await client.fetch(url, fileReceiver(fetch, share));
   if ('reason' in fetched) return without(fetched.reason);
   const { body } = fetched;
-  if ('stop' in body) throw body.stop;
+  if ('stop' in body) {
+    if (body.stop instanceof QuotaReached) return undefined;
+    throw body.stop;
+  }
   return 'reason' in body ? without(body.reason) : { url, ...body, reason: null };
 }
 
 /** Why an original cannot have a copy, whatever its host says. */
-function refusalOf(url: string): string | undefined {
+function refuseAddress(url: string): string | undefined {
   if (Buffer.byteLength(url) > LONGEST_URL) return `the address is longer than ${LONGEST_URL} bytes`;
   // It could not be found in the text of the record.
   if (JSON.stringify(url) !== `"${url}"`) return 'the address holds characters that JSON writes as escapes';
   return undefined;
+}
+
+/** Removes files that no record names any more, perhaps, and the database does not know. */
+async function removeUnsaved({ writer, folder, saver }: Fetch): Promise<void> {
+  const names = saver.unsaved().flatMap(({ file }) => file ?? []);
+  for (const name of await writer.unknownFiles(names)) await folder.remove(name);
 }

@@ -58,9 +58,11 @@ export function createMediaFolder(path: string) {
     placeOf,
     /** The size of a file; undefined without one. */
     async sizeOf(name: string): Promise<number | undefined> {
-      return (await statOf(placeOf(name)))?.size;
+      return NAME.test(name) ? (await statOf(placeOf(name)))?.size : undefined;
     },
-    remove: (name: string) => writing(() => rm(placeOf(name), { force: true })),
+    /** Removes a file, unless it has changed after `before`; whether it did. */
+    remove: (name: string, before = Number.POSITIVE_INFINITY) =>
+      writing(() => removeFile(placeOf(name), before)),
   };
 }
 
@@ -98,6 +100,13 @@ async function prepareIncoming(incoming: string): Promise<void> {
     const stats = await statOf(file);
     if (stats !== undefined && Date.now() - stats.mtimeMs > LEFTOVER_MS) await rm(file, { force: true });
   }
+}
+
+async function removeFile(place: string, before: number): Promise<boolean> {
+  const stats = await statOf(place);
+  if (stats === undefined || stats.mtimeMs > before) return false;
+  await rm(place, { force: true });
+  return true;
 }
 
 /** Every whole file, in the order of the names. */

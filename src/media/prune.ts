@@ -2,7 +2,7 @@
 import type { PrunedMedia, Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder, type StoredFile } from './folder.ts';
 
-export interface PruneRun {
+export interface PruneOptions {
   readonly mediaDir: string;
   /** How long nothing has named what is removed, in seconds. */
   readonly grace: number;
@@ -17,7 +17,7 @@ export interface PruneResult extends PrunedMedia {
 
 const BATCH = 1000;
 
-export async function runPrune({ mediaDir, grace, writer, signal }: PruneRun): Promise<PruneResult> {
+export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions): Promise<PruneResult> {
   const pruned = await writer.pruneMedia(grace);
   const folder = createMediaFolder(mediaDir);
   const removed = { files: 0, bytes: 0 };
@@ -28,7 +28,8 @@ export async function runPrune({ mediaDir, grace, writer, signal }: PruneRun): P
     const old = batch.filter(({ changed }) => changed <= before);
     const unknown = new Set(await writer.unknownFiles(old.map(({ name }) => name)));
     for (const { name, bytes } of old.filter((file) => unknown.has(file.name))) {
-      await folder.remove(name);
+      // A fetch that meets the same bytes again sets the time of the file.
+      if (!(await folder.remove(name, before))) continue;
       removed.files++;
       removed.bytes += bytes;
     }

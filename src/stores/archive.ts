@@ -3,10 +3,10 @@ import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { takedownsMark } from './media.ts';
 import {
   ALL_MEDIA,
-  LIKELY_PLACEHOLDERS,
   MEDIA_URL,
   type MemberOf,
   missingCopies,
+  originals,
   SUM_OF_COPIES,
   servedText,
 } from './media-statements.ts';
@@ -32,8 +32,6 @@ export interface MediaSummary {
   readonly copies: number;
   readonly files: number;
   readonly bytes: number;
-  /** Files that are the copy of many addresses, the most frequent first. */
-  readonly likelyPlaceholders: readonly { readonly file: string; readonly addresses: number }[];
 }
 
 export type Archive = ReturnType<typeof createArchive>;
@@ -45,7 +43,10 @@ export function createArchive(db: Rows, close: () => Awaitable<void>) {
     /** The users and items that have these ids, which must be digits. */
     owners: (family: Family, users: readonly string[], items: readonly string[]) =>
       owners(db, family, users, items),
-    media: () => media(db),
+    /** What became of each address that was tried. */
+    media: () => media(db, [ALL_MEDIA]),
+    /** The addresses of pictures in records, with `files` of other files too, and what is known of each; some twice. */
+    originals: (files: boolean) => media(db, originals(db.member, files)),
     mediaSummary: () => mediaSummary(db),
     missing: () => missing(db),
     takedownsMark: () => takedownsMark(db),
@@ -119,9 +120,10 @@ function recordQueries(member: MemberOf | undefined): string[] {
   ];
 }
 
-async function* media({ rows }: Rows): AsyncGenerator<MediaEntry> {
-  for await (const [url = '', file = null, bytes, reason = null] of rows(ALL_MEDIA))
-    yield { url, file, bytes: Number(bytes), reason };
+async function* media({ rows }: Rows, queries: readonly string[]): AsyncGenerator<MediaEntry> {
+  for (const query of queries)
+    for await (const [url = '', file = null, bytes, reason = null] of rows(query))
+      yield { url, file, bytes: Number(bytes), reason };
 }
 
 async function* missing({ rows, member }: Rows): AsyncGenerator<MissingCopy> {
@@ -131,11 +133,7 @@ async function* missing({ rows, member }: Rows): AsyncGenerator<MissingCopy> {
 }
 
 async function mediaSummary({ rows }: Rows): Promise<MediaSummary> {
-  const likelyPlaceholders: { file: string; addresses: number }[] = [];
-  for await (const [file = '', addresses] of rows(LIKELY_PLACEHOLDERS))
-    likelyPlaceholders.push({ file, addresses: Number(addresses) });
-  let sums = { copies: 0, files: 0, bytes: 0 };
   for await (const [copies, files, bytes] of rows(SUM_OF_COPIES))
-    sums = { copies: Number(copies), files: Number(files), bytes: Number(bytes) };
-  return { ...sums, likelyPlaceholders };
+    return { copies: Number(copies), files: Number(files), bytes: Number(bytes) };
+  return { copies: 0, files: 0, bytes: 0 };
 }

@@ -92,13 +92,17 @@ export const missingCopies = (member: MemberOf) =>
     }),
   );
 
+/** The addresses that records name, with what is known of each: file, bytes and reason. */
+export const originals = (member: MemberOf, files: boolean) =>
+  KIND_NAMES.flatMap((kind) =>
+    (files ? membersOf(kind) : PICTURE_MEMBERS[kind]).map(
+      (name) => `
+      SELECT found.url, file, bytes, reason FROM (
+        SELECT DISTINCT ${member(name)} AS url FROM ${tableOf(kind)} WHERE family = '${KINDS[kind].family}') AS found
+      LEFT JOIN media ON media.url = found.url WHERE found.url <> ''`,
+    ),
+  );
+
 export const SUM_OF_COPIES = `
   SELECT (SELECT count(*) FROM media WHERE file IS NOT NULL), count(*), coalesce(sum(bytes), 0)
   FROM (SELECT DISTINCT file, bytes FROM media WHERE file IS NOT NULL) AS files`;
-
-/** So many addresses with one picture are more often a placeholder than a picture. */
-const MANY = 10;
-
-export const LIKELY_PLACEHOLDERS = `
-  SELECT file, count(*) FROM media WHERE file IS NOT NULL GROUP BY file HAVING count(*) >= ${MANY}
-  ORDER BY count(*) DESC, file`;

@@ -1,9 +1,8 @@
 // The body of one file, on its way into the folder: its type is found out from its start, and it is hashed, counted and
-// written as it comes.
+// written as it comes, within limits for all copies and for those of each host.
 import { createHash } from 'node:crypto';
 import { OutputError } from '../files/output.ts';
 import type { BodyReader } from '../remote/http-client.ts';
-import { QuotaReached, type Share } from './byte-limits.ts';
 import { fileType, HEAD_LENGTH } from './file-type.ts';
 import type { IncomingFile, MediaFolder } from './folder.ts';
 
@@ -94,4 +93,57 @@ async function* withHead(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
       if (length >= HEAD_LENGTH) yield Buffer.concat(head);
     }
   if (length < HEAD_LENGTH) yield Buffer.concat(head);
+}
+
+/** The copies take all the room they may have. */
+export class QuotaReached extends Error {
+  override name = 'QuotaReached';
+}
+
+export interface ByteLimits {
+  readonly maxHost: number;
+  readonly quota: number;
+}
+
+export interface Share {
+  /** Whether the copies take all the room they may have. */
+  readonly isQuotaUsedUp: () => boolean;
+  /** Whether the host has given all it may. */
+  readonly isUsedUp: () => boolean;
+  /** Takes bytes for a file; whether the host may give so many. */
+  take(bytes: number): boolean;
+  /** For a file that is not kept. */
+  giveBack(bytes: number): void;
+}
+
+export type Limits = ReturnType<typeof createByteLimits>;
+
+export function createByteLimits({ maxHost, quota }: ByteLimits) {
+  const hosts = new Map<string, number>();
+  let total = 0;
+
+  function add(host: string, bytes: number): void {
+    total += bytes;
+    hosts.set(host, (hosts.get(host) ?? 0) + bytes);
+  }
+
+  return {
+    /** Counts what the folder holds. */
+    addHeld(bytes: number): void {
+      total += bytes;
+    },
+    /** Counts what a host gave in earlier runs, which the folder holds. */
+    addOfHost: (host: string, bytes: number) => void hosts.set(host, (hosts.get(host) ?? 0) + bytes),
+    shareOf: (host: string): Share => ({
+      isQuotaUsedUp: () => total >= quota,
+      isUsedUp: () => (hosts.get(host) ?? 0) >= maxHost,
+      take(bytes) {
+        if (total + bytes > quota) throw new QuotaReached();
+        if ((hosts.get(host) ?? 0) + bytes > maxHost) return false;
+        add(host, bytes);
+        return true;
+      },
+      giveBack: (bytes) => add(host, -bytes),
+    }),
+  };
 }
