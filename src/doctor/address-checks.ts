@@ -1,11 +1,8 @@
 // Whether a request arrives as it was sent: prefix, user name, query, method, size.
 import { type HttpResponse, RequestError } from '../remote/http-client.ts';
 import { COLLECTIONS, isInQuery, VARIANTS } from '../variants.ts';
-import { ADDRESS_REMEDIES } from './address-remedies.ts';
-import { broken, type Check, type Finding, NEEDS_USER, ok, unchecked, unclear } from './check.ts';
-import { type Deployment, RateLimited } from './deployment.ts';
-import { quoted } from './report.ts';
-import { codeOf, isProfile, objectIn } from './response-body.ts';
+import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unchecked, unclear } from './check.ts';
+import { codeOf, type Deployment, isProfile, objectIn, RateLimited } from './deployment.ts';
 
 const address: Check = {
   name: 'address',
@@ -23,7 +20,6 @@ const address: Check = {
     const place = `variant ${variant} at ${origin.origin}${path}`;
     return ok(user === undefined ? `${place}; no existing user is known` : `${place}, user ${quoted(user)}`);
   },
-  remedy: ADDRESS_REMEDIES.address,
 };
 
 const unreachable = (error: RequestError) =>
@@ -87,7 +83,6 @@ const names: Check = {
     }
     return ok('every character of a name arrives as it was sent');
   },
-  remedy: ADDRESS_REMEDIES.names,
 };
 
 const withExtra = (path: string) => `${path}${path.includes('?') ? '&' : '?'}utm_source=doctor`;
@@ -96,7 +91,6 @@ const query: Check = {
   name: 'query',
   run: (deployment) =>
     isInQuery(deployment.style) ? checkQueryStyle(deployment) : checkIgnoredQuery(deployment),
-  remedy: ADDRESS_REMEDIES.query,
 };
 
 async function checkIgnoredQuery({ send, lookups, nobody, user }: Deployment): Promise<Finding> {
@@ -137,7 +131,6 @@ const head: Check = {
     if (differing.length > 0) return broken(`lacks headers that GET has: ${differing.join(', ')}`);
     return ok('has the status and headers of GET');
   },
-  remedy: ADDRESS_REMEDIES.head,
 };
 
 /** Four bytes, each written as three characters. */
@@ -163,7 +156,6 @@ const size: Check = {
     if (cookie !== 404) return broken(`a request with 4 KB of cookies gets ${cookie}: buffers are too small`);
     return ok('the longest names and 4 KB of cookies arrive');
   },
-  remedy: ADDRESS_REMEDIES.size,
 };
 
 export const ADDRESS_CHECKS: readonly Check[] = [address, names, query, head, size];

@@ -1,11 +1,9 @@
 // Whether responses can be cached and revalidated, and what a cache on the way does with them.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpResponse } from '../remote/http-client.ts';
-import { CACHE_REMEDIES } from './cache-remedies.ts';
-import { broken, type Check, type Finding, NEEDS_USER, ok, suggestion, unclear } from './check.ts';
+import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, suggestion, unclear } from './check.ts';
 import type { Deployment } from './deployment.ts';
-import { quoted } from './report.ts';
-import { codeOf, isProfile } from './response-body.ts';
+import { codeOf, isProfile } from './deployment.ts';
 
 const profileOf = ({ send, lookups, user }: Deployment, headers?: Record<string, string>) =>
   send(lookups(user as string).profile, headers);
@@ -24,7 +22,6 @@ const etag: Check = {
     if (again.status === 304) return ok(`${tag}: weakened on the way, which still works`);
     return broken(`${tag} is weakened on the way, and If-None-Match with it gets ${again.status}`);
   },
-  remedy: CACHE_REMEDIES.etag,
 };
 
 const revalidation: Check = {
@@ -45,7 +42,6 @@ const revalidation: Check = {
     if (other.status !== 200) return broken(`If-None-Match with another ETag gets ${other.status}`);
     return ok('If-None-Match saves the body');
   },
-  remedy: CACHE_REMEDIES.revalidation,
 };
 
 const caching: Check = {
@@ -66,7 +62,6 @@ const caching: Check = {
       return broken(`Vary: ${quoted(vary)} keeps caches from sharing responses`);
     return ok(value);
   },
-  remedy: CACHE_REMEDIES.caching,
 };
 
 /** What a cache says of a response; undefined when none says anything. */
@@ -108,7 +103,6 @@ const errorCaching: Check = {
       return broken('a 400 comes from a cache, although it says no-store');
     return await checkExpiry(() => send(path), declared);
   },
-  remedy: CACHE_REMEDIES.errors,
 };
 
 /** The seconds for which a response may be cached; undefined if it does not say. */
@@ -160,7 +154,6 @@ const cache: Check = {
       return broken(`there is one, but it keeps nothing: ${quoted(said)}, ${CACHE_TRIES} times in a row`);
     return suggestion('there is none, or none that says so (X-Cache-Status, Age)');
   },
-  remedy: CACHE_REMEDIES.cache,
 };
 
 const cacheKey: Check = {
@@ -168,8 +161,7 @@ const cacheKey: Check = {
   async run(deployment) {
     if (deployment.user === undefined) return NEEDS_USER;
     // Only what is in the cache already: a request for another host must not fill it.
-    if (cacheState(await askCache(deployment)) !== 'hit')
-      return unclear('no cache says that it keeps responses (X-Cache-Status, Age)');
+    if (cacheState(await askCache(deployment)) !== 'hit') return unclear(SILENT);
     const response = await profileOf(deployment, { host: `${deployment.nobody}.example` });
     if (!isProfile(response)) return ok(`another host gets ${response.status}`);
     if (cacheState(response) === 'hit')
@@ -178,7 +170,32 @@ const cacheKey: Check = {
       );
     return ok('other hosts have entries of their own');
   },
-  remedy: CACHE_REMEDIES.key,
 };
 
-export const CACHE_CHECKS: readonly Check[] = [etag, revalidation, caching, errorCaching, cache, cacheKey];
+const cacheCopies: Check = {
+  name: 'cache copies',
+  async run({ send, lookups, nobody, user }) {
+    if (user === undefined) return NEEDS_USER;
+    const path = lookups(user).profile;
+    const isKept = async (url: string, accepted: string) =>
+      isServedFromCache(await send(url, { 'accept-encoding': accepted }));
+    if (!(await isKept(path, 'gzip')) && !(await isKept(path, 'gzip'))) return unclear(SILENT);
+    if (!(await isKept(`${path}${path.includes('?') ? '&' : '?'}${nobody}=1`, 'gzip')))
+      return suggestion('unknown parameters fill the cache: each value gets a copy of its own');
+    if (!(await isKept(path, `gzip, x-${nobody}`)))
+      return suggestion('the cache keeps a copy for each spelling of Accept-Encoding');
+    return ok('one copy, whatever other parameters there are and however Accept-Encoding is spelled');
+  },
+};
+
+const SILENT = 'no cache says that it keeps responses (X-Cache-Status, Age)';
+
+export const CACHE_CHECKS: readonly Check[] = [
+  etag,
+  revalidation,
+  caching,
+  errorCaching,
+  cache,
+  cacheKey,
+  cacheCopies,
+];

@@ -1,5 +1,7 @@
 // What a check is, and what it can find.
+import { brief } from '../records/printable.ts';
 import type { Deployment } from './deployment.ts';
+import type { CheckName } from './remedies.ts';
 
 export interface Finding {
   readonly state: 'ok' | 'broken' | 'could not tell';
@@ -11,18 +13,9 @@ export interface Finding {
   readonly unchecked?: boolean;
 }
 
-/** Lines of configuration, or commented advice, for each proxy. */
-export interface Remedy {
-  readonly nginx: string;
-  readonly caddy: string;
-  readonly haproxy: string;
-  readonly varnish: string;
-}
-
 export interface Check {
-  readonly name: string;
+  readonly name: CheckName;
   readonly run: (deployment: Deployment) => Promise<Finding>;
-  readonly remedy: Remedy;
 }
 
 export const ok = (text: string): Finding => ({ state: 'ok', text });
@@ -33,3 +26,6 @@ export const unchecked = (text: string): Finding => ({ ...unclear(text), uncheck
 export const suggestion = (text: string): Finding => ({ ...unclear(text), suggest: true });
 
 export const NEEDS_USER = unchecked('needs an existing user: specify one with --user NAME');
+
+/** Text of the other server, safe to print. */
+export const quoted = (text: string | undefined) => `"${brief(text ?? '')}"`;

@@ -1,8 +1,10 @@
 // The deployment under examination: at which path which variant answers, for which user.
+import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type HttpClient, type HttpRequest, type HttpResponse, RequestError } from '../remote/http-client.ts';
 import { basePath } from '../remote/lookups.ts';
 import { retryAfter } from '../remote/polite-requests.ts';
+import { isPublic } from '../remote/public-addresses.ts';
 import {
   isInQuery,
   type LookupAddresses,
@@ -13,7 +15,6 @@ import {
   VARIANTS,
   type Variant,
 } from '../variants.ts';
-import { codeOf, isProfile, objectIn } from './response-body.ts';
 
 /** Sends a request as a page of another origin would. */
 export type Send = (
@@ -161,4 +162,30 @@ async function tellVariant(
   if (candidates.length === 1 || lookups === undefined) return first;
   const body = objectIn(await send(lookups.items)) ?? {};
   return candidates.find((name) => VARIANTS[name].collection in body) ?? first;
+}
+
+/** The JSON object in a body; undefined if it is anything else. */
+export function objectIn(response: HttpResponse | undefined): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(String(response?.body));
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The code of an error of Vitrine's. */
+export function codeOf(response: HttpResponse): string | undefined {
+  const code = response.status < 400 ? undefined : objectIn(response)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+export const isProfile = (response: HttpResponse | undefined) =>
+  response?.status === 200 && typeof objectIn(response)?.username === 'string';
+
+/** Whether a host is reached from its own machine or network only. */
+export function isPrivate(hostname: string): boolean {
+  const address = hostname.replace(/^\[|\]$/g, '');
+  return hostname === 'localhost' || (isIP(address) > 0 && !isPublic(address));
 }

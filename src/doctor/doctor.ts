@@ -1,4 +1,5 @@
 // Sends the requests of a front-end to a public address, and reports what a proxy on the way broke and how to fix it.
+import { printable } from '../records/printable.ts';
 import { createHttpClient, RequestError } from '../remote/http-client.ts';
 import type { Variant } from '../variants.ts';
 import { ADDRESS_CHECKS } from './address-checks.ts';
@@ -6,7 +7,7 @@ import { CACHE_CHECKS } from './cache-checks.ts';
 import { type Check, type Finding, unchecked as notMade } from './check.ts';
 import { createSend, type Deployment, findDeployment } from './deployment.ts';
 import { PICTURE_CHECKS } from './picture-checks.ts';
-import { formatReport } from './report.ts';
+import { REMEDIES, type Remedy } from './remedies.ts';
 import { RESPONSE_CHECKS } from './response-checks.ts';
 import { TRANSPORT_CHECKS } from './transport-checks.ts';
 
@@ -68,4 +69,24 @@ async function runCheck(check: Check, deployment: Deployment): Promise<Finding> 
     if (error instanceof RequestError) return notMade(error.message);
     throw error;
   }
+}
+
+const STATE_WIDTH = 'could not tell'.length;
+
+/** A line for each check, then remedies for what is broken. */
+function formatReport(findings: Diagnosis['findings']): string {
+  const nameWidth = Math.max(...findings.map(({ check }) => check.name.length));
+  const lines = findings.map(
+    ({ check, finding }) =>
+      `${finding.state.padEnd(STATE_WIDTH)}  ${check.name.padEnd(nameWidth)}  ${printable(finding.text)}`,
+  );
+  const remedies = findings.flatMap(({ check: { name }, finding: { state, suggest } }) => {
+    if (state !== 'broken' && !suggest) return [];
+    const { advice, lines = {} }: Remedy = REMEDIES[name];
+    const printed = Object.entries(lines).map(
+      ([proxy, line]) => `\n  in \`vitrine print ${proxy}\`: ${line}`,
+    );
+    return [`\n${state === 'broken' ? 'To fix' : 'Optional,'} ${name}\n  ${advice}${printed.join('')}`];
+  });
+  return [...lines, ...remedies].join('\n');
 }

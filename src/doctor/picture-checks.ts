@@ -1,12 +1,8 @@
 // Whether the copied pictures that responses name can be had at the public address, with the headers of Vitrine.
 import { MEDIA_NAME, mediaType } from '../records/media-types.ts';
 import type { HttpResponse } from '../remote/http-client.ts';
-import { broken, type Check, type Finding, NEEDS_USER, ok, unclear } from './check.ts';
-import type { Deployment } from './deployment.ts';
-import { PICTURE_REMEDIES } from './picture-remedies.ts';
-import { isPrivate } from './private-address.ts';
-import { quoted } from './report.ts';
-import { objectIn } from './response-body.ts';
+import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unclear } from './check.ts';
+import { type Deployment, isPrivate, objectIn } from './deployment.ts';
 
 const COPY = new RegExp(MEDIA_NAME);
 
@@ -20,7 +16,6 @@ const pictures: Check = {
     if (url.origin !== origin.origin) return judgeOrigin(url, origin);
     return judge(await send(url.pathname, { accept: 'image/*' }, 'HEAD'), url);
   },
-  remedy: PICTURE_REMEDIES.pictures,
 };
 
 /** The first URL in a body that ends as those of copies do. */

@@ -1,10 +1,8 @@
 // Whether a response comes back as Vitrine sent it: its type, its errors, and who may read it.
 import type { HttpResponse } from '../remote/http-client.ts';
-import { broken, type Check, type Finding, NEEDS_USER, ok, unclear } from './check.ts';
+import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unclear } from './check.ts';
 import type { Deployment } from './deployment.ts';
-import { quoted } from './report.ts';
-import { codeOf, isProfile, objectIn } from './response-body.ts';
-import { RESPONSE_REMEDIES } from './response-remedies.ts';
+import { codeOf, isProfile, objectIn } from './deployment.ts';
 
 const type: Check = {
   name: 'content type',
@@ -19,7 +17,6 @@ const type: Check = {
       return broken(`is JSON, but the body is not: ${quoted(String(response.body))}`);
     return ok(type);
   },
-  remedy: RESPONSE_REMEDIES.type,
 };
 
 const errors: Check = {
@@ -40,7 +37,6 @@ const errors: Check = {
     }
     return ok('404 and 400 have the JSON body of Vitrine');
   },
-  remedy: RESPONSE_REMEDIES.errors,
 };
 
 const ALLOW_ORIGIN = 'access-control-allow-origin';
@@ -63,7 +59,6 @@ const cors: Check = {
       return broken('pages cannot read the ETag: access-control-expose-headers does not name it');
     return await checkPreflight(deployment);
   },
-  remedy: RESPONSE_REMEDIES.cors,
 };
 
 async function checkPreflight({ send, lookups, user, nobody }: Deployment): Promise<Finding> {
@@ -114,9 +109,11 @@ const compression: Check = {
       return broken(
         'Vary: Accept-Encoding is missing: a cache would send compressed responses to clients that do not accept them',
       );
+    const script = await send('/embed.js', { 'accept-encoding': 'gzip' });
+    if (script.status === 200 && script.headers['content-encoding'] === undefined)
+      return broken('lists are compressed, but scripts and styles are not');
     return ok(`${encoding}, for clients that accept it`);
   },
-  remedy: RESPONSE_REMEDIES.compression,
 };
 
 export const RESPONSE_CHECKS: readonly Check[] = [type, errors, cors, compression];

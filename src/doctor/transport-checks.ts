@@ -1,9 +1,7 @@
 // How requests travel: connections, the protocol between proxy and Vitrine, and whose address Vitrine sees.
 import { RECEIVED_OVER } from '../http/operations.ts';
 import { broken, type Check, ok, suggestion, unclear } from './check.ts';
-import type { Deployment } from './deployment.ts';
-import { isPrivate } from './private-address.ts';
-import { TRANSPORT_REMEDIES } from './transport-remedies.ts';
+import { type Deployment, isPrivate } from './deployment.ts';
 
 const connections: Check = {
   name: 'connections',
@@ -13,7 +11,6 @@ const connections: Check = {
       if (!/\bclose\b/i.test((await send(path)).headers.connection ?? '')) return ok('are kept open');
     return broken('are closed after every response: each request waits for a new one');
   },
-  remedy: TRANSPORT_REMEDIES.connections,
 };
 
 const upstream: Check = {
@@ -28,7 +25,6 @@ const upstream: Check = {
     }
     return unclear('/healthz of Vitrine is not public');
   },
-  remedy: TRANSPORT_REMEDIES.upstream,
 };
 
 /** Enough for the allowance to be lower than that of a client that has just come. */
@@ -50,7 +46,6 @@ const clientAddress: Check = {
       );
     return unclear('a forged X-Forwarded-For is not believed; whether the proxy is, only its log shows');
   },
-  remedy: TRANSPORT_REMEDIES.clientAddress,
 };
 
 /** The requests that Vitrine still allows us, as its RateLimit header says. No cache has the response yet. */
