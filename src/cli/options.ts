@@ -126,8 +126,4 @@ export function usersOf({ user, users }: UserFlags, { stdin }: CommandContext): 
   return users === undefined ? { names: user ?? [] } : { file: users, stdin };
 }
 
-/** A word of a command that is shown, quoted if a shell would read it otherwise. */
-export const shellWord = (word: string) =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-
 export const examples = (...lines: string[]) => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;

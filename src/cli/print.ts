@@ -1,9 +1,22 @@
 // `vitrine print`
 import { Argument } from 'commander';
 import { givenSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
-import { TEXT_NAMES, type TextName } from '../print/names.ts';
+import type { TextName } from '../print/texts.ts';
 import type { CommandContext } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
+
+/** Not taken from the texts, which are loaded only when one is printed. */
+const NAMES = Object.keys({
+  nginx: 0,
+  caddy: 0,
+  haproxy: 0,
+  varnish: 0,
+  compose: 0,
+  kubernetes: 0,
+  systemd: 0,
+  'prometheus-rules': 0,
+  'grafana-dashboard': 0,
+} satisfies Record<TextName, 0>);
 
 export const printCommand = (context: CommandContext) =>
   createCommand(
@@ -11,7 +24,7 @@ export const printCommand = (context: CommandContext) =>
     'print a configuration of another program, made from the settings in force',
     SETTING_NAMES,
   )
-    .addArgument(new Argument('<what>', 'the configuration').choices(TEXT_NAMES))
+    .addArgument(new Argument('<what>', 'the configuration').choices(NAMES))
     .addHelpText(
       'after',
       examples(

@@ -1,6 +1,7 @@
 // `vitrine print systemd`
 import { isIPv6 } from 'node:net';
 import { dirname, isAbsolute, join } from 'node:path';
+import { shellWord } from '../records/printable.ts';
 import { type Deployment, lines, STATE } from './deployment.ts';
 
 const PROGRAM = '/opt/vitrine/src/vitrine.js';
@@ -82,8 +83,6 @@ SystemCallFilter=@system-service
 
 /** One word for systemd, in which a percent sign begins a specifier. */
 const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&').replaceAll('%', '%%')}"`;
-
-const shellWord = (text: string) => (/^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /** systemd takes no host names. */
 function streamHost(host: string): string {

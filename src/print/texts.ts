@@ -3,16 +3,14 @@ import { METRICS } from '../telemetry/metric-table.ts';
 import { caddy } from './caddy.ts';
 import { compose } from './compose.ts';
 import type { Deployment } from './deployment.ts';
-import { grafanaDashboard } from './grafana-dashboard.ts';
 import { haproxy } from './haproxy.ts';
 import { kubernetes } from './kubernetes.ts';
-import type { TextName } from './names.ts';
+import { grafanaDashboard, prometheusRules } from './monitoring.ts';
 import { nginx } from './nginx.ts';
-import { prometheusRules } from './prometheus-rules.ts';
 import { systemd } from './systemd.ts';
 import { varnish } from './varnish.ts';
 
-export const TEXTS: Record<TextName, (deployment: Deployment) => string> = {
+export const TEXTS = {
   nginx,
   caddy,
   haproxy,
@@ -22,4 +20,7 @@ export const TEXTS: Record<TextName, (deployment: Deployment) => string> = {
   systemd,
   'prometheus-rules': () => prometheusRules(METRICS),
   'grafana-dashboard': () => grafanaDashboard(METRICS),
-};
+} satisfies Record<string, (deployment: Deployment) => string>;
+
+export type TextName = keyof typeof TEXTS;
+export const TEXT_NAMES = Object.keys(TEXTS) as TextName[];

@@ -27,3 +27,7 @@ function jsonOf(value: unknown): string {
     return '…';
   }
 }
+
+/** A word of a command that is shown, quoted if a shell would read it otherwise. */
+export const shellWord = (word: string) =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

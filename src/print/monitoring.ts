@@ -1,5 +1,31 @@
-// `vitrine print grafana-dashboard`: the panels of the table of metrics.
+// `vitrine print prometheus-rules` and `vitrine print grafana-dashboard`: the alerts and panels of the table of metrics.
 import type { Metric } from '../telemetry/metric.ts';
+
+export function prometheusRules(metrics: readonly Metric[]): string {
+  const rules = metrics.flatMap(({ alert }) => (alert === undefined ? [] : [alert]));
+  return `# Alerts for Vitrine. Save it as /etc/prometheus/vitrine.rules.yml, name it under \`rule_files\`, and scrape ADMIN_PORT as a
+# job named vitrine:
+#   scrape_configs:
+#     - job_name: vitrine
+#       static_configs: [{ targets: ["127.0.0.1:9090"] }]
+
+groups:
+  - name: vitrine
+    rules:
+${rules
+  .map(
+    ({ name, expr, for: lasting, severity, symptom, cause, command }) => `      - alert: ${name}
+        expr: ${JSON.stringify(expr)}
+        for: ${lasting}
+        labels:
+          severity: ${severity}
+        annotations:
+          summary: ${JSON.stringify(symptom)}
+          description: ${JSON.stringify(`${cause} Next: ${command}.`)}
+`,
+  )
+  .join('')}`;
+}
 
 const DATASOURCE = { type: 'prometheus', uid: `\${datasource}` };
 /** Of Grafana's grid of 24 columns. */
