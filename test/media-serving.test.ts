@@ -182,19 +182,23 @@ describe('our own pages show copies', () => {
   const ORIGIN = 'https://pictures.example';
   const AVATAR = Buffer.alloc(100_000, 1);
   const start = async (avatar: string) => {
-    const records = ndjson(blog(1, 'ada', { avatar, avatar_large: 'https://old.example/large.jpg' }));
+    const records = ndjson(blog(1, 'ada', { avatar, cover_image: 'https://old.example/large.jpg' }));
     const url = await databaseOf(tempFile('ada.ndjson', records));
     const env = { DATABASE_URL: url, MEDIA_DIR: `${database}.media`, MEDIA_URL: `${ORIGIN}/m/` };
     return startServer({ ...env, IMAGE_HOSTS: 'https://i.example' });
   };
 
   test('from the origin of MEDIA_URL, on the explorer and the pages of people', async () => {
-    const own = await start('');
-    for (const path of ['/', '/people/a/ada']) {
+    const own = await start(`${ORIGIN}/m/ada.png`);
+    for (const [path, shown] of [
+      ['/', `"imageHosts":["https://i.example","${ORIGIN}"]`],
+      ['/people/a/ada', `<img src="${ORIGIN}/m/ada.png"`],
+    ] as const) {
       const { headers, body } = await ask(own, path);
       const policy = headers['content-security-policy'];
       expect(policy).toContain(`; img-src 'self' data: https://i.example ${ORIGIN};`);
-      expect(body).toContain(`"imageHosts":["https://i.example","${ORIGIN}"]`);
+      expect(body).toContain(shown);
+      expect(body).not.toContain('<img src="https://old.example');
     }
     expect((await ask(own, '/')).headers['content-security-policy']).not.toContain(`script-src 'self' `);
   });

@@ -28,6 +28,7 @@ import {
   whole,
   workerCount,
 } from './setting-values.ts';
+import { accent, logo, siteName } from './site-values.ts';
 
 interface Setting<T> {
   readonly meaning: string;
@@ -137,6 +138,18 @@ export const SETTINGS = {
     'none',
     origins,
     "origins from which the explorer page may load users' pictures, besides copied ones: `*`, `none`, or a comma-separated list",
+  ),
+  siteName: setting('Vitrine', siteName, 'name of the site, on pages, feeds and in link previews'),
+  siteLogo: setting(
+    '',
+    optional(logo),
+    'logo of the site: an SVG, PNG, WebP or JPEG file of at most 256 KiB, or a URL',
+  ),
+  siteUrl: setting('', optional(absoluteUrl), 'the site that the pages belong to: the link at their foot'),
+  accent: setting(
+    '',
+    optional(accent),
+    'colour of links, buttons and the logo, such as `#0c6b5b`, or two such as `#0c6b5b,#67d3bd` for light and dark pages',
   ),
   docs: setting('on', onOff, 'the API reference page at `/docs`: `on` or `off`'),
   answersBytes: setting('24M', bytes, 'memory for responses that are kept ready; `0` keeps none'),

@@ -1,5 +1,5 @@
 // Where copies of pictures are: their folder, and the URL that they are served under.
-import { type Config, publicOrigin } from './config.ts';
+import { type Config, publicOrigin, SETTINGS } from './config.ts';
 import { isPostgresUrl } from './database-url.ts';
 
 /** The folder; undefined with PostgreSQL if none is set, and for the sample users. */
@@ -19,4 +19,16 @@ export function pictureOriginsOf(config: Config): Config['imageHosts'] {
 export function mediaUrlOf(config: Config): string {
   if (config.mediaUrl !== undefined) return config.mediaUrl;
   return new URL('/media', publicOrigin(config) ?? `http://localhost:${config.port}`).href;
+}
+
+/**
+ * The URL of the sample users' pictures, as their records name them, with a slash at its end. A port that the system is yet
+ * to choose counts as the default.
+ */
+export function samplesUrlOf(config: Config): string {
+  const { host } = config;
+  const port = config.port || SETTINGS.port.fallback;
+  const isAddress = !host.startsWith('/') && host !== '::' && host !== '0.0.0.0';
+  const name = isAddress ? (host.includes(':') ? `[${host}]` : host) : 'localhost';
+  return new URL('/samples/', publicOrigin(config) ?? `http://${name}:${port}`).href;
 }

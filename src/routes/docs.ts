@@ -2,15 +2,20 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { type Config, sitesOf } from '../config/config.ts';
+import { samplesUrlOf } from '../config/media.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { errorResponses } from '../http/errors.ts';
 import { JSON_TYPE, jsonHeaders } from '../http/headers.ts';
 import { PAGE } from '../http/operations.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
+import { FIXTURE_PICTURES } from '../samples/people.ts';
 import type { Awaitable } from '../stores/reader.ts';
+import { createLook } from '../views/look.ts';
+import { fill, markup } from '../views/markup.ts';
 import { readScript, readStyles, readWeb } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
 import { NotModified } from './lookup.ts';
+import { logoOrigins } from './page-headers.ts';
 import { EACH_TIME, HTML, once, SAME_ORIGIN, SCRIPT, STYLE, serveFile, typed } from './web-file.ts';
 
 const EXPLORER_LINK = /\s*<a href="\.\/">Explorer<\/a>/;
@@ -30,7 +35,7 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
   const sites = sitesOf(config);
   const openapi = forUsers((users) =>
     once((host) =>
-      createAsset(JSON.stringify(describe(host, users)), {
+      createAsset(withPictures(JSON.stringify(describe(host, users)), config), {
         ...jsonHeaders(config.corsOrigin),
         'content-type': JSON_TYPE,
         'cache-control': config.cacheControl,
@@ -51,20 +56,39 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
   );
   if (!config.docs) return done();
 
-  const page = () => readWeb('docs.html').replace(config.explorer ? '' : EXPLORER_LINK, '');
-  const policy = policyFor(sites.flatMap(({ base }) => base.origin ?? []));
+  const look = createLook(config);
+  const page = () =>
+    fill(readWeb('docs.html').replace(config.explorer ? '' : EXPLORER_LINK, ''), {
+      title: markup`<title>API reference · ${look.name}</title>`,
+      icon: look.icon(''),
+      brand: look.brand(
+        '',
+        'docs',
+        markup`<h1 class="brand-name">${look.name} <span>API reference</span></h1>`,
+      ),
+      footer: look.footer(),
+    });
+  const policy = policyFor(
+    config,
+    sites.flatMap(({ base }) => base.origin ?? []),
+  );
   serveFile(app, '/docs', page, { ...policy, ...typed(HTML, EACH_TIME) });
   const file = (url: string, content: () => string, type: string) =>
     serveFile(app, url, content, { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });
   file('/docs.js', () => readScript('docs/docs.js'), SCRIPT);
-  file('/docs.css', () => readStyles('theme.css', 'docs/docs.css'), STYLE);
+  file('/docs.css', () => look.paint(readStyles('theme.css', 'docs/docs.css')), STYLE);
   done();
 };
 
+/** The examples are sample users, whose pictures are here if they are served. */
+const withPictures = (document: string, config: Config) =>
+  config.databaseUrl === undefined ? document.replaceAll(FIXTURE_PICTURES, samplesUrlOf(config)) : document;
+
 /** The page connects to this server only, and to the hosts of the variants that have one of their own. */
-const policyFor = (origins: readonly string[]) => ({
+const policyFor = (config: Config, origins: readonly string[]) => ({
   'content-security-policy': [
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'",
+    "default-src 'none'; script-src 'self'; style-src 'self'",
+    ["img-src 'self'", ...logoOrigins(config)].join(' '),
     ["connect-src 'self'", ...origins].join(' '),
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   ].join('; '),

@@ -20,7 +20,7 @@ import { MEDIA } from '../http/operations.ts';
 import { sendFailure, sendNotModified } from '../http/replies.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { NotModified } from './lookup.ts';
-import { INERT } from './pages.ts';
+import { INERT } from './page-headers.ts';
 
 const A_YEAR = 'public, max-age=31536000, immutable';
 const HASH_LENGTH = 64;

@@ -2,22 +2,23 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
-import { pictureOriginsOf } from '../config/media.ts';
+import { samplesUrlOf } from '../config/media.ts';
 import { RequestError } from '../http/errors.ts';
-import type { Headers } from '../http/headers.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
 import { samplePicture } from '../samples/pictures.ts';
 import type { Awaitable } from '../stores/reader.ts';
 import { STYLES as LOOKUPS, VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import type { ExplorerPage } from '../views/explorer-page.ts';
-import { readScript, readStyles, readWeb, withoutComments } from '../views/web-files.ts';
+import { createLook } from '../views/look.ts';
+import { HUES } from '../views/person.ts';
+import { hueStyles, readScript, readStyles, readWeb, withoutComments } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
+import { explorerHeaders, INERT, readableHeaders } from './page-headers.ts';
+import { addIndexes } from './person-pages.ts';
 import {
-  CROSS_ORIGIN,
   EACH_TIME,
   fileRoute,
   GUARD,
-  HTML,
   once,
   SAME_ORIGIN,
   SCRIPT,
@@ -29,12 +30,6 @@ import {
 
 const AN_HOUR = 'public, max-age=3600, stale-while-revalidate=86400';
 const A_DAY = 'public, max-age=86400';
-
-export const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
-
-export const INERT_WITH_PICTURE = {
-  'content-security-policy': `${INERT['content-security-policy']}; img-src data:`,
-};
 
 const Picture = Type.Object({ picture: Type.String() });
 
@@ -51,17 +46,28 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
   done,
 ) => {
   const readable = readableHeaders(config);
-  serveFile(app, '/embed.js', () => cardScript(config), { ...readable, ...typed(SCRIPT, AN_HOUR) });
+  const { paint } = createLook(config);
+  serveFile(app, '/embed.js', () => paint(cardScript(config)), { ...readable, ...typed(SCRIPT, AN_HOUR) });
+  const file = (url: string, content: () => string | Buffer, type: string) =>
+    serveFile(app, url, content, { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });
   if (explorerPage !== undefined) {
     const explorer = forUsers((users) => createAsset(explorerPage(users), explorerHeaders(config)));
     app.get('/', fileRoute, async (_request, reply) => sendAsset(reply, explorer(await exampleUsers())));
-    const file = (url: string, content: () => string, type: string) =>
-      serveFile(app, url, content, { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });
     file('/explorer.js', () => readScript('explorer.js'), SCRIPT);
-    file('/explorer.css', () => readStyles(...STYLES), STYLE);
+    file('/explorer.css', () => paint(readStyles(...EXPLORER_STYLES) + hueStyles()), STYLE);
+    file('/person.css', () => paint(readStyles(...PERSON_STYLES) + hueStyles()), STYLE);
+    addIndexes(app, config, exampleUsers);
   }
-  if (config.explorer || config.docs)
-    serveFile(app, '/icon.svg', () => readWeb('icon.svg'), { ...SAME_ORIGIN, ...typed(SVG, EACH_TIME) });
+  if (config.explorer || config.docs) {
+    const { siteLogo } = config;
+    file('/icon.svg', () => paint(readWeb('icon.svg')), SVG);
+    if (siteLogo !== undefined && 'bytes' in siteLogo)
+      serveFile(app, '/logo', () => siteLogo.bytes, {
+        ...SAME_ORIGIN,
+        ...INERT,
+        ...typed(siteLogo.type, EACH_TIME),
+      });
+  }
   if (config.databaseUrl === undefined) {
     const headers = { ...GUARD, ...INERT, ...readable, ...typed(SVG, A_DAY) };
     const picture = once((name) => createAsset(pictureOf(name), headers));
@@ -73,7 +79,14 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
   done();
 };
 
-const STYLES = ['theme.css', 'explorer.css', 'explorer/profile.css', 'explorer/request-panel.css'];
+const EXPLORER_STYLES = [
+  'theme.css',
+  'pictures.css',
+  'explorer.css',
+  'explorer/profile.css',
+  'explorer/request-panel.css',
+];
+const PERSON_STYLES = ['theme.css', 'pictures.css', 'person.css'];
 
 function pictureOf(name: string): Buffer {
   const picture = samplePicture(name);
@@ -82,7 +95,8 @@ function pictureOf(name: string): Buffer {
 }
 
 /** The card's script with the table of variants in it, and whether there are pages of people to link to. */
-function cardScript({ explorer }: Config): string {
+function cardScript(config: Config): string {
+  const samples = config.databaseUrl === undefined ? samplesUrlOf(config) : '';
   const rows = VARIANT_NAMES.map((variant) => {
     const { style, family, collection } = VARIANTS[variant];
     const [item, total] = family === 'microblog' ? ['post', 'totalPost'] : ['shot', 'totalShots'];
@@ -91,34 +105,7 @@ function cardScript({ explorer }: Config): string {
   const table = JSON.stringify(Object.fromEntries(rows));
   return withoutComments(readWeb('embed.js'))
     .replace('const VARIANTS = {};', () => `const VARIANTS = ${table};`)
-    .replace('const PAGES = true;', `const PAGES = ${explorer};`);
-}
-
-/** For what other pages use: scripts are loaded as modules, which needs CORS, wherever the answers may be read. */
-export const readableHeaders = ({ corsOrigin }: Config): Headers => ({
-  ...(corsOrigin === '*' && { 'access-control-allow-origin': '*' }),
-  ...CROSS_ORIGIN,
-});
-
-export const explorerHeaders = (config: Config): Headers => ({
-  ...GUARD,
-  ...typed(HTML, EACH_TIME),
-  'content-security-policy': policy(config),
-  'cross-origin-opener-policy': 'same-origin',
-});
-
-/** Scripts and requests: this server only. Pictures: this server, IMAGE_HOSTS and MEDIA_URL. */
-function policy(config: Config): string {
-  const pictures = ["'self'", 'data:', ...pictureOriginsOf(config)];
-  const rules = [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self'",
-    `img-src ${pictures.join(' ')}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ];
-  return rules.join('; ');
+    .replace('const PAGES = true;', `const PAGES = ${config.explorer};`)
+    .replace('const HUES = [];', () => `const HUES = ${JSON.stringify(HUES.map(([from]) => from))};`)
+    .replace("const SAMPLES = '';", () => `const SAMPLES = ${JSON.stringify(samples)};`);
 }

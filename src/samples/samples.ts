@@ -1,17 +1,19 @@
 // The sample users of `fixtures/`, as a database in memory.
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { importFiles } from '../import/import.ts';
 import { openMemory } from '../stores/sqlite/write.ts';
+import { FIXTURE_PICTURES } from './people.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../fixtures');
 
-/** The bytes of a database that holds the sample users. */
-export async function sampleDatabase(): Promise<Buffer> {
+/** The bytes of a database that holds the sample users. Their pictures are at the address of this server. */
+export async function sampleDatabase(picturesUrl: string): Promise<Buffer> {
   const memory = openMemory();
   const faults: string[] = [];
   const { tallies } = await importFiles(memory.writer, {
-    files: ['microblog.ndjson', 'portfolio.ndjson'].map((file) => join(FIXTURES, file)),
-    stdin: (async function* () {})(),
+    files: ['-'],
+    stdin: readRecords(picturesUrl),
     replace: false,
     skipInvalid: false,
     onProgress() {},
@@ -20,4 +22,11 @@ export async function sampleDatabase(): Promise<Buffer> {
   if (tallies === undefined)
     throw new Error(`the sample data is not fit to be served:\n${faults.join('\n')}`);
   return memory.bytes();
+}
+
+async function* readRecords(picturesUrl: string): AsyncGenerator<Buffer> {
+  for (const file of ['microblog.ndjson', 'portfolio.ndjson']) {
+    const records = await readFile(join(FIXTURES, file), 'utf8');
+    yield Buffer.from(records.replaceAll(FIXTURE_PICTURES, picturesUrl));
+  }
 }

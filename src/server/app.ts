@@ -85,8 +85,7 @@ export function buildApp({ config, store, log }: AppOptions) {
   });
   const explorerPage = config.explorer ? createExplorerPage(config) : undefined;
   app.register(pages, { config, explorerPage, exampleUsers });
-  for (const site of sitesOf(config))
-    app.register(people, { config, site, store, explorerPage, exampleUsers });
+  for (const site of sitesOf(config)) app.register(people, { config, site, store, exampleUsers });
   app.register(probes, { unready: health.unready });
 
   app.addHook('onClose', limits.stop);

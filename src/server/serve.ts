@@ -5,7 +5,7 @@ import type { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import { type Config, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
-import { mediaUrlOf } from '../config/media.ts';
+import { mediaUrlOf, samplesUrlOf } from '../config/media.ts';
 import { printable } from '../records/printable.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
 import type { Reader } from '../stores/reader.ts';
@@ -127,10 +127,11 @@ const metricsText = async (registry: Registry) => ({
 
 const LEVELS = { 'data-changed': 'info', 'data-warning': 'warn', 'data-fault': 'error' } as const;
 
-async function openStore({ databaseUrl }: Config, log: Logger): Promise<Reader> {
+async function openStore(config: Config, log: Logger): Promise<Reader> {
+  const { databaseUrl } = config;
   if (databaseUrl === undefined) {
     const { sampleDatabase } = await import('../samples/samples.ts');
-    return openSamples(await sampleDatabase());
+    return openSamples(await sampleDatabase(samplesUrlOf(config)));
   }
   return openForServing(databaseUrl, ({ type, message }) => log[LEVELS[type]](message));
 }

@@ -1,7 +1,16 @@
 // The card as an image, for pages that run no script. An image cannot measure its text, so widths are estimated; fonts are
 // those of the reader. An SVG inside <img> may load nothing: pictures are initials, but for an avatar that is given.
 import { type Markup, markup } from './markup.ts';
-import { type Item, initialsOf, type Person, shortened, titleOf, writtenDate } from './person.ts';
+import {
+  HUES,
+  hueOf,
+  type Item,
+  initialsOf,
+  type Person,
+  shortened,
+  titleOf,
+  writtenDate,
+} from './person.ts';
 
 const WIDTH = 440;
 const MARGIN = 24;
@@ -94,8 +103,8 @@ ${lines.map((line, index) => markup`<text x="${MARGIN}" y="${y + 24 + index * 20
 
 /** The colours of a picture that is not there, the same as on the card. */
 function gradient(id: string, seed: string): Markup {
-  const hue = [...seed].reduce((sum, character) => (sum * 31 + (character.codePointAt(0) ?? 0)) % 360, 7);
-  return markup`<linearGradient id="${id}" x2="1" y2="1"><stop stop-color="hsl(${hue},42%,42%)"/><stop offset="1" stop-color="hsl(${(hue + 48) % 360},40%,26%)"/></linearGradient>`;
+  const [from, to] = HUES[hueOf(seed)] ?? HUES[0];
+  return markup`<linearGradient id="${id}" x2="1" y2="1"><stop stop-color="${from}"/><stop offset="1" stop-color="${to}"/></linearGradient>`;
 }
 
 const NUMBERS = new Intl.NumberFormat('en');

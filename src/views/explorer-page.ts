@@ -1,28 +1,16 @@
 // The explorer's HTML: the template with the configuration and the variants in it.
 import type { Site } from '../config/clashes.ts';
 import { type Config, sitesOf } from '../config/config.ts';
-import { pictureOriginsOf } from '../config/media.ts';
+import { pictureOriginsOf, samplesUrlOf } from '../config/media.ts';
 import { SAMPLE_PEOPLE } from '../samples/people.ts';
 import { STYLES, VARIANTS } from '../variants.ts';
+import { createLook } from './look.ts';
 import { fill, jsonBlock, Markup, markup } from './markup.ts';
+import { EMPTY_CASE } from './person-page.ts';
 import { readWeb } from './web-files.ts';
 
 /** Names of users to begin with. */
 type Names = Readonly<Record<'microblog' | 'portfolio', readonly string[]>>;
-
-export interface Opened {
-  /** The way from this page to the explorer. */
-  readonly root: string;
-  readonly title: Markup;
-  /** What stands in the case until the script has drawn the profile. */
-  readonly profile?: Markup;
-}
-
-const HOME: Opened = {
-  root: '',
-  title: markup`<title>Vitrine</title>
-    <meta name="description" content="Browse public profiles and the API requests that return them.">`,
-};
 
 /** For who runs the sample users: the three lines that replace them. They scroll on phones, so they take the focus. */
 const OWN_DATA = markup`<div class="own">
@@ -40,50 +28,69 @@ const OWN_DATA = markup`<div class="own">
         </div>`;
 
 const CONFIGURATION = /(<script id="configuration"[^>]*>)\s*null\s*(?=<\/script>)/;
-/** Addresses in the template; all are relative. */
-const ADDRESS = /(?<= (?:href|src)=")(?!#)/g;
 
-/** Renders the page for users to begin with, opened on one user or on none. */
-export type ExplorerPage = (users: Names, opened?: Opened) => string;
+/** Renders the page for users to begin with. */
+export type ExplorerPage = (users: Names) => string;
 
 export function createExplorerPage(config: Config): ExplorerPage {
   const sites = sitesOf(config);
+  const look = createLook(config);
   const samples = config.databaseUrl === undefined;
-  let files: { template: string; skeleton: Markup } | undefined;
+  let template: string | undefined;
 
   /** Reads the files when the page is first asked for. */
-  const load = () => ({
-    skeleton: new Markup(readWeb('skeleton.html')),
-    template: fill(readWeb('explorer.html'), {
+  const load = () =>
+    fill(readWeb('explorer.html'), {
+      title: markup`<title>${look.name}</title>
+    <meta name="description" content="Browse public profiles and the API requests that return them.">`,
+      icon: look.icon(''),
+      brand: look.brand('', './'),
       about: aboutOf(sites),
       docs: config.docs ? markup`<a href="docs">API reference</a>` : undefined,
       'own-data': samples ? OWN_DATA : undefined,
       variants: markup`${sites.map(variantRadio)}`,
-    }),
-  });
+      profile: new Markup(readWeb('skeleton.html')),
+      'empty-case': EMPTY_CASE,
+      footer: look.footer(),
+    });
 
-  return (users, { root, title, profile } = HOME) => {
-    const { template, skeleton } = (files ??= load());
+  return (users) => {
     const configuration = jsonBlock(configurationOf(config, sites, samples, users));
-    return fill(template.replace(ADDRESS, root), { title, profile: profile ?? skeleton }).replace(
+    return fill((template ??= load()), { people: peopleOf(sites, users) }).replace(
       CONFIGURATION,
       (_, opening) => opening + configuration,
     );
   };
 }
 
+/** Links to pages of people, for who cannot use the explorer and for search engines. */
+function peopleOf(sites: readonly Site[], users: Names): Markup | undefined {
+  const links = sites.flatMap(({ variant, base }) =>
+    users[VARIANTS[variant].family].map(
+      (name) =>
+        markup`<li><a href="${base.origin === undefined ? '' : `${base.origin}/`}people/${variant}/${encodeURIComponent(name)}"><bdi>${name}</bdi>, ${VARIANTS[variant].family}</a></li>`,
+    ),
+  );
+  return links.length === 0 ? undefined : markup`<ul>${links}</ul>`;
+}
+
 function configurationOf(config: Config, sites: readonly Site[], samples: boolean, users: Names) {
   const people = (names: readonly string[]) =>
-    names.map((name) => ({ name, avatar: (samples && SAMPLE_PEOPLE.get(name)) || '' }));
+    names.map((name) => ({ name, avatar: samples ? sampleAvatar(config, name) : '' }));
   return {
     variants: sites.map(({ variant: name, base: { path, origin = null } }) => {
       const { style, family, collection } = VARIANTS[name];
       return { name, path, origin, family, collection, ...STYLES[style] };
     }),
-    samples,
+    samples: samples ? samplesUrlOf(config) : null,
     people: { microblog: people(users.microblog), portfolio: people(users.portfolio) },
     imageHosts: pictureOriginsOf(config),
   };
+}
+
+function sampleAvatar(config: Config, name: string): string {
+  const file = SAMPLE_PEOPLE.get(name);
+  return file ? samplesUrlOf(config) + file : '';
 }
 
 const variantRadio = ({ variant }: Site) =>

@@ -8,6 +8,7 @@ import { type Item, type Person, writtenDate } from './person.ts';
 export interface Feed {
   readonly variant: Variant;
   readonly person: Person;
+  readonly title: string;
   /** Whether there are pages of people to link to. */
   readonly pages: boolean;
   /** Scheme and host of the variant's pages and feeds. */
@@ -54,12 +55,13 @@ const linksOf = ({ variant, person, pages, origin }: Feed) => {
 };
 
 export function atomFeed(feed: Feed): string {
-  const { name, bio, avatar, links, items } = feed.person;
+  const { title, person } = feed;
+  const { name, bio, avatar, links, items } = person;
   const { page, feed: self } = linksOf(feed);
   return markup`<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
   <id>${idFor(feed)}</id>
-  <title>${name}</title>
+  <title>${title}</title>
   ${bio && markup`<subtitle>${bio}</subtitle>`}
   <updated>${items[0]?.date ?? NEVER}</updated>
   <author><name>${name}</name>${links[0] && markup`<uri>${links[0]}</uri>`}</author>
@@ -100,7 +102,7 @@ export function jsonFeed(feed: Feed): string {
   const known = feed.origin !== undefined;
   return JSON.stringify({
     version: 'https://jsonfeed.org/version/1.1',
-    title: name,
+    title: feed.title,
     ...(known && { ...(page && { home_page_url: page }), feed_url: self('json') }),
     ...(bio && { description: bio }),
     ...(avatar && { icon: avatar }),

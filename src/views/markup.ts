@@ -10,7 +10,8 @@ export class Markup {
   }
 }
 
-type Part = string | number | Markup | readonly Part[] | undefined;
+/** `false` and `undefined` write nothing. */
+type Part = string | number | false | Markup | readonly Part[] | undefined;
 
 export function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(
@@ -19,7 +20,7 @@ export function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): 
 }
 
 function written(part: Part): string {
-  if (part === undefined) return '';
+  if (part === undefined || part === false) return '';
   if (part instanceof Markup) return part.text;
   return Array.isArray(part) ? part.map(written).join('') : escapeText(String(part));
 }

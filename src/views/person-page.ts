@@ -1,108 +1,204 @@
-// What stands in the explorer's HTML when it opens on one user: readable without scripts, and known to link previews.
+// The page of one user, and the pages for names that nobody has. They need no script: what is in them is all there is.
 import type { Site } from '../config/clashes.ts';
-import { STYLES, VARIANTS } from '../variants.ts';
-import type { Opened } from './explorer-page.ts';
-import { jsonBlock, type Markup, markup } from './markup.ts';
-import { type Item, initialsOf, type Person, shortened, titleOf, writtenDate } from './person.ts';
+import type { Config } from '../config/config.ts';
+import { createLook, type Look } from './look.ts';
+import { type Markup, markup } from './markup.ts';
+import { initialsOf, type Person, shortened } from './person.ts';
+import { personHead } from './person-head.ts';
+import { outside, personItems } from './person-items.ts';
+import { createPictureSource, type PictureSource, picture } from './pictures.ts';
 
+/** The way from a page of a person to the server's root; relative, so that it holds below any prefix. */
 const ROOT = '../../';
-const LONGEST_DESCRIPTION = 200;
 
-export function personPage({ variant, base }: Site, person: Person): Opened {
-  const segment = encodeURIComponent(person.username);
-  const title = titleOf(person);
-  const description = shortened(
-    person.bio || `The latest ${person.noun} of ${person.name}.`,
-    LONGEST_DESCRIPTION,
-  );
-  const page = base.origin === undefined ? undefined : `${base.origin}/people/${variant}/${segment}`;
-  return {
-    root: ROOT,
-    profile: profileOf(person),
-    title: markup`<title>${title}</title>
-    <meta name="description" content="${description}">
-    <link rel="canonical" href="${page ?? segment}">
-    <link rel="alternate" type="application/json" href="${ROOT}${apiAddress({ variant, base }, segment)}">
-    <link rel="alternate" type="application/atom+xml" title="${title}" href="${ROOT}feeds/${variant}/${segment}.atom">
-    <link rel="alternate" type="application/feed+json" title="${title}" href="${ROOT}feeds/${variant}/${segment}.json">
-    <meta property="og:type" content="profile">
-    <meta property="og:title" content="${title}">
-    <meta property="og:description" content="${description}">
-    <meta property="profile:username" content="${person.username}">
-    ${page && markup`<meta property="og:url" content="${page}">`}
-    ${person.avatar && markup`<meta property="og:image" content="${person.avatar}">`}
-    <meta name="twitter:card" content="summary">
-    <script type="application/ld+json">${jsonBlock(linkedData(person))}</script>`,
-  };
+export interface PageLink {
+  readonly name: string;
+  readonly href: string;
 }
 
-/** For a name that nobody has. */
-export const unknownPage = (user: string): Opened => ({
-  root: ROOT,
-  profile: markup`<div class="notice"><h2 dir="auto">No user named “${shortened(user, 60)}”</h2></div>`,
-  title: markup`<title>No user named “${shortened(user, 60)}”</title>
-    <meta name="robots" content="noindex">`,
-});
-
-/** The profile's address, from the server's root. */
-const apiAddress = ({ variant, base }: Site, segment: string) =>
-  (base.path + STYLES[VARIANTS[variant].style].profile.replace(':username', () => segment)).slice(1);
-
-/** A `ProfilePage` of schema.org. */
-function linkedData({ id, name, username, bio, avatar, links, counts }: Person) {
-  const [[, published], [, followers], [, following]] = counts as [
-    [string, string],
-    [string, string],
-    [string, string],
-  ];
-  const counter = (action: string, digits: string) => ({
-    '@type': 'InteractionCounter',
-    interactionType: `https://schema.org/${action}`,
-    userInteractionCount: Math.min(Number(digits), Number.MAX_SAFE_INTEGER),
-  });
+export function createPersonPages(config: Config, site: Site) {
+  const look = createLook(config);
+  const source = createPictureSource(config, ROOT);
+  const explorer = (name: string) => `${ROOT}?${new URLSearchParams({ variant: site.variant, user: name })}`;
   return {
-    '@context': 'https://schema.org',
-    '@type': 'ProfilePage',
-    mainEntity: {
-      '@type': 'Person',
-      name,
-      alternateName: username,
-      identifier: id,
-      ...(bio && { description: bio }),
-      ...(avatar && { image: avatar }),
-      ...(links.length > 0 && { sameAs: links }),
-      interactionStatistic: counter('FollowAction', followers),
-      agentInteractionStatistic: [counter('WriteAction', published), counter('FollowAction', following)],
+    person: (person: Person): string =>
+      layout({
+        look,
+        root: ROOT,
+        head: personHead(site, person, look, ROOT),
+        links: navigation(site, person, explorer(person.username)),
+        main: personMain(person, source),
+        name: person.noun,
+        direction: directionOf(person),
+        footer: markup`<p>Put this on a page of your own: <a href="${explorer(person.username)}#card">a card</a>.</p>`,
+      }),
+    /** For a name that nobody has. */
+    unknown(name: string, links: readonly PageLink[]): string {
+      const title = `No user named “${shortened(name, 60)}”`;
+      const lead = links.length > 0 ? 'Check the spelling, or look at:' : 'Check the spelling.';
+      return missingPage(look, ROOT, { title, lead, links });
     },
   };
 }
 
-/** The profile as text, in the places where the script draws it with its pictures. */
-function profileOf(person: Person): Markup {
-  const { name, username, bio, location, links, counts, noun, items } = person;
-  return markup`<div class="profile plain">
-      <div class="cover"></div>
-      <div class="person">
-        <span class="picture avatar"><span class="initials" aria-hidden="true">${initialsOf(name)}</span></span>
-        <div class="names">
-          <h2><bdi>${name}</bdi></h2>
-          <p class="handle"><bdi>@${username}</bdi></p>
-        </div>
-      </div>
-      ${bio && markup`<p class="bio" dir="auto">${bio}</p>`}
-      <p class="places">${location && markup`<span dir="auto">${location}</span>`}${links.map(outside)}</p>
-      <dl class="counts">${counts.map(([label, digits]) => markup`<div><dt>${label}</dt><dd>${digits || '0'}</dd></div>`)}</dl>
-    </div>
-    <div class="${noun}">
-      <h3 class="visually-hidden">Latest ${noun}</h3>
-      ${items.length === 0 ? markup`<p class="no-items">No ${noun} yet.</p>` : markup`<ol class="plain-list">${items.map(itemOf)}</ol>`}
-    </div>`;
+interface Layout {
+  readonly look: Look;
+  readonly root: string;
+  readonly head: Markup;
+  readonly main: Markup;
+  readonly name: string;
+  readonly links?: Markup;
+  readonly direction?: 'ltr' | 'rtl';
+  readonly footer?: Markup;
 }
 
-const outside = (url: string) => markup`<a href="${url}" rel="noopener noreferrer nofollow">${url}</a>`;
+const layout = ({ look, root, head, main, name, links, direction = 'ltr', footer }: Layout): string =>
+  markup`<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    ${head}
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <meta name="theme-color" media="(prefers-color-scheme: light)" content="#e7edeb">
+    <meta name="theme-color" media="(prefers-color-scheme: dark)" content="#0b1110">
+    ${look.icon(root)}
+    <link rel="stylesheet" href="${root}person.css">
+  </head>
+  <body class="${name}">
+    <a class="skip" href="#main">Skip to the content</a>
+    <header class="top">
+      ${look.brand(root, root)}
+      ${links && markup`<nav aria-label="Formats">${links}</nav>`}
+    </header>
+    <main id="main" dir="${direction}" tabindex="-1">${main}</main>
+    <footer>
+      ${look.footer()}
+      ${footer}
+    </footer>
+  </body>
+</html>
+`.text;
 
-const itemOf = ({ title, text, date, url }: Item) => markup`<li>
-        ${title && markup`<h4 dir="auto">${url === '' ? title : markup`<a href="${url}" rel="noopener noreferrer nofollow">${title}</a>`}</h4>`}
-        ${text && markup`<p dir="auto">${text}</p>`}
-        <time class="when" datetime="${date}">${writtenDate(date)}</time>
-      </li>`;
+const navigation = ({ variant }: Site, { username }: Person, explorer: string) =>
+  markup`<a href="${ROOT}feeds/${variant}/${encodeURIComponent(username)}.atom">Feed</a>
+        <a href="${explorer}">JSON</a>`;
+
+/** The profile in its case, and below it the items. */
+function personMain(person: Person, source: PictureSource): Markup {
+  const { name, username, bio, verified, noun, cover, avatar, skills } = person;
+  const isGallery = noun === 'shots';
+  // In a gallery the newest work takes the place of a cover that is missing.
+  const newest = isGallery ? person.items[0]?.image : undefined;
+  const coverPicture = picture(source(cover) ?? (newest && source(newest)), {
+    kind: 'cover',
+    width: 1600,
+    height: isGallery ? 400 : 240,
+    seed: `${username} cover`,
+    priority: 'high',
+  });
+  const avatarPicture = picture(source(avatar), {
+    kind: 'avatar',
+    width: 160,
+    height: 160,
+    seed: username,
+    initials: initialsOf(name),
+    priority: 'eager',
+  });
+  const places = placesOf(person);
+  return markup`
+      <div class="case">
+        ${coverPicture}
+        <div class="plinth">
+          ${avatarPicture}
+          <div class="plate">
+            <h1 dir="auto">${name}${verified ? markup`<span class="verified" role="img" aria-label="verified" title="verified"></span>` : undefined}</h1>
+            <p class="handle"><bdi>@${username}</bdi></p>
+          </div>
+          ${counts(person)}
+        </div>
+      </div>
+      <div class="about">
+        ${bio && markup`<p class="bio" dir="auto">${bio}</p>`}
+        ${places.length > 0 && markup`<p class="places">${places}</p>`}
+        ${skills.length > 0 && markup`<ul class="tags" aria-label="Skills">${skills.map((skill) => markup`<li dir="auto">${skill}</li>`)}</ul>`}
+      </div>
+      ${personItems(person, source)}
+    `;
+}
+
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const WHOLE = new Intl.NumberFormat('en');
+
+/** A zero says nothing: totals are often not imported. */
+function counts({ counts }: Person): Markup | undefined {
+  const shown = counts.filter(([, digits]) => /[1-9]/.test(digits));
+  if (shown.length === 0) return undefined;
+  return markup`<dl class="counts">${shown.map(
+    ([label, digits]) =>
+      markup`<div><dt>${label}</dt><dd title="${digits}">${/^\d{1,30}$/.test(digits) ? (digits.length < 6 ? WHOLE : COMPACT).format(BigInt(digits)) : shortened(digits, 12)}</dd></div>`,
+  )}</dl>`;
+}
+
+const REGIONS = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
+
+function placesOf({ location, country, links }: Person): Markup[] {
+  return [
+    ...(location ? [markup`<span dir="auto">${location}</span>`] : []),
+    ...(/^[A-Z]{2}$/.test(country)
+      ? [markup`<abbr class="country" title="${REGIONS.of(country)}">${country}</abbr>`]
+      : []),
+    ...links.map((url) => outside(url, markup`<bdi>${shownUrl(url)}</bdi>`)),
+  ];
+}
+
+function shownUrl(url: string): string {
+  const { host, pathname } = new URL(url);
+  return shortened(`${host.replace(/^www\./, '')}${pathname.replace(/\/$/, '')}`, 60);
+}
+
+const LONGEST_SAMPLE = 3000;
+
+/** The direction that most letters of the person's texts have. */
+function directionOf({ name, bio, location, items }: Person): 'ltr' | 'rtl' {
+  const text = [name, bio, location, ...items.map(({ title, text }) => title + text)]
+    .join(' ')
+    .slice(0, LONGEST_SAMPLE);
+  const count = (script: RegExp) => text.match(script)?.length ?? 0;
+  const rtl = count(/[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/gu);
+  return rtl * 2 > count(/\p{L}/gu) ? 'rtl' : 'ltr';
+}
+
+interface Missing {
+  readonly title: string;
+  readonly lead: string;
+  readonly links: readonly PageLink[];
+}
+
+/** The empty case, with a way on. `root` is the way from the address that was asked for. */
+export const missingPage = (look: Look, root: string, { title, lead, links }: Missing): string =>
+  layout({
+    look,
+    root,
+    name: 'missing',
+    head: markup`<title>${look.titled(title)}</title>
+    <meta name="robots" content="noindex">`,
+    main: markup`
+      <div class="notice">
+        ${EMPTY_CASE}
+        <h1 dir="auto">${title}</h1>
+        <p>${lead}</p>
+        ${links.length > 0 && markup`<ul class="suggestions">${links.map(({ name, href }) => markup`<li><a href="${href}"><bdi>${name}</bdi></a></li>`)}</ul>`}
+        <p><a href="${root}">To the start page</a></p>
+      </div>`,
+  });
+
+export const EMPTY_CASE = markup`<svg class="empty-case" viewBox="0 0 240 190" aria-hidden="true">
+          <path class="beam" d="M106 24h28l46 110H60z" />
+          <path class="glass" d="M50 22h140v112H50z" />
+          <path class="glint" d="M64 62l28-28M64 96l62-62" />
+          <path class="stand" d="M100 134v-14h40v14z" />
+          <path class="base" d="M36 134h168v12H36z" />
+          <path class="leg" d="M50 146h140v34H50z" />
+          <path class="plate" d="M98 157h44v12H98z" />
+        </svg>`;

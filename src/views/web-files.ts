@@ -3,6 +3,7 @@
 // (test/slow/first-view.test.ts).
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { HUES } from './person.ts';
 
 const WEB = join(import.meta.dirname, '../web');
 
@@ -25,3 +26,7 @@ export function readScript(entry: string, seen = new Set<string>()): string {
 export const withoutComments = (script: string): string => script.replace(COMMENT, '');
 
 export const readStyles = (...names: string[]): string => names.map(readWeb).join('\n');
+
+/** A rule for each hue of what has no picture. */
+export const hueStyles = (): string =>
+  HUES.map(([from, to], hue) => `.hue-${hue} { --from: ${from}; --to: ${to}; }\n`).join('');

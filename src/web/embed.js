@@ -42,7 +42,7 @@ header, .more { padding: 0 1.25rem }
 header { margin-top: -2.25rem }
 .avatar { width: 4.5rem; height: 4.5rem; border-radius: 50%; box-shadow: 0 0 0 4px var(--back); font-size: 1.4rem }
 .pic { position: relative; display: grid; place-items: center; overflow: hidden; color: #fff; font-weight: 600;
-  background: linear-gradient(140deg, hsl(var(--h) 42% 42%), hsl(calc(var(--h) + 48) 40% 26%)) }
+  background: var(--hue) linear-gradient(140deg, #0000, #0007) }
 img { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: cover }
 .name, .bio, .text, .title { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden;
   overflow-wrap: anywhere; white-space: pre-line }
@@ -81,11 +81,12 @@ button { margin-top: .9rem; padding: .4rem 1rem; font: inherit; color: var(--acc
   background: repeating-linear-gradient(#0000 0 .2lh, var(--line) .2lh .8lh, #0000 .8lh 1lh) }
 `;
 
-const SAMPLES = 'https://vitrine.example/samples/';
 const ROOT = new URL('.', import.meta.url);
-// The server puts its table of variants here, and whether it has pages of people.
+// The server puts its table of variants here, whether it has pages of people, and the address of the sample pictures.
 const VARIANTS = {};
 const PAGES = true;
+const SAMPLES = '';
+const HUES = [];
 const MAX_BYTES = 2 ** 21;
 const TIMEOUT_MS = 12_000;
 const UNAVAILABLE = 'The profile is not available right now';
@@ -318,9 +319,9 @@ function post(item) {
 /** The picture over a fallback of initials on a gradient. */
 function picture(address, kind, seed, letters, part) {
   const frame = h('div', { class: `pic ${kind}`, part, 'aria-hidden': 'true' }, letters);
-  const hue = [...seed].reduce((sum, char) => (sum * 31 + (char.codePointAt(0) ?? 0)) % 360, 7);
+  const hue = [...seed].reduce((sum, char) => (sum * 31 + (char.codePointAt(0) ?? 0)) % 3600, 7);
   // Set from script: a Content-Security-Policy may forbid style attributes.
-  frame.style.setProperty('--h', String(hue));
+  frame.style.setProperty('--hue', HUES[hue % 6]);
   const source = web(address);
   if (source === undefined) return frame;
   const image = h('img', { alt: '', loading: 'lazy', decoding: 'async', referrerpolicy: 'no-referrer' });
@@ -338,7 +339,8 @@ function link(address, attributes, ...words) {
 }
 
 function web(address) {
-  if (address.startsWith(SAMPLES)) return new URL(`samples/${address.slice(SAMPLES.length)}`, ROOT);
+  if (SAMPLES && address.startsWith(SAMPLES))
+    return new URL(`samples/${address.slice(SAMPLES.length)}`, ROOT);
   const url = URL.canParse(address) ? new URL(address) : undefined;
   return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }
@@ -375,6 +377,6 @@ function distinctInitials(titles) {
 }
 
 const initials = (name) =>
-  (name.match(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu) ?? []).slice(0, 2).join('').toUpperCase();
+  (name.match(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu) ?? []).slice(0, 2).join('\u200c').toUpperCase();
 
 if (!customElements.get('vitrine-profile')) customElements.define('vitrine-profile', VitrineProfile);

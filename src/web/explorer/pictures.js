@@ -3,12 +3,10 @@
 import { el, httpUrl } from './dom.js';
 import { root } from './state.js';
 
-const SAMPLES = 'https://vitrine.example/samples/';
-
 /** @typedef {{ kind: string, seed: string, alt?: string, initials?: string, eager?: boolean }} PictureOptions */
 /** @typedef {ReturnType<typeof createPictures>} Pictures */
 
-/** @param {{ samples: boolean, imageHosts: '*' | string[] }} configuration */
+/** @param {{ samples: string | null, imageHosts: '*' | string[] }} configuration */
 export function createPictures({ samples, imageHosts }) {
   /** Hosts that IMAGE_HOSTS does not allow. @type {Set<string>} */
   const blocked = new Set();
@@ -16,8 +14,9 @@ export function createPictures({ samples, imageHosts }) {
   /** The URL to load; undefined if the picture may not be loaded. @param {string} address */
   function sourceOf(address) {
     if (address === '') return undefined;
-    if (samples && address.startsWith(SAMPLES))
-      return new URL(`samples/${address.slice(SAMPLES.length)}`, root).href;
+    // Below any prefix and behind any port, the samples are beside this page.
+    if (samples !== null && address.startsWith(samples))
+      return new URL(`samples/${address.slice(samples.length)}`, root).href;
     const url = httpUrl(address);
     if (url === undefined) return undefined;
     if (imageHosts === '*' || url.origin === location.origin || imageHosts.includes(url.origin))
@@ -38,10 +37,9 @@ export function createPictures({ samples, imageHosts }) {
 function drawPicture(source, { kind, seed, alt = '', initials = '', eager = false }) {
   const frame = el(
     'span',
-    { class: `picture ${kind}`, ...(alt !== '' && { role: 'img', 'aria-label': alt }) },
+    { class: `picture ${kind} hue-${hueOf(seed)}`, ...(alt !== '' && { role: 'img', 'aria-label': alt }) },
     initials && el('span', { class: 'initials', 'aria-hidden': 'true' }, initials),
   );
-  frame.style.setProperty('--hue', String(hueOf(seed)));
   if (source === undefined) frame.classList.add('bare');
   else if (eager) loadInto(frame, source);
   else whenNear(frame, () => loadInto(frame, source));
@@ -85,7 +83,8 @@ export function initialsOf(name) {
     .trim()
     .split(/\s+/u);
   const first = words.slice(0, 2).map((word) => [...new Intl.Segmenter().segment(word)][0]?.segment ?? '');
-  return first.join('').toLocaleUpperCase();
+  // Arabic letters would join to a false word.
+  return first.join(/[\u0600-\u08ff]/.test(name) ? '\u200c' : '').toLocaleUpperCase();
 }
 
 /** Initials for each title; the item's number tells equal ones apart. @param {string[]} titles */
@@ -103,5 +102,5 @@ export function distinctInitials(titles) {
 function hueOf(seed) {
   let sum = 7;
   for (const character of seed) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 3600;
-  return sum % 360;
+  return sum % 6;
 }

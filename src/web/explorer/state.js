@@ -8,38 +8,30 @@ import { loadRecent } from './recent.js';
 /** @typedef {{ variant: Variant, user: string, resource: Resource }} State */
 /** @typedef {{ name: string, avatar: string }} Person */
 
-/** Where the explorer is, also seen from the pages of people. */
+/** Where the explorer is. */
 export const root = new URL('.', import.meta.url);
 
 /**
  * Written into the page by the server.
- * @type {{ variants: Variant[], samples: boolean, people: Record<Variant['family'], Person[]>, imageHosts: '*' | string[] }}
+ * @type {{ variants: Variant[], samples: string | null, people: Record<Variant['family'], Person[]>, imageHosts: '*' | string[] }}
  */
 export const configuration = JSON.parse(byId('configuration').textContent ?? 'null');
 
 /** What was looked at among the sample users is not in the operator's data. */
 export const recent = loadRecent(configuration.samples ? 'vitrine-samples' : 'vitrine');
 
-/** Who the address `people/VARIANT/USER` names. @returns {{ variant?: string, user?: string }} */
-function namedByPath() {
-  const path = location.pathname.slice(root.pathname.length);
-  const [, variant, user] = /^people\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
-  return user === undefined ? {} : { variant, user: decodeURIComponent(user) };
-}
-
-/** Parts missing from the URL default to those of the path, to the last ones used here, then to the first ones available. @returns {State} */
+/** Parts missing from the URL default to the last ones used here, then to the first ones available. @returns {State} */
 export function currentState() {
   const { variants, people } = configuration;
-  const shown = namedByPath();
   const query = new URLSearchParams(location.search);
-  const wanted = query.get('variant') ?? shown.variant ?? recent.variant;
+  const wanted = query.get('variant') ?? recent.variant;
   const named = variants.find(({ name }) => name === wanted);
   const here = variants.filter(({ origin }) => origin === null || new URL(origin).host === location.host);
   const inhabited = here.find(({ family }) => people[family].length > 0);
   const variant = named ?? inhabited ?? here[0] ?? /** @type {Variant} */ (variants[0]);
   return {
     variant,
-    user: query.get('user') ?? shown.user ?? recent.user ?? people[variant?.family]?.[0]?.name ?? '',
+    user: query.get('user') ?? recent.user ?? people[variant?.family]?.[0]?.name ?? '',
     resource: query.get('show') === 'items' ? 'items' : 'profile',
   };
 }

@@ -1,0 +1,50 @@
+// The headers of pages and of what other pages show, with their Content-Security-Policies.
+import type { Config } from '../config/config.ts';
+import { pictureOriginsOf } from '../config/media.ts';
+import type { Headers } from '../http/headers.ts';
+import { CROSS_ORIGIN, EACH_TIME, GUARD, HTML, typed } from './web-file.ts';
+
+export const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
+
+export const INERT_WITH_PICTURE = {
+  'content-security-policy': `${INERT['content-security-policy']}; img-src data:`,
+};
+
+/** For what other pages use: scripts are loaded as modules, which needs CORS, wherever the answers may be read. */
+export const readableHeaders = ({ corsOrigin }: Config): Headers => ({
+  ...(corsOrigin === '*' && { 'access-control-allow-origin': '*' }),
+  ...CROSS_ORIGIN,
+});
+
+export const explorerHeaders = (config: Config): Headers => ({
+  ...GUARD,
+  ...typed(HTML, EACH_TIME),
+  ...policy(config, "script-src 'self'", "connect-src 'self'"),
+  'cross-origin-opener-policy': 'same-origin',
+});
+
+/** For pages without scripts. */
+export const pageHeaders = (config: Config): Headers => ({
+  ...GUARD,
+  'content-type': HTML,
+  ...policy(config),
+  'cross-origin-opener-policy': 'same-origin',
+});
+
+/** Scripts and requests: this server only. Pictures: this server, IMAGE_HOSTS, MEDIA_URL and SITE_LOGO. */
+function policy(config: Config, ...scripts: readonly string[]): Headers {
+  const rules = [
+    "default-src 'none'",
+    ...scripts,
+    "style-src 'self'",
+    `img-src ${["'self'", 'data:', ...pictureOriginsOf(config), ...logoOrigins(config)].join(' ')}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return { 'content-security-policy': rules.join('; ') };
+}
+
+/** Where a logo is that is not served here. */
+export const logoOrigins = ({ siteLogo }: Config): string[] =>
+  siteLogo !== undefined && 'url' in siteLogo ? [new URL(siteLogo.url).origin] : [];

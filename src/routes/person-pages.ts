@@ -1,0 +1,127 @@
+// The pages of people, and what stands at the addresses around them. Browsers get pages, also of what is not there;
+// programs get JSON.
+import type { Static } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Site } from '../config/clashes.ts';
+import { type Config, sitesOf } from '../config/config.ts';
+import { hostKey } from '../config/setting-values.ts';
+import { type ErrorCode, FAILURES } from '../http/errors.ts';
+import { NOT_FOUND_CACHING } from '../http/headers.ts';
+import { PAGE } from '../http/operations.ts';
+import { sendFailure } from '../http/replies.ts';
+import { UserName, userKey } from '../records/user-name.ts';
+import type { Awaitable, Reader } from '../stores/reader.ts';
+import { VARIANTS } from '../variants.ts';
+import { createLook } from '../views/look.ts';
+import { createPersonPages, missingPage, type PageLink } from '../views/person-page.ts';
+import type { ExampleUsers } from './example-users.ts';
+import { lookupResponses, siteConstraint } from './lookup.ts';
+import { pageHeaders } from './page-headers.ts';
+import type { PeopleOptions } from './people.ts';
+import { createPersonReplies } from './person-replies.ts';
+
+const Params = Type.Object({ username: UserName });
+type Named = { Params: Static<typeof Params> };
+
+const route = (config: Config) => ({
+  config: { operation: PAGE },
+  schema: {
+    hide: true,
+    response: { ...lookupResponses(config, Type.String()), 404: Type.Any(), 410: Type.Any() },
+  },
+});
+
+export function addPersonPages(
+  app: FastifyInstance,
+  { config, site, store, exampleUsers }: PeopleOptions,
+): void {
+  const { variant, base } = site;
+  const { send, absence, versionOf } = createPersonReplies(config, site, store);
+  const pages = createPersonPages(config, site);
+  const headers = { ...pageHeaders(config), 'cache-control': config.cacheControl };
+  const template = { version: versionOf(pages.person), headers, render: pages.person };
+  const { schema, ...options } = route(config);
+  const named = { ...options, constraints: siteConstraint(base), schema: { ...schema, params: Params } };
+
+  app.get<Named>(`/people/${variant}/:username`, named, async (request, reply) => {
+    const { username } = request.params;
+    if (await send(request, reply, username, template)) return reply;
+    const [code, users, other] = [
+      await absence(username),
+      await exampleUsers(),
+      await findElsewhere(config, site, store, username),
+    ];
+    const links = users[VARIANTS[variant].family].map((name) => linkTo('', name));
+    return sendMissing(request, reply, config, code, () => pages.unknown(username, [...other, ...links]));
+  });
+  app.get<Named>(`/people/${variant}/:username/`, named, (request, reply) => {
+    reply
+      .header('location', `../${encodeURIComponent(request.params.username)}`)
+      .code(301)
+      .send();
+  });
+}
+
+/** The addresses that people shorten the one of a page to. There is no list of people to show. */
+export function addIndexes(
+  app: FastifyInstance,
+  config: Config,
+  exampleUsers: () => Awaitable<ExampleUsers>,
+): void {
+  const look = createLook(config);
+  const sites = sitesOf(config);
+  const index = (url: string, root: string, shown: readonly Site[]) =>
+    app.get(url, route(config), async (request, reply) => {
+      const users = await exampleUsers();
+      const links = shown
+        .filter(({ base }) => base.host === undefined || base.host === hostKey(request.headers.host ?? ''))
+        .flatMap(({ variant }) =>
+          users[VARIANTS[variant].family].map((name) => linkTo(`${root}people/${variant}/`, name)),
+        );
+      const lead = links.length > 0 ? 'Some of the people here:' : 'Its address ends with a user name.';
+      return sendMissing(request, reply, config, 'ROUTE_NOT_FOUND', () =>
+        missingPage(look, root, { title: 'Whose page?', lead, links }),
+      );
+    });
+  index('/people', './', sites.slice(0, 1));
+  index('/people/', '../', sites.slice(0, 1));
+  for (const site of sites) {
+    index(`/people/${site.variant}`, '../', [site]);
+    index(`/people/${site.variant}/`, '../../', [site]);
+  }
+}
+
+const linkTo = (folder: string, name: string): PageLink => ({
+  name,
+  href: folder + encodeURIComponent(name),
+});
+
+function sendMissing(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  config: Config,
+  code: ErrorCode,
+  page: () => string,
+): FastifyReply {
+  reply.header('vary', 'Accept');
+  if (!/\btext\/html\b/.test(request.headers.accept ?? '')) return sendFailure(reply, code);
+  reply.headers({ ...pageHeaders(config), 'cache-control': NOT_FOUND_CACHING });
+  return reply.code(FAILURES[code].status).send(page());
+}
+
+/** The user of the other family who has this name, if there is one on the same host. */
+async function findElsewhere(
+  config: Config,
+  { variant, base }: Site,
+  store: Reader,
+  name: string,
+): Promise<PageLink[]> {
+  const { family } = VARIANTS[variant];
+  const other = sitesOf(config).find(
+    (site) => VARIANTS[site.variant].family !== family && site.base.host === base.host,
+  );
+  if (other === undefined) return [];
+  const found = await store.profile(VARIANTS[other.variant].family, userKey(name));
+  return found === undefined ? [] : [linkTo(`../${other.variant}/`, name)];
+}

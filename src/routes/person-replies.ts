@@ -1,0 +1,73 @@
+// Sends a user as a page, a card or a feed. The ETag consists of the template's version and the ETags of the data, so that
+// nothing is rendered, and no body read, for a client that has it already.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Site } from '../config/clashes.ts';
+import type { Config } from '../config/config.ts';
+import { VERSION } from '../config/version.ts';
+import { matches } from '../http/conditional.ts';
+import type { Headers } from '../http/headers.ts';
+import { sendNotModified } from '../http/replies.ts';
+import { etagOf } from '../records/etag.ts';
+import { userKey } from '../records/user-name.ts';
+import type { Awaitable, PersonAnswers, Reader } from '../stores/reader.ts';
+import { VARIANTS } from '../variants.ts';
+import type { Person } from '../views/person.ts';
+import { readPerson, specimen } from '../views/read-person.ts';
+import { missingUser } from './lookup.ts';
+
+/** A way to show a user. */
+export interface Template {
+  /** Changes with everything that shapes what is rendered, but for the user's data. */
+  readonly version: () => string;
+  readonly headers: Headers;
+  render(person: Person): Awaitable<string>;
+}
+
+export type PersonReplies = ReturnType<typeof createPersonReplies>;
+
+export function createPersonReplies(config: Config, { variant }: Site, store: Reader) {
+  const { family, collection } = VARIANTS[variant];
+  const { imageHosts, mediaUrl, siteName, siteUrl, accent } = config;
+  const settings = JSON.stringify([VERSION, imageHosts, mediaUrl, siteName, siteUrl, accent]);
+
+  const read = (key: string, known?: string) => store.person(family, key, collection, known);
+
+  return {
+    /** The version of a template. No start waits for the specimen. */
+    versionOf(render: (person: Person) => string): () => string {
+      let version: string | undefined;
+      return () => (version ??= etagOf(settings + render(specimen(variant))).slice(1, -1));
+    },
+
+    /** Whether there is a user with this name; otherwise nothing is sent. */
+    async send(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      name: string,
+      template: Template,
+    ): Promise<boolean> {
+      const key = userKey(name);
+      const known = request.headers['if-none-match'];
+      let found = await read(key, known?.replaceAll('.', '" "'));
+      if (found !== undefined && matches(known, etagFor(template, found))) {
+        const { 'content-type': _, ...headers } = template.headers;
+        sendNotModified(reply, { ...headers, etag: etagFor(template, found) });
+        return true;
+      }
+      // The client may know one of the two, or another template.
+      if (found?.some(({ body }) => body === null)) found = await read(key);
+      const [profile, items] = found ?? [];
+      if (found === undefined || !profile?.body || !items?.body) return false;
+      const text = await template.render(readPerson(variant, profile.body, items.body));
+      reply.headers({ ...template.headers, etag: etagFor(template, found) }).send(text);
+      return true;
+    },
+
+    /** Why there is nobody with this name. */
+    absence: (name: string) => missingUser(store, config.takedownStatus, family, userKey(name)),
+  };
+}
+
+/** ETags of data have no dot, see `etagOf`. */
+const etagFor = ({ version }: Template, answers: PersonAnswers) =>
+  `"${[version(), ...answers.map(({ etag }) => etag.slice(1, -1))].join('.')}"`;

@@ -1,0 +1,140 @@
+// Reads a user from the stored profile and list of either family, and limits what their data can cost.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { VARIANTS, type Variant } from '../variants.ts';
+import { escapeText } from './markup.ts';
+import { cut, type Extra, type Item, type Person } from './person.ts';
+
+const EXAMPLES = join(import.meta.dirname, '../../fixtures/examples.json');
+
+/** A record as it is stored. Its texts may have 64 KiB. */
+type Data = Readonly<Record<string, string>>;
+
+// Pages, feeds and cards are made for each request, so what one record can cost them is limited here.
+const MAX_TEXT = 2000;
+const MAX_TITLE = 200;
+const MAX_TAGS = 30;
+const MAX_TAG = 60;
+/** In characters of markup: an ampersand has five. A URL cannot be cut, so a longer one is left out. */
+const MAX_URL = 2000;
+
+/** `profile` and `items` are the bodies of the two lookups. */
+export function readPerson(variant: Variant, profile: Buffer, items: Buffer): Person {
+  const { family, collection } = VARIANTS[variant];
+  const data: Data = JSON.parse(profile.toString());
+  const list: readonly Data[] = JSON.parse(items.toString())[collection];
+  const text = (member: string) => cut(data[member], MAX_TEXT);
+  const title = (member: string) => cut(data[member], MAX_TITLE);
+  const digits = (member: string) => (data[member] ?? '').slice(0, MAX_TITLE);
+  const address = (member: string) => readUrl(data[member]);
+  const posts = family === 'microblog';
+  return {
+    id: data.id ?? '',
+    username: data.username ?? '',
+    name: visible(title('name')) || (data.username ?? ''),
+    bio: visible(text('bio')),
+    verified: /[1-9]/.test(title('verified')),
+    location: visible(title('location')),
+    country: cut(data.country, 3).toUpperCase(),
+    skills: readTags(data.skills),
+    cover: address('cover_large') || address('cover_image'),
+    avatar: address('avatar_large') || address('avatar'),
+    smallAvatar: address('avatar') || address('avatar_large'),
+    links: [address('website'), address('social_link')].filter(Boolean),
+    counts: [
+      posts ? ['Posts', digits('totalPost')] : ['Shots', digits('totalShots')],
+      ['Followers', digits('totalFollowers')],
+      ['Following', digits('totalFollowing')],
+      ...(posts ? [['Favourites', digits('totalFavs')] as const] : [['Likes', digits('Likes')] as const]),
+    ],
+    noun: posts ? 'posts' : 'shots',
+    items: list.map(posts ? readPost : readShot),
+  };
+}
+
+/** A user who shows what a template makes of data: the one of the OpenAPI document's examples. */
+export function specimen(variant: Variant): Person {
+  const { family, collection } = VARIANTS[variant];
+  const { profile, items } = JSON.parse(readFileSync(EXAMPLES, 'utf8'))[family];
+  return readPerson(
+    variant,
+    Buffer.from(JSON.stringify(profile)),
+    Buffer.from(JSON.stringify({ [collection]: items })),
+  );
+}
+
+/** What browsers accept in a URL, but RFC 3986 and 3987 do not. */
+const ILLEGAL = /["<>[\]\\^`{|}]|%(?![\da-f]{2})/gi;
+
+/** The URL as feed readers and validators want it; only a host may have brackets. */
+function readUrl(url = ''): string {
+  const written = url.length > MAX_URL ? '' : asUri(url);
+  return escapeText(written).length > MAX_URL ? '' : written;
+}
+
+function asUri(url: string): string {
+  if (url.search(ILLEGAL) === -1) return url;
+  const { href, protocol } = new URL(url);
+  const path = href.indexOf('/', protocol.length + 2);
+  return href.slice(0, path) + href.slice(path).replace(ILLEGAL, encodeURIComponent);
+}
+
+const visible = (text: string) => (/[\p{L}\p{N}\p{P}\p{S}]/u.test(text) ? text : '');
+
+function readPost(post: Data): Item {
+  const address = (member: string) => readUrl(post[member]);
+  const title = (member: string) => visible(cut(post[member], MAX_TITLE));
+  const video = extra('Video', address('video_url'), title('video_title'), address('video_thumbnail'));
+  const audio = extra('Audio', address('url_audio'), title('title_audio'), address('thumbnail_song'));
+  return {
+    id: post.id ?? '',
+    token: post.token_id ?? '',
+    title: '',
+    text: visible(cut(post.post_details, MAX_TEXT)) || title('video_title') || title('title_audio'),
+    date: timestamp(post.date),
+    url: video.url || audio.url || address('photo'),
+    image: address('photo') || video.thumbnail || audio.thumbnail,
+    smallImage: address('photo'),
+    tags: [],
+    price: '',
+    extras: [video, audio].filter(({ url, title }) => url || title),
+  };
+}
+
+function readShot(shot: Data): Item {
+  const address = (member: string) => readUrl(shot[member]);
+  const shop = extra('Buy', address('url_purchased'));
+  const file = extra('File', address('attachment'));
+  return {
+    id: shot.id ?? '',
+    token: shot.token_id ?? '',
+    title: visible(cut(shot.title, MAX_TITLE)) || 'Untitled',
+    text: visible(cut(shot.description, MAX_TEXT)),
+    date: timestamp(shot.date),
+    url: shop.url || file.url || address('large_image'),
+    image: address('large_image') || address('image'),
+    smallImage: address('image') || address('large_image'),
+    tags: readTags(shot.tags),
+    price: visible(cut(shot.price_item, MAX_TAG)),
+    extras: [shop, file].filter(({ url }) => url),
+  };
+}
+
+const extra = (kind: Extra['kind'], url: string, title = '', thumbnail = ''): Extra => ({
+  kind,
+  url,
+  title,
+  thumbnail,
+});
+
+/** Separated by Latin, Arabic or CJK commas. */
+const readTags = (text: string | undefined) =>
+  cut(text, MAX_TEXT)
+    .split(/[,،、]/)
+    .map((tag) => cut(tag.trim(), MAX_TAG))
+    .filter(Boolean)
+    .slice(0, MAX_TAGS);
+
+/** The zero date is no date of the calendar: it becomes the first moment of Unix time. */
+const timestamp = (date = '') =>
+  date.startsWith('0000-00') ? '1970-01-01T00:00:00Z' : `${date.replace(' ', 'T')}Z`;
