@@ -140,11 +140,7 @@ export const SETTINGS = {
     "origins from which the explorer page may load users' pictures, besides copied ones: `*`, `none`, or a comma-separated list",
   ),
   siteName: setting('Vitrine', siteName, 'name of the site, on pages, feeds and in link previews'),
-  siteLogo: setting(
-    '',
-    optional(logo),
-    'logo of the site: an SVG, PNG, WebP or JPEG file of at most 256 KiB, or a URL',
-  ),
+  siteLogo: setting('', optional(logo), 'logo: an SVG, PNG, WebP or JPEG file of at most 256 KiB, or a URL'),
   siteUrl: setting('', optional(absoluteUrl), 'the site that the pages belong to: the link at their foot'),
   accent: setting(
     '',

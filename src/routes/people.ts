@@ -1,33 +1,23 @@
 // One user outside of JSON: a page, an image of their card, and feeds of their newest items.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { Site } from '../config/clashes.ts';
-import { type Config, publicOrigin } from '../config/config.ts';
+import { publicOrigin } from '../config/config.ts';
 import { JSON_TYPE, jsonHeaders } from '../http/headers.ts';
 import { PAGE } from '../http/operations.ts';
 import { sendFailure } from '../http/replies.ts';
 import { UserName } from '../records/user-name.ts';
-import type { Awaitable, Reader } from '../stores/reader.ts';
 import { cardImage } from '../views/card-image.ts';
 import { atomFeed, type Feed, jsonFeed } from '../views/feeds.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
-import type { ExampleUsers } from './example-users.ts';
 import { createCopies } from './inline-copy.ts';
 import { lookupResponses, siteConstraint } from './lookup.ts';
 import { INERT_WITH_PICTURE, readableHeaders } from './page-headers.ts';
 import { addPersonPages } from './person-pages.ts';
-import { createPersonReplies, type Template } from './person-replies.ts';
+import { createPersonReplies, type PeopleOptions, type Template } from './person-replies.ts';
 import { GUARD, SVG } from './web-file.ts';
 
 const Params = Type.Object({ username: UserName });
-
-export interface PeopleOptions {
-  readonly config: Config;
-  readonly site: Site;
-  readonly store: Reader;
-  readonly exampleUsers: () => Awaitable<ExampleUsers>;
-}
 
 export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options, done) => {
   const { config, site, store } = options;

@@ -18,8 +18,7 @@ import { createPersonPages, missingPage, type PageLink } from '../views/person-p
 import type { ExampleUsers } from './example-users.ts';
 import { lookupResponses, siteConstraint } from './lookup.ts';
 import { pageHeaders } from './page-headers.ts';
-import type { PeopleOptions } from './people.ts';
-import { createPersonReplies } from './person-replies.ts';
+import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
 
 const Params = Type.Object({ username: UserName });
 type Named = { Params: Static<typeof Params> };

@@ -13,7 +13,15 @@ import type { Awaitable, PersonAnswers, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import type { Person } from '../views/person.ts';
 import { readPerson, specimen } from '../views/read-person.ts';
+import type { ExampleUsers } from './example-users.ts';
 import { missingUser } from './lookup.ts';
+
+export interface PeopleOptions {
+  readonly config: Config;
+  readonly site: Site;
+  readonly store: Reader;
+  readonly exampleUsers: () => Awaitable<ExampleUsers>;
+}
 
 /** A way to show a user. */
 export interface Template {

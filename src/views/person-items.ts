@@ -22,16 +22,16 @@ function shot(item: Item, nth: number, initials: string, source: PictureSource):
   const url = nth === 0 ? item.image : item.smallImage;
   const [width, height] = nth === 0 ? [1200, 900] : [600, 450];
   const options = { kind: 'tile', width, height, seed: `${title} ${id}`, initials };
-  const tile = (alt?: string) =>
+  const tile = (alt: string) =>
     picture(source(url), {
       ...options,
-      ...(alt !== undefined && { alt }),
+      alt,
       ...(nth < EAGER_PICTURES && { priority: nth === 0 ? ('high' as const) : ('eager' as const) }),
     });
   const large = source(item.image);
   return markup`
         <li class="shot" id="item-${id}">
-          ${large ? markup`<a class="frame" href="${large}" aria-label="${title}, large picture">${tile()}</a>` : markup`<span class="frame">${tile(title)}</span>`}
+          ${large ? markup`<a class="frame" href="${large}">${tile(`${title}, large picture`)}</a>` : markup`<span class="frame">${tile(title)}</span>`}
           <div class="label">
             <h3 dir="auto">${title}</h3>
             ${text && words(text, title)}
@@ -53,7 +53,7 @@ function post(item: Item, source: PictureSource): Markup {
           <p class="when-line"><a href="#item-${id}">${when(item)}</a></p>
           <div class="post-body">
             ${text && markup`<p class="words post-text${isBrief ? ' brief' : ''}" dir="auto">${text}</p>`}
-            ${photo && markup`<a class="photo" href="${photo}" rel="noopener noreferrer nofollow" aria-label="Photo">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, seed: id })}</a>`}
+            ${photo && markup`<a class="photo" href="${photo}" rel="noopener noreferrer nofollow">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, seed: id, alt: 'Photo' })}</a>`}
             ${extras.map((extra) => medium(extra, id, source))}
           </div>
         </li>`;

@@ -47,9 +47,12 @@ describeInBrowser('copies of pictures', (eye) => {
       )
       .toEqual(Array(count).fill(true));
 
-  test.each(['/?variant=a&user=ada', '/people/a/ada'])('%s shows them from another origin', async (path) => {
+  test.each([
+    ['/?variant=a&user=ada', '#profile .avatar img'],
+    ['/people/a/ada', '.avatar img, .photo img'],
+  ])('%s shows them from another origin', async (path, pictures) => {
     const page = await eye.open(server.url + path, { origins: [media] });
-    await drawn(page, `document.querySelectorAll('#profile .avatar img')`, 2);
+    await drawn(page, `document.querySelectorAll('${pictures}')`, 2);
     expect(await page.locator('.blocked').count()).toBe(0);
   });
 
