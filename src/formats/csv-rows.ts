@@ -1,6 +1,5 @@
 // Cuts CSV into rows, so that lines are counted, a bad row spoils no other, and an endless one takes no memory.
-import { createCarry } from './carry.ts';
-import { LONGEST_RECORD } from './entry.ts';
+import { createCarry, LONGEST_RECORD } from './entry.ts';
 
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, SEMICOLON] = [9, 10, 13, 32, 34, 44, 59];
 const NO_BYTES = Buffer.alloc(0);

@@ -1,13 +1,10 @@
 // Recognises the format of a file by its first bytes, never by its name, and yields its raw records.
-import { inBatches } from './batches.ts';
+import { gunzip, isGzip, peek } from './bytes.ts';
 import { createCsvReader } from './csv.ts';
 import { type Entry, FormatError, LONGEST_RECORD, NoContentError, type RecordReader } from './entry.ts';
-import { gunzip, isGzip } from './gzip.ts';
-import { createJsonReader } from './json-scanner.ts';
-import { isWholeObject } from './json-text.ts';
+import { createJsonReader } from './json.ts';
+import { endOfString, isWholeObject } from './json-text.ts';
 import { createNdjsonReader } from './ndjson.ts';
-import { peek } from './peek.ts';
-import { endOfString } from './trailing-commas.ts';
 
 const [TAB, NEWLINE, RETURN, SPACE, OPEN_TAG, OPEN_ARRAY, OPEN_OBJECT] = [9, 10, 13, 32, 60, 91, 123];
 const BLANKS = [TAB, NEWLINE, RETURN, SPACE];
@@ -132,4 +129,26 @@ function breaksOff(line: string): boolean {
 
 function isUtf16(head: Buffer): boolean {
   return (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
+}
+
+const PIECE_BYTES = 64 * 1024;
+const BATCH_ENTRIES = 1000;
+
+/** Hands entries on in small batches: neither a large file nor a flood of tiny records piles up in memory. */
+async function* inBatches(chunks: AsyncIterable<Buffer>, reader: RecordReader): AsyncGenerator<Entry[]> {
+  for await (const chunk of chunks)
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES)
+      yield* batchesOf(reader.read(chunk.subarray(at, at + PIECE_BYTES)));
+  yield* batchesOf(reader.end());
+}
+
+function* batchesOf(entries: Iterable<Entry>): Generator<Entry[]> {
+  let batch: Entry[] = [];
+  for (const entry of entries) {
+    batch.push(entry);
+    if (batch.length < BATCH_ENTRIES) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
 }

@@ -1,6 +1,5 @@
 // NDJSON: one record a line. A whole piece is decoded and split at once, which is faster than line by line.
-import { createCarry } from './carry.ts';
-import type { Entries, Entry, RecordReader } from './entry.ts';
+import { createCarry, type Entries, type Entry, type RecordReader } from './entry.ts';
 import { isBroken, readBytes, readText } from './json-text.ts';
 
 const NEWLINE = 10;

@@ -1,31 +1,36 @@
-// JSON of any size: finds the records in arrays and response bodies byte by byte, and has JSON.parse read each.
-
-import { COLLECTIONS } from '../variants.ts';
-import { type Carry, createCarry } from './carry.ts';
-import { type Entries, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
+// JSON of any size: finds the records in arrays and in named lists byte by byte, and has JSON.parse read each. A saved
+// response body is an object whose first member is a list named as in one of the variants.
+import {
+  type Carry,
+  createCarry,
+  type Entries,
+  excerpt,
+  LONGEST_RECORD,
+  problemAt,
+  type RecordReader,
+  tooLong,
+} from './entry.ts';
 import { readBytes } from './json-text.ts';
-import { createListSearch, type ListSearch } from './list-search.ts';
+import { createNamedLists, type NamedLists } from './named-lists.ts';
 
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, BACKSLASH] = [9, 10, 13, 32, 34, 44, 92];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
 
 const JUNK_ENDS = [NEWLINE, COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT];
-const OPENS_BODY = new RegExp(`^\\{\\s*"(?:${COLLECTIONS.join('|')})"\\s*:\\s*\\[$`);
 const NO_BYTES = Buffer.alloc(0);
 const LIST_SEEN = Buffer.from(']');
 
 /** An array or a response body that is open around the current place. */
 interface Bracket {
   readonly closer: number;
-  /** Whether it is a list inside of an object whose other members are passed over. */
+  /** Whether it is a list that a map names: the other members of its object are passed over. */
   readonly isNamedList?: boolean;
   readonly line: number;
 }
 
 interface Scanner {
   readonly carry: Carry;
-  /** Finds the lists in objects, where names of lists were given. */
-  readonly search: ListSearch | undefined;
+  readonly lists: NamedLists;
   /** From the outermost to the innermost. */
   readonly brackets: Bracket[];
   /** What was found in the piece and is not handed on yet. */
@@ -43,7 +48,7 @@ interface Scanner {
   depth: number;
   inString: boolean;
   afterBackslash: boolean;
-  mayBeBody: boolean;
+  mayHoldList: boolean;
   /** Whether it is an object of which a list was read: the rest of it is no record. */
   heldList: boolean;
 }
@@ -70,7 +75,7 @@ export function createJsonReader(firstLine: number, lists: readonly string[] = [
 
 const createScanner = (line: number, lists: readonly string[]): Scanner => ({
   carry: createCarry(),
-  search: lists.length === 0 ? undefined : createListSearch(lists),
+  lists: createNamedLists(lists),
   brackets: [],
   found: [],
   line,
@@ -82,7 +87,7 @@ const createScanner = (line: number, lists: readonly string[]): Scanner => ({
   depth: 0,
   inString: false,
   afterBackslash: false,
-  mayBeBody: false,
+  mayHoldList: false,
   heldList: false,
 });
 
@@ -149,7 +154,7 @@ function beginValue(scanner: Scanner, byte: number, at: number): number {
   const problem = misplacement(scanner);
   if (problem !== undefined) report(scanner, problem);
   scanner.heldList = false;
-  scanner.mayBeBody =
+  scanner.mayHoldList =
     byte === OPEN_OBJECT &&
     !scanner.brackets.some(({ closer, isNamedList }) => closer === CLOSE_OBJECT || isNamedList);
   scanner.step = insideValue;
@@ -167,7 +172,7 @@ function misplacement({ brackets, afterValue, line, arrayEnd }: Scanner): string
 
 // Every byte of every record passes through this loop and the next.
 function insideValue(scanner: Scanner, piece: Buffer, start: number): number {
-  let from = start;
+  const from = start;
   for (let at = scanner.inString ? skipString(scanner, piece, start) : start; at < piece.length; at++) {
     const byte = piece[at];
     if (byte === QUOTE) at = skipString(scanner, piece, at + 1) - 1;
@@ -176,24 +181,20 @@ function insideValue(scanner: Scanner, piece: Buffer, start: number): number {
       if (--scanner.depth > 0) continue;
       endValue(scanner, scanner.carry.take(piece.subarray(from, at + 1)));
       return at + 1;
-    } else if ((byte === OPEN_ARRAY || byte === OPEN_OBJECT) && ++scanner.depth === 2 && scanner.mayBeBody) {
-      if (scanner.search !== undefined) {
-        if (byte !== OPEN_ARRAY || !scanner.search.opensList(piece.subarray(from, at + 1))) continue;
-        openNamedList(scanner);
+    } else if (
+      (byte === OPEN_ARRAY || byte === OPEN_OBJECT) &&
+      ++scanner.depth === 2 &&
+      scanner.mayHoldList
+    ) {
+      if (byte === OPEN_ARRAY && scanner.lists.isOpenedBy(piece.subarray(from, at + 1))) {
+        openList(scanner);
         return at + 1;
       }
-      const head = scanner.carry.take(piece.subarray(from, at + 1));
-      if (opensBody(head)) {
-        openBody(scanner);
-        return at + 1;
-      }
-      scanner.mayBeBody = false;
-      scanner.carry.add(head);
-      from = at + 1;
+      scanner.mayHoldList = scanner.lists.areAnywhere;
     }
   }
   scanner.carry.add(piece.subarray(from));
-  scanner.search?.passBy(piece.subarray(from));
+  if (scanner.mayHoldList) scanner.lists.passBy(piece.subarray(from));
   return piece.length;
 }
 
@@ -217,25 +218,19 @@ function skipString(scanner: Scanner, piece: Buffer, from: number): number {
   return at;
 }
 
-const opensBody = (head: Buffer) => OPENS_BODY.test(head.toString('latin1', 0, LONGEST_RECORD));
-
-function openBody(scanner: Scanner): void {
-  scanner.depth = 0;
-  openBracket(scanner, CLOSE_OBJECT, scanner.start);
-  openBracket(scanner, CLOSE_ARRAY);
-}
-
-function openNamedList(scanner: Scanner): void {
+function openList(scanner: Scanner): void {
   scanner.carry.take(NO_BYTES);
-  scanner.search?.passBy(LIST_SEEN);
   scanner.depth = 0;
-  openBracket(scanner, CLOSE_ARRAY, scanner.line, true);
+  const { areAnywhere } = scanner.lists;
+  if (areAnywhere) scanner.lists.passBy(LIST_SEEN);
+  else openBracket(scanner, CLOSE_OBJECT, scanner.start);
+  openBracket(scanner, CLOSE_ARRAY, scanner.line, areAnywhere);
 }
 
 /** The object goes on: perhaps it has another list. */
 function goOnBehindList(scanner: Scanner): void {
   scanner.depth = 1;
-  scanner.mayBeBody = true;
+  scanner.mayHoldList = true;
   scanner.heldList = true;
   scanner.step = insideValue;
 }

@@ -1,0 +1,62 @@
+// The bytes of a file: looking at the first ones, and unpacking gzip.
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { FormatError } from './entry.ts';
+
+export interface PeekedStream {
+  readonly head: Buffer;
+  /** The whole stream, head included, without so many bytes at its beginning. */
+  from(skipped: number): AsyncGenerator<Buffer>;
+  close(): Promise<void>;
+}
+
+/** Reads until `isEnough` is content with the head, or to the end. */
+export async function peek(
+  chunks: AsyncIterable<Buffer>,
+  isEnough: (head: Buffer) => boolean,
+): Promise<PeekedStream> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let head: Buffer = Buffer.alloc(0);
+  while (!isEnough(head)) {
+    const next = await iterator.next();
+    if (next.done) break;
+    head = Buffer.concat([head, next.value]);
+  }
+
+  async function close() {
+    await iterator.return?.();
+  }
+
+  async function* from(skipped: number) {
+    try {
+      yield head.subarray(skipped);
+      for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+    } finally {
+      await close();
+    }
+  }
+
+  return { head, from, close };
+}
+
+const CHUNK_BYTES = 256 * 1024;
+
+export function isGzip(head: Buffer): boolean {
+  return head[0] === 0x1f && head[1] === 0x8b;
+}
+
+/** A sentence says if the data is cut off or corrupt. */
+export async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const unpacked = createGunzip({ chunkSize: CHUNK_BYTES });
+  // Errors reach the loop below as well, and are handled there.
+  pipeline(chunks, unpacked, () => {});
+  try {
+    yield* unpacked;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'Z_BUF_ERROR') throw new FormatError('the gzip data ends too early: the file is cut off');
+    if (code.startsWith('Z_'))
+      throw new FormatError('the gzip data is corrupt: make or fetch the file again');
+    throw error;
+  }
+}
