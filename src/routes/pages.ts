@@ -96,7 +96,8 @@ function pictureOf(name: string): Buffer {
 
 /** The card's script with the table of variants in it, and whether there are pages of people to link to. */
 function cardScript(config: Config): string {
-  const samples = config.databaseUrl === undefined ? samplesUrlOf(config) : '';
+  // No address begins with a space.
+  const samples = config.databaseUrl === undefined ? samplesUrlOf(config) : ' ';
   const rows = VARIANT_NAMES.map((variant) => {
     const { style, family, collection } = VARIANTS[variant];
     const [item, total] = family === 'microblog' ? ['post', 'totalPost'] : ['shot', 'totalShots'];
@@ -106,6 +107,6 @@ function cardScript(config: Config): string {
   return withoutComments(readWeb('embed.js'))
     .replace('const VARIANTS = {};', () => `const VARIANTS = ${table};`)
     .replace('const PAGES = true;', `const PAGES = ${config.explorer};`)
-    .replace('const HUES = [];', () => `const HUES = ${JSON.stringify(HUES.map(([from]) => from))};`)
-    .replace("const SAMPLES = '';", () => `const SAMPLES = ${JSON.stringify(samples)};`);
+    .replace("const HUES = '';", () => `const HUES = '${HUES.map(([from]) => from).join(' ')}';`)
+    .replace("const SAMPLES = ' ';", () => `const SAMPLES = ${JSON.stringify(samples)};`);
 }

@@ -34,7 +34,7 @@ function shot(item: Item, nth: number, initials: string, source: PictureSource):
           ${large ? markup`<a class="frame" href="${large}">${tile(`${title}, large picture`)}</a>` : markup`<span class="frame">${tile(title)}</span>`}
           <div class="label">
             <h3 dir="auto">${title}</h3>
-            ${text && words(text, title)}
+            ${text && openable(text, 'words', title)}
             ${tags.length > 0 && markup`<ul class="tags quiet" aria-label="Tags">${tags.map((tag) => markup`<li dir="auto">${tag}</li>`)}</ul>`}
             <p class="foot">${when(item)}${price && markup` <span class="price"><span class="visually-hidden">Price: </span><bdi>${shownPrice(price)}</bdi></span>`}${extras.map(({ kind, url }) => markup` ${outside(url, markup`${kind}<span class="visually-hidden"> ${title}</span>`)}`)}</p>
           </div>
@@ -69,12 +69,15 @@ function medium({ kind, url, title, thumbnail }: Extra, id: string, source: Pict
   return url ? outside(url, content, name) : markup`<span class="${name}">${content}</span>`;
 }
 
-/** A text that is cut at some lines has a control that shows the rest, without a script. */
-const LONG = 200;
+/** A text that shows its first lines has a control that opens it, without a script. */
+const LONG_WORDS = 200;
+const LONG_BIO = 500;
 
-function words(text: string, of: string): Markup {
-  const isLong = text.length > LONG || text.split('\n').length > 4;
-  return markup`<p class="words" dir="auto">${text}</p>${
+export function openable(text: string, kind: 'words' | 'bio', of: string): Markup {
+  const isLong =
+    text.length > (kind === 'bio' ? LONG_BIO : LONG_WORDS) ||
+    text.split('\n').length > (kind === 'bio' ? 8 : 4);
+  return markup`<p class="${kind}${isLong && ' long-text'}" dir="auto">${text}</p>${
     isLong &&
     markup`
             <details class="more"><summary><span class="open">More<span class="visually-hidden"> of ${of}</span></span><span class="close">Less</span></summary></details>`

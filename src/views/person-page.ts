@@ -5,7 +5,7 @@ import { createLook, type Look } from './look.ts';
 import { type Markup, markup } from './markup.ts';
 import { initialsOf, type Person, shortened } from './person.ts';
 import { personHead } from './person-head.ts';
-import { outside, personItems } from './person-items.ts';
+import { openable, outside, personItems } from './person-items.ts';
 import { createPictureSource, type PictureSource, picture } from './pictures.ts';
 
 /** The way from a page of a person to the server's root; relative, so that it holds below any prefix. */
@@ -84,6 +84,9 @@ const navigation = ({ variant }: Site, { username }: Person, explorer: string) =
   markup`<a href="${ROOT}feeds/${variant}/${encodeURIComponent(username)}.atom">Feed</a>
         <a href="${explorer}">JSON</a>`;
 
+/** Such names would take the height of the screen. */
+const LONG_NAME = 40;
+
 /** The profile in its case, and below it the items. */
 function personMain(person: Person, source: PictureSource): Markup {
   const { name, username, bio, verified, noun, cover, avatar, skills } = person;
@@ -111,7 +114,7 @@ function personMain(person: Person, source: PictureSource): Markup {
         ${coverPicture}
         <div class="plinth">
           ${avatarPicture}
-          <div class="plate">
+          <div class="plate${name.length > LONG_NAME && ' long'}">
             <h1 dir="auto">${name}${verified ? markup`<span class="verified" role="img" aria-label="verified" title="verified"></span>` : undefined}</h1>
             <p class="handle"><bdi>@${username}</bdi></p>
           </div>
@@ -119,7 +122,7 @@ function personMain(person: Person, source: PictureSource): Markup {
         </div>
       </div>
       <div class="about">
-        ${bio && markup`<p class="bio" dir="auto">${bio}</p>`}
+        ${bio && openable(bio, 'bio', name)}
         ${places.length > 0 && markup`<p class="places">${places}</p>`}
         ${skills.length > 0 && markup`<ul class="tags" aria-label="Skills">${skills.map((skill) => markup`<li dir="auto">${skill}</li>`)}</ul>`}
       </div>

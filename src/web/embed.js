@@ -41,8 +41,7 @@ article { container-type: inline-size; display: grid; grid-template-columns: min
 header, .more { padding: 0 1.25rem }
 header { margin-top: -2.25rem }
 .avatar { width: 4.5rem; height: 4.5rem; border-radius: 50%; box-shadow: 0 0 0 4px var(--back); font-size: 1.4rem }
-.pic { position: relative; display: grid; place-items: center; overflow: hidden; color: #fff; font-weight: 600;
-  background: var(--hue) linear-gradient(140deg, #0000, #0007) }
+.pic { position: relative; display: grid; place-items: center; overflow: hidden; color: #fff; font-weight: 600 }
 img { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: cover }
 .name, .bio, .text, .title { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden;
   overflow-wrap: anywhere; white-space: pre-line }
@@ -85,8 +84,8 @@ const ROOT = new URL('.', import.meta.url);
 // The server puts its table of variants here, whether it has pages of people, and the address of the sample pictures.
 const VARIANTS = {};
 const PAGES = true;
-const SAMPLES = '';
-const HUES = [];
+const SAMPLES = ' ';
+const HUES = '';
 const MAX_BYTES = 2 ** 21;
 const TIMEOUT_MS = 12_000;
 const UNAVAILABLE = 'The profile is not available right now';
@@ -319,9 +318,9 @@ function post(item) {
 /** The picture over a fallback of initials on a gradient. */
 function picture(address, kind, seed, letters, part) {
   const frame = h('div', { class: `pic ${kind}`, part, 'aria-hidden': 'true' }, letters);
-  const hue = [...seed].reduce((sum, char) => (sum * 31 + (char.codePointAt(0) ?? 0)) % 3600, 7);
+  const sum = [...seed].reduce((sum, char) => (sum * 31 + char.codePointAt(0)) % 3600, 7);
   // Set from script: a Content-Security-Policy may forbid style attributes.
-  frame.style.setProperty('--hue', HUES[hue % 6]);
+  frame.style.background = HUES.split(' ')[sum % 6];
   const source = web(address);
   if (source === undefined) return frame;
   const image = h('img', { alt: '', loading: 'lazy', decoding: 'async', referrerpolicy: 'no-referrer' });
