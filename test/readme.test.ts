@@ -134,14 +134,12 @@ describe('nothing is missing', () => {
     }
   });
 
-  test('every status of an error', () => {
-    const row = readPage('src/guides/promises.md')
-      .split('\n')
-      .find((line) => line.startsWith('| errors |'));
-    const statuses = ERROR_CODES.map((code) => FAILURES[code].status).filter(
-      (status) => ![408, 417].includes(status),
-    );
-    for (const status of new Set(statuses)) expect(row).toContain(String(status));
+  test('every status and code of an error that a front-end can meet', () => {
+    const table = section('src/guides/api.md', 'Status codes');
+    const rare = ['REQUEST_TIMEOUT', 'EXPECTATION_FAILED', 'BAD_REQUEST', 'HOST_MISSING'];
+    for (const code of ERROR_CODES.filter((each) => !rare.includes(each)))
+      expect(table).toMatch(new RegExp(`^\\| .*${FAILURES[code].status}.*\`${code}\``, 'm'));
+    for (const [, code] of table.matchAll(/`([A-Z]+_[A-Z_]+)`/g)) expect(ERROR_CODES).toContain(code);
   });
 
   test('every room of src/', () => {
