@@ -11,6 +11,7 @@ import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../sr
 import { buildApp } from '../src/server/app.ts';
 import { openReader } from '../src/stores/sqlite/read.ts';
 import { createLog } from '../src/telemetry/log.ts';
+import { createTelemetry } from '../src/telemetry/telemetry.ts';
 import { VARIANTS } from './expected.ts';
 import {
   ask,
@@ -143,7 +144,11 @@ describe('every response matches the schema of its route', () => {
   beforeAll(async () => {
     const config = readConfig({ logLevel: 'silent' });
     const store = openReader(await databaseOf(...FILES));
-    ({ app } = buildApp({ config, store, log: createLog(config, { write() {} }) }));
+    ({ app } = buildApp({
+      config,
+      store,
+      telemetry: createTelemetry(config, createLog(config, { write() {} })),
+    }));
     app.addHook('onRequest', (request, _reply, done) => {
       routed = request.routeOptions.schema;
       done();

@@ -88,7 +88,7 @@ test('requests behind a last answer take no memory: Node makes no responses for 
     response
       .writeHead(200, ['content-length', '0', ...(url === '/last' ? ['connection', 'close'] : [])])
       .end();
-  const own = createHttpServer(route, { config, onError() {} });
+  const own = createHttpServer(route, { config, observe() {} });
   await once(own.listen(0, '127.0.0.1'), 'listening');
   let responses = 0;
   const count = () => responses++;

@@ -1,5 +1,5 @@
 // How requests travel: connections, the protocol between proxy and Vitrine, and whose address Vitrine sees.
-import { RECEIVED_OVER } from '../http/operations.ts';
+import { RECEIVED_OVER } from '../http/observations.ts';
 import { broken, type Check, ok, suggestion, unclear } from './check.ts';
 import { type Deployment, isPrivate } from './deployment.ts';
 

@@ -7,15 +7,6 @@ import { type Headers, METHODS, oneOrigin, setHeaders } from '../http/headers.ts
 
 const A_DAY = '86400';
 
-export function addOriginHeaders(app: FastifyInstance, config: Pick<Config, 'corsOrigin'>): void {
-  if (config.corsOrigin === '*' || config.corsOrigin.length === 0) return;
-  app.addHook('onRequest', (request, reply, done) => {
-    // On the response itself, since answers may be written past the reply.
-    setHeaders(reply.raw, originHeaders(config, request.raw));
-    done();
-  });
-}
-
 /** With a list of origins, who may read depends on who asks. */
 export function originHeaders(
   { corsOrigin }: Pick<Config, 'corsOrigin'>,
@@ -25,9 +16,12 @@ export function originHeaders(
   return { vary: 'Origin', ...(origin !== undefined && corsOrigin.includes(origin) && oneOrigin(origin)) };
 }
 
-/** Answers what browsers ask before they fetch, at any address. */
-export function addPreflights(app: FastifyInstance): void {
+/** Says who may read, and answers what browsers ask before they fetch, at any address. */
+export function cors(app: FastifyInstance, config: Pick<Config, 'corsOrigin'>): void {
+  const isList = config.corsOrigin !== '*' && config.corsOrigin.length > 0;
   app.addHook('onRequest', (request, reply, done) => {
+    // On the response itself, since answers may be written past the reply.
+    if (isList) setHeaders(reply.raw, originHeaders(config, request.raw));
     if (request.method !== 'OPTIONS' || !(isPreflight(request) || request.raw.url === '*')) return done();
     sendOptions(request, reply);
   });
@@ -43,5 +37,5 @@ export function sendOptions(request: FastifyRequest, reply: FastifyReply): void 
       'access-control-allow-headers': '*',
       'access-control-max-age': A_DAY,
     });
-  reply.code(204).header('allow', METHODS).send();
+  reply.headers(reply.dataHeaders).code(204).header('allow', METHODS).send();
 }

@@ -1,5 +1,5 @@
 // Node's HTTP server with our limits, in front of the router.
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { type ParserError, requestFault } from '../http/malformed.ts';
@@ -11,16 +11,10 @@ import { createRefusals, type RefusalOptions } from './refusals.ts';
 export interface HttpServerOptions extends RefusalOptions {
   /** While it does, each connection ends with its next answer. */
   readonly isDraining?: () => boolean;
-  /** Called with what was thrown before or during routing. */
-  readonly onError: (error: unknown, response: ServerResponse) => void;
-  /** Called for each connection that is closed since too many are open. */
-  readonly onRefused?: () => void;
-  /** Called for each connection that is ended because its client does not read. */
-  readonly onStalled?: () => void;
 }
 
 export function createHttpServer(route: RequestListener, options: HttpServerOptions): Server {
-  const { config, isDraining = () => false, onError } = options;
+  const { config, isDraining = () => false, observe } = options;
   const { refuse, refuseBytes } = createRefusals(options);
 
   const receive: RequestListener = (request, response) => {
@@ -31,7 +25,8 @@ export function createHttpServer(route: RequestListener, options: HttpServerOpti
     try {
       route(request, response);
     } catch (error) {
-      onError(error, response);
+      observe({ type: 'request-failed', request, error });
+      response.destroy();
     }
   };
 
@@ -51,10 +46,7 @@ const openConnections = new WeakMap<Server, ReadonlySet<Connection>>();
 const STALL_POLL_MS = 1000;
 
 /** Bounds how many connections are open, and ends those whose client does not read. */
-function keepConnections(
-  server: Server,
-  { config, onRefused = () => {}, onStalled = () => {} }: HttpServerOptions,
-): void {
+function keepConnections(server: Server, { config, observe }: HttpServerOptions): void {
   const most = affordableConnections(config);
   const open = new Set<Connection>();
   const idle = new Set<Connection>();
@@ -69,7 +61,7 @@ function keepConnections(
     // One that is given back.
     if (findConnection(socket) !== undefined) return;
     if (open.size >= most) {
-      onRefused();
+      observe({ type: 'connection-refused' });
       const [longestIdle] = idle;
       if (longestIdle === undefined) return void socket.destroy();
       forget(longestIdle);
@@ -84,7 +76,7 @@ function keepConnections(
     const now = performance.now();
     for (const connection of open) {
       if (!connection.isStalled(now, config.writeTimeout)) continue;
-      onStalled();
+      observe({ type: 'connection-stalled' });
       // With a reset, so that the system drops what is left as well.
       connection.socket.resetAndDestroy();
     }

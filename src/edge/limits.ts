@@ -4,7 +4,7 @@ import proxyAddr from '@fastify/proxy-addr';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { type Headers, setHeaders } from '../http/headers.ts';
-import { PROBE } from '../http/operations.ts';
+import { type Observer, PROBE } from '../http/observations.ts';
 import { sendFailure } from '../http/replies.ts';
 import { type Clients, clientKey } from './clients.ts';
 
@@ -17,11 +17,13 @@ export interface Allowance {
 /** How many clients are counted at a time; the oldest are forgotten first. */
 const MOST_CLIENTS = 100_000;
 
-function createRateLimit(
+export type RateLimit = NonNullable<ReturnType<typeof createRateLimit>>;
+
+/** Undefined if no limit is set. */
+export function createRateLimit(
   { rateLimit, rateLimitExempt }: Pick<Config, 'rateLimit' | 'rateLimitExempt'>,
   clients: Clients,
-  counts: Refused,
-  now = () => performance.now(),
+  observe: Observer,
 ) {
   if (rateLimit === undefined) return undefined;
   const { requests, window } = rateLimit;
@@ -34,7 +36,7 @@ function createRateLimit(
     const address = clients.addressOf(request);
     if (exempt(address, 0)) return undefined;
     const key = clientKey(address);
-    const time = now();
+    const time = performance.now();
     let use = used.get(key);
     if (use === undefined || use.ends <= time) {
       use = { count: 0, ends: time + window };
@@ -47,7 +49,7 @@ function createRateLimit(
     const left = Math.max(requests - use.count, 0);
     const seconds = Math.ceil((use.ends - time) / 1000);
     const refused = use.count > requests;
-    if (refused) counts.rate++;
+    if (refused) observe({ type: 'request-refused', reason: 'rate' });
     return {
       refused,
       headers: {
@@ -59,12 +61,10 @@ function createRateLimit(
   };
 }
 
-export type RateLimit = NonNullable<ReturnType<typeof createRateLimit>>;
-
 const POLL_MS = 50;
 
 /** Measures how late the event loop runs its timers. */
-function createLagWatch({ maxLoopDelay }: Pick<Config, 'maxLoopDelay'>) {
+function watchLag(app: FastifyInstance, { maxLoopDelay }: Pick<Config, 'maxLoopDelay'>): () => boolean {
   let lag = 0;
   let lagBefore = 0;
   // The first measurement comes after the start, during which nobody was waiting.
@@ -76,37 +76,24 @@ function createLagWatch({ maxLoopDelay }: Pick<Config, 'maxLoopDelay'>) {
     due = time + POLL_MS;
   }, POLL_MS);
   timer.unref();
-  return {
-    // One late timer may be the machine's doing; two in a row are a queue.
-    overloaded: () => maxLoopDelay > 0 && lag > maxLoopDelay && lagBefore > maxLoopDelay,
-    stop: () => clearInterval(timer),
-  };
+  app.addHook('onClose', () => clearInterval(timer));
+  // One late timer may be the machine's doing; two in a row are a queue.
+  return () => maxLoopDelay > 0 && lag > maxLoopDelay && lagBefore > maxLoopDelay;
 }
 
-/** How many requests were refused, by reason. */
-interface Refused {
-  overload: number;
-  rate: number;
-}
-
-export interface Limits {
-  readonly refused: Refused;
-  readonly overloaded: () => boolean;
+export interface LimitsOptions {
+  readonly config: Pick<Config, 'maxLoopDelay'>;
   readonly rateLimit: RateLimit | undefined;
-  readonly stop: () => void;
-}
-
-export function createLimits(config: Config, clients: Clients): Limits {
-  const refused = { overload: 0, rate: 0 };
-  return { ...createLagWatch(config), rateLimit: createRateLimit(config, clients, refused), refused };
+  readonly observe: Observer;
 }
 
 /** Refuses what is over the limits; probes always pass, since they ask how things are. */
-export function addLimits(app: FastifyInstance, { overloaded, rateLimit, refused }: Limits): void {
+export function limits(app: FastifyInstance, { config, rateLimit, observe }: LimitsOptions): void {
+  const isOverloaded = watchLag(app, config);
   app.addHook('onRequest', (request, reply, done) => {
     if (request.routeOptions.config.operation === PROBE) return done();
-    if (overloaded()) {
-      refused.overload++;
+    if (isOverloaded()) {
+      observe({ type: 'request-refused', reason: 'overload' });
       return void sendFailure(reply, 'OVERLOADED');
     }
     const allowance = rateLimit?.(request.raw);

@@ -6,8 +6,7 @@ import { type ErrorCode, FAILURES } from '../http/errors.ts';
 import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/headers.ts';
 import { type ParserError, parserFault, parserMethod } from '../http/malformed.ts';
 import * as http from '../http/node-http.ts';
-import { OTHER } from '../http/operations.ts';
-import type { Observer } from '../http/write-answer.ts';
+import { type Observer, OTHER } from '../http/observations.ts';
 import { findConnection } from './connection.ts';
 import { originHeaders } from './cors.ts';
 import type { RateLimit } from './limits.ts';
@@ -15,12 +14,12 @@ import type { RateLimit } from './limits.ts';
 export interface RefusalOptions {
   readonly config: Config;
   readonly rateLimit?: RateLimit | undefined;
-  readonly observe?: Observer;
+  readonly observe: Observer;
 }
 
 export type Refusals = ReturnType<typeof createRefusals>;
 
-export function createRefusals({ config, rateLimit, observe = () => {} }: RefusalOptions) {
+export function createRefusals({ config, rateLimit, observe }: RefusalOptions) {
   const common = {
     'content-type': JSON_TYPE,
     'cache-control': 'no-store',
@@ -44,7 +43,7 @@ export function createRefusals({ config, rateLimit, observe = () => {} }: Refusa
       findConnection(request.socket).end();
     }
     response.writeHead(status, headers).end(body);
-    observe(request, OTHER, status, body.length);
+    observe({ type: 'response', request, operation: OTHER, status, bytes: body.length });
   }
 
   /** Answers what Node's parser rejects, when the answers before it are written. */

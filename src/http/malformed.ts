@@ -1,6 +1,5 @@
-// What is wrong with a request, with bytes that are none, and with an input.
+// What is wrong with a request, and with bytes that are none.
 import type { IncomingMessage } from 'node:http';
-import { LONGEST_USER_NAME } from '../records/user-name.ts';
 import type { ErrorCode } from './errors.ts';
 
 /** Longer than any address that can be meant: a name of 255 characters takes 3,060 bytes at most. */
@@ -88,14 +87,4 @@ export function parserMethod({ rawPacket, bytesParsed }: ParserError): string {
 function hasLongRequestLine(packet: Buffer): boolean {
   const lineEnd = packet.indexOf('\n');
   return (lineEnd === -1 || lineEnd > LONGEST_URL) && /^\s*[A-Z-]+ \S/.test(packet.toString('latin1', 0, 40));
-}
-
-/** Why an input does not fit its schema: `path` and `value` are what TypeBox reports. */
-export function inputFault(path: string, value: unknown): ErrorCode {
-  if (value === null) return 'BAD_ESCAPE';
-  if (path === '/name') return 'ROUTE_NOT_FOUND';
-  if (path === '/post') return 'POST_MALFORMED';
-  if (value === undefined || value === '') return 'USER_MISSING';
-  if (typeof value !== 'string') return 'USER_REPEATED';
-  return [...value].length > LONGEST_USER_NAME ? 'USER_TOO_LONG' : 'USER_MALFORMED';
 }

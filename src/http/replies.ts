@@ -1,4 +1,4 @@
-// What handlers send through Fastify's reply: errors, small JSON bodies, and files held in memory.
+// What handlers send through Fastify's reply: errors, and files held in memory.
 import type { FastifyReply } from 'fastify';
 import { etagOf } from '../records/etag.ts';
 import { matches } from './conditional.ts';
@@ -11,20 +11,11 @@ export function sendFailure(reply: FastifyReply, code: ErrorCode): FastifyReply 
   if (status === 405) reply.header('allow', METHODS);
   if (status === 503) reply.header('retry-after', '1');
   return reply
+    .headers(reply.dataHeaders)
     .code(status)
     .type(JSON_TYPE)
     .header('cache-control', isUnknown ? NOT_FOUND_CACHING : 'no-store')
     .send(body);
-}
-
-/** For what is true at this moment only. */
-export function sendFresh(reply: FastifyReply, status: number, body: object | string, type = JSON_TYPE) {
-  if (status === 503) reply.header('retry-after', '1');
-  return reply
-    .code(status)
-    .type(type)
-    .header('cache-control', 'no-store')
-    .send(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
 /** A body that does not change while the server runs, with its headers. */
@@ -48,3 +39,10 @@ export function sendAsset(reply: FastifyReply, { body, headers }: Asset): Fastif
 /** Without a body, which Fastify would describe: a cache takes the headers over for what it has. */
 export const sendNotModified = (reply: FastifyReply, headers: Headers): FastifyReply =>
   reply.headers(headers).code(304).send();
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** The headers of responses that are data: see `jsonHeaders`. */
+    readonly dataHeaders: Headers;
+  }
+}

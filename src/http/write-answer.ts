@@ -5,15 +5,7 @@ import type { Config } from '../config/config.ts';
 import type { Answer } from '../stores/reader.ts';
 import { matches } from './conditional.ts';
 import { JSON_TYPE, jsonHeaders } from './headers.ts';
-import type { Operation } from './operations.ts';
-
-/** Called for every response when it is handed to Node. */
-export type Observer = (
-  request: IncomingMessage,
-  operation: Operation,
-  status: number,
-  bytes: number,
-) => void;
+import type { Observer, Operation } from './observations.ts';
 
 export type WriteAnswer = ReturnType<typeof createAnswerWriter>;
 
@@ -33,12 +25,12 @@ export function createAnswerWriter(config: Pick<Config, 'cacheControl' | 'corsOr
     if (body === null || matches(request.headers['if-none-match'], etag)) {
       response.writeHead(304, ['etag', etag, ...common]);
       response.end();
-      observe(request, operation, 304, 0);
+      observe({ type: 'response', request, operation, status: 304, bytes: 0 });
       return;
     }
     const length = String(body.length);
     response.writeHead(200, ['content-type', JSON_TYPE, 'content-length', length, 'etag', etag, ...common]);
     response.end(body);
-    observe(request, operation, 200, body.length);
+    observe({ type: 'response', request, operation, status: 200, bytes: body.length });
   };
 }

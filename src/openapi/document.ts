@@ -5,7 +5,7 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
 import type { Site } from '../config/clashes.ts';
 import { type Config, sitesOf } from '../config/config.ts';
-import { MEDIA } from '../http/operations.ts';
+import { MEDIA } from '../http/observations.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import type { ExampleUsers } from '../routes/example-users.ts';
 import { VARIANTS, type Variant } from '../variants.ts';

@@ -6,7 +6,7 @@ import { samplesUrlOf } from '../config/media.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { errorResponses } from '../http/errors.ts';
 import { JSON_TYPE, jsonHeaders } from '../http/headers.ts';
-import { PAGE } from '../http/operations.ts';
+import { PAGE } from '../http/observations.ts';
 import { createAsset, sendAsset } from '../http/replies.ts';
 import { FIXTURE_PICTURES } from '../samples/people.ts';
 import type { Awaitable } from '../stores/reader.ts';

@@ -5,12 +5,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
 import type { BaseUrl } from '../config/setting-values.ts';
 import { type ErrorCode, errorResponses } from '../http/errors.ts';
-import type { Operation } from '../http/operations.ts';
+import type { Operation } from '../http/observations.ts';
 import { sendFailure } from '../http/replies.ts';
+import { FAULT } from '../http/schema-compilers.ts';
 import type { WriteAnswer } from '../http/write-answer.ts';
 import type { Family } from '../records/kinds.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
-import { userKey } from '../records/user-name.ts';
+import { isTooLong } from '../records/text-formats.ts';
+import { UserName, userKey } from '../records/user-name.ts';
 import type { Lookups } from '../stores/keep-answers.ts';
 import { type Answer, type Awaitable, whenRead } from '../stores/reader.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
@@ -56,8 +58,21 @@ export const lookupResponses = (
   ),
 });
 
-/** Where requests for one host only are routed; any host without one. */
-export const siteConstraint = ({ host }: BaseUrl) => (host === undefined ? {} : { site: host });
+/** A user name as input, with the errors of what is none. */
+export const UserInput = Type.Unsafe<string>({
+  ...UserName,
+  [FAULT](value: unknown): ErrorCode {
+    if (value === undefined || value === '') return 'USER_MISSING';
+    if (typeof value !== 'string') return 'USER_REPEATED';
+    return isTooLong(value) ? 'USER_TOO_LONG' : 'USER_MALFORMED';
+  },
+});
+
+/** Where requests for one host only are routed, with its default ports; any host without one. */
+export const hostConstraint = ({ host }: BaseUrl) =>
+  host === undefined
+    ? {}
+    : { host: new RegExp(`^${host.replace(/[.[\]]/g, '\\$&')}(?::(?:80|443)?)?$`, 'i') };
 
 /** Why there is nothing to send about a user. */
 export async function missingUser(

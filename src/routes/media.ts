@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { mediaDirOf } from '../config/media.ts';
 import { type ByteRange, rangeOf } from '../http/byte-range.ts';
@@ -16,8 +15,9 @@ import { matches } from '../http/conditional.ts';
 import { errorResponses } from '../http/errors.ts';
 import { isAbsence, readParts, sizeOf } from '../http/file-parts.ts';
 import { jsonHeaders } from '../http/headers.ts';
-import { MEDIA } from '../http/operations.ts';
+import { MEDIA, type Observer } from '../http/observations.ts';
 import { sendFailure, sendNotModified } from '../http/replies.ts';
+import { FAULT } from '../http/schema-compilers.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { NotModified } from './lookup.ts';
 import { INERT } from './page-headers.ts';
@@ -26,7 +26,11 @@ const A_YEAR = 'public, max-age=31536000, immutable';
 const HASH_LENGTH = 64;
 
 const Params = Type.Object({
-  name: Type.String({ pattern: MEDIA_NAME, description: 'SHA-256 of the file, and its extension.' }),
+  name: Type.String({
+    pattern: MEDIA_NAME,
+    description: 'SHA-256 of the file, and its extension.',
+    [FAULT]: 'ROUTE_NOT_FOUND',
+  }),
 });
 const FileBytes = Type.Unsafe<Buffer | Readable>(Type.String({ description: 'The file.' }));
 const PartBytes = Type.Unsafe<Buffer | Readable>(Type.String({ description: 'The part of the file.' }));
@@ -34,11 +38,11 @@ const PartBytes = Type.Unsafe<Buffer | Readable>(Type.String({ description: 'The
 export interface MediaOptions {
   readonly config: Config;
   /** Called with errors that come when the headers have been sent. */
-  readonly logFault: (request: FastifyRequest['raw'], error: unknown) => void;
+  readonly observe: Observer;
 }
 
 export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, done) => {
-  const { config, logFault } = options;
+  const { config, observe } = options;
   const folder = mediaDirOf(config);
   if (folder === undefined) return done();
   const common = {
@@ -78,7 +82,8 @@ export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, 
     const length = end - start + 1;
     const body = isHead ? Readable.from([]) : await bodyOf(path, { start, end }, reply.raw);
     if (body === undefined) return sendFailure(reply, 'ROUTE_NOT_FOUND');
-    if (body instanceof Readable) body.on('error', (error) => logFault(request.raw, error));
+    if (body instanceof Readable)
+      body.on('error', (error) => observe({ type: 'request-failed', request: request.raw, error }));
     reply.headers({ ...headers, 'content-type': mediaType(name), 'content-length': length });
     if (range === undefined) return reply.send(body);
     return reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`).send(body);

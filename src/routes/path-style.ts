@@ -4,11 +4,17 @@ import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../http/errors.ts';
 import { sendFailure } from '../http/replies.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
-import { UserName } from '../records/user-name.ts';
 import { STYLES, VARIANTS } from '../variants.ts';
-import { bodiesOf, createLookups, lookupResponses, siteConstraint, type VariantOptions } from './lookup.ts';
+import {
+  bodiesOf,
+  createLookups,
+  hostConstraint,
+  lookupResponses,
+  UserInput,
+  type VariantOptions,
+} from './lookup.ts';
 
-const Params = Type.Object({ username: UserName });
+const Params = Type.Object({ username: UserInput });
 
 export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
   const { variant, base } = options;
@@ -17,7 +23,7 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
   const { operations, sendProfile, sendItems } = createLookups(options);
 
   const profile = {
-    constraints: siteConstraint(base),
+    constraints: hostConstraint(base),
     config: { operation: operations.profile },
     schema: {
       operationId: `getProfile${letter}`,
@@ -33,7 +39,7 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
   );
 
   const items = {
-    constraints: siteConstraint(base),
+    constraints: hostConstraint(base),
     config: { operation: operations.items },
     schema: {
       operationId: `getItems${letter}`,
@@ -56,7 +62,7 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
     app.get(
       url,
       {
-        constraints: siteConstraint(base),
+        constraints: hostConstraint(base),
         config: { operation },
         schema: { hide: true, response: errorResponses('USER_MISSING') },
       },

@@ -3,21 +3,20 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import { publicOrigin } from '../config/config.ts';
 import { JSON_TYPE, jsonHeaders } from '../http/headers.ts';
-import { PAGE } from '../http/operations.ts';
+import { PAGE } from '../http/observations.ts';
 import { sendFailure } from '../http/replies.ts';
-import { UserName } from '../records/user-name.ts';
 import { cardImage } from '../views/card-image.ts';
 import { atomFeed, type Feed, jsonFeed } from '../views/feeds.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
 import { createCopies } from './inline-copy.ts';
-import { lookupResponses, siteConstraint } from './lookup.ts';
+import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
 import { INERT_WITH_PICTURE, readableHeaders } from './page-headers.ts';
 import { addPersonPages } from './person-pages.ts';
 import { createPersonReplies, type PeopleOptions, type Template } from './person-replies.ts';
 import { GUARD, SVG } from './web-file.ts';
 
-const Params = Type.Object({ username: UserName });
+const Params = Type.Object({ username: UserInput });
 
 export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options, done) => {
   const { config, site, store } = options;
@@ -26,7 +25,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   if (config.explorer) addPersonPages(app, options);
 
   const route = {
-    constraints: siteConstraint(base),
+    constraints: hostConstraint(base),
     config: { operation: PAGE },
     schema: { hide: true, params: Params, response: lookupResponses(config, Type.String()) },
   };

@@ -8,7 +8,7 @@ import { type Config, sitesOf } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
 import { NOT_FOUND_CACHING } from '../http/headers.ts';
-import { PAGE } from '../http/operations.ts';
+import { PAGE } from '../http/observations.ts';
 import { sendFailure } from '../http/replies.ts';
 import { UserName, userKey } from '../records/user-name.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
@@ -16,7 +16,7 @@ import { VARIANTS } from '../variants.ts';
 import { createLook } from '../views/look.ts';
 import { createPersonPages, missingPage, type PageLink } from '../views/person-page.ts';
 import type { ExampleUsers } from './example-users.ts';
-import { lookupResponses, siteConstraint } from './lookup.ts';
+import { hostConstraint, lookupResponses } from './lookup.ts';
 import { pageHeaders } from './page-headers.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
 
@@ -41,7 +41,7 @@ export function addPersonPages(
   const headers = { ...pageHeaders(config), 'cache-control': config.cacheControl };
   const template = { version: versionOf(pages.person), headers, render: pages.person };
   const { schema, ...options } = route(config);
-  const named = { ...options, constraints: siteConstraint(base), schema: { ...schema, params: Params } };
+  const named = { ...options, constraints: hostConstraint(base), schema: { ...schema, params: Params } };
 
   app.get<Named>(`/people/${variant}/:username`, named, async (request, reply) => {
     const { username } = request.params;

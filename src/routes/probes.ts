@@ -2,8 +2,9 @@
 // files and hosts.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { PROBE, RECEIVED_OVER } from '../http/operations.ts';
-import { sendFresh } from '../http/replies.ts';
+import type { FastifyReply } from 'fastify';
+import { JSON_TYPE } from '../http/headers.ts';
+import { PROBE, RECEIVED_OVER } from '../http/observations.ts';
 
 export interface Readiness {
   /** Why requests should go elsewhere; undefined when they may come. */
@@ -36,3 +37,14 @@ export const probes: FastifyPluginCallbackTypebox<Readiness> = (app, { unready }
   );
   done();
 };
+
+/** For what is true at this moment only. */
+function sendFresh(reply: FastifyReply, status: number, body: object): FastifyReply {
+  if (status === 503) reply.header('retry-after', '1');
+  return reply
+    .headers(reply.dataHeaders)
+    .code(status)
+    .type(JSON_TYPE)
+    .header('cache-control', 'no-store')
+    .send(JSON.stringify(body));
+}

@@ -1,15 +1,25 @@
 // Variant A: the query names the user, and asks for the items.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import { FAULT } from '../http/schema-compilers.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
-import { UserName } from '../records/user-name.ts';
 import { STYLES } from '../variants.ts';
-import { bodiesOf, createLookups, lookupResponses, siteConstraint, type VariantOptions } from './lookup.ts';
+import {
+  bodiesOf,
+  createLookups,
+  hostConstraint,
+  lookupResponses,
+  UserInput,
+  type VariantOptions,
+} from './lookup.ts';
 
 const Query = Type.Object({
-  user: UserName,
+  user: UserInput,
   post: Type.Optional(
-    Type.Literal('true', { description: 'Ask for the newest posts instead of the profile.' }),
+    Type.Literal('true', {
+      description: 'Ask for the newest posts instead of the profile.',
+      [FAULT]: 'POST_MALFORMED',
+    }),
   ),
 });
 
@@ -40,7 +50,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
     app.get(
       url,
       {
-        constraints: siteConstraint(base),
+        constraints: hostConstraint(base),
         config: { operation: operationOf },
         schema: { ...schema, hide: url.endsWith('/') },
       },

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { errorResponses } from '../http/errors.ts';
 import type { Headers } from '../http/headers.ts';
-import { PAGE } from '../http/operations.ts';
+import { PAGE } from '../http/observations.ts';
 import { type Asset, createAsset, sendAsset } from '../http/replies.ts';
 import { NotModified } from './lookup.ts';
 

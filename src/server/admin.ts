@@ -6,8 +6,7 @@ import type { Config } from '../config/config.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
 import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/headers.ts';
 import { createServer } from '../http/node-http.ts';
-import { PROBE } from '../http/operations.ts';
-import type { Observer } from '../http/write-answer.ts';
+import { type Observer, PROBE } from '../http/observations.ts';
 
 export interface AdminOptions {
   readonly config: Pick<Config, 'adminHost' | 'adminPort'>;
@@ -17,7 +16,6 @@ export interface AdminOptions {
   readonly waiting?: () => string | undefined;
   /** The text of all metrics and its format. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
-  readonly logFault: (request: IncomingMessage, error: unknown) => void;
   readonly observe: Observer;
 }
 
@@ -66,7 +64,7 @@ function createAdminServer(options: AdminOptions): Server {
       ...headers,
     });
     response.end(body);
-    options.observe(request, PROBE, status, length);
+    options.observe({ type: 'response', request, operation: PROBE, status, bytes: length });
   });
   // A client may end its side after its last request: Node would then drop the responses that are not ready yet.
   return Object.assign(server, { httpAllowHalfOpen: true });
@@ -76,7 +74,7 @@ async function answerOrFail(request: IncomingMessage, options: AdminOptions): Pr
   try {
     return await answer(request, options);
   } catch (error) {
-    options.logFault(request, error);
+    options.observe({ type: 'request-failed', request, error });
     return failure('INTERNAL');
   }
 }

@@ -2,15 +2,19 @@
 import type { Server } from 'node:http';
 import swagger from '@fastify/swagger';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify from 'fastify';
-import type { Logger } from 'pino';
+import Fastify, { type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import { type Config, sitesOf } from '../config/config.ts';
-import { createClients } from '../edge/clients.ts';
-import { addOriginHeaders, addPreflights } from '../edge/cors.ts';
+import { cors, sendOptions } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
-import { addLimits, createLimits } from '../edge/limits.ts';
-import { answerOtherMethods } from '../edge/methods.ts';
+import { createRateLimit, limits } from '../edge/limits.ts';
+import { allowMethods, noteAddresses } from '../edge/methods.ts';
+import { RequestError } from '../http/errors.ts';
 import { jsonHeaders } from '../http/headers.ts';
+import { LONGEST_URL, pathToRoute } from '../http/malformed.ts';
+import { type Operation, OTHER, PREFLIGHT } from '../http/observations.ts';
+import { parseQuery } from '../http/query.ts';
+import { sendFailure } from '../http/replies.ts';
+import { COMPILERS } from '../http/schema-compilers.ts';
 import { createAnswerWriter } from '../http/write-answer.ts';
 import { documentFor, openapiOptions } from '../openapi/document.ts';
 import { docs } from '../routes/docs.ts';
@@ -21,62 +25,70 @@ import { pathStyle } from '../routes/path-style.ts';
 import { people } from '../routes/people.ts';
 import { probes } from '../routes/probes.ts';
 import { queryStyle } from '../routes/query-style.ts';
+import { StoreError } from '../stores/errors.ts';
 import { keepAnswers } from '../stores/keep-answers.ts';
 import type { Reader } from '../stores/reader.ts';
-import { createConnectionLog } from '../telemetry/connection-log.ts';
-import { createRequestCounts } from '../telemetry/request-counts.ts';
-import { createRequestLog } from '../telemetry/request-log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type RouteStyle, VARIANTS } from '../variants.ts';
 import { createExplorerPage } from '../views/explorer-page.ts';
-import { addErrorHandlers, addResponseHook, fastifyOptions } from './fastify.ts';
-import { createHealth } from './health.ts';
 
 export interface AppOptions {
   readonly config: Config;
   readonly store: Reader;
-  readonly log: Logger;
+  readonly telemetry: Telemetry;
 }
 
 /** The routes of each style of lookups. */
 export const ROUTES: Record<RouteStyle, typeof pathStyle> = { path: pathStyle, query: queryStyle };
 
-export function buildApp({ config, store, log }: AppOptions) {
+export function buildApp({ config, store, telemetry: { clients, counts, observe } }: AppOptions) {
   const health = createHealth(store);
-  const clients = createClients(config);
-  const counts = createRequestCounts();
-  const requestLog = createRequestLog({ config, log, clients, counts });
-  const connections = createConnectionLog(log);
+  const rateLimit = createRateLimit(config, clients, observe);
   const answers = keepAnswers(store, config.answersBytes);
-  const writeAnswer = createAnswerWriter(config, requestLog.observe);
-  const limits = createLimits(config, clients);
+  const writeAnswer = createAnswerWriter(config, observe);
+  const dataHeaders = jsonHeaders(config.corsOrigin);
 
   const app = Fastify({
-    ...fastifyOptions(),
+    ...OPTIONS,
     serverFactory: (route) =>
-      createHttpServer(route, {
-        config,
-        isDraining: health.draining,
-        rateLimit: limits.rateLimit,
-        observe: requestLog.observe,
-        onError: requestLog.lostRequest,
-        onRefused: connections.refused.add,
-        onStalled: connections.stalled.add,
-      }),
+      createHttpServer(route, { config, isDraining: health.draining, rateLimit, observe }),
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  addErrorHandlers(app, requestLog.fault);
-  addOriginHeaders(app, config);
-  addLimits(app, limits);
-  addPreflights(app);
-  addResponseHook(app, jsonHeaders(config.corsOrigin), requestLog.observe);
-  answerOtherMethods(app);
+  app.decorateReply('dataHeaders', { getter: () => dataHeaders });
+  cors(app, config);
+  limits(app, { config, rateLimit, observe });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    observe({
+      type: 'response',
+      request: request.raw,
+      operation: operationOf(request),
+      status: reply.statusCode,
+      bytes: lengthOf(payload, reply),
+    });
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => {
+    if (error instanceof RequestError) return void sendFailure(reply, error.code);
+    observe({ type: 'request-failed', request: request.raw, error });
+    // The log names it, so the client may ask about it.
+    reply.header('x-request-id', clients.requestIdOf(request.raw));
+    sendFailure(reply, isDataFault(error) ? 'NOT_READY' : 'INTERNAL');
+  });
+  allowMethods(app);
+  const findAddress = noteAddresses(app);
+  app.setNotFoundHandler((request, reply) => {
+    request.addressed = findAddress(request);
+    if (request.addressed === undefined) sendFailure(reply, 'ROUTE_NOT_FOUND');
+    else if (request.method === 'OPTIONS') sendOptions(request, reply);
+    else sendFailure(reply, 'METHOD_NOT_ALLOWED');
+  });
 
   app.register(swagger, openapiOptions(config));
   for (const { variant, base } of sitesOf(config)) {
     const options = { variant, base, store: answers, writeAnswer, takedownStatus: config.takedownStatus };
     app.register(ROUTES[VARIANTS[variant].style], { prefix: base.path, ...options });
   }
-  app.register(media, { config, logFault: requestLog.fault });
+  app.register(media, { config, observe });
   const exampleUsers = createExampleUsers(config, store);
   app.register(docs, {
     config,
@@ -88,15 +100,60 @@ export function buildApp({ config, store, log }: AppOptions) {
   for (const site of sitesOf(config)) app.register(people, { config, site, store, exampleUsers });
   app.register(probes, { unready: health.unready });
 
-  app.addHook('onClose', limits.stop);
   const openConnections = () => countConnections(app.server);
+  return { app, health, sources: { counts, openConnections, answers, store, unready: health.unready } };
+}
+
+const OPTIONS: FastifyServerOptions = {
+  // The HTTP server does it.
+  clientErrorHandler() {},
+  rewriteUrl: (request) => pathToRoute(request),
+  // While stopping, requests that still arrive are answered like the rest.
+  return503OnClosing: false,
+  schemaController: { compilersFactory: COMPILERS },
+  routerOptions: {
+    maxParamLength: LONGEST_URL,
+    querystringParser: (text) => ({ ...parseQuery(text) }),
+  },
+};
+
+/** Whether the server can serve: not while it stops, and not while its data cannot be read. */
+function createHealth(store: Pick<Reader, 'fault'>) {
+  let isDraining = false;
   return {
-    app,
-    health,
-    requestLog,
-    sources: { counts, limits, connections, openConnections, answers, store, unready: health.unready },
+    draining: () => isDraining,
+    drain() {
+      isDraining = true;
+    },
+    /** Why requests should go elsewhere; undefined when they may come. */
+    async unready(): Promise<string | undefined> {
+      return isDraining ? 'The server is stopping.' : await store.fault();
+    },
   };
+}
+
+const isDataFault = (error: unknown) =>
+  error instanceof StoreError || (error instanceof Error && error.name === 'SqliteError');
+
+function lengthOf(payload: unknown, reply: FastifyReply): number {
+  if (typeof payload === 'string') return Buffer.byteLength(payload);
+  if (Buffer.isBuffer(payload)) return payload.length;
+  // Routes that stream know the length.
+  return payload ? Number(reply.getHeader('content-length')) : 0;
+}
+
+function operationOf({ method, query, routeOptions, addressed }: FastifyRequest): Operation {
+  if (method === 'OPTIONS') return PREFLIGHT;
+  const { operation = OTHER } = addressed ?? routeOptions.config;
+  return typeof operation === 'function' ? operation(query) : operation;
 }
 
 const countConnections = (server: Server) =>
   new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What requests of the route are counted as; it may depend on the query. */
+    operation?: Operation | ((query: unknown) => Operation);
+  }
+}

@@ -8,13 +8,13 @@ import { shownDatabase } from '../config/database-url.ts';
 import { mediaUrlOf, samplesUrlOf } from '../config/media.ts';
 import { printable } from '../records/printable.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
-import type { Reader } from '../stores/reader.ts';
+import type { Reader, StoreListener } from '../stores/reader.ts';
 import type { MetricsSources } from '../telemetry/metric.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { type Admin, openAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
 import { closeInTime } from './close-in-time.ts';
-import type { Health } from './health.ts';
 import { listen, type SocketOptions } from './listen.ts';
 
 export interface Running {
@@ -26,7 +26,7 @@ export interface Running {
 
 export interface Serving extends Running {
   readonly registry: () => Promise<Registry>;
-  readonly unready: Health['unready'];
+  readonly unready: () => Promise<string | undefined>;
 }
 
 export interface StartOptions extends SocketOptions {
@@ -40,10 +40,11 @@ export async function serve(
   log: Logger,
   { signal, droppedLines = () => 0, ...socket }: StartOptions = {},
 ): Promise<Serving> {
-  const store = await unlessAborted(openStore(config, log), signal);
+  const telemetry = createTelemetry(config, log);
+  const store = await unlessAborted(openStore(config, telemetry.observe), signal);
   // No start waits for it, or fails with it.
   compareMediaUrls(config, store, log).catch(() => {});
-  const { app, health, requestLog, sources } = buildApp({ config, store, log });
+  const { app, health, sources } = buildApp({ config, store, telemetry });
   let registering: Promise<Registry> | undefined;
   const registry = () => (registering ??= createRegistry({ ...sources, droppedLines }));
   let admin: Admin | undefined;
@@ -52,7 +53,7 @@ export async function serve(
     await closeInTime(app, config.shutdownGrace);
     await admin?.close();
     await store.close();
-    requestLog.stop();
+    telemetry.stop();
   }
 
   try {
@@ -62,8 +63,7 @@ export async function serve(
       config,
       unready: health.unready,
       waiting: () => store.waiting?.() ?? store.warning?.(),
-      logFault: requestLog.fault,
-      observe: requestLog.observe,
+      observe: telemetry.observe,
       metrics: async () => metricsText(await registry()),
     });
     // The public port comes last: whoever finds it open is served.
@@ -125,15 +125,13 @@ const metricsText = async (registry: Registry) => ({
   text: await registry.metrics(),
 });
 
-const LEVELS = { 'data-changed': 'info', 'data-warning': 'warn', 'data-fault': 'error' } as const;
-
-async function openStore(config: Config, log: Logger): Promise<Reader> {
+async function openStore(config: Config, observe: StoreListener): Promise<Reader> {
   const { databaseUrl } = config;
   if (databaseUrl === undefined) {
     const { sampleDatabase } = await import('../samples/samples.ts');
     return openSamples(await sampleDatabase(samplesUrlOf(config)));
   }
-  return openForServing(databaseUrl, ({ type, message }) => log[LEVELS[type]](message));
+  return openForServing(databaseUrl, observe);
 }
 
 function tryLines(config: Config, url: string): string {

@@ -158,8 +158,9 @@ type Workers = ReturnType<typeof createWorkers>;
 const adminOfAll = (config: Config, log: Logger, { unready, metrics }: Workers): AdminOptions => ({
   config,
   unready,
-  logFault: (_request, error) => log.error({ err: error }, 'request failed'),
-  observe() {},
+  observe(event) {
+    if (event.type === 'request-failed') log.error({ err: event.error }, 'request failed');
+  },
   metrics: async () => ({ type: Registry.PROMETHEUS_CONTENT_TYPE, text: await metrics() }),
 });
 

@@ -18,7 +18,7 @@ export const CONNECTION_METRICS: readonly Metric[] = [
     name: 'vitrine_connections_refused_total',
     type: 'counter',
     help: 'Connections closed because too many were open: the one idle longest, or else the new one.',
-    read: ({ connections }) => connections.refused.total(),
+    read: ({ counts }) => counts.connections.refused,
     alert: {
       name: 'VitrineConnectionsRefused',
       expr: 'increase(vitrine_connections_refused_total[5m]) > 0',
@@ -33,6 +33,6 @@ export const CONNECTION_METRICS: readonly Metric[] = [
     name: 'vitrine_connections_stalled_total',
     type: 'counter',
     help: 'Connections ended because the client did not read.',
-    read: ({ connections }) => connections.stalled.total(),
+    read: ({ counts }) => counts.connections.stalled,
   },
 ];

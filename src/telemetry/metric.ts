@@ -1,16 +1,12 @@
 // What a metric is: its samples for Prometheus, its panel on the dashboard, its alert, its row in the guide.
 import type { Aggregator } from '@prometheus-io/client';
-import type { Limits } from '../edge/limits.ts';
 import type { KeptAnswers } from '../stores/keep-answers.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
-import type { ConnectionLog } from './connection-log.ts';
-import type { RequestCounts } from './request-counts.ts';
+import type { Counts } from './counts.ts';
 
 /** Where the values come from. */
 export interface MetricsSources {
-  readonly counts: RequestCounts;
-  readonly limits: Pick<Limits, 'refused'>;
-  readonly connections: ConnectionLog;
+  readonly counts: Counts;
   readonly openConnections: () => Promise<number>;
   readonly answers: Pick<KeptAnswers, 'figures' | 'count' | 'bytes'>;
   readonly store: Pick<

@@ -1,7 +1,7 @@
 // Metrics of requests, and of the answers kept in memory for them.
-import type { Operation } from '../http/operations.ts';
+import type { Operation } from '../http/observations.ts';
+import { BUCKETS, type Counts } from './counts.ts';
 import type { Metric, Sample } from './metric.ts';
-import { BUCKETS, type RequestCounts } from './request-counts.ts';
 
 const DURATION = 'vitrine_request_duration_seconds';
 
@@ -52,8 +52,8 @@ export const REQUEST_METRICS: readonly Metric[] = [
     name: 'vitrine_refused_requests_total',
     type: 'counter',
     help: 'Requests refused, by reason: overload (503) or rate (429, RATE_LIMIT).',
-    read: ({ limits }) =>
-      Object.entries(limits.refused).map(([reason, value]) => ({ labels: { reason }, value })),
+    read: ({ counts }) =>
+      Object.entries(counts.refused).map(([reason, value]) => ({ labels: { reason }, value })),
     panel: {
       title: 'Refused requests',
       expr: 'sum by (reason) (rate(vitrine_refused_requests_total[$__rate_interval]))',
@@ -109,7 +109,7 @@ export const REQUEST_METRICS: readonly Metric[] = [
 
 const labelsOf = ({ variant, name }: Operation) => ({ variant, operation: name });
 
-const requestSamples = ({ tallies }: RequestCounts): Sample[] =>
+const requestSamples = ({ tallies }: Counts): Sample[] =>
   [...tallies].flatMap(([operation, { statuses }]) =>
     [...statuses].map(([status, value]) => ({
       labels: { ...labelsOf(operation), status: String(status) },
@@ -118,7 +118,7 @@ const requestSamples = ({ tallies }: RequestCounts): Sample[] =>
   );
 
 /** The client's own histogram observes each request one by one, which costs more than counting in arrays. */
-function durationSamples({ tallies }: RequestCounts): Sample[] {
+function durationSamples({ tallies }: Counts): Sample[] {
   return [...tallies].flatMap(([operation, { buckets, sum }]) => {
     const labels = labelsOf(operation);
     let count = 0;

@@ -8,6 +8,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { buildApp } from '../../src/server/app.ts';
 import type { Reader } from '../../src/stores/reader.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { ask, dial, endWithTests, hearOut, parseReplies, ROOT, type Server, startServer } from '../rig.ts';
 import { adminOf, linesOf, metricsOf, until } from '../stress.ts';
 
@@ -65,7 +66,11 @@ describe('a client that ends its side after its request gets the answer', () => 
         ),
       items: async () => undefined,
     };
-    const { app } = buildApp({ config, store: slow, log: createLog(config, process.stdout) });
+    const { app } = buildApp({
+      config,
+      store: slow,
+      telemetry: createTelemetry(config, createLog(config, process.stdout)),
+    });
     afterAll(() => app.close());
     const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
     const socket = await dial({ port });

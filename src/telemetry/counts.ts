@@ -1,0 +1,42 @@
+// Counts what is observed, in plain numbers and arrays, since every request pays for it.
+import type { Observation, Operation, ResponseEvent } from '../http/observations.ts';
+
+/** Seconds. A cached answer takes tens of microseconds, a lookup on a cold disk milliseconds. */
+export const BUCKETS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
+];
+
+export type Counts = ReturnType<typeof createCounts>;
+
+/** Requests by operation and status, and how long they took; refused requests and connections. */
+export function createCounts() {
+  const tallies = new Map<Operation, { statuses: Map<number, number>; buckets: Float64Array; sum: number }>();
+  const refused = { overload: 0, rate: 0 };
+  const connections = { refused: 0, stalled: 0 };
+
+  function add({ operation, status }: ResponseEvent, seconds: number): void {
+    let tally = tallies.get(operation);
+    if (tally === undefined) {
+      tally = { statuses: new Map(), buckets: new Float64Array(BUCKETS.length + 1), sum: 0 };
+      tallies.set(operation, tally);
+    }
+    tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
+    tally.sum += seconds;
+    let bucket = 0;
+    while (bucket < BUCKETS.length && seconds > (BUCKETS[bucket] as number)) bucket++;
+    (tally.buckets[bucket] as number)++;
+  }
+
+  return {
+    tallies,
+    refused,
+    connections,
+    /** `ms`: how long the response took. */
+    observe(event: Observation, ms: number): void {
+      if (event.type === 'response') add(event, ms / 1000);
+      else if (event.type === 'request-refused') refused[event.reason]++;
+      else if (event.type === 'connection-refused') connections.refused++;
+      else if (event.type === 'connection-stalled') connections.stalled++;
+    },
+  };
+}
