@@ -15,8 +15,14 @@ const PICTURES = { match: () => Promise.reject(new Error('no picture is to be co
 const bytes = (body: unknown) =>
   body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 
+const SITES = { old: new URL('http://old.example/x'), new: new URL('https://new.example') };
 const compareAs = (lookup: 'profile' | 'items') => (one: unknown, other: unknown) =>
-  compareAnswers(bytes(one), bytes(other), { lookup, family: 'microblog', collection: 'posts' }, PICTURES);
+  compareAnswers(
+    bytes(one),
+    bytes(other),
+    { lookup, family: 'microblog', collection: 'posts', ...SITES },
+    PICTURES,
+  );
 
 /** Items numbered from `first` to `last`, newest first, a day apart. */
 const posts = (first: number, last: number) => ({
@@ -55,6 +61,17 @@ describe.concurrent('the class of a profile', () => {
       'absent, null and empty values',
       { ...ada, website: null },
       { ...ada, website: '', totalFavs: '0' },
+      'same meaning',
+    ],
+    [
+      'addresses as browsers read them',
+      { ...ada, avatar: '/a.png', cover_image: 'img/b.png', website: 'www.x.example' },
+      {
+        ...ada,
+        avatar: 'http://old.example/a.png',
+        cover_image: 'http://old.example/x/img/b.png',
+        website: 'http://www.x.example',
+      },
       'same meaning',
     ],
     ['no answer from both', undefined, undefined, 'unknown'],

@@ -81,6 +81,7 @@ export async function mirrorHere(
       signal: new AbortController().signal,
       prune: false,
       maxRemoved: { share: 1 },
+      lenient: false,
       adopt: false,
       restart: false,
       concurrency: 4,

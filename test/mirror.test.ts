@@ -1,5 +1,5 @@
 // The mirror: an exact copy of another Vitrine; broken or hostile sites do no harm.
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -12,6 +12,7 @@ import {
   databaseOf,
   done,
   fixture,
+  readLines,
   readRecords,
   run,
   type Server,
@@ -154,6 +155,36 @@ describe.concurrent('lenient reading', () => {
     const empty = await again('--prune');
     expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining('nobody is removed')]);
     expect(await namesIn(database)).toEqual(['ada']);
+  });
+
+  test('resolves addresses as browsers do; --lenient leaves bad optional fields empty; --failed lists whom to ask again', async () => {
+    const people: Parameters<typeof portfolio>[0] = {
+      ada: {
+        profile: folio(1, 'ada', { avatar: '/img/1.png', website: 'www.ada.example' }),
+        shots: { Shots: [shot(1, 1, { image: 'shots/1.png' })] },
+      },
+      bob: { profile: folio(2, 'bob', { website: 'none yet', Likes: 'many' }) },
+      cleo: { profile: { ...folio(3, 'cleo'), id: 'x' } },
+    };
+    const site = await startSite((request, response) => portfolio(people)(request, response));
+    const database = newPath();
+    const failed = join(tempFolder(), 'failed.txt');
+    const first = await mirror(database, 'b', site.url, '--user', 'ada', 'bob', 'cleo', '--failed', failed);
+    expect(first.stdout).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 2 failed\n/);
+    const records = await exported(database);
+    for (const address of [`${site.url}/img/1.png`, `${site.url}/shots/1.png`, 'http://www.ada.example'])
+      expect(records).toContain(`"${address}"`);
+    const lines = readFileSync(failed, 'utf8').trimEnd().split('\n').sort();
+    expect(lines).toEqual([
+      expect.stringMatching(/^bob\thttp:.*\/bob: (website|Likes): must be /),
+      expect.stringMatching(/^cleo\thttp:.*\/cleo: id: /),
+    ]);
+    const again = await mirror(database, 'b', site.url, '--users', failed, '--lenient', '--failed', failed);
+    expect(again.stdout).toMatch(
+      /^users: 1 found, 0 unchanged, 0 unknown, 1 failed\nleft empty: .*website 1 times/,
+    );
+    expect(readLines(failed)).toEqual([expect.stringMatching(/^cleo\t/)]);
+    expect(await namesIn(database)).toEqual(['ada', 'bob']);
   });
 
   test('asks for changes by Last-Modified when there is no ETag', async () => {

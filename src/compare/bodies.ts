@@ -4,7 +4,7 @@
 import { describeType, isObject, readBody } from '../formats/json-text.ts';
 import { type Family, ITEM_CAP, type KindName, kindOf } from '../records/kinds.ts';
 import type { RawRecord } from '../records/recognise.ts';
-import { type Lookup, MAX_ITEMS } from '../remote/lookups.ts';
+import { type Lookup, MAX_ITEMS, resolveAddresses } from '../remote/lookups.ts';
 import { compareTexts, formOf, outsideOf, type Texts, textsOf } from './records.ts';
 import type { Difference, Side } from './verdicts.ts';
 
@@ -13,10 +13,14 @@ export interface Question {
   readonly family: Family;
   /** The member that holds the items. */
   readonly collection: string;
+  /** The addresses of both sites, which relative ones are below. */
+  readonly old: URL;
+  readonly new: URL;
 }
 
 export function compareBodies(oldBody: Buffer, newBody: Buffer, question: Question): Comparison {
-  const [one, other] = [readObject(oldBody, question), readObject(newBody, question)];
+  const one = readObject(oldBody, question.old, question);
+  const other = readObject(newBody, question.new, question);
   if (typeof one === 'string' || typeof other === 'string') {
     const sentence = (read: RawRecord | string) => (typeof read === 'string' ? read : 'as it should be');
     const difference = { member: 'record', old: sentence(one), new: sentence(other) };
@@ -45,16 +49,17 @@ function compareLists(one: RawRecord, other: RawRecord, { family, collection }: 
 }
 
 /** The object of a body, or what is wrong with it. */
-function readObject(body: Buffer, { lookup, collection }: Question): RawRecord | string {
+function readObject(body: Buffer, base: URL, { lookup, family, collection }: Question): RawRecord | string {
   const read = readBody(body);
   if ('problem' in read) return read.problem;
   const { value } = read;
   if (!isObject(value)) return `${describeType(value)} instead of an object`;
-  if (lookup === 'profile') return value;
+  if (lookup === 'profile') return resolveAddresses(value, kindOf(family, 'profile'), base);
   const list = value[collection];
   if (!Array.isArray(list)) return `no list ${collection}`;
   if (list.length > MAX_ITEMS) return `a list of ${list.length} items`;
-  return list.every(isObject) ? value : 'a list of other things than objects';
+  if (!list.every(isObject)) return 'a list of other things than objects';
+  return { ...value, [collection]: list.map((item) => resolveAddresses(item, kindOf(family, 'item'), base)) };
 }
 
 export interface Comparison {

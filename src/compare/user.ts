@@ -24,7 +24,7 @@ export function createUserComparer({ variant, oldSite, newSite, pictures }: User
 
   async function compareLookup(user: string, lookup: Lookup): Promise<Compared> {
     const [old, other] = await Promise.all([oldSite.get(user, lookup), newSite.get(user, lookup)]);
-    const question = { lookup, family, collection };
+    const question = { lookup, family, collection, old: oldSite.base, new: newSite.base };
     const compared = await compareAnswers(bodyOf(old), bodyOf(other), question, pictures);
     const isTakenDown = compared.class === 'missing' && other.state === 'unknown' && other.isGone;
     return isTakenDown ? { ...compared, class: 'taken down' } : compared;

@@ -1,6 +1,8 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
 import type { Terminal } from '../files/terminal.ts';
+import { openRejects, type Rejects } from '../import/rejects.ts';
 import { type Family, KINDS, kindOf } from '../records/kinds.ts';
+import { printable } from '../records/printable.ts';
 import { userKey } from '../records/user-name.ts';
 import { createSiteClient, type SiteOptions } from '../remote/site-client.ts';
 import { listUsers, type UserList, type UserSource } from '../remote/user-list.ts';
@@ -28,6 +30,10 @@ export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 's
   /** Whether users who are here under the same name and id are taken over. */
   readonly adopt: boolean;
   readonly restart: boolean;
+  /** Whether optional members that are not valid are left empty. */
+  readonly lenient: boolean;
+  /** A file for the users that failed or were refused, with the reasons. */
+  readonly failed?: string;
 }
 
 export interface MirrorOptions
@@ -73,8 +79,10 @@ interface Mirror extends LoadOptions {
   readonly concurrency: number;
   /** Whether a user was taken down here, by the key of the name or by id. */
   readonly isTakenDown: TakedownFilter;
-  /** The ids that the users of the current batch have. */
+  /** Of the users of the current batch: the ids that they have, and why some failed or were refused. */
   readonly claims: Map<string, string>;
+  readonly failures: Map<string, string>;
+  readonly failedFile: Rejects | undefined;
 }
 
 async function mirrorList(
@@ -96,22 +104,17 @@ async function mirrorList(
     timeout,
     signal: run.signal,
   });
-  const claims = new Map<string, string>();
-  const onFault = report.fault;
-  const visitor = createVisitor({ family, site, memory, claims, isTakenDown, onFault });
   const counts = newCounts();
-  const mirror = {
-    ...options,
-    family,
-    memory,
-    list,
-    run,
-    visitor,
-    claims,
-    counts,
-    isTakenDown,
-    onRefusal: visitor.report,
-  };
+  const [claims, failures] = [new Map<string, string>(), new Map<string, string>()];
+  const visitor = createVisitor({
+    ...{ ...options, family, site, memory, claims, failures, isTakenDown, onFault: report.fault },
+    onEmptied: (member) => {
+      counts.emptied[member] = (counts.emptied[member] ?? 0) + 1;
+    },
+  });
+  const failedFile = options.failed === undefined ? undefined : openRejects(options.failed, []);
+  const context = { family, memory, list, run, visitor, claims, failures, failedFile, counts, isTakenDown };
+  const mirror: Mirror = { ...options, ...context, onRefusal: visitor.report };
   try {
     await recoverInterrupted(mirror);
     await mirrorUsers(mirror);
@@ -124,8 +127,10 @@ async function mirrorList(
     const result = { ...counts, skipped: run.skipped(), stopped: run.stopped(), anyoneKnown };
     const total = list.size() + list.faults();
     const failure = mirrorFailure(result, { total, unusable: list.faults(), refusal });
+    failedFile?.commit();
     return { summary: mirrorSummary(result), result, failure };
   } finally {
+    failedFile?.close();
     site.close();
   }
 }
@@ -151,13 +156,15 @@ async function forgetTakenDown(
 }
 
 async function mirrorUsers(mirror: Mirror): Promise<void> {
-  const { list, run, claims } = mirror;
+  const { list, run, claims, failures, failedFile } = mirror;
   for (const names of list.batches(BATCH_USERS)) {
     claims.clear();
     const queue = (await selectDue(names, mirror)).entries();
     for (;;) {
       const visits = await visitSome(queue, mirror);
       if (visits.length > 0) await loadAndNote(visits, mirror);
+      for (const [name, reason] of failures) failedFile?.add(`${name}\t${printable(reason)}`);
+      failures.clear();
       if (run.stopped() !== undefined) return;
       if (visits.length === 0) break;
     }
@@ -193,7 +200,7 @@ async function selectDue(names: readonly string[], mirror: Mirror): Promise<DueU
 /** Visits users of the queue until it is empty or the batch is full; the visits come in the order of the users. */
 async function visitSome(
   queue: IterableIterator<[number, DueUser]>,
-  { run, visitor, concurrency }: Mirror,
+  { run, visitor, concurrency, failures }: Mirror,
 ): Promise<Visit[]> {
   const visits: Visit[] = [];
   let bytes = 0;
@@ -211,7 +218,8 @@ async function visitSome(
       visits[index] = visit;
       for (const { record } of visit.rows) bytes += record.length;
     },
-    ([index, { name }]) => {
+    ([index, { name }], { message }) => {
+      failures.set(name, message);
       visits[index] = { name, outcome: 'failed', rows: [] };
     },
   );

@@ -2,10 +2,11 @@
 
 import { describeType, isObject, readBody } from '../formats/json-text.ts';
 import { type Family, KINDS, type KindName, kindOf } from '../records/kinds.ts';
-import { brief, type Fault, normalise } from '../records/normalise.ts';
+import { brief, type Fault, type NormaliseResult, normalise } from '../records/normalise.ts';
 import type { Row } from '../records/row.ts';
+import { type Member, SCHEMAS } from '../records/schemas.ts';
 import { userKey } from '../records/user-name.ts';
-import { MAX_ITEMS } from '../remote/lookups.ts';
+import { MAX_ITEMS, resolveAddresses } from '../remote/lookups.ts';
 import { COLLECTIONS } from '../variants.ts';
 
 export interface ParsedBody {
@@ -13,12 +14,21 @@ export interface ParsedBody {
   readonly faults: readonly Fault[];
 }
 
+export interface ParseOptions {
+  readonly family: Family;
+  /** Relative addresses are below this one. */
+  readonly from: URL;
+  /** Whether an optional member that is not valid is left empty. */
+  readonly lenient: boolean;
+  readonly onEmptied: (member: string) => void;
+}
+
 /** A body that must be the profile of this user. */
-export function parseProfile(body: Buffer, family: Family, user: string): ParsedBody {
+export function parseProfile(body: Buffer, user: string, options: ParseOptions): ParsedBody {
   const read = readBody(body);
   if ('problem' in read) return refused('record', read.problem);
   if (!isObject(read.value)) return refused('record', `must be a profile, not ${describeType(read.value)}`);
-  const result = normalise(read.value, kindOf(family, 'profile'));
+  const result = parseRecord(read.value, kindOf(options.family, 'profile'), options);
   if ('faults' in result) return { rows: [], faults: result.faults };
   if (result.row.userKey !== userKey(user))
     return refused('username', 'is not the user who was asked for', read.value.username);
@@ -26,7 +36,7 @@ export function parseProfile(body: Buffer, family: Family, user: string): Parsed
 }
 
 /** A body that must be a list of this owner's items. */
-export function parseItems(body: Buffer, family: Family, owner: string): ParsedBody {
+export function parseItems(body: Buffer, owner: string, options: ParseOptions): ParsedBody {
   const read = readBody(body);
   if ('problem' in read) return refused('record', read.problem);
   const list = findList(read.value);
@@ -34,11 +44,11 @@ export function parseItems(body: Buffer, family: Family, owner: string): ParsedB
     return refused('record', `must be an object with a list: ${COLLECTIONS.join(', ')}`);
   if (list.length > MAX_ITEMS)
     return refused('record', `must not list more than ${MAX_ITEMS} items`, String(list.length));
-  const kind = kindOf(family, 'item');
+  const kind = kindOf(options.family, 'item');
   const rows: Row[] = [];
   const faults: Fault[] = [];
   for (const [index, item] of list.entries()) {
-    const result = parseItem(item, kind, owner);
+    const result = parseItem(item, kind, owner, options);
     if ('row' in result) rows.push(result.row);
     else
       for (const fault of result.faults)
@@ -47,11 +57,27 @@ export function parseItems(body: Buffer, family: Family, owner: string): ParsedB
   return { rows, faults };
 }
 
-function parseItem(item: unknown, kind: KindName, owner: string): ReturnType<typeof normalise> {
-  const result = normalise(item, kind);
+function parseItem(item: unknown, kind: KindName, owner: string, options: ParseOptions): NormaliseResult {
+  const result = parseRecord(item, kind, options);
   if ('faults' in result || result.row.owner === owner) return result;
   const { owner: member } = KINDS[kind] as { owner: string };
   return { faults: [{ member, reason: `must be the id of the profile, ${owner}`, got: result.row.owner }] };
+}
+
+function parseRecord(
+  raw: unknown,
+  kind: KindName,
+  { from, lenient, onEmptied }: ParseOptions,
+): NormaliseResult {
+  if (!isObject(raw)) return normalise(raw, kind);
+  const source = resolveAddresses(raw, kind, from);
+  const result = normalise(source, kind);
+  if ('row' in result || !lenient) return result;
+  const members = SCHEMAS[kind].properties as Record<string, Member>;
+  const bad = result.faults.map(({ member }) => member);
+  if (bad.some((member) => members[member]?.default === undefined)) return result;
+  for (const member of bad) onEmptied(member);
+  return normalise({ ...source, ...Object.fromEntries(bad.map((member) => [member, undefined])) }, kind);
 }
 
 function findList(value: unknown): unknown[] | undefined {

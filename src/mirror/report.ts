@@ -11,6 +11,8 @@ export interface MirrorCounts {
   readonly users: Record<Outcome, number>;
   readonly tallies: Tallies;
   pruned: number;
+  /** How often --lenient left a member empty. */
+  readonly emptied: Record<string, number>;
 }
 
 export interface MirrorResult extends Readonly<MirrorCounts> {
@@ -28,11 +30,12 @@ export function newCounts(): MirrorCounts {
     users: { found: 0, unchanged: 0, unknown: 0, refused: 0, failed: 0, takenDown: 0 },
     tallies: Object.fromEntries(KIND_NAMES.map((kind) => [kind, tally()])) as Tallies,
     pruned: 0,
+    emptied: {},
   };
 }
 
 /** The counts of users, then the records in the form of an import's summary. */
-export function mirrorSummary({ users, tallies, skipped, pruned }: MirrorResult): string {
+export function mirrorSummary({ users, tallies, skipped, pruned, emptied }: MirrorResult): string {
   const { found, unchanged, unknown, failed, refused, takenDown } = users;
   const counts = [`${found} found`, `${unchanged} unchanged`, `${unknown} unknown`, `${failed} failed`];
   if (refused > 0) counts.push(`${refused} refused`);
@@ -40,7 +43,12 @@ export function mirrorSummary({ users, tallies, skipped, pruned }: MirrorResult)
   if (skipped > 0) counts.push(`${skipped} already done by the unfinished run`);
   if (pruned > 0) counts.push(`${pruned} removed here`);
   const loaded = Object.values(tallies).some((tally) => Object.values(tally).some((count) => count > 0));
-  return `users: ${counts.join(', ')}${loaded ? `\n${summary(tallies)}` : ''}`;
+  const fields = Object.entries(emptied).map(([member, times]) => `${member} ${times} times`);
+  return [
+    `users: ${counts.join(', ')}`,
+    ...(fields.length > 0 ? [`left empty: ${fields.join(', ')}`] : []),
+    ...(loaded ? [summary(tallies)] : []),
+  ].join('\n');
 }
 
 /** Why a run was not successful; undefined if it was. `unusable` names were in the list. */

@@ -1,11 +1,10 @@
 // One visit to one user of the site: both lookups, checked; what came of it.
-import type { Family } from '../records/kinds.ts';
 import type { Row } from '../records/row.ts';
 import { userKey } from '../records/user-name.ts';
 import { type Lookup, MAX_ITEMS } from '../remote/lookups.ts';
 import { SiteError } from '../remote/polite-requests.ts';
 import type { SiteClient, SiteResponse, Validators } from '../remote/site-client.ts';
-import { type ParsedBody, parseItems, parseProfile } from './parse-body.ts';
+import { type ParsedBody, type ParseOptions, parseItems, parseProfile } from './parse-body.ts';
 
 /** What the last visit to a user left, so that the next one can ask for changes only. */
 export interface LastFetch {
@@ -39,8 +38,7 @@ export interface Refusal {
 
 export type TakedownFilter = (what: 'name' | 'id', value: string) => boolean;
 
-export interface VisitorOptions {
-  readonly family: Family;
+export interface VisitorOptions extends ParseOptions {
   readonly site: SiteClient;
   /** Finds the user that this run found under an id. */
   readonly memory: { readonly holderOf: (id: string) => string | undefined };
@@ -48,11 +46,15 @@ export interface VisitorOptions {
   readonly claims: Map<string, string>;
   readonly isTakenDown: TakedownFilter;
   readonly onFault: (line: string) => void;
+  /** Why users failed or were refused, by their names. */
+  readonly failures: Map<string, string>;
 }
 
 export type Visitor = ReturnType<typeof createVisitor>;
 
-export function createVisitor({ family, site, memory, claims, isTakenDown, onFault }: VisitorOptions) {
+export function createVisitor(options: VisitorOptions) {
+  const { site, memory, claims, isTakenDown, onFault, failures } = options;
+
   async function visit(name: string, last: LastFetch | undefined): Promise<Visit> {
     const profile = await site.get(name, 'profile', last?.profile);
     if (profile.state === 'unknown') {
@@ -60,7 +62,7 @@ export function createVisitor({ family, site, memory, claims, isTakenDown, onFau
       return { name, outcome: 'unknown', rows: [] };
     }
     const profileRows =
-      profile.state === 'body' ? accept(name, 'profile', parseProfile(profile.body, family, name)) : [];
+      profile.state === 'body' ? accept(name, 'profile', parseProfile(profile.body, name, options)) : [];
     if (profileRows === undefined) return failed(name);
     // Without a body there was a validator, so there was a last fetch.
     const id = profileRows[0]?.id ?? (last as LastFetch).id;
@@ -76,7 +78,7 @@ export function createVisitor({ family, site, memory, claims, isTakenDown, onFau
     const items = await site.get(name, 'items', known?.items);
     if (items.state === 'unknown')
       throw new SiteError(`${site.urlOf(name, 'items')}: status 404 although the profile exists`, false);
-    const itemRows = items.state === 'body' ? accept(name, 'items', parseItems(items.body, family, id)) : [];
+    const itemRows = items.state === 'body' ? accept(name, 'items', parseItems(items.body, id, options)) : [];
     if (itemRows === undefined) return failed(name);
     const unchanged = profile.state === 'unchanged' && items.state === 'unchanged';
     return {
@@ -102,7 +104,9 @@ export function createVisitor({ family, site, memory, claims, isTakenDown, onFau
   }
 
   function report(name: string, { lookup, member, reason, got }: Refusal): void {
-    onFault(`${site.urlOf(name, lookup)}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`);
+    const line = `${site.urlOf(name, lookup)}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`;
+    if (!failures.has(name)) failures.set(name, line);
+    onFault(line);
   }
 
   return { visit, report };

@@ -87,6 +87,7 @@ export function createSiteClient(options: SiteOptions) {
   return {
     /** Its turns are for all requests to this site. */
     pace,
+    base,
     urlOf,
     get,
     close(): void {

@@ -45,10 +45,10 @@ function createUserList(db: Connection, source: string, onFault: (line: string) 
     size: () => size,
     faults: () => faults,
 
-    /** Takes the next line: blank ones are skipped; in all others every character counts. */
+    /** Takes the next line: blank ones are skipped. A name ends at a tab; up to there every character counts. */
     add(text: string): void {
       line++;
-      const name = line === 1 ? text.replace(/^\ufeff/, '') : text;
+      const [name = ''] = (line === 1 ? text.replace(/^\ufeff/, '') : text).split('\t', 1);
       if (name === '') return;
       const fault = userNameFault(name);
       if (fault === undefined) size += insert.run(name, userKey(name)).changes;

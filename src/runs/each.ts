@@ -40,7 +40,7 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
     own.abort();
   }
 
-  async function attempt(visit: () => Promise<void>, onFailure: () => void): Promise<void> {
+  async function attempt(visit: () => Promise<void>, onFailure: (error: SiteError) => void): Promise<void> {
     try {
       ended.throwIfAborted();
       await visit();
@@ -49,7 +49,7 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
       if (ended.aborted) stop('stopped');
       else if (error instanceof SiteClosed) stop(`given up: ${error.message}`);
       else if (error instanceof SiteError) {
-        onFailure();
+        onFailure(error);
         report.fault(error.message);
         failuresInRow = error.siteDown ? failuresInRow + 1 : 0;
         if (failuresInRow >= MAX_FAILURES) stop(`given up: ${MAX_FAILURES} ${noun} failed in a row`);
@@ -64,7 +64,7 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
   async function each<Task>(
     lanes: Iterable<AnyIterable<Task>>,
     visit: (task: Task) => Promise<void>,
-    onFailure: (task: Task) => void = () => {},
+    onFailure: (task: Task, error: SiteError) => void = () => {},
   ): Promise<void> {
     const queue = lanes[Symbol.iterator]();
     async function work(): Promise<void> {
@@ -73,7 +73,7 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
           if (stopped !== undefined) return;
           await attempt(
             () => visit(task),
-            () => onFailure(task),
+            (error) => onFailure(task, error),
           );
           if (stopped === undefined) report.progress({ done: ++done, total, skipped });
         }

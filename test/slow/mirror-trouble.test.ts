@@ -193,7 +193,7 @@ describe('a site in trouble', () => {
       response.setHeader('content-encoding', 'gzip').end(gzipSync(JSON.stringify(body), { level: 1 }));
     });
     const names = Array.from({ length: 40 }, (_, index) => `user${index + 1}`);
-    const { code, stdout } = await run(mirrorArgs(newPath(), 'b', site.url, '--user', ...names), {
+    const { code, stdout } = await spawned(mirrorArgs(newPath(), 'b', site.url, '--user', ...names), {
       env: { NODE_OPTIONS: '--max-old-space-size=96' },
     });
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^users: 40 found/)]);
