@@ -57,7 +57,7 @@ describe('tables and outputs are up to date', () => {
     const shown = await withOutputs(readPage(page), { folder: folderOfExports(page) });
     await expectPage(
       page,
-      shown.replace(/(?<=<!-- members:start -->\n).*(?=<!-- members:end -->)/s, memberTables()),
+      shown.replace(/(?<=^\| kind \| fields, by form \|\n\|---\|---\|\n)(\|.*\n)+/m, memberTable()),
     );
   });
 
@@ -82,9 +82,7 @@ describe('tables and outputs are up to date', () => {
     const page = 'src/guides/operating.md';
     await expectPage(
       page,
-      readPage(page)
-        .replace(/(?<=^\| metric \| type .*\n\|---.*\n)(\|.*\n)+/m, metricRows())
-        .replace(/(?<=^\| symptom \| metric .*\n\|---.*\n)(\|.*\n)+/m, incidentRows()),
+      readPage(page).replace(/(?<=^\| symptom \| metric .*\n\|---.*\n)(\|.*\n)+/m, incidentRows()),
     );
   });
 
@@ -267,17 +265,15 @@ function folderOfExports(page: string): string {
 
 const membersOf = (kind: KindName) => Object.entries(SCHEMAS[kind].properties as Record<string, Member>);
 
-/** One table for each kind of record. */
-function memberTables(): string {
-  return KIND_NAMES.map((kind) => {
-    const rows = membersOf(kind).map(([member, { 'x-form': form, default: absent, description }]) => {
-      const missing = absent === undefined ? 'required' : absent === '' ? 'empty' : `\`${absent}\``;
-      return `| \`${member}\` | ${form} | ${missing} | ${description} |\n`;
-    });
-    const title = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
-    return `\n#### ${title}\n\n| field | form | if missing | meaning |\n|---|---|---|---|\n${rows.join('')}`;
+/** For each kind of record, its fields by form. */
+const memberTable = () =>
+  KIND_NAMES.map((kind) => {
+    const forms = Map.groupBy(membersOf(kind), ([, schema]) => String(schema['x-form']));
+    const cells = [...forms].map(
+      ([form, members]) => `${form}: ${members.map(([name]) => `\`${name}\``).join(', ')}`,
+    );
+    return `| ${kind} | ${cells.join('; ')} |\n`;
   }).join('');
-}
 
 function settingRows(): string {
   return SETTING_NAMES.map((name) => {
@@ -285,9 +281,6 @@ function settingRows(): string {
     return `| \`${variableOf(name)}\` | ${fallback === '' ? 'none' : `\`${fallback}\``} | ${meaning} |\n`;
   }).join('');
 }
-
-const metricRows = () =>
-  METRICS.map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |\n`).join('');
 
 const incidentRows = () =>
   METRICS.flatMap(({ name, alert }) =>
