@@ -1,4 +1,5 @@
 // One user outside of JSON: the page, the image of the card, and the feeds.
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writtenDate } from '../src/views/person.ts';
 import { blog, folio, post, shot } from './records.ts';
@@ -9,6 +10,7 @@ import {
   importInto,
   json,
   ndjson,
+  ROOT,
   type Server,
   startServer,
   tempFile,
@@ -139,7 +141,7 @@ describe('the page of a person', () => {
     expect(body).not.toMatch(/<script(?! type="application\/ld\+json")/);
     expect(body).toContain('Maps of small places');
     for (const { title } of Posts) expect(body).toContain(title.replaceAll("'", '&#39;'));
-    expect(body.match(/<li class="shot"/g)).toHaveLength(Posts.length);
+    expect(body.match(/<li class="shot[ "]/g)).toHaveLength(Posts.length);
     expect(body.match(/<img [^>]*loading="lazy"/g)).toHaveLength(Posts.length - 3);
     for (const name of ['cover-ada', 'avatar-ada']) expect(body).toContain(`src="../../samples/${name}.svg"`);
   });
@@ -193,6 +195,38 @@ describe('the page of a person', () => {
     expect(body).toContain('<title>No user named “&lt;b&gt;nobody”</title>');
     expect(body).toContain('<meta name="robots" content="noindex">');
   });
+});
+
+test('SITE_NAME, SITE_LOGO, SITE_URL and ACCENT are on every page, card and feed', async () => {
+  const own = await startServer({
+    SITE_NAME: 'Atelier <Nord>',
+    SITE_LOGO: join(ROOT, 'src/web/icon.svg'),
+    SITE_URL: 'https://atelier.example',
+    ACCENT: '#7a1f4d',
+  });
+  for (const path of ['/', '/docs', '/people/b/ada']) {
+    const { body } = await ask(own, path);
+    expect(body).toContain('<a href="https://atelier.example">Atelier &lt;Nord&gt;</a>');
+    expect(body).toMatch(/<img class="brand-logo" src="[./]*logo" alt=""/);
+    expect(body).toMatch(/<title>.*Atelier &lt;Nord&gt;/);
+  }
+  for (const path of [
+    '/explorer.css',
+    '/docs.css',
+    '/person.css',
+    '/embed.js',
+    '/card/b/ada.svg',
+    '/icon.svg',
+  ]) {
+    const { body } = await ask(own, path);
+    expect([path, body.includes('#7a1f4d'), body.includes('#0c6b5b')]).toEqual([path, true, false]);
+  }
+  expect((await ask(own, '/logo')).headers['content-type']).toBe('image/svg+xml');
+  expect((await ask(own, '/people/b/ada')).body).toContain('og:site_name" content="Atelier &lt;Nord&gt;"');
+  expect((await ask(own, '/feeds/b/ada.atom')).body).toContain(
+    '<id>tag:atelier.example,2026:portfolio/7</id>',
+  );
+  expect(json(await ask(own, '/feeds/b/ada.json')).title).toBe('Ada Lindqvist · Atelier <Nord>');
 });
 
 describe('hostile texts', () => {

@@ -1,5 +1,7 @@
 // The settings: defaults, precedence of flags over the environment, and rejected values.
 import { lookup } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   type ConfigError,
@@ -12,7 +14,7 @@ import {
 } from '../src/config/config.ts';
 import { mediaDirOf, mediaUrlOf } from '../src/config/media.ts';
 import { newPath } from './importing.ts';
-import { ask, done, fixture, json, run, startServer, tempFile, tempFolder } from './rig.ts';
+import { ask, done, fixture, json, ROOT, run, startServer, tempFile, tempFolder } from './rig.ts';
 
 type Flags = NonNullable<Parameters<typeof readConfig>[0]>;
 
@@ -139,6 +141,25 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
   ...refusedAll('answersBytes', '-1', '1.5M', '1T', 'M', '64 K'),
   ['maxHeaderBytes', '2048', 2048],
   ['maxHeaderBytes', '1M', 2 ** 20],
+  ['siteName', ' Atelier Nord ', 'Atelier Nord'],
+  ...refusedAll('siteName', 'x'.repeat(61), '\u200b'),
+  ['siteLogo', 'https://a.example/logo.png', { url: 'https://a.example/logo.png' }],
+  [
+    'siteLogo',
+    'src/web/icon.svg',
+    { type: 'image/svg+xml', bytes: readFileSync(join(ROOT, 'src/web/icon.svg')) },
+  ],
+  ...refusedAll('siteLogo', 'package.json', 'missing.svg', 'fixtures'),
+  [
+    'accent',
+    '#0C6B5B,#67d3bd',
+    {
+      light: { glass: '#0c6b5b', edge: '#b6d3ce', faint: '#ddeae8' },
+      dark: { glass: '#67d3bd', edge: '#2c524a', faint: '#1f342f' },
+    },
+  ],
+  // Too pale on light pages, too dark on dark ones, not a colour.
+  ...refusedAll('accent', '#f4b942', '#7a1f4d,#7a1f4d', 'teal', '#fff', '#000000,#ffffff,#000000'),
   ...refusedAll('maxHeaderBytes', '2047', '2M', '0'),
   ['maxConnections', '1', 1],
   ['maxConnections', '1000000', 1_000_000],

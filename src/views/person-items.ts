@@ -18,9 +18,10 @@ export function personItems({ noun, items }: Person, source: PictureSource): Mar
 
 function shot(item: Item, nth: number, initials: string, source: PictureSource): Markup {
   const { id, title, text, tags, price, extras } = item;
-  // The first one is shown twice as large.
-  const url = nth === 0 ? item.image : item.smallImage;
-  const [width, height] = nth === 0 ? [1200, 900] : [600, 450];
+  const large = source(item.image);
+  const isLarge = nth === 0 && large !== undefined;
+  const url = isLarge ? item.image : item.smallImage;
+  const [width, height] = isLarge ? [1200, 900] : [600, 450];
   const options = { kind: 'tile', width, height, seed: `${title} ${id}`, initials };
   const tile = (alt: string) =>
     picture(source(url), {
@@ -28,9 +29,8 @@ function shot(item: Item, nth: number, initials: string, source: PictureSource):
       alt,
       ...(nth < EAGER_PICTURES && { priority: nth === 0 ? ('high' as const) : ('eager' as const) }),
     });
-  const large = source(item.image);
   return markup`
-        <li class="shot" id="item-${id}">
+        <li class="shot${isLarge && ' large'}" id="item-${id}">
           ${large ? markup`<a class="frame" href="${large}">${tile(`${title}, large picture`)}</a>` : markup`<span class="frame">${tile(title)}</span>`}
           <div class="label">
             <h3 dir="auto">${title}</h3>

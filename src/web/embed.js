@@ -338,8 +338,7 @@ function link(address, attributes, ...words) {
 }
 
 function web(address) {
-  if (SAMPLES && address.startsWith(SAMPLES))
-    return new URL(`samples/${address.slice(SAMPLES.length)}`, ROOT);
+  if (address.startsWith(SAMPLES)) return new URL(`samples/${address.slice(SAMPLES.length)}`, ROOT);
   const url = URL.canParse(address) ? new URL(address) : undefined;
   return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }
