@@ -170,7 +170,7 @@ export const SETTINGS = {
   maxLoopDelay: setting(
     '500ms',
     duration,
-    'answer 503 while the event loop lags by more than this; `0` never does',
+    'answer 503 to requests that waited longer than this to be handled; `0` never does',
   ),
   logLevel: setting(
     'info',

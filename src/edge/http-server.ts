@@ -7,6 +7,7 @@ import * as http from '../http/node-http.ts';
 import { Connection, findConnection, TimedRequest } from './connection.ts';
 import { affordableConnections } from './connection-limit.ts';
 import { createRefusals, type RefusalOptions } from './refusals.ts';
+import { createTurns } from './turns.ts';
 
 export interface HttpServerOptions extends RefusalOptions {
   /** While it does, each connection ends with its next answer. */
@@ -17,17 +18,23 @@ export function createHttpServer(route: RequestListener, options: HttpServerOpti
   const { config, isDraining = () => false, observe } = options;
   const { refuse, refuseBytes } = createRefusals(options);
 
-  const receive: RequestListener = (request, response) => {
-    findConnection(request.socket).owe(response);
-    if (isDraining()) response.shouldKeepAlive = false;
-    const fault = requestFault(request);
-    if (fault !== undefined) return refuse(request, response, fault);
+  const handle = createTurns((request, response) => {
+    const { state, socket } = findConnection(request.socket);
+    // Nobody can receive an answer.
+    if (state === 'lingering' || socket.destroyed) return;
     try {
       route(request, response);
     } catch (error) {
       observe({ type: 'request-failed', request, error });
       response.destroy();
     }
+  });
+  const receive: RequestListener = (request, response) => {
+    findConnection(request.socket).owe(response);
+    if (isDraining()) response.shouldKeepAlive = false;
+    const fault = requestFault(request);
+    if (fault === undefined) handle(request, response);
+    else refuse(request, response, fault);
   };
 
   const server = http.createServer(serverOptions(config), receive);

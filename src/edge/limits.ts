@@ -1,4 +1,4 @@
-// Load shedding: clients that ask too often are refused, and everybody while the event loop lags.
+// Load shedding: clients that ask too often are refused, and requests that waited too long for their turn.
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
 import type { FastifyInstance } from 'fastify';
@@ -7,6 +7,7 @@ import { type Headers, setHeaders } from '../http/headers.ts';
 import { type Observer, PROBE } from '../http/observations.ts';
 import { sendFailure } from '../http/replies.ts';
 import { type Clients, clientKey } from './clients.ts';
+import { TimedRequest } from './connection.ts';
 
 /** What is left of a client's limit. */
 export interface Allowance {
@@ -61,26 +62,6 @@ export function createRateLimit(
   };
 }
 
-const POLL_MS = 50;
-
-/** Measures how late the event loop runs its timers. */
-function watchLag(app: FastifyInstance, { maxLoopDelay }: Pick<Config, 'maxLoopDelay'>): () => boolean {
-  let lag = 0;
-  let lagBefore = 0;
-  // The first measurement comes after the start, during which nobody was waiting.
-  let due = Number.POSITIVE_INFINITY;
-  const timer = setInterval(() => {
-    const time = performance.now();
-    lagBefore = lag;
-    lag = time - due;
-    due = time + POLL_MS;
-  }, POLL_MS);
-  timer.unref();
-  app.addHook('onClose', () => clearInterval(timer));
-  // One late timer may be the machine's doing; two in a row are a queue.
-  return () => maxLoopDelay > 0 && lag > maxLoopDelay && lagBefore > maxLoopDelay;
-}
-
 export interface LimitsOptions {
   readonly config: Pick<Config, 'maxLoopDelay'>;
   readonly rateLimit: RateLimit | undefined;
@@ -89,10 +70,10 @@ export interface LimitsOptions {
 
 /** Refuses what is over the limits; probes always pass, since they ask how things are. */
 export function limits(app: FastifyInstance, { config, rateLimit, observe }: LimitsOptions): void {
-  const isOverloaded = watchLag(app, config);
+  const mostWaited = config.maxLoopDelay || Number.POSITIVE_INFINITY;
   app.addHook('onRequest', (request, reply, done) => {
     if (request.routeOptions.config.operation === PROBE) return done();
-    if (isOverloaded()) {
+    if (waited(request.raw) > mostWaited) {
       observe({ type: 'request-refused', reason: 'overload' });
       return void sendFailure(reply, 'OVERLOADED');
     }
@@ -103,3 +84,7 @@ export function limits(app: FastifyInstance, { config, rateLimit, observe }: Lim
     sendFailure(reply, 'RATE_LIMITED');
   });
 }
+
+/** How long others were handled before the request; an injected one did not wait. */
+const waited = (request: IncomingMessage) =>
+  request instanceof TimedRequest ? performance.now() - request.arrived : 0;
