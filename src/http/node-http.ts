@@ -1,5 +1,5 @@
 // Node's HTTP by `require`: an `import` of node:http reads all its exports, and among them are getters that load Node's
-// web client, which takes 45 ms of every start (node test/bench/start.ts).
+// web client, which takes 45 ms of every start (npm run bench -- --only start).
 import { createRequire } from 'node:module';
 
 export const { createServer, IncomingMessage, METHODS, ServerResponse, STATUS_CODES } = createRequire(

@@ -2,7 +2,7 @@
 //
 // While there is room, every answer is kept. When full, one in ADMIT_EVERY of the answers that are read gets in: what is
 // asked for often gets in soon, and users asked for once do not push others out. Admitting all would cost more than it
-// saves: each Buffer that leaves has grown old, and only a full garbage collection frees it (npm run bench -- --only cache).
+// saves: each Buffer that leaves has grown old, and only a full garbage collection frees it (npm run bench).
 import { LRUCache } from 'lru-cache';
 import { type Answer, type Awaitable, type Reader, whenRead } from './reader.ts';
 

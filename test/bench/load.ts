@@ -1,13 +1,14 @@
-// Puts load on one port, from its own core where there are two: with wrk where it is installed, otherwise with autocannon.
+// Puts load on one port with wrk, from a core of its own where there are two.
 import { execFile, spawnSync } from 'node:child_process';
+import { get, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { pinned, type Role } from './processes.ts';
+import { pinned } from './processes.ts';
 
 export const CONNECTIONS = 32;
 
 /** What is requested: random users, or always the same address. */
-export interface Ask {
+export interface Target {
   /** The address up to the user's number. */
   readonly before: string;
   /** How many users there are; 0: `before` is the whole address. */
@@ -17,12 +18,13 @@ export interface Ask {
   readonly etags?: string;
   /** The exponent of Zipf's law; without it, every user is as popular. */
   readonly zipf?: number;
+  readonly gzip?: boolean;
 }
 
-export const addressOf = ({ before, users, after }: Ask, user: number) =>
+export const address = ({ before, users, after }: Target, user: number) =>
   users === 0 ? before : `${before}${user}${after}`;
 
-export interface Loaded {
+export interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
   /** Microseconds. */
@@ -35,44 +37,37 @@ export interface Loaded {
 }
 
 /** What a program prints about its version; undefined if it is not installed. */
-export function versionOf(command: string, ...args: string[]): string | undefined {
+export function version(command: string, ...args: string[]): string | undefined {
   const { error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
   return error === undefined ? stdout + stderr : undefined;
 }
 
-const wrkVersion = /wrk \S+/.exec(versionOf('wrk', '-v') ?? '')?.[0];
-export const GENERATOR = wrkVersion ?? 'autocannon';
+export const WRK = /wrk \S+/.exec(version('wrk', '-v') ?? '')?.[0];
 
-const HERE = import.meta.dirname;
-const run = promisify(execFile);
-
-interface LoadOptions {
-  readonly role?: Role;
-  readonly connections?: number;
+export async function load(port: number, target: Target, seconds: number, seed: number): Promise<LoadResult> {
+  const { before, users, after, etags = '', zipf = 0, gzip = false } = target;
+  const [command, args] = pinned('load', [
+    ...['wrk', '-t', '1', '-c', String(CONNECTIONS), '-d', `${Math.ceil(seconds)}s`, '--timeout', '20s'],
+    ...(gzip ? ['-H', 'Accept-Encoding: gzip, deflate, br'] : []),
+    ...['-s', join(import.meta.dirname, 'wrk.lua'), `http://127.0.0.1:${port}`, '--'],
+    ...[before, users, after, seed, zipf, etags].map(String),
+  ]);
+  const { stdout } = await promisify(execFile)(command, args);
+  return JSON.parse(stdout.trim().split('\n').at(-1) as string) as LoadResult;
 }
 
-export async function load(
-  port: number,
-  ask: Ask,
-  seconds: number,
-  seed: number,
-  { role = 'load', connections = CONNECTIONS }: LoadOptions = {},
-): Promise<Loaded> {
-  const { before, users, after, etags, zipf = 0 } = ask;
-  const what = [before, users, after, seed, zipf, ...(etags === undefined ? [] : [etags])].map(String);
-  const generator = wrkVersion === undefined ? autocannon : wrk;
-  const [command, args] = pinned(role, [...generator(port, seconds, connections), ...what]);
-  const { stdout } = await run(command, args);
-  return JSON.parse(stdout.trim().split('\n').at(-1) as string) as Loaded;
+export interface WireResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** As it was sent. */
+  readonly body: Buffer;
 }
 
-const wrk = (port: number, seconds: number, connections: number) => [
-  ...['wrk', '-t', '1', '-c', String(connections), '-d', `${Math.ceil(seconds)}s`, '--timeout', '20s'],
-  ...['-s', join(HERE, 'wrk.lua'), `http://127.0.0.1:${port}`, '--'],
-];
-
-const autocannon = (port: number, seconds: number, connections: number) => [
-  process.execPath,
-  join(HERE, 'autocannon.ts'),
-  ...[port, seconds, connections].map(String),
-];
+export function request(port: number, path: string, headers = {}): Promise<WireResponse> {
+  return new Promise((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path, headers, agent: false }, async (response) => {
+      const body = Buffer.concat(await response.toArray());
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+    }).once('error', reject);
+  });
+}

@@ -1,106 +1,107 @@
-// The measured rows as a table, for the terminal and for the guide.
-import { readFileSync } from 'node:fs';
+// What was measured as tables: for the terminal, the guide and the README.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { shown } from './figures.ts';
-import { CONNECTIONS, GENERATOR, versionOf } from './load.ts';
-import { PINNED } from './processes.ts';
-import { ABOUT, GROUPS, type Group } from './rows.ts';
-import { type Measured, medianOf, othersShare, ratioTo } from './sampling.ts';
+import { CONNECTIONS, version, WRK } from './load.ts';
+import { BARE, BY_HAND, RANDOM, READY } from './lookups.ts';
+import { type MeasuredRow, type Promised, ratio } from './measure.ts';
 
+const ROOT = join(import.meta.dirname, '../..');
 const PACKAGES = ['fastify', 'express', 'better-sqlite3', 'json-server'];
 
 /** The machine, the versions and the method. */
-export function about(rows: readonly Measured[], rounds: number, seconds: number): string[] {
+export function about(rounds: number, seconds: number, others: number): string[] {
   const processors = cpus();
-  const pinning = PINNED ? 'server on one core, load on another' : 'not pinned';
-  const nginx = /nginx\/\S+/.exec(versionOf('nginx', '-v') ?? '')?.[0]?.replace('/', ' ');
-  const packages = PACKAGES.map((name) => `${name} ${installedVersion(name)}`);
-  const others = othersShare(rows);
-  const quiet =
-    others === undefined
-      ? 'not known what other processes used'
-      : `other processes used ${percent(others)} of the CPU`;
+  const nginx = /nginx\/\S+/.exec(version('nginx', '-v') ?? '')?.[0]?.replace('/', ' ');
+  const packages = PACKAGES.map((name) => {
+    const path = join(ROOT, 'node_modules', name, 'package.json');
+    return `${name} ${JSON.parse(readFileSync(path, 'utf8')).version}`;
+  });
+  const share = (others * 100).toFixed(1);
   return [
-    `${new Date().toISOString().slice(0, 10)}: ${processors[0]?.model.trim()}, ${processors.length} cores (${pinning}); ${quiet}`,
+    `${new Date().toISOString().slice(0, 10)}: ${processors[0]?.model.trim()}, ${processors.length} cores; other processes used ${share}% of the CPU`,
     [`Node ${process.version}`, ...packages, nginx].filter(Boolean).join(', '),
-    `${GENERATOR}, ${CONNECTIONS} connections, median of ${rounds} interleaved rounds of ${seconds} s`,
+    `${WRK}, ${CONNECTIONS} connections, best of ${rounds} interleaved rounds of ${seconds} s`,
   ];
 }
 
-export const percent = (share: number) => `${(share * 100).toFixed(1)}%`;
+/** A figure counts as it is shown. One that is no number is missed. */
+export const isMissed = ({ figure, atMost, unit }: Promised) => !(Number(shown(figure, unit)) <= atMost);
 
-function installedVersion(name: string): string {
-  const path = join(import.meta.dirname, '../../node_modules', name, 'package.json');
-  return JSON.parse(readFileSync(path, 'utf8')).version;
-}
+const shown = (figure: number, unit: Promised['unit']) => figure.toFixed(unit === '×' ? 2 : 1);
 
-const HEAD = ['requests/s', 'p50 ms', 'p99 ms', 'CPU µs/request'];
-const headOf = (group: Group) => [...HEAD, `× ${ABOUT[group].base}`, 'promised'];
-
-function cells(rows: readonly Measured[], row: Measured): string[] {
-  const milliseconds = (microseconds: number) => (microseconds / 1000).toFixed(2);
-  const cpu = medianOf(row, 'cpu');
-  return [
-    row.name,
-    shown(medianOf(row, 'rate')),
-    milliseconds(medianOf(row, 'p50')),
-    milliseconds(medianOf(row, 'p99')),
-    cpu.toFixed(cpu < 100 ? 1 : 0),
-    ratioTo(rows, row, row.base, 'cpu').toFixed(2),
-    row.promise === undefined ? '' : `≤ ${row.promise}`,
-  ];
-}
-
-const inGroup = (rows: readonly Measured[], group: Group) => rows.filter((row) => row.group === group);
-
-/** For a terminal: a block for each group. */
-export function table(rows: readonly Measured[]): string {
-  const groups = GROUPS.filter((group) => inGroup(rows, group).length > 0);
-  const blocks = groups.map((group) => [
-    [ABOUT[group].title, ...headOf(group)],
-    ...inGroup(rows, group).map((row) => cells(rows, row)),
+/** Every promise in a line; the last column says which are missed. */
+export function promiseTable(promises: readonly Promised[]): string {
+  const cells = promises.map((promise) => [
+    promise.what,
+    `${shown(promise.figure, promise.unit)} ${promise.unit}`,
+    `≤ ${promise.atMost}`,
+    isMissed(promise) ? 'MISSED' : '',
   ]);
-  const widths = (blocks[0]?.[0] ?? []).map((_, column) =>
-    Math.max(...blocks.flat().map((texts) => texts[column]?.length ?? 0)),
-  );
-  const line = (texts: readonly string[]) =>
-    texts
-      .map((text, column) =>
-        column === 0 ? text.padEnd(widths[column] as number) : text.padStart(widths[column] as number),
-      )
-      .join('  ')
-      .trimEnd();
-  return blocks.map((block) => block.map(line).join('\n')).join('\n\n');
-}
-
-/** For the guide: a table for each base that ratios relate to. */
-export function markdown(rows: readonly Measured[]): string {
-  const bases = Object.groupBy(rows, ({ group }) => ABOUT[group].base);
-  return Object.values(bases)
-    .map((part) => markdownTable(rows, part as Measured[]))
+  const rows = [['what', 'figure', 'promised', ''], ...cells];
+  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  return rows
+    .map(([what = '', figure = '', bound = '', missed = '']) =>
+      `${what.padEnd(width(0))}  ${figure.padStart(width(1))}  ${bound.padStart(width(2))}  ${missed}`.trimEnd(),
+    )
     .join('\n');
 }
 
-function markdownTable(rows: readonly Measured[], part: readonly Measured[]): string {
-  const line = (texts: readonly string[]) => `| ${texts.join(' | ')} |\n`;
-  const lines = part.map((row) => {
-    const texts = [ABOUT[row.group].title, ...cells(rows, row)];
-    return line(row.name.startsWith('Vitrine') ? texts.map((text) => text && `**${text}**`) : texts);
-  });
-  const head = ['', '', ...headOf((part[0] as Measured).group)];
+const markdownTable = (head: readonly string[], rows: readonly (readonly string[])[]) => {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
   const rule = head.map((_, column) => (column < 2 ? '---' : '---:'));
-  return line(head) + line(rule) + lines.join('');
+  return line(head) + line(rule) + rows.map(line).join('');
+};
+
+/** For the guide: everybody's row. */
+export function rowTable(rows: readonly MeasuredRow[]): string {
+  const milliseconds = (microseconds: number) => (microseconds / 1000).toFixed(2);
+  const cells = rows.map((row) => {
+    const { rate, p50, p99, cpu } = row.best;
+    const texts = [
+      ...[row.group, row.name, Math.round(rate).toLocaleString('en'), milliseconds(p50), milliseconds(p99)],
+      ...[cpu.toFixed(cpu < 100 ? 1 : 0), ratio(rows, row, row.base, 'cpu').toFixed(2)],
+      row.atMost === undefined ? '' : `≤ ${row.atMost}`,
+    ];
+    return row.atMost === undefined ? texts : texts.map((text) => `**${text}**`);
+  });
+  const head = ['', '', 'requests/s', 'p50 ms', 'p99 ms', 'CPU µs/request', '× the first', 'promised'];
+  return markdownTable(head, cells);
 }
 
-/** What is promised besides the ratios of the table. */
-export function tails(rows: readonly Measured[]): string[] {
-  return rows.flatMap((row) => {
-    if (row.p99 === undefined) return [];
-    const { of, atMost } = row.p99;
-    const ratio = ratioTo(rows, row, of, 'p99').toFixed(2);
-    return [
-      `${ABOUT[row.group].title}, ${row.name}: p99 is ${ratio} times that of ${of} (promised: at most ${atMost}).`,
-    ];
-  });
+const [START, END] = ['<!-- bench:start -->', '<!-- bench:end -->'];
+
+/** Writes the tables into the guide and the headline into the README; `root` has them where the repository does. */
+export function publish(
+  heading: readonly string[],
+  rows: readonly MeasuredRow[],
+  promises: readonly Promised[],
+  root = ROOT,
+): void {
+  const others = promises.map((promise) => [
+    ...[promise.what, '', `${shown(promise.figure, promise.unit)} ${promise.unit}`, `≤ ${promise.atMost}`],
+  ]);
+  const guide = [
+    ...[`${heading.map((line) => `${line}  `).join('\n')}`, rowTable(rows)],
+    markdownTable(['promise', '', 'figure', 'at most'], others),
+  ].join('\n\n');
+  replaceBetweenMarkers(join(root, 'src/guides/benchmark.md'), guide.trim());
+  replaceBetweenMarkers(join(root, 'README.md'), headline(rows));
+}
+
+function replaceBetweenMarkers(path: string, text: string): void {
+  const page = readFileSync(path, 'utf8');
+  const [from, to] = [page.indexOf(START), page.indexOf(END)];
+  if (from === -1 || to < from) throw new Error(`${path} does not have ${START} and ${END}`);
+  writeFileSync(path, `${page.slice(0, from)}${START}\n${text}\n${page.slice(to)}`);
+}
+
+/** Every figure of it is in the guide's table. */
+function headline(rows: readonly MeasuredRow[]): string {
+  const items = rows.filter(({ group }) => group === '15 items');
+  const times = (name: string) => {
+    const row = items.find((one) => one.name === name);
+    return row === undefined ? 'NaN ×' : `${ratio(items, row, BARE, 'cpu').toFixed(2)} ×`;
+  };
+  return `CPU per request for a list of 15 items, relative to a constant response from bare \`node:http\`: ${times(READY)} when it is in memory, ${times(RANDOM)} when it is read from the database; ${times(BY_HAND)} for Fastify with TypeBox and better-sqlite3, written by hand.`;
 }

@@ -1,4 +1,3 @@
 // Peers that come without types, and are used in a few lines each.
-declare module 'autocannon';
 declare module 'express';
 declare module 'json-server';

@@ -1,7 +1,7 @@
 -- Requests random users, or always one address, and prints the result as one line of JSON.
 -- Arguments: the address up to the user's number, how many users there are (0: the address is complete), the address
 -- after the number, a seed, the exponent of Zipf's law (0: every user is as popular), and, to send If-None-Match, a file
--- with one ETag a line in the order of the users.
+-- with one ETag a line in the order of the users (empty: none).
 local before, users, after, pick
 local etags = {}
 
@@ -34,7 +34,7 @@ function init(args)
   math.randomseed(tonumber(args[4]))
   local exponent = tonumber(args[5])
   pick = exponent == 0 and uniform or zipf(exponent)
-  if args[6] then
+  if args[6] ~= '' then
     for line in io.lines(args[6]) do etags[#etags + 1] = line end
   end
   if users == 0 then

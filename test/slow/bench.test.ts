@@ -1,67 +1,58 @@
-// The benchmark runs: every contender responds correctly and each part measures something. Results are not judged.
+// The benchmark runs: every server responds correctly, and each part measures something. Results are not judged.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { startRows } from '../bench/contenders.ts';
-import { partsOf } from '../bench/parts.ts';
-import { check, GROUPS } from '../bench/rows.ts';
-import { createStage } from '../bench/stage.ts';
+import { COSTS } from '../bench/costs.ts';
+import { version } from '../bench/load.ts';
+import { createStage, GROUPS, type Group, startGroup } from '../bench/lookups.ts';
+import { check } from '../bench/measure.ts';
+import { stopAll } from '../bench/processes.ts';
 import { ROOT, tempFolder } from '../rig.ts';
 
 const MINUTE = 60_000;
 
-test.each(GROUPS)(
-  'every contender of the group %s responds correctly',
-  async (group) => {
-    const rows = await startRows(group, createStage(tempFolder(), { users: 40, profiles: 60 }));
+test(
+  'every server responds correctly',
+  async () => {
+    const stage = createStage(tempFolder(), { users: 40, profiles: 60 });
     try {
-      for (const row of rows) await check(row);
-      const names = rows.map(({ name }) => name);
-      expect(new Set(names).size).toBe(names.length);
-      for (const { base, p99 } of rows)
-        expect(names).toEqual(expect.arrayContaining([base, p99?.of ?? base]));
+      for (const group of Object.keys(GROUPS) as Group[]) {
+        const rows = await startGroup(group, stage);
+        for (const row of rows) await check(row);
+        const names = rows.map(({ name }) => name);
+        expect(new Set(names).size).toBe(names.length);
+        for (const { base, p99 } of rows)
+          expect(names).toEqual(expect.arrayContaining([base, p99?.base ?? base]));
+      }
     } finally {
-      await Promise.all(rows.map(({ server }) => server.stop()));
+      await stopAll();
     }
-  },
-  MINUTE,
-);
-
-test.each([
-  ['main', '--only', '304', '--users', '40', '--rounds', '1', '--seconds', '1'],
-  ['size', '--users', '100', '--soak', '2'],
-  ['start', '--rounds', '1'],
-  ['import', '--items', '300', '--rounds', '1', '--folder', tempFolder()],
-  ['workers', '--users', '40', '--rounds', '1', '--seconds', '1'],
-])(
-  '%s.ts measures, and says what it missed in its last lines',
-  async (name, ...args) => {
-    const { code, stdout, stderr } = await run(name, args);
-    expect(stderr).toBe('');
-    const missed = stdout.split('\n').filter((line) => line.startsWith('missed: '));
-    expect(code).toBe(missed.length === 0 ? 0 : 1);
-    expect(stdout).toMatch(name === 'main' ? /^304 Not Modified +requests\/s/m : /^- .*\d.*\.$/m);
-    expect(stdout).not.toMatch(/NaN|undefined/);
   },
   2 * MINUTE,
 );
 
-test.each(partsOf(tempFolder()))('a long run starts %s.ts with flags that it has', async (name, ...args) => {
-  expect(await run(name, [...args, '--help'])).toMatchObject({ code: 0, stderr: '' });
-});
+test.runIf(version('wrk', '-v')).each(['404 unknown user', ...Object.keys(COSTS)])(
+  '%s prints a line for each promise, and exits with 1 if one is missed',
+  async (part) => {
+    const { code, stdout, stderr } = await bench('--only', part, '--users', '40', '--rounds', '1');
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/ ≤ [\d.]+( +MISSED)?$/m);
+    expect(stdout).not.toMatch(/NaN|undefined/);
+    expect(code).toBe(stdout.includes('MISSED') ? 1 : 0);
+  },
+  2 * MINUTE,
+);
 
 test('only a complete run is published', async () => {
-  const { code, stderr } = await run('main', ['--publish', '--only', 'items']);
+  const { code, stderr } = await bench('--publish', '--only', 'wire');
   expect([code, stderr]).toEqual([2, expect.stringMatching(/^--publish writes a whole run: .*\n$/)]);
 });
 
-async function run(name: string, args: readonly string[]) {
+async function bench(...args: string[]) {
+  const command = ['test/bench/main.ts', ...args];
   try {
-    const command = [`test/bench/${name}.ts`, ...args];
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
-    return { code: 0, stdout, stderr };
+    return { code: 0, ...(await promisify(execFile)(process.execPath, command, { cwd: ROOT })) };
   } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, stdout, stderr };
+    return error as { code: number; stdout: string; stderr: string };
   }
 }

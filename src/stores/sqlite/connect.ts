@@ -12,7 +12,7 @@ import { takedownHash } from '../takedowns.ts';
 import { describeErrors } from './errors.ts';
 import { migrate, readSchema, refuseForeign, refuseUnfit, SCHEMA_VERSION } from './migrate.ts';
 
-/** Kilobytes. A larger cache reads no faster than the system's own (node test/bench/size.ts). */
+/** Kilobytes. A larger cache reads no faster than the system's own. */
 const READING_CACHE = 500;
 
 export type Connection = Database.Database;

@@ -6,7 +6,7 @@ const { status, headers, body } = JSON.parse(readFileSync(process.env.ANSWER as 
 const pairs: [string, string][] = [];
 for (let i = 0; i < headers.length; i += 2) pairs.push([headers[i], headers[i + 1]]);
 const always = Object.fromEntries(pairs);
-const bytes = Buffer.from(body);
+const bytes = Buffer.from(body, 'base64');
 
 const app = Fastify({ keepAliveTimeout: 65_000 });
 app.get('/a/api/', (_request, reply) => {

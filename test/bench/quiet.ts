@@ -5,7 +5,8 @@
 // is not exact enough: kernels differ in whether a process's time includes the interrupts of its loopback traffic.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { statOf, TICKS_PER_SECOND } from './processes.ts';
+
+const TICKS_PER_SECOND = 100;
 
 /** The largest share of the machine's CPU that others may use. */
 export const QUIET_SHARE = 0.05;
@@ -23,13 +24,13 @@ export function watchOthers(): () => number | undefined {
 
 export const isBusy = (share: number | undefined) => share !== undefined && share > QUIET_SHARE;
 
-interface Seen {
+interface ProcessTicks {
   readonly parent: number;
   readonly ticks: number;
 }
 
 function othersTicks(): number {
-  const seen = new Map<number, Seen>();
+  const seen = new Map<number, ProcessTicks>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     const process = look(name);
@@ -40,9 +41,10 @@ function othersTicks(): number {
   return sum;
 }
 
-function look(pid: string): Seen | undefined {
+function look(pid: string): ProcessTicks | undefined {
   try {
-    const fields = statOf(pid);
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     // User and kernel, its own and that of the children it has waited for.
     return {
       parent: Number(fields[1]),
@@ -53,7 +55,7 @@ function look(pid: string): Seen | undefined {
   }
 }
 
-function descendsFromUs(pid: number, seen: ReadonlyMap<number, Seen>): boolean {
+function descendsFromUs(pid: number, seen: ReadonlyMap<number, ProcessTicks>): boolean {
   for (let at: number | undefined = pid; at !== undefined; at = seen.get(at)?.parent)
     if (at === process.pid) return true;
   return false;
