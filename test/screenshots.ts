@@ -4,24 +4,33 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { launch } from './browser-launch.ts';
 
 const FOLDER = join(import.meta.dirname, 'screenshots');
 const WIDE = { width: 1360, height: 940 };
-const NARROW = { width: 390, height: 844 };
 
 interface Picture {
   readonly name: string;
+  /** The address; of the explorer, if it begins with a question mark. */
   readonly query: string;
   readonly colorScheme: 'light' | 'dark';
   readonly viewport: { width: number; height: number };
-  readonly prepare?: (page: Page) => Promise<unknown>;
-  /** The element to show; default: the viewport. */
-  readonly part?: string;
 }
 
 const PICTURES: Picture[] = [
+  {
+    name: 'person-light',
+    query: 'people/b/ada',
+    colorScheme: 'light',
+    viewport: { width: 1200, height: 1000 },
+  },
+  {
+    name: 'person-dark',
+    query: 'people/b/ada',
+    colorScheme: 'dark',
+    viewport: { width: 1200, height: 1000 },
+  },
   {
     name: 'portfolio-light',
     query: '?variant=b&user=ada',
@@ -33,26 +42,6 @@ const PICTURES: Picture[] = [
     query: '?variant=b&user=ada',
     colorScheme: 'dark',
     viewport: WIDE,
-  },
-  {
-    name: 'microblog-light',
-    query: '?variant=a&user=Amara&show=items',
-    colorScheme: 'light',
-    viewport: WIDE,
-  },
-  { name: 'microblog-dark', query: '?variant=a&user=Amara&show=items', colorScheme: 'dark', viewport: WIDE },
-  { name: 'phone', query: '?variant=c&user=elodie', colorScheme: 'dark', viewport: NARROW },
-  { name: 'unknown', query: '?variant=b&user=adda', colorScheme: 'light', viewport: WIDE },
-  {
-    name: 'card',
-    query: '?variant=b&user=lucia_r',
-    colorScheme: 'light',
-    viewport: WIDE,
-    part: '#card',
-    async prepare(page) {
-      await page.locator('#card').scrollIntoViewIfNeeded();
-      await page.locator('vitrine-profile li').last().scrollIntoViewIfNeeded();
-    },
   },
 ];
 
@@ -86,11 +75,7 @@ async function listening(): Promise<string> {
   throw new Error('the server did not start');
 }
 
-async function take(
-  browser: Browser,
-  address: string,
-  { query, colorScheme, viewport, prepare, part }: Picture,
-) {
+async function take(browser: Browser, address: string, { query, colorScheme, viewport }: Picture) {
   const page = await browser.newPage({
     colorScheme,
     viewport,
@@ -98,16 +83,17 @@ async function take(
     reducedMotion: 'reduce',
   });
   await page.goto(`${address}/${query}`, { waitUntil: 'networkidle' });
-  // A second request shows the time it takes when no page is loading at the same moment.
-  await page.getByRole('button', { name: 'Show' }).click();
-  await page.waitForLoadState('networkidle');
+  if (query.startsWith('?')) {
+    // A second request shows the time it takes when no page is loading at the same moment.
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForLoadState('networkidle');
+  }
   await page.evaluate('document.activeElement.blur()');
-  await prepare?.(page);
   await page.waitForLoadState('networkidle');
   await page.waitForFunction(
     "[...document.images].every((image) => image.complete || image.loading === 'lazy')",
   );
-  const png = await (part === undefined ? page.screenshot() : page.locator(part).screenshot());
+  const png = await page.screenshot();
   await page.close();
   return toWebp(browser, png);
 }

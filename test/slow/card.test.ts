@@ -446,9 +446,9 @@ describeInBrowser('the card', (eye) => {
     );
     await ready(page).locator('.name').waitFor();
     expect(await page.locator('vitrine-profile .content .tile').allTextContents()).toEqual([
-      'BD',
-      'BD2',
-      'RR',
+      'B\u200cD',
+      'B\u200cD2',
+      'R\u200cR',
       '4',
       '5',
     ]);

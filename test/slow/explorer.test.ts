@@ -58,9 +58,23 @@ describeInBrowser('the explorer', (eye) => {
         `${server.url}/samples/avatar-`,
       );
       // The JSON is shown as served: picture addresses are not rewritten.
-      expect(await textOf(page.locator('.json'))).toContain('"https://vitrine.example/samples/avatar-');
+      expect(await textOf(page.locator('.json'))).toContain('"http://127.0.0.1:8080/samples/avatar-');
     },
   );
+
+  test('begins with a variant that is on this host', async () => {
+    const folio = await startServer({ BASE_URL_A: 'https://micro.example/a' });
+    const page = await eye.open(`${folio.url}/`);
+    await waitForText(heading(page), 'Ada Lindqvist');
+    expect(await page.getByLabel('B portfolio').isChecked()).toBe(true);
+  });
+
+  test('without scripts leads to the pages of people', async () => {
+    const page = await eye.open(`${server.url}/`, { javaScriptEnabled: false });
+    expect(await page.locator('.skeleton, #choose, #request').locator('visible=true').count()).toBe(0);
+    await page.getByRole('link', { name: 'ada, portfolio' }).first().click();
+    expect(await page.locator('h1').innerText()).toBe('Ada Lindqvist');
+  });
 
   test('photos, videos and audio in a timeline are links without referrer or opener', async () => {
     const page = await eye.open(`${server.url}/?variant=a&user=Amara`);
