@@ -48,6 +48,7 @@ async function serveUntilStopped(config: Config, { warnings, json }: ServeStart)
     if (config.databaseUrl === undefined) log.info('DATABASE_URL is not set: serving sample users');
     for (const warning of warnings) log.warn(warning);
   }
+  ignoreSignals(log);
   await runServer(config, log, signal, output.dropped);
   await output.flush();
   // Lines that nobody reads, and the channel to the supervisor, would keep the process alive.
@@ -94,6 +95,14 @@ function stopSignal(): AbortSignal {
       stop.abort();
     });
   return stop.signal;
+}
+
+/** What rotates logs sends SIGHUP, which would end the process without a word; SIGUSR1 would open Node's debugger. */
+function ignoreSignals(log: Logger): void {
+  for (const signal of ['SIGHUP', 'SIGUSR1'] as const)
+    process.on(signal, () => {
+      if (cluster.isPrimary) log.info(`${signal} is ignored: stop the server with SIGTERM`);
+    });
 }
 
 function exitAtOnce(): never {

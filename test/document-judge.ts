@@ -60,7 +60,7 @@ export function createDocumentJudge(document: OpenApi) {
     const route = routes.find(({ pattern }) => pattern.test(path));
     const isError = reply.status >= 400 && method !== 'HEAD';
     if (route === undefined || !['GET', 'HEAD'].includes(method) || isAnywhere(reply)) {
-      const known = !isError || fits(json(reply), 'components', 'schemas', 'Error');
+      const known = !isError || fits(json(reply), 'components', 'schemas', 'ApiError');
       return known ? undefined : `no Error: ${reply.body}`;
     }
     const told = route.operation.responses[reply.status];

@@ -333,7 +333,7 @@ describe('every response matches the document', () => {
   ])('%s %s is an Error of %i', async (method, path, status) => {
     const reply = await ask(server, path, { method });
     expect(reply.status).toBe(status);
-    expect(faults('#/components/schemas/Error', json(reply))).toEqual([]);
+    expect(faults('#/components/schemas/ApiError', json(reply))).toEqual([]);
   });
 
   test('a wrong response is detected', async () => {
@@ -384,7 +384,7 @@ import type { components, paths } from './vitrine.d.ts';
 
 type Path = keyof paths & string;
 type Success<P extends Path> = paths[P]['get']['responses'][200]['content']['application/json'];
-type Failure = components['schemas']['Error'];
+type Failure = components['schemas']['ApiError'];
 
 declare const process: { argv: string[] };
 

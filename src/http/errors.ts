@@ -83,7 +83,7 @@ const errorBody = (statusCode: TSchema, codes: readonly ErrorCode[], options: ob
 export const ErrorBody = errorBody(
   Type.String({ description: 'The HTTP status, as decimal digits.', pattern: '^[45][0-9]{2}$' }),
   ERROR_CODES,
-  { $id: 'Error', title: 'Error', description: 'The body of every answer that is not a success.' },
+  { $id: 'ApiError', title: 'Error', description: 'The body of every answer that is not a success.' },
 );
 
 /** Errors that any address can give. */

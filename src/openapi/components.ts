@@ -124,7 +124,9 @@ function failureResponse(status: number, codes: readonly ErrorCode[]) {
     description:
       examples.length === 1 ? examples[0]?.[1].summary : `${STATUS_CODES[status]}: \`code\` names the error.`,
     headers: { ...CACHING, ...(status === 429 && LIMITING), ...([429, 503].includes(status) && WAITING) },
-    content: { 'application/json': { schema: schemaRef('Error'), examples: Object.fromEntries(examples) } },
+    content: {
+      'application/json': { schema: schemaRef('ApiError'), examples: Object.fromEntries(examples) },
+    },
   };
 }
 

@@ -1,10 +1,9 @@
 // The OpenAPI document: @fastify/swagger reads the routes that serve; what a reader wants to know besides is added here.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
 import type { Site } from '../config/clashes.ts';
 import { type Config, sitesOf } from '../config/config.ts';
+import { VERSION } from '../config/version.ts';
 import { MEDIA } from '../http/observations.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import type { ExampleUsers } from '../routes/example-users.ts';
@@ -36,12 +35,11 @@ const titleOf = (variant: Variant) => `Variant ${variant.toUpperCase()}`;
 /** How @fastify/swagger reads the routes; it has to be registered before them. */
 export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
   const sites = sitesOf(config);
-  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
   const info = {
     title: 'Vitrine',
     summary: 'Public profiles and their latest work, as JSON.',
     description: OVERVIEW,
-    version,
+    version: VERSION,
     contact: { name: 'The operator of this server' },
     license: { name: 'MIT', identifier: 'MIT' },
   };
@@ -112,7 +110,8 @@ export function documentFor(host: string, generated: OpenApi, config: Config, us
   });
   return {
     ...generated,
-    servers: serversOf(shown),
+    // Generated clients take the first one.
+    servers: serversOf([...shown.filter(({ base }) => base.host === host), ...shown]),
     tags: [...shown.map(tagOf), ...(FILE_PATH in (generated.paths ?? {}) ? [FILE_TAG] : [])],
     paths: Object.fromEntries(paths),
     components: { schemas: componentsOf(shown.map(({ variant }) => variant)) },

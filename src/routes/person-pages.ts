@@ -10,17 +10,17 @@ import { type ErrorCode, FAILURES } from '../http/errors.ts';
 import { NOT_FOUND_CACHING } from '../http/headers.ts';
 import { PAGE } from '../http/observations.ts';
 import { sendFailure } from '../http/replies.ts';
-import { UserName, userKey } from '../records/user-name.ts';
+import { userKey } from '../records/user-name.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { createLook } from '../views/look.ts';
 import { createPersonPages, missingPage, type PageLink } from '../views/person-page.ts';
 import type { ExampleUsers } from './example-users.ts';
-import { hostConstraint, lookupResponses } from './lookup.ts';
+import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
 import { pageHeaders } from './page-headers.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
 
-const Params = Type.Object({ username: UserName });
+const Params = Type.Object({ username: UserInput });
 type Named = { Params: Static<typeof Params> };
 
 const route = (config: Config) => ({

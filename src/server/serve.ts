@@ -139,9 +139,10 @@ function tryLines(config: Config, url: string): string {
     ? [`--unix-socket ${url.slice('unix:'.length)} `, 'http://localhost']
     : ['', url];
   return sitesOf(config)
-    .flatMap(({ variant, base: { path } }) => {
+    .flatMap(({ variant, base: { path, host } }) => {
       const { profile, items } = lookupAddresses(VARIANTS[variant].style, path, 'ada');
-      return [`  curl ${where}'${base}${profile}'`, `  curl ${where}'${base}${items}'`];
+      const named = host === undefined ? '' : `-H 'Host: ${host}' `;
+      return [profile, items].map((address) => `  curl ${where}${named}'${base}${address}'`);
     })
     .join('\n');
 }

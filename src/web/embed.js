@@ -187,12 +187,11 @@ class VitrineProfile extends HTMLElement {
 async function load(base, variant, user, count, signal) {
   if (!URL.canParse(base, document.baseURI)) throw fail('The attribute `base` is not a valid address.');
   const root = new URL(base, document.baseURI).href.replace(/[?#].*$/s, '').replace(/\/+$/, '');
-  const name = encodeURIComponent(user.toWellFormed());
-  const address = (lookup) => root + lookup.replace(':username', () => name);
+  const url = (lookup) => root + lookup.replace(':username', encodeURIComponent(user.toWellFormed()));
   const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const [profile, body] = await Promise.all([
-    request(address(variant.profile), user, limit),
-    count > 0 ? request(address(variant.items), user, limit) : {},
+    request(url(variant.profile), user, limit),
+    count > 0 ? request(url(variant.items), user, limit) : {},
   ]);
   const list = body[variant.list];
   if (text(profile, 'username') === '') throw fail(NOT_A_PROFILE, true);

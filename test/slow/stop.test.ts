@@ -85,6 +85,17 @@ test.each(['1', '2'])(
   },
 );
 
+test('SIGHUP and SIGUSR1 are logged and change nothing: no end, and no debugger', async () => {
+  const server = await startServer({});
+  for (const signal of ['SIGHUP', 'SIGUSR1'] as const) {
+    server.child.kill(signal);
+    await logged(server, `${signal} is ignored: stop the server with SIGTERM`);
+  }
+  expect((await ask(server, '/healthz')).status).toBe(200);
+  expect(server.log.filter((line) => /debugger/i.test(line))).toEqual([]);
+  expect(await server.stop()).toBe(0);
+});
+
 describe.concurrent('while draining', () => {
   test('readyz is 503, and each response closes its connection', async () => {
     const server = await startServer({ SHUTDOWN_DELAY: '5s' });
