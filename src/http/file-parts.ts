@@ -5,7 +5,9 @@ import { lstat, open } from 'node:fs/promises';
 import type { ByteRange } from './byte-range.ts';
 
 /** Most pictures of a list are one part. */
-const PART_BYTES = 64 * 1024;
+const WHOLE_BYTES = 64 * 1024;
+/** Of a larger one, each client that does not read holds a part: 1,000 of them must fit into 128 MB. */
+const PART_BYTES = 16 * 1024;
 /** Files open at a time. Node reads four at a time. */
 const MOST_OPEN = 16;
 
@@ -25,8 +27,9 @@ export const isAbsence = (error: unknown) =>
 
 /** The bytes of a file from `start` to `end`, part by part. */
 export async function* readParts(path: string, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+  const most = end - start < WHOLE_BYTES ? WHOLE_BYTES : PART_BYTES;
   for (let at = start; at <= end; ) {
-    const length = Math.min(PART_BYTES, end - at + 1);
+    const length = Math.min(most, end - at + 1);
     const part = await inTurn(() => readPart(path, at, length));
     if (part.length === 0) throw new Error(`${path} has become shorter while it was sent`);
     yield part;

@@ -237,7 +237,7 @@ describe('MAX_LOOP_DELAY', () => {
   /** A server in this process whose lookups each occupy it for 150 ms, and six lookups and a probe at once. */
   async function flood(maxLoopDelay: string): Promise<Reply[]> {
     const config = readConfig({ port: '0', maxLoopDelay, logLevel: 'silent' });
-    const store = openSamples(await sampleDatabase(''));
+    const store = openSamples(await sampleDatabase('http://localhost/samples/'));
     const profile = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
     const { app } = buildApp({
       config,
