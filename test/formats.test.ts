@@ -1,11 +1,11 @@
 // The readers of import files: every format, in chunks of any size, and malformed input.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { readRecords } from '../src/formats/detect.ts';
 import { type Entry, FormatError, NoContentError } from '../src/formats/entry.ts';
-
-/** An entry: the line of a record or of a problem. */
-type Reading = [line: number, what: unknown];
+import { ROOT } from './rig.ts';
 
 async function* inChunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -17,384 +17,234 @@ async function readAll(content: string | Buffer, size = 65_536): Promise<Entry[]
   return found;
 }
 
-async function read(content: string | Buffer, size?: number): Promise<Reading[]> {
-  const all = await readAll(content, size);
-  return all.map((found) => [found.line, 'problem' in found ? found.problem : found.value]);
-}
+/** Each entry as its line and the JSON of its record, or `!` and its problem. */
+const shown = (entries: Entry[]) =>
+  entries.map((one) => `${one.line} ${'problem' in one ? `! ${one.problem}` : JSON.stringify(one.value)}`);
 
-const written = (number: string) => ({ rawJSON: number });
-const problem = (part: string) => expect.stringContaining(part);
-const notJson = problem('not valid JSON');
+const read = async (content: string | Buffer, size?: number) => shown(await readAll(content, size));
+
+/** Of a problem, the expected part is enough. */
+const cutTo = (expected: string[], found: string[]) =>
+  found.map((line, index) => {
+    const [place, part] = expected[index]?.split(' ! ') ?? [];
+    return part !== undefined && line.startsWith(`${place} ! `) && line.includes(part)
+      ? expected[index]
+      : line;
+  });
+
 const BOM = '\uFEFF';
 const invalid = (before: string, after: string) =>
   Buffer.concat([Buffer.from(before), Buffer.from([0xc3, 0x28]), Buffer.from(after)]);
 
-const CASES: [name: string, content: string | Buffer, seen: Reading[]][] = [
-  ['one byte', '{', [[1, problem('not closed')]]],
-
-  [
-    'NDJSON',
-    '{"id":"1"}\n{"id":"2"}\n',
-    [
-      [1, { id: '1' }],
-      [2, { id: '2' }],
-    ],
-  ],
-  [
-    'NDJSON without a last line break',
-    '{"id":"1"}\n{"id":"2"}',
-    [
-      [1, { id: '1' }],
-      [2, { id: '2' }],
-    ],
-  ],
+const CASES: [name: string, content: string | Buffer, seen: string[]][] = [
+  ['one byte', '{', ['1 ! not closed']],
+  ['NDJSON', '{"id":"1"}\n{"id":"2"}\n', ['1 {"id":"1"}', '2 {"id":"2"}']],
+  ['NDJSON without a last line break', '{"id":"1"}\n{"id":"2"}', ['1 {"id":"1"}', '2 {"id":"2"}']],
   [
     'NDJSON with CR LF and blank lines',
     '\r\n{"id":"1"}\r\n\r\n \t\r\n{"id":"2"}\r\n',
-    [
-      [2, { id: '1' }],
-      [5, { id: '2' }],
-    ],
+    ['2 {"id":"1"}', '5 {"id":"2"}'],
   ],
-  ['NDJSON after a byte order mark', `${BOM}\n {"id":"ä😀"}\n`, [[2, { id: 'ä😀' }]]],
+  ['NDJSON after a byte order mark', `${BOM}\n {"id":"ä😀"}\n`, ['2 {"id":"ä😀"}']],
   [
     'NDJSON with trailing commas',
     '{"a":",}","b":"\\",]",},\n{"a":[1,],}\n',
-    [
-      [1, { a: ',}', b: '",]' }],
-      [2, { a: [1] }],
-    ],
+    ['1 {"a":",}","b":"\\",]"}', '2 {"a":[1]}'],
   ],
   [
     'NDJSON with broken lines',
     '{"a":"1"}\n{"a" 1}\n{"a":x}\n{"a":"2\n[1]\nnull\n7\n{"a":"3"}',
     [
-      [1, { a: '1' }],
-      [2, problem('at character 6')],
-      [3, problem('unexpected "x"')],
-      [4, notJson],
-      [5, problem('an array')],
-      [6, problem('null')],
-      [7, problem('a number')],
-      [8, { a: '3' }],
+      '1 {"a":"1"}',
+      '2 ! at character 6',
+      '3 ! unexpected "x"',
+      '4 ! not valid JSON',
+      '5 ! an array',
+      '6 ! null',
+      '7 ! a number',
+      '8 {"a":"3"}',
     ],
   ],
   [
     'NDJSON whose first line breaks off in a string',
     '{"a":"1\n{"a":"2"}\n',
-    [
-      [1, notJson],
-      [2, { a: '2' }],
-    ],
+    ['1 ! not valid JSON', '2 {"a":"2"}'],
   ],
   [
     'NDJSON whose first line breaks off in an object',
     '{"a":"1",\n\n{"a":"2"}\n{"a":"3"}',
-    [
-      [1, notJson],
-      [3, { a: '2' }],
-      [4, { a: '3' }],
-    ],
+    ['1 ! not valid JSON', '3 {"a":"2"}', '4 {"a":"3"}'],
   ],
   [
     'NDJSON with a first line that is wrong inside',
     '{"a":1,,}\n{"a":"2"}\n',
-    [
-      [1, notJson],
-      [2, { a: '2' }],
-    ],
+    ['1 ! not valid JSON', '2 {"a":"2"}'],
   ],
   [
     'NDJSON with invalid UTF-8',
     invalid('{"a":"1"}\n{"a":"', '"}\n{"a":"\uFFFD"}\n'),
-    [
-      [1, { a: '1' }],
-      [2, 'not valid UTF-8'],
-      [3, { a: '\uFFFD' }],
-    ],
+    ['1 {"a":"1"}', '2 ! not valid UTF-8', '3 {"a":"\uFFFD"}'],
   ],
   [
     'NDJSON of bodies',
     '{"posts":[{"id":"1"},{"id":"2",},],}\n{"Shots":[]}\n{"Posts":[3]}\n{"posts":"no"}\n',
-    [
-      [1, { id: '1' }],
-      [1, { id: '2' }],
-      [3, problem('a number')],
-      [4, { posts: 'no' }],
-    ],
+    ['1 {"id":"1"}', '1 {"id":"2"}', '3 ! a number', '4 {"posts":"no"}'],
   ],
   [
     'digits above 2^53',
     '{"a":9007199254740993,"b":-12345678901234567890,"c":"9007199254740993","d":9007199254740991}\n{"posts":[{"id":9007199254740993}]}\n{"id":9007199254740996}',
     [
-      [
-        1,
-        {
-          a: written('9007199254740993'),
-          b: written('-12345678901234567890'),
-          c: '9007199254740993',
-          d: 9007199254740991,
-        },
-      ],
-      [2, { id: written('9007199254740993') }],
-      [3, { id: written('9007199254740996') }],
+      '1 {"a":9007199254740993,"b":-12345678901234567890,"c":"9007199254740993","d":9007199254740991}',
+      '2 {"id":9007199254740993}',
+      '3 {"id":9007199254740996}',
     ],
   ],
   [
     'fractions, exponents and minus zero',
     '{"a":9.90,"b":1e2,"c":-0,"d":[0.10],"e":0.5}\n[9.90]',
-    [
-      [
-        1,
-        { a: written('9.90'), b: written('1e2'), c: written('-0'), d: [written('0.10')], e: written('0.5') },
-      ],
-      [2, problem('an array')],
-    ],
+    ['1 {"a":9.90,"b":1e2,"c":-0,"d":[0.10],"e":0.5}', '2 ! an array'],
   ],
-
-  [
-    'an array on one line',
-    '[{"a":"]}"},{"a":"\\"{"},]',
-    [
-      [1, { a: ']}' }],
-      [1, { a: '"{' }],
-    ],
-  ],
+  ['an array on one line', '[{"a":"]}"},{"a":"\\"{"},]', ['1 {"a":"]}"}', '1 {"a":"\\"{"}']],
   [
     'a pretty array',
     '[\n  {\n    "a": "1",\n  },\n  {\n    "a": "\\\\"\n  }\n]\n',
-    [
-      [2, { a: '1' }],
-      [5, { a: '\\' }],
-    ],
+    ['2 {"a":"1"}', '5 {"a":"\\\\"}'],
   ],
   ['an empty array', ' [ ] ', []],
-  ['one pretty record', '{\r\n  "id": "1",\r\n  "a": {"b": ["}"]}\r\n}', [[1, { id: '1', a: { b: ['}'] } }]]],
+  ['one pretty record', '{\r\n  "id": "1",\r\n  "a": {"b": ["}"]}\r\n}', ['1 {"id":"1","a":{"b":["}"]}}']],
   [
     'a pretty body',
     '{\n "Shots" : [\n  {"id":"1"},\n  {"id":"2"},\n ],\n}\n',
-    [
-      [3, { id: '1' }],
-      [4, { id: '2' }],
-    ],
+    ['3 {"id":"1"}', '4 {"id":"2"}'],
   ],
   [
     'a body with one record a line',
     '{"posts":[{"id":"1"},\n{"id":"2"}\n]}',
-    [
-      [1, { id: '1' }],
-      [2, { id: '2' }],
-    ],
+    ['1 {"id":"1"}', '2 {"id":"2"}'],
   ],
   [
     'bodies and records one after another',
     '{"posts":[{"id":"1"}]}{"Posts":[\n{"id":"2"}]}\n{\n"id":"3"}\n[{"id":"4"}]',
-    [
-      [1, { id: '1' }],
-      [2, { id: '2' }],
-      [3, { id: '3' }],
-      [5, { id: '4' }],
-    ],
+    ['1 {"id":"1"}', '2 {"id":"2"}', '3 {"id":"3"}', '5 {"id":"4"}'],
   ],
-  ['two arrays on one line', '[][]', [[1, problem('line break is missing before this array')]]],
+  ['two arrays on one line', '[][]', ['1 ! line break is missing before this array']],
   ['two arrays on two lines', '[]\n[]', []],
   [
     'an array next to a record',
     '{"a":"1"}[{"a":"2"}]{"a":"3"}',
     [
-      [1, { a: '1' }],
-      [1, problem('line break is missing before this array')],
-      [1, { a: '2' }],
-      [1, problem('line break is missing before this record')],
-      [1, { a: '3' }],
+      '1 {"a":"1"}',
+      '1 ! line break is missing before this array',
+      '1 {"a":"2"}',
+      '1 ! line break is missing before this record',
+      '1 {"a":"3"}',
     ],
   ],
-  ['a comma alone in an array', '[,]', [[1, problem('comma')]]],
-  ['a comma alone in a body', '{"posts":[,]}', [[1, problem('comma')]]],
-  ['a comma alone in an object', '{,}', [[1, notJson]]],
+  ['a comma alone in an array', '[,]', ['1 ! comma']],
+  ['a comma alone in a body', '{"posts":[,]}', ['1 ! comma']],
+  ['a comma alone in an object', '{,}', ['1 ! not valid JSON']],
   [
     'a body of two lists',
     '{"posts":[{"a":"1"}],{"a":"2"}}',
-    [
-      [1, { a: '1' }],
-      [1, problem('outside of the list')],
-      [1, { a: '2' }],
-    ],
+    ['1 {"a":"1"}', '1 ! outside of the list', '1 {"a":"2"}'],
   ],
   [
     'bodies as elements',
     '[{"posts":[{"id":"1"}]},\n{"Shots":[]},{"id":"2","posts":[]},\n{ "Posts":\n[{"id":"3"}] }]',
-    [
-      [1, { id: '1' }],
-      [2, { id: '2', posts: [] }],
-      [4, { id: '3' }],
-    ],
+    ['1 {"id":"1"}', '2 {"id":"2","posts":[]}', '4 {"id":"3"}'],
   ],
   ['one bare body', '{"posts":[]}', []],
   [
     'elements that are no records',
     '[1, "a,{b", null, [{"c":"}"}],\n{"a":"1"}]',
-    [
-      [1, problem('got "1"')],
-      [1, problem('"a,{b')],
-      [1, problem('null')],
-      [1, problem('an array')],
-      [2, { a: '1' }],
-    ],
+    ['1 ! got "1"', '1 ! "a,{b', '1 ! null', '1 ! an array', '2 {"a":"1"}'],
   ],
   [
     'junk between and after',
     '[{"a":"1"} x\n,{"a":"2"}]\nrubbish "\n{"a":"3"}]',
-    [
-      [1, { a: '1' }],
-      [1, problem('got "x"')],
-      [2, { a: '2' }],
-      [3, problem('rubbish')],
-      [4, { a: '3' }],
-      [4, problem('unexpected ]')],
-    ],
+    ['1 {"a":"1"}', '1 ! got "x"', '2 {"a":"2"}', '3 ! rubbish', '4 {"a":"3"}', '4 ! unexpected ]'],
   ],
   [
     'commas that are missing or too many',
     '[{"a":"1"}{"a":"2"},,]',
-    [
-      [1, { a: '1' }],
-      [1, problem('missing')],
-      [1, { a: '2' }],
-      [1, problem('no record before')],
-    ],
+    ['1 {"a":"1"}', '1 ! missing', '1 {"a":"2"}', '1 ! no record before'],
   ],
   [
     'broken elements',
     '[{"a":1,,},\n{"a":"x\ny"},\n{"a":[1}},\n{"a":"1"}]',
-    [
-      [1, notJson],
-      [2, notJson],
-      [4, notJson],
-      [5, { a: '1' }],
-    ],
+    ['1 ! not valid JSON', '2 ! not valid JSON', '4 ! not valid JSON', '5 {"a":"1"}'],
   ],
   [
     'an array that never ends',
     '[\n{"a":"1"},\n',
-    [
-      [2, { a: '1' }],
-      [1, problem('array is not closed: the file ends at line 3')],
-    ],
+    ['2 {"a":"1"}', '1 ! array is not closed: the file ends at line 3'],
   ],
-  [
-    'a body that never ends',
-    '\n{"posts":[{"a":"1"}]',
-    [
-      [2, { a: '1' }],
-      [2, problem('object is not closed')],
-    ],
-  ],
-  [
-    'a record that never ends',
-    '[{"a":"1"},\n{"a":"1',
-    [
-      [1, { a: '1' }],
-      [2, problem('record is not closed')],
-    ],
-  ],
+  ['a body that never ends', '\n{"posts":[{"a":"1"}]', ['2 {"a":"1"}', '2 ! object is not closed']],
+  ['a record that never ends', '[{"a":"1"},\n{"a":"1', ['1 {"a":"1"}', '2 ! record is not closed']],
   [
     'an element with invalid UTF-8',
     invalid('[{"a":"é"},\n{"a":"', '"},{"a":"2"}]'),
-    [
-      [1, { a: 'é' }],
-      [2, 'not valid UTF-8'],
-      [2, { a: '2' }],
-    ],
+    ['1 {"a":"é"}', '2 ! not valid UTF-8', '2 {"a":"2"}'],
   ],
-
   [
     'CSV',
     'id,username,bio\n1,ann,\n2,"b ""o"", b","x\ny"\n3,cy,z',
     [
-      [2, { id: '1', username: 'ann' }],
-      [3, { id: '2', username: 'b "o", b', bio: 'x\ny' }],
-      [5, { id: '3', username: 'cy', bio: 'z' }],
+      '2 {"id":"1","username":"ann"}',
+      '3 {"id":"2","username":"b \\"o\\", b","bio":"x\\ny"}',
+      '5 {"id":"3","username":"cy","bio":"z"}',
     ],
   ],
   [
     'CSV with semicolons, CR LF, a byte order mark and blank lines',
     `${BOM}\r\n"id"; username\r\n1;ä,😀\r\n\r\n2;"x\r\ny"\r\n3;z\r\n`,
-    [
-      [3, { id: '1', username: 'ä,😀' }],
-      [5, { id: '2', username: 'x\r\ny' }],
-      [7, { id: '3', username: 'z' }],
-    ],
+    ['3 {"id":"1","username":"ä,😀"}', '5 {"id":"2","username":"x\\r\\ny"}', '7 {"id":"3","username":"z"}'],
   ],
-  ['CSV with tabs, the first name empty', '\tid\tname\n\t1\ta, b; c\n', [[2, { id: '1', name: 'a, b; c' }]]],
+  ['CSV with tabs, the first name empty', '\tid\tname\n\t1\ta, b; c\n', ['2 {"id":"1","name":"a, b; c"}']],
   [
     'CSV with bad rows',
     'id,name\n1\n2,a,b\n3,"c"d\n4,e"f\n5,"ok"\n6,"',
     [
-      [2, problem('1 cell where')],
-      [3, problem('3 cells')],
-      [4, problem('quotation mark')],
-      [5, { id: '4', name: 'e"f' }],
-      [6, { id: '5', name: 'ok' }],
-      [7, problem('quotation mark')],
+      '2 ! 1 cell where',
+      '3 ! 3 cells',
+      '4 ! quotation mark',
+      '5 {"id":"4","name":"e\\"f"}',
+      '6 {"id":"5","name":"ok"}',
+      '7 ! quotation mark',
     ],
   ],
   [
     'CSV with quotation marks after a delimiter of other files',
     'id,name\n1,a;"b\n2,c\t"d\n3,"e;""f"\n',
-    [
-      [2, { id: '1', name: 'a;"b' }],
-      [3, { id: '2', name: 'c\t"d' }],
-      [4, { id: '3', name: 'e;"f' }],
-    ],
+    ['2 {"id":"1","name":"a;\\"b"}', '3 {"id":"2","name":"c\\t\\"d"}', '4 {"id":"3","name":"e;\\"f"}'],
   ],
   [
     'CSV whose lines end with CR',
     'id,name\r1,a\r\r2,"b\rc"\r3,d',
-    [
-      [2, { id: '1', name: 'a' }],
-      [4, { id: '2', name: 'b\rc' }],
-      [6, { id: '3', name: 'd' }],
-    ],
+    ['2 {"id":"1","name":"a"}', '4 {"id":"2","name":"b\\rc"}', '6 {"id":"3","name":"d"}'],
   ],
   [
     'CSV whose lines end with LF and whose cells hold CR',
     'id,name\n1,a\rb\n2,"c"\r\n3,"d"\re\n',
-    [
-      [2, { id: '1', name: 'a\rb' }],
-      [3, { id: '2', name: 'c' }],
-      [4, problem('quotation mark')],
-    ],
+    ['2 {"id":"1","name":"a\\rb"}', '3 {"id":"2","name":"c"}', '4 ! quotation mark'],
   ],
   ['CSV without rows', 'id,name\n', []],
-  [
-    'CSV with unknown columns, some without a name',
-    'id,,x,x\n1,2,3,4\n',
-    [[2, { id: '1', '': '2', x: '4' }]],
-  ],
+  ['CSV with unknown columns, some without a name', 'id,,x,x\n1,2,3,4\n', ['2 {"id":"1","":"2","x":"4"}']],
   [
     'CSV with invalid UTF-8',
     invalid('id,name\n1,', '\n2,b\n'),
-    [
-      [2, 'not valid UTF-8'],
-      [3, { id: '2', name: 'b' }],
-    ],
+    ['2 ! not valid UTF-8', '3 {"id":"2","name":"b"}'],
   ],
-  [
-    'CSV without known names',
-    'foo,bar\n1,2\n',
-    [[1, problem('id,username,name; got "foo,bar"'.replace('; got', ', but got'))]],
-  ],
-  ['CSV that names a member twice', 'id,name,id\n1,2,3\n', [[1, problem('names "id" twice')]]],
-  ['a scalar', '"hello"', [[1, problem('expected JSON')]]],
+  ['CSV without known names', 'foo,bar\n1,2\n', ['1 ! id,username,name, but got "foo,bar"']],
+  ['CSV that names a member twice', 'id,name,id\n1,2,3\n', ['1 ! names "id" twice']],
+  ['a scalar', '"hello"', ['1 ! expected JSON']],
 ];
 
 describe('in chunks of any size, plain and compressed', () => {
   test.each(CASES)('%s', async (_name, content, expected) => {
     const whole = await read(content);
-    expect(whole).toEqual(expected);
-    for (const size of [1, 2, 3, 7, 16])
-      expect(await read(content, size), `chunks of ${size}`).toEqual(whole);
+    expect(cutTo(expected, whole)).toEqual(expected);
+    for (const size of [1, 7]) expect(await read(content, size), `chunks of ${size}`).toEqual(whole);
     const packed = gzipSync(content);
     expect(await read(packed)).toEqual(whole);
     expect(await read(packed, 1)).toEqual(whole);
@@ -410,8 +260,7 @@ describe('in chunks of any size, plain and compressed', () => {
           yield bytes.subarray(at);
         })();
         for await (const batch of readRecords(halves)) entries.push(...batch);
-        const got = entries.map((one) => [one.line, 'problem' in one ? one.problem : one.value]);
-        expect(got, `${name}, cut at ${at}`).toEqual(expected);
+        expect(cutTo(expected, shown(entries)), `${name}, cut at ${at}`).toEqual(expected);
       }
     }
   });
@@ -447,7 +296,7 @@ describe('records of more than 1 MiB', () => {
   });
 
   test('3 MB of whitespace before a record, and a body larger than any record', async () => {
-    expect(await read(`${'\n'.repeat(3_000_000)}{"a":"1"}`)).toEqual([[3_000_001, { a: '1' }]]);
+    expect(await read(`${'\n'.repeat(3_000_000)}{"a":"1"}`)).toEqual(['3000001 {"a":"1"}']);
     const record = `{"a":"${'x'.repeat(1000)}"}`;
     const body = `{"posts":[${Array(3000).fill(record).join(',')},]}`;
     expect((await readAll(body)).filter((one) => 'value' in one)).toHaveLength(3000);
@@ -458,11 +307,7 @@ describe('gzip', () => {
   const two = Buffer.concat([gzipSync('{"a":"1"}\n{"a"'), gzipSync(':"2"}\n')]);
 
   test('several gzip members are one file', async () => {
-    for (const size of [1, 5, 65_536])
-      expect(await read(two, size)).toEqual([
-        [1, { a: '1' }],
-        [2, { a: '2' }],
-      ]);
+    for (const size of [1, 5, 65_536]) expect(await read(two, size)).toEqual(['1 {"a":"1"}', '2 {"a":"2"}']);
   });
 
   test.each([
@@ -588,4 +433,28 @@ test('a chunk is read only after the batches of the previous chunk were taken', 
   for (let taken = 0; taken < 5; taken++) await batches.next();
   expect(given).toBeLessThanOrEqual(2);
   await batches.return(undefined);
+});
+
+describe('csv-spectrum', () => {
+  const folder = join(ROOT, 'node_modules/csv-spectrum');
+  const names = readdirSync(join(folder, 'csvs')).map((file) => file.replace('.csv', ''));
+  // CSV is recognised by the names in its header, so these replace the names of the columns.
+  const MEMBERS = ['id', 'username', 'name', 'bio', 'location'];
+  type Cells = Record<string, string>;
+
+  test.each(names)('%s', async (name) => {
+    const json = JSON.parse(readFileSync(join(folder, 'json', `${name}.json`), 'utf8'));
+    // One of them is an object, with a telephone number that is not the one of its CSV.
+    const rows: Cells[] = Array.isArray(json) ? json : [{ ...json, 'Contact Phone Number': '2095257564' }];
+    const columns = Object.keys(rows[0] as Cells);
+    const members = MEMBERS.slice(0, columns.length);
+    const csv = readFileSync(join(folder, 'csvs', `${name}.csv`), 'latin1');
+    const read = await readAll(Buffer.from(csv.replace(/^[^\r\n]*/, members.join()), 'latin1'));
+    // An empty cell is an absent member.
+    expect(
+      read.map((one) => members.map((member) => ('value' in one ? (one.value[member] ?? '') : one))),
+    ).toEqual(rows.map((row) => columns.map((column) => row[column] ?? '')));
+  });
+
+  test('there are files', () => expect(names.length).toBeGreaterThan(10));
 });

@@ -28,15 +28,17 @@ async function read(content: Buffer | string): Promise<Read> {
 
 const MEMBERS = '"id":"1","user":"2","date":"2024-01-01 00:00:00"';
 
-/** Files with the text as the value of a member that no record has. */
+/** Files with the text as the value of a member that no record has. Some of the cases stand in every place. */
 const around = (text: string | Buffer): [where: string, file: Buffer][] => {
   const bytes = Buffer.from(text as string);
   const file = (before: string, after: string) =>
     Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)]);
+  const array: [string, Buffer] = ['an array', file(`[{"zzz":{}},{${MEMBERS},"zzz":`, '}]')];
+  if (bytes.length % 8 !== 0) return [array];
   const line: [string, Buffer] = ['a line', file(`{"zzz":{}}\n{${MEMBERS},"zzz":`, '}\n')];
   return [
+    array,
     ...(bytes.includes('\n') ? [] : [line]),
-    ['an array', file(`[{"zzz":{}},{${MEMBERS},"zzz":`, '}]')],
     ['a saved body', file(`{"posts":[{"zzz":{}},{"zzz":`, `,${MEMBERS}}]}`)],
     ['one record', file(`{"zzz":\n`, `,\n${MEMBERS}\n}`)],
   ];
