@@ -104,6 +104,17 @@ describe(`copies of pictures in ${storeName()}`, () => {
     expect(await change(url, (writer) => writer.relink(MEDIA))).toBe(0);
   });
 
+  test('an address may hold quotes and backslashes', async () => {
+    const url = await newDatabase();
+    const odd = `${OLD}/"ada"\\1.jpg`;
+    await take(url, blog(1, 'ada', { avatar: odd }), post(10, 1, { photo: odd }));
+    await saveMedia(url, [copy(odd, file('a'))]);
+    await change(url, (writer) => writer.relink(MEDIA));
+    const link = `${MEDIA}/${file('a')}`;
+    expect(await served(url, ['microblog', 'ada'])).toMatchObject([{ avatar: link }, { photo: link }]);
+    expect(await sound(url)).toEqual([]);
+  });
+
   test('an export has the originals, or the copies', async () => {
     const before = await records(await loaded(), true);
     const url = await linked();

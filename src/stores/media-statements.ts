@@ -15,9 +15,12 @@ export const servedText = (kind: KindName, member: MemberOf): string =>
   membersOf(kind).reduce((text, name) => {
     const original = `coalesce(${member(name)}, '')`;
     const copy = `(SELECT media_url || '/' || linked_file FROM vitrine CROSS JOIN media WHERE url = ${original})`;
-    const value = (url: string) => `'"${name}":"' || ${url} || '"'`;
+    const value = (url: string) => `'"${name}":"' || ${escapeJson(url)} || '"'`;
     return `replace(${text}, ${value(original)}, ${value(`coalesce(${copy}, ${original})`)})`;
   }, 'record');
+
+/** The SQL for an address as it stands in JSON: no address holds other characters that JSON escapes. */
+const escapeJson = (url: string) => String.raw`replace(replace(${url}, '\', '\\'), '"', '\"')`;
 
 /** Staged records may name copies, as `export --media-urls` does: such an address is an original of the copy as well. */
 export const namedCopies = (kind: KindName, kindCode: number, member: MemberOf) =>
