@@ -128,6 +128,27 @@ test('there are no import cycles', () => {
   expect(sources.map(({ name }) => name).filter((name) => reach(name).has(name))).toEqual([]);
 });
 
+describe('a request', () => {
+  const guide = readFileSync(join(SRC, 'guides/architecture.md'), 'utf8');
+  const section = /## A request\n([\s\S]*?)\n\n[^\d ]/.exec(guide)?.[1] ?? '';
+  const hops = [...section.matchAll(/^\d+\. .*$/gm)].map(([line]) => line);
+  const files = hops.flatMap((line) =>
+    [...line.matchAll(/`([\w/-]+\.ts)`/g)].map(([, file]) => file as string),
+  );
+
+  test('takes at most ten hops, and the code imports the file of each', () => {
+    expect(hops.length).toBeGreaterThan(5);
+    expect(hops.length).toBeLessThanOrEqual(10);
+    const imported = reach('server/serve.ts');
+    expect(files.filter((file) => !imported.has(file))).toEqual([]);
+  });
+
+  test('the guide names every file with a hook that requests pass', () => {
+    const hooks = sources.filter(({ text }) => /addHook\('(onRequest|preHandler)'/.test(text));
+    expect(hooks.map(({ name }) => name).filter((name) => !files.includes(name))).toEqual([]);
+  });
+});
+
 describe('one place for each dependency', () => {
   test.each([
     [/^better-sqlite3$/, /^stores\/sqlite\/|^mirror\/state-file\.ts$/],
