@@ -207,15 +207,25 @@ describe('the data', () => {
     expect(metrics.get('vitrine_schema_version')).toBeGreaterThan(0);
   });
 
-  test('the time of the last import', async () => {
-    const timeOf = async () =>
-      (await metricsOf(server)).get('vitrine_last_import_timestamp_seconds') as number;
-    const before = await timeOf();
-    expect(Math.abs(before - Date.now() / 1000)).toBeLessThan(600);
-    await done(['import', '--database-url', path, '-'], {
-      input: '{"totalPost":"0","id":"778","username":"the latest"}',
-    });
-    expect(await timeOf()).toBeGreaterThan(before);
+  test('the time of the last change, and of the last import, also when it changed nothing', async () => {
+    const times = async () => {
+      const metrics = await metricsOf(server);
+      return ['import', 'import_run'].map(
+        (name) => metrics.get(`vitrine_last_${name}_timestamp_seconds`) as number,
+      );
+    };
+    const run = () =>
+      done(['import', '--database-url', path, '-'], {
+        input: '{"totalPost":"0","id":"778","username":"the latest"}',
+      });
+    const [changed = 0, ran = 0] = await times();
+    for (const time of [changed, ran]) expect(Math.abs(time - Date.now() / 1000)).toBeLessThan(600);
+    await run();
+    const [changedThen = 0, ranThen = 0] = await times();
+    expect([changedThen > changed, ranThen > ran]).toEqual([true, true]);
+    await run();
+    const [changedLast = 0, ranLast = 0] = await times();
+    expect([changedLast, ranLast > ranThen]).toEqual([changedThen, true]);
   });
 
   test('process and event loop metrics are included', async () => {

@@ -80,6 +80,8 @@ export interface Reader {
   readonly schema: number;
   /** When the data was changed last, in seconds since 1970; undefined when nothing was imported yet. */
   lastImport(): number | undefined;
+  /** When an import was committed last, also one that changed nothing; undefined when it is not known. */
+  lastImportRun(): Awaitable<number | undefined>;
   readonly events: StoreEvents;
   hosts?(): HostState[];
   /** Why what is served is not the file in its place, as a sentence; undefined when it is. */

@@ -47,6 +47,27 @@ export const DATA_METRICS: readonly Metric[] = [
     },
   },
   {
+    name: 'vitrine_last_import_run_timestamp_seconds',
+    type: 'gauge',
+    aggregator: 'max',
+    help: 'When an import was committed last, also one that changed nothing.',
+    read: ({ store }) => store.lastImportRun(),
+    panel: {
+      title: 'Since the last import',
+      expr: 'time() - max(vitrine_last_import_run_timestamp_seconds)',
+      unit: 's',
+    },
+    alert: {
+      name: 'VitrineImportOverdue',
+      expr: 'time() - vitrine_last_import_run_timestamp_seconds > 36 * 3600',
+      for: '10m',
+      severity: 'warning',
+      symptom: 'No import has run for 36 hours.',
+      cause: 'The nightly import did not start, or failed. Without one, remove this rule.',
+      command: 'systemctl status vitrine-import, or the log of what starts it',
+    },
+  },
+  {
     name: 'vitrine_records',
     type: 'gauge',
     aggregator: 'first',
@@ -116,7 +137,8 @@ export const DATA_METRICS: readonly Metric[] = [
       expr: 'vitrine_postgres_up == 0',
       for: '1m',
       severity: 'warning',
-      symptom: 'Fewer PostgreSQL hosts share the lookups; without any, they get 503.',
+      symptom:
+        'Fewer PostgreSQL hosts share the lookups; without any, they get 503, and without the primary imports fail.',
       cause: 'The host is down, cannot be reached, or refuses the role.',
       command: 'psql -h HOST, and the log, which names the reason',
     },
@@ -156,6 +178,15 @@ export const DATA_METRICS: readonly Metric[] = [
     aggregator: 'max',
     help: '1 while the PostgreSQL host is a primary. With two of them, an old primary has returned after a failover.',
     read: (sources) => hostSamples(sources, ({ writable }) => (writable ? 1 : 0)),
+    alert: {
+      name: 'VitrineTwoPrimaries',
+      expr: 'sum by (job, instance) (vitrine_postgres_writable) > 1',
+      for: '1m',
+      severity: 'critical',
+      symptom: 'Two PostgreSQL hosts can be written; an import may go to the wrong one.',
+      cause: 'An old primary has returned after a failover.',
+      command: 'stop the old primary, and make it a standby with pg_rewind',
+    },
   },
 ];
 

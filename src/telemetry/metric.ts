@@ -11,7 +11,7 @@ export interface MetricsSources {
   readonly answers: Pick<KeptAnswers, 'figures' | 'count' | 'bytes'>;
   readonly store: Pick<
     Reader,
-    'version' | 'schema' | 'lastImport' | 'counts' | 'events' | 'waiting' | 'hosts'
+    'version' | 'schema' | 'lastImport' | 'lastImportRun' | 'counts' | 'events' | 'waiting' | 'hosts'
   >;
   /** Log lines that could not be written. */
   readonly droppedLines: () => number;

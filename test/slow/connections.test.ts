@@ -47,6 +47,7 @@ describe('a client that ends its side after its request gets the answer', () => 
     const slow: Reader = {
       schema: 0,
       lastImport: () => undefined,
+      lastImportRun: () => undefined,
       version: () => 1,
       isTakenDown: () => false,
       takedowns: () => ({ salts: [], entries: [] }),

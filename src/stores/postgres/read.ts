@@ -40,6 +40,7 @@ const TAKEN_DOWN = {
       FROM takedown_salts)
     FROM vitrine`,
 };
+const LAST_RUN = { name: 'last run', text: 'SELECT generation, last_run FROM vitrine' };
 const MEDIA_URL = { name: 'media url', text: 'SELECT generation, media_url FROM vitrine' };
 const FIRST_USERS = {
   name: 'first users',
@@ -75,6 +76,11 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
     version: hosts.newest,
     schema: SCHEMA_VERSION,
     lastImport: () => importTime(hosts.newest()),
+    lastImportRun: () =>
+      read(LAST_RUN).then(
+        ([, lastRun]) => importTime(Number(lastRun)),
+        () => undefined,
+      ),
     hosts: hosts.states,
     profile: (family, userKey, known = '') => find({ ...PROFILE, values: [family, userKey, known] }),
     items: (family, userKey, collection, known = '') =>

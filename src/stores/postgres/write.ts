@@ -100,9 +100,13 @@ async function finish(
   if (changes > WORTH_ANALYSING) await client.query('ANALYZE profiles, items, lists');
   // The first import counts even when it was empty: with it the database is ready to be served.
   if (changes > 0 || generation === '0') await advance(client);
+  await client.query(`UPDATE vitrine SET last_run = ${NOW}`);
   await client.query('COMMIT');
   return tallies;
 }
+
+/** In microseconds since 1970. */
+const NOW = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint';
 
 /** After so many changes the planner needs new statistics at once, not when autovacuum gets to it. */
 const WORTH_ANALYSING = 1000;
@@ -115,9 +119,7 @@ const lock = (client: Client) => firstValue(client, 'SELECT generation FROM vitr
  * is newer than what the lost primary had last, wherever that had come to.
  */
 async function advance(client: Client): Promise<void> {
-  await client.query(
-    'UPDATE vitrine SET generation = greatest(generation + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)',
-  );
+  await client.query(`UPDATE vitrine SET generation = greatest(generation + 1, ${NOW})`);
   await client.query(`NOTIFY ${CHANNEL}`);
 }
 

@@ -51,6 +51,7 @@ function createReader(db: Connection, path: string): SqliteReader {
   const items = db.prepare(ITEMS).raw();
   const takenDown = db.prepare(TAKEN_DOWN);
   const generation = db.prepare('SELECT generation FROM vitrine').pluck();
+  const lastRun = db.prepare('SELECT last_run FROM vitrine').pluck();
   const mediaUrl = db.prepare(MEDIA_URL).pluck();
   const firstUsers = db.prepare(FIRST_USERS).pluck();
   const turn = createTurn(db);
@@ -75,6 +76,7 @@ function createReader(db: Connection, path: string): SqliteReader {
     dataVersion: turn.dataVersion,
     schema: SCHEMA_VERSION,
     lastImport: () => importTime(generation.get() as number),
+    lastImportRun: () => importTime(lastRun.get() as number),
     profile: (family, userKey, etags = '') => find(profile, { family, userKey, known: etags }),
     items: (family, userKey, collection, etags = '') =>
       find(items, { family, userKey, collection, known: etags }),

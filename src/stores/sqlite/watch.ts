@@ -26,7 +26,8 @@ export function openServed(path: string, observe: StoreListener): Reader {
     waiting: watch.waiting,
     version,
     schema: SCHEMA_VERSION,
-    lastImport: () => lastImport(inService.reader()),
+    lastImport: () => ifReadable(() => inService.reader()?.lastImport()),
+    lastImportRun: () => ifReadable(() => inService.reader()?.lastImportRun()),
     profile: (family, userKey, known) => reader().profile(family, userKey, known),
     items: (family, userKey, collection, known) => reader().items(family, userKey, collection, known),
     person: (family, userKey, collection, known) => reader().person(family, userKey, collection, known),
@@ -44,9 +45,9 @@ export function openServed(path: string, observe: StoreListener): Reader {
 }
 
 /** Undefined while the file cannot be read. */
-function lastImport(reader: SqliteReader | undefined): number | undefined {
+function ifReadable<T>(read: () => T): T | undefined {
   try {
-    return reader?.lastImport();
+    return read();
   } catch {
     return undefined;
   }

@@ -121,10 +121,12 @@ async function mergeStaged(
 function noteImport(db: Connection, tallies: Tallies): void {
   const changed = Object.values(tallies).some((tally) => tally.new + tally.changed + tally.removed > 0);
   db.exec(changed ? ADVANCE : `${ADVANCE} WHERE generation = 0`);
+  db.exec(`UPDATE vitrine SET last_run = ${NOW}`);
 }
 
-const ADVANCE =
-  "UPDATE vitrine SET generation = max(generation + 1, CAST(unixepoch('subsec') * 1000000 AS INTEGER))";
+/** In microseconds since 1970. */
+const NOW = "CAST(unixepoch('subsec') * 1000000 AS INTEGER)";
+const ADVANCE = `UPDATE vitrine SET generation = max(generation + 1, ${NOW})`;
 
 function createWorkTables(db: Connection): void {
   for (const [name, columns] of Object.entries(WORK_TABLES))
