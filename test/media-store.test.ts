@@ -223,6 +223,14 @@ describe(`copies of pictures in ${storeName()}`, () => {
       { kind: 'post', whose: '11', member: 'photo', url: `${OLD}/none.jpg`, reason: 'status 404' },
       { kind: 'portfolio profile', whose: 'dora', member: 'avatar', url: `${OLD}/dora.jpg`, reason: null },
     ]);
+    const addresses = async (files: boolean) => {
+      const found = [];
+      for await (const { url: address } of archive.originals(files)) found.push(address);
+      return found;
+    };
+    // Pictures are named by users and items; other files come on demand.
+    expect(new Set(await addresses(false))).toContain(`${OLD}/dora.jpg`);
+    expect((await addresses(true)).length).toBeGreaterThan((await addresses(false)).length);
     expect(await archive.mediaSummary()).toEqual({ copies: 15, files: 5, bytes: 50 });
     await archive.close();
   });
