@@ -207,7 +207,8 @@ async function fetchAndLink(fetch: Fetch, run: Run, present: number): Promise<nu
 /** What became of an original; undefined if the copies take all the room they may have. */
 async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Promise<MediaEntry | undefined> {
   const without = (reason: string): MediaEntry => ({ url, file: null, bytes: 0, reason });
-  const refusal = refuseAddress(url) ?? client.refusal(url);
+  if (Buffer.byteLength(url) > LONGEST_URL) return without(`the address is longer than ${LONGEST_URL} bytes`);
+  const refusal = client.refusal(url);
   if (refusal !== undefined) return without(refusal);
   const share = fetch.limits.shareOf(hostOf(url));
   if (share.isQuotaUsedUp()) return undefined;
@@ -220,14 +221,6 @@ async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Pro
     throw body.stop;
   }
   return 'reason' in body ? without(body.reason) : { url, ...body, reason: null };
-}
-
-/** Why an original cannot have a copy, whatever its host says. */
-function refuseAddress(url: string): string | undefined {
-  if (Buffer.byteLength(url) > LONGEST_URL) return `the address is longer than ${LONGEST_URL} bytes`;
-  // It could not be found in the text of the record.
-  if (JSON.stringify(url) !== `"${url}"`) return 'the address holds characters that JSON writes as escapes';
-  return undefined;
 }
 
 /** Removes files that no record names any more, perhaps, and the database does not know. */
