@@ -35,10 +35,8 @@ async function importWith(module: string, input: string | Buffer, options: Parti
 }
 
 /** Imports in a process: the tests' own module loader shows other errors than Node's. */
-const runWith = (module: string) =>
-  spawned(['import', '--database-url', newPath(), '--map', tempFile('people.mjs', module), '-'], {
-    input: ndjson(blog(1, 'one')),
-  });
+const runWith = (module: string, input = ndjson(blog(1, 'one'))) =>
+  spawned(['import', '--database-url', newPath(), '--map', tempFile('people.mjs', module), '-'], { input });
 
 /** The objects that a map is given, without a process. */
 async function objectsOf(content: string, lists: readonly string[], pieceLength = content.length) {
@@ -171,39 +169,34 @@ describe('faults name line, member and what the map returned', () => {
     ]);
   });
 
-  test.each<[what: string, thrown: string, said: RegExp]>([
-    ['undefined', 'undefined', /undefined$/],
-    [
-      'an error without a message',
-      'new TypeError()',
-      /TypeError: an error without a message \(people\.mjs:2\)$/,
-    ],
-    ['a symbol', "Symbol('odd')", /symbol$/],
-    ['an object', '{ code: 7 }', /{"code":7}$/],
-    ['an object without a prototype', 'Object.create(null)', /{}$/],
-    [
-      'an error whose message is no string',
-      'Object.assign(new Error(), { message: 7n })',
-      /7 \(people\.mjs:2\)$/,
-    ],
-    [
-      'an error whose message throws',
-      "Object.defineProperty(new Error(), 'message', { get() { throw 1; } })",
-      /an error without a message$/,
-    ],
-    ['an error whose name is a symbol', "Object.assign(new Error('odd'), { name: Symbol() })", /odd$/],
-    ['an error whose stack is no string', "Object.assign(new Error('odd'), { stack: 7 })", /odd$/],
-    [
-      'an object that throws at every touch',
-      'new Proxy({}, { getPrototypeOf() { throw 1; } })',
-      /something that cannot be shown$/,
-    ],
-  ])('%s that is thrown', async (_, thrown, said) => {
-    const { code, stderr } = await runWith(`export default () => {\n  throw ${thrown};\n};`);
-    const [fault, ...rest] = stderr.split('\n');
-    expect([code, rest]).toEqual([1, ['vitrine: nothing was imported: 1 of 1 record is wrong', '']]);
-    expect(fault).toMatch(/^standard input:1: record: the map threw: /);
-    expect(fault).toMatch(said);
+  test('whatever is thrown is shown, with its line where it has one', async () => {
+    const THROWN: [thrown: string, said: string][] = [
+      ['undefined', 'undefined'],
+      ['new TypeError()', 'TypeError: an error without a message (people.mjs:LINE)'],
+      ["Symbol('odd')", 'symbol'],
+      ['{ code: 7 }', '{"code":7}'],
+      ['Object.create(null)', '{}'],
+      ['Object.assign(new Error(), { message: 7n })', '7 (people.mjs:LINE)'],
+      ["Object.defineProperty(new Error(), 'message', { get() { throw 1; } })", 'an error without a message'],
+      ["Object.assign(new Error('odd'), { name: Symbol() })", 'odd'],
+      ["Object.assign(new Error('odd'), { stack: 7 })", 'odd'],
+      ['new Proxy({}, { getPrototypeOf() { throw 1; } })', 'something that cannot be shown'],
+    ];
+    const module = `const thrown = [\n${THROWN.map(([thrown]) => `() => (${thrown}),\n`).join('')}];\n`;
+    const { code, stderr } = await runWith(
+      `${module}export default ({ id }) => {\n  throw thrown[id]();\n};`,
+      ndjson(...THROWN.map((_, id) => ({ id }))),
+    );
+    expect([code, stderr.trimEnd().split('\n')]).toEqual([
+      1,
+      [
+        ...THROWN.map(
+          ([, said], id) =>
+            `standard input:${id + 1}: record: the map threw: ${said.replace('LINE', String(id + 2))}`,
+        ),
+        'vitrine: nothing was imported: 10 of 10 records are wrong',
+      ],
+    ]);
   });
 
   test.each<[what: string, module: string, said: string]>([
@@ -313,6 +306,21 @@ describe('a module that cannot be used', () => {
     ],
     ['whose default is no function', 'export default {};', /people\.mjs has no default function/],
     [
+      'with an end that is no function',
+      'export const end = 1;\nexport default () => {};',
+      /people\.mjs: end must be a function/,
+    ],
+    [
+      'with lists of numbers',
+      'export const lists = [1];\nexport default () => {};',
+      /people\.mjs: lists must be an array of names/,
+    ],
+  ])('%s', async (_, module, sentence) => {
+    expect((await importWith(module, '{}')).error).toMatch(sentence);
+  });
+
+  test.each<[what: string, module: string, sentence: RegExp]>([
+    [
       'with a syntax error',
       'export default (object) => {\n  return {;\n};',
       /people\.mjs cannot be loaded: SyntaxError: .+$/,
@@ -326,16 +334,6 @@ describe('a module that cannot be used', () => {
       'with an import that does not exist',
       `import 'no-such-package';`,
       /people\.mjs cannot be loaded: .*'no-such-package'/,
-    ],
-    [
-      'with an end that is no function',
-      'export const end = 1;\nexport default () => {};',
-      /people\.mjs: end must be a function/,
-    ],
-    [
-      'with lists of numbers',
-      'export const lists = [1];\nexport default () => {};',
-      /people\.mjs: lists must be an array of names/,
     ],
     [
       'whose end leaves a rejected promise behind',
