@@ -20,9 +20,12 @@ async function execute(url: string, sql: string): Promise<void> {
   }
 }
 
+/** Bytes, in both stores. */
+const OTHER = storeName() === 'SQLite' ? "x'0011'" : "'\\x0011'::bytea";
+
 const date = (minute: number) => ({ date: `2024-01-01 00:0${minute}:00` });
 const RECORDS = [
-  blog(1, 'user1'),
+  blog(1, 'user1', { bio: 'long '.repeat(300) }),
   blog(2, 'user2'),
   post(1, 1, date(0)),
   post(2, 1, date(1)),
@@ -56,6 +59,16 @@ describe(`check of ${storeName()}`, () => {
       /1 lists do not match.*"user1"/,
     ],
     ["a profile's ETag of another text", `UPDATE profiles SET etag = '"x"' WHERE id = 2`, /ETag.*"user2"/],
+    [
+      'a compressed text that is missing',
+      'UPDATE profiles SET packed = NULL',
+      /1 answers do not match.*"user1"/,
+    ],
+    [
+      'the compressed form of another text',
+      `UPDATE profiles SET packed = ${OTHER} WHERE id = 1`,
+      /1 answers do not match/,
+    ],
     ['a missing item', 'DELETE FROM items WHERE id = 3', /1 lists do not match.*"user1"/],
   ])('names the user of %s, and --repair fixes it', async (_, harm, fault) => {
     const url = await damaged(harm);

@@ -15,29 +15,30 @@ function memory(maxBytes: number, sizeOf = (_user: string) => 500) {
   const kept = keepAnswers(
     {
       version: () => data.version,
-      profile: (_family, user, known) => read(user, known),
-      items: (_family, user, collection, known) => read(`${user} ${collection}`, known),
+      profile: (_family, user, options) => read(user, options?.known),
+      items: (_family, user, collection, options) => read(`${user} ${collection}`, options?.known),
       isTakenDown: () => false,
     },
     maxBytes,
   );
-  const ask = (user: string, known?: string) => kept.profile('microblog', user, known);
+  const ask = (user: string, known?: string) => kept.profile('microblog', user, { known });
   return { kept, data, ask };
 }
 
-test('the second lookup is answered from memory; each kind, family and list has an answer of its own', async () => {
+test('the second lookup is answered from memory; each kind, family, list and coding has an answer of its own', async () => {
   const { kept, data } = memory(1e6);
   const lookups = [
     () => kept.profile('microblog', 'ada'),
     () => kept.profile('portfolio', 'ada'),
     () => kept.items('portfolio', 'ada', 'Shots'),
     () => kept.items('portfolio', 'ada', 'Posts'),
+    () => kept.items('portfolio', 'ada', 'Posts', { gzip: true }),
   ];
   const first = await Promise.all(lookups.map((look) => look()));
-  expect(data.reads).toBe(4);
+  expect(data.reads).toBe(5);
   expect(await Promise.all(lookups.map((look) => look()))).toEqual(first);
-  expect(data.reads).toBe(4);
-  expect([kept.count(), kept.figures.hits, kept.figures.misses]).toEqual([4, 4, 4]);
+  expect(data.reads).toBe(5);
+  expect([kept.count(), kept.figures.hits, kept.figures.misses]).toEqual([5, 5, 5]);
 });
 
 test('every lookup that asks the store is a miss, also of unknown users and of clients that know the ETag', async () => {

@@ -1,15 +1,21 @@
 // The contract of every store, tested against each of them.
-
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ImportOptions, importFiles } from '../src/import/import.ts';
-import { checkDatabase, openForChange, openForServing, openForTrial } from '../src/stores/open.ts';
+import {
+  checkDatabase,
+  openForChange,
+  openForLookups,
+  openForServing,
+  openForTrial,
+} from '../src/stores/open.ts';
 import type { Answer, Reader } from '../src/stores/reader.ts';
 import type { RemovalLimit } from '../src/stores/removal-limit.ts';
 import type { Tallies } from '../src/stores/writer.ts';
 import type { Raw } from './expected.ts';
 import { bodyOf, exported } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { fixture, ndjson, newDatabase, storeName, ugly } from './rig.ts';
+import { fixture, importInto, ndjson, newDatabase, storeName, ugly } from './rig.ts';
 import { until } from './stress.ts';
 
 interface Landed {
@@ -353,8 +359,8 @@ describe(`the ${storeName()} store`, () => {
 
     test('no body when If-None-Match names the ETag', async () => {
       for (const find of [
-        (known?: string) => reader.profile('microblog', 'one', known),
-        (known?: string) => reader.items('microblog', 'one', 'posts', known),
+        (known?: string) => reader.profile('microblog', 'one', { known }),
+        (known?: string) => reader.items('microblog', 'one', 'posts', { known }),
       ]) {
         const { etag, body } = (await find()) as Answer;
         expect(body).toBeInstanceOf(Buffer);
@@ -362,8 +368,45 @@ describe(`the ${storeName()} store`, () => {
           expect(await find(known)).toEqual({ etag, body: null });
         for (const known of ['', '*', '"a"', `"${etag.slice(2)}`])
           expect(await find(known)).toEqual({ etag, body });
-        expect(await reader.profile('microblog', 'nobody', etag)).toBeUndefined();
+        expect(await reader.profile('microblog', 'nobody', { known: etag })).toBeUndefined();
       }
+    });
+
+    test('what is long is answered compressed, and follows every change; short answers stay plain', async () => {
+      const url = await newDatabase();
+      const bio = 'a long text, '.repeat(100);
+      const bodies = async (user: string) => {
+        const lookups = await openForLookups(url);
+        const read = async (gzip: boolean) => [
+          await lookups.profile('portfolio', user, { gzip }),
+          await lookups.items('portfolio', user, 'Shots', { gzip }),
+          await lookups.items('portfolio', user, 'Posts', { gzip }),
+        ];
+        const [plain, packed] = [await read(false), await read(true)];
+        const { etag } = packed[1] as Answer;
+        expect(await lookups.items('portfolio', user, 'Shots', { gzip: true, known: etag })).toEqual({
+          ...packed[1],
+          body: null,
+        });
+        await lookups.close();
+        const unpacked = packed.map((answer) => {
+          const { isGzip = false, body, etag } = answer as Answer;
+          return { etag, body: isGzip ? gunzipSync(body as Buffer) : body };
+        });
+        expect(unpacked).toEqual(plain);
+        return packed.map((answer) => answer?.isGzip === true);
+      };
+      const long = [folio(1, 'ada', { bio }), shot(1, 1, { description: bio }), shot(2, 1), folio(2, 'bea')];
+      await importInto(url, ['-'], ndjson(...long));
+      expect(await bodies('ada')).toEqual([true, true, true]);
+      expect(await bodies('bea')).toEqual([false, false, false]);
+      await importInto(url, ['-'], ndjson(folio(1, 'ada', { bio: `${bio}!` }), shot(2, 1, { title: 'new' })));
+      expect(await bodies('ada')).toEqual([true, true, true]);
+      const writer = await openForChange(url);
+      await writer.takeDown([{ family: 'portfolio', kind: 'item', value: '1' }], () => {});
+      await writer.close();
+      expect(await bodies('ada')).toEqual([true, false, false]);
+      expect((await checkDatabase(url)).faults).toEqual([]);
     });
 
     test('the users with the lowest ids, by family', async () => {

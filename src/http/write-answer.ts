@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import type { Answer } from '../stores/reader.ts';
 import { matches } from './conditional.ts';
 import { JSON_TYPE, jsonHeaders } from './headers.ts';
+import { gzipEtag } from './negotiate.ts';
 import type { Observer, Operation } from './observations.ts';
 
 export type WriteAnswer = ReturnType<typeof createAnswerWriter>;
@@ -12,6 +13,10 @@ export type WriteAnswer = ReturnType<typeof createAnswerWriter>;
 export function createAnswerWriter(config: Pick<Config, 'cacheControl' | 'corsOrigin'>, observe: Observer) {
   const common = Object.entries({
     'cache-control': config.cacheControl,
+    vary:
+      config.corsOrigin === '*' || config.corsOrigin.length === 0
+        ? 'Accept-Encoding'
+        : 'Accept-Encoding, Origin',
     ...jsonHeaders(config.corsOrigin),
   }).flat();
 
@@ -20,16 +25,18 @@ export function createAnswerWriter(config: Pick<Config, 'cacheControl' | 'corsOr
     request: IncomingMessage,
     response: ServerResponse,
     operation: Operation,
-    { etag, body }: Answer,
+    { etag, body, isGzip = false }: Answer,
+    known: string | undefined,
   ): void {
-    if (body === null || matches(request.headers['if-none-match'], etag)) {
-      response.writeHead(304, ['etag', etag, ...common]);
+    const headers = ['etag', isGzip ? gzipEtag(etag) : etag, ...common];
+    if (body === null || matches(known, etag)) {
+      response.writeHead(304, headers);
       response.end();
       observe({ type: 'response', request, operation, status: 304, bytes: 0 });
       return;
     }
-    const length = String(body.length);
-    response.writeHead(200, ['content-type', JSON_TYPE, 'content-length', length, 'etag', etag, ...common]);
+    if (isGzip) headers.push('content-encoding', 'gzip');
+    response.writeHead(200, ['content-type', JSON_TYPE, 'content-length', String(body.length), ...headers]);
     response.end(body);
     observe({ type: 'response', request, operation, status: 200, bytes: body.length });
   };

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
 import type { BaseUrl } from '../config/setting-values.ts';
 import { type ErrorCode, errorResponses } from '../http/errors.ts';
+import { acceptsGzip, plainEtags } from '../http/negotiate.ts';
 import type { Operation } from '../http/observations.ts';
 import { sendFailure } from '../http/replies.ts';
 import { FAULT } from '../http/schema-compilers.ts';
@@ -14,7 +15,7 @@ import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../re
 import { isTooLong } from '../records/text-formats.ts';
 import { UserName, userKey } from '../records/user-name.ts';
 import type { Lookups } from '../stores/keep-answers.ts';
-import { type Answer, type Awaitable, whenRead } from '../stores/reader.ts';
+import { type Answer, type Awaitable, type LookupOptions, whenRead } from '../stores/reader.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 
 export interface VariantOptions {
@@ -90,13 +91,15 @@ export function createLookups({ variant, store, writeAnswer, takedownStatus }: V
   const { family, collection } = VARIANTS[variant];
 
   const createLookup =
-    (operation: Operation, find: (key: string, known?: string) => Awaitable<Answer | undefined>) =>
+    (operation: Operation, find: (key: string, options: LookupOptions) => Awaitable<Answer | undefined>) =>
     (request: FastifyRequest, reply: FastifyReply, user: string): Awaitable<void> => {
       const key = userKey(user);
-      return whenRead(find(key, request.headers['if-none-match']), (answer) => {
+      const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = request.headers;
+      const options = { known: plainEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
+      return whenRead(find(key, options), (answer) => {
         if (answer === undefined) return sendMissing(reply, key);
         reply.hijack();
-        writeAnswer(request.raw, reply.raw, operation, answer);
+        writeAnswer(request.raw, reply.raw, operation, answer, options.known);
       });
     };
 
@@ -106,7 +109,9 @@ export function createLookups({ variant, store, writeAnswer, takedownStatus }: V
   const operations = { profile: { variant, name: 'profile' }, items: { variant, name: 'items' } } as const;
   return {
     operations,
-    sendProfile: createLookup(operations.profile, (key, known) => store.profile(family, key, known)),
-    sendItems: createLookup(operations.items, (key, known) => store.items(family, key, collection, known)),
+    sendProfile: createLookup(operations.profile, (key, options) => store.profile(family, key, options)),
+    sendItems: createLookup(operations.items, (key, options) =>
+      store.items(family, key, collection, options),
+    ),
   };
 }

@@ -1,6 +1,7 @@
 // The writer of both stores: each method is one change, made by SQL that they share. A store says how a change is made.
 import { pruneMedia, relink, saveMedia, unknownFiles } from './media.ts';
 import type { MergeConnection } from './merge.ts';
+import { packAnswers, repairPacked } from './packed-rows.ts';
 import { removeUser } from './removal.ts';
 import { repairContents } from './soundness.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from './takedown-changes.ts';
@@ -22,15 +23,23 @@ const INVISIBLE = { changesAnswers: () => false };
 const IF_ANY = { changesAnswers: (changed: number) => changed > 0 };
 const ERASING = { erases: true };
 
-export const createWriter = ({ change, load, close }: StoreAccess): Writer => ({
-  load,
-  close,
+export function createWriter({ load, close, change: changeStore }: StoreAccess): Writer {
+  const change: StoreAccess['change'] = (action, options) =>
+    changeStore(async (db) => {
+      const result = await action(db);
+      await packAnswers(db);
+      return result;
+    }, options);
+  return { load, close, ...changes(change) };
+}
+
+const changes = (change: StoreAccess['change']): Omit<Writer, 'load' | 'close'> => ({
   remove: (family, userKey) =>
     change((db) => removeUser(db, family, userKey), { changesAnswers: (removed) => removed !== undefined }),
   takeDown: (subjects, removeFiles) => change((db) => takeDown(db, subjects, removeFiles), ERASING),
   adoptTakedowns: (list, removeFiles) => change((db) => adoptTakedowns(db, list, removeFiles), ERASING),
   undoTakedowns: (subjects) => change((db) => undoTakedowns(db, subjects)),
-  repair: () => change(repairContents, IF_ANY),
+  repair: () => change(async (db) => (await repairContents(db)) + (await repairPacked(db)), IF_ANY),
   relink: (mediaUrl) => change((db) => relink(db, mediaUrl), IF_ANY),
   saveMedia: (entries, mark) => change((db) => saveMedia(db, entries, mark), INVISIBLE),
   pruneMedia: (grace) => change((db) => pruneMedia(db, grace), INVISIBLE),

@@ -70,10 +70,12 @@ export function keepAnswers(reader: Lookups & Pick<Reader, 'version'>, maxBytes:
     isTakenDown: reader.isTakenDown,
 
     // User names cannot contain a line break, so keys cannot clash.
-    profile: (family, userKey, known) =>
-      find(`${family}\n${userKey}`, () => reader.profile(family, userKey, known)),
-    items: (family, userKey, collection, known) =>
-      find(`${family}\n${userKey}\n${collection}`, () => reader.items(family, userKey, collection, known)),
+    profile: (family, userKey, options) =>
+      find(`${family}\n${userKey}\n${options?.gzip}`, () => reader.profile(family, userKey, options)),
+    items: (family, userKey, collection, options) =>
+      find(`${family}\n${userKey}\n${collection}\n${options?.gzip}`, () =>
+        reader.items(family, userKey, collection, options),
+      ),
   };
 }
 

@@ -46,7 +46,7 @@ export const listStatements = (family: Family, record: string) => [
 export function linkStatements(kind: KindName, served: string): string[] {
   const isStaged = `family = '${KINDS[kind].family}' AND id IN (SELECT id FROM staged WHERE kind = ${stagedKind(kind)})`;
   return [
-    `UPDATE profiles SET served = nullif(${served}, record)
+    `UPDATE profiles SET served = nullif(${served}, record), packed = NULL
      WHERE ${isStaged} AND served IS DISTINCT FROM nullif(${served}, record)`,
     `UPDATE profiles SET etag = etag_of(served) WHERE ${isStaged} AND served IS NOT NULL AND etag <> etag_of(served)`,
   ];
@@ -127,7 +127,7 @@ function profileStatements(family: Family, kind: number) {
       UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (SELECT id FROM changed)
       AND user_key <> (SELECT staged.user_key FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`,
     update: `
-      UPDATE profiles SET (user_key, etag, record, served) = (
+      UPDATE profiles SET packed = NULL, (user_key, etag, record, served) = (
         SELECT staged.user_key, etag_of(staged.record), staged.record, CAST(NULL AS text) FROM staged
         WHERE kind = ${kind} AND staged.id = profiles.id)
       WHERE family = '${family}' AND id IN (SELECT id FROM changed)`,

@@ -14,10 +14,12 @@ import type { LoadOptions, LoadOutcome, Misfit, Tallies, Tally } from './writer.
 /** What the steps need of a database connection. */
 export interface MergeConnection {
   /** Runs a statement with values for $1, $2 and so on; how many rows it changed. */
-  run(sql: string, values?: readonly string[]): Awaitable<number>;
+  run(sql: string, values?: readonly (string | Buffer)[]): Awaitable<number>;
   /** The rows of a query, as arrays of texts. */
   rows(sql: string): Iterable<string[]> | AsyncIterable<string[]>;
   readonly member: MemberOf;
+  /** The SQL for the bytes of a column as hexadecimal digits. */
+  readonly hex: (column: string) => string;
 }
 
 /** Undefined when the import is refused, as `ending` says or for misfits; the caller then rolls back. */

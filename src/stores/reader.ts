@@ -19,6 +19,15 @@ export interface Answer {
   readonly etag: string;
   /** Null when the client already has it: the ETag was among those it named. */
   readonly body: Buffer | null;
+  /** The body is compressed, or would be. */
+  readonly isGzip?: boolean;
+}
+
+export interface LookupOptions {
+  /** The client's If-None-Match: when the ETag stands in it, the body is not read. */
+  readonly known?: string | undefined;
+  /** The client takes a compressed body. */
+  readonly gzip?: boolean;
 }
 
 export interface StoreEvents {
@@ -54,13 +63,15 @@ export type PersonAnswers = readonly [profile: Answer, items: Answer];
 export interface Reader {
   /** Changes whenever committed data may differ from what was read before. */
   version(): number;
-  /**
-   * The profile of a user; undefined for an unknown user. `known` is the client's If-None-Match: when the ETag stands
-   * in it, the body is not read.
-   */
-  profile(family: Family, userKey: string, known?: string): Awaitable<Answer | undefined>;
+  /** The profile of a user; undefined for an unknown user. */
+  profile(family: Family, userKey: string, options?: LookupOptions): Awaitable<Answer | undefined>;
   /** The newest items, as an object with one member named `collection`. */
-  items(family: Family, userKey: string, collection: string, known?: string): Awaitable<Answer | undefined>;
+  items(
+    family: Family,
+    userKey: string,
+    collection: string,
+    options?: LookupOptions,
+  ): Awaitable<Answer | undefined>;
   /** Both of these as of one moment. */
   person(
     family: Family,

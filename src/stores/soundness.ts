@@ -3,6 +3,7 @@ import { FAMILIES, type Family, kindOf } from '../records/kinds.ts';
 import type { MemberOf } from './media-statements.ts';
 import { type MergeConnection, rebuildLists, servedIn } from './merge.ts';
 import { listOfProfile } from './merge-statements.ts';
+import { findWronglyPacked } from './packed-rows.ts';
 import type { Counts } from './reader.ts';
 
 export interface CheckResult {
@@ -50,8 +51,8 @@ const REPAIR = 'run `vitrine check --repair`';
 /** What is wrong, a sentence each. */
 export async function findFaults(db: MergeConnection): Promise<string[]> {
   const misplaced = [
-    await named(db, OWNERLESS, 'items have no owner'),
-    await named(db, misfiled(db.member), 'records are filed under values they do not hold'),
+    await named(db.rows(OWNERLESS), 'items have no owner'),
+    await named(db.rows(misfiled(db.member)), 'records are filed under values they do not hold'),
   ].filter((fault) => fault !== undefined);
   // What lists are made of must be right before they can be compared.
   if (misplaced.length > 0) return misplaced;
@@ -60,13 +61,17 @@ export async function findFaults(db: MergeConnection): Promise<string[]> {
   const all = (kind: 'profiles' | 'lists') => queries.map((query) => query[kind]).join(' UNION ALL ');
   return [
     await named(
-      db,
-      all('profiles'),
+      db.rows(all('profiles')),
       'profiles do not match their record or have the ETag of another text',
       REPAIR,
     ),
-    await named(db, all('lists'), 'lists do not match the items', REPAIR),
+    await named(db.rows(all('lists')), 'lists do not match the items', REPAIR),
+    await named(wronglyPacked(db), 'answers do not match their compressed form', REPAIR),
   ].filter((fault) => fault !== undefined);
+}
+
+async function* wronglyPacked(db: MergeConnection): AsyncGenerator<string[]> {
+  for await (const { family, userKey } of findWronglyPacked(db)) yield [family, userKey];
 }
 
 async function wrongRows(db: MergeConnection, family: Family) {
@@ -76,16 +81,15 @@ async function wrongRows(db: MergeConnection, family: Family) {
   };
 }
 
-/** How many rows a query finds, with the first of them by family and name. */
+/** How many rows there are, with the first of them by family and name. */
 async function named(
-  db: MergeConnection,
-  query: string,
+  rows: Iterable<string[]> | AsyncIterable<string[]>,
   problem: string,
   remedy?: string,
 ): Promise<string | undefined> {
   const names: string[] = [];
   let found = 0;
-  for await (const [family, name] of db.rows(query))
+  for await (const [family, name] of rows)
     if (found++ < NAMES_SHOWN) names.push(`${family} ${JSON.stringify(name)}`);
   if (found === 0) return undefined;
   const more = found > NAMES_SHOWN ? ', …' : '';
@@ -103,7 +107,7 @@ export async function repairContents(db: MergeConnection): Promise<number> {
 async function repairProfiles(db: MergeConnection, family: Family): Promise<number> {
   const record = await servedIn(db, kindOf(family, 'profile'));
   const served = await db.run(
-    `UPDATE profiles SET served = nullif(${record}, record) WHERE family = '${family}' AND ${isServedWrong(record)}`,
+    `UPDATE profiles SET served = nullif(${record}, record), packed = NULL WHERE family = '${family}' AND ${isServedWrong(record)}`,
   );
   const etags = await db.run(
     `UPDATE profiles SET etag = etag_of(coalesce(served, record)) WHERE family = '${family}' AND ${IS_ETAG_WRONG}`,

@@ -84,6 +84,7 @@ export function mergeConnection(client: Client): MergeConnection {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
     rows: (sql) => fetchRows(client, sql),
     member: (name) => `(members(record) ->> '${name}')`,
+    hex: (column) => `encode(${column}, 'hex')`,
   };
 }
 

@@ -2,7 +2,8 @@
 import { userKey } from '../../records/user-name.ts';
 import { StoreError } from '../errors.ts';
 import { listMigrations, type MigrationResult } from '../migrations.ts';
-import { type Client, firstValue, type HostConnection } from './connect.ts';
+import { packAnswers } from '../packed-rows.ts';
+import { type Client, firstValue, type HostConnection, mergeConnection } from './connect.ts';
 import { describeErrors, lacks } from './errors.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
@@ -37,6 +38,7 @@ async function migrateLocked(client: Client, name: string): Promise<void> {
     for (const { version, sql } of MIGRATIONS.filter((migration) => migration.version > current)) {
       if (version === 2) await foldNamesAgain(client);
       await client.query(sql());
+      if (version === 5) await packAnswers(mergeConnection(client));
       await client.query('UPDATE vitrine SET schema = $1', [version]);
     }
     await client.query('COMMIT');

@@ -4,6 +4,7 @@ import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { countOnce } from '../count-once.ts';
 import { importTime } from '../generation.ts';
+import { type Gzip, gzipList, gzipText } from '../packing.ts';
 import type { Answer, Counts, Reader, StoreListener } from '../reader.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import type { TakedownList } from '../takedowns.ts';
@@ -14,15 +15,19 @@ import { describeErrors, toStoreError } from './errors.ts';
 import { type Hosts, openHosts } from './hosts.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
 
-// Where the client has the text already, it is neither read nor sent.
+// Where the client has the text already, it is neither read nor sent. $4: whether the packed text is wanted.
 const PROFILE = {
   name: 'profile',
-  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 THEN coalesce(served, record) END
+  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 AND NOT coalesce($4 AND packed IS NOT NULL, false)
+      THEN coalesce(served, record) END,
+      CASE WHEN $4 AND strpos($3, etag) = 0 THEN packed END, $4 AND packed IS NOT NULL
     FROM vitrine LEFT JOIN profiles ON family = $1 AND user_key = $2`,
 };
 const ITEMS = {
   name: 'items',
-  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 THEN '{"' || $4::text || '":' || items || '}' END
+  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 AND NOT coalesce($4 AND packed IS NOT NULL, false)
+      THEN '{"' || $5::text || '":' || items || '}' END,
+      CASE WHEN $4 AND strpos($3, etag) = 0 THEN packed END, $4 AND packed IS NOT NULL
     FROM vitrine LEFT JOIN lists ON family = $1 AND user_key = $2`,
 };
 const PERSON = {
@@ -66,9 +71,10 @@ export async function openReader(url: string): Promise<Reader> {
 }
 
 function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
-  async function find(query: pg.QueryConfig): Promise<Answer | undefined> {
-    const [, ...row] = await read(query);
-    return createAnswer(row);
+  async function find(query: pg.QueryConfig, gzip: Gzip): Promise<Answer | undefined> {
+    const [, etag, text, packed, isPacked] = await read(query);
+    if (isPacked !== 't' || etag == null) return createAnswer([etag ?? null, text ?? null]);
+    return { etag, body: packed == null ? null : gzip(Buffer.from(packed.slice(2), 'hex')), isGzip: true };
   }
 
   return {
@@ -82,9 +88,10 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
         () => undefined,
       ),
     hosts: hosts.states,
-    profile: (family, userKey, known = '') => find({ ...PROFILE, values: [family, userKey, known] }),
-    items: (family, userKey, collection, known = '') =>
-      find({ ...ITEMS, values: [family, userKey, known, collection] }),
+    profile: (family, userKey, { known = '', gzip = false } = {}) =>
+      find({ ...PROFILE, values: [family, userKey, known, gzip] }, gzipText),
+    items: (family, userKey, collection, { known = '', gzip = false } = {}) =>
+      find({ ...ITEMS, values: [family, userKey, known, gzip, collection] }, gzipList(collection)),
     async person(family, userKey, collection, known = '') {
       const [, ...row] = await read({ ...PERSON, values: [family, userKey, known, collection] });
       const [own, list] = [createAnswer(row.slice(0, 2)), createAnswer(row.slice(2))];

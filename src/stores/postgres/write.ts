@@ -1,6 +1,7 @@
 // The writing side of PostgreSQL: imports, removals and repairs, each one transaction on the primary.
 import { type ChangeOptions, createWriter } from '../create-writer.ts';
 import { type MergeConnection, merge } from '../merge.ts';
+import { packAnswers } from '../packed-rows.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
 import { type Client, destroy, firstValue, type HostConnection, mergeConnection } from './connect.ts';
 import { openPrimary } from './database.ts';
@@ -97,6 +98,7 @@ async function finish(
     (sum, tally) => sum + tally.new + tally.changed + tally.removed,
     0,
   );
+  await packAnswers(mergeConnection(client));
   if (changes > WORTH_ANALYSING) await client.query('ANALYZE profiles, items, lists');
   // The first import counts even when it was empty: with it the database is ready to be served.
   if (changes > 0 || generation === '0') await advance(client);

@@ -8,6 +8,7 @@ import { userKey } from '../../records/user-name.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 import type { MergeConnection } from '../merge.ts';
 import type { MigrationResult } from '../migrations.ts';
+import { packSync } from '../packing.ts';
 import { takedownHash } from '../takedowns.ts';
 import { describeErrors } from './errors.ts';
 import { migrate, readSchema, refuseForeign, refuseUnfit, SCHEMA_VERSION } from './migrate.ts';
@@ -146,6 +147,7 @@ function readStart(path: string, length: number): Buffer {
 /** Functions that our SQL needs and SQLite has not. */
 export function addFunctions(db: Connection): void {
   db.function('etag_of', { deterministic: true }, (text) => etagOf(String(text)));
+  db.function('pack', { deterministic: true }, (text) => packSync(String(text)));
   db.function('user_key_of', { deterministic: true }, (name) => userKey(String(name)));
   db.function('takedown_hash', { deterministic: true }, (salt, family, what, value) =>
     takedownHash(String(salt), String(family), String(what), String(value)),
@@ -163,5 +165,6 @@ export function mergeConnection(db: Connection): MergeConnection {
     },
     rows: (sql) => db.prepare(sql).raw().iterate() as Iterable<string[]>,
     member: (name) => `(record ->> '${name}')`,
+    hex: (column) => `hex(${column})`,
   };
 }

@@ -1,10 +1,11 @@
 // The reading side of SQLite: each lookup is one statement that returns an ETag and the bytes to send.
 import type { Statement } from 'better-sqlite3';
-import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { type Family, KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { importTime } from '../generation.ts';
 import { MEDIA_URL } from '../media-statements.ts';
-import type { Answer, Counts, Reader } from '../reader.ts';
+import { type Gzip, gzipList, gzipText } from '../packing.ts';
+import type { Answer, Counts, LookupOptions, Reader } from '../reader.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import type { TakedownList } from '../takedowns.ts';
 import { takedownList } from '../takedowns.ts';
@@ -31,13 +32,13 @@ export function openReader(source: string | Buffer): SqliteReader {
   }
 }
 
-// The ETag stands before the text in its row: where the client has it already, the text's pages are not read.
-const PROFILE = `
-  SELECT etag, CASE WHEN instr(:known, etag) THEN NULL ELSE CAST(coalesce(served, record) AS BLOB) END
-  FROM profiles WHERE family = :family AND user_key = :userKey`;
-const ITEMS = `
-  SELECT etag, CASE WHEN instr(:known, etag) THEN NULL ELSE CAST('{"' || :collection || '":' || items || '}' AS BLOB) END
-  FROM lists WHERE family = :family AND user_key = :userKey`;
+// With positional parameters, a lookup takes a quarter less CPU: what the client knows, the name of a list, the family, the
+// key. The ETag and the packed list stand before the text in a row: the text's pages are read only where it is sent.
+const find = (table: string, text: string, packed: string) => `
+  SELECT etag, ${packed} IS NOT NULL, CASE WHEN instr(?, etag) THEN NULL ELSE coalesce(${packed}, CAST(${text} AS BLOB)) END
+  FROM ${table} WHERE family = ? AND user_key = ?`;
+const RECORD = 'coalesce(served, record)';
+const LIST = `'{"' || ? || '":' || items || '}'`;
 const FIRST_USERS = `
   SELECT record ->> 'username' FROM profiles WHERE family = ? ORDER BY id LIMIT ?`;
 
@@ -47,8 +48,10 @@ const TAKEN_DOWN = `
 
 function createReader(db: Connection, path: string): SqliteReader {
   addFunctions(db);
-  const profile = db.prepare(PROFILE).raw();
-  const items = db.prepare(ITEMS).raw();
+  const profile = db.prepare(find('profiles', RECORD, 'NULL')).raw();
+  const packedProfile = db.prepare(find('profiles', RECORD, 'packed')).raw();
+  const items = db.prepare(find('lists', LIST, 'NULL')).raw();
+  const packedItems = db.prepare(find('lists', LIST, 'packed')).raw();
   const takenDown = db.prepare(TAKEN_DOWN);
   const generation = db.prepare('SELECT generation FROM vitrine').pluck();
   const lastRun = db.prepare('SELECT last_run FROM vitrine').pluck();
@@ -56,10 +59,24 @@ function createReader(db: Connection, path: string): SqliteReader {
   const firstUsers = db.prepare(FIRST_USERS).pluck();
   const turn = createTurn(db);
 
-  function find(statement: Statement, values: object): Answer | undefined {
+  function read(statement: Statement, values: string[], gzip: Gzip): Answer | undefined {
     turn.begin();
-    const row = statement.get(values) as [string, Buffer | null] | undefined;
-    return row && { etag: row[0], body: row[1] };
+    const row = statement.get(values) as [string, 0 | 1, Buffer | null] | undefined;
+    if (row === undefined) return undefined;
+    const [etag, isPacked, body] = row;
+    return isPacked === 0 ? { etag, body } : { etag, body: body && gzip(body), isGzip: true };
+  }
+
+  const readProfile = (family: Family, userKey: string, { known = '', gzip = false }: LookupOptions = {}) =>
+    read(gzip ? packedProfile : profile, [known, family, userKey], gzipText);
+
+  function readItems(
+    family: Family,
+    userKey: string,
+    collection: string,
+    { known = '', gzip = false }: LookupOptions = {},
+  ): Answer | undefined {
+    return read(gzip ? packedItems : items, [known, collection, family, userKey], gzipList(collection));
   }
 
   let known = { dataVersion: Number.NaN, generation: 0 };
@@ -77,12 +94,11 @@ function createReader(db: Connection, path: string): SqliteReader {
     schema: SCHEMA_VERSION,
     lastImport: () => importTime(generation.get() as number),
     lastImportRun: () => importTime(lastRun.get() as number),
-    profile: (family, userKey, etags = '') => find(profile, { family, userKey, known: etags }),
-    items: (family, userKey, collection, etags = '') =>
-      find(items, { family, userKey, collection, known: etags }),
-    person(family, userKey, collection, etags = '') {
-      const own = find(profile, { family, userKey, known: etags });
-      const list = find(items, { family, userKey, collection, known: etags });
+    profile: readProfile,
+    items: readItems,
+    person(family, userKey, collection, known) {
+      const own = readProfile(family, userKey, { known });
+      const list = readItems(family, userKey, collection, { known });
       return own && list && [own, list];
     },
     isTakenDown(family, userKey) {
@@ -97,7 +113,7 @@ function createReader(db: Connection, path: string): SqliteReader {
     fault() {
       try {
         refuseUnfit(db, path);
-        profile.get({ family: 'microblog', userKey: '', known: '' });
+        profile.get('', 'microblog', '');
         return undefined;
       } catch (error) {
         return toStoreError(path, error).message;

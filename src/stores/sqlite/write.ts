@@ -5,6 +5,7 @@ import { type ChangeOptions, createWriter } from '../create-writer.ts';
 import { StoreError } from '../errors.ts';
 import { type MergeConnection, merge } from '../merge.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
+import { packAnswers } from '../packed-rows.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
 import { type Connection, mergeConnection, openForTrial, openForWriting } from './connect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
@@ -112,7 +113,9 @@ async function mergeStaged(
 ): Promise<Tallies | undefined> {
   const isFirst = db.prepare('SELECT 1 FROM items LIMIT 1').get() === undefined;
   if (isFirst) db.exec('DROP INDEX items_by_id');
-  const tallies = await merge(mergeConnection(db), options, ending);
+  const merging = mergeConnection(db);
+  const tallies = await merge(merging, options, ending);
+  if (tallies !== undefined && ending === 'commit') await packAnswers(merging);
   if (isFirst) db.exec('CREATE UNIQUE INDEX items_by_id ON items (family, id)');
   return tallies;
 }
