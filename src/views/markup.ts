@@ -28,15 +28,17 @@ function written(part: Part): string {
 /** Characters that XML does not allow, even escaped. */
 const ILLEGAL = /[^\P{Cc}\t\n\r]|[\ufffe\uffff]/gu;
 
-export const escapeText = (text: string): string =>
-  text
-    .toWellFormed()
-    .replace(ILLEGAL, '\ufffd')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
+/** Patterns: `replaceAll` with strings takes twice the time in a text full of these characters. */
+export function escapeText(text: string): string {
+  const legal = text.toWellFormed().replace(ILLEGAL, '\ufffd');
+  if (!/[&<>"']/.test(legal)) return legal;
+  return legal
+    .replace(/&/g, '&amp;')
+    .replace(/</g, '&lt;')
+    .replace(/>/g, '&gt;')
+    .replace(/"/g, '&quot;')
+    .replace(/'/g, '&#39;');
+}
 
 /** JSON for a script element: no `<` can end it. */
 export const jsonBlock = (value: unknown) => new Markup(JSON.stringify(value).replaceAll('<', '\\u003c'));

@@ -169,7 +169,7 @@ function directionOf({ name, bio, location, items }: Person): 'ltr' | 'rtl' {
     .slice(0, LONGEST_SAMPLE);
   const count = (script: RegExp) => text.match(script)?.length ?? 0;
   const rtl = count(/[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/gu);
-  return rtl * 2 > count(/\p{L}/gu) ? 'rtl' : 'ltr';
+  return rtl > 0 && rtl * 2 > count(/\p{L}/gu) ? 'rtl' : 'ltr';
 }
 
 interface Missing {

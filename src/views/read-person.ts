@@ -15,6 +15,8 @@ const MAX_TEXT = 2000;
 const MAX_TITLE = 200;
 const MAX_TAGS = 30;
 const MAX_TAG = 60;
+/** Of a list of tags, empty ones included. */
+const MAX_PARTS = 100;
 /** In characters of markup: an ampersand has five. A URL cannot be cut, so a longer one is left out. */
 const MAX_URL = 2000;
 
@@ -130,7 +132,7 @@ const extra = (kind: Extra['kind'], url: string, title = '', thumbnail = ''): Ex
 /** Separated by Latin, Arabic or CJK commas. */
 const readTags = (text: string | undefined) =>
   cut(text, MAX_TEXT)
-    .split(/[,،、]/)
+    .split(/[,،、]/, MAX_PARTS)
     .map((tag) => cut(tag.trim(), MAX_TAG))
     .filter(Boolean)
     .slice(0, MAX_TAGS);
