@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { openForLookups } from '../src/stores/open.ts';
 import { VARIANTS } from './expected.ts';
 import { newPath } from './importing.ts';
 import { type Answer, exported, mirror, mirrorArgs, namesIn, portfolio, startSite } from './mirror-site.ts';
@@ -195,8 +196,16 @@ describe.concurrent('lenient reading', () => {
       else table(request, response.setHeader('last-modified', date));
     });
     const database = newPath();
-    for (const words of ['1 found, 0 unchanged', '0 found, 1 unchanged'])
+    const times: unknown[] = [];
+    for (const words of ['1 found, 0 unchanged', '0 found, 1 unchanged']) {
       expect((await mirror(database, 'b', site.url, '--user', 'ada')).stdout).toContain(words);
+      const reader = await openForLookups(database);
+      times.push([reader.lastImport(), await reader.lastImportRun()]);
+      await reader.close();
+    }
+    // The second run changed nothing, and yet the store knows that it came to its end.
+    const [[changed, ran], [changedLast, ranLast]] = times as [[number, number], [number, number]];
+    expect([changedLast, ranLast > ran]).toEqual([changed, true]);
   });
 });
 

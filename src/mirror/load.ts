@@ -80,6 +80,12 @@ async function loadAll(
   }
 }
 
+/** A load of nothing: the store notes that a mirror came to its end, although nothing changed. */
+export async function noteRun(writer: Writer): Promise<void> {
+  const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });
+  await load.finish();
+}
+
 function addTallies(sum: Tallies, tallies: Tallies): void {
   for (const kind of KIND_NAMES)
     for (const column of ['new', 'changed', 'unchanged', 'removed', 'takenDown'] as const)

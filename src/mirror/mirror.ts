@@ -13,7 +13,7 @@ import { type RemovalLimit, refuseExcess } from '../stores/removal-limit.ts';
 import { type Connection, openScratch } from '../stores/sqlite/connect.ts';
 import { createTakedownFilter } from '../stores/takedowns.ts';
 import { VARIANTS } from '../variants.ts';
-import { type LoadOptions, loadAndNote, recoverInterrupted } from './load.ts';
+import { type LoadOptions, loadAndNote, noteRun, recoverInterrupted } from './load.ts';
 import { createMemory, type MirrorMemory } from './memory.ts';
 import { readUsers } from './ownership.ts';
 import { type MirrorResult, mirrorFailure, mirrorSummary, newCounts } from './report.ts';
@@ -123,6 +123,8 @@ async function mirrorList(
     if (run.stopped() === undefined) {
       if (prune) refusal = anyoneKnown ? await pruneGone(mirror, options.maxRemoved) : NOBODY_KNOWN;
       memory.finish();
+      // In a database without users, a load of nothing would count as the first import.
+      if (memory.anyoneKnown()) await noteRun(options.writer);
     }
     const result = { ...counts, skipped: run.skipped(), stopped: run.stopped(), anyoneKnown };
     const total = list.size() + list.faults();
