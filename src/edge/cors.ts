@@ -16,12 +16,19 @@ export function originHeaders(
   return { vary: 'Origin', ...(origin !== undefined && corsOrigin.includes(origin) && oneOrigin(origin)) };
 }
 
-/** Says who may read, and answers what browsers ask before they fetch, at any address. */
-export function cors(app: FastifyInstance, config: Pick<Config, 'corsOrigin'>): void {
-  const isList = config.corsOrigin !== '*' && config.corsOrigin.length > 0;
+/** Says who may read, also in errors of later hooks. */
+export function addOriginHeaders(app: FastifyInstance, config: Pick<Config, 'corsOrigin'>): void {
+  if (config.corsOrigin === '*' || config.corsOrigin.length === 0) return;
   app.addHook('onRequest', (request, reply, done) => {
     // On the response itself, since answers may be written past the reply.
-    if (isList) setHeaders(reply.raw, originHeaders(config, request.raw));
+    setHeaders(reply.raw, originHeaders(config, request.raw));
+    done();
+  });
+}
+
+/** Answers what browsers ask before they fetch, at any address. */
+export function answerPreflights(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
     if (request.method !== 'OPTIONS' || !(isPreflight(request) || request.raw.url === '*')) return done();
     sendOptions(request, reply);
   });

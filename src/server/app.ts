@@ -4,7 +4,7 @@ import swagger from '@fastify/swagger';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import { type Config, sitesOf } from '../config/config.ts';
-import { cors, sendOptions } from '../edge/cors.ts';
+import { addOriginHeaders, answerPreflights, sendOptions } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
 import { createRateLimit, limits } from '../edge/limits.ts';
 import { allowMethods, noteAddresses } from '../edge/methods.ts';
@@ -55,8 +55,9 @@ export function buildApp({ config, store, telemetry: { clients, counts, observe 
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   app.decorateReply('dataHeaders', { getter: () => dataHeaders });
-  cors(app, config);
+  addOriginHeaders(app, config);
   limits(app, { config, rateLimit, observe });
+  answerPreflights(app);
   app.addHook('onSend', (request, reply, payload, done) => {
     observe({
       type: 'response',

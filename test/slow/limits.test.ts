@@ -22,6 +22,8 @@ import {
 import { linesOf, startLoad, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
+const ORIGIN = 'https://one.example';
+const PREFLIGHT = { method: 'OPTIONS', headers: { origin: ORIGIN, 'access-control-request-method': 'GET' } };
 const LAST = 'Connection: close\r\n';
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 
@@ -75,9 +77,29 @@ describe('RATE_LIMIT', () => {
     ['an unknown path', '127.0.2.5', '/nothing', {}],
     ['an unsupported method', '127.0.2.6', ADA, { method: 'DELETE' }],
     ['bad input', '127.0.2.7', '/a/api/?user=%', {}],
+    ['a preflight', '127.0.2.8', ADA, PREFLIGHT],
+    ['a request refused before routing', '127.0.2.9', `/${'x'.repeat(9000)}`, {}],
   ])('applies to %s', async (_, from, url, options) => {
     await useUp(() => direct(from, url, options));
     expect((await direct(from, url, options)).status).toBe(429);
+  });
+
+  test('applies to bytes that are no request', async () => {
+    const rubbish = async () => (await sendRaw(server, 'rubbish\r\n\r\n'))[0] as Reply;
+    await useUp(rubbish);
+    expect((await rubbish()).status).toBe(429);
+    expect((await direct('127.0.0.1', '/healthz')).status).toBe(200);
+  });
+
+  test('with a list of origins, a preflight over the limit is told who may read', async () => {
+    const listed = await startServer({ RATE_LIMIT: '1/1h', CORS_ORIGIN: ORIGIN });
+    const replies = [await ask(listed, ADA, PREFLIGHT), await ask(listed, ADA, PREFLIGHT)];
+    expect(
+      replies.map(({ status, headers }) => [status, headers['access-control-allow-origin'], headers.vary]),
+    ).toEqual([
+      [204, ORIGIN, 'Origin'],
+      [429, ORIGIN, 'Origin'],
+    ]);
   });
 
   test('applies to each client separately', async () => {
