@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openForChange, openForServing } from '../../src/stores/open.ts';
-import type { Reader } from '../../src/stores/reader.ts';
+import type { Reader, StoreEvent } from '../../src/stores/reader.ts';
 import { bodyOf } from '../importing.ts';
 import { type ProxyOptions, startProxy } from '../postgres-proxy.ts';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
@@ -122,16 +122,31 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     proxy.close();
   });
 
-  test('lookups do not wait for a table that is locked, and return when it is released', async () => {
-    const { database, url } = await loaded();
-    const reader = await serve(url);
-    await until('ready', async () => (await reader.fault()) === undefined);
-    const release = await cluster.primary.hold('LOCK TABLE lists', database);
-    await expect(reader.items('microblog', 'user1', 'posts')).rejects.toThrow(/is locked by another session/);
-    expect(await reasonOf(reader)).toMatch(/is locked by another session/);
+  test('lookups wait for tables that are locked, on one host after the other, and no host is reported', async () => {
+    const { database, proxy } = await behindProxy();
+    const events: StoreEvent[] = [];
+    const url = `postgres://owner@${proxy.address},${cluster.primary.address}/${database}`;
+    const reader = await openForServing(url, (event) => events.push(event));
+    open.push(reader);
+    const release = await cluster.primary.hold('LOCK TABLE profiles, lists', database);
+    const before = events.length;
+    // More than there are connections.
+    const lookups = Array.from({ length: 50 }, async () =>
+      bodyOf(await reader.items('microblog', 'user1', 'posts')),
+    );
+    // Each statement is cancelled after three seconds: then the lookup waits on the other host.
+    const waiting = `SELECT FROM pg_stat_activity WHERE datname = '${database}' AND wait_event_type = 'Lock'`;
+    await until('a wait', async () => (await cluster.primary.sql(waiting)).length > 10);
+    const [first] = await cluster.primary.sql(
+      waiting.replace('SELECT', 'SELECT min(query_start)::text AS start'),
+    );
+    const later = `${waiting} AND query_start > '${first?.start}'::timestamptz + interval '2.9 seconds'`;
+    await until('a second wait', async () => (await cluster.primary.sql(later)).length > 10);
+    expect(await reader.fault()).toBeUndefined();
     await release();
-    await until('ready', async () => (await reader.fault()) === undefined);
-    expect(bodyOf(await reader.items('microblog', 'user1', 'posts'))).toContain('"posts":[{');
+    for (const body of await Promise.all(lookups)) expect(body).toContain('"posts":[{');
+    expect(events.slice(before)).toEqual([]);
+    proxy.close();
   });
 
   test('profile and items of a person are of one generation', async () => {

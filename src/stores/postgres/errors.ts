@@ -39,8 +39,12 @@ const BY_CODE: Record<string, string> = {
   '57P03': 'is starting up',
 };
 
+/** What pg.Pool says after a query waited in vain for the queries before it, which a lock may hold up. */
+const NO_FREE_CONNECTION = /^timeout exceeded when trying to connect/;
+
 /** Errors of the driver, which have no code. */
 const BY_MESSAGE: readonly [pattern: RegExp, words: string][] = [
+  [NO_FREE_CONNECTION, 'took too long to answer'],
   [/timeout/i, 'does not answer'],
   [/unsupported startup parameter/i, 'is behind a PgBouncer that needs ignore_startup_parameters = options'],
   [/terminated|not queryable|was closed/i, 'closed the connection'],
@@ -87,7 +91,9 @@ export const isShortage = (error: unknown) => errorCode(error) === '53300';
 
 /** Whether only the query failed, by a conflict on a standby for example, or no connection was free for it. */
 export const isQueryError = (error: unknown) =>
-  isShortage(error) || /^(22|40|42|57014|XX)/.test(errorCode(error));
+  isShortage(error) ||
+  NO_FREE_CONNECTION.test((error as Error).message) ||
+  /^(22|40|42|57014|XX)/.test(errorCode(error));
 
 export const toStoreError = (name: string, error: unknown): StoreError =>
   error instanceof StoreError ? error : new StoreError(errorMessage(name, error), { cause: error });

@@ -66,7 +66,7 @@ export function createHost(address: PostgresAddress, where: HostAddress, onPoll:
 
   async function poll(): Promise<void> {
     try {
-      const result = await ask(host, await (poller ??= connect()));
+      const result = await ask(host.name, await (poller ??= connect()));
       update({ ...result, up: true, fault: undefined });
     } catch (error) {
       down(error);
@@ -140,11 +140,9 @@ const POLL = `
     has_table_privilege(to_regclass('items'), 'INSERT, UPDATE, DELETE, TRUNCATE'),
     pg_is_in_recovery(), '${CHANNEL}' IN (SELECT pg_listening_channels())
   FROM vitrine`;
-/** Fails while one of the tables is locked. */
-const TOUCH_TABLES = 'SELECT FROM profiles, lists LIMIT 0';
 
 /** What a poll learns about the host; throws if it cannot be used. */
-async function ask({ name, up }: Host, client: pg.PoolClient) {
+async function ask(name: string, client: pg.PoolClient) {
   const read = (text: string) => withTimeout(ANSWER_MS, readRows(client, { text }));
   const [row = []] = await read(POLL);
   const [generation, schema, missing, mayRead, mayWrite, isStandby, isListening] = row;
@@ -154,8 +152,6 @@ async function ask({ name, up }: Host, client: pg.PoolClient) {
     throw new StoreError(
       `The database at ${name} does not let this role read: GRANT SELECT ON ALL TABLES IN SCHEMA public TO it.`,
     );
-  // While the host is used, lookups meet a lock themselves.
-  if (!up) await read(TOUCH_TABLES);
   // A standby cannot listen. It may be promoted at any time.
   if (isStandby === 'f' && isListening === 'f' && !isPooled(client)) await read(`LISTEN ${CHANNEL}`);
   return { generation: Number(generation), mayWrite: mayWrite === 't', writable: isStandby === 'f' };

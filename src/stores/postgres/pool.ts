@@ -9,18 +9,14 @@ const IDLE_MS = 60_000;
 const SHORTAGE_MS = 1000;
 /** A query that takes longer is cancelled: probably nobody waits for it any more. */
 const STATEMENT_MS = 3000;
-/** Lookups do not wait longer for a lock, such as that of an ALTER TABLE. */
-const LOCK_MS = 400;
+/** Later than the server cancels a query, which is no fault of the connection. */
+const QUERY_MS = STATEMENT_MS + 1000;
 /** How long closing waits for a host that may not respond. */
 const CLOSE_MS = 600;
 
-const SESSION = {
-  default_transaction_read_only: 'on',
-  statement_timeout: STATEMENT_MS,
-  lock_timeout: LOCK_MS,
-};
+const SESSION = `-c default_transaction_read_only=on -c statement_timeout=${STATEMENT_MS}`;
 /** What the session settings do, for one transaction. */
-const BEGIN = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS}; SET LOCAL lock_timeout = ${LOCK_MS}`;
+const BEGIN = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS}`;
 
 /** Clients behind a pooler that dropped the session settings. */
 const unsettled = new WeakSet<pg.ClientBase>();
@@ -54,10 +50,8 @@ export function createReadPool(address: PostgresAddress, where: HostAddress) {
     max: CONNECTIONS,
     idleTimeoutMillis: IDLE_MS,
     pipeline: true,
-    query_timeout: STATEMENT_MS,
-    options: Object.entries(SESSION)
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(' '),
+    query_timeout: QUERY_MS,
+    options: SESSION,
     onConnect: prepareClient,
   };
   const pending = new Set<(error: unknown) => void>();
