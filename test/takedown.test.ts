@@ -83,6 +83,7 @@ describe(`takedowns in ${storeName()}`, () => {
   test.each([
     ['under another name', [folio(7, 'new name'), shot(72, 7)]],
     ['under another id', [folio(9, 'zarathustra'), shot(90, 9)]],
+    ['an item under another owner', [shot(71, 8)]],
     ['with items before the profile', [shot(90, 9), folio(9, 'ZARATHUSTRA')]],
     ['as items only', [shot(72, 7)]],
     ['as a name that somebody else takes', [folio(8, 'zarathustra'), shot(82, 8)]],

@@ -97,7 +97,9 @@ async function skipTakenDown(db: MergeConnection, family: Family, listed: Readon
     skipped.items = await db.run(statements.itemsOfUsers);
     await db.run('DELETE FROM gone');
   }
-  if (listed.has(`${family} item`)) skipped.items += await db.run(statements.items);
+  // A user's entry has the ids of items as well.
+  if (listed.has(`${family} user`) || listed.has(`${family} item`))
+    skipped.items += await db.run(statements.items);
   return skipped;
 }
 

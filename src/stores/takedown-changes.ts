@@ -9,6 +9,7 @@ import {
   ADD_SALT,
   addEntry,
   addUserId,
+  addUserItems,
   COPY_ENTRY,
   COPY_SALT,
   deleteEntry,
@@ -45,7 +46,10 @@ async function takeDownOne(
   today: string,
 ): Promise<TakedownState> {
   const isNew = (await db.run(addEntry(family, kind), [value, today])) > 0;
-  if (kind === 'user') await db.run(addUserId(family), [value, today]);
+  if (kind === 'user') {
+    await db.run(addUserId(family), [value, today]);
+    await db.run(addUserItems(family), [value, today]);
+  }
   const found = await db.run(kind === 'user' ? findUser(family) : findItem(family), [value]);
   return found > 0 ? 'removed' : isNew ? 'unknown' : 'known';
 }
@@ -77,7 +81,8 @@ export async function adoptTakedowns(
       await db.run(users);
       add(removed, await removeUsers(db, family));
     }
-    if (entries.some((entry) => entry.family === family && entry.kind === 'item')) {
+    // A user's entry has the ids of items as well.
+    if (entries.some((entry) => entry.family === family)) {
       await db.run(items);
       add(removed, await removeItems(db, family));
     }

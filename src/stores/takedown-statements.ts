@@ -35,6 +35,14 @@ export const addUserId = (family: Family) => `
   SELECT ${hashOf(family, 'id', ID_TEXT)}, ${hashOf(family, 'name', '$1')}, '${family}', 'user', $2
   FROM profiles CROSS JOIN ${ONE_SALT} WHERE family = '${family}' AND user_key = $1 ON CONFLICT DO NOTHING`;
 
+/** Adds the ids of the items of a user who is here: they may come back under another owner. $1: the name; $2: the day. */
+export const addUserItems = (family: Family) => `
+  INSERT INTO takedowns (hash, entry, family, kind, since)
+  SELECT ${hashOf(family, 'item', 'CAST(items.id AS text)')}, ${hashOf(family, 'name', '$1')}, '${family}', 'user', $2
+  FROM profiles CROSS JOIN items CROSS JOIN ${ONE_SALT}
+  WHERE profiles.family = '${family}' AND user_key = $1 AND items.family = '${family}' AND items.owner = profiles.id
+  ON CONFLICT DO NOTHING`;
+
 /** $1: the name or the id of the item. */
 export const deleteEntry = (family: Family, kind: TakedownKind) => `
   DELETE FROM takedowns

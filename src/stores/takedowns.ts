@@ -21,7 +21,7 @@ export interface TakedownResult {
   readonly items: number;
 }
 
-/** A hash in the list. The name and the id of a user share the entry, which is the hash of the name. */
+/** A hash in the list. The name and the id of a user, and the ids of their items, share the entry, which is the hash of the name. */
 export interface TakedownEntry {
   readonly hash: string;
   readonly entry: string;
