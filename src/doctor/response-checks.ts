@@ -1,6 +1,6 @@
 // Whether a response comes back as Vitrine sent it: its type, its errors, and who may read it.
 import type { HttpResponse } from '../remote/http-client.ts';
-import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unclear } from './check.ts';
+import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, suggestion, unclear } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import { codeOf, isProfile, objectIn } from './deployment.ts';
 
@@ -109,6 +109,8 @@ const compression: Check = {
       return broken(
         'Vary: Accept-Encoding is missing: a cache would send compressed responses to clients that do not accept them',
       );
+    if (packed.headers.etag?.startsWith('W/'))
+      return suggestion('the proxy compresses each answer again, although Vitrine has it compressed');
     const script = await send('/embed.js', { 'accept-encoding': 'gzip' });
     if (script.status === 200 && script.headers['content-encoding'] === undefined)
       return broken('lists are compressed, but scripts and styles are not');

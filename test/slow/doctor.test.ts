@@ -254,6 +254,12 @@ const CASES: readonly Case[] = [
     words: 'a copy for each spelling of Accept-Encoding',
   },
   {
+    what: 'Accept-Encoding dropped',
+    add: 'proxy_set_header Accept-Encoding "";',
+    broken: [],
+    words: 'the proxy compresses each answer again',
+  },
+  {
     what: 'scripts uncompressed',
     gzip: 'on; gzip_types application/json',
     broken: ['compression'],
@@ -283,10 +289,16 @@ const CASES: readonly Case[] = [
     broken: ['cache'],
     words: 'it keeps nothing: "MISS"',
   },
-  { what: 'no compression', gzip: 'off', broken: ['compression'], words: 'gzip would save most of them' },
+  {
+    what: 'no compression',
+    gzip: 'off',
+    add: 'proxy_set_header Accept-Encoding "";',
+    broken: ['compression'],
+    words: 'gzip would save most of them',
+  },
   {
     what: 'no Vary',
-    add: 'gzip_vary off;',
+    add: 'gzip_vary off; proxy_hide_header Vary;',
     broken: ['compression'],
     words: 'Vary: Accept-Encoding is missing',
   },

@@ -40,7 +40,12 @@ describe.skipIf(withoutNginx)('caching', () => {
     const seen = new Set<unknown>();
     await until(`${wanted} for ${url}, not only ${[...seen]}`, async () => {
       const reply = await ask(front, url);
-      expect([reply.status, reply.body, reply.headers.etag]).toEqual([200, body, headers.etag]);
+      const etag = reply.headers.etag?.replace(/^W\/(.*)-gzip"$/, '$1"');
+      expect([reply.status, reply.body, etag]).toEqual([
+        200,
+        body,
+        headers.etag?.replace(/^W\/(.*)-gzip"$/, '$1"'),
+      ]);
       expect(reply.headers['access-control-allow-origin']).toBe('*');
       seen.add(reply.headers['x-cache-status']);
       return wanted.every((state) => seen.has(state));
@@ -100,13 +105,13 @@ describe.skipIf(withoutNginx)('compression', () => {
     front = await startNginx(server.port);
   });
 
-  test('gzip makes the ETag weak, and both forms still match', async () => {
+  test('the ETag of the compressed copy is weak where nginx unpacks it, and both forms match', async () => {
     const url = `http://127.0.0.1:${front.port}${SHOTS}`;
     const plain = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
     const small = await fetch(url, { headers: { 'accept-encoding': 'gzip' } });
     expect(small.headers.get('content-encoding')).toBe('gzip');
     expect(await small.text()).toBe(await plain.text());
-    expect(small.headers.get('etag')).toBe(`W/${plain.headers.get('etag')}`);
+    expect(plain.headers.get('etag')).toBe(`W/${small.headers.get('etag')}`);
     expect(small.headers.get('vary')).toContain('Accept-Encoding');
     for (const etag of [small, plain].map(({ headers }) => headers.get('etag') as string)) {
       for (const port of [front.port, server.port]) {

@@ -21,8 +21,8 @@ const succeeds = (front: Front, url: string) =>
 
 const stateOf = async (front: Front, url: string) => (await ask(front, url)).headers['x-cache-status'];
 
-/** Proxies that compress, or keep a compressed copy, make ETags weak. */
-const strong = (etag: string | undefined) => etag?.replace(/^W\//, '');
+/** A proxy that keeps the compressed copy sends its ETag, made weak, to those for whom it unpacks. */
+const strong = (etag: string | undefined) => etag?.replace(/^W\//, '').replace(/-gzip"$/, '"');
 
 async function settings(): Promise<Record<string, string>> {
   return {
@@ -51,7 +51,7 @@ describe.each(PROXY_NAMES)('%s', (name) => {
     });
 
     test('answers If-None-Match with 304', async () => {
-      const { headers } = await ask(server, SHOTS);
+      const { headers } = await ask(front, SHOTS);
       for (const url of [SHOTS, SHOTS, `${SHOTS}?page=2`]) {
         const reply = await ask(front, url, { headers: { 'if-none-match': String(headers.etag) } });
         expect([reply.status, reply.body, reply.headers['access-control-allow-origin']]).toEqual([
