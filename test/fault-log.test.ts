@@ -1,8 +1,8 @@
-// An outage is logged once a cause and second, with counts that add up to the requests that failed.
+// An outage is logged once a cause and second, with counts that add up to the requests that failed or were slow.
 import { truncateSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { StoreError } from '../src/stores/errors.ts';
-import { createFaultLog } from '../src/telemetry/fault-log.ts';
+import { createFaultLog, createSlowLog } from '../src/telemetry/bundled-log.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { ask, databaseOf, fixture, startServer } from './rig.ts';
 import { type LogLine, linesOf } from './stress.ts';
@@ -53,6 +53,21 @@ test('several causes have a line each, up to a limit', () => {
   expect(lines.length).toBeLessThan(30);
   expect(total(lines)).toBe(500);
   expect(lines.at(-1)).toMatchObject({ err: { message: 'other errors' }, count: 480 });
+});
+
+test('slow requests have a line with the first of each kind, and one with the count of the others', () => {
+  const lines: LogLine[] = [];
+  const log = createLog({ logLevel: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
+  const slow = createSlowLog(log);
+  const request = { variant: 'a', name: 'items', status: 200 } as const;
+  for (let nr = 0; nr < 500; nr++) slow.add({ ...request, ...{ url: `/${nr}`, ms: 1000 + nr } });
+  slow.add({ ...request, status: 503 });
+  slow.stop();
+  expect(lines).toMatchObject([
+    { level: 40, msg: 'slow request', url: '/0', ms: 1000, ...request, count: 1 },
+    { ...request, status: 503, count: 1 },
+    { level: 40, msg: 'slow request', ...request, count: 499 },
+  ]);
 });
 
 test('a server whose data cannot be read logs a handful of lines for a thousand requests', async () => {

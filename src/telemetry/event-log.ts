@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import type { Clients } from '../edge/clients.ts';
 import type { Observation, ResponseEvent } from '../http/observations.ts';
-import { createFaultLog } from './fault-log.ts';
+import { createFaultLog, createSlowLog } from './bundled-log.ts';
 
 const CONNECTIONS_REFUSED =
   'connections closed, idle ones first: as many are open as MAX_CONNECTIONS, memory and the file limit allow';
@@ -19,6 +19,7 @@ export interface EventLogOptions {
 
 export function createEventLog({ config, log, clients }: EventLogOptions) {
   const faults = createFaultLog(log);
+  const slowRequests = createSlowLog(log);
   const logRefused = oncePerSecond((connections) => log.warn({ connections }, CONNECTIONS_REFUSED));
   const logStalled = oncePerSecond((connections) => log.warn({ connections }, CONNECTIONS_STALLED));
   const slow = config.slowRequest === 0 ? Number.POSITIVE_INFINITY : config.slowRequest;
@@ -34,8 +35,9 @@ export function createEventLog({ config, log, clients }: EventLogOptions) {
   function logResponse({ request, operation, status, bytes }: ResponseEvent, ms: number): void {
     if (!config.accessLog && ms < slow) return;
     const line = { ...about(request), ...operation, status, bytes, ms: Math.round(ms * 1000) / 1000 };
-    if (ms >= slow) log.warn(line, 'slow request');
-    else log.info(line, 'request');
+    if (ms < slow) log.info(line, 'request');
+    else if (config.accessLog) log.warn(line, 'slow request');
+    else slowRequests.add(line);
   }
 
   return {
@@ -58,7 +60,10 @@ export function createEventLog({ config, log, clients }: EventLogOptions) {
           return log.error(event.message);
       }
     },
-    stop: faults.stop,
+    stop(): void {
+      faults.stop();
+      slowRequests.stop();
+    },
   };
 }
 
