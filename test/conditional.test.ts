@@ -1,6 +1,6 @@
 // Caching and CORS on every kind of response: ETag, 304, Cache-Control, cross-origin requests.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { matches } from '../src/http/conditional.ts';
+import { matches } from '../src/http/answer.ts';
 import { VARIANTS } from './expected.ts';
 import {
   ask,

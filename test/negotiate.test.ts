@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
-import { acceptsGzip } from '../src/http/negotiate.ts';
+import { acceptsGzip } from '../src/http/answer.ts';
 import { buildApp } from '../src/server/app.ts';
 import { openForServing } from '../src/stores/open.ts';
 import { createGzip, pack, packSync } from '../src/stores/packing.ts';

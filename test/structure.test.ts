@@ -12,6 +12,8 @@ interface Source {
   readonly text: string;
   /** Our own files as paths under src; packages by name. */
   readonly imports: readonly string[];
+  /** Those that Node loads: types are erased. */
+  readonly loads: readonly string[];
 }
 
 const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
@@ -22,27 +24,34 @@ const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' }
     const found = text.matchAll(
       /^(?:import|export)\b[^;]*?\bfrom\s+'([^']+)'|^import\s+'([^']+)'|\bimport\('([^']+)'\)/gm,
     );
-    const imports = [...found].map(([, from, bare, late]) => (from ?? bare ?? late) as string);
+    const imports = [...found].map(([statement, from, bare, late]) => {
+      const path = (from ?? bare ?? late) as string;
+      return {
+        path: path.startsWith('.') ? normalize(join(dirname(name), path)) : path,
+        isType: /^(import|export) type\b/.test(statement),
+      };
+    });
     return {
       name,
       text,
-      imports: imports.map((path) => (path.startsWith('.') ? normalize(join(dirname(name), path)) : path)),
+      imports: imports.map(({ path }) => path),
+      loads: imports.filter(({ isType }) => !isType).map(({ path }) => path),
     };
   });
 
 const isOurs = (path: string) => sources.some(({ name }) => name === path);
 const roomOf = (name: string) => dirname(name);
-const ours = (name: string) =>
-  (sources.find((source) => source.name === name) as Source).imports.filter(isOurs);
+const ours = (name: string, kind: 'imports' | 'loads' = 'imports') =>
+  (sources.find((source) => source.name === name) as Source)[kind].filter(isOurs);
 const importersOf = (pattern: RegExp) =>
   sources.filter(({ imports }) => imports.some((path) => pattern.test(path))).map(({ name }) => name);
 
-/** Everything a file imports, directly or indirectly. */
-function reach(name: string, seen = new Set<string>()): Set<string> {
-  for (const next of ours(name))
+/** Everything a file imports, or loads, directly or indirectly. */
+function reach(name: string, kind?: 'imports' | 'loads', seen = new Set<string>()): Set<string> {
+  for (const next of ours(name, kind))
     if (!seen.has(next)) {
       seen.add(next);
-      reach(next, seen);
+      reach(next, kind, seen);
     }
   return seen;
 }
@@ -143,9 +152,19 @@ describe('a request', () => {
     expect(files.filter((file) => !imported.has(file))).toEqual([]);
   });
 
+  const hooks = sources
+    .filter(({ text }) => /addHook\('(onRequest|preHandler)'/.test(text))
+    .map(({ name }) => name);
+
   test('the guide names every file with a hook that requests pass', () => {
-    const hooks = sources.filter(({ text }) => /addHook\('(onRequest|preHandler)'/.test(text));
-    expect(hooks.map(({ name }) => name).filter((name) => !files.includes(name))).toEqual([]);
+    expect(hooks.filter((name) => !files.includes(name))).toEqual([]);
+  });
+
+  test('its route loads at most 12 of our files, and 17 with the hooks', () => {
+    const route = new Set(['routes/path-style.ts', ...reach('routes/path-style.ts', 'loads')]);
+    expect([...route].length, [...route].join(' ')).toBeLessThanOrEqual(12);
+    const withHooks = new Set([...route, ...hooks, ...hooks.flatMap((name) => [...reach(name, 'loads')])]);
+    expect([...withHooks].length, [...withHooks].join(' ')).toBeLessThanOrEqual(17);
   });
 });
 

@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import { databaseUrl } from '../config/setting-values.ts';
 import { counted } from '../records/counted.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
-import { LARGEST_ID } from '../records/text-formats.ts';
+import { LARGEST_ID } from '../records/schemas.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
 import { openForChange, openForLookups } from '../stores/open.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../stores/takedowns.ts';

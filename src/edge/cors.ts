@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
-import { type Headers, METHODS, oneOrigin, setHeaders } from '../http/headers.ts';
+import { type Headers, METHODS, oneOrigin, setHeaders } from '../http/answer.ts';
 
 const A_DAY = '86400';
 

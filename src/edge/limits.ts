@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
-import { type Headers, setHeaders } from '../http/headers.ts';
+import { type Headers, setHeaders } from '../http/answer.ts';
+import { sendFailure } from '../http/errors.ts';
 import { type Observer, PROBE } from '../http/observations.ts';
-import { sendFailure } from '../http/replies.ts';
 import { type Clients, clientKey } from './clients.ts';
 import { TimedRequest } from './connection.ts';
 

@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
+import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/answer.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
-import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/headers.ts';
 import { type ParserError, parserFault, parserMethod } from '../http/malformed.ts';
 import * as http from '../http/node-http.ts';
 import { type Observer, OTHER } from '../http/observations.ts';

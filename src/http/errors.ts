@@ -1,5 +1,7 @@
 // Every error a client can meet: its code, its status and a sentence that says what to do.
 import { type TSchema, Type } from '@sinclair/typebox';
+import type { FastifyReply } from 'fastify';
+import { JSON_TYPE, METHODS, NOT_FOUND_CACHING } from './answer.ts';
 import { STATUS_CODES } from './node-http.ts';
 
 const CATALOGUE = {
@@ -61,6 +63,19 @@ export const FAILURES = Object.fromEntries(
     return [code, { status, code, body: Buffer.from(JSON.stringify(body)) }];
   }),
 ) as Record<ErrorCode, Failure>;
+
+export function sendFailure(reply: FastifyReply, code: ErrorCode): FastifyReply {
+  const { status, body } = FAILURES[code];
+  const isUnknown = status === 404 || status === 410;
+  if (status === 405) reply.header('allow', METHODS);
+  if (status === 503) reply.header('retry-after', '1');
+  return reply
+    .headers(reply.dataHeaders)
+    .code(status)
+    .type(JSON_TYPE)
+    .header('cache-control', isUnknown ? NOT_FOUND_CACHING : 'no-store')
+    .send(body);
+}
 
 const codeSchema = (codes: readonly ErrorCode[]) =>
   Type.Union(

@@ -1,7 +1,7 @@
 // The functions that every map is given: ids, texts, dates and URLs as records need them.
 import { hash } from 'node:crypto';
 import { Parser } from 'htmlparser2';
-import { utcFromIso, wireDate } from '../records/iso-date.ts';
+import { utcFromIso, wireDate } from '../records/dates.ts';
 import { brief } from '../records/printable.ts';
 
 const ID_BITS = 63n;

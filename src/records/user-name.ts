@@ -1,9 +1,15 @@
 // Which user names are legal, and the key under which all spellings of a name are found.
-import { Type } from '@sinclair/typebox';
+import { FormatRegistry, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { isTooLong, LONGEST_USER_NAME } from './text-formats.ts';
 
-export { LONGEST_USER_NAME };
+export const LONGEST_USER_NAME = 255;
+
+FormatRegistry.Set('unicode-name', (name) => !isTooLong(name) && name.isWellFormed());
+
+/** Counts characters in Unicode form NFC: a name has the same length however its accents are written. */
+export function isTooLong(name: string): boolean {
+  return name.length > LONGEST_USER_NAME && [...name.normalize('NFC')].length > LONGEST_USER_NAME;
+}
 
 /** The one rule for user names, in records and in requests. */
 export const UserName = Type.String({

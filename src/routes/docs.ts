@@ -4,19 +4,28 @@ import { Type } from '@sinclair/typebox';
 import { type Config, sitesOf } from '../config/config.ts';
 import { samplesUrlOf } from '../config/media.ts';
 import { hostKey } from '../config/setting-values.ts';
+import { JSON_TYPE, jsonHeaders, NotModified } from '../http/answer.ts';
 import { errorResponses } from '../http/errors.ts';
-import { JSON_TYPE, jsonHeaders } from '../http/headers.ts';
 import { PAGE } from '../http/observations.ts';
-import { createAsset, sendAsset } from '../http/replies.ts';
 import { FIXTURE_PICTURES } from '../samples/people.ts';
 import type { Awaitable } from '../stores/reader.ts';
 import { createLook } from '../views/look.ts';
 import { fill, markup } from '../views/markup.ts';
 import { readScript, readStyles, readWeb } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
-import { NotModified } from './lookup.ts';
 import { logoOrigins } from './page-headers.ts';
-import { EACH_TIME, HTML, once, SAME_ORIGIN, SCRIPT, STYLE, serveFile, typed } from './web-file.ts';
+import {
+  createAsset,
+  EACH_TIME,
+  HTML,
+  memoize,
+  SAME_ORIGIN,
+  SCRIPT,
+  STYLE,
+  sendAsset,
+  serveFile,
+  typed,
+} from './web-file.ts';
 
 const EXPLORER_LINK = /\s*<a href="\.\/">Explorer<\/a>/;
 
@@ -34,7 +43,7 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
 ) => {
   const sites = sitesOf(config);
   const openapi = forUsers((users) =>
-    once((host) =>
+    memoize((host) =>
       createAsset(withPictures(JSON.stringify(describe(host, users)), config), {
         ...jsonHeaders(config.corsOrigin),
         'content-type': JSON_TYPE,

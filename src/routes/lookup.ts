@@ -4,16 +4,13 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
 import type { BaseUrl } from '../config/setting-values.ts';
-import { type ErrorCode, errorResponses } from '../http/errors.ts';
-import { acceptsGzip, plainEtags } from '../http/negotiate.ts';
+import { acceptsGzip, NotModified, plainEtags, type WriteAnswer } from '../http/answer.ts';
+import { type ErrorCode, errorResponses, sendFailure } from '../http/errors.ts';
+import { FAULT } from '../http/input.ts';
 import type { Operation } from '../http/observations.ts';
-import { sendFailure } from '../http/replies.ts';
-import { FAULT } from '../http/schema-compilers.ts';
-import type { WriteAnswer } from '../http/write-answer.ts';
 import type { Family } from '../records/kinds.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
-import { isTooLong } from '../records/text-formats.ts';
-import { UserName, userKey } from '../records/user-name.ts';
+import { isTooLong, UserName, userKey } from '../records/user-name.ts';
 import type { Lookups } from '../stores/keep-answers.ts';
 import { type Answer, type Awaitable, type LookupOptions, whenRead } from '../stores/reader.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
@@ -30,8 +27,6 @@ const RECORDS = {
   microblog: { Profile: MicroblogProfile, Item: Post },
   portfolio: { Profile: PortfolioProfile, Item: Shot },
 } as const;
-
-export const NotModified = Type.Null({ description: 'Nothing has changed since; there is no body.' });
 
 /** The bodies of a variant's two lookups. */
 export function bodiesOf(variant: Variant) {

@@ -10,17 +10,13 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { mediaDirOf } from '../config/media.ts';
+import { INERT, jsonHeaders, matches, NotModified, sendNotModified } from '../http/answer.ts';
 import { type ByteRange, rangeOf } from '../http/byte-range.ts';
-import { matches } from '../http/conditional.ts';
-import { errorResponses } from '../http/errors.ts';
+import { errorResponses, sendFailure } from '../http/errors.ts';
 import { isAbsence, readParts, sizeOf } from '../http/file-parts.ts';
-import { jsonHeaders } from '../http/headers.ts';
+import { FAULT } from '../http/input.ts';
 import { MEDIA, type Observer } from '../http/observations.ts';
-import { sendFailure, sendNotModified } from '../http/replies.ts';
-import { FAULT } from '../http/schema-compilers.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
-import { NotModified } from './lookup.ts';
-import { INERT } from './page-headers.ts';
 
 const A_YEAR = 'public, max-age=31536000, immutable';
 const HASH_LENGTH = 64;

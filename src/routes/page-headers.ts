@@ -1,10 +1,8 @@
 // The headers of pages and of what other pages show, with their Content-Security-Policies.
 import type { Config } from '../config/config.ts';
 import { pictureOriginsOf } from '../config/media.ts';
-import type { Headers } from '../http/headers.ts';
+import { type Headers, INERT } from '../http/answer.ts';
 import { CROSS_ORIGIN, EACH_TIME, GUARD, HTML, typed } from './web-file.ts';
-
-export const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
 
 export const INERT_WITH_PICTURE = {
   'content-security-policy': `${INERT['content-security-policy']}; img-src data:`,

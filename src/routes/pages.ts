@@ -3,8 +3,8 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { samplesUrlOf } from '../config/media.ts';
+import { INERT } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
-import { createAsset, sendAsset } from '../http/replies.ts';
 import { samplePicture } from '../samples/pictures.ts';
 import type { Awaitable } from '../stores/reader.ts';
 import { STYLES as LOOKUPS, VARIANT_NAMES, VARIANTS } from '../variants.ts';
@@ -13,17 +13,19 @@ import { createLook } from '../views/look.ts';
 import { HUES } from '../views/person.ts';
 import { hueStyles, readScript, readStyles, readWeb, withoutComments } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
-import { explorerHeaders, INERT, readableHeaders } from './page-headers.ts';
+import { explorerHeaders, readableHeaders } from './page-headers.ts';
 import { addIndexes } from './person-pages.ts';
 import {
+  createAsset,
   EACH_TIME,
   fileRoute,
   GUARD,
-  once,
+  memoize,
   SAME_ORIGIN,
   SCRIPT,
   STYLE,
   SVG,
+  sendAsset,
   serveFile,
   typed,
 } from './web-file.ts';
@@ -70,7 +72,7 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
   }
   if (config.databaseUrl === undefined) {
     const headers = { ...GUARD, ...INERT, ...readable, ...typed(SVG, A_DAY) };
-    const picture = once((name) => createAsset(pictureOf(name), headers));
+    const picture = memoize((name) => createAsset(pictureOf(name), headers));
     const schema = { ...fileRoute.schema, params: Picture };
     app.get('/samples/:picture', { ...fileRoute, schema }, (request, reply) => {
       sendAsset(reply, picture(request.params.picture));

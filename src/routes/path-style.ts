@@ -1,8 +1,7 @@
 // Variants B and C: the path names the user.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { errorResponses } from '../http/errors.ts';
-import { sendFailure } from '../http/replies.ts';
+import { errorResponses, sendFailure } from '../http/errors.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import { STYLES, VARIANTS } from '../variants.ts';
 import {

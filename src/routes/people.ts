@@ -2,9 +2,9 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { publicOrigin } from '../config/config.ts';
-import { JSON_TYPE, jsonHeaders } from '../http/headers.ts';
+import { JSON_TYPE, jsonHeaders } from '../http/answer.ts';
+import { sendFailure } from '../http/errors.ts';
 import { PAGE } from '../http/observations.ts';
-import { sendFailure } from '../http/replies.ts';
 import { cardImage } from '../views/card-image.ts';
 import { atomFeed, type Feed, jsonFeed } from '../views/feeds.ts';
 import { createLook } from '../views/look.ts';

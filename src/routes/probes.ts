@@ -3,7 +3,7 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
-import { JSON_TYPE } from '../http/headers.ts';
+import { JSON_TYPE } from '../http/answer.ts';
 import { PROBE, RECEIVED_OVER } from '../http/observations.ts';
 
 export interface Readiness {

@@ -1,7 +1,7 @@
 // Variant A: the query names the user, and asks for the items.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { FAULT } from '../http/schema-compilers.ts';
+import { FAULT } from '../http/input.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import { STYLES } from '../variants.ts';
 import {

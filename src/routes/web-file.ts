@@ -1,12 +1,11 @@
-// What the routes of files share: a schema, and assets that are made when they are first asked for.
+// Files held in memory: what their routes share, and assets that are made when they are first asked for.
 
 import { Type } from '@sinclair/typebox';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type Headers, matches, NotModified, sendNotModified } from '../http/answer.ts';
 import { errorResponses } from '../http/errors.ts';
-import type { Headers } from '../http/headers.ts';
 import { PAGE } from '../http/observations.ts';
-import { type Asset, createAsset, sendAsset } from '../http/replies.ts';
-import { NotModified } from './lookup.ts';
+import { etagOf } from '../records/etag.ts';
 
 export const HTML = 'text/html; charset=utf-8';
 export const SCRIPT = 'text/javascript; charset=utf-8';
@@ -34,6 +33,24 @@ export const fileRoute = {
   },
 };
 
+/** A body that does not change while the server runs, with its headers. */
+export interface Asset {
+  readonly body: Buffer;
+  readonly headers: Headers;
+}
+
+export function createAsset(content: Buffer | string, headers: Headers): Asset {
+  const body = Buffer.from(content);
+  return { body, headers: { etag: etagOf(body), ...headers } };
+}
+
+export function sendAsset(reply: FastifyReply, { body, headers }: Asset): FastifyReply {
+  const { 'content-type': type = '', ...others } = headers;
+  if (matches(reply.request.headers['if-none-match'], headers.etag as string))
+    return sendNotModified(reply, others);
+  return reply.headers(others).type(type).send(body);
+}
+
 /** Serves one file. No start waits for its content. */
 export function serveFile(
   app: FastifyInstance,
@@ -41,12 +58,12 @@ export function serveFile(
   content: () => Buffer | string,
   headers: Headers,
 ): void {
-  const asset = once(() => createAsset(content(), { ...GUARD, ...headers }));
+  const asset = memoize(() => createAsset(content(), { ...GUARD, ...headers }));
   app.get(url, fileRoute, (_request, reply) => void sendAsset(reply, asset(url)));
 }
 
 /** Creates each asset when it is first asked for, and only once. */
-export function once(create: (name: string) => Asset): (name: string) => Asset {
+export function memoize(create: (name: string) => Asset): (name: string) => Asset {
   const created = new Map<string, Asset>();
   return (name) => {
     const known = created.get(name);

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { isIP } from 'node:net';
 import type { Config } from '../config/config.ts';
+import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/answer.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
-import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/headers.ts';
 import { createServer } from '../http/node-http.ts';
 import { type Observer, PROBE } from '../http/observations.ts';
 

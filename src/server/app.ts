@@ -8,14 +8,11 @@ import { addOriginHeaders, answerPreflights, sendOptions } from '../edge/cors.ts
 import { createHttpServer } from '../edge/http-server.ts';
 import { createRateLimit, limits } from '../edge/limits.ts';
 import { allowMethods, noteAddresses } from '../edge/methods.ts';
-import { RequestError } from '../http/errors.ts';
-import { jsonHeaders } from '../http/headers.ts';
+import { createAnswerWriter, jsonHeaders } from '../http/answer.ts';
+import { RequestError, sendFailure } from '../http/errors.ts';
+import { COMPILERS, parseQuery } from '../http/input.ts';
 import { LONGEST_URL, pathToRoute } from '../http/malformed.ts';
 import { type Operation, OTHER, PREFLIGHT } from '../http/observations.ts';
-import { parseQuery } from '../http/query.ts';
-import { sendFailure } from '../http/replies.ts';
-import { COMPILERS } from '../http/schema-compilers.ts';
-import { createAnswerWriter } from '../http/write-answer.ts';
 import { documentFor, openapiOptions } from '../openapi/document.ts';
 import { docs } from '../routes/docs.ts';
 import { createExampleUsers } from '../routes/example-users.ts';

@@ -1,4 +1,4 @@
-// TypeBox's compiler as Fastify's validator: inputs are checked as they come, without coercion.
+// A request's input: the query is read strictly, and TypeBox checks parameters as they come, without coercion.
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify';
@@ -33,3 +33,36 @@ export const COMPILERS = {
   buildValidator: () => compileInput,
   buildSerializer: () => () => JSON.stringify,
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>['compilersFactory'];
+
+/** A member's value: an array when it is repeated, null when its percent escapes are broken. */
+type QueryValue = string | string[] | null;
+
+export interface QueryMembers {
+  user?: QueryValue;
+  post?: QueryValue;
+}
+
+/** What a repeated member becomes; how often it is repeated does not matter. */
+const REPEATED: string[] = [];
+
+export function parseQuery(text: string): QueryMembers {
+  const members: QueryMembers = {};
+  if (text === '') return members;
+  for (const part of text.split('&')) {
+    const equals = part.indexOf('=');
+    const name = unescaped(equals === -1 ? part : part.slice(0, equals));
+    if (name !== 'user' && name !== 'post') continue;
+    members[name] =
+      members[name] === undefined ? unescaped(equals === -1 ? '' : part.slice(equals + 1)) : REPEATED;
+  }
+  return members;
+}
+
+function unescaped(text: string): string | null {
+  if (!/[%+]/.test(text)) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}
