@@ -121,7 +121,7 @@ describe('faults name line, member and what the map returned', () => {
     [
       'a bad member',
       PEOPLE,
-      /^standard input:2: verified: must be at most 20 decimal digits, got "yes"; the map returned {"totalPost":0,"username":"nikos","id":2,"verified":"yes"}$/m,
+      /^standard input:2: verified: must be at most 40 decimal digits, got "yes"; the map returned {"totalPost":0,"username":"nikos","id":2,"verified":"yes"}$/m,
     ],
     [
       'no record',

@@ -154,7 +154,7 @@ function rowOf(kind: KindName, source: RawRecord, record: string): Row {
   return { kind, id, userKey: '', owner: digitsText(source[owner]) as string, date, record };
 }
 
-const MUST_BE_DIGITS = 'must be at most 20 decimal digits';
+const MUST_BE_DIGITS = 'must be at most 40 decimal digits';
 
 /** What to say of a text that does not match its schema. A user name has several reasons. */
 const REASONS: Record<Exclude<Form, 'name'>, string> = {

@@ -20,7 +20,7 @@ const member = (form: Form, description: string, rules: object = {}) =>
   Type.String({ ...rules, description, 'x-form': form }) as Member;
 
 // The specification writes an absent optional value as an empty string, so every optional member allows that.
-const DIGITS = '^[0-9]{0,20}$';
+const DIGITS = '^[0-9]{0,40}$';
 const DATE_TIME =
   '0000-00-00 00:00:00|[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]) (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]';
 const HTTP_URL =
