@@ -1,6 +1,6 @@
 // The file of a SQLite database: what is refused before it is opened, and which changes a server reports.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -70,6 +70,16 @@ test('a log that belongs to its file is read', async () => {
   expect(await reader.profile('portfolio', 'cid')).toBeDefined();
   await reader.close();
   writing.close();
+});
+
+test('zeros in the place of a log, which a power failure leaves, are not read', async () => {
+  const path = join(tempFolder(), 'site.db');
+  copyFileSync(database, path);
+  writeFileSync(`${path}-wal`, Buffer.alloc(4096));
+  expect(await checkDatabase(path)).toMatchObject({ faults: [] });
+  const reader = await openForServing(path, () => {});
+  expect(await reader.profile('portfolio', 'ada')).toBeDefined();
+  await reader.close();
 });
 
 test('a refused file is the same file after its check, which makes an empty log', () => {

@@ -107,6 +107,9 @@ function refuseOddFile(path: string): void {
   if (stats !== undefined && !stats.isFile()) throw new StoreError(`${path} is not a regular file.`);
 }
 
+/** In the last bit, a log says which byte order its checksums have. */
+const LOG_MAGIC = 0x377f0683;
+
 /**
  * SQLite lays a log over whatever file it lies beside, also over one that was restored after a crash. A log belongs to
  * another file if this one is not in WAL mode, as a snapshot is not, or has pages of another size. Not to be called while
@@ -114,7 +117,8 @@ function refuseOddFile(path: string): void {
  */
 export function refuseForeignLog(path: string): void {
   const log = readStart(`${path}-wal`, 12);
-  if (log.length < 12) return;
+  // SQLite does not read what is no log, such as the zeros that a power failure leaves.
+  if (log.length < 12 || (log.readUInt32BE(0) | 1) !== LOG_MAGIC) return;
   // Read after the log: a file is in WAL mode before it has one.
   const header = readStart(path, 20);
   if (header.length < 20) return;
