@@ -3,8 +3,8 @@ import pg from 'pg';
 import { type HostAddress, type PostgresAddress, parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
 import type { MigrationResult } from '../migrations.ts';
-import { clientConfig, firstValue, type HostConnection, hostName } from './connect.ts';
-import { errorMessage, toStoreError } from './errors.ts';
+import { type Client, clientConfig, firstValue, type HostConnection, hostName } from './connect.ts';
+import { describeErrors, errorMessage, toStoreError } from './errors.ts';
 import { MISSING_TABLES, migrate, refuseMissing, refuseUnfit } from './migrate.ts';
 
 /** Connects to the host that can be written; of two, should an old primary still run, to the one with the newest data. */
@@ -33,6 +33,12 @@ export async function openSnapshot(url: string): Promise<HostConnection> {
     await client.end();
     throw toStoreError(name, error);
   }
+}
+
+/** Reads once from the host with the newest data. */
+export async function readSnapshot<T>(url: string, read: (client: Client) => Promise<T>): Promise<T> {
+  const { client, name } = await openSnapshot(url);
+  return await describeErrors(name, () => read(client)).finally(() => client.end());
 }
 
 interface Candidate extends HostConnection {

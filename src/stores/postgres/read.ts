@@ -10,8 +10,8 @@ import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import type { TakedownList } from '../takedowns.ts';
 import { takedownList } from '../takedowns.ts';
 import { type Client, fetchRows, mergeConnection, type TextRow } from './connect.ts';
-import { openSnapshot } from './database.ts';
-import { describeErrors, toStoreError } from './errors.ts';
+import { openSnapshot, readSnapshot } from './database.ts';
+import { toStoreError } from './errors.ts';
 import { type Hosts, openHosts } from './hosts.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
 
@@ -101,7 +101,7 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       const [, found] = await read({ ...TAKEN_DOWN, values: [family, userKey] });
       return found === 't';
     },
-    takedowns: () => takedownsOf(url),
+    takedowns: () => readSnapshot(url, readTakedowns),
     async mediaUrl() {
       const [, url] = await read(MEDIA_URL);
       return url ?? undefined;
@@ -110,7 +110,7 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       const [, names] = await read({ ...FIRST_USERS, values: [family, count] });
       return JSON.parse(names ?? '[]');
     },
-    counts: countOnce(hosts.newest, () => countIn(url)),
+    counts: countOnce(hosts.newest, () => readSnapshot(url, countRecords)),
     warning: hosts.warning,
     fault: hosts.fault,
     close: hosts.close,
@@ -139,20 +139,13 @@ async function* withName(name: string, rows: AsyncIterable<string[]>): AsyncGene
   }
 }
 
-async function takedownsOf(url: string): Promise<TakedownList> {
-  const { client, name } = await openSnapshot(url);
+async function readTakedowns(client: Client): Promise<TakedownList> {
   const all = async (text: string) => (await client.query<string[]>({ text, rowMode: 'array' })).rows;
-  const read = async () => takedownList(await all(ALL_SALTS), await all(ALL_ENTRIES));
-  return await describeErrors(name, read).finally(() => client.end());
+  return takedownList(await all(ALL_SALTS), await all(ALL_ENTRIES));
 }
 
 const COUNTS = `SELECT 'profiles', family, count(*) FROM profiles GROUP BY family
   UNION ALL SELECT 'items', family, count(*) FROM items GROUP BY family`;
-
-async function countIn(url: string): Promise<Counts> {
-  const { client } = await openSnapshot(url);
-  return await countRecords(client).finally(() => client.end());
-}
 
 export async function countRecords(client: Client): Promise<Counts> {
   const { rows } = await client.query<string[]>({ text: COUNTS, rowMode: 'array' });
