@@ -12,10 +12,11 @@ import {
   sendRaw,
   startServer,
 } from './rig.ts';
+import { linesOf, metricsOf, until } from './stress.ts';
 
 let server: Server;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startServer({ ACCESS_LOG: 'on', ADMIN_PORT: '0' });
 });
 
 /** Every error is complete JSON whose members are strings, with the headers of an error response. */
@@ -238,6 +239,44 @@ test('HEAD that the parser rejects gets no body', async () => {
   const heard = hearOut(socket);
   socket.write(`${get(ADA, HOST)}HEAD ${ADA} HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n`);
   expect(String(await heard)).toMatch(/HTTP\/1\.1 400 .*content-length: \d.*\r\n\r\n$/s);
+});
+
+test('requests refused before routing are counted and logged', async () => {
+  const others = /^vitrine_requests_total\{variant="none",operation="other",status="(\d+)"\}$/;
+  const counts = async () =>
+    Object.fromEntries(
+      [...(await metricsOf(server))].flatMap(([name, count]) => {
+        const status = others.exec(name)?.[1];
+        return status === undefined ? [] : [[status, count]];
+      }),
+    );
+  const logged = () => linesOf(server).filter(({ name }) => name === 'other');
+  const [before, lines] = [await counts(), logged().length];
+  const cases: [bytes: string, method: string, status: number][] = [
+    ['rubbish\r\n\r\n', '', 400],
+    [`HEAD ${ADA} HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n`, 'HEAD', 400],
+    [get(ADA, `Host: a\r\n${LAST}`), 'GET', 400],
+    [get(`/${'x'.repeat(20_000)}`), 'GET', 414],
+    [get(ADA, `${LAST}X: ${'x'.repeat(20_000)}\r\n`), 'GET', 431],
+    [`CONNECT a:1 HTTP/1.1\r\n${LAST}\r\n`, 'CONNECT', 405],
+  ];
+  for (const [bytes] of cases)
+    (await dial(server))
+      .on('error', () => {})
+      .end(bytes)
+      .resume();
+  await until('their lines', () => logged().length === lines + cases.length);
+  expect(
+    logged()
+      .slice(lines)
+      .map(({ method, status, client }) => [method, status, client]),
+  ).toEqual(expect.arrayContaining(cases.map(([, method, status]) => [method, status, '127.0.0.1'])));
+  const after = await counts();
+  for (const status of [400, 405, 414, 431])
+    expect([status, (after[status] ?? 0) - (before[status] ?? 0)]).toEqual([
+      status,
+      cases.filter((one) => one[2] === status).length,
+    ]);
 });
 
 test('the server still answers afterwards and has logged no error', async () => {
