@@ -51,27 +51,35 @@ const wellFormed = (record: Record<string, string>) =>
 describe.each(VARIANTS)('variant $variant', ({ family, profile, item, collection, profileOf, itemsOf }) => {
   const items = HOSTILE.filter((record) => record[item === 'post' ? 'user' : 'user_id'] !== undefined);
 
-  test.each(usersOf(HOSTILE, family))('serves $username, id $id, unchanged', async (raw) => {
-    const found = await ask(hostile, profileOf(raw.username as string));
-    expect([found.status, found.body]).toEqual([
-      200,
-      JSON.stringify(wellFormed(expectedRecord(profile, raw))),
-    ]);
-    const list = await ask(hostile, itemsOf(raw.username as string));
-    const expected = expectedItems(item, items, raw.id).map(wellFormed);
-    expect([list.status, list.body]).toEqual([200, JSON.stringify({ [collection]: expected })]);
+  test('serves every user unchanged', async () => {
+    const users = usersOf(HOSTILE, family);
+    expect(users.length).toBeGreaterThan(10);
+    const wrong: string[] = [];
+    for (const raw of users) {
+      const { username, id } = raw as { username: string; id: string };
+      const found = await ask(hostile, profileOf(username));
+      const record = JSON.stringify(wellFormed(expectedRecord(profile, raw)));
+      if (found.status !== 200 || found.body !== record) wrong.push(`profile of ${username}, id ${id}`);
+      const list = await ask(hostile, itemsOf(username));
+      const expected = JSON.stringify({ [collection]: expectedItems(item, items, id).map(wellFormed) });
+      if (list.status !== 200 || list.body !== expected) wrong.push(`items of ${username}, id ${id}`);
+    }
+    expect(wrong).toEqual([]);
   });
 
-  test.each(usersOf(NAMES, family))('finds $username in any case and Unicode form', async (raw) => {
-    const { username, id } = raw as { username: string; id: string };
-    const spellings = [
-      username.normalize('NFD'),
-      username.normalize('NFC'),
-      username.toLowerCase(),
-      username.replace(/[a-z]/g, (letter) => letter.toUpperCase()),
-    ];
-    for (const spelling of spellings)
-      expect(json(await ask(hostile, profileOf(spelling)))).toMatchObject({ id });
+  test('finds every name in any case and Unicode form', async () => {
+    const lost: string[] = [];
+    for (const { username, id } of usersOf(NAMES, family) as { username: string; id: string }[]) {
+      const spellings = [
+        username.normalize('NFD'),
+        username.normalize('NFC'),
+        username.toLowerCase(),
+        username.replace(/[a-z]/g, (letter) => letter.toUpperCase()),
+      ];
+      for (const spelling of spellings)
+        if (json(await ask(hostile, profileOf(spelling))).id !== id) lost.push(`${username} as ${spelling}`);
+    }
+    expect(lost).toEqual([]);
   });
 
   test('sorts items of the same date by numeric id and limits lists to 15', async () => {
@@ -99,9 +107,9 @@ test('percent-encoding is decoded once', async () => {
   expect(json(await ask(hostile, '/b/api/username/shots'))).toMatchObject({ id: '1001' });
 });
 
-describe('numbers', () => {
+test('numbers keep every digit', async () => {
   const ABOVE = '9007199254740993';
-  test.each([
+  const profiles = [
     [
       '/a/api/?user=numbers',
       { totalFollowers: '12', totalFollowing: '0', totalFavs: ABOVE, country: '', verified: '1' },
@@ -120,7 +128,7 @@ describe('numbers', () => {
     ],
     [
       '/a/api/?user=exactly-2-53',
-      { id: '9007199254740992', totalFollowers: '123456789012345678901234567890', verified: '1' },
+      { id: '9007199254740992', totalFollowers: '12345678901234567890', verified: '1' },
     ],
     ['/a/api/?user=largest', { id: '9223372036854775807', name: '9223372036854775807', verified: '0' }],
     ['/a/api/?user=20240101', { username: '20240101', verified: '0' }],
@@ -129,11 +137,8 @@ describe('numbers', () => {
       { totalFollowers: '1', Likes: ABOVE, Lists: '0', Listed: '1', Projects: '0', type_account: '2' },
     ],
     ['/c/api/username/largest', { id: '9223372036854775807', skills: '', type_account: ABOVE }],
-  ])('%s keeps every digit', async (url, expected) => {
-    expect(json(await ask(numbers, url))).toMatchObject(expected);
-  });
-
-  test.each([
+  ] as const;
+  const lists = [
     [
       '/a/api/?user=numbers&post=true',
       'posts',
@@ -163,7 +168,8 @@ describe('numbers', () => {
       ],
     ],
     ['/c/api/username/largest/shots', 'Posts', [{ id: '9223372036854775807', id_project: '0', tags: '' }]],
-  ])('%s keeps every digit of every item', async (url, collection, expected) => {
-    expect(json(await ask(numbers, url))[collection]).toMatchObject(expected);
-  });
+  ] as const;
+  for (const [url, expected] of profiles) expect(json(await ask(numbers, url)), url).toMatchObject(expected);
+  for (const [url, collection, expected] of lists)
+    expect(json(await ask(numbers, url))[collection], url).toMatchObject(expected);
 });
