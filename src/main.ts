@@ -8,7 +8,6 @@ import { AlreadyReported, type Process, type ServeStart } from './cli/context.ts
 import { DONE, FAILED } from './cli/output.ts';
 import { runProgram } from './cli/program.ts';
 import type { Config } from './config/config.ts';
-import { WorkerFailed } from './server/worker-failed.ts';
 import { createServerLog, prettyFormat } from './telemetry/log.ts';
 
 // Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
@@ -62,7 +61,7 @@ async function runServer(
   droppedLines: () => number,
 ): Promise<void> {
   // Only `serve` loads the server's code, and only WORKERS > 1 the supervisor's.
-  const { announce, serve } = await import('./server/serve.ts');
+  const { announce, serve, WorkerFailed } = await import('./server/serve.ts');
   const { inheritedSocket } = await import('./server/listen.ts');
   const start = cluster.isWorker || config.workers > 1 ? await workerStart() : serve;
   const processes = cluster.isWorker ? [process.pid, process.ppid] : [process.pid];

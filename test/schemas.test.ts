@@ -3,9 +3,8 @@ import { type TString, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { KIND_NAMES } from '../src/records/kinds.ts';
+import { FILE_MEMBERS, KIND_NAMES, PICTURE_MEMBERS } from '../src/records/kinds.ts';
 import { normalise } from '../src/records/normalise.ts';
-import { FILE_MEMBERS, PICTURE_MEMBERS } from '../src/records/pictures.ts';
 import { SCHEMAS } from '../src/records/schemas.ts';
 
 const VALUES: Record<string, readonly string[]> = {

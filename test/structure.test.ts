@@ -211,6 +211,10 @@ describe('size and shape', () => {
     expect(misshapen(({ text }) => text.split('\n').length > MAX_LINES)).toEqual([]);
   });
 
+  test('few files have fewer than 40 lines: most of these belong to their importer', () => {
+    expect(misshapen(({ text }) => text.split('\n').length <= 40).length).toBeLessThanOrEqual(35);
+  });
+
   test('files are named in kebab-case for what they are', () => {
     expect(
       misshapen(

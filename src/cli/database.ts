@@ -1,7 +1,7 @@
 // The commands about a whole database: `vitrine migrate`, `check`, `snapshot`, `export` and `remove`.
 import { shownDatabase } from '../config/database-url.ts';
-import { counted } from '../records/counted.ts';
 import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
+import { counted } from '../records/printable.ts';
 import { userKey } from '../records/user-name.ts';
 import {
   checkDatabase,

@@ -1,7 +1,7 @@
 // `vitrine import`
 import type { ImportOptions } from '../import/import.ts';
-import { countedOf } from '../records/counted.ts';
 import type { Family } from '../records/kinds.ts';
+import { countedOf } from '../records/printable.ts';
 import { openForChange, openForTrial } from '../stores/open.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';

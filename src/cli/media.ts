@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { megabytes } from '../files/terminal.ts';
 import type { CheckCounts } from '../media/check.ts';
-import { counted } from '../records/counted.ts';
+import { counted } from '../records/printable.ts';
 import type { Archive, MediaSummary } from '../stores/archive.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
 import { type CommandContext, CommandFailed } from './context.ts';

@@ -2,8 +2,8 @@
 import { type Config, ConfigError, readConfig, SETTING_NAMES, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
 import { lookalikes } from '../config/lookalikes.ts';
-import { counted } from '../records/counted.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
+import { counted } from '../records/printable.ts';
 import { StoreError } from '../stores/errors.ts';
 import { openForLookups, openForServing } from '../stores/open.ts';
 import type { Counts } from '../stores/reader.ts';

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { Option } from 'commander';
 import { databaseUrl } from '../config/setting-values.ts';
-import { counted } from '../records/counted.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
+import { counted } from '../records/printable.ts';
 import { LARGEST_ID } from '../records/schemas.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
 import { openForChange, openForLookups } from '../stores/open.ts';

@@ -1,7 +1,6 @@
 // Two records, member by member, as the texts that an import would make of them.
-import type { KindName } from '../records/kinds.ts';
+import { FILE_MEMBERS, type KindName, PICTURE_MEMBERS } from '../records/kinds.ts';
 import { normalise } from '../records/normalise.ts';
-import { FILE_MEMBERS, PICTURE_MEMBERS } from '../records/pictures.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { scalarText } from '../records/scalar.ts';
 import { type Form, type Member, SCHEMAS } from '../records/schemas.ts';

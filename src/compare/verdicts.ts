@@ -1,5 +1,5 @@
 // What a comparison can come to, for one answer, for a user, and for all of them: counts, the summary, and why it failed.
-import { counted, countedOf } from '../records/counted.ts';
+import { counted, countedOf } from '../records/printable.ts';
 
 /** From the best to the worst. */
 export const VERDICTS = [

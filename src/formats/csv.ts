@@ -1,6 +1,6 @@
 // CSV whose header names the members; csv-parse takes the rows apart, many at a time.
 import { parse } from 'csv-parse/sync';
-import { counted } from '../records/counted.ts';
+import { counted } from '../records/printable.ts';
 import { SCHEMAS } from '../records/schemas.ts';
 import { type CsvRow, createRowCutter } from './csv-rows.ts';
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';

@@ -2,7 +2,7 @@
 // connections may have taken all but few, and no more memory than a part.
 import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
-import type { ByteRange } from './byte-range.ts';
+import type { IncomingHttpHeaders } from 'node:http';
 
 /** Most pictures of a list are one part. */
 const WHOLE_BYTES = 64 * 1024;
@@ -61,4 +61,30 @@ async function inTurn<T>(task: () => Promise<T>): Promise<T> {
     if (next === undefined) places++;
     else next();
   }
+}
+
+// Range and If-Range (RFC 9110, 14.2 and 13.1.5): one range of bytes. Several ranges, and what is malformed, are ignored,
+// which the standard allows.
+
+/** The first and the last byte. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+const RANGE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
+
+/** What to send of a file: a range of it, the whole if undefined, or nothing since it has no such bytes. */
+export function rangeOf(
+  { range, 'if-range': ifRange }: IncomingHttpHeaders,
+  etag: string,
+  size: number,
+): ByteRange | 'unsatisfiable' | undefined {
+  const [, first = '', last = ''] = RANGE.exec(range ?? '') ?? [];
+  if (first + last === '' || (ifRange !== undefined && ifRange !== etag)) return undefined;
+  const fromEnd = first === '';
+  const start = fromEnd ? Math.max(size - Number(last), 0) : Number(first);
+  const end = fromEnd || last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (!fromEnd && last !== '' && Number(last) < start) return undefined;
+  return start > end ? 'unsatisfiable' : { start, end };
 }

@@ -6,8 +6,8 @@ import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, NoContentError } from '../formats/entry.ts';
 import type { Family } from '../records/kinds.ts';
 import { normalise } from '../records/normalise.ts';
-import { placeholdersOf } from '../records/placeholder.ts';
 import type { RawRecord } from '../records/recognise.ts';
+import { createPlaceholders } from '../records/row.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Load, Tallies, Writer } from '../stores/writer.ts';
 import { createFaultReport, displayName, type FaultReport, placeIn, placeOf } from './faults.ts';
@@ -176,7 +176,7 @@ function createAdder(
   { skipInvalid, family }: ImportOptions,
 ) {
   async function addPlaceholders(source: RawRecord, place: number): Promise<void> {
-    for (const row of placeholdersOf(source, family)) await load.add(row, place);
+    for (const row of createPlaceholders(source, family)) await load.add(row, place);
   }
 
   return (entry: Entry, place: number): void | Promise<void> => {

@@ -1,7 +1,7 @@
 // What people see of an import: its progress, and a table of what it changed.
 import { bar, createDisplay, megabytes, secondsLeft, type Terminal } from '../files/terminal.ts';
-import { counted } from '../records/counted.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
+import { counted } from '../records/printable.ts';
 import type { Tallies } from '../stores/writer.ts';
 
 export interface Progress {

@@ -1,6 +1,5 @@
 // What becomes of originals: counts it, reports each failure, and sums it up.
-import { counted } from '../records/counted.ts';
-import { brief } from '../records/printable.ts';
+import { brief, counted } from '../records/printable.ts';
 import type { MediaEntry } from '../stores/writer.ts';
 
 /** The option that names hosts. */

@@ -1,8 +1,8 @@
 // The summary of a mirror, and why it failed, as text.
 
 import { summary } from '../import/report.ts';
-import { counted, countedOf } from '../records/counted.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
+import { counted, countedOf } from '../records/printable.ts';
 import type { Tallies } from '../stores/writer.ts';
 import type { Outcome } from './visit.ts';
 

@@ -1,12 +1,14 @@
 // TypeBox schemas of the routes -> the parts of the OpenAPI document: references, headers and examples.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TSchema } from '@sinclair/typebox';
 import { ErrorBody, type ErrorCode, FAILURES } from '../http/errors.ts';
 import { STATUS_CODES } from '../http/node-http.ts';
+import type { Family } from '../records/kinds.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
 import { LONGEST_USER_NAME, UserName } from '../records/user-name.ts';
 import { bodiesOf } from '../routes/lookup.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
-import { sampleAnswers } from './examples.ts';
 
 const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
@@ -112,6 +114,17 @@ function successResponse(variant: Variant, schema: TSchema) {
         examples: Object.fromEntries(examples),
       },
     },
+  };
+}
+
+const EXAMPLES = join(import.meta.dirname, '../../fixtures/examples.json');
+
+/** A sample user's profile and newest items. */
+function sampleAnswers(family: Family, collection: string) {
+  const { profile, items } = JSON.parse(readFileSync(EXAMPLES, 'utf8'))[family];
+  return {
+    profile: { summary: 'A profile', value: profile as object },
+    items: { summary: `Newest items (${items.length} of them)`, value: { [collection]: items as object[] } },
   };
 }
 

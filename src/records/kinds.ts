@@ -30,3 +30,19 @@ export const KIND_NAMES = Object.keys(KINDS) as KindName[];
 
 export const kindOf = (family: Family, role: Role): KindName =>
   KIND_NAMES.find((kind) => KINDS[kind].family === family && KINDS[kind].role === role) as KindName;
+
+/** The members that lead to a picture. */
+export const PICTURE_MEMBERS: Readonly<Record<KindName, readonly string[]>> = {
+  'microblog profile': ['avatar', 'avatar_large', 'cover_image', 'cover_large'],
+  post: ['photo', 'video_thumbnail', 'thumbnail_song'],
+  'portfolio profile': ['avatar', 'cover_image'],
+  shot: ['image', 'large_image'],
+};
+
+/** The members that lead to another file. */
+export const FILE_MEMBERS: Readonly<Record<KindName, readonly string[]>> = {
+  'microblog profile': [],
+  post: ['url_audio'],
+  'portfolio profile': [],
+  shot: ['attachment'],
+};

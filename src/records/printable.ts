@@ -1,4 +1,4 @@
-// Text from files and sites, made safe to print on a terminal and short enough for a message.
+// What messages show: text from files and sites, made safe to print on a terminal and short enough; numbers with nouns.
 
 const LONGEST_QUOTE = 60;
 const NOT_PRINTABLE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
@@ -31,3 +31,14 @@ function jsonOf(value: unknown): string {
 /** A word of a command that is shown, quoted if a shell would read it otherwise. */
 export const shellWord = (word: string) =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+/** `1 user`, `2 users`. */
+export const counted = (count: number, noun: string) => `${count} ${count === 1 ? noun : `${noun}s`}`;
+
+/** `1 of 3 users is`, `2 of 3 users are`. */
+export const countedOf = (
+  count: number,
+  total: number,
+  noun: string,
+  [one, many]: readonly [string, string] = ['is', 'are'],
+) => `${count} of ${counted(total, noun)} ${count === 1 ? one : many}`;

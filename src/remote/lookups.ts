@@ -1,6 +1,5 @@
 // Base addresses of other sites, and the lookups below them.
-import type { KindName } from '../records/kinds.ts';
-import { FILE_MEMBERS, PICTURE_MEMBERS } from '../records/pictures.ts';
+import { FILE_MEMBERS, type KindName, PICTURE_MEMBERS } from '../records/kinds.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
 import type { LookupAddresses } from '../variants.ts';

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { samplesUrlOf } from '../config/media.ts';
 import { INERT } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
-import { samplePicture } from '../samples/pictures.ts';
+import { samplePicture } from '../samples/people.ts';
 import type { Awaitable } from '../stores/reader.ts';
 import { STYLES as LOOKUPS, VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import type { ExplorerPage } from '../views/explorer-page.ts';

@@ -1,15 +1,19 @@
 // One user outside of JSON: a page, an image of their card, and feeds of their newest items.
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { publicOrigin } from '../config/config.ts';
+import { type Config, publicOrigin } from '../config/config.ts';
+import { mediaDirOf, mediaUrlOf } from '../config/media.ts';
 import { JSON_TYPE, jsonHeaders } from '../http/answer.ts';
 import { sendFailure } from '../http/errors.ts';
+import { readParts, sizeOf } from '../http/file-parts.ts';
 import { PAGE } from '../http/observations.ts';
+import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { cardImage } from '../views/card-image.ts';
 import { atomFeed, type Feed, jsonFeed } from '../views/feeds.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
-import { createCopies } from './inline-copy.ts';
 import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
 import { INERT_WITH_PICTURE, readableHeaders } from './page-headers.ts';
 import { addPersonPages } from './person-pages.ts';
@@ -64,3 +68,32 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   feed('json', JSON_TYPE.replace('json', 'feed+json'), jsonFeed);
   done();
 };
+
+/** An image is loaded with each view of a page of others, so it should be small. */
+const MOST_INLINE_BYTES = 128 * 1024;
+const COPY_NAME = new RegExp(MEDIA_NAME);
+
+/**
+ * Gives the copy of a picture that a URL names, as a data: URL for images that may load nothing; undefined if it names
+ * none, or one that is large, no picture, or cannot be read.
+ */
+function createCopies(config: Config): (url: string) => Promise<string | undefined> {
+  const folder = mediaDirOf(config);
+  const start = `${mediaUrlOf(config)}/`;
+
+  return async (url) => {
+    const name = url.slice(start.length);
+    if (folder === undefined || !url.startsWith(start) || !COPY_NAME.test(name)) return undefined;
+    const type = mediaType(name);
+    const path = join(folder, mediaPath(name));
+    try {
+      const size = await sizeOf(path);
+      if (!type.startsWith('image/') || size === undefined || size > MOST_INLINE_BYTES) return undefined;
+      const bytes = await buffer(readParts(path, { start: 0, end: size - 1 }));
+      return `data:${type};base64,${bytes.toString('base64')}`;
+    } catch {
+      // An image does without it. The route of pictures logs why a file cannot be read.
+      return undefined;
+    }
+  };
+}

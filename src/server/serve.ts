@@ -2,10 +2,12 @@
 import cluster from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Registry } from '@prometheus-io/client';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { type Config, sitesOf } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
 import { mediaUrlOf, samplesUrlOf } from '../config/media.ts';
+import { closeAllConnections, closeSilentConnections } from '../edge/http-server.ts';
 import { printable } from '../records/printable.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
 import type { Reader, StoreListener } from '../stores/reader.ts';
@@ -14,7 +16,6 @@ import { createTelemetry } from '../telemetry/telemetry.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { type Admin, openAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
-import { closeInTime } from './close-in-time.ts';
 import { listen, type SocketOptions } from './listen.ts';
 
 export interface Running {
@@ -33,6 +34,16 @@ export interface StartOptions extends SocketOptions {
   /** Ends the start. */
   readonly signal?: AbortSignal;
   readonly droppedLines?: () => number;
+}
+
+/** Thrown when a worker could not start. It has reported why itself, so nothing more is printed. */
+export class WorkerFailed extends Error {
+  readonly exitCode: number;
+  constructor(exitCode: number) {
+    super('a worker could not start');
+    // A worker that was stopped has not failed by itself, but it does not serve either.
+    this.exitCode = exitCode || 1;
+  }
 }
 
 export async function serve(
@@ -79,6 +90,19 @@ export async function serve(
     await delay(config.shutdownDelay);
     await close();
   }
+}
+
+/** A new connection may have its request on the way; one that stays silent this long is closed. */
+const SILENT_GRACE_MS = 500;
+
+/** Requests in flight may finish; whatever is open after the grace time is cut. */
+async function closeInTime(app: Pick<FastifyInstance, 'server' | 'close'>, grace: number): Promise<void> {
+  const timers = [
+    setTimeout(() => closeSilentConnections(app.server), Math.min(SILENT_GRACE_MS, grace)),
+    setTimeout(() => closeAllConnections(app.server), grace),
+  ];
+  await app.close();
+  for (const timer of timers) clearTimeout(timer);
 }
 
 /** Warns, once for all workers, if the data was built with another MEDIA_URL. */

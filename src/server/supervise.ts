@@ -8,8 +8,7 @@ import { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { type Admin, type AdminOptions, openAdmin } from './admin.ts';
-import { type Running, type StartOptions, serve } from './serve.ts';
-import { WorkerFailed } from './worker-failed.ts';
+import { type Running, type StartOptions, serve, WorkerFailed } from './serve.ts';
 
 /** A worker that dies this early is replaced after a pause, so that a lasting cause does not loop. */
 const YOUNG_MS = 5000;

@@ -1,6 +1,5 @@
 // The statements about copies of pictures, in text that SQLite and PostgreSQL both understand.
-import { KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
-import { FILE_MEMBERS, PICTURE_MEMBERS } from '../records/pictures.ts';
+import { FILE_MEMBERS, KIND_NAMES, KINDS, type KindName, PICTURE_MEMBERS } from '../records/kinds.ts';
 
 /** The SQL for a member of a record, which is the one thing that differs between the stores. */
 export type MemberOf = (name: string) => string;

@@ -1,4 +1,4 @@
-// Metrics of requests, and of the answers kept in memory for them.
+// Metrics of requests and connections, and of the answers kept in memory for them.
 import type { Operation } from '../http/observations.ts';
 import { BUCKETS, type Counts } from './counts.ts';
 import type { Metric, Sample } from './metric.ts';
@@ -104,6 +104,39 @@ export const REQUEST_METRICS: readonly Metric[] = [
     type: 'counter',
     help: 'Answers evicted for others.',
     read: ({ answers }) => answers.figures.evictions,
+  },
+  {
+    name: 'vitrine_connections',
+    type: 'gauge',
+    help: 'Open connections.',
+    read: ({ openConnections }) => openConnections(),
+    panel: {
+      title: 'Open connections',
+      expr: 'sum by (instance) (vitrine_connections)',
+      unit: 'short',
+      legend: '{{instance}}',
+    },
+  },
+  {
+    name: 'vitrine_connections_refused_total',
+    type: 'counter',
+    help: 'Connections closed because too many were open: the one idle longest, or else the new one.',
+    read: ({ counts }) => counts.connections.refused,
+    alert: {
+      name: 'VitrineConnectionsRefused',
+      expr: 'increase(vitrine_connections_refused_total[5m]) > 0',
+      for: '0m',
+      severity: 'warning',
+      symptom: 'Connections are closed to make room.',
+      cause: 'Too many are open: a flood, or a proxy that does not keep its connections.',
+      command: 'ss -tn, then MAX_CONNECTIONS and ulimit -n',
+    },
+  },
+  {
+    name: 'vitrine_connections_stalled_total',
+    type: 'counter',
+    help: 'Connections ended because the client did not read.',
+    read: ({ counts }) => counts.connections.stalled,
   },
 ];
 

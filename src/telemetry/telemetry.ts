@@ -2,10 +2,15 @@
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { createClients } from '../edge/clients.ts';
-import type { Observation } from '../http/observations.ts';
+import { type Clients, createClients } from '../edge/clients.ts';
+import type { Observation, ResponseEvent } from '../http/observations.ts';
+import { createFaultLog, createSlowLog } from './bundled-log.ts';
 import { createCounts } from './counts.ts';
-import { createEventLog } from './event-log.ts';
+
+const CONNECTIONS_REFUSED =
+  'connections closed, idle ones first: as many are open as MAX_CONNECTIONS, memory and the file limit allow';
+const CONNECTIONS_STALLED =
+  'connections ended: the clients did not read their responses within WRITE_TIMEOUT';
 
 export type Telemetry = ReturnType<typeof createTelemetry>;
 
@@ -31,4 +36,88 @@ export function createTelemetry(config: Config, log: Logger) {
 function elapsed(request: IncomingMessage): number {
   const now = performance.now();
   return now - ((request as { arrived?: number }).arrived ?? now);
+}
+
+interface EventLogOptions {
+  readonly config: Pick<Config, 'accessLog' | 'slowRequest'>;
+  readonly log: Logger;
+  readonly clients: Clients;
+}
+
+/** Writes to the log: faults, slow requests, refused connections, and what happens to the data. */
+function createEventLog({ config, log, clients }: EventLogOptions) {
+  const faults = createFaultLog(log);
+  const slowRequests = createSlowLog(log);
+  const logRefused = oncePerSecond((connections) => log.warn({ connections }, CONNECTIONS_REFUSED));
+  const logStalled = oncePerSecond((connections) => log.warn({ connections }, CONNECTIONS_STALLED));
+  const slow = config.slowRequest === 0 ? Number.POSITIVE_INFINITY : config.slowRequest;
+
+  const about = (request: IncomingMessage) => ({
+    id: clients.requestIdOf(request),
+    client: clients.addressOf(request),
+    protocol: clients.protocolOf(request),
+    method: request.method,
+    url: asciiUrl(originalUrl(request)),
+  });
+
+  function logResponse({ request, operation, status, bytes }: ResponseEvent, ms: number): void {
+    if (!config.accessLog && ms < slow) return;
+    const line = { ...about(request), ...operation, status, bytes, ms: Math.round(ms * 1000) / 1000 };
+    if (ms < slow) log.info(line, 'request');
+    else if (config.accessLog) log.warn(line, 'slow request');
+    else slowRequests.add(line);
+  }
+
+  return {
+    /** `ms`: how long the response took. */
+    observe(event: Observation, ms: number): void {
+      switch (event.type) {
+        case 'response':
+          return logResponse(event, ms);
+        case 'request-failed':
+          return faults.add(event.error, about(event.request));
+        case 'connection-refused':
+          return logRefused();
+        case 'connection-stalled':
+          return logStalled();
+        case 'data-changed':
+          return log.info(event.message);
+        case 'data-warning':
+          return log.warn(event.message);
+        case 'data-fault':
+          return log.error(event.message);
+      }
+    },
+    stop(): void {
+      faults.stop();
+      slowRequests.stop();
+    },
+  };
+}
+
+const PAUSE_MS = 1000;
+
+/** Counts its calls, and reports them a second after the first. */
+function oncePerSecond(report: (count: number) => void): () => void {
+  let count = 0;
+  return () => {
+    if (count++ > 0) return;
+    setTimeout(() => {
+      report(count);
+      count = 0;
+    }, PAUSE_MS).unref();
+  };
+}
+
+/** Fastify keeps the address here where the routed one differs. */
+const originalUrl = (request: IncomingMessage) =>
+  (request as { originalUrl?: string }).originalUrl ?? request.url ?? '';
+
+const LONGEST_LOGGED = 1024;
+
+/** Safe for any terminal: Node lets bytes above ASCII through, and some of them are control sequences. */
+function asciiUrl(url: string): string {
+  return url
+    .slice(0, LONGEST_LOGGED)
+    .replace(/[^\x21-\x7e]/g, (letter) => `\\x${letter.charCodeAt(0).toString(16)}`);
 }
