@@ -82,6 +82,20 @@ describe('pipelined requests', () => {
   });
 });
 
+test('requests behind an answer that the client takes slowly are all answered', async () => {
+  const bodies = { '/': Buffer.alloc(300), '/large': Buffer.alloc(2_000_000) };
+  const route: RequestListener = ({ url, headers }, response) => {
+    response.shouldKeepAlive = headers.connection !== 'close';
+    response.end(bodies[url as keyof typeof bodies]);
+  };
+  const own = createHttpServer(route, { config: readConfig({}), observe() {} });
+  await once(own.listen(0, '127.0.0.1'), 'listening');
+  const group = get('/') + get('/large') + get('/').repeat(6);
+  const replies = await sendRaw(own.address() as AddressInfo, group.repeat(5) + get('/', LAST));
+  own.close();
+  expect(replies.length).toBe(41);
+});
+
 test('requests behind a last answer take no memory: Node makes no responses for them', async () => {
   const config = readConfig({});
   const route: RequestListener = ({ url }, response) =>

@@ -113,7 +113,7 @@ export class Connection {
     // At once, so that the end of the stream does not come before these bytes.
     if (rest.length > 0) socket.unshift(rest);
     socket.unshift(bytesOf(request));
-    socket.on('resume', stay);
+    socket.pause().resume = stay;
     this.whenAnswered(() => {
       if (returning.push(this) === 1) setImmediate(returnSome);
     });
@@ -122,7 +122,7 @@ export class Connection {
   /** Gives the socket back to Node, which reads on. */
   giveBack(): void {
     const { socket } = this;
-    socket.off('resume', stay).off('drain', writeOn);
+    allowResuming(socket.off('drain', writeOn));
     // The keep-alive time of the last response.
     socket.setTimeout(0);
     if (this.state === 'parked' && !socket.destroyed) {
@@ -142,7 +142,7 @@ export class Connection {
     if (this.state === 'lingering') return;
     this.state = 'lingering';
     this.idle.delete(this);
-    this.socket.off('resume', stay).resume().end();
+    allowResuming(this.socket).resume().end();
     const timer = setTimeout(() => this.socket.destroy(), LINGER_MS);
     this.socket.once('close', () => clearTimeout(timer));
   }
@@ -200,9 +200,14 @@ function returnSome(): void {
   if (returning.length > 0) setImmediate(returnSome);
 }
 
-/** An earlier response that is written may resume its connection. */
-function stay(this: Socket): void {
-  this.pause();
+/** Node resumes a socket when an earlier response drains, but nobody would hear the bytes that are kept in it. */
+function stay(this: Socket): Socket {
+  return this;
+}
+
+function allowResuming(socket: Socket): Socket {
+  delete (socket as Partial<Socket>).resume;
+  return socket;
 }
 
 /** Tells the response that is being written to go on. Node has removed its own listener, and names the response here. */
