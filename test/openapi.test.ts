@@ -235,16 +235,20 @@ test('it describes the copies of pictures where there is a folder', async () => 
   expect(await lint(told)).toMatchObject({ problems: [], totals: { errors: 0, warnings: 0 } });
 });
 
-test('with two variants on one path, it describes the one that serves the requested host', async () => {
-  const two = await startServer({ BASE_URL_A: '', BASE_URL_B: 'http://b.test', BASE_URL_C: 'http://c.test' });
+test('with two variants on one path, it describes the one that serves the requested host, which is the first server', async () => {
+  const two = await startServer({
+    BASE_URL_A: 'http://a.test',
+    BASE_URL_B: 'http://b.test',
+    BASE_URL_C: 'http://c.test',
+  });
   const told = async (host: string) => {
     const { paths, tags, servers } = await documentOf(two, host);
     return [paths['/api/username/{username}/shots']?.get?.operationId, tags.map(({ name }) => name), servers];
   };
-  const b = ['getItemsB', ['Variant B'], [{ url: 'http://b.test' }]];
-  expect(await told('b.test')).toEqual(b);
-  expect(await told('elsewhere.test')).toEqual(b);
-  expect(await told('c.test')).toEqual(['getItemsC', ['Variant C'], [{ url: 'http://c.test' }]]);
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ url: `http://${name}.test` }));
+  expect(await told('b.test')).toEqual(['getItemsB', ['Variant A', 'Variant B'], [b, a]]);
+  expect(await told('elsewhere.test')).toEqual(['getItemsB', ['Variant A', 'Variant B'], [a, b]]);
+  expect(await told('c.test')).toEqual(['getItemsC', ['Variant A', 'Variant C'], [c, a]]);
 });
 
 describe('every response matches the document', () => {

@@ -68,6 +68,12 @@ describe.each(KIND_NAMES)('%s', (kind) => {
     for (const [member, { type }] of members) expect([member, type]).toEqual([member, 'string']);
   });
 
+  test('its dates are described as UTC', () => {
+    for (const [member, { 'x-form': form, description }] of members)
+      if (form === 'date-time')
+        expect([member, description]).toEqual([member, expect.stringContaining('UTC')]);
+  });
+
   test('its pictures and files are members with addresses', () => {
     for (const name of [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS[kind]])
       expect([name, (schema.properties as Record<string, TString>)[name]?.['x-form']]).toEqual([name, 'url']);

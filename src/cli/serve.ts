@@ -1,5 +1,5 @@
 // `vitrine serve`
-import { type Config, ConfigError, readConfig, SETTING_NAMES, sitesOf } from '../config/config.ts';
+import { type Config, ConfigError, listMounts, readConfig, SETTING_NAMES } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
 import { lookalikes } from '../config/lookalikes.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
@@ -50,7 +50,7 @@ async function checkServe(config: Config, warnings: string[], context: CommandCo
   const counts = databaseUrl === undefined ? undefined : await readCounts(databaseUrl, warnings);
   const data = databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl);
   const variants = Object.fromEntries(
-    sitesOf(config).map(({ variant, base }) => [variant, addressOf(config, base)]),
+    listMounts(config).map(({ variant, base }) => [variant, addressOf(config, base)]),
   );
   for (const warning of warnings) context.stderr.write(`vitrine: ${warning}\n`);
   const lines = [

@@ -5,15 +5,18 @@ import { lookupPatterns, VARIANTS, type Variant } from '../variants.ts';
 import type { BaseUrl } from './setting-values.ts';
 
 /** A variant that is served, and its base address. */
-export interface Site {
+export interface Mount {
   readonly variant: Variant;
   readonly base: BaseUrl;
 }
 
 /** A sentence for each pair of variants that claim one address: one would hide users of the other. */
-export function addressClashes(sites: readonly Site[], settingName: (variant: Variant) => string): string[] {
-  return sites.flatMap((one, index) =>
-    sites.slice(index + 1).flatMap((two) => {
+export function addressClashes(
+  mounts: readonly Mount[],
+  settingName: (variant: Variant) => string,
+): string[] {
+  return mounts.flatMap((one, index) =>
+    mounts.slice(index + 1).flatMap((two) => {
       const names = `${settingName(one.variant)} and ${settingName(two.variant)}`;
       if (!shareHost(one.base, two.base)) return [];
       if (one.base.path === two.base.path) return [`${names} claim the same address: give each its own`];
@@ -27,13 +30,13 @@ export function addressClashes(sites: readonly Site[], settingName: (variant: Va
 const shareHost = (one: BaseUrl, two: BaseUrl) =>
   one.host === undefined || two.host === undefined || one.host === two.host;
 
-function sharedAddress(one: Site, two: Site): string | undefined {
+function sharedAddress(one: Mount, two: Mount): string | undefined {
   for (const mine of patterns(one))
     for (const theirs of patterns(two)) if (overlap(mine, theirs)) return mine.replace(':username', 'USER');
   return undefined;
 }
 
-const patterns = ({ variant, base }: Site) =>
+const patterns = ({ variant, base }: Mount) =>
   lookupPatterns(VARIANTS[variant].style).map((pattern) => base.path + pattern);
 
 function overlap(mine: string, theirs: string): boolean {

@@ -1,6 +1,6 @@
 // Every setting in one table: default, parser, meaning.
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
-import { addressClashes, type Site, shareAddress } from './clashes.ts';
+import { addressClashes, type Mount, shareAddress } from './clashes.ts';
 import { shownDatabase } from './database-url.ts';
 import { chooseDatabaseUrl, type DatabaseUrlSource, type SettingText } from './database-url-source.ts';
 import {
@@ -191,7 +191,7 @@ export type SettingName = keyof typeof SETTINGS;
 export type Config = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-export const sitesOf = (config: Config): Site[] =>
+export const listMounts = (config: Config): Mount[] =>
   VARIANT_NAMES.flatMap((variant) => {
     const base = config[baseUrlSetting(variant)];
     return base === undefined ? [] : [{ variant, base }];
@@ -199,7 +199,7 @@ export const sitesOf = (config: Config): Site[] =>
 
 /** Scheme and host of the first base URL that names a host. */
 export const publicOrigin = (config: Config): string | undefined =>
-  sitesOf(config).find(({ base }) => base.origin !== undefined)?.base.origin;
+  listMounts(config).find(({ base }) => base.origin !== undefined)?.base.origin;
 
 /** The environment variable of a setting: `baseUrlA` is `BASE_URL_A`. */
 export const variableOf = (name: SettingName) =>
@@ -295,5 +295,5 @@ function clashes(config: Config): string[] {
       ? ['ADMIN_PORT and PORT are the same: give the admin port its own']
       : [];
   const nameOf = (variant: Variant) => variableOf(baseUrlSetting(variant));
-  return [...addressClashes(sitesOf(config), nameOf), ...shared];
+  return [...addressClashes(listMounts(config), nameOf), ...shared];
 }

@@ -1,8 +1,8 @@
 // The OpenAPI document: @fastify/swagger reads the routes that serve; what a reader wants to know besides is added here.
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
-import type { Site } from '../config/clashes.ts';
-import { type Config, sitesOf } from '../config/config.ts';
+import type { Mount } from '../config/clashes.ts';
+import { type Config, listMounts } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import { MEDIA } from '../http/observations.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
@@ -34,7 +34,7 @@ const titleOf = (variant: Variant) => `Variant ${variant.toUpperCase()}`;
 
 /** How @fastify/swagger reads the routes; it has to be registered before them. */
 export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
-  const sites = sitesOf(config);
+  const mounts = listMounts(config);
   const info = {
     title: 'Vitrine',
     summary: 'Public profiles and their latest work, as JSON.',
@@ -50,20 +50,20 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
       const { operation } = route.config ?? {};
       const { variant: served } = (typeof operation === 'function' ? operation({}) : operation) ?? {};
       if (operation === MEDIA) return { url, schema: fileSchema(schema as Record<string, TSchema>) };
-      const site = sites.find(({ variant }) => variant === served);
-      if (site === undefined || schema?.hide) return { url, schema: { hide: true } };
+      const mount = mounts.find(({ variant }) => variant === served);
+      if (mount === undefined || schema?.hide) return { url, schema: { hide: true } };
       const { querystring, params, response, ...words } = schema as Record<string, TSchema>;
       return {
         // Marked, because two variants may have the same path on two hosts.
-        url: `/${site.variant}${url}`,
+        url: `/${mount.variant}${url}`,
         schema: {
           ...words,
-          ...(site.base.origin !== undefined && { servers: [{ url: site.base.origin }] }),
+          ...(mount.base.origin !== undefined && { servers: [{ url: mount.base.origin }] }),
           ...(querystring === undefined
             ? { params: inputSchema(params as TSchema) }
             : { querystring: inputSchema(querystring) }),
           headers: { type: 'object', properties: { 'If-None-Match': IF_NONE_MATCH } },
-          response: responsesOf(site.variant, response as unknown as Record<string, TSchema>),
+          response: responsesOf(mount.variant, response as unknown as Record<string, TSchema>),
         },
       };
     },
@@ -95,16 +95,16 @@ const IF_NONE_MATCH = {
 
 /** The document for one host: of variants with the same paths, it describes the one that answers there. */
 export function documentFor(host: string, generated: OpenApi, config: Config, users: ExampleUsers): object {
-  const all = sitesOf(config);
+  const all = listMounts(config);
   const first = [...all.filter(({ base }) => base.host === host), ...all];
   // The sample users stand in the generated document.
   const named = (variant: Variant, item: PathItem | undefined) =>
     config.databaseUrl === undefined ? item : withExamples(item, users[VARIANTS[variant].family]);
-  const shown = all.filter((site) => site === first.find((other) => samePaths(site, other)));
+  const shown = all.filter((mount) => mount === first.find((other) => samePaths(mount, other)));
   const paths = Object.entries(generated.paths ?? {}).flatMap(([marked, item]) => {
     if (marked === FILE_PATH) return [[marked, item] as const];
     const [, variant = ''] = marked.split('/', 2);
-    return shown.some((site) => site.variant === variant)
+    return shown.some((mount) => mount.variant === variant)
       ? [[marked.slice(variant.length + 1), named(variant as Variant, item)] as const]
       : [];
   });
@@ -118,7 +118,7 @@ export function documentFor(host: string, generated: OpenApi, config: Config, us
   };
 }
 
-const tagOf = ({ variant, base: { origin = '', path } }: Site) => ({
+const tagOf = ({ variant, base: { origin = '', path } }: Mount) => ({
   name: titleOf(variant),
   description: `${VARIANTS[variant].about} Base address: \`${origin}${path || '/'}\`.`,
 });
@@ -132,12 +132,12 @@ function withExamples({ get }: PathItem = {}, names: readonly string[]) {
   return { get: { ...get, parameters } };
 }
 
-const samePaths = (one: Site, two: Site) =>
+const samePaths = (one: Mount, two: Mount) =>
   one.base.path === two.base.path && VARIANTS[one.variant].style === VARIANTS[two.variant].style;
 
 /** `.` is where the document is: right as well behind a proxy that takes a prefix away. */
-function serversOf(sites: readonly Site[]) {
-  const origins = sites.map(({ base }) => base.origin ?? '.');
+function serversOf(mounts: readonly Mount[]) {
+  const origins = mounts.map(({ base }) => base.origin ?? '.');
   return [...new Set(origins.includes('.') || origins.length === 0 ? ['.'] : origins)].map((url) => ({
     url,
   }));

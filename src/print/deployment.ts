@@ -1,7 +1,7 @@
 // What configurations of other programs are made from: the settings in force, as those programs need them.
 import { isIPv6 } from 'node:net';
 import { isAbsolute, join } from 'node:path';
-import { type Config, sitesOf } from '../config/config.ts';
+import { type Config, listMounts } from '../config/config.ts';
 import { isPostgresUrl } from '../config/database-url.ts';
 import { mediaDirOf } from '../config/media.ts';
 import { isInQuery, VARIANTS } from '../variants.ts';
@@ -67,8 +67,8 @@ const OWN = [
 export function deploymentOf(config: Config, given: Readonly<Record<string, string>>): Deployment {
   const { databaseUrl = 'site.db' } = config;
   const mediaDir = mediaDirOf({ ...config, databaseUrl });
-  const sites = sitesOf(config);
-  const origins = sites.flatMap(({ base: { origin } }) => (origin === undefined ? [] : [new URL(origin)]));
+  const mounts = listMounts(config);
+  const origins = mounts.flatMap(({ base: { origin } }) => (origin === undefined ? [] : [new URL(origin)]));
   const names = [...new Set(origins.map(({ hostname }) => hostname))];
   return {
     socket: config.host.startsWith('/') ? config.host : undefined,
@@ -81,7 +81,9 @@ export function deploymentOf(config: Config, given: Readonly<Record<string, stri
     checkPort: reachable(config.adminHost) === reachable(config.host) ? config.adminPort : undefined,
     trustProxy: given.TRUST_PROXY,
     names: names.length === 0 ? [EXAMPLE_NAME] : names,
-    queryBases: sites.flatMap(({ variant, base }) => (isInQuery(VARIANTS[variant].style) ? [base.path] : [])),
+    queryBases: mounts.flatMap(({ variant, base }) =>
+      isInQuery(VARIANTS[variant].style) ? [base.path] : [],
+    ),
     https: origins.length > 0 && origins.every(({ protocol }) => protocol === 'https:'),
     corsOrigin: config.corsOrigin,
     memory: memoryFor(config),

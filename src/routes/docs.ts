@@ -1,7 +1,7 @@
 // For front-end developers: the OpenAPI document, and the page that shows it and tries it out.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { type Config, sitesOf } from '../config/config.ts';
+import { type Config, listMounts } from '../config/config.ts';
 import { samplesUrlOf } from '../config/media.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { JSON_TYPE, jsonHeaders, NotModified } from '../http/answer.ts';
@@ -41,7 +41,7 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
   { config, exampleUsers, describe },
   done,
 ) => {
-  const sites = sitesOf(config);
+  const mounts = listMounts(config);
   const openapi = forUsers((users) =>
     memoize((host) =>
       createAsset(withPictures(JSON.stringify(describe(host, users)), config), {
@@ -60,7 +60,7 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
     async (request, reply) => {
       const document = openapi(await exampleUsers());
       const asked = hostKey(request.headers.host ?? '');
-      return sendAsset(reply, document(sites.some(({ base }) => base.host === asked) ? asked : ''));
+      return sendAsset(reply, document(mounts.some(({ base }) => base.host === asked) ? asked : ''));
     },
   );
   if (!config.docs) return done();
@@ -79,7 +79,7 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
     });
   const policy = policyFor(
     config,
-    sites.flatMap(({ base }) => base.origin ?? []),
+    mounts.flatMap(({ base }) => base.origin ?? []),
   );
   serveFile(app, '/docs', page, { ...policy, ...typed(HTML, EACH_TIME) });
   const file = (url: string, content: () => string, type: string) =>

@@ -23,9 +23,9 @@ import { GUARD, SVG } from './web-file.ts';
 const Params = Type.Object({ username: UserInput });
 
 export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options, done) => {
-  const { config, site, store } = options;
-  const { variant, base } = site;
-  const { send, absence, versionOf } = createPersonReplies(config, site, store);
+  const { config, mount, store } = options;
+  const { variant, base } = mount;
+  const { send, absence, versionOf } = createPersonReplies(config, mount, store);
   if (config.explorer) addPersonPages(app, options);
 
   const route = {

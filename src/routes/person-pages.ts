@@ -3,8 +3,8 @@
 import type { Static } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Site } from '../config/clashes.ts';
-import { type Config, sitesOf } from '../config/config.ts';
+import type { Mount } from '../config/clashes.ts';
+import { type Config, listMounts } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { NOT_FOUND_CACHING } from '../http/answer.ts';
 import { type ErrorCode, FAILURES, sendFailure } from '../http/errors.ts';
@@ -32,11 +32,11 @@ const route = (config: Config) => ({
 
 export function addPersonPages(
   app: FastifyInstance,
-  { config, site, store, exampleUsers }: PeopleOptions,
+  { config, mount, store, exampleUsers }: PeopleOptions,
 ): void {
-  const { variant, base } = site;
-  const { send, absence, versionOf } = createPersonReplies(config, site, store);
-  const pages = createPersonPages(config, site);
+  const { variant, base } = mount;
+  const { send, absence, versionOf } = createPersonReplies(config, mount, store);
+  const pages = createPersonPages(config, mount);
   const headers = { ...pageHeaders(config), 'cache-control': config.cacheControl };
   const template = { version: versionOf(pages.person), headers, render: pages.person };
   const { schema, ...options } = route(config);
@@ -48,7 +48,7 @@ export function addPersonPages(
     const [code, users, other] = [
       await absence(username),
       await exampleUsers(),
-      await findElsewhere(config, site, store, username),
+      await findElsewhere(config, mount, store, username),
     ];
     const links = users[VARIANTS[variant].family].map((name) => linkTo('', name));
     return sendMissing(request, reply, config, code, () => pages.unknown(username, [...other, ...links]));
@@ -68,8 +68,8 @@ export function addIndexes(
   exampleUsers: () => Awaitable<ExampleUsers>,
 ): void {
   const look = createLook(config);
-  const sites = sitesOf(config);
-  const index = (url: string, root: string, shown: readonly Site[]) =>
+  const mounts = listMounts(config);
+  const index = (url: string, root: string, shown: readonly Mount[]) =>
     app.get(url, route(config), async (request, reply) => {
       const users = await exampleUsers();
       const links = shown
@@ -82,11 +82,11 @@ export function addIndexes(
         missingPage(look, root, { title: 'Whose page?', lead, links }),
       );
     });
-  index('/people', './', sites.slice(0, 1));
-  index('/people/', '../', sites.slice(0, 1));
-  for (const site of sites) {
-    index(`/people/${site.variant}`, '../', [site]);
-    index(`/people/${site.variant}/`, '../../', [site]);
+  index('/people', './', mounts.slice(0, 1));
+  index('/people/', '../', mounts.slice(0, 1));
+  for (const mount of mounts) {
+    index(`/people/${mount.variant}`, '../', [mount]);
+    index(`/people/${mount.variant}/`, '../../', [mount]);
   }
 }
 
@@ -111,13 +111,13 @@ function sendMissing(
 /** The user of the other family who has this name, if there is one on the same host. */
 async function findElsewhere(
   config: Config,
-  { variant, base }: Site,
+  { variant, base }: Mount,
   store: Reader,
   name: string,
 ): Promise<PageLink[]> {
   const { family } = VARIANTS[variant];
-  const other = sitesOf(config).find(
-    (site) => VARIANTS[site.variant].family !== family && site.base.host === base.host,
+  const other = listMounts(config).find(
+    (mount) => VARIANTS[mount.variant].family !== family && mount.base.host === base.host,
   );
   if (other === undefined) return [];
   const found = await store.profile(VARIANTS[other.variant].family, userKey(name));

@@ -1,7 +1,7 @@
 // Sends a user as a page, a card or a feed. The ETag consists of the template's version and the ETags of the data, so that
 // nothing is rendered, and no body read, for a client that has it already.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Site } from '../config/clashes.ts';
+import type { Mount } from '../config/clashes.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import { type Headers, matches, sendNotModified } from '../http/answer.ts';
@@ -16,7 +16,7 @@ import { missingUser } from './lookup.ts';
 
 export interface PeopleOptions {
   readonly config: Config;
-  readonly site: Site;
+  readonly mount: Mount;
   readonly store: Reader;
   readonly exampleUsers: () => Awaitable<ExampleUsers>;
 }
@@ -31,7 +31,7 @@ export interface Template {
 
 export type PersonReplies = ReturnType<typeof createPersonReplies>;
 
-export function createPersonReplies(config: Config, { variant }: Site, store: Reader) {
+export function createPersonReplies(config: Config, { variant }: Mount, store: Reader) {
   const { family, collection } = VARIANTS[variant];
   const { imageHosts, mediaUrl, siteName, siteUrl, accent } = config;
   const settings = JSON.stringify([VERSION, imageHosts, mediaUrl, siteName, siteUrl, accent]);

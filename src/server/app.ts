@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import swagger from '@fastify/swagger';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify';
-import { type Config, sitesOf } from '../config/config.ts';
+import { type Config, listMounts } from '../config/config.ts';
 import { addOriginHeaders, answerPreflights, sendOptions } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
 import { createRateLimit, limits } from '../edge/limits.ts';
@@ -82,7 +82,7 @@ export function buildApp({ config, store, telemetry: { clients, counts, observe 
   });
 
   app.register(swagger, openapiOptions(config));
-  for (const { variant, base } of sitesOf(config)) {
+  for (const { variant, base } of listMounts(config)) {
     const options = { variant, base, store: answers, writeAnswer, takedownStatus: config.takedownStatus };
     app.register(ROUTES[VARIANTS[variant].style], { prefix: base.path, ...options });
   }
@@ -95,7 +95,7 @@ export function buildApp({ config, store, telemetry: { clients, counts, observe 
   });
   const explorerPage = config.explorer ? createExplorerPage(config) : undefined;
   app.register(pages, { config, explorerPage, exampleUsers });
-  for (const site of sitesOf(config)) app.register(people, { config, site, store, exampleUsers });
+  for (const mount of listMounts(config)) app.register(people, { config, mount, store, exampleUsers });
   app.register(probes, { unready: health.unready });
 
   const openConnections = () => countConnections(app.server);

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { type Config, sitesOf } from '../config/config.ts';
+import { type Config, listMounts } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
 import { mediaUrlOf, samplesUrlOf } from '../config/media.ts';
 import { closeAllConnections, closeSilentConnections } from '../edge/http-server.ts';
@@ -162,7 +162,7 @@ function tryLines(config: Config, url: string): string {
   const [where, base] = url.startsWith('unix:')
     ? [`--unix-socket ${url.slice('unix:'.length)} `, 'http://localhost']
     : ['', url];
-  return sitesOf(config)
+  return listMounts(config)
     .flatMap(({ variant, base: { path, host } }) => {
       const { profile, items } = lookupAddresses(VARIANTS[variant].style, path, 'ada');
       const named = host === undefined ? '' : `-H 'Host: ${host}' `;

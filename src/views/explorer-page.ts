@@ -1,6 +1,6 @@
 // The explorer's HTML: the template with the configuration and the variants in it.
-import type { Site } from '../config/clashes.ts';
-import { type Config, sitesOf } from '../config/config.ts';
+import type { Mount } from '../config/clashes.ts';
+import { type Config, listMounts } from '../config/config.ts';
 import { pictureOriginsOf, samplesUrlOf } from '../config/media.ts';
 import { SAMPLE_PEOPLE } from '../samples/people.ts';
 import { STYLES, VARIANTS } from '../variants.ts';
@@ -33,7 +33,7 @@ const CONFIGURATION = /(<script id="configuration"[^>]*>)\s*null\s*(?=<\/script>
 export type ExplorerPage = (users: Names) => string;
 
 export function createExplorerPage(config: Config): ExplorerPage {
-  const sites = sitesOf(config);
+  const mounts = listMounts(config);
   const look = createLook(config);
   const samples = config.databaseUrl === undefined;
   let template: string | undefined;
@@ -45,18 +45,18 @@ export function createExplorerPage(config: Config): ExplorerPage {
     <meta name="description" content="Browse public profiles and the API requests that return them.">`,
       icon: look.icon(''),
       brand: look.brand('', './'),
-      about: aboutOf(sites),
+      about: aboutOf(mounts),
       docs: config.docs ? markup`<a href="docs">API reference</a>` : undefined,
       'own-data': samples ? OWN_DATA : undefined,
-      variants: markup`${sites.map(variantRadio)}`,
+      variants: markup`${mounts.map(variantRadio)}`,
       profile: new Markup(readWeb('skeleton.html')),
       'empty-case': EMPTY_CASE,
       footer: look.footer(),
     });
 
   return (users) => {
-    const configuration = jsonBlock(configurationOf(config, sites, samples, users));
-    return fill((template ??= load()), { people: peopleOf(sites, users) }).replace(
+    const configuration = jsonBlock(configurationOf(config, mounts, samples, users));
+    return fill((template ??= load()), { people: peopleOf(mounts, users) }).replace(
       CONFIGURATION,
       (_, opening) => opening + configuration,
     );
@@ -64,8 +64,8 @@ export function createExplorerPage(config: Config): ExplorerPage {
 }
 
 /** Links to pages of people, for who cannot use the explorer and for search engines. */
-function peopleOf(sites: readonly Site[], users: Names): Markup | undefined {
-  const links = sites.flatMap(({ variant, base }) =>
+function peopleOf(mounts: readonly Mount[], users: Names): Markup | undefined {
+  const links = mounts.flatMap(({ variant, base }) =>
     users[VARIANTS[variant].family].map(
       (name) =>
         markup`<li><a href="${base.origin === undefined ? '' : `${base.origin}/`}people/${variant}/${encodeURIComponent(name)}"><bdi>${name}</bdi>, ${VARIANTS[variant].family}</a></li>`,
@@ -74,11 +74,11 @@ function peopleOf(sites: readonly Site[], users: Names): Markup | undefined {
   return links.length === 0 ? undefined : markup`<ul>${links}</ul>`;
 }
 
-function configurationOf(config: Config, sites: readonly Site[], samples: boolean, users: Names) {
+function configurationOf(config: Config, mounts: readonly Mount[], samples: boolean, users: Names) {
   const people = (names: readonly string[]) =>
     names.map((name) => ({ name, avatar: samples ? sampleAvatar(config, name) : '' }));
   return {
-    variants: sites.map(({ variant: name, base: { path, origin = null } }) => {
+    variants: mounts.map(({ variant: name, base: { path, origin = null } }) => {
       const { style, family, collection } = VARIANTS[name];
       return { name, path, origin, family, collection, ...STYLES[style] };
     }),
@@ -93,7 +93,7 @@ function sampleAvatar(config: Config, name: string): string {
   return file ? samplesUrlOf(config) + file : '';
 }
 
-const variantRadio = ({ variant }: Site) =>
+const variantRadio = ({ variant }: Mount) =>
   markup`<label><input type="radio" name="variant" value="${variant}"><b>${variant.toUpperCase()}</b> <span>${VARIANTS[variant].family}</span></label>`;
 
 const FAMILIES = {
@@ -102,8 +102,8 @@ const FAMILIES = {
 } as const;
 
 /** One sentence on what each variant is. */
-function aboutOf(sites: readonly Site[]): Markup {
-  const byFamily = Map.groupBy(sites, ({ variant }) => VARIANTS[variant].family);
+function aboutOf(mounts: readonly Mount[]): Markup {
+  const byFamily = Map.groupBy(mounts, ({ variant }) => VARIANTS[variant].family);
   const list = new Intl.ListFormat('en');
   const clauses = [...byFamily].map(([family, group]) => {
     const { one, many, holds } = FAMILIES[family];

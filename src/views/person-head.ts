@@ -1,5 +1,5 @@
 // What search engines, link previews and feed readers find in the head of a person's page.
-import type { Site } from '../config/clashes.ts';
+import type { Mount } from '../config/clashes.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import type { Look } from './look.ts';
 import { jsonBlock, type Markup, markup } from './markup.ts';
@@ -7,7 +7,7 @@ import { type Person, shortened, titleOf } from './person.ts';
 
 const LONGEST_DESCRIPTION = 200;
 
-export function personHead({ variant, base }: Site, person: Person, look: Look, root: string): Markup {
+export function personHead({ variant, base }: Mount, person: Person, look: Look, root: string): Markup {
   const segment = encodeURIComponent(person.username);
   const title = titleOf(person);
   const description = shortened(

@@ -1,5 +1,5 @@
 // The page of one user, and the pages for names that nobody has. They need no script: what is in them is all there is.
-import type { Site } from '../config/clashes.ts';
+import type { Mount } from '../config/clashes.ts';
 import type { Config } from '../config/config.ts';
 import { createLook, type Look } from './look.ts';
 import { type Markup, markup } from './markup.ts';
@@ -16,17 +16,17 @@ export interface PageLink {
   readonly href: string;
 }
 
-export function createPersonPages(config: Config, site: Site) {
+export function createPersonPages(config: Config, mount: Mount) {
   const look = createLook(config);
   const source = createPictureSource(config, ROOT);
-  const explorer = (name: string) => `${ROOT}?${new URLSearchParams({ variant: site.variant, user: name })}`;
+  const explorer = (name: string) => `${ROOT}?${new URLSearchParams({ variant: mount.variant, user: name })}`;
   return {
     person: (person: Person): string =>
       layout({
         look,
         root: ROOT,
-        head: personHead(site, person, look, ROOT),
-        links: navigation(site, person, explorer(person.username)),
+        head: personHead(mount, person, look, ROOT),
+        links: navigation(mount, person, explorer(person.username)),
         main: personMain(person, source),
         name: person.noun,
         direction: directionOf(person),
@@ -80,7 +80,7 @@ const layout = ({ look, root, head, main, name, links, direction = 'ltr', footer
 </html>
 `.text;
 
-const navigation = ({ variant }: Site, { username }: Person, explorer: string) =>
+const navigation = ({ variant }: Mount, { username }: Person, explorer: string) =>
   markup`<a href="${ROOT}feeds/${variant}/${encodeURIComponent(username)}.atom">Feed</a>
         <a href="${explorer}">JSON</a>`;
 
