@@ -85,14 +85,6 @@ describe('tables and outputs are up to date', () => {
       readPage(page).replace(/(?<=^\| symptom \| metric .*\n\|---.*\n)(\|.*\n)+/m, incidentRows()),
     );
   });
-
-  test('src/guides/architecture.md', async () => {
-    const page = 'src/guides/architecture.md';
-    const shown = readPage(page).replace(/^\| `([a-z/]+)\/` \| (.*?) \|.*$/gm, (_, room, concern) => {
-      return `| \`${room}/\` | ${concern} | ${importsOf(room)} |`;
-    });
-    await expectPage(page, shown);
-  });
 });
 
 describe('nothing is missing', () => {
@@ -298,16 +290,6 @@ function rooms(): string[] {
     .filter((name) => name.endsWith('.ts') && name.includes('/'))
     .map((name) => dirname(name));
   return [...new Set(folders)].sort();
-}
-
-function importsOf(room: string): string {
-  const folder = join(ROOT, 'src', room);
-  const targets = readdirSync(folder)
-    .filter((name) => name.endsWith('.ts'))
-    .flatMap((name) => [...readPage(join('src', room, name)).matchAll(/(?:from|import\()\s*'(\.\.?\/.*?)'/g)])
-    .map(([, target = '']) => dirname(join(room, target)));
-  const others = [...new Set(targets)].filter((other) => other !== room && other !== '.').sort();
-  return others.length === 0 ? 'nothing' : others.map((other) => `\`${other}\``).join(', ');
 }
 
 /** The page without its code blocks. */
