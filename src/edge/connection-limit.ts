@@ -12,14 +12,22 @@ const CONNECTION_BYTES = 16 * 1024;
 /** A proxy needs some, however little memory there is. */
 const FEWEST = 256;
 
-/** The lowest of the limits; where the system does not tell, the one that is set. */
-export function affordableConnections({
-  maxConnections,
-  workers,
-}: Pick<Config, 'maxConnections' | 'workers'>): number {
-  const files = openFilesLimit();
+/** Infinity where the system sets or tells none. */
+export interface SystemLimits {
+  readonly files: number;
+  readonly memory: number;
+}
+
+/**
+ * The lowest of three: the setting; the open files, but for the reserved ones or half of them; and one connection for each
+ * 16 KB of a worker's share of the memory above 96 MB, but at least 256. At 128 MB that is 2,048.
+ */
+export function affordableConnections(
+  { maxConnections, workers }: Pick<Config, 'maxConnections' | 'workers'>,
+  { files, memory }: SystemLimits = { files: openFilesLimit(), memory: memoryLimit() },
+): number {
   const byFiles = Math.max(files - RESERVED_FILES, Math.floor(files / 2));
-  const byMemory = Math.max(Math.floor((memoryLimit() / workers - WORKER_BYTES) / CONNECTION_BYTES), FEWEST);
+  const byMemory = Math.max(Math.floor((memory / workers - WORKER_BYTES) / CONNECTION_BYTES), FEWEST);
   return Math.min(maxConnections, byFiles, byMemory);
 }
 
