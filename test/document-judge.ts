@@ -8,6 +8,7 @@ interface Parameter {
   readonly required: boolean;
 }
 interface Response {
+  readonly $ref?: string;
   readonly headers?: Record<string, unknown>;
   readonly content?: unknown;
 }
@@ -19,6 +20,7 @@ interface Operation {
 export interface OpenApi {
   readonly servers: readonly { readonly url: string }[];
   readonly paths: Record<string, { readonly get: Operation }>;
+  readonly components: { readonly responses: Record<string, Response> };
 }
 
 interface Route {
@@ -63,7 +65,9 @@ export function createDocumentJudge(document: OpenApi) {
       const known = !isError || fits(json(reply), 'components', 'schemas', 'ApiError');
       return known ? undefined : `no Error: ${reply.body}`;
     }
-    const told = route.operation.responses[reply.status];
+    const listed = route.operation.responses[reply.status];
+    const shared = listed?.$ref?.split('/').slice(1);
+    const told = shared === undefined ? listed : document.components.responses[shared.at(-1) as string];
     if (told === undefined) return `${reply.status} is not in the document`;
     const allowed = isAllowed(route, path);
     if (allowed === true && MALFORMED.includes(reply.status)) return `${reply.status} for what is allowed`;
@@ -73,8 +77,10 @@ export function createDocumentJudge(document: OpenApi) {
     const missing = absent.filter((name) => !name.startsWith('RateLimit'));
     if (missing.length > 0) return `no ${missing}`;
     if (told.content === undefined || method === 'HEAD') return reply.body === '' ? undefined : 'a body';
-    const place = ['responses', String(reply.status), 'content', 'application/json', 'schema'];
-    return fits(json(reply), ...route.pointer, ...place) ? undefined : `another schema: ${reply.body}`;
+    const place = shared ?? [...route.pointer, 'responses', String(reply.status)];
+    return fits(json(reply), ...place, 'content', 'application/json', 'schema')
+      ? undefined
+      : `another schema: ${reply.body}`;
   }
 
   return { faultOf, knows: (path: string) => routes.some(({ pattern }) => pattern.test(path)) };

@@ -4,6 +4,7 @@ import type { TSchema } from '@sinclair/typebox';
 import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
+import { STATUS_CODES } from '../http/node-http.ts';
 import { MEDIA } from '../http/observations.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import type { ExampleUsers } from '../routes/example-users.ts';
@@ -16,7 +17,10 @@ interface OpenApi {
 }
 
 interface PathItem {
-  readonly get?: { readonly parameters?: readonly object[] };
+  readonly get?: {
+    readonly parameters?: readonly object[];
+    readonly responses?: object | undefined;
+  };
 }
 
 const OVERVIEW = `Read-only lookups, by user name, of public profiles and of the newest ${ITEM_CAP} items each user published.
@@ -108,14 +112,45 @@ export function documentFor(host: string, generated: OpenApi, config: Config, us
       ? [[marked.slice(variant.length + 1), named(variant as Variant, item)] as const]
       : [];
   });
+  const shared = shareResponses(paths);
   return {
     ...generated,
     // Generated clients take the first one.
     servers: serversOf([...shown.filter(({ base }) => base.host === host), ...shown]),
     tags: [...shown.map(tagOf), ...(FILE_PATH in (generated.paths ?? {}) ? [FILE_TAG] : [])],
-    paths: Object.fromEntries(paths),
-    components: { schemas: componentsOf(shown.map(({ variant }) => variant)) },
+    paths: Object.fromEntries(shared.paths),
+    components: {
+      schemas: componentsOf(shown.map(({ variant }) => variant)),
+      responses: shared.responses,
+    },
   };
+}
+
+/** Each response that is not a success stands once in the document: lookups refer to it. */
+function shareResponses(paths: readonly (readonly [string, PathItem | undefined])[]) {
+  const names = new Map<string, string>();
+  const responses: Record<string, object> = {};
+
+  function refer([status, response]: readonly [string, object]): [string, object] {
+    if (status.startsWith('2')) return [status, response];
+    const text = JSON.stringify(response);
+    let name = names.get(text);
+    if (name === undefined) {
+      const phrase = (STATUS_CODES[status] ?? status).replace(/\W/g, '');
+      const same = Object.keys(responses).filter((other) => other.replace(/\d+$/, '') === phrase).length;
+      name = same === 0 ? phrase : `${phrase}${same + 1}`;
+      names.set(text, name);
+      responses[name] = response;
+    }
+    return [status, { $ref: `#/components/responses/${name}` }];
+  }
+
+  const referring = paths.map(([path, item]) => {
+    if (item?.get?.responses === undefined) return [path, item] as const;
+    const entries = Object.entries(item.get.responses).map(refer);
+    return [path, { ...item, get: { ...item.get, responses: Object.fromEntries(entries) } }] as const;
+  });
+  return { paths: referring, responses };
 }
 
 const tagOf = ({ variant, base: { origin = '', path } }: Mount) => ({

@@ -4,6 +4,7 @@
 import { breakable, byId, copyButton, el } from '../explorer/dom.js';
 import { drawContents, idOf } from './contents.js';
 import { paragraphs } from './markdown.js';
+import { withResponses } from './openapi.js';
 import { drawErrors, drawExamples, drawParameters, drawRecord, drawResponses } from './tables.js';
 import { drawTry } from './try-it.js';
 
@@ -22,7 +23,7 @@ main.removeAttribute('aria-busy');
 async function load() {
   try {
     const response = await fetch(source);
-    if (response.ok) return await response.json();
+    if (response.ok) return withResponses(await response.json());
     showError(`the server answered ${response.status}`);
   } catch {
     showError('the server did not answer');

@@ -12,7 +12,16 @@
  *   responses: Record<string, Response>, path: string, servers: Array<{ url: string }> }} Operation */
 /** @typedef {{ info: { title: string, summary: string, description: string, version: string, license: { name: string } },
  *   servers: Array<{ url: string }>, tags: Array<{ name: string, description: string }>,
- *   paths: Record<string, { get: Operation }>, components: { schemas: Record<string, Schema> } }} Document */
+ *   paths: Record<string, { get: Operation }>, components: { schemas: Record<string, Schema>, responses?: Record<string, Response> } }} Document */
 
 /** The schema name at the end of a `$ref`. @param {string} reference */
 export const nameIn = (reference) => reference.slice(reference.lastIndexOf('/') + 1);
+
+/** The document with each operation's responses in their place. @param {Document} api @returns {Document} */
+export function withResponses(api) {
+  const { responses: shared = {} } = api.components;
+  for (const { get } of Object.values(api.paths))
+    for (const [status, response] of Object.entries(get.responses))
+      if ('$ref' in response) get.responses[status] = shared[nameIn(String(response.$ref))] ?? response;
+  return api;
+}
