@@ -1,4 +1,5 @@
 // Fuzzing with well-formed and malformed requests: no 5xx, no hang, no crash, and only strings in every body.
+import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Request, rawBytes, requestsFor, written } from './fuzz-requests.ts';
@@ -82,7 +83,8 @@ function judge(requests: readonly Request[], bytes: Buffer): number {
     const length = isBare
       ? 0
       : Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? fail('no content-length'));
-    const text = bytes.toString('utf8', end + 4, end + 4 + length);
+    const body = bytes.subarray(end + 4, end + 4 + length);
+    const text = String(/\r\ncontent-encoding: gzip/.test(head) && !isBare ? gunzipSync(body) : body);
     // Pages and the OpenAPI document are not records.
     const isData = status >= 400 || /^(http:\/\/x\.example)?\/[abc]\/api/.test(asked.path);
     if (!isBare && isData) {
