@@ -69,6 +69,16 @@ describe(`check of ${storeName()}`, () => {
       `UPDATE profiles SET packed = ${OTHER} WHERE id = 1`,
       /1 answers do not match/,
     ],
+    [
+      'a compressed form without the marker at its end',
+      'UPDATE profiles SET packed = CAST(substr(packed, 1, length(packed) - 12) || substr(packed, -8) AS BLOB) WHERE id = 1',
+      /1 answers do not match/,
+    ],
+    [
+      'a compressed form that names a wrong length',
+      "UPDATE profiles SET packed = x'0300ffffffffffffffff' WHERE id = 1",
+      /1 answers do not match/,
+    ],
     ['a missing item', 'DELETE FROM items WHERE id = 3', /1 lists do not match.*"user1"/],
   ])('names the user of %s, and --repair fixes it', async (_, harm, fault) => {
     const url = await damaged(harm);

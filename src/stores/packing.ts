@@ -5,7 +5,7 @@
 // the text, and of a CRC-32 that is computed from those of the parts. This costs 40 bytes and 2 µs for each body, and saves
 // a packed copy of each list for each name.
 import { promisify } from 'node:util';
-import { constants, crc32, deflateRaw, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { constants, crc32, deflateRaw, deflateRawSync, gunzipSync } from 'node:zlib';
 
 /** Bytes: a shorter text is sent as it is. */
 export const PACKED_FROM = 1024;
@@ -27,15 +27,10 @@ export function packSync(text: string): Buffer {
   return Buffer.concat([deflateRawSync(bytes, OPTIONS), trailer(crc32(bytes), bytes.length)]);
 }
 
-/** Whether `packed` is made of this text. */
+/** Whether what is sent of `packed` is this text. */
 export function isPacked(packed: Buffer, text: string): boolean {
   try {
-    const bytes = Buffer.from(text);
-    const end = packed.length - TRAILER_BYTES;
-    return (
-      inflateRawSync(packed.subarray(0, end), OPTIONS).equals(bytes) &&
-      packed.subarray(end).equals(trailer(crc32(bytes), bytes.length))
-    );
+    return gunzipSync(gzipText(packed)).equals(Buffer.from(text));
   } catch {
     return false;
   }
@@ -113,7 +108,7 @@ for (let n = 1; n < 32; n++) SHIFTS.push(multiply(SHIFTS[n - 1] as number, SHIFT
 /** The CRC-32 of two texts in a row, from theirs, as zlib's crc32_combine makes it. */
 function joinCrcs(crc: number, next: number, nextLength: number): number {
   let shifted = crc;
-  for (let n = 0; nextLength >>> n > 0; n++)
+  for (let n = 0; n < SHIFTS.length; n++)
     if ((nextLength >>> n) & 1) shifted = multiply(SHIFTS[n] as number, shifted);
   return (shifted ^ next) >>> 0;
 }
