@@ -86,6 +86,15 @@ describe('warnings', () => {
     ]);
   });
 
+  test('user names with invisible characters or unusual forms', async () => {
+    const names = ['one', 'Ada Lovelace', 'Νίκος', 'two\u200b', 'ｔwo', ' two'];
+    expect(await warningsOf(...names.map((name, index) => blog(index + 1, name)))).toEqual([
+      expect.stringMatching(
+        /^warning: user names with invisible characters, unusual forms or spaces: 3. The first is standard input:4: "two.*", which looks like "two"$/,
+      ),
+    ]);
+  });
+
   test('HTML in texts: how many records, and the first', async () => {
     expect(
       await warningsOf(

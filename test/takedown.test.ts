@@ -95,6 +95,24 @@ describe(`takedowns in ${storeName()}`, () => {
     expect((await checkDatabase(url)).faults).toEqual([]);
   });
 
+  test('a name with invisible characters, other widths or other spaces is the same name', async () => {
+    const spellings = ['ｂｏｂ', 'Bob ', ' bob', 'b\u200bob', 'bo\u00adb\ufeff', '\u00a0bob', 'ＢＯ\u200dＢ'];
+    const others = ['b ob', 'bоb', 'bób'];
+    const people = [...spellings, ...others].map((name, index) => folio(100 + index, name));
+    const input = ndjson(...people, shot(800, 100));
+    const url = await loaded();
+    await takedown(url, '--family', 'portfolio', 'bob');
+    expect(await importing(url, input)).toMatch(/^portfolio profiles +3 .* 7$/m);
+    expect(await idsIn(url)).toEqual(expect.not.arrayContaining(['7/800', 'ｂｏｂ 100']));
+    await takedown(url, '--undo', '--family', 'portfolio', 'ｂｏｂ');
+    expect(await importing(url, input)).toMatch(/^portfolio profiles +7 .* 0$/m);
+    const other = await loaded();
+    await importing(other, input);
+    expect(await takedown(other, '--family', 'portfolio', ' ｂob')).toContain('removed 8 users and 3 items');
+    expect(await takedown(url, '--from', other)).toContain('removed 7 users and 1 item\n');
+    expect((await checkDatabase(url)).faults).toEqual([]);
+  });
+
   test('of two records of a user only the later name counts', async () => {
     const url = await loaded();
     await takedown(url, ...OF_ZARATHUSTRA);
@@ -242,6 +260,7 @@ describe(`takedowns in ${storeName()}`, () => {
     // In another process: in this one, the command could not wait for the end of the reader's turn.
     await spawned(['takedown', '--database-url', url, ...OF_ZARATHUSTRA]);
     await until('the takedown', () => reader.isTakenDown('portfolio', 'zarathustra'));
+    expect(await reader.isTakenDown('portfolio', 'ｚarathustra\u200b')).toBe(true);
     expect(await reader.isTakenDown('microblog', 'zarathustra')).toBe(false);
     expect(await reader.isTakenDown('portfolio', '7')).toBe(false);
     await reader.close();

@@ -4,6 +4,7 @@ import { brief, printable } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import type { Row } from '../records/row.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
+import { takedownKey } from '../records/user-name.ts';
 
 const TEXTS = Object.fromEntries(
   KIND_NAMES.map((kind) => {
@@ -26,6 +27,7 @@ export type Warnings = ReturnType<typeof createWarnings>;
 /** `placeName` tells where a place is, as `FILE:LINE`. */
 export function createWarnings(placeName: (place: number) => string) {
   let names: Warning | undefined;
+  let unusual: Warning | undefined;
   let html: Warning | undefined;
 
   function lookForHtml({ kind }: Row, source: RawRecord, place: number): void {
@@ -33,6 +35,16 @@ export function createWarnings(placeName: (place: number) => string) {
     if (member === undefined) return;
     html ??= { count: 0, first: `${placeName(place)}: ${member}, "${brief(source[member])}"` };
     html.count++;
+  }
+
+  function lookForUnusualName(key: string, source: RawRecord, place: number): void {
+    const usual = takedownKey(key);
+    if (usual === key) return;
+    unusual ??= {
+      count: 0,
+      first: `${placeName(place)}: "${brief(source.username)}", which looks like "${brief(usual)}"`,
+    };
+    unusual.count++;
   }
 
   return {
@@ -45,12 +57,14 @@ export function createWarnings(placeName: (place: number) => string) {
         };
         names.count++;
       }
+      if (row.userKey !== '') lookForUnusualName(row.userKey, source, place);
       // Searching the whole record for a character costs less than looking at each text.
       if (mayBeHtml(row.record)) lookForHtml(row, source, place);
     },
     /** One line for each kind of warning. */
     lines: (): string[] => [
       ...linesOf(names, 'user names that begin with @'),
+      ...linesOf(unusual, 'user names with invisible characters, unusual forms or spaces'),
       ...linesOf(html, 'records with HTML in texts, which are served as they are'),
     ],
   };

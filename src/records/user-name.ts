@@ -42,6 +42,18 @@ export function userKey(name: string): string {
   return name.normalize('NFD').replace(ALL_BUT_DOTLESS_I, foldCase).normalize('NFC');
 }
 
+const PLAIN = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
+
+/**
+ * The key under which a user is taken down. It also leaves out invisible characters, other widths and forms (NFKC) and
+ * needless spaces. The key of an ordinary name stays as it is.
+ */
+export function takedownKey(key: string): string {
+  if (PLAIN.test(key)) return key;
+  const visible = key.normalize('NFKC').replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, '');
+  return userKey(visible.replace(/\p{White_Space}+/gu, ' ').trim());
+}
+
 /**
  * Full case folding by JavaScript's case mappings: ß and ẞ become ss, σ stands for all three sigmas. Only the dotless ı
  * differs: its upper case is I, but it does not fold to i.

@@ -9,6 +9,7 @@ import { INDEXES, linkStatements, listStatements, stagedKind, statementsFor } fr
 import type { Awaitable } from './reader.ts';
 import { type Removal, refuseExcess } from './removal-limit.ts';
 import { LISTED_KINDS, skipStatements } from './takedown-statements.ts';
+import { unusualNames } from './takedowns.ts';
 import type { LoadOptions, LoadOutcome, Misfit, Tallies, Tally } from './writer.ts';
 
 /** What the steps need of a database connection. */
@@ -93,6 +94,8 @@ async function skipTakenDown(db: MergeConnection, family: Family, listed: Readon
   const skipped = { profiles: 0, items: 0 };
   if (listed.has(`${family} user`)) {
     await db.run(statements.findUsers);
+    for (const keys of await unusualNames(db.rows(statements.mayBeUnusual)))
+      await db.run(statements.findUnusualUsers, keys);
     skipped.profiles = await db.run(statements.profiles);
     skipped.items = await db.run(statements.itemsOfUsers);
     await db.run('DELETE FROM gone');

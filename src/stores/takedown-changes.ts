@@ -2,6 +2,7 @@
 // caller's transaction, with the work tables of an import.
 import { randomBytes } from 'node:crypto';
 import { FAMILIES } from '../records/kinds.ts';
+import { takedownKey } from '../records/user-name.ts';
 import { forgetUnnamed } from './media.ts';
 import type { MergeConnection } from './merge.ts';
 import { findItem, findUser, type Removed, removeItems, removeUsers } from './removal.ts';
@@ -14,8 +15,16 @@ import {
   COPY_SALT,
   deleteEntry,
   findListed,
+  mayBeUnusual,
 } from './takedown-statements.ts';
-import type { TakedownList, TakedownResult, TakedownState, TakedownSubject } from './takedowns.ts';
+import {
+  type TakedownList,
+  type TakedownResult,
+  type TakedownState,
+  type TakedownSubject,
+  takedownKeys,
+  unusualNames,
+} from './takedowns.ts';
 import type { RemoveFiles } from './writer.ts';
 
 const SALT_BYTES = 32;
@@ -30,8 +39,14 @@ export async function takeDown(
   const states: TakedownState[] = [];
   const removed = { users: 0, items: 0 };
   for (const family of FAMILIES) {
-    for (const [index, subject] of subjects.entries())
-      if (subject.family === family) states[index] = await takeDownOne(db, subject, today);
+    const unusual = await unusualNames(db.rows(mayBeUnusual(family)));
+    for (const [index, subject] of subjects.entries()) {
+      if (subject.family !== family) continue;
+      states[index] =
+        subject.kind === 'user'
+          ? await takeDownUser(db, subject, today, unusual)
+          : await takeDownItem(db, subject, today);
+    }
     add(removed, await removeUsers(db, family));
     add(removed, await removeItems(db, family));
   }
@@ -39,20 +54,37 @@ export async function takeDown(
   return { states, ...removed };
 }
 
-/** Lists a subject, and notes what is to be removed of it in `touched` or `gone`. */
-async function takeDownOne(
+/** Lists a name, and notes everybody who is here by it, in any spelling, in `touched`. */
+async function takeDownUser(
   db: MergeConnection,
-  { family, kind, value }: TakedownSubject,
+  { family, value }: TakedownSubject,
+  today: string,
+  unusual: readonly [key: string, forTakedowns: string][],
+): Promise<TakedownState> {
+  const name = takedownKey(value);
+  const isNew = (await db.run(addEntry(family, 'user'), [name, today])) > 0;
+  const spellings = unusual.filter(([, forTakedowns]) => forTakedowns === name).map(([key]) => key);
+  let found = 0;
+  for (const key of [name, ...spellings]) {
+    await db.run(addUserId(family), [name, today, key]);
+    await db.run(addUserItems(family), [name, today, key]);
+    found += await db.run(findUser(family), [key]);
+  }
+  return stateOf(found, isNew);
+}
+
+/** Lists an item, and notes it in `gone`. */
+async function takeDownItem(
+  db: MergeConnection,
+  { family, value }: TakedownSubject,
   today: string,
 ): Promise<TakedownState> {
-  const isNew = (await db.run(addEntry(family, kind), [value, today])) > 0;
-  if (kind === 'user') {
-    await db.run(addUserId(family), [value, today]);
-    await db.run(addUserItems(family), [value, today]);
-  }
-  const found = await db.run(kind === 'user' ? findUser(family) : findItem(family), [value]);
-  return found > 0 ? 'removed' : isNew ? 'unknown' : 'known';
+  const isNew = (await db.run(addEntry(family, 'item'), [value, today])) > 0;
+  return stateOf(await db.run(findItem(family), [value]), isNew);
 }
+
+const stateOf = (found: number, isNew: boolean): TakedownState =>
+  found > 0 ? 'removed' : isNew ? 'unknown' : 'known';
 
 /** Allows imports to bring it again; for each subject whether it had been taken down. */
 export async function undoTakedowns(
@@ -60,8 +92,12 @@ export async function undoTakedowns(
   subjects: readonly TakedownSubject[],
 ): Promise<boolean[]> {
   const results: boolean[] = [];
-  for (const { family, kind, value } of subjects)
-    results.push((await db.run(deleteEntry(family, kind), [value])) > 0);
+  for (const { family, kind, value } of subjects) {
+    let deleted = 0;
+    for (const key of kind === 'user' ? takedownKeys(value) : [value])
+      deleted += await db.run(deleteEntry(family, kind), [key]);
+    results.push(deleted > 0);
+  }
   return results;
 }
 
@@ -76,9 +112,10 @@ export async function adoptTakedowns(
     await db.run(COPY_ENTRY, [hash, entry, family, kind, since]);
   const removed = { users: 0, items: 0 };
   for (const family of FAMILIES) {
-    const { users, items } = findListed(family);
+    const { users, unusualUsers, items } = findListed(family);
     if (entries.some((entry) => entry.family === family && entry.kind === 'user')) {
       await db.run(users);
+      for (const keys of await unusualNames(db.rows(mayBeUnusual(family)))) await db.run(unusualUsers, keys);
       add(removed, await removeUsers(db, family));
     }
     // A user's entry has the ids of items as well.

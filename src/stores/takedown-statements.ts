@@ -29,18 +29,18 @@ export const addEntry = (family: Family, kind: TakedownKind) => `
   WHERE NOT EXISTS (
     SELECT 1 FROM takedown_salts CROSS JOIN takedowns WHERE hash = ${hashOf(family, keyOf(kind), '$1')})`;
 
-/** Adds the id of a user who is here. $1: the name; $2: the day. */
+/** Adds the id of a user who is here. $1: the name for takedowns; $2: the day; $3: the key. */
 export const addUserId = (family: Family) => `
   INSERT INTO takedowns (hash, entry, family, kind, since)
   SELECT ${hashOf(family, 'id', ID_TEXT)}, ${hashOf(family, 'name', '$1')}, '${family}', 'user', $2
-  FROM profiles CROSS JOIN ${ONE_SALT} WHERE family = '${family}' AND user_key = $1 ON CONFLICT DO NOTHING`;
+  FROM profiles CROSS JOIN ${ONE_SALT} WHERE family = '${family}' AND user_key = $3 ON CONFLICT DO NOTHING`;
 
-/** Adds the ids of the items of a user who is here: they may come back under another owner. $1: the name; $2: the day. */
+/** Adds the ids of the items of a user who is here: they may come back under another owner. The values are those of `addUserId`. */
 export const addUserItems = (family: Family) => `
   INSERT INTO takedowns (hash, entry, family, kind, since)
   SELECT ${hashOf(family, 'item', 'CAST(items.id AS text)')}, ${hashOf(family, 'name', '$1')}, '${family}', 'user', $2
   FROM profiles CROSS JOIN items CROSS JOIN ${ONE_SALT}
-  WHERE profiles.family = '${family}' AND user_key = $1 AND items.family = '${family}' AND items.owner = profiles.id
+  WHERE profiles.family = '${family}' AND user_key = $3 AND items.family = '${family}' AND items.owner = profiles.id
   ON CONFLICT DO NOTHING`;
 
 /** $1: the name or the id of the item. */
@@ -61,6 +61,12 @@ export const TAKEDOWNS_MARK =
   "SELECT etag_of(coalesce(string_agg(hash, '' ORDER BY hash), '')) FROM takedowns";
 export const LISTED_KINDS = 'SELECT DISTINCT family, kind FROM takedowns';
 
+/** Only such names can have another key for takedowns. */
+const MAY_BE_UNUSUAL = "(octet_length(user_key) <> length(user_key) OR user_key LIKE '% %')";
+
+export const mayBeUnusual = (family: Family) =>
+  `SELECT user_key FROM profiles WHERE family = '${family}' AND ${MAY_BE_UNUSUAL}`;
+
 /** Users and items that are in the list and in the database, into `touched` and `gone`. */
 export const findListed = (family: Family) => ({
   users: `
@@ -69,6 +75,10 @@ export const findListed = (family: Family) => ({
     WHERE family = '${family}' AND ${isListed(family, 'name', 'user_key')}
     UNION SELECT id FROM profiles CROSS JOIN takedown_salts
     WHERE family = '${family}' AND ${isListed(family, 'id', ID_TEXT)}`,
+  /** $1: the key; $2: the key for takedowns. */
+  unusualUsers: `
+    INSERT INTO touched SELECT id FROM profiles CROSS JOIN takedown_salts
+    WHERE family = '${family}' AND user_key = $1 AND ${isListed(family, 'name', '$2')} ON CONFLICT DO NOTHING`,
   items: `
     INSERT INTO gone SELECT DISTINCT id FROM items CROSS JOIN takedown_salts
     WHERE family = '${family}' AND ${isListed(family, 'item', ID_TEXT)}`,
@@ -87,6 +97,12 @@ export function skipStatements(family: Family) {
       UNION SELECT id FROM (
         SELECT id FROM staged WHERE kind = ${profile} UNION SELECT owner FROM staged WHERE kind = ${item}) AS named
       CROSS JOIN takedown_salts WHERE ${isListed(family, 'id', ID_TEXT)}`,
+    mayBeUnusual: `SELECT DISTINCT user_key FROM staged WHERE kind = ${profile} AND ${MAY_BE_UNUSUAL}`,
+    /** $1: the key; $2: the key for takedowns. */
+    findUnusualUsers: `
+      INSERT INTO gone SELECT id FROM staged CROSS JOIN takedown_salts
+      WHERE kind = ${profile} AND owner IS NULL AND user_key = $1 AND ${isListed(family, 'name', '$2')}
+      ON CONFLICT DO NOTHING`,
     profiles: `DELETE FROM staged WHERE kind = ${profile} AND id IN (SELECT id FROM gone)`,
     itemsOfUsers: `DELETE FROM staged WHERE kind = ${item} AND owner IN (SELECT id FROM gone)`,
     items: `

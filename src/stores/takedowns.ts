@@ -1,6 +1,7 @@
 // Takedowns: what the database keeps of each is a salted hash of a user's name, a user's id or an item's id.
 import { hash } from 'node:crypto';
 import type { Family } from '../records/kinds.ts';
+import { takedownKey } from '../records/user-name.ts';
 
 export type TakedownKind = 'user' | 'item';
 
@@ -43,11 +44,25 @@ export type HashedValue = 'name' | 'id' | 'item';
 export const takedownHash = (salt: string, family: string, what: string, value: string): string =>
   hash('sha256', `${salt} ${family} ${what} ${value}`, 'hex');
 
+/** The keys whose hashes tell whether a user was taken down: earlier versions stored the hash of the plain key. */
+export const takedownKeys = (userKey: string): string[] => [...new Set([userKey, takedownKey(userKey)])];
+
+/** Those keys for which takedowns use another one, each with that one. */
+export async function unusualNames(
+  keys: Iterable<string[]> | AsyncIterable<string[]>,
+): Promise<[key: string, forTakedowns: string][]> {
+  const unusual: [string, string][] = [];
+  for await (const [key = ''] of keys) if (takedownKey(key) !== key) unusual.push([key, takedownKey(key)]);
+  return unusual;
+}
+
 /** Whether a list names a value of a family. */
 export function createTakedownFilter({ salts, entries }: TakedownList, family: Family) {
   const hashes = new Set(entries.map(({ hash }) => hash));
+  const isListed = (what: HashedValue, value: string) =>
+    salts.some((salt) => hashes.has(takedownHash(salt, family, what, value)));
   return (what: HashedValue, value: string): boolean =>
-    hashes.size > 0 && salts.some((salt) => hashes.has(takedownHash(salt, family, what, value)));
+    hashes.size > 0 && (what === 'name' ? takedownKeys(value) : [value]).some((one) => isListed(what, one));
 }
 
 /** The rows of `ALL_SALTS` and `ALL_ENTRIES` as a list. */

@@ -1,6 +1,7 @@
 // The reading side of PostgreSQL: each lookup is one statement that returns the data's generation, an ETag and a text.
 import type pg from 'pg';
 import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { countOnce } from '../count-once.ts';
 import { importTime } from '../generation.ts';
@@ -41,7 +42,8 @@ const PERSON = {
 const TAKEN_DOWN = {
   name: 'taken_down',
   text: `SELECT generation, (
-      SELECT bool_or(EXISTS (SELECT 1 FROM takedowns WHERE hash = takedown_hash(salt, $1, 'name', $2)))
+      SELECT bool_or(EXISTS (SELECT 1 FROM takedowns
+        WHERE hash IN (takedown_hash(salt, $1, 'name', $2), takedown_hash(salt, $1, 'name', $3))))
       FROM takedown_salts)
     FROM vitrine`,
 };
@@ -98,7 +100,7 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       return own && list && [own, list];
     },
     async isTakenDown(family, userKey) {
-      const [, found] = await read({ ...TAKEN_DOWN, values: [family, userKey] });
+      const [, found] = await read({ ...TAKEN_DOWN, values: [family, userKey, takedownKey(userKey)] });
       return found === 't';
     },
     takedowns: () => readSnapshot(url, readTakedowns),

@@ -1,6 +1,7 @@
 // The reading side of SQLite: each lookup is one statement that returns an ETag and the bytes to send.
 import type { Statement } from 'better-sqlite3';
 import { type Family, KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { importTime } from '../generation.ts';
 import { MEDIA_URL } from '../media-statements.ts';
@@ -44,7 +45,7 @@ const FIRST_USERS = `
 
 const TAKEN_DOWN = `
   SELECT 1 FROM takedown_salts CROSS JOIN takedowns
-  WHERE hash = takedown_hash(salt, :family, 'name', :userKey)`;
+  WHERE hash IN (takedown_hash(salt, :family, 'name', :userKey), takedown_hash(salt, :family, 'name', :forTakedowns))`;
 
 function createReader(db: Connection, path: string): SqliteReader {
   addFunctions(db);
@@ -103,7 +104,7 @@ function createReader(db: Connection, path: string): SqliteReader {
     },
     isTakenDown(family, userKey) {
       turn.begin();
-      return takenDown.get({ family, userKey }) !== undefined;
+      return takenDown.get({ family, userKey, forTakedowns: takedownKey(userKey) }) !== undefined;
     },
     takedowns: () => takedownList(allRows(db, ALL_SALTS), allRows(db, ALL_ENTRIES)),
     mediaUrl: () => mediaUrl.get() as string | undefined,
