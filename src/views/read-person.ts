@@ -12,6 +12,8 @@ type Data = Readonly<Record<string, string>>;
 
 // Pages, feeds and cards are made for each request, so what one record can cost them is limited here.
 const MAX_TEXT = 2000;
+/** Each character that markup escapes costs as much as many others; no text that people read has so many. */
+const MANY_ESCAPED = /^(?:[^&<>"']*[&<>"']){400}/;
 const MAX_TITLE = 200;
 const MAX_TAGS = 30;
 const MAX_TAG = 60;
@@ -25,7 +27,6 @@ export function readPerson(variant: Variant, profile: Buffer, items: Buffer): Pe
   const { family, collection } = VARIANTS[variant];
   const data: Data = JSON.parse(profile.toString());
   const list: readonly Data[] = JSON.parse(items.toString())[collection];
-  const text = (member: string) => cut(data[member], MAX_TEXT);
   const title = (member: string) => cut(data[member], MAX_TITLE);
   const digits = (member: string) => (data[member] ?? '').slice(0, MAX_TITLE);
   const address = (member: string) => readUrl(data[member]);
@@ -34,7 +35,7 @@ export function readPerson(variant: Variant, profile: Buffer, items: Buffer): Pe
     id: data.id ?? '',
     username: data.username ?? '',
     name: visible(title('name')) || (data.username ?? ''),
-    bio: visible(text('bio')),
+    bio: readText(data.bio),
     verified: /[1-9]/.test(title('verified')),
     location: visible(title('location')),
     country: cut(data.country, 3).toUpperCase(),
@@ -83,6 +84,12 @@ function asUri(url: string): string {
 
 const visible = (text: string) => (/[\p{L}\p{N}\p{P}\p{S}]/u.test(text) ? text : '');
 
+function readText(text: string | undefined): string {
+  const start = cut(text, MAX_TEXT);
+  const [escaped] = MANY_ESCAPED.exec(start) ?? [];
+  return visible(escaped === undefined ? start : cut(start, escaped.length));
+}
+
 function readPost(post: Data): Item {
   const address = (member: string) => readUrl(post[member]);
   const title = (member: string) => visible(cut(post[member], MAX_TITLE));
@@ -92,7 +99,7 @@ function readPost(post: Data): Item {
     id: post.id ?? '',
     token: post.token_id ?? '',
     title: '',
-    text: visible(cut(post.post_details, MAX_TEXT)) || title('video_title') || title('title_audio'),
+    text: readText(post.post_details) || title('video_title') || title('title_audio'),
     date: timestamp(post.date),
     url: video.url || audio.url || address('photo'),
     image: address('photo') || video.thumbnail || audio.thumbnail,
@@ -111,7 +118,7 @@ function readShot(shot: Data): Item {
     id: shot.id ?? '',
     token: shot.token_id ?? '',
     title: visible(cut(shot.title, MAX_TITLE)) || 'Untitled',
-    text: visible(cut(shot.description, MAX_TEXT)),
+    text: readText(shot.description),
     date: timestamp(shot.date),
     url: shop.url || file.url || address('large_image'),
     image: address('large_image') || address('image'),
