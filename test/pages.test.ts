@@ -1,9 +1,11 @@
 // The explorer's files, the card and the sample pictures over HTTP: headers, ETags, and when they are served.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { blog, folio } from './records.ts';
 import {
@@ -74,6 +76,54 @@ describe.each(PAGES)('%s', (path, type) => {
       'METHOD_NOT_ALLOWED',
     ]);
   });
+});
+
+test('files are sent as gzip to who accepts it; ETags differ, and either is 304', async () => {
+  const { port } = await startServer({ CORS_ORIGIN: 'https://friend.example' });
+  const get = async (path: string, coding: string, known = '', method = 'GET') => {
+    const headers = { 'accept-encoding': coding, 'if-none-match': known };
+    const reply = await new Promise<IncomingMessage>((resolve, reject) =>
+      request({ port, path, method, headers }, resolve).on('error', reject).end(),
+    );
+    return { status: reply.statusCode, ...reply.headers, body: await buffer(reply) };
+  };
+  const paths = [
+    ...PAGES.map(([path]) => path),
+    '/person.css',
+    '/docs',
+    '/docs.js',
+    '/docs.css',
+    '/openapi.json',
+  ];
+  for (const path of paths) {
+    const [plain, packed] = [await get(path, 'identity'), await get(path, 'gzip')];
+    const isShort = plain.body.length <= 1024;
+    expect([path, plain['content-encoding'], plain.vary]).toEqual([
+      path,
+      undefined,
+      isShort ? 'Origin' : 'Accept-Encoding, Origin',
+    ]);
+    if (isShort) {
+      expect([path, packed['content-encoding'], packed.body]).toEqual([path, undefined, plain.body]);
+      continue;
+    }
+    expect([path, packed['content-encoding'], packed.vary]).toEqual([path, 'gzip', plain.vary]);
+    expect(gunzipSync(packed.body).equals(plain.body)).toBe(true);
+    expect(packed.etag).toBe(plain.etag?.replace(/"$/, '-gzip"'));
+    expect({ ...(await get(path, 'gzip', '', 'HEAD')), date: '' }).toEqual({
+      ...packed,
+      date: '',
+      body: Buffer.alloc(0),
+    });
+    for (const known of [plain.etag, packed.etag])
+      for (const [coding, { etag, vary }] of [
+        ['identity', plain],
+        ['gzip', packed],
+      ] as const) {
+        const again = await get(path, coding, known);
+        expect([path, again.status, again.etag, again.vary]).toEqual([path, 304, etag, vary]);
+      }
+  }
 });
 
 test('the page may load files of this server only', async () => {

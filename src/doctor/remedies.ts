@@ -53,7 +53,7 @@ export const REMEDIES = {
   },
   compression: {
     advice:
-      'Vitrine compresses lists for who asks: pass Accept-Encoding on, or ask for gzip and unpack for the few who cannot. Let the proxy compress pages, scripts and styles.',
+      'Vitrine compresses lists, scripts and styles for who asks: pass Accept-Encoding on, or ask for gzip and unpack for the few who cannot. Let the proxy compress pages of people and feeds.',
     lines: {
       nginx: 'gunzip on;',
       caddy: 'encode {',

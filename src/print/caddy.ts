@@ -11,7 +11,7 @@ export function caddy(deployment: Deployment): string {
 # start Vitrine with TRUST_PROXY=loopback, or with the address from which Caddy connects. Caddy has no cache of its own.
 
 ${names.join(', ')} {
-	# Vitrine compresses its answers; Caddy does the rest: pages, scripts, styles, feeds.
+	# Vitrine compresses its answers; Caddy does the rest: pages of people, cards, feeds.
 	encode {
 		zstd
 		gzip

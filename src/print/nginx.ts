@@ -46,7 +46,7 @@ ${listening(deployment)}
 
     # Vitrine compresses its answers: one copy is kept, passed on, and unpacked for the few clients that cannot.
     gunzip on;
-    # nginx compresses the rest: pages, scripts, styles, feeds.
+    # nginx compresses the rest: pages of people, cards, feeds.
     gzip on;
     gzip_types ${COMPRESSIBLE.join(' ')};
     gzip_proxied any;

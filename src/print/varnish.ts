@@ -74,7 +74,7 @@ sub vcl_backend_response {
     } else {
         set beresp.grace = 0s;
     }
-    # Vitrine compresses its answers; Varnish does the rest: pages, scripts, styles, feeds. It keeps one copy, and unpacks
+    # Vitrine compresses its answers; Varnish does the rest: pages of people, cards, feeds. It keeps one copy, and unpacks
     # it for the few clients that cannot.
     if (beresp.http.Content-Type ~ "^(text/html|${COMPRESSIBLE.join('|').replace(/[+.]/g, '\\$&')})") {
         set beresp.do_gzip = true;

@@ -1,8 +1,17 @@
 // Files held in memory: what their routes share, and assets that are made when they are first asked for.
 
+import { gzipSync } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type Headers, matches, NotModified, sendNotModified } from '../http/answer.ts';
+import {
+  acceptsGzip,
+  gzipEtag,
+  type Headers,
+  matches,
+  NotModified,
+  plainEtags,
+  sendNotModified,
+} from '../http/answer.ts';
 import { errorResponses } from '../http/errors.ts';
 import { PAGE } from '../http/observations.ts';
 import { etagOf } from '../records/etag.ts';
@@ -36,19 +45,37 @@ export const fileRoute = {
 /** A body that does not change while the server runs, with its headers. */
 export interface Asset {
   readonly body: Buffer;
-  readonly headers: Headers;
+  /** The compressed body, where that saves anything worth a header. */
+  readonly packed: Buffer | undefined;
+  readonly headers: Headers & { readonly etag: string };
 }
+
+const WORTH_COMPRESSING = 1024;
+const COMPRESSED_ALREADY = /^image\/(?!svg)/;
 
 export function createAsset(content: Buffer | string, headers: Headers): Asset {
   const body = Buffer.from(content);
-  return { body, headers: { etag: etagOf(body), ...headers } };
+  const isWorth = body.length > WORTH_COMPRESSING && !COMPRESSED_ALREADY.test(headers['content-type'] ?? '');
+  const packed = isWorth ? gzipSync(body, { level: 9 }) : undefined;
+  return { body, packed, headers: { ...headers, etag: etagOf(body) } };
 }
 
-export function sendAsset(reply: FastifyReply, { body, headers }: Asset): FastifyReply {
+export function sendAsset(reply: FastifyReply, { body, packed, headers }: Asset): FastifyReply {
+  const { 'if-none-match': known, 'accept-encoding': accepted } = reply.request.headers;
   const { 'content-type': type = '', ...others } = headers;
-  if (matches(reply.request.headers['if-none-match'], headers.etag as string))
-    return sendNotModified(reply, others);
-  return reply.headers(others).type(type).send(body);
+  const isGzip = packed !== undefined && acceptsGzip(accepted);
+  if (packed !== undefined) {
+    // With a list of origins, it names Origin already.
+    const vary = reply.raw.getHeader('vary');
+    others.vary = vary === undefined ? 'Accept-Encoding' : `Accept-Encoding, ${vary}`;
+  }
+  if (isGzip) others.etag = gzipEtag(headers.etag);
+  if (matches(plainEtags(known), headers.etag)) return sendNotModified(reply, others);
+  if (isGzip) others['content-encoding'] = 'gzip';
+  return reply
+    .headers(others)
+    .type(type)
+    .send(isGzip ? packed : body);
 }
 
 /** Serves one file. No start waits for its content. */
