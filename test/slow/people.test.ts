@@ -19,7 +19,7 @@ describeInBrowser('the page of a person', (eye) => {
     const long = 'word '.repeat(2500);
     const numbers = Array.from({ length: 15 }, (_, nth) => nth + 1);
     const records = ndjson(
-      blog(1, 'long', { name: 'Two lines of a name '.repeat(4), bio: long, totalFollowers: '9'.repeat(400) }),
+      blog(1, 'long', { name: 'Two lines of a name '.repeat(4), bio: long, totalFollowers: '9'.repeat(40) }),
       ...numbers.map((nth) => post(nth, 1, { post_details: long.replaceAll(' ', '') })),
       folio(1, 'long', { name: 'Donaudampfschifffahrt'.repeat(3), skills: `${long},`.repeat(2) }),
       ...numbers.map((nth) => shot(nth, 1, { title: long, description: long, tags: long, price_item: long })),

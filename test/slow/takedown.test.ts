@@ -152,14 +152,14 @@ describe('a file that lacks takedowns', () => {
     const before = await snapshotOf(path);
     put(await snapshotOf(await fileOf()));
     expect((await logged(server, /The data before stays/)).msg).toMatch(
-      /site\.db lacks 2 of the 2 hashes of takedowns.*vitrine takedown --from/,
+      /site\.db lacks 3 of the 3 hashes of takedowns.*vitrine takedown --from/,
     );
     expect((await ask(server, ADA)).status).toBe(404);
     // Its own takedown of the same user has another salt: nobody can tell that it is the same.
     const next = await fileOf('ada', 'bob');
     const from = server.log.length;
     put(await snapshotOf(next));
-    await logged(server, /lacks 2 of the 2/, from);
+    await logged(server, /lacks 3 of the 3/, from);
     await takedown(next, '--from', before);
     put(await snapshotOf(next));
     await until('bob to go', async () => (await ask(server, '/b/api/username/bob')).status === 404);
@@ -172,7 +172,7 @@ describe('a file that lacks takedowns', () => {
     const forgetful = await snapshotOf(await fileOf(), '--forget-takedowns');
     const inherited = await snapshotOf(forgetful);
     put(inherited);
-    await logged(server, /lacks 2 of the 2/);
+    await logged(server, /lacks 3 of the 3/);
     put(forgetful);
     await served(server, 200);
     expect(await server.stop()).toBe(0);
@@ -185,7 +185,7 @@ describe('a file that lacks takedowns', () => {
     expect(await done(['import', '--database-url', copy, '-'], { input: RECORDS })).not.toMatch(/taken down/);
     await takedown(copy, '--family', 'portfolio', 'bob');
     put(await snapshotOf(copy));
-    await logged(server, /lacks 2 of the 2/);
+    await logged(server, /lacks 3 of the 3/);
     expect(await server.stop()).toBe(0);
   });
 
@@ -197,7 +197,7 @@ describe('a file that lacks takedowns', () => {
     const bytes = readFileSync(path);
     copyFileSync(tempFile('damaged', bytes.fill(0xff, size)), path);
     put(await snapshotOf(await fileOf()));
-    await logged(server, /lacks 2 of the 2/);
+    await logged(server, /lacks 3 of the 3/);
     expect(await server.stop()).toBe(0);
   });
 });

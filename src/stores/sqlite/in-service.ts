@@ -21,6 +21,14 @@ export function createInService(path: string) {
       dataVersion = opened.dataVersion();
       generation = opened.generation();
     });
+    readTakedowns();
+  }
+
+  /** Read as soon as they may have changed: later the file may be damaged. */
+  function readTakedowns(): void {
+    unlessLocked(() => {
+      takedowns = reader?.takedowns().entries.map(({ hash }) => hash) ?? takedowns;
+    });
   }
 
   return {
@@ -43,7 +51,9 @@ export function createInService(path: string) {
       unlessLocked(() => {
         dataVersion = reader?.dataVersion() ?? dataVersion;
       });
-      return dataVersion !== before;
+      if (dataVersion === before) return false;
+      readTakedowns();
+      return true;
     },
 
     /**
@@ -63,9 +73,7 @@ export function createInService(path: string) {
 
     /** The hashes of what was taken down. In a damaged file they are what they were before. */
     takedowns(): readonly string[] {
-      unlessLocked(() => {
-        takedowns = reader?.takedowns().entries.map(({ hash }) => hash) ?? takedowns;
-      });
+      readTakedowns();
       return takedowns;
     },
   };
