@@ -88,15 +88,16 @@ async function responsesByStatus(deployment: Deployment): Promise<[status: strin
   return responses;
 }
 
-/** Bytes from which gzip saves anything worth a header. */
-const WORTH_COMPRESSING = 1000;
+/** Bytes from which gzip saves anything worth a header, and from which Vitrine compresses. */
+const WORTH_COMPRESSING = 1024;
 
 const compression: Check = {
   name: 'compression',
   async run({ send, lookups, user }) {
     if (user === undefined) return NEEDS_USER;
     const items = await send(lookups(user).items);
-    const path = items.body.length >= WORTH_COMPRESSING ? lookups(user).items : lookups(user).profile;
+    const isLong = items.body.length >= WORTH_COMPRESSING;
+    const path = isLong ? lookups(user).items : lookups(user).profile;
     const packed = await send(path, { 'accept-encoding': 'gzip' });
     const encoding = packed.headers['content-encoding'];
     if (encoding === undefined)
@@ -109,7 +110,7 @@ const compression: Check = {
       return broken(
         'Vary: Accept-Encoding is missing: a cache would send compressed responses to clients that do not accept them',
       );
-    if (packed.headers.etag?.startsWith('W/'))
+    if (isLong && packed.headers.etag?.startsWith('W/'))
       return suggestion('the proxy compresses each answer again, although Vitrine has it compressed');
     const script = await send('/embed.js', { 'accept-encoding': 'gzip' });
     if (script.status === 200 && script.headers['content-encoding'] === undefined)
