@@ -21,7 +21,13 @@ async function execute(url: string, sql: string): Promise<void> {
 }
 
 /** Bytes, in both stores. */
-const OTHER = storeName() === 'SQLite' ? "x'0011'" : "'\\x0011'::bytea";
+const bytes = (hex: string) => (storeName() === 'SQLite' ? `x'${hex}'` : `'\\x${hex}'::bytea`);
+const OTHER = bytes('0011');
+const TOO_LONG = bytes('0300ffffffffffffffff');
+const UNMARKED =
+  storeName() === 'SQLite'
+    ? 'CAST(substr(packed, 1, length(packed) - 12) || substr(packed, -8) AS BLOB)'
+    : 'substr(packed, 1, length(packed) - 12) || substr(packed, length(packed) - 7)';
 
 const date = (minute: number) => ({ date: `2024-01-01 00:0${minute}:00` });
 const RECORDS = [
@@ -71,12 +77,12 @@ describe(`check of ${storeName()}`, () => {
     ],
     [
       'a compressed form without the marker at its end',
-      'UPDATE profiles SET packed = CAST(substr(packed, 1, length(packed) - 12) || substr(packed, -8) AS BLOB) WHERE id = 1',
+      `UPDATE profiles SET packed = ${UNMARKED} WHERE id = 1`,
       /1 answers do not match/,
     ],
     [
       'a compressed form that names a wrong length',
-      "UPDATE profiles SET packed = x'0300ffffffffffffffff' WHERE id = 1",
+      `UPDATE profiles SET packed = ${TOO_LONG} WHERE id = 1`,
       /1 answers do not match/,
     ],
     ['a missing item', 'DELETE FROM items WHERE id = 3', /1 lists do not match.*"user1"/],
