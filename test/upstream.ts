@@ -59,7 +59,7 @@ function answer({ url = '', headers }: IncomingMessage, response: ServerResponse
       .end(BODY);
     return;
   }
-  const packed = /\bgzip\b/.test(String(headers['accept-encoding']));
+  const packed = /\bgzip\b(?!;q=0(\.0*)?(,|$))/.test(String(headers['accept-encoding']));
   const etag = packed ? '"list-gzip"' : '"list"';
   const vary = headers.origin === undefined ? 'Accept-Encoding' : 'Accept-Encoding, Origin';
   response.setHeader('vary', vary).setHeader('etag', etag);

@@ -66,7 +66,7 @@ ${https ? '    http-request redirect scheme https code 301 unless { ssl_fc }\n' 
     http-request replace-pathq '${query.none}' '\\1' if !repeated
     # Vitrine compresses its answers. HAProxy cannot unpack them, so it keeps two copies: for clients that take gzip, and
     # for the few that do not.
-    acl gzip req.hdr(accept-encoding) -m sub -i gzip
+    acl gzip req.hdr(accept-encoding) -m reg -i '^gzip\\s*(;\\s*q=(1|0\\.0*[1-9]).*)?$'
     http-request set-header Accept-Encoding gzip if gzip
     http-request set-header Accept-Encoding identity if !gzip
 ${lines(ignoredOrigins(corsOrigin), '    ')}    http-response set-header X-Cache-Status MISS if { srv_id -m found }

@@ -117,8 +117,14 @@ describe.each(CACHES)('the cache of %s', (name) => {
 });
 
 /** Spellings of Accept-Encoding that browsers and attackers send. */
-const ACCEPTING = ['gzip', 'gzip, deflate, br, zstd', 'x-1, br;q=0.9, gzip;q=0.8, *;q=0.1', 'deflate, gzip'];
-const REFUSING = ['identity', 'deflate', 'br, x-2'];
+const ACCEPTING = [
+  'gzip',
+  'gzip, deflate, br, zstd',
+  'x-1, br;q=0.9, gzip;q=0.8, *;q=0.1',
+  'deflate, gzip',
+  'gzip;q=0.001',
+];
+const REFUSING = ['identity', 'deflate', 'br, x-2', 'gzip;q=0', 'br, gzip;q=0.000', 'gzip;q=0, deflate'];
 const FILES = ['/', '/embed.js', '/page.css', '/card/b/ada.svg', '/feeds/b/ada.atom', '/feeds/b/ada.json'];
 
 describe.each(PROXY_NAMES)('compression by %s', (name) => {
