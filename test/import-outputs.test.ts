@@ -1,6 +1,7 @@
 // Output files of import and export: written atomically, and never over an input or a database.
-import { spawnSync } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -13,13 +14,15 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { watch } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writeExport } from '../src/import/export.ts';
 import { openRejects } from '../src/import/rejects.ts';
+import { people } from './bench/data.ts';
 import { exported, into, newPath, recordsIn, tally } from './importing.ts';
 import { blog, post } from './records.ts';
-import { databaseOf, fixture, ndjson, ROOT, readLines, run, tempFile, tempFolder } from './rig.ts';
+import { databaseOf, fixture, ndjson, ROOT, readLines, run, tempFile, tempFolder, vitrine } from './rig.ts';
 
 const GOOD = blog(1, 'one');
 const BAD = blog(2, 'two', { verified: 'yes' });
@@ -132,6 +135,33 @@ describe('written to a temporary file and renamed', () => {
     }
     expect(readdirSync(dirname(file))).toEqual(['backup.ndjson']);
   });
+
+  test('of two snapshots to one file at once, the one that ends last wins, whole', async () => {
+    const target = join(tempFolder(), 'copy.db');
+    const large = await databaseOf(tempFile('large.ndjson', ndjson(...people(400, 15))));
+    const small = await databaseOf(fixture('microblog.ndjson'));
+    const snapshot = await stoppedMidway(large, target);
+    expect((await run(['snapshot', '--database-url', small, target])).code).toBe(0);
+    expect(await exported(target)).toEqual(await exported(small));
+    snapshot.kill('SIGCONT');
+    expect(await once(snapshot, 'close')).toEqual([0, null]);
+    expect(await exported(target)).toEqual(await exported(large));
+    expect(readdirSync(dirname(target))).toEqual(['copy.db']);
+  });
+
+  /** A snapshot that has begun to write and stands still. One that was faster than the signal is begun again. */
+  async function stoppedMidway(database: string, target: string): Promise<ChildProcess> {
+    for (;;) {
+      const child = vitrine(['snapshot', '--database-url', database, target]);
+      for await (const _ of watch(dirname(target))) {
+        child.kill('SIGSTOP');
+        break;
+      }
+      if (readdirSync(dirname(target)).some((name) => name.endsWith('.unfinished'))) return child;
+      child.kill('SIGCONT');
+      await once(child, 'close');
+    }
+  }
 
   test('of two files of rejects at once, the one that ends last wins, whole', () => {
     const file = join(tempFolder(), 'rejects.ndjson');
