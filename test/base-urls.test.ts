@@ -114,7 +114,7 @@ test('the host of an absolute target overrides the Host header', async () => {
   expect((await target('other.example', 'micro.example')).map((reply) => reply.status)).toEqual([404]);
 });
 
-test('a cached answer of one host is never sent for another', async () => {
+test('an answer for one host is never sent for another', async () => {
   const server = await startServer({
     BASE_URL_A: '',
     BASE_URL_B: 'http://b.example/',

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { BARE, BY_HAND, RANDOM, READY } from './bench/lookups.ts';
+import { BARE, BY_HAND, RANDOM } from './bench/lookups.ts';
 import { type MeasuredRow, rowPromises } from './bench/measure.ts';
 import { isBusy, watchOthers } from './bench/quiet.ts';
 import { isMissed, promiseTable, publish } from './bench/report.ts';
@@ -14,7 +14,6 @@ const row = (name: string, cpu: number, more: Partial<MeasuredRow> = {}): Measur
 });
 const rows = [
   row(BARE, 10),
-  row(READY, 11, { atMost: 1.25 }),
   row(RANDOM, 24, { atMost: 2.2, p99: { base: BY_HAND, atMost: 1 } }),
   row(BY_HAND, 80),
 ];
@@ -26,7 +25,7 @@ test('a missed promise is marked in its line', () => {
       /^15 items: Vitrine, random users, CPU against bare node:http.* 2.40 × +≤ 2.2 +MISSED$/,
     ),
   ]);
-  expect(lines).toHaveLength(4);
+  expect(lines).toHaveLength(3);
 });
 
 test.each([
@@ -56,7 +55,7 @@ test('tables replace what is between the markers, with every figure of the READM
     expect(text).toMatch(/^Before\n<!-- bench:start -->\n[\s\S]+\n<!-- bench:end -->\nAfter\n$/);
   expect(table).toContain('| bytes |  | 0.30 × | ≤ 0.35 |');
   const figures = page.match(/[\d.]+(?= ×)/g);
-  expect(figures).toEqual(['1.10', '2.40', '8.00']);
+  expect(figures).toEqual(['2.40', '8.00']);
   for (const figure of figures ?? []) expect(table).toMatch(new RegExp(`\\| \\**${figure}\\**`));
   writeFileSync(readme, 'no markers');
   expect(() => publish([], rows, [], root)).toThrow('does not have <!-- bench:start -->');

@@ -135,31 +135,6 @@ describe('requests', () => {
 });
 
 describe('the data', () => {
-  test('answer cache: hits, misses, entries and bytes', async () => {
-    const fresh = await startServer({ ADMIN_PORT: '0', ANSWERS_BYTES: '64K' });
-    const look = async () => {
-      const metrics = await metricsOf(fresh);
-      return (name: string) => metrics.get(`vitrine_answers${name}`) as number;
-    };
-    for (let turn = 0; turn < 5; turn++) await ask(fresh, ADA);
-    const some = await look();
-    expect([some(''), some('_hits_total'), some('_misses_total'), some('_evictions_total')]).toEqual([
-      1, 4, 1, 0,
-    ]);
-    expect(some('_bytes')).toBeGreaterThan((await ask(fresh, ADA)).body.length);
-    const names = readRecords(fixture('microblog.ndjson')).flatMap(
-      ({ username }) => (username as string | undefined) ?? [],
-    );
-    // When full, it admits one in 1,024.
-    for (const name of Array(100).fill(names).flat())
-      await ask(fresh, `/a/api/?user=${encodeURIComponent(name)}&post=true`);
-    const many = await look();
-    expect(many('_evictions_total')).toBeGreaterThan(0);
-    expect(many('_bytes')).toBeLessThanOrEqual(65_536);
-    for (let nr = 0; nr < 50; nr++) await ask(fresh, `/a/api/?user=nobody${nr}`);
-    expect((await look())('')).toBe(many(''));
-  });
-
   const records = async (kind: string) => (await metricsOf(server)).get(`vitrine_records{kind="${kind}"}`);
   test('records by kind, and a data version that changes with them', async () => {
     const linesWith = (file: string, member: string) =>

@@ -148,8 +148,6 @@ describe('the settings in force', () => {
   test.each([
     [{}, 256],
     [{ WORKERS: '4' }, 128 + 4 * 128 + 64],
-    [{ WORKERS: '2', ANSWERS_BYTES: '100M' }, 128 + 2 * (128 + 76) + 64],
-    [{ ANSWERS_BYTES: '0' }, 256],
   ])('compose, Kubernetes, systemd, %j: %i MB of memory', (env, memory) => {
     for (const [name, limit] of [
       ['compose', `mem_limit: ${memory}m\n`],

@@ -139,7 +139,7 @@ describe('nothing is missing', () => {
 
   test('the headline figures of the benchmark are in its table', () => {
     const figures = betweenMarkers('README.md').match(/[\d.]+(?= ×)/g) ?? [];
-    expect(figures.length).toBeGreaterThan(2);
+    expect(figures.length).toBeGreaterThan(1);
     for (const figure of figures)
       expect(betweenMarkers('src/guides/benchmark.md')).toMatch(new RegExp(`\\| \\**${figure}\\**`));
   });

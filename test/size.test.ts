@@ -58,7 +58,7 @@ onLinux('importing large items into a list keeps few of them in memory', async (
 });
 
 onLinux('a lookup reads a few small pages', async () => {
-  const server = await startServer({ DATABASE_URL: database, ANSWERS_BYTES: '0' });
+  const server = await startServer({ DATABASE_URL: database });
   const read = () => Number(/^rchar: (\d+)/m.exec(readFileSync(`/proc/${server.child.pid}/io`, 'utf8'))?.[1]);
   const look = async (from: number, count: number) => {
     for (let nth = 0; nth < count; nth++) {

@@ -173,7 +173,6 @@ describe('one place for each dependency', () => {
     [/^better-sqlite3$/, /^stores\/sqlite\/|^mirror\/state-file\.ts$/],
     [/^pg(-copy-streams)?$/, /^stores\/postgres\//],
     [/^fastify$|^@fastify\/(type|swagger)/, /^(server|routes|openapi|edge|http)\//],
-    [/^lru-cache$/, /^(stores\/keep-answers|compare\/pictures)\.ts$/],
     [/^commander$/, /^cli\//],
     [/^undici$/, /^remote\/http-client\.ts$/],
     [/^csv-parse/, /^formats\/csv\.ts$/],

@@ -1,6 +1,5 @@
 // Pictures of both sites, compared by the SHA-256 of their bytes.
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { createFileClient, type Fetched, type FileClientOptions } from '../remote/file-client.ts';
 
 export type PictureOptions = Omit<FileClientOptions, 'accept' | 'hostsOption' | 'maxBytes'>;
@@ -23,7 +22,8 @@ export function createPictureClient(options: PictureOptions) {
     hostsOption: '--picture-hosts',
     maxBytes: MAX_BYTES,
   });
-  const remembered = new LRUCache<string, Promise<Fetched<string>>>({ max: REMEMBERED });
+  /** Those that were asked for last are at the end. */
+  const remembered = new Map<string, Promise<Fetched<string>>>();
 
   /** The hash of a picture. A failure that may pass is not remembered. */
   async function hashPicture(address: string): Promise<Fetched<string>> {
@@ -36,7 +36,10 @@ export function createPictureClient(options: PictureOptions) {
     if (address.length > MAX_ADDRESS)
       return { reason: `the address is longer than ${MAX_ADDRESS} characters` };
     const found = remembered.get(address) ?? hashPicture(address);
+    remembered.delete(address);
     remembered.set(address, found);
+    const [oldest = address] = remembered.keys();
+    if (remembered.size > REMEMBERED) remembered.delete(oldest);
     const fetched = await found;
     return 'body' in fetched && fetched.body === EMPTY ? { reason: 'empty' } : fetched;
   }

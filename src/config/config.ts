@@ -148,7 +148,6 @@ export const SETTINGS = {
     'colour of links, buttons and the logo, such as `#0c6b5b`, or two such as `#0c6b5b,#67d3bd` for light and dark pages',
   ),
   docs: setting('on', onOff, 'the API reference page at `/docs`: `on` or `off`'),
-  answersBytes: setting('24M', bytes, 'memory for responses that are kept ready; `0` keeps none'),
   headersTimeout: setting('10s', duration, 'time to receive the headers of a request'),
   requestTimeout: setting('30s', duration, 'time to receive a whole request'),
   keepAliveTimeout: setting(

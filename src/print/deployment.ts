@@ -99,15 +99,11 @@ export function deploymentOf(config: Config, given: Readonly<Record<string, stri
   };
 }
 
-/** MiB: of an idle process 48 were measured, of a busy worker up to 90 with the default ANSWERS_BYTES. */
+/** MiB: of an idle process 48 were measured, of a busy worker up to 90. */
 const [PER_WORKER, FOR_PARENT, FOR_IMPORT] = [128, 64, 128];
-const DEFAULT_ANSWERS = 24;
 
 /** Several workers have a parent process. */
-function memoryFor({ workers, answersBytes }: Config): number {
-  const answers = Math.max(Math.ceil(answersBytes / 2 ** 20) - DEFAULT_ANSWERS, 0);
-  return workers * (PER_WORKER + answers) + (workers > 1 ? FOR_PARENT : 0) + FOR_IMPORT;
-}
+const memoryFor = ({ workers }: Config) => workers * PER_WORKER + (workers > 1 ? FOR_PARENT : 0) + FOR_IMPORT;
 
 /** A server that listens on every address is reached at this machine's own. */
 function reachable(host: string): string {

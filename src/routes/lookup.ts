@@ -11,14 +11,13 @@ import type { Operation } from '../http/observations.ts';
 import type { Family } from '../records/kinds.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
 import { isTooLong, UserName, userKey } from '../records/user-name.ts';
-import type { Lookups } from '../stores/keep-answers.ts';
-import { type Answer, type Awaitable, type LookupOptions, whenRead } from '../stores/reader.ts';
+import { type Answer, type Awaitable, type LookupOptions, type Reader, whenRead } from '../stores/reader.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 
 export interface VariantOptions {
   readonly variant: Variant;
   readonly base: BaseUrl;
-  readonly store: Lookups;
+  readonly store: Pick<Reader, 'profile' | 'items' | 'isTakenDown'>;
   readonly writeAnswer: WriteAnswer;
   readonly takedownStatus: Config['takedownStatus'];
 }
@@ -72,7 +71,7 @@ export const hostConstraint = ({ host }: BaseUrl) =>
 
 /** Why there is nothing to send about a user. */
 export async function missingUser(
-  store: Pick<Lookups, 'isTakenDown'>,
+  store: Pick<Reader, 'isTakenDown'>,
   takedownStatus: Config['takedownStatus'],
   family: Family,
   key: string,

@@ -23,7 +23,6 @@ import { people } from '../routes/people.ts';
 import { probes } from '../routes/probes.ts';
 import { queryStyle } from '../routes/query-style.ts';
 import { StoreError } from '../stores/errors.ts';
-import { keepAnswers } from '../stores/keep-answers.ts';
 import type { Reader } from '../stores/reader.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type RouteStyle, VARIANTS } from '../variants.ts';
@@ -41,7 +40,6 @@ export const ROUTES: Record<RouteStyle, typeof pathStyle> = { path: pathStyle, q
 export function buildApp({ config, store, telemetry: { clients, counts, observe } }: AppOptions) {
   const health = createHealth(store);
   const rateLimit = createRateLimit(config, clients, observe);
-  const answers = keepAnswers(store, config.answersBytes);
   const writeAnswer = createAnswerWriter(config, observe);
   const dataHeaders = jsonHeaders(config.corsOrigin);
 
@@ -83,7 +81,7 @@ export function buildApp({ config, store, telemetry: { clients, counts, observe 
 
   app.register(swagger, openapiOptions(config));
   for (const { variant, base } of listMounts(config)) {
-    const options = { variant, base, store: answers, writeAnswer, takedownStatus: config.takedownStatus };
+    const options = { variant, base, store, writeAnswer, takedownStatus: config.takedownStatus };
     app.register(ROUTES[VARIANTS[variant].style], { prefix: base.path, ...options });
   }
   app.register(media, { config, observe });
@@ -99,7 +97,7 @@ export function buildApp({ config, store, telemetry: { clients, counts, observe 
   app.register(probes, { unready: health.unready });
 
   const openConnections = () => countConnections(app.server);
-  return { app, health, sources: { counts, openConnections, answers, store, unready: health.unready } };
+  return { app, health, sources: { counts, openConnections, store, unready: health.unready } };
 }
 
 const OPTIONS: FastifyServerOptions = {

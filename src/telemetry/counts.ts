@@ -1,7 +1,7 @@
 // Counts what is observed, in plain numbers and arrays, since every request pays for it.
 import type { Observation, Operation, ResponseEvent } from '../http/observations.ts';
 
-/** Seconds. A cached answer takes tens of microseconds, a lookup on a cold disk milliseconds. */
+/** Seconds. A lookup takes tens of microseconds, on a cold disk milliseconds. */
 export const BUCKETS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ];

@@ -1,6 +1,5 @@
 // What a metric is: its samples for Prometheus, its panel on the dashboard, its alert, its row in the guide.
 import type { Aggregator } from '@prometheus-io/client';
-import type { KeptAnswers } from '../stores/keep-answers.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
 import type { Counts } from './counts.ts';
 
@@ -8,7 +7,6 @@ import type { Counts } from './counts.ts';
 export interface MetricsSources {
   readonly counts: Counts;
   readonly openConnections: () => Promise<number>;
-  readonly answers: Pick<KeptAnswers, 'figures' | 'count' | 'bytes'>;
   readonly store: Pick<
     Reader,
     'version' | 'schema' | 'lastImport' | 'lastImportRun' | 'counts' | 'events' | 'waiting' | 'hosts'

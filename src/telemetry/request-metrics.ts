@@ -1,4 +1,4 @@
-// Metrics of requests and connections, and of the answers kept in memory for them.
+// Metrics of requests and connections.
 import type { Operation } from '../http/observations.ts';
 import { BUCKETS, type Counts } from './counts.ts';
 import type { Metric, Sample } from './metric.ts';
@@ -69,41 +69,6 @@ export const REQUEST_METRICS: readonly Metric[] = [
       cause: 'More requests than the CPU can take, or another program on the same cores.',
       command: 'set WORKERS, add a node, or cache in the proxy',
     },
-  },
-  {
-    name: 'vitrine_answers',
-    type: 'gauge',
-    help: 'Answers in memory.',
-    read: ({ answers }) => answers.count(),
-  },
-  {
-    name: 'vitrine_answers_bytes',
-    type: 'gauge',
-    help: 'Memory that they take.',
-    read: ({ answers }) => answers.bytes(),
-  },
-  {
-    name: 'vitrine_answers_hits_total',
-    type: 'counter',
-    help: 'Lookups answered from memory.',
-    read: ({ answers }) => answers.figures.hits,
-    panel: {
-      title: 'Answers found in memory',
-      expr: 'sum(rate(vitrine_answers_hits_total[$__rate_interval])) / (sum(rate(vitrine_answers_hits_total[$__rate_interval])) + sum(rate(vitrine_answers_misses_total[$__rate_interval])))',
-      unit: 'percentunit',
-    },
-  },
-  {
-    name: 'vitrine_answers_misses_total',
-    type: 'counter',
-    help: 'Lookups that asked the store.',
-    read: ({ answers }) => answers.figures.misses,
-  },
-  {
-    name: 'vitrine_answers_evictions_total',
-    type: 'counter',
-    help: 'Answers evicted for others.',
-    read: ({ answers }) => answers.figures.evictions,
   },
   {
     name: 'vitrine_connections',

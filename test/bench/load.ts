@@ -16,8 +16,6 @@ export interface Target {
   readonly after: string;
   /** A file with the ETags that clients send as If-None-Match, one a line in the order of the users. */
   readonly etags?: string;
-  /** The exponent of Zipf's law; without it, every user is as popular. */
-  readonly zipf?: number;
   readonly gzip?: boolean;
 }
 
@@ -45,12 +43,12 @@ export function version(command: string, ...args: string[]): string | undefined 
 export const WRK = /wrk \S+/.exec(version('wrk', '-v') ?? '')?.[0];
 
 export async function load(port: number, target: Target, seconds: number, seed: number): Promise<LoadResult> {
-  const { before, users, after, etags = '', zipf = 0, gzip = false } = target;
+  const { before, users, after, etags = '', gzip = false } = target;
   const [command, args] = pinned('load', [
     ...['wrk', '-t', '1', '-c', String(CONNECTIONS), '-d', `${Math.ceil(seconds)}s`, '--timeout', '20s'],
     ...(gzip ? ['-H', 'Accept-Encoding: gzip, deflate, br'] : []),
     ...['-s', join(import.meta.dirname, 'wrk.lua'), `http://127.0.0.1:${port}`, '--'],
-    ...[before, users, after, seed, zipf, etags].map(String),
+    ...[before, users, after, seed, etags].map(String),
   ]);
   const { stdout } = await promisify(execFile)(command, args);
   return JSON.parse(stdout.trim().split('\n').at(-1) as string) as LoadResult;

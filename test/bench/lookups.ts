@@ -18,29 +18,25 @@ import { startPrintedNginx, startStaticNginx } from './nginx.ts';
 import { type Process, startPeer, startVitrine } from './processes.ts';
 
 export const BARE = 'bare node:http, constant';
-export const READY = 'Vitrine, answer in memory';
 export const BY_HAND = 'Fastify + TypeBox + better-sqlite3';
 export const RANDOM = 'Vitrine, random users';
 
-/** Asked for again and again, so that their responses are in memory. */
-const READY_USERS = 1000;
 const STATIC_USERS = 3000;
 const JSON_SERVER_USERS = 1000;
 const UNKNOWN_USERS = 1_000_000;
-/** 130 MB of responses, five times what is kept in memory by default. */
-const CACHE_USERS = 20_000;
+/** More than nginx has in its cache. */
+const MANY_USERS = 20_000;
 /** So few that nginx has all of them. */
 const HIT_USERS = 300;
 
 export const GROUPS = {
-  '15 items': (stage: Stage) => startKind(stage, 'items', { ready: 1.55, random: 2.2, p99: 1 }),
-  profile: (stage: Stage) => startKind(stage, 'profile', { ready: 1.3, random: 1.7 }),
+  '15 items': (stage: Stage) => startKind(stage, 'items', { random: 2.2, p99: 1 }),
+  profile: (stage: Stage) => startKind(stage, 'profile', { random: 1.7 }),
   '304 Not Modified': startNotModified,
   '404 unknown user': startNotFound,
   '15 items, gzip': startGzip,
-  'responses in memory': startCache,
   'behind the printed nginx, from its cache': (stage: Stage) => startDeployment(stage, HIT_USERS, 1.2),
-  'behind the printed nginx, without its cache': (stage: Stage) => startDeployment(stage, CACHE_USERS, 1.3),
+  'behind the printed nginx, without its cache': (stage: Stage) => startDeployment(stage, MANY_USERS, 1.3),
 };
 export type Group = keyof typeof GROUPS;
 
@@ -56,7 +52,6 @@ export function createStage(folder: string, size: Size) {
     size,
     bodies,
     database,
-    ready: once(async () => startVitrine(await database())),
     random: once(async () => startVitrine(await database())),
     byHand: once(async () => startPeer('fastify-sqlite', { DATABASE: await ordinary() }, PROBE)),
     express: once(async () => startPeer('express-sqlite', { DATABASE: await ordinary() }, PROBE)),
@@ -90,7 +85,6 @@ async function startConstant({ folder }: Stage, peer: string, from: Process, pat
 }
 
 interface KindPromises {
-  readonly ready: number;
   readonly random: number;
   readonly p99?: number;
 }
@@ -99,23 +93,13 @@ interface KindPromises {
 async function startKind(stage: Stage, kind: keyof Bodies, promises: KindPromises): Promise<Partial<Row>[]> {
   const { size, folder } = stage;
   const expected = stage.bodies()[kind];
-  const [few, all] = [
-    lookups(kind, READY_USERS),
-    lookups(kind, kind === 'items' ? size.users : size.profiles),
-  ];
+  const all = lookups(kind, kind === 'items' ? size.users : size.profiles);
   const random = await stage.random();
-  const first = address(few, 1);
-  const constant = { target: few, expected: expected.slice(0, 1) };
+  const first = address(all, 1);
+  const constant = { target: all, expected: expected.slice(0, 1) };
   const { p99 } = promises;
   const rows: Partial<Row>[] = [
     { name: BARE, servers: [await startConstant(stage, 'node-http', random, first)], ...constant },
-    {
-      name: READY,
-      servers: [await stage.ready()],
-      target: { ...few, users: Math.min(READY_USERS, size.users) },
-      expected,
-      atMost: promises.ready,
-    },
     {
       name: RANDOM,
       servers: [random],
@@ -153,15 +137,14 @@ async function startKind(stage: Stage, kind: keyof Bodies, promises: KindPromise
 async function startNotModified(stage: Stage): Promise<Partial<Row>[]> {
   const etags = await etagsFile(await stage.database());
   const one = { before: address(lookups('items', 1), 1), users: 0, after: '', etags };
-  const ready = await stage.ready();
-  const etag = (await request(ready.port, one.before)).headers.etag; // From now on it is in memory.
-  const bare = await startConstant(stage, 'node-http', ready, one.before, { 'if-none-match': etag });
+  const random = await stage.random();
+  const etag = (await request(random.port, one.before)).headers.etag;
+  const bare = await startConstant(stage, 'node-http', random, one.before, { 'if-none-match': etag });
   const always = { status: 304, expected: [''] };
-  const random = { ...lookups('items', stage.size.users), etags };
+  const target = { ...lookups('items', stage.size.users), etags };
   return [
     { ...always, name: BARE, servers: [bare], target: one },
-    { ...always, name: READY, servers: [ready], target: one, atMost: 1.15 },
-    { ...always, name: RANDOM, servers: [await stage.random()], target: random, atMost: 1.6 },
+    { ...always, name: RANDOM, servers: [random], target, atMost: 1.6 },
   ];
 }
 
@@ -189,33 +172,6 @@ async function startGzip(stage: Stage): Promise<Partial<Row>[]> {
     { name: BARE, servers: [bare], target, expected: items.slice(0, 1) },
     { name: RANDOM, servers: [random], target, expected: items, atMost: 1.9 },
   ];
-}
-
-/** What responses in memory cost where they rarely help, and save where some users are popular. */
-async function startCache({ folder, size }: Stage): Promise<Partial<Row>[]> {
-  const users = Math.min(size.users, CACHE_USERS);
-  const database = await vitrineDatabase(folder, { users, profiles: users });
-  const expected = expectedBodies(users, 3).items;
-  const start = (env: Record<string, string>) => startVitrine(database, env);
-  const rows: Partial<Row>[] = [];
-  for (const [title, zipf, atMost] of [
-    ['random users', 0, 1.05],
-    ["users by Zipf's law", 1, 0.85],
-  ] as const) {
-    const [base, target] = [`${title}, none in memory`, { ...lookups('items', users), zipf }];
-    rows.push({ name: base, base, servers: [await start({ ANSWERS_BYTES: '0' })], target, expected });
-    const p99 = zipf === 0 ? { p99: { base, atMost: 1.5 } } : {};
-    rows.push({
-      name: `${title}, default settings`,
-      base,
-      servers: [await start({})],
-      target,
-      expected,
-      atMost,
-      ...p99,
-    });
-  }
-  return rows;
 }
 
 /** nginx and Vitrine together: clients that accept gzip against clients that do not. */

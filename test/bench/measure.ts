@@ -48,7 +48,7 @@ export interface Promised {
   readonly unit: '×' | 'KB';
 }
 
-/** Seconds, until the code has been compiled and the responses that fit are in memory. */
+/** Seconds, until the code has been compiled. */
 const WARM_UP = 2;
 /** A server that waits too long for the CPU refuses requests: then the sample is taken again. */
 const ATTEMPTS = 5;

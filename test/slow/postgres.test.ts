@@ -57,16 +57,11 @@ function hammer(server: Server, loops = 4) {
   };
 }
 
-const warm = (server: Server) =>
-  Promise.all(names.flatMap((name) => [false, true].map((items) => ask(server, addressOf(name, items)))));
-
 describe.runIf(havePostgres)('a primary and two standbys', () => {
   let cluster: Cluster;
   let database: string;
   let url: string;
-  /** One node caches answers, the other reads for every request. */
-  let keeping: Server;
-  let reading: Server;
+  let server: Server;
 
   afterAll(() => cluster.remove());
   beforeAll(async () => {
@@ -74,20 +69,16 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     database = await cluster.createDatabase();
     url = cluster.url(database);
     await load(url, 1);
-    [keeping, reading] = await Promise.all([
-      startServer({ DATABASE_URL: url, ADMIN_PORT: '0' }),
-      startServer({ DATABASE_URL: url, ADMIN_PORT: '0', ANSWERS_BYTES: '0' }),
-    ]);
+    server = await startServer({ DATABASE_URL: url, ADMIN_PORT: '0' });
   });
 
-  const reached = (server: PostgresServer, generation: number) =>
-    until(`generation ${generation} on ${server.address}`, async () => {
-      const rows = await server.sql(`SELECT record FROM profiles WHERE user_key = 'user50'`, database);
+  const reached = (host: PostgresServer, generation: number) =>
+    until(`generation ${generation} on ${host.address}`, async () => {
+      const rows = await host.sql(`SELECT record FROM profiles WHERE user_key = 'user50'`, database);
       return generationIn(rows[0]?.record ?? '') === generation;
     });
 
-  const answered = (...loads: Hammer[]) =>
-    until('answers', () => loads.every((load) => load.answers() > 100));
+  const answered = (load: Hammer) => until('answers', () => load.answers() > 100);
 
   /** Waits until lookups have succeeded for so long that none of them can still be waiting; the moment. */
   async function recovered(load: Hammer): Promise<number> {
@@ -95,36 +86,34 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     return performance.now();
   }
 
-  /** Breaks something under load: cached answers never fail, others recover. */
+  /** Breaks something under load: lookups fail with 503 for a moment at most. */
   async function underLoad(breaking: () => Promise<void> | void): Promise<void> {
-    await warm(keeping);
-    const [ready, others] = [hammer(keeping), hammer(reading)];
-    await answered(ready, others);
+    const lookups = hammer(server);
+    await answered(lookups);
     await breaking();
-    const moment = await recovered(others);
+    const moment = await recovered(lookups);
     await delay(500);
-    await Promise.all([ready.stop(), others.stop()]);
-    expect(ready.failures).toEqual([]);
-    expect(others.failuresSince(moment)).toEqual([]);
-    for (const { status, retryAfter } of others.failures) expect([status, retryAfter]).toEqual([503, '1']);
-    expect([...ready.backwards, ...others.backwards]).toEqual([]);
-    console.log(
-      `  ready: ${ready.answers()} answers; read: ${others.answers()} answers, ${others.failures.length} failures`,
-    );
+    await lookups.stop();
+    expect(lookups.failuresSince(moment)).toEqual([]);
+    for (const { status, retryAfter } of lookups.failures) expect([status, retryAfter]).toEqual([503, '1']);
+    expect(lookups.backwards).toEqual([]);
+    console.log(`  ${lookups.answers()} answers, ${lookups.failures.length} failures`);
   }
 
   test('a commit is visible on every node soon after it has reached its database', async () => {
-    const [ready, others] = [hammer(keeping, 2), hammer(reading, 2)];
+    const other = await startServer({ DATABASE_URL: url });
+    const loads = [hammer(server, 2), hammer(other, 2)];
     await load(url, 2);
-    await Promise.all([cluster.primary, ...cluster.standbys].map((server) => reached(server, 2)));
-    await until('generation 2', () => ready.newest() === 2 && others.newest() === 2);
-    await Promise.all([ready.stop(), others.stop()]);
-    expect([...ready.backwards, ...others.backwards, ...ready.failures, ...others.failures]).toEqual([]);
+    await Promise.all([cluster.primary, ...cluster.standbys].map((host) => reached(host, 2)));
+    await until('generation 2', () => loads.every((load) => load.newest() === 2));
+    await Promise.all(loads.map((load) => load.stop()));
+    expect(loads.flatMap(({ backwards, failures }) => [...backwards, ...failures])).toEqual([]);
+    await other.stop();
   });
 
-  /** The metrics of one host on the node that reads every answer. */
+  /** The metrics of one host. */
   async function metricsOfHost({ address }: PostgresServer) {
-    const metrics = await metricsOf(reading);
+    const metrics = await metricsOf(server);
     const of = (name: string) => metrics.get(`vitrine_postgres_${name}{host="${address}"}`);
     return { up: of('up'), inUse: of('in_use'), lag: of('lag_seconds'), writable: of('writable') };
   }
@@ -153,7 +142,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     await load(url, 3);
     await until(
       'generation 3',
-      async () => generationIn((await ask(reading, addressOf('user1', false))).body) === 3,
+      async () => generationIn((await ask(server, addressOf('user1', false))).body) === 3,
     );
   });
 
@@ -161,37 +150,37 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     const [first, second] = cluster.standbys as [PostgresServer, PostgresServer];
     await first.sql('SELECT pg_wal_replay_pause()');
     try {
-      const others = hammer(reading);
+      const lookups = hammer(server);
       await load(url, 4);
       await reached(second, 4);
-      await until('generation 4', () => others.newest() === 4);
+      await until('generation 4', () => lookups.newest() === 4);
       await expect.poll(() => metricsOfHost(first), PATIENT).toMatchObject({ up: 1, inUse: 0 });
       await until('its lag', async () => Number((await metricsOfHost(first)).lag) > 0);
       await delay(1000);
-      await others.stop();
-      expect([...others.backwards, ...others.failures]).toEqual([]);
+      await lookups.stop();
+      expect([...lookups.backwards, ...lookups.failures]).toEqual([]);
       // No server has data as new as the node has seen: it waits rather than serve older data.
       await Promise.all([cluster.primary.kill(), second.kill()]);
-      await until('refusal', async () => (await ask(reading, '/readyz')).status === 503);
-      expect((await ask(reading, addressOf('user1', false))).status).toBe(503);
-      await until('the reason', async () => /behind/.test((await unready(reading)) ?? ''));
+      await until('refusal', async () => (await ask(server, '/readyz')).status === 503);
+      expect((await ask(server, addressOf('user1', false))).status).toBe(503);
+      await until('the reason', async () => /behind/.test((await unready(server)) ?? ''));
     } finally {
       await first.sql('SELECT pg_wal_replay_resume()');
     }
-    await until('it caught up', async () => (await ask(reading, '/readyz')).status === 200);
+    await until('it caught up', async () => (await ask(server, '/readyz')).status === 200);
     await Promise.all([cluster.primary.start(), second.start()]);
   });
 
   test('after a failover and an import, the returning old primary is not read', async () => {
     const [first, second] = cluster.standbys as [PostgresServer, PostgresServer];
     await Promise.all([reached(first, 4), reached(second, 4)]);
-    const [ready, others] = [hammer(keeping), hammer(reading)];
-    await answered(ready, others);
+    const lookups = hammer(server);
+    await answered(lookups);
     cluster.primary.kill();
-    const moment = await recovered(others);
+    const moment = await recovered(lookups);
     await first.promote();
     await load(url, 5);
-    await until('generation 5', () => ready.newest() === 5 && others.newest() === 5);
+    await until('generation 5', () => lookups.newest() === 5);
     await cluster.primary.start();
     expect(
       generationIn(
@@ -201,44 +190,41 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
     ).toBe(4);
     // Two hosts can be written: the operator is told.
     await until('the warning', async () =>
-      /can all be written/.test((await readiness(reading)).warning ?? ''),
+      /can all be written/.test((await readiness(server)).warning ?? ''),
     );
-    expect(reading.log.join()).toMatch(/can all be written/);
+    expect(server.log.join()).toMatch(/can all be written/);
     const writable = await Promise.all(
-      [cluster.primary, first, second].map(async (server) => (await metricsOfHost(server)).writable),
+      [cluster.primary, first, second].map(async (host) => (await metricsOfHost(host)).writable),
     );
     expect(writable).toEqual([1, 1, 0]);
     await load(url, 6);
-    await until('generation 6', () => ready.newest() === 6 && others.newest() === 6);
-    await Promise.all([ready.stop(), others.stop()]);
-    expect([...ready.backwards, ...others.backwards]).toEqual([]);
-    expect([...ready.failuresSince(moment), ...others.failuresSince(moment)]).toEqual([]);
+    await until('generation 6', () => lookups.newest() === 6);
+    await lookups.stop();
+    expect([...lookups.backwards, ...lookups.failuresSince(moment)]).toEqual([]);
   });
 
-  test('with all servers down, cached answers are served and others refused; the node recovers by itself', async () => {
-    await warm(keeping);
-    for (const server of [cluster.primary, ...cluster.standbys]) server.kill();
+  test('with all servers down, lookups are refused; the node recovers by itself', async () => {
+    for (const host of [cluster.primary, ...cluster.standbys]) host.kill();
     // The servers do not all stop at the same moment.
     await until('not ready', async () =>
-      /^(.*refuses connections\.){3}$/.test((await unready(keeping)) ?? ''),
+      /^(.*refuses connections\.){3}$/.test((await unready(server)) ?? ''),
     );
-    for (const reply of await warm(keeping)) expect(reply.status).toBe(200);
     // After a second of outage, requests fail without waiting.
     await until('refused at once', async () => {
       const started = performance.now();
-      await ask(reading, addressOf('user1', false));
+      await ask(server, addressOf('user1', false));
       return performance.now() - started < 250;
     });
-    const refused = await ask(reading, addressOf('user1', false));
+    const refused = await ask(server, addressOf('user1', false));
     expect([refused.status, refused.headers['retry-after'], refused.headers['cache-control']]).toEqual([
       503,
       '1',
       'no-store',
     ]);
     expect(json(refused).code).toBe('NOT_READY');
-    expect((await ask(keeping, '/healthz')).status).toBe(200);
+    expect((await ask(server, '/healthz')).status).toBe(200);
     await cluster.standbys[0]?.start();
-    await until('ready again', async () => (await ask(reading, '/readyz')).status === 200);
-    expect((await ask(reading, addressOf('user1', false))).status).toBe(200);
+    await until('ready again', async () => (await ask(server, '/readyz')).status === 200);
+    expect((await ask(server, addressOf('user1', false))).status).toBe(200);
   });
 });

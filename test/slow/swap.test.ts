@@ -397,7 +397,7 @@ describe('other changes to the file', () => {
 
   test('a file damaged in place: unreadable data is 503, and the server keeps running', async () => {
     const path = served(sources[0]?.snapshot as string);
-    const server = await startServer({ DATABASE_URL: path, ANSWERS_BYTES: '0' });
+    const server = await startServer({ DATABASE_URL: path });
     const bytes = fs.readFileSync(path);
     const [size, page] = [bytes.length, pageSize(bytes)];
     for (const length of [size - page, Math.floor(size / page / 2) * page, page, 100, 0]) {

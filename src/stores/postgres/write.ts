@@ -125,10 +125,7 @@ async function advance(client: Client): Promise<void> {
   await client.query(`NOTIFY ${CHANNEL}`);
 }
 
-/**
- * A change in its turn. With a new generation, servers drop the answers they keep; but only an import makes a new database
- * ready to be served.
- */
+/** A change in its turn. Only an import makes a new database ready to be served. */
 async function changeLocked<T>(
   client: Client,
   action: (merging: MergeConnection) => Promise<T>,
