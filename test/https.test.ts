@@ -44,22 +44,18 @@ const PACE = { rate: 5000, startRate: 5000, concurrency: 4, timeout: 5000, retri
 /** Asks as a mirror does: what is said, and whether the site counts as down. */
 async function askSite(url: string) {
   const signal = new AbortController().signal;
-  const site = createSiteClient({ ...PACE, variant: 'b', base: new URL(url), signal });
-  try {
-    return await site.get('ada', 'profile').then(
-      ({ state }) => [state, false],
-      // The message begins with the address.
-      ({ message, siteDown }) => [message.replace(/^\S+: /, ''), siteDown],
-    );
-  } finally {
-    site.close();
-  }
+  using site = createSiteClient({ ...PACE, variant: 'b', base: new URL(url), signal });
+  return await site.get('ada', 'profile').then(
+    ({ state }) => [state, false],
+    // The message begins with the address.
+    ({ message, siteDown }) => [message.replace(/^\S+: /, ''), siteDown],
+  );
 }
 
 /** Asks as a fetch of pictures does, for this many addresses of a host; the reasons. */
 async function fetchFiles(url: string, times: number) {
   const signal = new AbortController().signal;
-  const files = createFileClient({
+  using files = createFileClient({
     ...{ ...PACE, signal, hosts: [], hostsOption: '--hosts', accept: '*/*', maxBytes: 1000 },
     sites: [{ base: new URL(url) }],
   });
@@ -68,7 +64,6 @@ async function fetchFiles(url: string, times: number) {
     const fetched = await files.fetch(`${url}/${time}`, async () => 'read');
     reasons.push('reason' in fetched ? fetched.reason : fetched.body);
   }
-  files.close();
   return reasons;
 }
 
@@ -117,12 +112,11 @@ test('a redirect from http to https is another site to a mirror, and followed to
   const plain = await startSite((_, response) => response.writeHead(301, { location: secure.url }).end());
   expect((await askSite(plain.url))[0]).toContain('redirects to another site, which is not followed: https:');
   const signal = new AbortController().signal;
-  const files = createFileClient({
+  using files = createFileClient({
     ...{ ...PACE, signal, hosts: [], hostsOption: '--hosts', accept: '*/*', maxBytes: 1000 },
     sites: [plain.url, secure.url].map((url) => ({ base: new URL(url) })),
   });
   expect(await files.fetch(plain.url, async () => 'read')).toEqual({ body: 'read' });
-  files.close();
 });
 
 describe('a host is given up after 20 failures in a row', () => {

@@ -170,7 +170,7 @@ describe('written to a temporary file and renamed', () => {
     other.add('{"other":1}');
     for (const rejects of [other, one]) {
       rejects.commit();
-      rejects.close();
+      rejects[Symbol.dispose]();
     }
     expect([one.fault(), readFileSync(file, 'utf8'), readdirSync(dirname(file))]).toEqual([
       undefined,

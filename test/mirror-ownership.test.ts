@@ -2,7 +2,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { createMemory } from '../src/mirror/memory.ts';
-import { openState } from '../src/mirror/state-file.ts';
 import { openForChange } from '../src/stores/open.ts';
 import { newPath, recordsIn } from './importing.ts';
 import { mirrorArgs, mirrorHere, portfolio, startSite } from './mirror-site.ts';
@@ -148,13 +147,14 @@ describe(`a mirror into ${storeName()}`, () => {
       portfolio({ ada: { profile: folio(1, 'ada', { Likes: '7' }) }, bob: { profile: folio(3, 'bob') } }),
     );
     const state = `${tempFolder()}/state`;
-    const db = openState(state);
-    createMemory(db, `b ${site.url}/`, false).loading.begin([
-      { userKey: 'ada', id: '1' },
-      { userKey: 'bob', id: '2' },
-      { userKey: 'not loaded', id: '4' },
-    ]);
-    db.close();
+    {
+      using memory = createMemory(state, `b ${site.url}/`, false);
+      memory.beginLoading([
+        { userKey: 'ada', id: '1' },
+        { userKey: 'bob', id: '2' },
+        { userKey: 'not loaded', id: '4' },
+      ]);
+    }
     const { summary } = await mirrorHere(database, site.url, ['ada', 'bob'], { state });
     expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
   });

@@ -1,6 +1,6 @@
 // The rate of requests to another site: it starts low, rises with each response, and halves with each sign of overload.
 import { expect, test } from 'vitest';
-import { createRequestRate } from '../src/remote/polite-requests.ts';
+import { createRequestRate } from '../src/remote/pace.ts';
 
 function respond(rate: ReturnType<typeof createRequestRate>, times: number): number {
   for (let time = 0; time < times; time++) rate.responded();

@@ -88,14 +88,10 @@ async function runExport(
 ): Promise<void> {
   const isStdout = file === undefined || file === '-';
   if (isStdout) context.keepStdoutForData();
-  const reader = await openForExport(databaseOf(flags, context));
+  await using archive = await openForExport(databaseOf(flags, context));
   const { writeExport } = await import('../import/export.ts');
-  try {
-    await writeExport(reader, { file, withCopies: flags.mediaUrls, stdout: context.stdout });
-    context.report({ text: '', result: { file: isStdout ? null : file } });
-  } finally {
-    await reader.close();
-  }
+  await writeExport(archive, { file, withCopies: flags.mediaUrls, stdout: context.stdout });
+  context.report({ text: '', result: { file: isStdout ? null : file } });
 }
 
 interface RemoveFlags extends SettingFlags {
@@ -114,16 +110,12 @@ async function runRemove(
   { family, ...flags }: RemoveFlags,
   context: CommandContext,
 ): Promise<void> {
-  const writer = await openExisting(databaseOf(flags, context));
-  try {
-    const removed = await writer.remove(family, userKey(user));
-    if (removed === undefined)
-      throw new CommandFailed(`the ${family} family has no user ${JSON.stringify(user)}`);
-    context.report({
-      text: `removed ${JSON.stringify(user)} and ${counted(removed.items, 'item')}`,
-      result: { user, family, ...removed },
-    });
-  } finally {
-    await writer.close();
-  }
+  await using writer = await openExisting(databaseOf(flags, context));
+  const removed = await writer.remove(family, userKey(user));
+  if (removed === undefined)
+    throw new CommandFailed(`the ${family} family has no user ${JSON.stringify(user)}`);
+  context.report({
+    text: `removed ${JSON.stringify(user)} and ${counted(removed.items, 'item')}`,
+    result: { user, family, ...removed },
+  });
 }

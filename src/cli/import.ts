@@ -54,7 +54,7 @@ async function runImport(
   const { importFiles, openInputs } = await import('../import/import.ts');
   const { createProgress, summary } = await import('../import/report.ts');
   const { stdin, stderr, onUncaught } = context;
-  const progress = createProgress(stderr);
+  using progress = createProgress(stderr);
   const database = databaseOf(flags, context);
   const signal = context.stopSignal();
   const options: ImportOptions = {
@@ -66,7 +66,7 @@ async function runImport(
     },
   };
   const inputs = await openInputs(options);
-  const writer = await (dryRun ? openForTrial(database) : openForChange(database));
+  await using writer = await (dryRun ? openForTrial(database) : openForChange(database));
   try {
     const { tallies, warnings, faulty, records, rejectsFault } = await importFiles(writer, options, inputs);
     progress.clear();
@@ -85,9 +85,6 @@ async function runImport(
       );
   } catch (error) {
     throw signal.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
-  } finally {
-    progress.clear();
-    await writer.close();
   }
 }
 

@@ -45,12 +45,8 @@ export function mediaPlaceOf(flags: SettingFlags, context: CommandContext): Medi
 /** The URL to link with: unless one is set, that of the last time, which may have been set elsewhere. */
 export async function linkingUrl({ database, mediaUrl, isUrlSet }: MediaPlace): Promise<string> {
   if (isUrlSet) return mediaUrl;
-  const archive = await openForExport(database);
-  try {
-    return (await archive.mediaUrl()) ?? mediaUrl;
-  } finally {
-    await archive.close();
-  }
+  await using archive = await openForExport(database);
+  return (await archive.mediaUrl()) ?? mediaUrl;
 }
 
 /** The flags as they are given. */
@@ -121,19 +117,11 @@ function hashArgument(text: string, hashes: readonly string[]): string[] {
 
 async function runMediaFetch(flags: MediaFlags & SettingFlags, context: CommandContext): Promise<void> {
   const place = mediaPlaceOf(flags, context);
-  const writer = await openExisting(place.database);
-  try {
-    const { summary, result, failure } = await fetchMedia(
-      place,
-      flags,
-      { sites: [], writer, signal: context.stopSignal() },
-      context,
-    );
-    context.report({ text: summary, result });
-    if (failure !== undefined) throw new CommandFailed(failure);
-  } finally {
-    await writer.close();
-  }
+  await using writer = await openExisting(place.database);
+  const run = { sites: [], writer, signal: context.stopSignal() };
+  const { summary, result, failure } = await fetchMedia(place, flags, run, context);
+  context.report({ text: summary, result });
+  if (failure !== undefined) throw new CommandFailed(failure);
 }
 
 /** Fetches copies with the flags of a command. */

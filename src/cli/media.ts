@@ -32,15 +32,11 @@ const createRelink = (context: CommandContext): Command =>
 
 async function relinkCopies(flags: SettingFlags, context: CommandContext): Promise<void> {
   const place = mediaPlaceOf(flags, context);
-  const writer = await openExisting(place.database);
-  try {
-    const mediaUrl = await linkingUrl(place);
-    const relinked = await writer.relink(mediaUrl);
-    const text = `copies are named under ${mediaUrl}\nprofiles and lists rebuilt: ${relinked}`;
-    context.report({ text, result: { mediaUrl, relinked } });
-  } finally {
-    await writer.close();
-  }
+  await using writer = await openExisting(place.database);
+  const mediaUrl = await linkingUrl(place);
+  const relinked = await writer.relink(mediaUrl);
+  const text = `copies are named under ${mediaUrl}\nprofiles and lists rebuilt: ${relinked}`;
+  context.report({ text, result: { mediaUrl, relinked } });
 }
 
 interface StatusFlags extends SettingFlags {
@@ -55,22 +51,18 @@ const createStatus = (context: CommandContext): Command =>
 
 async function statusCopies({ missing, ...flags }: StatusFlags, context: CommandContext): Promise<void> {
   if (missing) context.keepStdoutForData();
-  const archive = await openForExport(databaseOf(flags, context));
-  try {
-    const reasons = new Map<string, number>();
-    if (missing) {
-      const { writeToStdout } = await import('../import/export.ts');
-      await writeToStdout(Readable.from(missingLines(archive, reasons)), context.stdout);
-    } else for await (const _ of missingLines(archive, reasons));
-    const summary = await archive.mediaSummary();
-    const mediaUrl = (await archive.mediaUrl()) ?? null;
-    context.report({
-      text: describeStatus(summary, mediaUrl, reasons),
-      result: { mediaUrl, ...summary, missing: Object.fromEntries(reasons) },
-    });
-  } finally {
-    await archive.close();
-  }
+  await using archive = await openForExport(databaseOf(flags, context));
+  const reasons = new Map<string, number>();
+  if (missing) {
+    const { writeToStdout } = await import('../import/export.ts');
+    await writeToStdout(Readable.from(missingLines(archive, reasons)), context.stdout);
+  } else for await (const _ of missingLines(archive, reasons));
+  const summary = await archive.mediaSummary();
+  const mediaUrl = (await archive.mediaUrl()) ?? null;
+  context.report({
+    text: describeStatus(summary, mediaUrl, reasons),
+    result: { mediaUrl, ...summary, missing: Object.fromEntries(reasons) },
+  });
 }
 
 const NOT_TRIED = 'not fetched yet';
@@ -166,26 +158,17 @@ async function pruneCopies({ grace, ...flags }: PruneFlags, context: CommandCont
   const { database, mediaDir } = mediaPlaceOf(flags, context);
   await refuseForeign(database, mediaDir);
   const { runPrune } = await import('../media/prune.ts');
-  const writer = await openExisting(database);
-  try {
-    const signal = context.stopSignal();
-    const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });
-    const { files, bytes, waiting } = result;
-    const later =
-      waiting === 0 ? '' : `; ${waiting} will be once no record has named them for ${grace} hours`;
-    context.report({ text: `removed ${counted(files, 'file')}, ${megabytes(bytes)}${later}`, result });
-  } finally {
-    await writer.close();
-  }
+  await using writer = await openExisting(database);
+  const signal = context.stopSignal();
+  const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });
+  const { files, bytes, waiting } = result;
+  const later = waiting === 0 ? '' : `; ${waiting} will be once no record has named them for ${grace} hours`;
+  context.report({ text: `removed ${counted(files, 'file')}, ${megabytes(bytes)}${later}`, result });
 }
 
 /** A database without a single copy has no folder: this one must be another's. */
 async function refuseForeign(database: string, mediaDir: string): Promise<void> {
-  const archive = await openForExport(database);
-  try {
-    for await (const _ of archive.media()) return;
-  } finally {
-    await archive.close();
-  }
+  await using archive = await openForExport(database);
+  for await (const _ of archive.media()) return;
   throw new CommandFailed(`the database knows of no copies, so nothing in ${mediaDir} is removed`);
 }

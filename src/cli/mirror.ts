@@ -99,39 +99,35 @@ async function runMirror(
   const signal = context.stopSignal();
   const copies = flags.media ? mediaPlaceOf(flags, context) : undefined;
   const mirror = await import('../mirror/mirror.ts');
-  const writer = await openForChange(database);
-  try {
-    const { summary, result, failure } = await mirror.runMirror({
-      ...flags,
-      users: source,
-      state,
-      writer,
-      openReader: () => openForLookups(database),
-      openArchive: () => openForExport(database),
-      out: context.stderr,
-      signal,
-    });
-    const failures = failure === undefined ? [] : [failure];
-    if (summary !== undefined && result !== undefined) {
-      const offer = offerOf(result, flags, { user, users });
-      const outcome = { text: summary, result: forPrograms(result) };
-      if (copies === undefined || signal.aborted) context.report({ ...outcome, text: summary + offer });
-      else {
-        // The users are here whatever becomes of their pictures.
-        context.report(outcome);
-        const run = { sites: [flags.from], writer, signal };
-        const fetched = await fetchMedia(copies, flags, run, context).catch((error) => {
-          throw new CommandFailed([...failures, ...explain(error).lines].join('; '));
-        });
-        context.report({
-          text: fetched.summary + offer,
-          result: { ...outcome.result, media: fetched.result },
-        });
-        if (fetched.failure !== undefined) failures.push(fetched.failure);
-      }
+  await using writer = await openForChange(database);
+  const { summary, result, failure } = await mirror.runMirror({
+    ...flags,
+    users: source,
+    state,
+    writer,
+    openReader: () => openForLookups(database),
+    openArchive: () => openForExport(database),
+    out: context.stderr,
+    signal,
+  });
+  const failures = failure === undefined ? [] : [failure];
+  if (summary !== undefined && result !== undefined) {
+    const offer = offerOf(result, flags, { user, users });
+    const outcome = { text: summary, result: forPrograms(result) };
+    if (copies === undefined || signal.aborted) context.report({ ...outcome, text: summary + offer });
+    else {
+      // The users are here whatever becomes of their pictures.
+      context.report(outcome);
+      const run = { sites: [flags.from], writer, signal };
+      const fetched = await fetchMedia(copies, flags, run, context).catch((error) => {
+        throw new CommandFailed([...failures, ...explain(error).lines].join('; '));
+      });
+      context.report({
+        text: fetched.summary + offer,
+        result: { ...outcome.result, media: fetched.result },
+      });
+      if (fetched.failure !== undefined) failures.push(fetched.failure);
     }
-    if (failures.length > 0) throw new CommandFailed(failures.join('; '));
-  } finally {
-    await writer.close();
   }
+  if (failures.length > 0) throw new CommandFailed(failures.join('; '));
 }

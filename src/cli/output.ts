@@ -88,6 +88,8 @@ const safeJson = (value: object) =>
 
 /** An error as sentences, and the exit code. */
 export function explain(error: unknown): { readonly lines: readonly string[]; readonly exitCode: number } {
+  // Something could not be closed either.
+  if (error instanceof SuppressedError) return explain(error.suppressed);
   if (error instanceof ConfigError) return { lines: error.mistakes, exitCode: MISUSED };
   if (error instanceof UsageError) return { lines: [error.message], exitCode: MISUSED };
   if (error instanceof CommandFailed || error instanceof StoreError)

@@ -79,10 +79,8 @@ async function readCounts(url: string, warnings: string[]): Promise<Counts> {
     const fault = await served.fault();
     await served.close();
     if (fault !== undefined) throw new UsageError(fault);
-    const reader = await openForLookups(url);
-    const counts = await reader.counts();
-    await reader.close();
-    return counts;
+    await using reader = await openForLookups(url);
+    return await reader.counts();
   } catch (error) {
     if (error instanceof StoreError) throw new UsageError(error.message);
     throw error;

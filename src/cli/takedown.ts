@@ -66,15 +66,11 @@ async function runTakedown(users: string[], flags: TakedownFlags, context: Comma
   const database = databaseOf(settings, context);
   if (list) return context.report(listed(await takedownsOf(database)));
   const adopted = from === undefined ? undefined : await takedownsOf(from);
-  const writer = await openForChange(database);
-  try {
-    const copies = createRemoval(mediaDirFor(database, settings, context));
-    if (adopted !== undefined) await adopt(writer, adopted, copies, context);
-    else if (undo) await undoAll(writer, subjects, context);
-    else await takeDownAll(writer, subjects, copies, context);
-  } finally {
-    await writer.close();
-  }
+  await using writer = await openForChange(database);
+  const copies = createRemoval(mediaDirFor(database, settings, context));
+  if (adopted !== undefined) await adopt(writer, adopted, copies, context);
+  else if (undo) await undoAll(writer, subjects, context);
+  else await takeDownAll(writer, subjects, copies, context);
 }
 
 function databaseArgument(text: string): string {
@@ -190,10 +186,6 @@ function listed(list: TakedownList): Outcome {
 }
 
 async function takedownsOf(database: string): Promise<TakedownList> {
-  const reader = await openForLookups(database);
-  try {
-    return await reader.takedowns();
-  } finally {
-    await reader.close();
-  }
+  await using reader = await openForLookups(database);
+  return await reader.takedowns();
 }

@@ -1,18 +1,14 @@
 // The compare command: asks two sites for the users of a list, and says where their answers differ.
-import { accessSync, constants } from 'node:fs';
-import { dirname } from 'node:path';
-import { asOutputErrors } from '../files/output.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { brief } from '../records/printable.ts';
 import { createSiteClient, type SiteOptions } from '../remote/site-client.ts';
 import { listUsers, type UserList, type UserSource } from '../remote/user-list.ts';
 import { createRun, type Run, share } from '../runs/each.ts';
-import { createRunReport, type RunReport } from '../runs/report.ts';
-import { openScratch } from '../stores/sqlite/connect.ts';
+import { createRunReport } from '../runs/report.ts';
 import { VARIANTS } from '../variants.ts';
 import { createPictureClient } from './pictures.ts';
-import { openReport, type ReportFile } from './report-file.ts';
-import { createUserComparer, type UserComparer } from './user.ts';
+import { openReport } from './report-file.ts';
+import { createUserComparer } from './user.ts';
 import {
   addUser,
   type Compared,
@@ -46,36 +42,20 @@ export interface CompareOutcome {
   readonly failure?: string | undefined;
 }
 
-const BATCH = 1000;
+const PAGE = 1000;
 const MEMBERS_SHOWN = 5;
 const LONGEST_REASON = 200;
 
 export async function runCompare(options: CompareOptions): Promise<CompareOutcome> {
-  const { report } = options;
-  if (report !== undefined) asOutputErrors(report, () => accessSync(dirname(report), constants.W_OK));
-  const scratch = openScratch();
-  const shown = createRunReport(options.out, 'comparing');
-  try {
-    const list = await listUsers(options.users, scratch, shown.fault, options.signal);
-    if (list.size() + list.faults() === 0) return { failure: 'the list of users is empty' };
-    return await compareList(list, shown, options);
-  } finally {
-    shown.close();
-    scratch.close();
-  }
-}
-
-async function compareList(
-  list: UserList,
-  shown: RunReport,
-  options: CompareOptions,
-): Promise<CompareOutcome> {
-  const total = list.size() + list.faults();
+  using shown = createRunReport(options.out, 'comparing');
+  using list = await listUsers(options.users, shown.fault, options.signal);
+  const total = list.total();
+  if (total === 0) return { failure: 'the list of users is empty' };
   const tally = newTally();
-  tally.failed = list.faults();
+  tally.failed = list.invalid();
   const run = createRun({ report: shown, signal: options.signal, total: list.size() });
   const head = { compare: { old: options.old.href, new: options.new.href, variant: options.variant } };
-  const report = await openReport(options.report, head, {
+  using report = await openReport(options.report, head, {
     restart: options.restart,
     onLine(line) {
       if (!list.remove(line.user)) return;
@@ -83,66 +63,39 @@ async function compareList(
       addUser(tally, line);
     },
   });
-  try {
-    await compareUsers(list, run, tally, report, shown, options);
-  } finally {
-    report.close();
-  }
-  const resumable = options.report !== undefined;
-  const failure = describeFailure(tally, { total, stopped: run.stopped(), resumable });
+  await compareUsers(list, run, options, tally, (line) => {
+    report.add(line);
+    addUser(tally, line);
+    for (const text of describeFaults(line)) shown.fault(text);
+  });
+  const isResumable = options.report !== undefined;
+  const failure = describeFailure(tally, { total, stopped: run.stopped(), isResumable });
   return { summary: summarise(tally), result: { ...tally, skipped: run.skipped() }, failure };
 }
 
 async function compareUsers(
   list: UserList,
   run: Run,
+  options: CompareOptions,
   tally: Tally,
-  report: ReportFile,
-  shown: RunReport,
-  options: CompareOptions,
+  add: (line: ComparedUser) => void,
 ): Promise<void> {
-  const { compare, close } = createClients(run, options);
-  try {
-    await run.each(
-      share(namesOf(list), options.concurrency),
-      async (user) => {
-        const line = await compare(user);
-        report.add(line);
-        addUser(tally, line);
-        for (const text of describeFaults(line)) shown.fault(text);
-      },
-      () => void tally.failed++,
-    );
-  } finally {
-    close();
-  }
-}
-
-function createClients(
-  { signal }: Run,
-  options: CompareOptions,
-): { readonly compare: UserComparer; readonly close: () => void } {
-  const asked = { ...options, signal, timeout: options.timeout * 1000, userAgent: 'vitrine-compare' };
-  const oldSite = createSiteClient({ ...asked, base: options.old });
-  const newSite = createSiteClient({ ...asked, base: options.new });
-  const pictures = createPictureClient({
-    ...asked,
-    hosts: options.pictureHosts ?? [],
-    sites: [
-      { base: options.old, pace: oldSite.pace },
-      { base: options.new, pace: newSite.pace },
-    ],
-  });
-  return {
-    compare: createUserComparer({ variant: VARIANTS[options.variant], oldSite, newSite, pictures }),
-    close() {
-      for (const client of [pictures, oldSite, newSite]) client.close();
-    },
-  };
+  const { old, new: other, pictureHosts: hosts = [] } = options;
+  const timeout = options.timeout * 1000;
+  const asked = { ...options, signal: run.signal, timeout, userAgent: 'vitrine-compare' };
+  using oldSite = createSiteClient({ ...asked, base: old });
+  using newSite = createSiteClient({ ...asked, base: other });
+  using pictures = createPictureClient({ ...asked, hosts, sites: [oldSite, newSite] });
+  const compare = createUserComparer({ variant: VARIANTS[options.variant], oldSite, newSite, pictures });
+  await run.each(
+    share(namesOf(list), options.concurrency),
+    async (user) => add(await compare(user)),
+    () => void tally.failed++,
+  );
 }
 
 function* namesOf(list: UserList): Generator<string> {
-  for (const names of list.batches(BATCH)) yield* names;
+  for (const names of list.pages(PAGE)) yield* names;
 }
 
 /** A line for each answer that is different or missing. */

@@ -53,7 +53,7 @@ export function createPictureClient(options: PictureOptions) {
       if ('reason' in other) return { reason: `new: ${other.reason}` };
       return one.body === other.body ? 'same bytes' : 'other bytes';
     },
-    close: files.close,
+    [Symbol.dispose]: files[Symbol.dispose],
   };
 }
 

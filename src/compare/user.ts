@@ -16,8 +16,6 @@ export interface UserComparerOptions {
   readonly pictures: Pick<PictureClient, 'match'>;
 }
 
-export type UserComparer = ReturnType<typeof createUserComparer>;
-
 export function createUserComparer({ variant, oldSite, newSite, pictures }: UserComparerOptions) {
   const { family, collection } = variant;
   const isCount = (member: string) => formOf(kindOf(family, 'profile'), member) === 'count';

@@ -121,22 +121,14 @@ export function summarise({ pictures, outside, failed, ...counts }: Tally): stri
   return lines.join('\n');
 }
 
-export interface Ending {
-  /** Of the whole list. */
-  readonly total: number;
-  readonly stopped: string | undefined;
-  /** Whether a run can go on from a report. */
-  readonly resumable: boolean;
-}
-
 /** Why the sites are not alike; undefined if they are. */
 export function describeFailure(
   { users, failed }: Tally,
-  { total, stopped, resumable }: Ending,
+  { total, stopped, isResumable }: { total: number; stopped: string | undefined; isResumable: boolean },
 ): string | undefined {
   const reasons: string[] = [];
   if (stopped !== undefined)
-    reasons.push(resumable ? `${stopped}; the same command continues where this run ended` : stopped);
+    reasons.push(isResumable ? `${stopped}; the same command continues where this run ended` : stopped);
   else if (failed === 0 && VERDICTS.every((name) => name === 'unknown' || users[name] === 0))
     reasons.push('neither site knows any of the users: check the addresses and --variant');
   if (users.different > 0) reasons.push(`${countedOf(users.different, total, 'user')} different`);

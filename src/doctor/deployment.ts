@@ -1,9 +1,9 @@
 // The deployment under examination: at which path which variant answers, for which user.
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { retryAfter } from '../remote/host.ts';
 import { type HttpClient, type HttpRequest, type HttpResponse, RequestError } from '../remote/http-client.ts';
 import { basePath } from '../remote/lookups.ts';
-import { retryAfter } from '../remote/polite-requests.ts';
 import { isPublic } from '../remote/public-addresses.ts';
 import {
   isInQuery,

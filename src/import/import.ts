@@ -71,7 +71,7 @@ export async function importFiles(
 ): Promise<ImportResult> {
   const { files, replace, maxRemoved, skipInvalid, dryRun, onProgress } = options;
   const { map, totalBytes } = inputs ?? (await openInputs(options));
-  const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
+  using rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
   const report = createFaultReport(files, options.onFault, rejects, map !== undefined);
   const warnings = createWarnings((place) => placeIn(files, place));
   const counts: Counts = { bytes: 0, records: 0 };
@@ -104,7 +104,6 @@ export async function importFiles(
   } finally {
     map?.close();
     report.close();
-    rejects?.close();
   }
 }
 

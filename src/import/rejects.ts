@@ -12,7 +12,7 @@ export interface Rejects {
   /** Puts the file in its place, unless there was a fault. */
   commit(): void;
   /** Closes the file, and removes it unless it was committed. */
-  close(): void;
+  [Symbol.dispose](): void;
 }
 
 export function openRejects(file: string, inputs: readonly string[]): Rejects {
@@ -46,7 +46,7 @@ export function openRejects(file: string, inputs: readonly string[]): Rejects {
       flush();
       attempt(output.commit);
     },
-    close() {
+    [Symbol.dispose]() {
       closeSync(fd);
       output.discard();
     },

@@ -18,6 +18,7 @@ export function createProgress(out: Terminal) {
     show: (progress: Progress) =>
       display.show((seconds) => describe(progress, seconds), { transient: progress.phase === 'writing' }),
     clear: display.clear,
+    [Symbol.dispose]: display.clear,
   };
 }
 

@@ -6,13 +6,13 @@ import { brief } from '../records/printable.ts';
 import { createRun } from '../runs/each.ts';
 import { createRunReport } from '../runs/report.ts';
 import type { Archive } from '../stores/archive.ts';
-import type { Awaitable } from '../stores/reader.ts';
+import type { Opened } from '../stores/open.ts';
 import { type Connection, openScratch } from '../stores/sqlite/connect.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 
 export interface CheckOptions {
   readonly mediaDir: string;
-  readonly openArchive: () => Awaitable<Archive>;
+  readonly openArchive: () => Promise<Opened<Archive>>;
   /** Whether only sizes are looked at. */
   readonly quick: boolean;
   readonly removeDamaged: boolean;
@@ -41,39 +41,30 @@ interface Copy {
 /** Undefined if it was stopped. */
 export async function runCheck(options: CheckOptions): Promise<CheckCounts | undefined> {
   const folder = createMediaFolder(options.mediaDir);
-  const report = createRunReport(options.out, 'checking', 'files');
-  const scratch = openScratch();
-  try {
-    const files = await listCopies(scratch, options);
-    const counts = { files, sound: 0, missing: 0, damaged: 0, removed: 0 };
-    const run = createRun({ report, signal: options.signal, total: files });
-    await run.each<Copy>([copiesIn(scratch)], async (copy) => {
-      const state = await checkCopy(folder, copy, options);
-      counts[state]++;
-      if (state === 'sound') return;
-      report.fault(`${copy.file} is ${state}: the copy of ${brief(copy.url, LONGEST_SHOWN)}`);
-      if (state === 'damaged' && options.removeDamaged && (await folder.remove(copy.file))) counts.removed++;
-    });
-    return run.stopped() === undefined ? counts : undefined;
-  } finally {
-    report.close();
-    scratch.close();
-  }
+  using report = createRunReport(options.out, 'checking', 'files');
+  using scratch = openScratch();
+  const files = await listCopies(scratch, options);
+  const counts = { files, sound: 0, missing: 0, damaged: 0, removed: 0 };
+  const run = createRun({ report, signal: options.signal, total: files });
+  await run.each<Copy>([copiesIn(scratch)], async (copy) => {
+    const state = await checkCopy(folder, copy, options);
+    counts[state]++;
+    if (state === 'sound') return;
+    report.fault(`${copy.file} is ${state}: the copy of ${brief(copy.url, LONGEST_SHOWN)}`);
+    if (state === 'damaged' && options.removeDamaged && (await folder.remove(copy.file))) counts.removed++;
+  });
+  return run.stopped() === undefined ? counts : undefined;
 }
 
 /** How many there are. */
 async function listCopies(scratch: Connection, { openArchive }: CheckOptions): Promise<number> {
   scratch.exec('CREATE TABLE copies (file TEXT PRIMARY KEY, bytes INTEGER, url TEXT) WITHOUT ROWID');
   const insert = scratch.prepare('INSERT OR IGNORE INTO copies VALUES (@file, @bytes, @url)');
-  const archive = await openArchive();
+  await using archive = await openArchive();
   let files = 0;
-  try {
-    for await (const { file, bytes, url } of archive.media())
-      if (file !== null) files += insert.run({ file, bytes, url }).changes;
-    return files;
-  } finally {
-    await archive.close();
-  }
+  for await (const { file, bytes, url } of archive.media())
+    if (file !== null) files += insert.run({ file, bytes, url }).changes;
+  return files;
 }
 
 function* copiesIn(scratch: Connection): Generator<Copy> {

@@ -4,8 +4,7 @@ import { createFileClient, type FileClient, type FileClientOptions } from '../re
 import { createRun, type Run } from '../runs/each.ts';
 import { createRunReport, type RunReport } from '../runs/report.ts';
 import type { Archive } from '../stores/archive.ts';
-import type { Awaitable } from '../stores/reader.ts';
-import { openScratch } from '../stores/sqlite/connect.ts';
+import type { Opened } from '../stores/open.ts';
 import type { MediaEntry, Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, hostOf, type Originals } from './originals.ts';
@@ -49,7 +48,7 @@ export interface FetchOptions extends FetchFlags {
   readonly mediaDir: string;
   /** What records name copies by. */
   readonly mediaUrl: string;
-  readonly openArchive: () => Awaitable<Archive>;
+  readonly openArchive: () => Promise<Opened<Archive>>;
   readonly writer: Pick<Writer, 'saveMedia' | 'relink' | 'unknownFiles'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
@@ -67,14 +66,10 @@ const LONGEST_URL = 2048;
 export async function runFetch(options: FetchOptions): Promise<FetchOutcome> {
   const folder = createMediaFolder(options.mediaDir);
   await folder.prepare();
-  const report = createRunReport(options.out, 'fetching', 'pictures');
-  try {
-    for (;;) {
-      const outcome = await runOnce(folder, report, options);
-      if (outcome !== undefined) return outcome;
-    }
-  } finally {
-    report.close();
+  using report = createRunReport(options.out, 'fetching', 'pictures');
+  for (;;) {
+    const outcome = await runOnce(folder, report, options);
+    if (outcome !== undefined) return outcome;
   }
 }
 
@@ -94,12 +89,12 @@ async function runOnce(
   report: RunReport,
   options: FetchOptions,
 ): Promise<FetchOutcome | undefined> {
-  const scratch = openScratch();
+  using originals = createOriginals();
   const archive = await options.openArchive();
   const fetch: Fetch = {
     ...options,
     folder,
-    originals: createOriginals(scratch),
+    originals,
     placeholders: new Set(options.placeholder),
     limits: createByteLimits(options),
     outcomes: createOutcomes(report.fault),
@@ -107,21 +102,19 @@ async function runOnce(
   };
   try {
     const present = await listOriginals(fetch, archive).finally(archive.close);
-    const total = fetch.originals.size();
+    const total = originals.size();
     const run = createRun({ report, signal: options.signal, total, noun: 'pictures' });
     const relinked = await fetchAndLink(fetch, run, present);
     fetch.outcomes.reportUnnamedHosts();
     const { mediaUrl, mediaHosts, sites } = options;
-    const originals = { ...fetch.outcomes.counts, present };
-    const result = { originals, total, mediaUrl, relinked, stopped: run.stopped() };
+    const counts = { ...fetch.outcomes.counts, present };
+    const result = { originals: counts, total, mediaUrl, relinked, stopped: run.stopped() };
     const failure = fetchFailure(result, mediaHosts.length + sites.length > 0);
     return { summary: fetchSummary(result), result, failure };
   } catch (error) {
     if (!(error instanceof TakedownMade)) throw error;
     await removeUnsaved(fetch);
     return undefined;
-  } finally {
-    scratch.close();
   }
 }
 
@@ -176,7 +169,7 @@ const isCopyAddress = (url: string, { mediaUrl }: Fetch) => url.startsWith(`${me
 /** Whatever ends the fetch, what it has brought is saved and served. */
 async function fetchAndLink(fetch: Fetch, run: Run, present: number): Promise<number> {
   const { originals, outcomes, saver, writer, concurrency, timeout } = fetch;
-  const client = createFileClient({
+  using client = createFileClient({
     ...fetch,
     sites: fetch.sites.map((base) => ({ base })),
     hosts: fetch.mediaHosts,
@@ -196,7 +189,6 @@ async function fetchAndLink(fetch: Fetch, run: Run, present: number): Promise<nu
       if (Buffer.byteLength(url) <= LONGEST_URL) await saver.add(entry);
     });
   } finally {
-    client.close();
     await saver.flush();
     const { fetched, placeholder } = outcomes.counts;
     if (fetched + placeholder + present > 0) relinked = await writer.relink(fetch.mediaUrl);

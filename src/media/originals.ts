@@ -1,12 +1,13 @@
 // The originals to fetch, in a temporary database, since there may be more than memory holds.
 import { share } from '../runs/each.ts';
-import type { Connection } from '../stores/sqlite/connect.ts';
+import { openScratch } from '../stores/sqlite/connect.ts';
 
 const PAGE = 100;
 
 export type Originals = ReturnType<typeof createOriginals>;
 
-export function createOriginals(db: Connection) {
+export function createOriginals() {
+  const db = openScratch();
   db.exec(`
     CREATE TABLE seen (url TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE wanted (n INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL);
@@ -39,7 +40,7 @@ export function createOriginals(db: Connection) {
      * The originals of each host, as often as the host may be asked at a time. Every host comes once before any comes
      * again, so that slow ones do not hold up the others; those with the most originals come first.
      */
-    lanes(concurrency: number): Iterable<string>[] {
+    lanes(concurrency: number): (Iterable<string> | AsyncIterable<string>)[] {
       const hosts = db
         .prepare('SELECT host FROM wanted GROUP BY host ORDER BY count(*) DESC, host')
         .pluck()
@@ -49,6 +50,8 @@ export function createOriginals(db: Connection) {
         queues.map((lanes) => lanes[lane] ?? []),
       ).flat();
     },
+
+    [Symbol.dispose]: db[Symbol.dispose],
   };
 }
 

@@ -21,7 +21,7 @@ export async function loadAndNote(visits: readonly Visit[], options: LoadOptions
   const { writer, memory, counts, onRefusal } = options;
   const conflicts = await findConflicts(visits, options);
   const loadable = visits.filter((visit) => visit.rows.length > 0 && !conflicts.has(visit));
-  memory.loading.begin(
+  memory.beginLoading(
     loadable.map(({ name, fetched }) => ({ userKey: userKey(name), id: fetched?.id as string })),
   );
   const misfits: Refusals = new Map();
@@ -105,15 +105,4 @@ async function note(visits: readonly Visit[], options: LoadOptions): Promise<voi
       return { userKey: key, known: outcome !== 'unknown', id: fetched?.id, lastFetch };
     }),
   );
-}
-
-/** Users whom a killed run had loaded but not noted: found in the store, they are noted now. */
-export async function recoverInterrupted(options: LoadOptions): Promise<void> {
-  const { loading } = options.memory;
-  const interrupted = loading.interrupted();
-  const here = await readUsers(
-    options,
-    interrupted.map(({ userKey: key }) => key),
-  );
-  loading.recover(interrupted.filter(({ userKey: key, id }) => here.get(key)?.id === id));
 }

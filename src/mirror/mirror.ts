@@ -10,14 +10,12 @@ import { createRun, type Run, share } from '../runs/each.ts';
 import { createRunReport, type RunReport } from '../runs/report.ts';
 import { StoreError } from '../stores/errors.ts';
 import { type RemovalLimit, refuseExcess } from '../stores/removal-limit.ts';
-import { type Connection, openScratch } from '../stores/sqlite/connect.ts';
 import { createTakedownFilter } from '../stores/takedowns.ts';
 import { VARIANTS } from '../variants.ts';
-import { type LoadOptions, loadAndNote, noteRun, recoverInterrupted } from './load.ts';
+import { type LoadOptions, loadAndNote, noteRun } from './load.ts';
 import { createMemory, type MirrorMemory } from './memory.ts';
 import { readUsers } from './ownership.ts';
 import { type MirrorResult, mirrorFailure, mirrorSummary, newCounts } from './report.ts';
-import { openState } from './state-file.ts';
 import { createVisitor, type LastFetch, type TakedownFilter, type Visit, type Visitor } from './visit.ts';
 
 /** The flags of the command that are passed on as they are. */
@@ -57,18 +55,11 @@ const BATCH_USERS = 32;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 export async function runMirror(options: MirrorOptions): Promise<MirrorOutcome> {
-  const state = openState(options.state);
-  const scratch = openScratch();
-  const report = createRunReport(options.out, 'visiting');
-  try {
-    const list = await listUsers(options.users, scratch, report.fault, options.signal);
-    if (list.size() + list.faults() === 0) return { failure: 'the list of users is empty' };
-    return await mirrorList(list, state, report, options);
-  } finally {
-    report.close();
-    scratch.close();
-    state.close();
-  }
+  using memory = createMemory(options.state, `${options.variant} ${options.from.href}`, options.restart);
+  using report = createRunReport(options.out, 'visiting');
+  using list = await listUsers(options.users, report.fault, options.signal);
+  if (list.total() === 0) return { failure: 'the list of users is empty' };
+  return await mirrorList(list, memory, report, options);
 }
 
 /** What the steps of a run share. */
@@ -87,23 +78,17 @@ interface Mirror extends LoadOptions {
 
 async function mirrorList(
   list: UserList,
-  state: Connection,
+  memory: MirrorMemory,
   report: RunReport,
   options: MirrorOptions,
 ): Promise<MirrorOutcome> {
-  const { from, variant, prune } = options;
+  const { from, variant } = options;
   const { family } = VARIANTS[variant];
-  const memory = createMemory(state, `${variant} ${from.href}`, options.restart);
   const isTakenDown = await forgetTakenDown(memory, family, options);
   const run = createRun({ report, signal: options.signal, total: list.size() });
   const timeout = options.timeout * 1000;
-  const site = createSiteClient({
-    ...options,
-    base: from,
-    userAgent: 'vitrine-mirror',
-    timeout,
-    signal: run.signal,
-  });
+  const pace = { ...options, timeout, signal: run.signal, userAgent: 'vitrine-mirror' };
+  using site = createSiteClient({ ...pace, base: from });
   const counts = newCounts();
   const [claims, failures] = [new Map<string, string>(), new Map<string, string>()];
   const visitor = createVisitor({
@@ -112,29 +97,16 @@ async function mirrorList(
       counts.emptied[member] = (counts.emptied[member] ?? 0) + 1;
     },
   });
-  const failedFile = options.failed === undefined ? undefined : openRejects(options.failed, []);
+  using failedFile = options.failed === undefined ? undefined : openRejects(options.failed, []);
   const context = { family, memory, list, run, visitor, claims, failures, failedFile, counts, isTakenDown };
   const mirror: Mirror = { ...options, ...context, onRefusal: visitor.report };
-  try {
-    await recoverInterrupted(mirror);
-    await mirrorUsers(mirror);
-    const anyoneKnown = counts.users.refused > 0 || memory.anyoneKnown();
-    let refusal: string | undefined;
-    if (run.stopped() === undefined) {
-      if (prune) refusal = anyoneKnown ? await pruneGone(mirror, options.maxRemoved) : NOBODY_KNOWN;
-      memory.finish();
-      // In a database without users, a load of nothing would count as the first import.
-      if (memory.anyoneKnown()) await noteRun(options.writer);
-    }
-    const result = { ...counts, skipped: run.skipped(), stopped: run.stopped(), anyoneKnown };
-    const total = list.size() + list.faults();
-    const failure = mirrorFailure(result, { total, unusable: list.faults(), refusal });
-    failedFile?.commit();
-    return { summary: mirrorSummary(result), result, failure };
-  } finally {
-    failedFile?.close();
-    site.close();
-  }
+  await mirrorUsers(mirror);
+  const anyoneKnown = counts.users.refused > 0 || memory.anyoneKnown();
+  const refusal = run.stopped() === undefined ? await finish(mirror, anyoneKnown, options) : undefined;
+  const result = { ...counts, skipped: run.skipped(), stopped: run.stopped(), anyoneKnown };
+  const failure = mirrorFailure(result, { total: list.total(), unusable: list.invalid(), refusal });
+  failedFile?.commit();
+  return { summary: mirrorSummary(result), result, failure };
 }
 
 /** Erases whom a takedown has met since the last run. Whom one meets during this run, the store leaves out. */
@@ -143,33 +115,24 @@ async function forgetTakenDown(
   family: Family,
   { openReader }: MirrorOptions,
 ): Promise<TakedownFilter> {
-  const reader = await openReader();
-  try {
-    const takedowns = await reader.takedowns();
-    const isTakenDown = createTakedownFilter(takedowns, family);
-    if (takedowns.entries.length > 0)
-      memory.erase(
-        ({ userKey, id }) => isTakenDown('name', userKey) || (id !== null && isTakenDown('id', id)),
-      );
-    return isTakenDown;
-  } finally {
-    await reader.close();
-  }
+  await using reader = await openReader();
+  const takedowns = await reader.takedowns();
+  const isTakenDown = createTakedownFilter(takedowns, family);
+  if (takedowns.entries.length > 0)
+    memory.erase(({ userKey, id }) => isTakenDown('name', userKey) || (id !== '' && isTakenDown('id', id)));
+  return isTakenDown;
 }
 
 async function mirrorUsers(mirror: Mirror): Promise<void> {
-  const { list, run, claims, failures, failedFile } = mirror;
-  for (const names of list.batches(BATCH_USERS)) {
+  const { run, claims, failures, failedFile } = mirror;
+  const queue = dueUsers(mirror);
+  while (run.stopped() === undefined) {
+    const visits = await visitSome(queue, mirror);
+    if (visits.length === 0) return;
+    await loadAndNote(visits, mirror);
+    for (const [name, reason] of failures) failedFile?.add(`${name}\t${printable(reason)}`);
+    failures.clear();
     claims.clear();
-    const queue = (await selectDue(names, mirror)).entries();
-    for (;;) {
-      const visits = await visitSome(queue, mirror);
-      if (visits.length > 0) await loadAndNote(visits, mirror);
-      for (const [name, reason] of failures) failedFile?.add(`${name}\t${printable(reason)}`);
-      failures.clear();
-      if (run.stopped() !== undefined) return;
-      if (visits.length === 0) break;
-    }
   }
 }
 
@@ -180,37 +143,36 @@ interface DueUser {
 }
 
 /** The users whom this run has to visit. */
-async function selectDue(names: readonly string[], mirror: Mirror): Promise<DueUser[]> {
-  const { memory, run, counts, isTakenDown } = mirror;
-  const wanted = names.filter((name) => !isTakenDown('name', userKey(name)));
-  counts.users.takenDown += names.length - wanted.length;
-  const due = wanted
-    .map((name) => ({ name, note: memory.get(userKey(name)) }))
-    .filter(({ note }) => !note.done);
-  run.skip(wanted.length - due.length);
-  const fetched = due.filter(({ note }) => note.lastFetch !== undefined);
-  const here = await readUsers(
-    mirror,
-    fetched.map(({ name }) => userKey(name)),
-  );
-  return due.map(({ name, note: { lastFetch } }) => {
-    const intact = lastFetch !== undefined && here.get(userKey(name))?.version === lastFetch.localVersion;
-    return { name, last: intact ? lastFetch : undefined };
-  });
+async function* dueUsers(mirror: Mirror): AsyncGenerator<DueUser> {
+  const { list, memory, run, counts, isTakenDown } = mirror;
+  for (const names of list.pages(BATCH_USERS)) {
+    const wanted = names.filter((name) => !isTakenDown('name', userKey(name)));
+    counts.users.takenDown += names.length - wanted.length;
+    const notes = wanted.map((name) => ({ name, key: userKey(name), ...memory.get(userKey(name)) }));
+    const due = notes.filter(({ done }) => !done);
+    run.skip(notes.length - due.length);
+    const fetched = due.filter(({ lastFetch }) => lastFetch !== undefined).map(({ key }) => key);
+    const here = await readUsers(mirror, fetched);
+    for (const { name, key, lastFetch } of due) {
+      const isIntact = lastFetch !== undefined && here.get(key)?.version === lastFetch.localVersion;
+      yield { name, last: isIntact ? lastFetch : undefined };
+    }
+  }
 }
 
 /** Visits users of the queue until it is empty or the batch is full; the visits come in the order of the users. */
 async function visitSome(
-  queue: IterableIterator<[number, DueUser]>,
+  queue: AsyncGenerator<DueUser>,
   { run, visitor, concurrency, failures }: Mirror,
 ): Promise<Visit[]> {
   const visits: Visit[] = [];
+  let begun = 0;
   let bytes = 0;
-  function* batch() {
-    while (bytes < BATCH_BYTES) {
-      const next = queue.next();
+  async function* batch() {
+    while (begun < BATCH_USERS && bytes < BATCH_BYTES) {
+      const next = await queue.next();
       if (next.done) return;
-      yield next.value;
+      yield [begun++, next.value] as const;
     }
   }
   await run.each(
@@ -228,41 +190,54 @@ async function visitSome(
   return visits.filter((visit) => visit !== undefined);
 }
 
-const NOBODY_KNOWN = 'nobody is removed';
+/** Ends a run that has visited everybody; why nobody was pruned, if somebody was to be. */
+async function finish(
+  mirror: Mirror,
+  anyoneKnown: boolean,
+  { prune, maxRemoved }: MirrorOptions,
+): Promise<string | undefined> {
+  const { memory, writer } = mirror;
+  const nobodyKnown = anyoneKnown ? undefined : 'nobody is removed';
+  const refusal = prune ? (nobodyKnown ?? (await pruneGone(mirror, maxRemoved))) : undefined;
+  memory.finish();
+  // In a database without users, a load of nothing would count as the first import.
+  if (memory.anyoneKnown()) await noteRun(writer);
+  return refusal;
+}
 
 /** Removes users that the mirror brought and that the site does not know any more; why it does not. */
 async function pruneGone(mirror: Mirror, limit: RemovalLimit): Promise<string | undefined> {
   const { family, memory, writer, run, counts } = mirror;
-  const refusal = await refusePruning(mirror, limit);
+  const gone = memory.gone();
+  const refusal = await refusePruning(gone.length, limit, mirror);
   if (refusal !== undefined) return refusal;
-  for (let gone = memory.gone(''); gone.length > 0; gone = memory.gone(gone.at(-1)?.userKey as string))
-    for (const { userKey: key, id } of gone) {
-      if (run.signal.aborted) {
-        run.stop('stopped');
-        return undefined;
-      }
-      // Somebody else may have the name by now.
-      if ((await readUsers(mirror, [key])).get(key)?.id !== id) continue;
-      if ((await writer.remove(family, key)) !== undefined) counts.pruned++;
-      memory.forget(key);
+  for (const key of gone) {
+    if (run.signal.aborted) {
+      run.stop('stopped');
+      return undefined;
     }
+    const here = (await readUsers(mirror, [key])).get(key);
+    // Somebody else may have the name by now.
+    if (here === undefined || !memory.brought(key, here.id)) continue;
+    if ((await writer.remove(family, key)) !== undefined) counts.pruned++;
+    memory.forget(key);
+  }
   return undefined;
 }
 
 async function refusePruning(
-  { family, memory, openReader }: Mirror,
+  removed: number,
   limit: RemovalLimit,
+  { family, openReader }: Mirror,
 ): Promise<string | undefined> {
   const kind = kindOf(family, 'profile');
-  const reader = await openReader();
+  await using reader = await openReader();
+  const of = (await reader.counts())[kind];
   try {
-    const of = (await reader.counts())[kind];
-    refuseExcess('--prune', [{ removed: memory.countGone(), of, plural: KINDS[kind].plural }], limit);
+    refuseExcess('--prune', [{ removed, of, plural: KINDS[kind].plural }], limit);
     return undefined;
   } catch (error) {
     if (error instanceof StoreError) return error.message;
     throw error;
-  } finally {
-    await reader.close();
   }
 }

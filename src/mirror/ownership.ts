@@ -3,14 +3,15 @@
 import type { Family } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
 import type { Archive, Owners } from '../stores/archive.ts';
-import type { Awaitable, Reader } from '../stores/reader.ts';
+import type { Opened } from '../stores/open.ts';
+import type { Reader } from '../stores/reader.ts';
 import type { MirrorMemory } from './memory.ts';
 import type { Refusal, Visit } from './visit.ts';
 
 export interface OwnershipOptions {
   readonly family: Family;
-  readonly openReader: () => Awaitable<Reader>;
-  readonly openArchive: () => Awaitable<Archive>;
+  readonly openReader: () => Promise<Opened<Reader>>;
+  readonly openArchive: () => Promise<Opened<Archive>>;
   readonly memory: MirrorMemory;
   /** Whether a user who is here under the same name and id is taken over. */
   readonly adopt: boolean;
@@ -30,18 +31,14 @@ export async function readUsers(
   const users = new Map<string, LocalUser>();
   if (userKeys.length === 0) return users;
   // It sees the database as it was in the turn of the event loop in which it was opened: none is kept.
-  const reader = await openReader();
-  try {
-    for (const key of userKeys) {
-      const [profile, items] = [await reader.profile(family, key), await reader.items(family, key, 'items')];
-      if (profile === undefined || items === undefined) continue;
-      const { id } = JSON.parse(String(profile.body)) as { id: string };
-      users.set(key, { id, version: `${profile.etag} ${items.etag}` });
-    }
-    return users;
-  } finally {
-    await reader.close();
+  await using reader = await openReader();
+  for (const key of userKeys) {
+    const [profile, items] = [await reader.profile(family, key), await reader.items(family, key, 'items')];
+    if (profile === undefined || items === undefined) continue;
+    const { id } = JSON.parse(String(profile.body)) as { id: string };
+    users.set(key, { id, version: `${profile.etag} ${items.etag}` });
   }
+  return users;
 }
 
 /** Why visits must not be loaded, for each of them. */
@@ -73,12 +70,8 @@ async function readOwners(
 ): Promise<Owners> {
   const users = visits.map(({ fetched }) => fetched?.id as string);
   const items = visits.flatMap(({ rows }) => rows.filter(({ owner }) => owner !== '').map(({ id }) => id));
-  const archive = await openArchive();
-  try {
-    return await archive.owners(family, users, items);
-  } finally {
-    await archive.close();
-  }
+  await using archive = await openArchive();
+  return await archive.owners(family, users, items);
 }
 
 function findUserConflict(

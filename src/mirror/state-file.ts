@@ -21,6 +21,11 @@ const MIGRATIONS = [
    UPDATE users SET last_fetch = json_set(last_fetch, '$.localVersion', last_fetch ->> '$.ours');
    CREATE INDEX users_by_id ON users (site, id);
    CREATE TABLE loading (site TEXT NOT NULL, user_key TEXT NOT NULL, id TEXT NOT NULL);`,
+  // Whom a killed run was loading.
+  `ALTER TABLE users ADD COLUMN loading_id TEXT;
+   INSERT INTO users (site, user_key, visit, known, loading_id) SELECT site, user_key, 0, 1, id FROM loading WHERE true
+     ON CONFLICT DO UPDATE SET loading_id = excluded.loading_id;
+   DROP TABLE loading;`,
 ];
 
 /** Another program, such as a backup, may look into the file for a moment. */

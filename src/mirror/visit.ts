@@ -1,8 +1,8 @@
 // One visit to one user of the site: both lookups, checked; what came of it.
 import type { Row } from '../records/row.ts';
 import { userKey } from '../records/user-name.ts';
+import { SiteError } from '../remote/host.ts';
 import { type Lookup, MAX_ITEMS } from '../remote/lookups.ts';
-import { SiteError } from '../remote/polite-requests.ts';
 import type { SiteClient, SiteResponse, Validators } from '../remote/site-client.ts';
 import { type ParsedBody, type ParseOptions, parseItems, parseProfile } from './parse-body.ts';
 

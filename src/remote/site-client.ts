@@ -1,31 +1,13 @@
-// GETs to one site with this API, conditional or not: paced, retried, and never sent to another host.
-import { setMaxListeners } from 'node:events';
-import { brief } from '../records/normalise.ts';
+// GETs to one site with this API, conditional or not, and never sent to another host.
+import { brief } from '../records/printable.ts';
 import { lookupAddresses, VARIANTS, type Variant } from '../variants.ts';
-import { createHttpClient, type HttpResponse } from './http-client.ts';
+import { createHost, followRedirects, type HostOptions, isRefusal, SiteClosed, SiteError } from './host.ts';
+import type { HttpResponse } from './http-client.ts';
 import { basePath, type Lookup } from './lookups.ts';
-import {
-  createPace,
-  isRefusal,
-  MAX_REDIRECTS,
-  type RateOptions,
-  redirection,
-  repeat,
-  SiteError,
-  sendInTurn,
-} from './polite-requests.ts';
 
-export interface SiteOptions extends RateOptions {
+export interface SiteOptions extends HostOptions {
   readonly variant: Variant;
   readonly base: URL;
-  readonly concurrency: number;
-  readonly userAgent: string;
-  /** Milliseconds to wait for a site that sends nothing. */
-  readonly timeout: number;
-  /** How often a failed request is repeated. */
-  readonly retries: number;
-  /** Stops waiting and sending. */
-  readonly signal: AbortSignal;
 }
 
 /** What a later request needs to ask for changes only. */
@@ -47,53 +29,36 @@ const NOT_JSON = 'a web page instead of JSON';
 
 export type SiteClient = ReturnType<typeof createSiteClient>;
 
-export function createSiteClient(options: SiteOptions) {
-  const { variant, base, retries, signal } = options;
-  const { timeout, concurrency: connections } = options;
-  const http = createHttpClient({ origin: base, timeout, maxBytes: MAX_BODY, connections });
-  const pace = createPace(options, signal);
-  // Each waiting request listens to the signal.
-  setMaxListeners(0, signal);
-  signal.addEventListener('abort', http.close, { once: true });
-
-  const urlOf = (name: string, lookup: Lookup) =>
-    base.origin + lookupAddresses(VARIANTS[variant].style, basePath(base), name)[lookup];
+export function createSiteClient({ base, variant, ...options }: SiteOptions) {
+  const host = createHost({ ...options, origin: base, maxBytes: MAX_BODY });
+  const pathOf = (name: string, lookup: Lookup) =>
+    lookupAddresses(VARIANTS[variant].style, basePath(base), name)[lookup];
+  const urlOf = (name: string, lookup: Lookup) => base.origin + pathOf(name, lookup);
 
   /** What the site says of a user; errors name the address. */
   async function get(name: string, lookup: Lookup, validators: Validators = {}): Promise<SiteResponse> {
-    const url = urlOf(name, lookup);
     const headers = requestHeaders(options.userAgent, validators);
     const conditional = 'if-none-match' in headers || 'if-modified-since' in headers;
-    const send = () => followRedirects(url.slice(base.origin.length), headers);
+    const ask = ({ origin }: URL, path: string) => {
+      if (origin === base.origin) return host.ask((client) => client.send({ path, headers }), findFlaw);
+      const reason = 'redirects to another site, which is not followed';
+      throw new SiteError(`${reason}: ${brief(origin)}`, false);
+    };
     try {
-      return readResponse(await repeat(send, { retries, pace, signal }, flawOf), conditional);
+      return readResponse(await followRedirects(base, pathOf(name, lookup), ask), conditional);
     } catch (error) {
-      if (error instanceof SiteError) throw new SiteError(`${url}: ${error.message}`, error.siteDown);
-      throw error;
+      if (!(error instanceof SiteError) || error instanceof SiteClosed) throw error;
+      throw new SiteError(`${urlOf(name, lookup)}: ${error.message}`, error.siteDown);
     }
-  }
-
-  async function followRedirects(start: string, headers: Record<string, string>): Promise<HttpResponse> {
-    let path = start;
-    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-      const response = await sendInTurn(pace, () => http.send({ path, headers }));
-      const location = redirection(response);
-      if (location === undefined) return response;
-      path = redirectTarget(location, base.origin, path);
-    }
-    throw new SiteError(`more than ${MAX_REDIRECTS} redirects`, false);
   }
 
   return {
     /** Its turns are for all requests to this site. */
-    pace,
+    pace: host.pace,
     base,
     urlOf,
     get,
-    close(): void {
-      signal.removeEventListener('abort', http.close);
-      http.close();
-    },
+    [Symbol.dispose]: host[Symbol.dispose],
   };
 }
 
@@ -106,15 +71,6 @@ function requestHeaders(userAgent: string, { etag, modified }: Validators): Reco
   if (etag !== undefined) headers['if-none-match'] = etag;
   else if (modified !== undefined) headers['if-modified-since'] = modified;
   return headers;
-}
-
-function redirectTarget(location: string, origin: string, path: string): string {
-  const target = URL.parse(location, origin + path);
-  if (target?.origin === origin) return target.pathname + target.search;
-  throw new SiteError(
-    `redirects to another site, which is not followed: ${brief(target?.origin ?? location)}`,
-    false,
-  );
 }
 
 function readResponse({ status, headers, body }: HttpResponse, conditional: boolean): SiteResponse {
@@ -133,7 +89,7 @@ function readResponse({ status, headers, body }: HttpResponse, conditional: bool
 }
 
 /** PHP answers many an error with a page and status 200. */
-const flawOf = ({ body }: HttpResponse) => (isMarkup(body) ? NOT_JSON : undefined);
+const findFlaw = ({ body }: HttpResponse) => (isMarkup(body) ? NOT_JSON : undefined);
 
 /** Whether a body is HTML or XML. Content types are not to be relied on: PHP labels everything as HTML. */
 const isMarkup = (body: Buffer) => /^\ufeff?\s*</.test(body.toString('utf8', 0, 1024));

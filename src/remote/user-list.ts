@@ -2,9 +2,9 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import { brief } from '../records/normalise.ts';
+import { brief } from '../records/printable.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
-import type { Connection } from '../stores/sqlite/connect.ts';
+import { openScratch } from '../stores/sqlite/connect.ts';
 
 /** The users to ask for: names, or a file of names. */
 export type UserSource =
@@ -13,49 +13,62 @@ export type UserSource =
 
 export type UserList = ReturnType<typeof createUserList>;
 
-/** The list of a source; `onFault` gets a line for each invalid name. */
+/** `onFault` gets a line for each invalid name: `FILE:LINE: what is wrong, got "…"`. */
 export async function listUsers(
-  users: UserSource,
-  scratch: Connection,
+  source: UserSource,
   onFault: (line: string) => void,
   signal: AbortSignal,
 ): Promise<UserList> {
-  if ('names' in users) {
-    const list = createUserList(scratch, '--user', onFault);
-    for (const name of users.names) list.add(name);
+  const list = createUserList();
+  const where = 'names' in source ? '--user' : source.file === '-' ? 'standard input' : source.file;
+  let line = 0;
+  try {
+    for await (const text of 'names' in source ? source.names : linesOf(source)) {
+      if (signal.aborted) throw new Error('stopped while the list of users was read');
+      line++;
+      // A name ends at a tab; up to there every character counts.
+      const [name = ''] = (line === 1 ? text.replace(/^\ufeff/, '') : text).split('\t', 1);
+      const fault = name === '' ? undefined : list.add(name);
+      if (fault !== undefined) onFault(`${where}:${line}: ${fault}, got "${brief(name)}"`);
+    }
     return list;
+  } catch (error) {
+    list[Symbol.dispose]();
+    throw error;
   }
-  const source = users.file === '-' ? 'standard input' : users.file;
-  const list = createUserList(scratch, source, onFault);
-  await readUserList(list, users.file, users.stdin, signal);
-  return list;
 }
 
-/** `onFault` gets a line for each invalid name: `FILE:LINE: what is wrong, got "…"`. */
-function createUserList(db: Connection, source: string, onFault: (line: string) => void) {
+async function* linesOf({ file, stdin }: Extract<UserSource, { file: string }>): AsyncGenerator<string> {
+  const input = file === '-' ? Readable.from(stdin, { objectMode: false }) : createReadStream(file);
+  try {
+    yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  } finally {
+    input.destroy();
+  }
+}
+
+function createUserList() {
+  const db = openScratch();
   db.exec('CREATE TABLE names (n INTEGER PRIMARY KEY, name TEXT NOT NULL, user_key TEXT NOT NULL UNIQUE)');
   const insert = db.prepare('INSERT OR IGNORE INTO names (name, user_key) VALUES (?, ?)');
   const remove = db.prepare('DELETE FROM names WHERE user_key = ?');
   const page = db.prepare('SELECT n, name FROM names WHERE n > ? ORDER BY n LIMIT ?');
-  let line = 0;
   let size = 0;
-  let faults = 0;
+  let invalid = 0;
 
   return {
+    /** Of valid names. */
     size: () => size,
-    faults: () => faults,
+    /** How many names nobody can have. */
+    invalid: () => invalid,
+    total: () => size + invalid,
 
-    /** Takes the next line: blank ones are skipped. A name ends at a tab; up to there every character counts. */
-    add(text: string): void {
-      line++;
-      const [name = ''] = (line === 1 ? text.replace(/^\ufeff/, '') : text).split('\t', 1);
-      if (name === '') return;
+    /** Why nobody can have this name; undefined if somebody can. */
+    add(name: string): string | undefined {
       const fault = userNameFault(name);
       if (fault === undefined) size += insert.run(name, userKey(name)).changes;
-      else {
-        faults++;
-        onFault(`${source}:${line}: ${fault}, got "${brief(name)}"`);
-      }
+      else invalid++;
+      return fault;
     },
 
     /** Takes a user off the list; whether they were on it. */
@@ -65,32 +78,14 @@ function createUserList(db: Connection, source: string, onFault: (line: string) 
       return changes > 0;
     },
 
-    *batches(length: number): Generator<string[]> {
-      let last = 0;
-      for (;;) {
-        const rows = page.all(last, length) as { n: number; name: string }[];
-        if (rows.length === 0) return;
+    *pages(length: number): Generator<string[]> {
+      let rows = page.all(0, length) as { n: number; name: string }[];
+      while (rows.length > 0) {
         yield rows.map(({ name }) => name);
-        last = (rows.at(-1) as { n: number }).n;
+        rows = page.all(rows.at(-1)?.n, length) as typeof rows;
       }
     },
-  };
-}
 
-/** Adds each line of a file; `-` is standard input. */
-async function readUserList(
-  list: UserList,
-  file: string,
-  stdin: AsyncIterable<Buffer>,
-  signal: AbortSignal,
-): Promise<void> {
-  const input = file === '-' ? Readable.from(stdin, { objectMode: false }) : createReadStream(file);
-  try {
-    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-      if (signal.aborted) throw new Error('stopped while the list of users was read');
-      list.add(line);
-    }
-  } finally {
-    input.destroy();
-  }
+    [Symbol.dispose]: db[Symbol.dispose],
+  };
 }

@@ -1,6 +1,6 @@
 // A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when too many
 // tasks fail in a row, or with the first error that nobody expects.
-import { MAX_FAILURES, SiteClosed, SiteError } from '../remote/polite-requests.ts';
+import { MAX_FAILURES, SiteClosed, SiteError } from '../remote/host.ts';
 import type { RunReport } from './report.ts';
 
 export interface RunOptions {
@@ -100,8 +100,10 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
 }
 
 /** A queue that several lanes take their tasks from. */
-export function share<Task>(queue: Iterable<Task>, lanes: number): Iterable<Task>[] {
-  const tasks = queue[Symbol.iterator]();
-  const lane = { [Symbol.iterator]: () => ({ next: () => tasks.next() }) };
+export function share<Task>(
+  queue: Generator<Task> | AsyncGenerator<Task>,
+  lanes: number,
+): AsyncIterable<Task>[] {
+  const lane = { [Symbol.asyncIterator]: () => ({ next: async () => await queue.next() }) };
   return Array(lanes).fill(lane);
 }

@@ -34,7 +34,7 @@ export function createRunReport(out: Terminal, doing: string, noun = 'users') {
       out.write(`${line}\n`);
     },
 
-    close(): void {
+    [Symbol.dispose](): void {
       display.clear();
       if (faults > FAULTS_SHOWN) out.write(`… and ${faults - FAULTS_SHOWN} more\n`);
     },

@@ -19,12 +19,12 @@ const READING_CACHE = 500;
 export type Connection = Database.Database;
 
 /** A database for data of one run that is too large for memory, in a temporary file that SQLite removes. */
-export function openScratch(): Connection {
+export function openScratch(): Connection & Disposable {
   const db = new Database('');
   db.pragma('journal_mode = OFF');
   // Never committed: what does not fit into the cache is in the file all the same.
   db.exec('BEGIN');
-  return db;
+  return Object.assign(db, { [Symbol.dispose]: () => void db.close() });
 }
 
 /** Opens a file for writing, created or migrated where needed. */
