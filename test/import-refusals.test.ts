@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { placeIn, placeOf } from '../src/import/faults.ts';
 import { into, newPath, recordsIn } from './importing.ts';
 import { blog, post, shot } from './records.ts';
 import { databaseOf, fixture, ndjson, readLines, tempFile, tempFolder, ugly } from './rig.ts';
@@ -94,6 +95,12 @@ describe('nothing is imported, and the faults are named', () => {
     ).toBe(true);
     expect(lines[20]).toMatch(/^… and \d+ more$/);
     expect(lines[21]).toBe(`vitrine: nothing was imported: ${all.length} of ${all.length} records are wrong`);
+  });
+
+  test('lines of the 8,193rd file', () => {
+    const files = Array.from({ length: 8193 }, (_, nr) => `f${nr}`);
+    const named = [1, 3].map((line) => placeIn(files, placeOf(8192, line)));
+    expect(named).toEqual(['f8192:1', 'f8192:3']);
   });
 
   test.each<[what: string, files: () => string[], words: string]>([

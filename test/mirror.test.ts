@@ -318,6 +318,22 @@ describe.concurrent('bad responses are reported and affect no other user', () =>
     expect(await exported(database)).toContain('"title":"mine"');
   });
 
+  test('with --media, also when the pictures cannot be copied for a reason of their own', async () => {
+    const site = await startSite(
+      portfolio({
+        ada: { profile: folio(1, 'ada', { avatar: '/a.png' }) },
+        bob: { profile: '{' },
+      }),
+    );
+    const folder = join(tempFile('a-file', ''), 'media');
+    const media = ['--media', '--media-dir', folder, '--retries', '0'];
+    const { code, stderr } = await mirror(newPath(), 'b', site.url, '--user', 'ada', 'bob', ...media);
+    expect([code, stderr.split('\n').at(-2)]).toEqual([
+      1,
+      expect.stringMatching(/^vitrine: 1 of 2 users failed.*; .*a-file/),
+    ]);
+  });
+
   test('a file of users that does not exist is named, and nothing is left behind', async () => {
     const database = newPath();
     const missing = join(tempFolder(), 'users.txt');
