@@ -188,6 +188,23 @@ describe('CORS_ORIGIN *', () => {
     }
   });
 
+  test.each([
+    ['/explorer.js', undefined, 'same-origin'],
+    ['/people/b/nobody', undefined, 'same-origin'],
+    ['/feeds/b/nobody.json', '*', 'cross-origin'],
+    ['/card/b/ada.svg', '*', 'cross-origin'],
+  ])('data is for other sites, pages are not, errors included: %s', async (url, origin, policy) => {
+    const { headers } = await ask(server, url);
+    expect([headers['access-control-allow-origin'], headers['cross-origin-resource-policy']]).toEqual([
+      origin,
+      policy,
+    ]);
+    expect([headers['x-content-type-options'], headers['referrer-policy']]).toEqual([
+      'nosniff',
+      'no-referrer',
+    ]);
+  });
+
   test.each([ADA, ADAS, '/nothing', '/a/api/'])('answers the preflight for %s', async (url) => {
     const reply = await ask(server, url, {
       method: 'OPTIONS',

@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import proxyAddr from '@fastify/proxy-addr';
-import ipaddr from 'ipaddr.js';
 import type { Config } from '../config/config.ts';
 
 export type Clients = ReturnType<typeof createClients>;
@@ -44,11 +43,4 @@ export function createClients({ trustProxy, host }: Pick<Config, 'trustProxy' | 
       return id;
     },
   };
-}
-
-/** Clients with the same key count as one: an IPv4 address, or an IPv6 network of 64 bits. */
-export function clientKey(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
 }

@@ -166,7 +166,7 @@ export class Connection {
  * upgrade, where it hands over the socket and the bytes that are left. So a request that must not be read now poses as one.
  */
 export class TimedRequest extends http.IncomingMessage {
-  readonly arrived = performance.now();
+  override arrived = performance.now();
   private readonly isHeldBack: boolean;
   private upgrades = false;
 

@@ -1,5 +1,5 @@
-// CORS for a list of origins, and preflight requests for any. With `*` the headers are the same for everybody and are
-// among jsonHeaders().
+// CORS for a list of origins, and OPTIONS requests. With `*` the headers are the same for everybody and are among
+// jsonHeaders().
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
@@ -26,15 +26,9 @@ export function addOriginHeaders(app: FastifyInstance, config: Pick<Config, 'cor
   });
 }
 
-/** Answers what browsers ask before they fetch, at any address. */
-export function answerPreflights(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    if (request.method !== 'OPTIONS' || !(isPreflight(request) || request.raw.url === '*')) return done();
-    sendOptions(request, reply);
-  });
-}
-
-const isPreflight = ({ headers }: FastifyRequest) => headers['access-control-request-method'] !== undefined;
+/** Whether a browser asks before it fetches, at whatever address. */
+export const isPreflight = ({ headers }: FastifyRequest) =>
+  headers['access-control-request-method'] !== undefined;
 
 /** 204; a browser that asks before it fetches is told what it may send. */
 export function sendOptions(request: FastifyRequest, reply: FastifyReply): void {
@@ -44,5 +38,5 @@ export function sendOptions(request: FastifyRequest, reply: FastifyReply): void 
       'access-control-allow-headers': '*',
       'access-control-max-age': A_DAY,
     });
-  reply.headers(reply.dataHeaders).code(204).header('allow', METHODS).send();
+  reply.code(204).header('allow', METHODS).send();
 }

@@ -2,12 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
 import type { FastifyInstance } from 'fastify';
+import ipaddr from 'ipaddr.js';
 import type { Config } from '../config/config.ts';
 import { type Headers, setHeaders } from '../http/answer.ts';
 import { sendFailure } from '../http/errors.ts';
-import { type Observer, PROBE } from '../http/observations.ts';
-import { type Clients, clientKey } from './clients.ts';
-import { TimedRequest } from './connection.ts';
+import type { Observer } from '../http/observations.ts';
+import type { Clients } from './clients.ts';
 
 /** What is left of a client's limit. */
 export interface Allowance {
@@ -68,11 +68,10 @@ export interface LimitsOptions {
   readonly observe: Observer;
 }
 
-/** Refuses what is over the limits; probes always pass, since they ask how things are. */
-export function limits(app: FastifyInstance, { config, rateLimit, observe }: LimitsOptions): void {
+/** Refuses the requests of this context that are over the limits. */
+export function addLimits(app: FastifyInstance, { config, rateLimit, observe }: LimitsOptions): void {
   const mostWaited = config.maxLoopDelay || Number.POSITIVE_INFINITY;
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.routeOptions.config.operation === PROBE) return done();
     if (waited(request.raw) > mostWaited) {
       observe({ type: 'request-refused', reason: 'overload' });
       return void sendFailure(reply, 'OVERLOADED');
@@ -86,5 +85,11 @@ export function limits(app: FastifyInstance, { config, rateLimit, observe }: Lim
 }
 
 /** How long others were handled before the request; an injected one did not wait. */
-const waited = (request: IncomingMessage) =>
-  request instanceof TimedRequest ? performance.now() - request.arrived : 0;
+const waited = ({ arrived }: IncomingMessage) => (arrived === undefined ? 0 : performance.now() - arrived);
+
+/** Clients with the same key count as one: an IPv4 address, or an IPv6 network of 64 bits. */
+function clientKey(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
+}

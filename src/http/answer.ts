@@ -1,7 +1,7 @@
 // What an answer looks like on the wire: its headers, 304 for a client that has it, gzip for one that takes it.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Type } from '@sinclair/typebox';
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Config } from '../config/config.ts';
 import type { Answer } from '../stores/reader.ts';
 import type { Observer, Operation } from './observations.ts';
@@ -22,7 +22,7 @@ const DATA_ONLY = {
 
 export type Headers = Record<string, string>;
 
-/** Of every JSON answer. With a list of origins, who may read depends on the request: see edge/cors.ts. */
+/** Of every response with data. With a list of origins, who may read depends on the request: see edge/cors.ts. */
 export function jsonHeaders(corsOrigin: '*' | readonly string[]): Headers {
   return { ...(corsOrigin === '*' && anyOrigin()), ...DATA_ONLY };
 }
@@ -36,6 +36,15 @@ export const oneOrigin = (origin: string): Headers => ({
 
 export function setHeaders(response: ServerResponse, headers: Headers): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+}
+
+/** Adds headers to every reply of this context that does not set them itself. */
+export function addHeaders(app: FastifyInstance, headers: Headers): void {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    for (const [name, value] of Object.entries(headers))
+      if (!reply.hasHeader(name)) reply.header(name, value);
+    done();
+  });
 }
 
 /** For files that a browser may open by themselves: they load nothing and run nothing. */
@@ -147,10 +156,3 @@ export const gzipEtag = (etag: string) => etag.slice(0, -1) + SUFFIX;
 
 /** ETags of compressed forms as those of the plain ones: a client that has either has the data. */
 export const plainEtags = (ifNoneMatch: string | undefined) => ifNoneMatch?.replaceAll(SUFFIX, '"');
-
-declare module 'fastify' {
-  interface FastifyReply {
-    /** The headers of responses that are data: see `jsonHeaders`. */
-    readonly dataHeaders: Headers;
-  }
-}

@@ -70,7 +70,6 @@ export function sendFailure(reply: FastifyReply, code: ErrorCode): FastifyReply 
   if (status === 405) reply.header('allow', METHODS);
   if (status === 503) reply.header('retry-after', '1');
   return reply
-    .headers(reply.dataHeaders)
     .code(status)
     .type(JSON_TYPE)
     .header('cache-control', isUnknown ? NOT_FOUND_CACHING : 'no-store')

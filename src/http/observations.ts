@@ -9,6 +9,13 @@ export interface Operation {
   readonly name: 'profile' | 'items' | 'media' | 'probe' | 'page' | 'preflight' | 'other';
 }
 
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** When its headers arrived, by performance.now(); an injected request has not come through a server. */
+    arrived?: number;
+  }
+}
+
 export const MEDIA: Operation = { variant: 'none', name: 'media' };
 export const PROBE: Operation = { variant: 'none', name: 'probe' };
 export const PAGE: Operation = { variant: 'none', name: 'page' };

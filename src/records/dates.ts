@@ -1,21 +1,5 @@
-// Dates and times in the form of the wire, in UTC; ISO 8601 dates become it.
-import { FormatRegistry } from '@sinclair/typebox';
-
-/** The value of a date-time member when there is no date. */
-export const ZERO_DATE = '0000-00-00 00:00:00';
-
-FormatRegistry.Set('calendar-date-time', hasRealDay);
-
-function hasRealDay(text: string): boolean {
-  if (text.startsWith('0000')) return text === ZERO_DATE;
-  const day = text.slice(8, 10);
-  return day <= '28' || Number(day) <= lastDay(Number(text.slice(0, 4)), Number(text.slice(5, 7)));
-}
-
-/** `Date` reads years below 100 as 19xx; the calendar repeats every 400 years. */
-function lastDay(year: number, month: number): number {
-  return new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
-}
+// Converts ISO 8601 dates and times into the form of the wire, in UTC.
+import { ZERO_DATE } from './schemas.ts';
 
 const ISO_DATE =
   /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,]\d+)?(?:[Zz]|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?$/;

@@ -1,13 +1,13 @@
 // Turns a raw object into a record that is ready to be served, or tells what is wrong with each of its members. Every
 // rule comes from the schemas.
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { utcFromIso, ZERO_DATE } from './dates.ts';
+import { utcFromIso } from './dates.ts';
 import { type Family, KIND_NAMES, KINDS, type KindName, type RecordKind } from './kinds.ts';
 import { brief } from './printable.ts';
 import { type RawRecord, recogniseKind } from './recognise.ts';
 import type { Row } from './row.ts';
 import { digitsText, scalarText } from './scalar.ts';
-import { type Form, LARGEST_ID, type Member, SCHEMAS } from './schemas.ts';
+import { type Form, LARGEST_ID, type Member, SCHEMAS, ZERO_DATE } from './schemas.ts';
 import { userKey, userNameFault } from './user-name.ts';
 
 export { brief };

@@ -1,7 +1,6 @@
 // The four records and the bodies that carry them, member by member as the specification lists them. Each rule for a
 // member stands here and nowhere else: `normalise` and the routes compile these schemas.
 import { FormatRegistry, type TObject, type TString, Type } from '@sinclair/typebox';
-import { ZERO_DATE } from './dates.ts';
 import { ITEM_CAP, type KindName } from './kinds.ts';
 import { UserName } from './user-name.ts';
 
@@ -26,14 +25,29 @@ const DATE_TIME =
 const HTTP_URL =
   '^(?:[Hh][Tt][Tt][Pp][Ss]?://[^/\\s\\u0000-\\u001F\\u007F-\\u009F][^\\s\\u0000-\\u001F\\u007F-\\u009F]*)?$';
 
+/** The value of a date-time member when there is no date. */
+export const ZERO_DATE = '0000-00-00 00:00:00';
+
 export const LARGEST_ID = String(2n ** 63n - 1n);
 
 // What a regular expression cannot express, or only slowly.
 FormatRegistry.Set('positive-int64', fitsInt64);
 FormatRegistry.Set('http-url', isUrl);
+FormatRegistry.Set('calendar-date-time', hasRealDay);
 
 function fitsInt64(digits: string): boolean {
   return digits.length < LARGEST_ID.length || (digits.length === LARGEST_ID.length && digits <= LARGEST_ID);
+}
+
+function hasRealDay(text: string): boolean {
+  if (text.startsWith('0000')) return text === ZERO_DATE;
+  const day = text.slice(8, 10);
+  return day <= '28' || Number(day) <= lastDay(Number(text.slice(0, 4)), Number(text.slice(5, 7)));
+}
+
+/** `Date` reads years below 100 as 19xx; the calendar repeats every 400 years. */
+function lastDay(year: number, month: number): number {
+  return new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 }
 
 const PLAIN_URL = /^https?:\/\/(?:[a-z0-9-]+\.)+[a-z]{2,}(?:\/[\w\-.~!$&'()*+,;=:@/%?]*)?$/;

@@ -11,7 +11,7 @@ import type { Operation } from '../http/observations.ts';
 import type { Family } from '../records/kinds.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
 import { isTooLong, UserName, userKey } from '../records/user-name.ts';
-import { type Answer, type Awaitable, type LookupOptions, type Reader, whenRead } from '../stores/reader.ts';
+import type { Answer, Awaitable, LookupOptions, Reader } from '../stores/reader.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 
 export interface VariantOptions {
@@ -90,11 +90,14 @@ export function createLookups({ variant, store, writeAnswer, takedownStatus }: V
       const key = userKey(user);
       const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = request.headers;
       const options = { known: plainEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
-      return whenRead(find(key, options), (answer) => {
+      const send = (answer: Answer | undefined): Awaitable<void> => {
         if (answer === undefined) return sendMissing(reply, key);
         reply.hijack();
         writeAnswer(request.raw, reply.raw, operation, answer, options.known);
-      });
+      };
+      // SQLite answers at once: with an async function here, a lookup cost 2.75 × bare node:http instead of 2.16 (npm run bench).
+      const found = find(key, options);
+      return found instanceof Promise ? found.then(send) : send(found);
     };
 
   const sendMissing = async (reply: FastifyReply, key: string) =>

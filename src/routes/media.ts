@@ -10,7 +10,7 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { mediaDirOf } from '../config/media.ts';
-import { INERT, jsonHeaders, matches, NotModified, sendNotModified } from '../http/answer.ts';
+import { INERT, matches, NotModified, sendNotModified } from '../http/answer.ts';
 import { errorResponses, sendFailure } from '../http/errors.ts';
 import { type ByteRange, isAbsence, rangeOf, readParts, sizeOf } from '../http/file-parts.ts';
 import { FAULT } from '../http/input.ts';
@@ -41,7 +41,6 @@ export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, 
   const folder = mediaDirOf(config);
   if (folder === undefined) return done();
   const common = {
-    ...jsonHeaders(config.corsOrigin),
     ...INERT,
     'cache-control': A_YEAR,
     'accept-ranges': 'bytes',

@@ -2,7 +2,10 @@
 import type { Config } from '../config/config.ts';
 import { pictureOriginsOf } from '../config/media.ts';
 import { type Headers, INERT } from '../http/answer.ts';
-import { CROSS_ORIGIN, EACH_TIME, GUARD, HTML, typed } from './web-file.ts';
+import { CROSS_ORIGIN, EACH_TIME, GUARD, HTML, SAME_ORIGIN, typed } from './web-file.ts';
+
+/** Of whatever is for this site's own pages, unless it says otherwise. */
+export const PAGE_HEADERS = { ...GUARD, ...SAME_ORIGIN };
 
 export const INERT_WITH_PICTURE = {
   'content-security-policy': `${INERT['content-security-policy']}; img-src data:`,
@@ -15,7 +18,6 @@ export const readableHeaders = ({ corsOrigin }: Config): Headers => ({
 });
 
 export const explorerHeaders = (config: Config): Headers => ({
-  ...GUARD,
   ...typed(HTML, EACH_TIME),
   ...policy(config, "script-src 'self'", "connect-src 'self'"),
   'cross-origin-opener-policy': 'same-origin',
@@ -23,7 +25,6 @@ export const explorerHeaders = (config: Config): Headers => ({
 
 /** For pages without scripts. */
 export const pageHeaders = (config: Config): Headers => ({
-  ...GUARD,
   'content-type': HTML,
   ...policy(config),
   'cross-origin-opener-policy': 'same-origin',

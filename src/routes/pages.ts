@@ -19,9 +19,7 @@ import {
   createAsset,
   EACH_TIME,
   fileRoute,
-  GUARD,
   memoize,
-  SAME_ORIGIN,
   SCRIPT,
   STYLE,
   SVG,
@@ -51,7 +49,7 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
   const { paint } = createLook(config);
   serveFile(app, '/embed.js', () => paint(cardScript(config)), { ...readable, ...typed(SCRIPT, AN_HOUR) });
   const file = (url: string, content: () => string | Buffer, type: string) =>
-    serveFile(app, url, content, { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });
+    serveFile(app, url, content, typed(type, EACH_TIME));
   if (explorerPage !== undefined) {
     const explorer = forUsers((users) => createAsset(explorerPage(users), explorerHeaders(config)));
     app.get('/', fileRoute, async (_request, reply) => sendAsset(reply, explorer(await exampleUsers())));
@@ -65,13 +63,12 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
     file('/icon.svg', () => paint(readWeb('icon.svg')), SVG);
     if (siteLogo !== undefined && 'bytes' in siteLogo)
       serveFile(app, '/logo', () => siteLogo.bytes, {
-        ...SAME_ORIGIN,
         ...INERT,
         ...typed(siteLogo.type, EACH_TIME),
       });
   }
   if (config.databaseUrl === undefined) {
-    const headers = { ...GUARD, ...INERT, ...readable, ...typed(SVG, A_DAY) };
+    const headers = { ...INERT, ...readable, ...typed(SVG, A_DAY) };
     const picture = memoize((name) => createAsset(pictureOf(name), headers));
     const schema = { ...fileRoute.schema, params: Picture };
     app.get('/samples/:picture', { ...fileRoute, schema }, (request, reply) => {

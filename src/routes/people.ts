@@ -1,11 +1,11 @@
-// One user outside of JSON: a page, an image of their card, and feeds of their newest items.
+// One user outside of JSON, for other sites: an image of their card, and feeds of their newest items.
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { type Config, publicOrigin } from '../config/config.ts';
 import { mediaDirOf, mediaUrlOf } from '../config/media.ts';
-import { JSON_TYPE, jsonHeaders } from '../http/answer.ts';
+import { JSON_TYPE } from '../http/answer.ts';
 import { sendFailure } from '../http/errors.ts';
 import { readParts, sizeOf } from '../http/file-parts.ts';
 import { PAGE } from '../http/observations.ts';
@@ -15,10 +15,9 @@ import { atomFeed, type Feed, jsonFeed } from '../views/feeds.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
 import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
-import { INERT_WITH_PICTURE, readableHeaders } from './page-headers.ts';
-import { addPersonPages } from './person-pages.ts';
+import { INERT_WITH_PICTURE } from './page-headers.ts';
 import { createPersonReplies, type PeopleOptions, type Template } from './person-replies.ts';
-import { GUARD, SVG } from './web-file.ts';
+import { SVG } from './web-file.ts';
 
 const Params = Type.Object({ username: UserInput });
 
@@ -26,7 +25,6 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   const { config, mount, store } = options;
   const { variant, base } = mount;
   const { send, absence, versionOf } = createPersonReplies(config, mount, store);
-  if (config.explorer) addPersonPages(app, options);
 
   const route = {
     constraints: hostConstraint(base),
@@ -46,7 +44,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   const card = (person: Person, avatar?: string) => look.paint(cardImage(person, avatar));
   serve(`/card/${variant}/:username.svg`, {
     version: versionOf(card),
-    headers: { ...GUARD, ...INERT_WITH_PICTURE, ...readableHeaders(config), ...cached, 'content-type': SVG },
+    headers: { ...INERT_WITH_PICTURE, ...cached, 'content-type': SVG },
     render: async (person) => card(person, await copyOf(person.smallAvatar)),
   });
 
@@ -61,7 +59,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   });
   const feed = (extension: string, type: string, write: (feed: Feed) => string) => {
     const render = (person: Person) => write(feedOf(person));
-    const headers = { ...jsonHeaders(config.corsOrigin), ...cached, 'content-type': type };
+    const headers = { ...cached, 'content-type': type };
     serve(`/feeds/${variant}/:username.${extension}`, { version: versionOf(render), headers, render });
   };
   feed('atom', 'application/atom+xml; charset=utf-8', atomFeed);

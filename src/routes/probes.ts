@@ -41,10 +41,5 @@ export const probes: FastifyPluginCallbackTypebox<Readiness> = (app, { unready }
 /** For what is true at this moment only. */
 function sendFresh(reply: FastifyReply, status: number, body: object): FastifyReply {
   if (status === 503) reply.header('retry-after', '1');
-  return reply
-    .headers(reply.dataHeaders)
-    .code(status)
-    .type(JSON_TYPE)
-    .header('cache-control', 'no-store')
-    .send(JSON.stringify(body));
+  return reply.code(status).type(JSON_TYPE).header('cache-control', 'no-store').send(JSON.stringify(body));
 }

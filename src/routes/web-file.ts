@@ -85,7 +85,7 @@ export function serveFile(
   content: () => Buffer | string,
   headers: Headers,
 ): void {
-  const asset = memoize(() => createAsset(content(), { ...GUARD, ...headers }));
+  const asset = memoize(() => createAsset(content(), headers));
   app.get(url, fileRoute, (_request, reply) => void sendAsset(reply, asset(url)));
 }
 

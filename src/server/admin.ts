@@ -51,7 +51,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin | undefine
 
 function createAdminServer(options: AdminOptions): Server {
   const server = createServer({ requireHostHeader: false }, async (request, response) => {
-    Object.assign(request, { arrived: performance.now() });
+    request.arrived = performance.now();
     const { status, body, type = JSON_TYPE, headers } = await answerOrFail(request, options);
     const length = Buffer.byteLength(body);
     response.writeHead(status, {

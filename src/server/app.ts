@@ -2,28 +2,35 @@
 import type { Server } from 'node:http';
 import swagger from '@fastify/swagger';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, { type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
-import { addOriginHeaders, answerPreflights, sendOptions } from '../edge/cors.ts';
+import { addOriginHeaders, isPreflight, sendOptions } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
-import { createRateLimit, limits } from '../edge/limits.ts';
+import { addLimits, createRateLimit } from '../edge/limits.ts';
 import { allowMethods, noteAddresses } from '../edge/methods.ts';
-import { createAnswerWriter, jsonHeaders } from '../http/answer.ts';
+import { addHeaders, createAnswerWriter, jsonHeaders } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
 import { COMPILERS, parseQuery } from '../http/input.ts';
 import { LONGEST_URL, pathToRoute } from '../http/malformed.ts';
-import { type Operation, OTHER, PREFLIGHT } from '../http/observations.ts';
+import { type Observer, type Operation, OTHER, PREFLIGHT } from '../http/observations.ts';
 import { documentFor, openapiOptions } from '../openapi/document.ts';
 import { docs } from '../routes/docs.ts';
-import { createExampleUsers } from '../routes/example-users.ts';
+import { createExampleUsers, type ExampleUsers } from '../routes/example-users.ts';
 import { media } from '../routes/media.ts';
+import { PAGE_HEADERS } from '../routes/page-headers.ts';
 import { pages } from '../routes/pages.ts';
 import { pathStyle } from '../routes/path-style.ts';
 import { people } from '../routes/people.ts';
+import { addPersonPages } from '../routes/person-pages.ts';
 import { probes } from '../routes/probes.ts';
 import { queryStyle } from '../routes/query-style.ts';
 import { StoreError } from '../stores/errors.ts';
-import type { Reader } from '../stores/reader.ts';
+import type { Awaitable, Reader } from '../stores/reader.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type RouteStyle, VARIANTS } from '../variants.ts';
 import { createExplorerPage } from '../views/explorer-page.ts';
@@ -37,67 +44,72 @@ export interface AppOptions {
 /** The routes of each style of lookups. */
 export const ROUTES: Record<RouteStyle, typeof pathStyle> = { path: pathStyle, query: queryStyle };
 
-export function buildApp({ config, store, telemetry: { clients, counts, observe } }: AppOptions) {
+export function buildApp({ config, store, telemetry }: AppOptions) {
+  const { clients, counts, observe } = telemetry;
   const health = createHealth(store);
   const rateLimit = createRateLimit(config, clients, observe);
-  const writeAnswer = createAnswerWriter(config, observe);
-  const dataHeaders = jsonHeaders(config.corsOrigin);
+  const parts = { config, store, observe, exampleUsers: createExampleUsers(config, store) };
 
   const app = Fastify({
     ...OPTIONS,
     serverFactory: (route) =>
       createHttpServer(route, { config, isDraining: health.draining, rateLimit, observe }),
   }).withTypeProvider<TypeBoxTypeProvider>();
-
-  app.decorateReply('dataHeaders', { getter: () => dataHeaders });
   addOriginHeaders(app, config);
-  limits(app, { config, rateLimit, observe });
-  answerPreflights(app);
-  app.addHook('onSend', (request, reply, payload, done) => {
-    observe({
-      type: 'response',
-      request: request.raw,
-      operation: operationOf(request),
-      status: reply.statusCode,
-      bytes: lengthOf(payload, reply),
-    });
-    done();
-  });
-  app.setErrorHandler((error, request, reply) => {
-    if (error instanceof RequestError) return void sendFailure(reply, error.code);
-    observe({ type: 'request-failed', request: request.raw, error });
-    // The log names it, so the client may ask about it.
-    reply.header('x-request-id', clients.requestIdOf(request.raw));
-    sendFailure(reply, isDataFault(error) ? 'NOT_READY' : 'INTERNAL');
-  });
+  observeResponses(app, observe);
+  sendErrors(app, telemetry);
   allowMethods(app);
   const findAddress = noteAddresses(app);
-  app.setNotFoundHandler((request, reply) => {
-    request.addressed = findAddress(request);
-    if (request.addressed === undefined) sendFailure(reply, 'ROUTE_NOT_FOUND');
-    else if (request.method === 'OPTIONS') sendOptions(request, reply);
-    else sendFailure(reply, 'METHOD_NOT_ALLOWED');
-  });
-
   app.register(swagger, openapiOptions(config));
-  for (const { variant, base } of listMounts(config)) {
-    const options = { variant, base, store, writeAnswer, takedownStatus: config.takedownStatus };
-    app.register(ROUTES[VARIANTS[variant].style], { prefix: base.path, ...options });
-  }
-  app.register(media, { config, observe });
-  const exampleUsers = createExampleUsers(config, store);
-  app.register(docs, {
-    config,
-    exampleUsers,
-    describe: (host, users) => documentFor(host, app.swagger(), config, users),
+
+  // What any program may read, on this site or another.
+  app.register(async (data) => {
+    addHeaders(data, jsonHeaders(config.corsOrigin));
+    // They ask how things are, so no limit applies to them.
+    data.register(probes, { unready: health.unready });
+    data.register(async (limited) => {
+      addLimits(limited, { config, rateLimit, observe });
+      sendNotFound(limited, findAddress);
+      registerData(limited, parts);
+    });
   });
-  const explorerPage = config.explorer ? createExplorerPage(config) : undefined;
-  app.register(pages, { config, explorerPage, exampleUsers });
-  for (const mount of listMounts(config)) app.register(people, { config, mount, store, exampleUsers });
-  app.register(probes, { unready: health.unready });
+  // What people open in a browser.
+  app.register(async (pages) => {
+    addHeaders(pages, PAGE_HEADERS);
+    addLimits(pages, { config, rateLimit, observe });
+    registerPages(pages, parts);
+  });
 
   const openConnections = () => countConnections(app.server);
   return { app, health, sources: { counts, openConnections, store, unready: health.unready } };
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly store: Reader;
+  readonly observe: Observer;
+  readonly exampleUsers: () => Awaitable<ExampleUsers>;
+}
+
+function registerData(app: FastifyInstance, { config, store, observe, exampleUsers }: Parts): void {
+  const { takedownStatus } = config;
+  const writeAnswer = createAnswerWriter(config, observe);
+  for (const { variant, base } of listMounts(config))
+    app.register(ROUTES[VARIANTS[variant].style], {
+      prefix: base.path,
+      ...{ variant, base, store, writeAnswer, takedownStatus },
+    });
+  app.register(media, { config, observe });
+  for (const mount of listMounts(config)) app.register(people, { config, mount, store, exampleUsers });
+}
+
+function registerPages(app: FastifyInstance, { config, store, exampleUsers }: Parts): void {
+  const describe = (host: string, users: ExampleUsers) => documentFor(host, app.swagger(), config, users);
+  app.register(docs, { config, exampleUsers, describe });
+  const explorerPage = config.explorer ? createExplorerPage(config) : undefined;
+  app.register(pages, { config, explorerPage, exampleUsers });
+  if (!config.explorer) return;
+  for (const mount of listMounts(config)) addPersonPages(app, { config, mount, store, exampleUsers });
 }
 
 const OPTIONS: FastifyServerOptions = {
@@ -112,6 +124,38 @@ const OPTIONS: FastifyServerOptions = {
     querystringParser: (text) => ({ ...parseQuery(text) }),
   },
 };
+
+/** Requests are counted and logged when their response is ready; lookups do it themselves. */
+function observeResponses(app: FastifyInstance, observe: Observer): void {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const { statusCode: status } = reply;
+    const operation = operationOf(request);
+    observe({ type: 'response', request: request.raw, operation, status, bytes: lengthOf(payload, reply) });
+    done();
+  });
+}
+
+function sendErrors(app: FastifyInstance, { clients, observe }: Telemetry): void {
+  app.setErrorHandler((error, request, reply) => {
+    if (error instanceof RequestError) return void sendFailure(reply, error.code);
+    observe({ type: 'request-failed', request: request.raw, error });
+    // The log names it, so the client may ask about it.
+    reply.header('x-request-id', clients.requestIdOf(request.raw));
+    sendFailure(reply, isDataFault(error) ? 'NOT_READY' : 'INTERNAL');
+  });
+}
+
+/** Answers what no route does: OPTIONS, other methods, and unknown addresses. */
+function sendNotFound(app: FastifyInstance, findAddress: ReturnType<typeof noteAddresses>): void {
+  app.setNotFoundHandler((request, reply) => {
+    request.addressed = findAddress(request);
+    const isOptions = request.method === 'OPTIONS';
+    const isKnown = request.addressed !== undefined;
+    if (isOptions && (isKnown || isPreflight(request) || request.raw.url === '*'))
+      sendOptions(request, reply);
+    else sendFailure(reply, isKnown ? 'METHOD_NOT_ALLOWED' : 'ROUTE_NOT_FOUND');
+  });
+}
 
 /** Whether the server can serve: not while it stops, and not while its data cannot be read. */
 function createHealth(store: Pick<Reader, 'fault'>) {

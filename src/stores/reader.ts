@@ -4,13 +4,6 @@ import type { TakedownList } from './takedowns.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
-/**
- * Goes on with a value at once if it is there. SQLite answers at once; with an async function in the path, a lookup cost
- * 2.75 × bare node:http instead of 2.16 (random lists, 32 connections; the least of each in one run of 12 rounds).
- */
-export const whenRead = <T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> =>
-  value instanceof Promise ? value.then(next) : next(value);
-
 /** How many records of each kind. */
 export type Counts = Record<KindName, number>;
 

@@ -32,10 +32,10 @@ export function createTelemetry(config: Config, log: Logger) {
   };
 }
 
-/** Milliseconds since a request arrived; one that did not come through our servers, such as an injected one, just did. */
+/** Milliseconds since a request arrived; an injected one just did. */
 function elapsed(request: IncomingMessage): number {
   const now = performance.now();
-  return now - ((request as { arrived?: number }).arrived ?? now);
+  return now - (request.arrived ?? now);
 }
 
 interface EventLogOptions {
