@@ -21,14 +21,17 @@ export function mediaUrlOf(config: Config): string {
   return new URL('/media', publicOrigin(config) ?? `http://localhost:${config.port}`).href;
 }
 
+/** The URL of the sample users' pictures, as their records name them, with a slash at its end. */
+export const samplesUrlOf = (config: Config) => `${serverUrl(config)}/samples/`;
+
 /**
- * The URL of the sample users' pictures, as their records name them, with a slash at its end. A port that the system is yet
- * to choose counts as the default.
+ * The address of this server, without a slash at its end, as far as the settings tell it. A port that the system is yet to
+ * choose counts as the default.
  */
-export function samplesUrlOf(config: Config): string {
+export function serverUrl(config: Config): string {
   const { host } = config;
   const port = config.port || SETTINGS.port.fallback;
   const isAddress = !host.startsWith('/') && host !== '::' && host !== '0.0.0.0';
   const name = isAddress ? (host.includes(':') ? `[${host}]` : host) : 'localhost';
-  return new URL('/samples/', publicOrigin(config) ?? `http://${name}:${port}`).href;
+  return publicOrigin(config) ?? new URL(`http://${name}:${port}`).origin;
 }

@@ -1,6 +1,7 @@
 // For front-end developers: the OpenAPI document, and the page that shows it and tries it out.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import type { FastifyRequest } from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
 import { samplesUrlOf } from '../config/media.ts';
 import { hostKey } from '../config/setting-values.ts';
@@ -10,13 +11,15 @@ import { PAGE } from '../http/observations.ts';
 import { FIXTURE_PICTURES } from '../samples/people.ts';
 import type { Awaitable } from '../stores/reader.ts';
 import { createLook } from '../views/look.ts';
-import { fill, markup } from '../views/markup.ts';
-import { readScript, readStyles, readWeb } from '../views/web-files.ts';
+import { createReferencePage } from '../views/reference-page.ts';
+import { readScript, readStyles } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
 import { logoOrigins } from './page-headers.ts';
 import {
   createAsset,
   EACH_TIME,
+  fileRoute,
+  GUARD,
   HTML,
   memoize,
   SAME_ORIGIN,
@@ -26,8 +29,6 @@ import {
   serveFile,
   typed,
 } from './web-file.ts';
-
-const EXPLORER_LINK = /\s*<a href="\.\/">Explorer<\/a>/;
 
 export interface DocsOptions {
   readonly config: Config;
@@ -42,50 +43,46 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
   done,
 ) => {
   const mounts = listMounts(config);
-  const openapi = forUsers((users) =>
-    memoize((host) =>
-      createAsset(withPictures(JSON.stringify(describe(host, users)), config), {
-        ...jsonHeaders(config.corsOrigin),
-        'content-type': JSON_TYPE,
-        'cache-control': config.cacheControl,
-      }),
-    ),
-  );
+  const hosts = mounts.map(({ base }) => base.host);
+  /** For the host that the request names, if there is a variant on it. */
+  const hostOf = ({ headers: { host = '' } }: FastifyRequest) =>
+    hosts.find((each) => each === hostKey(host)) ?? '';
+  const textFor = (host: string, users: ExampleUsers) =>
+    withPictures(JSON.stringify(describe(host, users)), config);
+
+  const openapi = forUsers((users) => {
+    const headers = {
+      ...jsonHeaders(config.corsOrigin),
+      'content-type': JSON_TYPE,
+      'cache-control': config.cacheControl,
+    };
+    return memoize((host) => createAsset(textFor(host, users), headers));
+  });
   app.get(
     '/openapi.json',
     {
       config: { operation: PAGE },
       schema: { hide: true, response: { 200: Type.Object({}), 304: NotModified, ...errorResponses() } },
     },
-    async (request, reply) => {
-      const document = openapi(await exampleUsers());
-      const asked = hostKey(request.headers.host ?? '');
-      return sendAsset(reply, document(mounts.some(({ base }) => base.host === asked) ? asked : ''));
-    },
+    async (request, reply) => sendAsset(reply, openapi(await exampleUsers())(hostOf(request))),
   );
   if (!config.docs) return done();
 
-  const look = createLook(config);
-  const page = () =>
-    fill(readWeb('docs.html').replace(config.explorer ? '' : EXPLORER_LINK, ''), {
-      title: markup`<title>API reference · ${look.name}</title>`,
-      icon: look.icon(''),
-      brand: look.brand(
-        '',
-        'docs',
-        markup`<h1 class="brand-name">${look.name} <span>API reference</span></h1>`,
-      ),
-      footer: look.footer(),
-    });
-  const policy = policyFor(
-    config,
-    mounts.flatMap(({ base }) => base.origin ?? []),
+  const render = createReferencePage(config);
+  const origins = mounts.flatMap(({ base }) => base.origin ?? []);
+  const headers = { ...GUARD, ...policyFor(config, origins), ...typed(HTML, EACH_TIME) };
+  const page = forUsers((users) =>
+    memoize((host) => createAsset(render(JSON.parse(textFor(host, users)), users), headers)),
   );
-  serveFile(app, '/docs', page, { ...policy, ...typed(HTML, EACH_TIME) });
+  app.get('/docs', fileRoute, async (request, reply) =>
+    sendAsset(reply, page(await exampleUsers())(hostOf(request))),
+  );
+
   const file = (url: string, content: () => string, type: string) =>
     serveFile(app, url, content, { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });
   file('/docs.js', () => readScript('docs/docs.js'), SCRIPT);
-  file('/docs.css', () => look.paint(readStyles('theme.css', 'docs/docs.css')), STYLE);
+  const { paint } = createLook(config);
+  file('/docs.css', () => paint(readStyles('theme.css', 'docs/docs.css')), STYLE);
   done();
 };
 

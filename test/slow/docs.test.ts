@@ -114,7 +114,7 @@ describeInBrowser('the API reference', (eye) => {
   test('an open example stands beside each operation', async () => {
     const page = await open({ viewport: { width: 1440, height: 900 } });
     for (const operation of await page.locator('.operation').all()) {
-      const example = operation.locator('.examples details[open] .json').first();
+      const example = operation.locator('.examples details[open] pre').first();
       expect(await example.innerText()).toContain('{');
       const [left, right] = [
         await operation.locator('table').first().boundingBox(),
@@ -124,19 +124,46 @@ describeInBrowser('the API reference', (eye) => {
     }
   });
 
-  test('the contents mark what is being read, and are folded on phones', async () => {
+  test('examples stay in sight while the rest of an operation is read', async () => {
+    const page = await open({ viewport: { width: 1440, height: 900 } });
+    await page.locator('#getItemsB form').scrollIntoViewIfNeeded();
+    const box = await page.locator('#getItemsB .examples').boundingBox();
+    expect(box?.y).toBeGreaterThanOrEqual(0);
+    expect(box?.y).toBeLessThan(450);
+  });
+
+  test('the contents mark what is being read, and list what a search finds', async () => {
     const page = await open();
-    await page.locator('.contents').getByRole('link', { name: 'Shot', exact: true }).click();
-    await page.locator('.contents [aria-current]', { hasText: 'Shot' }).waitFor();
+    const contents = page.locator('.contents');
+    await contents.getByRole('link', { name: 'Shot', exact: true }).click();
+    await contents.locator('[aria-current]', { hasText: 'Shot' }).waitFor();
     await page.evaluate('document.getElementById("errors").scrollIntoView()');
-    await page.locator('.contents [aria-current]', { hasText: 'Errors' }).waitFor();
-    const phone = await open({ viewport: PHONE });
-    const link = phone.locator('.contents').getByRole('link', { name: 'Errors' });
-    expect(await link.isVisible()).toBe(false);
-    await phone.getByText('Contents', { exact: true }).click();
-    await link.click();
-    expect(await link.isVisible()).toBe(false);
-    expect(new URL(phone.url()).hash).toBe('#errors');
+    await contents.locator('[aria-current]', { hasText: 'Errors' }).waitFor();
+    for (const viewport of [DESKTOP, PHONE]) {
+      await page.setViewportSize(viewport);
+      await page.keyboard.press('ControlOrMeta+k');
+      await page.keyboard.type('TOTALFAVS digits');
+      expect(await contents.getByRole('link').filter({ visible: true }).allInnerTexts()).toEqual([
+        'Records',
+        'MicroblogProfile',
+      ]);
+      expect(await page.locator('#found').innerText()).toBe('2 parts found');
+      await page.keyboard.press('Enter');
+      expect(new URL(page.url()).hash).toBe('#record-MicroblogProfile');
+      await page.locator('#search').fill('');
+      expect(await contents.getByRole('link', { name: 'Errors' }).isVisible()).toBe(true);
+    }
+  });
+
+  test('without scripts everything can be read, and nothing is shown that does not work', async () => {
+    const page = await open({ javaScriptEnabled: false });
+    expect(await page.locator('#getItemsB .examples pre').first().innerText()).toContain('"Shots": [');
+    expect(await page.locator('form, button, #search').filter({ visible: true }).count()).toBe(0);
+    for (const heading of await page.locator('.heading').all()) {
+      const link = heading.locator('.permalink');
+      const target = page.locator((await link.getAttribute('href')) as string);
+      expect(await target.locator('.heading').first().innerText()).toBe(await heading.innerText());
+    }
   });
 
   test('an error response is shown in full', async () => {
@@ -157,20 +184,6 @@ describeInBrowser('the API reference', (eye) => {
     expect((await send(page, 'getProfileC')).status).toMatch(/^No response/);
     await startServer({ PORT: String(mortal.port) });
     expect((await send(page, 'getProfileC')).status).toBe('200 OK');
-  });
-
-  test('a missing OpenAPI document is reported', async () => {
-    const site = await startSite(({ url }, answer) => {
-      if (url === '/openapi.json') answer.writeHead(503).end();
-      else
-        request({ port: server.port, path: url }, (inner) =>
-          inner.pipe(answer.writeHead(200, inner.headers)),
-        ).end();
-    });
-    const page = await eye.open(`${site.url}/docs`, { expected: /status of 503/ });
-    await page.getByRole('alert').filter({ hasText: 'the server answered 503' }).waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await site.close();
   });
 
   test('works by keyboard', async () => {

@@ -1,145 +1,81 @@
 // @ts-check
-// The API reference: loads the OpenAPI document and draws it.
+// What scripts add to the API reference: search, the part that is being read, buttons that copy, and forms that send.
+import { byId, copyButton } from '../explorer/dom.js';
+import { enhanceForm } from './try-it.js';
 
-import { breakable, byId, copyButton, el } from '../explorer/dom.js';
-import { drawContents, idOf } from './contents.js';
-import { paragraphs } from './markdown.js';
-import { withResponses } from './openapi.js';
-import { drawErrors, drawExamples, drawParameters, drawRecord, drawResponses } from './tables.js';
-import { drawTry } from './try-it.js';
-
-/** @typedef {import('./openapi.js').Document} Document */
-/** @typedef {import('./openapi.js').Operation} Operation */
-/** @typedef {import('./contents.js').Section} Section */
+/** Where this server is, as the reader sees it. */
+const root = new URL('.', import.meta.url);
 
 const main = byId('main');
-const source = new URL('openapi.json', document.baseURI);
+const contents = byId('contents');
+const links = [...contents.querySelectorAll('a')];
+const parts = links.map(({ hash }) => byId(hash.slice(1)));
 
-const api = await load();
-if (api !== undefined) draw(api);
-main.removeAttribute('aria-busy');
+showOwnAddress();
+for (const figure of main.querySelectorAll('figure')) addCopyButton(figure);
+for (const form of main.querySelectorAll('form')) enhanceForm(form, root);
+markCurrent();
+addSearch();
 
-/** Shows an error and returns undefined if the document cannot be loaded. @returns {Promise<Document | undefined>} */
-async function load() {
-  try {
-    const response = await fetch(source);
-    if (response.ok) return withResponses(await response.json());
-    showError(`the server answered ${response.status}`);
-  } catch {
-    showError('the server did not answer');
+/** The server may not know the address that readers reach it by. */
+function showOwnAddress() {
+  const { address = '' } = main.dataset;
+  const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = /** @type {Text} */ (texts.currentNode);
+    if (text.data.includes(address)) text.data = text.data.replaceAll(address, root.href);
   }
 }
 
-/** @param {string} reason */
-function showError(reason) {
-  const retry = el('button', { type: 'button', click: () => location.reload() }, 'Try again');
-  const words = el('p', {}, `openapi.json could not be loaded: ${reason}.`);
-  const title = el('h2', {}, 'The reference is not available');
-  main.replaceChildren(el('section', { class: 'error', role: 'alert' }, title, words, retry));
-}
-
-/** @param {Document} api */
-function draw(api) {
-  const operations = Object.entries(api.paths).map(([path, { get }]) => ({
-    ...get,
-    path,
-    servers: get.servers ?? api.servers,
-  }));
-  const sections = [
-    ...api.tags.map((tag) => drawTag(tag, operations)),
-    drawRecords(api),
-    {
-      name: 'Errors',
-      section: el('section', { id: 'errors' }, el('h2', {}, 'Errors'), drawErrors(operations)),
-      entries: [],
-    },
-  ];
-  main.replaceChildren(drawOverview(api), ...sections.map(({ section }) => section));
-  drawContents(sections);
-  // The browser looked for the fragment's target before it was drawn.
-  if (location.hash !== '')
-    document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
-}
-
-/** @param {Document['tags'][number]} tag @param {Operation[]} operations @returns {Section} */
-function drawTag({ name, description }, operations) {
-  const own = operations.filter(({ tags }) => tags.includes(name));
-  const section = el(
-    'section',
-    { id: idOf(name) },
-    el('h2', {}, name),
-    ...paragraphs(description),
-    ...own.map((operation) => drawOperation(operation)),
-  );
-  return {
-    name,
-    section,
-    entries: own.map(({ operationId, summary }) => ({ id: operationId, title: summary })),
-  };
-}
-
-/** @param {Document} api @returns {Section} */
-function drawRecords({ components }) {
-  const records = Object.entries(components.schemas);
-  const section = el(
-    'section',
-    { id: 'records' },
-    el('h2', {}, 'Records'),
-    el('p', {}, 'Every record has all of its members, in this order, and every value is a string.'),
-    ...records.map(([name, schema]) => drawRecord(name, schema)),
-  );
-  return {
-    name: 'Records',
-    section,
-    entries: records.map(([name]) => ({ id: `record-${name}`, title: name })),
-  };
-}
-
-/** @param {Document} api */
-function drawOverview({ info }) {
-  const command = `npx openapi-typescript ${source.href} -o vitrine.d.ts`;
-  const status = el('p', { class: 'visually-hidden', role: 'status' });
+/** @param {Element} figure */
+function addCopyButton(figure) {
+  const code = /** @type {Element} */ (figure.querySelector('pre'));
+  const label = code.getAttribute('aria-label') ?? 'the code';
   const copy = copyButton(
-    'the command',
-    () => command,
-    (words) => status.replaceChildren(words),
+    label,
+    () => code.textContent ?? '',
+    (words) => byId('status').replaceChildren(words),
   );
-  return el(
-    'section',
-    { id: 'overview', class: 'overview' },
-    el('h2', {}, info.summary),
-    ...paragraphs(info.description),
-    el('h3', {}, 'TypeScript types'),
-    el(
-      'figure',
-      { class: 'code' },
-      el('figcaption', {}, 'Shell', copy),
-      el(
-        'pre',
-        { tabindex: '0', role: 'region', 'aria-label': 'The command that generates types' },
-        el('code', {}, command),
-      ),
-    ),
-    status,
-    el('p', { class: 'version' }, `Version ${info.version} · ${info.license.name} licence`),
-  );
+  figure.querySelector('figcaption')?.append(copy);
 }
 
-/** @param {Operation} operation */
-function drawOperation(operation) {
-  const { operationId, path, summary, description, parameters, responses } = operation;
-  return el(
-    'article',
-    { class: 'operation', id: operationId, 'aria-labelledby': `${operationId}-title` },
-    el('h3', { id: `${operationId}-title` }, summary),
-    el('p', { class: 'route' }, el('b', {}, 'GET'), ' ', el('code', {}, ...breakable(path))),
-    ...paragraphs(description),
-    el(
-      'div',
-      { class: 'beside' },
-      el('div', {}, drawParameters(parameters), drawResponses(responses)),
-      drawExamples(operationId, responses),
-    ),
-    drawTry(operation),
-  );
+/** Marks the link to the last part that has reached the upper third of the window. */
+function markCurrent() {
+  const mark = () => {
+    const index = parts.findLastIndex((part) => part.getBoundingClientRect().top < innerHeight / 3);
+    for (const [each, link] of links.entries())
+      if (each === index) link.setAttribute('aria-current', 'true');
+      else link.removeAttribute('aria-current');
+  };
+  const observer = new IntersectionObserver(mark, { rootMargin: '0px 0px -66% 0px' });
+  for (const part of parts) observer.observe(part);
+}
+
+/** Leaves those parts in the table of contents that contain all words of the search. */
+function addSearch() {
+  const field = /** @type {HTMLInputElement} */ (byId('search'));
+  const texts = parts.map((part) => (part.textContent ?? '').toLowerCase());
+  const search = () => {
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = texts.map((text) => words.every((word) => text.includes(word)));
+    for (const [index, link] of links.entries()) link.parentElement?.toggleAttribute('hidden', !found[index]);
+    contents.classList.toggle('searching', words.length > 0);
+    const count = found.filter(Boolean).length;
+    byId('found').replaceChildren(
+      words.length === 0 ? '' : `${count || 'No'} ${count === 1 ? 'part' : 'parts'} found`,
+    );
+  };
+  field.addEventListener('input', search);
+  // Enter leads to the smallest part that was found first.
+  field.addEventListener('keydown', ({ key }) => {
+    if (key === 'Enter')
+      links
+        .find(({ parentElement }) => parentElement?.matches(':not([hidden]):not(:has(li:not([hidden])))'))
+        ?.click();
+  });
+  document.addEventListener('keydown', (event) => {
+    if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    field.focus();
+  });
 }

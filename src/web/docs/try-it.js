@@ -1,37 +1,24 @@
 // @ts-check
-// "Try it": a form built from an operation's parameters, the request it sends, and the full response.
+// "Try it": sends the request that a form describes, and shows the full response.
 import { codeTabs } from '../explorer/code-tabs.js';
 import { breakable, copyButton, el, pairList } from '../explorer/dom.js';
+import { drawJson } from '../explorer/json.js';
 import { escaped } from '../explorer/snippets.js';
-import { drawBody, tone } from './tables.js';
 
-/** @typedef {import('./openapi.js').Operation} Operation */
-/** @typedef {import('./openapi.js').Parameter} Parameter */
 /** @typedef {{ url: string, headers: Record<string, string> }} ApiRequest */
 /** @typedef {{ summary: string, nodes: Node[] }} Result what a screen reader announces, and what is shown */
+/** @typedef {HTMLInputElement | HTMLSelectElement} Field */
 
 const TIMEOUT_MS = 15_000;
 const MAX_RAW_CHARACTERS = 4000;
 
-/** @param {Operation} operation */
-export function drawTry(operation) {
-  const { operationId, parameters, path } = operation;
-  const output = el('div', { class: 'result' });
-  const status = el('p', { class: 'visually-hidden', role: 'status' });
+/** @param {HTMLFormElement} form @param {URL} root where the OpenAPI document is */
+export function enhanceForm(form, root) {
+  const output = /** @type {Element} */ (form.querySelector('.result'));
+  const status = /** @type {Element} */ (form.querySelector('[role=status]'));
   /** @param {string} words */
   const announce = (words) => status.replaceChildren(words);
-  const form = /** @type {HTMLFormElement} */ (
-    el(
-      'form',
-      { class: 'try', 'aria-label': `Try GET ${path}`, autocomplete: 'off', novalidate: true },
-      el('h4', {}, 'Try it'),
-      ...parameters.map((parameter) => drawField(operationId, parameter)),
-      el('button', { type: 'submit' }, 'Send'),
-      status,
-      output,
-    )
-  );
-  const code = codeTabs(`GET ${path}`, () => requestFor(operation, valuesOf(form)), announce);
+  const code = codeTabs(nameOf(form), () => requestFor(form, root), announce);
   output.before(code.figure);
   form.addEventListener('input', code.update);
   let pending = new AbortController();
@@ -41,76 +28,44 @@ export function drawTry(operation) {
     pending.abort();
     const { signal } = (pending = new AbortController());
     form.setAttribute('aria-busy', 'true');
-    const result = await send(operation, form, signal, announce);
+    const result = await send(form, requestFor(form, root), signal, announce);
     if (signal.aborted) return;
     form.removeAttribute('aria-busy');
     announce(result.summary);
     output.replaceChildren(...result.nodes);
   });
-  return form;
 }
 
-/** @param {string} operationId @param {Parameter} parameter */
-function drawField(operationId, { name, required, schema, examples = {} }) {
-  const id = `${operationId}-${name}`;
-  const label = el(
-    'label',
-    { for: id },
-    el('code', {}, name),
-    required ? '' : el('span', { class: 'note' }, 'optional'),
-  );
-  if (schema.enum !== undefined) {
-    const options = ['', ...schema.enum].map((value) =>
-      el('option', { value }, value === '' ? '(absent)' : value),
-    );
-    return el('div', { class: 'field' }, label, el('select', { id, name }, ...options));
-  }
-  const values = Object.values(examples).map(({ value }) => String(value));
-  const list = el('datalist', { id: `${id}-examples` }, ...values.map((value) => el('option', { value })));
-  const input = el('input', {
-    id,
-    name,
-    value: required ? (values[0] ?? '') : '',
-    list: values.length > 0 && `${id}-examples`,
-    dir: 'auto',
-    autocapitalize: 'none',
-    spellcheck: 'false',
-  });
-  return el('div', { class: 'field' }, label, input, values.length > 0 && list);
-}
+/** The request as a heading names it. @param {HTMLFormElement} form */
+const nameOf = (form) => (form.getAttribute('aria-label') ?? '').replace('Try ', '');
 
-/** @param {HTMLFormElement} form @returns {Record<string, string>} */
-const valuesOf = (form) =>
-  Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]));
+/** @param {HTMLFormElement} form */
+const fieldsOf = (form) => /** @type {NodeListOf<Field>} */ (form.querySelectorAll('[data-in]'));
 
-/** @param {Operation} operation @param {Record<string, string>} values @returns {ApiRequest} */
-function requestFor({ path, parameters, servers }, values) {
-  // The document's server URLs are relative to the document itself.
-  const documentUrl = new URL('openapi.json', document.baseURI);
-  const server = new URL(servers[0]?.url ?? '.', documentUrl).href.replace(/\/+$/, '');
+/** @param {HTMLFormElement} form @param {URL} root @returns {ApiRequest} */
+function requestFor(form, root) {
+  const { path = '', server = '' } = form.dataset;
   /** @type {Record<string, string>} */
   const headers = {};
   const query = [];
   let filled = path;
-  for (const { name, in: place, required } of parameters) {
-    const value = values[name] ?? '';
-    if (place === 'path') filled = filled.replace(`{${name}}`, escaped(value));
+  for (const { name, value, required, dataset } of fieldsOf(form)) {
+    if (dataset.in === 'path') filled = filled.replace(`{${name}}`, escaped(value));
     else if (value === '' && !required) continue;
-    else if (place === 'query') query.push(`${escaped(name)}=${escaped(value)}`);
+    else if (dataset.in === 'query') query.push(`${escaped(name)}=${escaped(value)}`);
     else headers[name] = value;
   }
-  return { url: `${server}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`, headers };
+  const start = new URL(server, root).href.replace(/\/+$/, '');
+  return { url: `${start}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`, headers };
 }
 
 /**
- * @param {Operation} operation @param {HTMLFormElement} form @param {AbortSignal} signal
+ * @param {HTMLFormElement} form @param {ApiRequest} request @param {AbortSignal} signal
  * @param {(words: string) => void} announce @returns {Promise<Result>}
  */
-async function send(operation, form, signal, announce) {
-  const values = valuesOf(form);
-  const request = requestFor(operation, values);
+async function send(form, request, signal, announce) {
   const line = drawRequestLine(request, announce);
-  if (hasDotSegment(operation, values)) return failure(line, 'Browsers cannot request this user name.');
+  if (hasDotSegment(form)) return failure(line, 'Browsers cannot request this user name.');
 
   const started = performance.now();
   try {
@@ -128,7 +83,7 @@ async function send(operation, form, signal, announce) {
         line,
         drawStatusLine(response, words, factsOf(ms, text), form),
         ...drawHeaders([...response.headers]),
-        drawContent(operation.operationId, response, text),
+        drawContent(`Body of the response to ${nameOf(form)}`, response, text),
       ],
     };
   } catch {
@@ -141,9 +96,9 @@ async function send(operation, form, signal, announce) {
   }
 }
 
-/** Browsers resolve . and .. as path steps, even when they are escaped. @param {Operation} operation @param {Record<string, string>} values */
-const hasDotSegment = ({ parameters }, values) =>
-  parameters.some(({ name, in: place }) => place === 'path' && /^\.{1,2}$/.test(values[name] ?? ''));
+/** Browsers resolve . and .. as path steps, even when they are escaped. @param {HTMLFormElement} form */
+const hasDotSegment = (form) =>
+  [...fieldsOf(form)].some(({ value, dataset }) => dataset.in === 'path' && /^\.{1,2}$/.test(value));
 
 /** @param {number} ms @param {string} text */
 const factsOf = (ms, text) =>
@@ -211,24 +166,28 @@ const failure = (line, words) => ({
   ],
 });
 
-/** @param {string} operationId @param {Response} response @param {string} text */
-function drawContent(operationId, { headers }, text) {
+/** @param {string} name @param {Response} response @param {string} text */
+function drawContent(name, { headers }, text) {
   const type = headers.get('content-type') ?? '';
-  if (!/^(image|audio|video)|pdf$/.test(type)) return drawText(operationId, text);
-  return el('p', { class: 'note' }, `The body is a file of the type ${type}.`);
+  if (/^(image|audio|video)|pdf$/.test(type))
+    return el('p', { class: 'note' }, `The body is a file of the type ${type}.`);
+  if (text === '') return el('p', { class: 'note' }, 'The response has no body.');
+  const body = drawBody(text);
+  body.setAttribute('aria-label', name);
+  return body;
 }
 
-/** @param {string} operationId @param {string} text */
-function drawText(operationId, text) {
-  if (text === '') return el('p', { class: 'note' }, 'The response has no body.');
-  const name = `Body of the response to ${operationId}`;
+/** @param {string} text */
+function drawBody(text) {
   try {
-    return drawBody(name, JSON.parse(text));
+    return drawJson(JSON.parse(text));
   } catch {
-    return el(
-      'pre',
-      { tabindex: '0', role: 'region', 'aria-label': name },
-      el('code', {}, text.slice(0, MAX_RAW_CHARACTERS)),
-    );
+    return el('pre', { tabindex: '0', role: 'region' }, el('code', {}, text.slice(0, MAX_RAW_CHARACTERS)));
   }
+}
+
+/** @param {string} status */
+function tone(status) {
+  if (status < '400') return 'good';
+  return status < '500' ? 'poor' : 'bad';
 }
