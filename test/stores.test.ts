@@ -9,7 +9,7 @@ import {
   openForServing,
   openForTrial,
 } from '../src/stores/open.ts';
-import type { Answer, Reader } from '../src/stores/reader.ts';
+import type { Answer, HistoryOptions, ListOptions, Reader } from '../src/stores/reader.ts';
 import type { RemovalLimit } from '../src/stores/removal-limit.ts';
 import type { Tallies } from '../src/stores/writer.ts';
 import type { Raw } from './expected.ts';
@@ -413,6 +413,29 @@ describe(`the ${storeName()} store`, () => {
       expect(await reader.firstUsers('microblog', 2)).toEqual(['one', 'none']);
       expect(await reader.firstUsers('microblog', 9)).toEqual(['one', 'none', 'last']);
       expect(await reader.firstUsers('portfolio', 2)).toEqual(['one']);
+    });
+
+    test('users in the order of their names, from any of them on', async () => {
+      const keys = async (options: ListOptions) =>
+        (await reader.users('microblog', options)).map(({ key }) => key);
+      expect(await keys({ limit: 2 })).toEqual(['last', 'none']);
+      expect(await keys({ limit: 2, after: 'none' })).toEqual(['one']);
+      expect(await keys({ limit: 9, skip: 1 })).toEqual(['none', 'one']);
+      const [user] = await reader.users('microblog', { after: 'o', limit: 1 });
+      expect(user?.record).toBe(bodyOf(await reader.profile('microblog', 'one')));
+    });
+
+    test('the whole history of a user, from any item on', async () => {
+      const history = async (options: HistoryOptions) => {
+        const { count, records } = await reader.history('microblog', 'one', options);
+        return [count, ...records.map((record) => JSON.parse(record).id)];
+      };
+      const everything = Array.from({ length: 20 }, (_, nth) => String(20 - nth));
+      expect(await history({ limit: 15 })).toEqual([20, ...(await ids('one'))]);
+      expect(await history({ limit: 99 })).toEqual([20, ...everything]);
+      expect(await history({ from: '4', limit: 2 })).toEqual([4, '4', '3']);
+      expect(await history({ from: '4711', limit: 2 })).toEqual([0]);
+      expect((await reader.history('portfolio', 'none', { limit: 2 })).records).toEqual([]);
     });
 
     test('counts records and finds no fault', async () => {

@@ -52,6 +52,34 @@ export interface HostState {
 
 export type PersonAnswers = readonly [profile: Answer, items: Answer];
 
+/** A user in the order of names. */
+export interface ListedUser {
+  readonly key: string;
+  /** The profile as it is served. */
+  readonly record: string;
+}
+
+export interface ListOptions {
+  /** The key of a name: users behind it. */
+  readonly after?: string;
+  readonly skip?: number;
+  readonly limit: number;
+}
+
+/** Items of one user, newest first. */
+export interface History {
+  /** How many there are from the first one on. */
+  readonly count: number;
+  /** As they are served. */
+  readonly records: readonly string[];
+}
+
+export interface HistoryOptions {
+  /** The id of the item to begin with; the newest one if it is not given. */
+  readonly from?: string;
+  readonly limit: number;
+}
+
 /** The reading side. It cannot write, by construction. */
 export interface Reader {
   /** Changes whenever committed data may differ from what was read before. */
@@ -79,6 +107,10 @@ export interface Reader {
   mediaUrl(): Awaitable<string | undefined>;
   /** The names of the users with the lowest ids. */
   firstUsers(family: Family, count: number): Awaitable<readonly string[]>;
+  /** Users in the order of their keys. */
+  users(family: Family, options: ListOptions): Awaitable<readonly ListedUser[]>;
+  /** Also what the list of the newest items leaves out. Without a record: the user has no such item. */
+  history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History>;
   counts(): Awaitable<Counts>;
   /** Of the schema that it reads. */
   readonly schema: number;

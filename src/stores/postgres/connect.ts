@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
+import type { MemberOf } from '../media-statements.ts';
 import type { MergeConnection } from '../merge.ts';
 
 export type Client = pg.Client;
@@ -78,12 +79,14 @@ export async function* fetchRows(client: Client, sql: string): AsyncGenerator<st
   }
 }
 
+export const memberOf: MemberOf = (name) => `(members(record) ->> '${name}')`;
+
 /** The connection as SQL that both stores share uses it. */
 export function mergeConnection(client: Client): MergeConnection {
   return {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
     rows: (sql) => fetchRows(client, sql),
-    member: (name) => `(members(record) ->> '${name}')`,
+    member: memberOf,
     hex: (column) => `encode(${column}, 'hex')`,
   };
 }

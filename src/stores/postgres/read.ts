@@ -1,16 +1,17 @@
 // The reading side of PostgreSQL: each lookup is one statement that returns the data's generation, an ETag and a text.
 import type pg from 'pg';
-import { KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import { type Family, KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { countOnce } from '../count-once.ts';
 import { importTime } from '../generation.ts';
+import { historyOf } from '../history-statements.ts';
 import { type Gzip, gzipList, gzipText } from '../packing.ts';
 import type { Answer, Counts, Reader, StoreListener } from '../reader.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import type { TakedownList } from '../takedowns.ts';
 import { takedownList } from '../takedowns.ts';
-import { type Client, fetchRows, mergeConnection, type TextRow } from './connect.ts';
+import { type Client, fetchRows, memberOf, mergeConnection, type TextRow } from './connect.ts';
 import { openSnapshot, readSnapshot } from './database.ts';
 import { toStoreError } from './errors.ts';
 import { type Hosts, openHosts } from './hosts.ts';
@@ -55,6 +56,21 @@ const FIRST_USERS = {
       SELECT id, record::json ->> 'username' AS username FROM profiles WHERE family = $1 ORDER BY id LIMIT $2) AS first)
     FROM vitrine`,
 };
+const USERS = {
+  name: 'users',
+  text: `SELECT generation, (SELECT json_agg(json_build_object('key', user_key, 'record', record) ORDER BY user_key) FROM (
+      SELECT user_key, coalesce(served, record) AS record FROM profiles
+      WHERE family = $1 AND user_key > $2 ORDER BY user_key LIMIT $3 OFFSET $4) AS page)
+    FROM vitrine`,
+};
+const historyQuery = (family: Family) => ({
+  name: `history of ${family}`,
+  text: `SELECT generation, (
+      SELECT json_build_object('count', coalesce(max(count), 0), 'records', coalesce(json_agg(record), '[]'))
+      FROM (${historyOf(family, memberOf)}) AS page (count, record))
+    FROM vitrine`,
+});
+const HISTORIES = { microblog: historyQuery('microblog'), portfolio: historyQuery('portfolio') };
 
 /** Opens the data for serving. Before the first import has committed, it is not there: nobody is told "unknown user". */
 export async function openServed(url: string, observe: StoreListener): Promise<Reader> {
@@ -111,6 +127,14 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
     async firstUsers(family, count) {
       const [, names] = await read({ ...FIRST_USERS, values: [family, count] });
       return JSON.parse(names ?? '[]');
+    },
+    async users(family, { after = '', skip = 0, limit }) {
+      const [, users] = await read({ ...USERS, values: [family, after, limit, skip] });
+      return JSON.parse(users ?? '[]');
+    },
+    async history(family, userKey, { from = '', limit }) {
+      const [, history] = await read({ ...HISTORIES[family], values: [userKey, from, limit] });
+      return JSON.parse(history ?? '');
     },
     counts: countOnce(hosts.newest, () => readSnapshot(url, countRecords)),
     warning: hosts.warning,

@@ -4,9 +4,10 @@ import { type Family, KIND_NAMES, KINDS } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { importTime } from '../generation.ts';
+import { historyOf } from '../history-statements.ts';
 import { MEDIA_URL } from '../media-statements.ts';
 import { type Gzip, gzipList, gzipText } from '../packing.ts';
-import type { Answer, Counts, LookupOptions, Reader } from '../reader.ts';
+import type { Answer, Counts, ListedUser, LookupOptions, Reader } from '../reader.ts';
 import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
 import type { TakedownList } from '../takedowns.ts';
 import { takedownList } from '../takedowns.ts';
@@ -42,6 +43,10 @@ const RECORD = 'coalesce(served, record)';
 const LIST = `'{"' || ? || '":' || items || '}'`;
 const FIRST_USERS = `
   SELECT record ->> 'username' FROM profiles WHERE family = ? ORDER BY id LIMIT ?`;
+
+const USERS = `
+  SELECT user_key AS key, coalesce(served, record) AS record FROM profiles
+  WHERE family = ? AND user_key > ? ORDER BY user_key LIMIT ? OFFSET ?`;
 
 const TAKEN_DOWN = `
   SELECT 1 FROM takedown_salts CROSS JOIN takedowns
@@ -109,6 +114,7 @@ function createReader(db: Connection, path: string): SqliteReader {
     takedowns: () => takedownList(allRows(db, ALL_SALTS), allRows(db, ALL_ENTRIES)),
     mediaUrl: () => mediaUrl.get() as string | undefined,
     firstUsers: (family, count) => firstUsers.all(family, count) as string[],
+    ...createListings(db),
     counts: () => countRecords(db),
     events: { swaps: 0, refusals: 0 },
     fault() {
@@ -122,6 +128,22 @@ function createReader(db: Connection, path: string): SqliteReader {
     },
     close() {
       db.close();
+    },
+  };
+}
+
+function createListings(db: Connection): Pick<SqliteReader, 'users' | 'history'> {
+  const users = db.prepare(USERS);
+  const { member } = mergeConnection(db);
+  const histories = {
+    microblog: db.prepare(historyOf('microblog', member)).raw(),
+    portfolio: db.prepare(historyOf('portfolio', member)).raw(),
+  };
+  return {
+    users: (family, { after = '', skip = 0, limit }) => users.all(family, after, limit, skip) as ListedUser[],
+    history(family, userKey, { from = '', limit }) {
+      const rows = histories[family].all({ 1: userKey, 2: from, 3: limit }) as [number, string][];
+      return { count: rows[0]?.[0] ?? 0, records: rows.map(([, record]) => record) };
     },
   };
 }

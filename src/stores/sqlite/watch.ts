@@ -34,6 +34,8 @@ export function openServed(path: string, observe: StoreListener): Reader {
     isTakenDown: (family, userKey) => reader().isTakenDown(family, userKey),
     takedowns: () => reader().takedowns(),
     firstUsers: (family, count) => reader().firstUsers(family, count),
+    users: (family, options) => reader().users(family, options),
+    history: (family, userKey, options) => reader().history(family, userKey, options),
     counts: countOnce(version, async () => (await inspectAside({ path, want: 'counts' })).counts),
     mediaUrl: () => inService.reader()?.mediaUrl(),
     fault: () => (inService.reader() === undefined ? absence.fault()?.message : inService.reader()?.fault()),
