@@ -75,7 +75,7 @@ export function createAnswerWriter(config: Pick<Config, 'cacheControl' | 'corsOr
     known: string | undefined,
   ): void {
     const headers = ['etag', isGzip ? gzipEtag(etag) : etag, ...common];
-    if (body === null || matches(known, etag)) {
+    if (body === null || known === ANY) {
       response.writeHead(304, headers);
       response.end();
       observe({ type: 'response', request, operation, status: 304, bytes: 0 });
@@ -96,19 +96,25 @@ export const sendNotModified = (reply: FastifyReply, headers: Headers): FastifyR
   reply.headers(headers).code(304).send();
 
 // If-None-Match (RFC 9110, 13.1.2): lists, `*`, weak comparison. Anything that is not an entity tag is ignored.
-const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)|[^,]*(?:,|$)/gy;
+const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)|[^,]*(?:,|$)/g;
+const ANY = '*';
+
+/**
+ * The ETags that a client has, or `*`. That of a compressed form stands for the plain one: a client that has either has the
+ * data, and proxies such as Caddy add and remove the ending themselves. The 304 names the ETag of the form that a 200 to this
+ * request would have (RFC 9110, 15.4.5).
+ */
+export function knownEtags(ifNoneMatch: string | undefined): string | undefined {
+  if (ifNoneMatch === undefined) return undefined;
+  if (ifNoneMatch.trim() === ANY) return ANY;
+  const tags = [...ifNoneMatch.matchAll(ENTITY_TAG)].map(([, tag = '']) => tag);
+  return tags.join(',').replaceAll(SUFFIX, '"');
+}
 
 /** Whether the client already has the representation with this ETag. */
 export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch === etag) return true;
-  if (ifNoneMatch.trim() === '*') return true;
-  ENTITY_TAG.lastIndex = 0;
-  while (ENTITY_TAG.lastIndex < ifNoneMatch.length) {
-    const tag = ENTITY_TAG.exec(ifNoneMatch)?.[1];
-    if (tag === etag) return true;
-  }
-  return false;
+  const known = knownEtags(ifNoneMatch);
+  return known === ANY || (known?.includes(etag) ?? false);
 }
 
 // Accept-Encoding (RFC 9110, 12.5.3), and the ETags of a body and of its compressed form.
@@ -153,6 +159,3 @@ const SUFFIX = '-gzip"';
 
 /** The ETag of the compressed form. */
 export const gzipEtag = (etag: string) => etag.slice(0, -1) + SUFFIX;
-
-/** ETags of compressed forms as those of the plain ones: a client that has either has the data. */
-export const plainEtags = (ifNoneMatch: string | undefined) => ifNoneMatch?.replaceAll(SUFFIX, '"');

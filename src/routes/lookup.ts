@@ -4,7 +4,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
 import type { BaseUrl } from '../config/setting-values.ts';
-import { acceptsGzip, NotModified, plainEtags, type WriteAnswer } from '../http/answer.ts';
+import { acceptsGzip, knownEtags, NotModified, type WriteAnswer } from '../http/answer.ts';
 import { type ErrorCode, errorResponses, sendFailure } from '../http/errors.ts';
 import { FAULT } from '../http/input.ts';
 import type { Operation } from '../http/observations.ts';
@@ -89,7 +89,7 @@ export function createLookups({ variant, store, writeAnswer, takedownStatus }: V
     (request: FastifyRequest, reply: FastifyReply, user: string): Awaitable<void> => {
       const key = userKey(user);
       const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = request.headers;
-      const options = { known: plainEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
+      const options = { known: knownEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
       const send = (answer: Answer | undefined): Awaitable<void> => {
         if (answer === undefined) return sendMissing(reply, key);
         reply.hijack();

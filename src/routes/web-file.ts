@@ -9,7 +9,6 @@ import {
   type Headers,
   matches,
   NotModified,
-  plainEtags,
   sendNotModified,
 } from '../http/answer.ts';
 import { errorResponses } from '../http/errors.ts';
@@ -70,7 +69,7 @@ export function sendAsset(reply: FastifyReply, { body, packed, headers }: Asset)
     others.vary = vary === undefined ? 'Accept-Encoding' : `Accept-Encoding, ${vary}`;
   }
   if (isGzip) others.etag = gzipEtag(headers.etag);
-  if (matches(plainEtags(known), headers.etag)) return sendNotModified(reply, others);
+  if (matches(known, headers.etag)) return sendNotModified(reply, others);
   if (isGzip) others['content-encoding'] = 'gzip';
   return reply
     .headers(others)
