@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { check } from '../src/stores/sqlite/check.ts';
+import { checkDatabase } from '../src/stores/open.ts';
 import type { Raw } from './expected.ts';
 import { into, newPath, recordsIn, tally } from './importing.ts';
 import { blog, folio, kindOf, post } from './records.ts';
@@ -124,7 +124,7 @@ test('an import killed at any moment keeps the old data, and the next one succee
     // Spread over an import; the exact moments do not matter.
     setTimeout(() => child.kill('SIGKILL'), (whole * (moment - Math.random())) / 10);
     const [code] = await ended;
-    expect((await check(path)).faults).toEqual([]);
+    expect((await checkDatabase(path)).faults).toEqual([]);
     const now = await recordsIn(path);
     const landed = now.join('\n') === after.join('\n');
     expect(now).toEqual(landed ? after : before);

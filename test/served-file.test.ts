@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { countOnce } from '../src/stores/count-once.ts';
+import { countOnce } from '../src/stores/counts.ts';
 import {
   checkDatabase,
   migrateDatabase,
@@ -17,7 +17,7 @@ import {
 } from '../src/stores/open.ts';
 import type { Counts, StoreEvent } from '../src/stores/reader.ts';
 import { openForReading } from '../src/stores/sqlite/connect.ts';
-import { readStats, signature } from '../src/stores/sqlite/file-stats.ts';
+import { readStats, signature } from '../src/stores/sqlite/file.ts';
 import { folio } from './records.ts';
 import { importInto, ndjson, tempFile, tempFolder } from './rig.ts';
 import { until } from './stress.ts';

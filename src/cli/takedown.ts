@@ -6,7 +6,7 @@ import { FAMILIES, type Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { LARGEST_ID } from '../records/schemas.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
-import { openForChange, openForLookups } from '../stores/open.ts';
+import { openForChange, openForExport } from '../stores/open.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../stores/takedowns.ts';
 import type { RemoveFiles, Writer } from '../stores/writer.ts';
 import { type CommandContext, CommandFailed, type Outcome, UsageError } from './context.ts';
@@ -186,6 +186,6 @@ function listed(list: TakedownList): Outcome {
 }
 
 async function takedownsOf(database: string): Promise<TakedownList> {
-  await using reader = await openForLookups(database);
-  return await reader.takedowns();
+  await using archive = await openForExport(database);
+  return await archive.takedowns();
 }

@@ -113,10 +113,10 @@ async function mirrorList(
 async function forgetTakenDown(
   memory: MirrorMemory,
   family: Family,
-  { openReader }: MirrorOptions,
+  { openArchive }: MirrorOptions,
 ): Promise<TakedownFilter> {
-  await using reader = await openReader();
-  const takedowns = await reader.takedowns();
+  await using archive = await openArchive();
+  const takedowns = await archive.takedowns();
   const isTakenDown = createTakedownFilter(takedowns, family);
   if (takedowns.entries.length > 0)
     memory.erase(({ userKey, id }) => isTakenDown('name', userKey) || (id !== '' && isTakenDown('id', id)));

@@ -1,5 +1,7 @@
-// Everything in a database, as of one moment: for exports, and for whoever fetches and checks copies of pictures.
+// Everything in a database, as of one moment: for exports, checks, takedowns, and for whoever fetches copies of pictures.
 import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
+import { COUNTS, countsFrom } from './counts.ts';
+import type { StoreError } from './errors.ts';
 import { takedownsMark } from './media.ts';
 import {
   ALL_MEDIA,
@@ -10,11 +12,12 @@ import {
   SUM_OF_COPIES,
   servedText,
 } from './media-statements.ts';
-import type { MergeConnection } from './merge.ts';
-import type { Awaitable } from './reader.ts';
+import type { Rows } from './merge.ts';
+import type { Awaitable, Counts } from './reader.ts';
+import { findFaults } from './soundness.ts';
+import { ALL_ENTRIES, ALL_SALTS } from './takedown-statements.ts';
+import { type TakedownList, takedownList } from './takedowns.ts';
 import type { MediaEntry } from './writer.ts';
-
-type Rows = Pick<MergeConnection, 'rows' | 'member'>;
 
 /** A picture that a record names and that has no copy. */
 export interface MissingCopy {
@@ -36,8 +39,35 @@ export interface MediaSummary {
 
 export type Archive = ReturnType<typeof createArchive>;
 
-export function createArchive(db: Rows, close: () => Awaitable<void>) {
+interface ArchiveOptions {
+  readonly toStoreError: (error: unknown) => StoreError;
+  /** What is wrong with the file itself, a sentence each. */
+  readonly findDamage?: () => readonly string[];
+  readonly close: () => Awaitable<void>;
+}
+
+export function createArchive(
+  connection: Rows,
+  { toStoreError, findDamage = () => [], close }: ArchiveOptions,
+) {
+  const db = {
+    ...connection,
+    async *rows(sql: string) {
+      try {
+        yield* connection.rows(sql);
+      } catch (error) {
+        throw toStoreError(error);
+      }
+    },
+  };
   return {
+    async check(): Promise<CheckResult> {
+      const damage = findDamage();
+      if (damage.length > 0) return { faults: damage, counts: undefined };
+      return { faults: await findFaults(db), counts: await counts(db) };
+    },
+    counts: () => counts(db),
+    takedowns: () => takedowns(db),
     /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
     records: (withCopies = false) => records(db, withCopies),
     /** The users and items that have these ids, which must be digits. */
@@ -57,6 +87,23 @@ export function createArchive(db: Rows, close: () => Awaitable<void>) {
     },
     close,
   };
+}
+
+export interface CheckResult {
+  readonly faults: readonly string[];
+  /** Undefined when the database is too damaged to be counted. */
+  readonly counts: Counts | undefined;
+}
+
+const counts = async ({ rows }: Rows): Promise<Counts> => countsFrom(await all(rows(COUNTS)));
+
+const takedowns = async ({ rows }: Rows): Promise<TakedownList> =>
+  takedownList(await all(rows(ALL_SALTS)), await all(rows(ALL_ENTRIES)));
+
+async function all(rows: ReturnType<Rows['rows']>): Promise<string[][]> {
+  const found: string[][] = [];
+  for await (const row of rows) found.push(row);
+  return found;
 }
 
 async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGenerator<string> {

@@ -1,47 +1,90 @@
 // The writer of both stores: each method is one change, made by SQL that they share. A store says how a change is made.
 import { pruneMedia, relink, saveMedia, unknownFiles } from './media.ts';
-import type { MergeConnection } from './merge.ts';
+import { type MergeConnection, merge } from './merge.ts';
 import { packAnswers, repairPacked } from './packed-rows.ts';
 import { removeUser } from './removal.ts';
 import { repairContents } from './soundness.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from './takedown-changes.ts';
-import type { Writer } from './writer.ts';
-
-export interface ChangeOptions<T> {
-  /** Whether something that is served changed: then the data gets a new generation. Without it, it always does. */
-  readonly changesAnswers?: (result: T) => boolean;
-  /** Afterwards, the database holds no copy of what was deleted. */
-  readonly erases?: boolean;
-}
+import type { LoadOptions, LoadOutcome, Tallies, Writer } from './writer.ts';
 
 interface StoreAccess extends Pick<Writer, 'load' | 'close'> {
-  /** Runs an action in a transaction with the work tables of an import. */
-  change<T>(action: (db: MergeConnection) => Promise<T>, options?: ChangeOptions<T>): Promise<T>;
+  /**
+   * Runs an action in a transaction with the work tables of an import. With `erases`, the database holds no copy of what
+   * was deleted afterwards.
+   */
+  change<T>(action: (db: MergeConnection) => Promise<T>, erases: boolean): Promise<T>;
+}
+
+interface ChangeOptions<T> {
+  /** Whether something that is served changed: then the data gets a new generation. Without it, it always does. */
+  readonly changesAnswers?: (result: T) => boolean;
+  readonly erases?: boolean;
 }
 
 const INVISIBLE = { changesAnswers: () => false };
 const IF_ANY = { changesAnswers: (changed: number) => changed > 0 };
 const ERASING = { erases: true };
 
-export function createWriter({ load, close, change: changeStore }: StoreAccess): Writer {
-  const change: StoreAccess['change'] = (action, options) =>
-    changeStore(async (db) => {
+export function createWriter(store: StoreAccess): Writer {
+  const change = <T>(
+    action: (db: MergeConnection) => Promise<T>,
+    { changesAnswers = () => true, erases = false }: ChangeOptions<T> = {},
+  ) =>
+    store.change(async (db) => {
       const result = await action(db);
       await packAnswers(db);
+      // Only an import makes a new database ready to be served.
+      if (changesAnswers(result)) await db.run(`${advance(db)} WHERE generation > 0`);
       return result;
-    }, options);
-  return { load, close, ...changes(change) };
+    }, erases);
+
+  return {
+    load: store.load,
+    close: store.close,
+    remove: (family, userKey) =>
+      change((db) => removeUser(db, family, userKey), { changesAnswers: (removed) => removed !== undefined }),
+    takeDown: (subjects, removeFiles) => change((db) => takeDown(db, subjects, removeFiles), ERASING),
+    adoptTakedowns: (list, removeFiles) => change((db) => adoptTakedowns(db, list, removeFiles), ERASING),
+    undoTakedowns: (subjects) => change((db) => undoTakedowns(db, subjects)),
+    repair: () => change(async (db) => (await repairContents(db)) + (await repairPacked(db)), IF_ANY),
+    relink: (mediaUrl) => change((db) => relink(db, mediaUrl), IF_ANY),
+    saveMedia: (entries, mark) => change((db) => saveMedia(db, entries, mark), INVISIBLE),
+    pruneMedia: (grace) => change((db) => pruneMedia(db, grace), INVISIBLE),
+    unknownFiles: (names) => change((db) => unknownFiles(db, names), INVISIBLE),
+  };
 }
 
-const changes = (change: StoreAccess['change']): Omit<Writer, 'load' | 'close'> => ({
-  remove: (family, userKey) =>
-    change((db) => removeUser(db, family, userKey), { changesAnswers: (removed) => removed !== undefined }),
-  takeDown: (subjects, removeFiles) => change((db) => takeDown(db, subjects, removeFiles), ERASING),
-  adoptTakedowns: (list, removeFiles) => change((db) => adoptTakedowns(db, list, removeFiles), ERASING),
-  undoTakedowns: (subjects) => change((db) => undoTakedowns(db, subjects)),
-  repair: () => change(async (db) => (await repairContents(db)) + (await repairPacked(db)), IF_ANY),
-  relink: (mediaUrl) => change((db) => relink(db, mediaUrl), IF_ANY),
-  saveMedia: (entries, mark) => change((db) => saveMedia(db, entries, mark), INVISIBLE),
-  pruneMedia: (grace) => change((db) => pruneMedia(db, grace), INVISIBLE),
-  unknownFiles: (names) => change((db) => unknownFiles(db, names), INVISIBLE),
-});
+/**
+ * A new generation. It is the time, so that what is imported after a standby was promoted is newer than what the lost
+ * primary had last, wherever that had come to.
+ */
+const advance = ({ now }: MergeConnection) =>
+  `UPDATE vitrine SET generation = CASE WHEN generation < ${now} THEN ${now} ELSE generation + 1 END`;
+
+interface ImportResult {
+  /** Undefined when the import was refused. */
+  readonly tallies: Tallies | undefined;
+  /** How many records it changed. */
+  readonly changes: number;
+  /** The caller commits, or else rolls back. */
+  readonly commits: boolean;
+}
+
+/** Makes the staged rows one change of the data, in the caller's transaction. */
+export async function importStaged(
+  db: MergeConnection,
+  options: LoadOptions,
+  ending: LoadOutcome,
+): Promise<ImportResult> {
+  const tallies = await merge(db, options, ending);
+  if (tallies === undefined || ending !== 'commit') return { tallies, changes: 0, commits: false };
+  await packAnswers(db);
+  const changes = Object.values(tallies).reduce(
+    (sum, tally) => sum + tally.new + tally.changed + tally.removed,
+    0,
+  );
+  // The first import counts even when it was empty: with it the database is ready to be served.
+  await db.run(changes > 0 ? advance(db) : `${advance(db)} WHERE generation = 0`);
+  await db.run(`UPDATE vitrine SET last_run = ${db.now}`);
+  return { tallies, changes, commits: true };
+}

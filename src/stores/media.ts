@@ -14,7 +14,7 @@ import {
   SET_MEDIA_URL,
   UNMARK_NAMED,
 } from './media-statements.ts';
-import { countOf, type MergeConnection } from './merge.ts';
+import { countOf, type MergeConnection, type Rows } from './merge.ts';
 import { repairContents } from './soundness.ts';
 import { TAKEDOWNS_MARK } from './takedown-statements.ts';
 import type { MediaEntry, PrunedMedia, RemoveFiles } from './writer.ts';
@@ -31,7 +31,7 @@ export async function saveMedia(
 }
 
 /** Changes with every takedown. */
-export async function takedownsMark(db: Pick<MergeConnection, 'rows'>): Promise<string> {
+export async function takedownsMark(db: Rows): Promise<string> {
   for await (const [mark = ''] of db.rows(TAKEDOWNS_MARK)) return mark;
   return '';
 }

@@ -21,7 +21,12 @@ export interface MergeConnection {
   readonly member: MemberOf;
   /** The SQL for the bytes of a column as hexadecimal digits. */
   readonly hex: (column: string) => string;
+  /** The SQL for the time in microseconds since 1970. */
+  readonly now: string;
 }
+
+/** What reading needs of it. */
+export type Rows = Pick<MergeConnection, 'rows' | 'member' | 'hex'>;
 
 /** Undefined when the import is refused, as `ending` says or for misfits; the caller then rolls back. */
 export async function merge(
@@ -176,13 +181,13 @@ async function linkProfiles(db: MergeConnection, family: Family): Promise<void> 
   for (const statement of linkStatements(kind, servedText(kind, db.member))) await db.run(statement);
 }
 
-const hasCopies = async (db: MergeConnection) => (await countOf(db, HAS_COPIES)) > 0;
+const hasCopies = async (db: Rows) => (await countOf(db, HAS_COPIES)) > 0;
 
 /** The SQL for a record as it is served. While there are no copies, it is the record itself. */
-export const servedIn = async (db: MergeConnection, kind: KindName) =>
+export const servedIn = async (db: Rows, kind: KindName) =>
   (await hasCopies(db)) ? servedText(kind, db.member) : 'record';
 
-export async function countOf(db: MergeConnection, query: string): Promise<number> {
+export async function countOf(db: Rows, query: string): Promise<number> {
   for await (const [number] of db.rows(query)) return Number(number);
   return 0;
 }

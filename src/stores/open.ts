@@ -1,14 +1,13 @@
 // Which store a DATABASE_URL means. Only this file knows both; a process loads the one it uses.
 import { isPostgresUrl } from '../config/database-url.ts';
-import type { Archive } from './archive.ts';
+import type { Archive, CheckResult } from './archive.ts';
 import { StoreError } from './errors.ts';
 import type { MigrationResult } from './migrations.ts';
 import type { Awaitable, Reader, StoreListener } from './reader.ts';
-import type { CheckResult } from './soundness.ts';
-import { migrateFile, refuseMissing } from './sqlite/connect.ts';
-import { openArchive, openReader } from './sqlite/read.ts';
+import { refuseMissing } from './sqlite/file.ts';
+import { openReader } from './sqlite/read.ts';
+import { openServed } from './sqlite/serve.ts';
 import type { SnapshotOptions } from './sqlite/snapshot.ts';
-import { openServed } from './sqlite/watch.ts';
 import type { Writer } from './writer.ts';
 
 /** For `await using`, which closes the store at the end of the block. */
@@ -17,6 +16,11 @@ export type Opened<Store> = Store & AsyncDisposable;
 const closing = <Store extends { close(): Awaitable<void> }>(store: Store): Opened<Store> =>
   Object.assign(store, { [Symbol.asyncDispose]: async () => await store.close() });
 
+const reading = (url: string) =>
+  isPostgresUrl(url) ? import('./postgres/read.ts') : import('./sqlite/read.ts');
+const writing = (url: string) =>
+  isPostgresUrl(url) ? import('./postgres/write.ts') : import('./sqlite/write.ts');
+
 /** Opens the data for serving; where there is none yet, the reader is not ready until the first import has committed. */
 export async function openForServing(url: string, observe: StoreListener): Promise<Reader> {
   if (isPostgresUrl(url)) return (await import('./postgres/read.ts')).openServed(url, observe);
@@ -24,22 +28,15 @@ export async function openForServing(url: string, observe: StoreListener): Promi
 }
 
 /** Opens an existing database for a few lookups. */
-export async function openForLookups(url: string): Promise<Opened<Reader>> {
-  return closing(
-    isPostgresUrl(url) ? await (await import('./postgres/read.ts')).openReader(url) : openReader(url),
-  );
-}
+export const openForLookups = async (url: string): Promise<Opened<Reader>> =>
+  closing(await (await reading(url)).openReader(url));
 
 /** Opens a SQLite database held in memory. */
 export const openSamples = (bytes: Buffer): Reader => openReader(bytes);
 
 /** Opens a database for changes; creates it where it is missing. */
-export async function openForChange(url: string): Promise<Opened<Writer>> {
-  const { openWriter } = await (isPostgresUrl(url)
-    ? import('./postgres/write.ts')
-    : import('./sqlite/write.ts'));
-  return closing(await openWriter(url));
-}
+export const openForChange = async (url: string): Promise<Opened<Writer>> =>
+  closing(await (await writing(url)).openWriter(url));
 
 /** Opens a database for changes of what it holds: a file that is missing is a mistake. */
 export async function openExisting(url: string): Promise<Opened<Writer>> {
@@ -56,23 +53,17 @@ export async function openForTrial(url: string): Promise<Opened<Writer>> {
 }
 
 /** Opens a database to read everything in it, as of one moment. */
-export async function openForExport(url: string): Promise<Opened<Archive>> {
-  return closing(
-    isPostgresUrl(url) ? await (await import('./postgres/read.ts')).openArchive(url) : openArchive(url),
-  );
-}
+export const openForExport = async (url: string): Promise<Opened<Archive>> =>
+  closing(await (await reading(url)).openArchive(url));
 
 export async function checkDatabase(url: string): Promise<CheckResult> {
-  const { check } = await (isPostgresUrl(url) ? import('./postgres/check.ts') : import('./sqlite/check.ts'));
-  return check(url);
+  await using archive = await openForExport(url);
+  return await archive.check();
 }
 
 /** Brings an existing database to the current schema. */
-export async function migrateDatabase(url: string): Promise<MigrationResult> {
-  return isPostgresUrl(url)
-    ? (await import('./postgres/database.ts')).migrateDatabase(url)
-    : migrateFile(url);
-}
+export const migrateDatabase = async (url: string): Promise<MigrationResult> =>
+  (await writing(url)).migrateDatabase(url);
 
 /** Rebuilds what does not match the items and records; how many lists and ETags that were. */
 export async function repairDatabase(url: string): Promise<number> {

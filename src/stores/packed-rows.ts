@@ -1,5 +1,5 @@
 // Which rows are packed: profiles and lists of some length, at the end of each change of the data.
-import type { MergeConnection } from './merge.ts';
+import type { MergeConnection, Rows } from './merge.ts';
 import { isPacked, PACKED_FROM, pack } from './packing.ts';
 
 interface PackedRow {
@@ -36,7 +36,7 @@ export async function packAnswers(db: MergeConnection): Promise<void> {
 }
 
 /** Rows whose packed text is another than their text, or is missing. */
-export async function* findWronglyPacked(db: MergeConnection): AsyncGenerator<PackedRow> {
+export async function* findWronglyPacked(db: Rows): AsyncGenerator<PackedRow> {
   for (const { table, key, text } of TABLES) {
     const all = `SELECT family, CAST(${key} AS text), user_key, ${db.hex('packed')}, ${text} FROM ${table}
       WHERE packed IS NOT NULL OR octet_length(${text}) >= ${PACKED_FROM}`;

@@ -1,6 +1,5 @@
 // The reading side, which every store offers. A method may answer now or later.
 import type { Family, KindName } from '../records/kinds.ts';
-import type { TakedownList } from './takedowns.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -102,7 +101,6 @@ export interface Reader {
   ): Awaitable<PersonAnswers | undefined>;
   /** Whether the user with this name was taken down. */
   isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
-  takedowns(): Awaitable<TakedownList>;
   /** What the addresses of copies of pictures begin with; undefined when there are none. */
   mediaUrl(): Awaitable<string | undefined>;
   /** The names of the users with the lowest ids. */

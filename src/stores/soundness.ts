@@ -1,16 +1,9 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
 import { FAMILIES, type Family, kindOf } from '../records/kinds.ts';
 import type { MemberOf } from './media-statements.ts';
-import { type MergeConnection, rebuildLists, servedIn } from './merge.ts';
+import { type MergeConnection, type Rows, rebuildLists, servedIn } from './merge.ts';
 import { listOfProfile } from './merge-statements.ts';
 import { findWronglyPacked } from './packed-rows.ts';
-import type { Counts } from './reader.ts';
-
-export interface CheckResult {
-  readonly faults: readonly string[];
-  /** Undefined when the database is too damaged to be counted. */
-  readonly counts: Counts | undefined;
-}
 
 /** Users whose list is missing, is not what their items give, or has another text's ETag; and lists of nobody. */
 const wrongLists = (family: Family, record: string) => `
@@ -49,7 +42,7 @@ const NAMES_SHOWN = 5;
 const REPAIR = 'run `vitrine check --repair`';
 
 /** What is wrong, a sentence each. */
-export async function findFaults(db: MergeConnection): Promise<string[]> {
+export async function findFaults(db: Rows): Promise<string[]> {
   const misplaced = [
     await named(db.rows(OWNERLESS), 'items have no owner'),
     await named(db.rows(misfiled(db.member)), 'records are filed under values they do not hold'),
@@ -70,11 +63,11 @@ export async function findFaults(db: MergeConnection): Promise<string[]> {
   ].filter((fault) => fault !== undefined);
 }
 
-async function* wronglyPacked(db: MergeConnection): AsyncGenerator<string[]> {
+async function* wronglyPacked(db: Rows): AsyncGenerator<string[]> {
   for await (const { family, userKey } of findWronglyPacked(db)) yield [family, userKey];
 }
 
-async function wrongRows(db: MergeConnection, family: Family) {
+async function wrongRows(db: Rows, family: Family) {
   return {
     profiles: wrongProfiles(family, await servedIn(db, kindOf(family, 'profile'))),
     lists: wrongLists(family, await servedIn(db, kindOf(family, 'item'))),

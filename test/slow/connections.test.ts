@@ -50,7 +50,6 @@ describe('a client that ends its side after its request gets the answer', () => 
       lastImportRun: () => undefined,
       version: () => 1,
       isTakenDown: () => false,
-      takedowns: () => ({ salts: [], entries: [] }),
       firstUsers: () => [],
       users: () => [],
       history: () => ({ count: 0, records: [] }),

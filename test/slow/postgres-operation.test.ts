@@ -44,15 +44,6 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     return { database, proxy, url };
   }
 
-  test('no role can stop lookups by a NOTIFY', async () => {
-    const { database, url } = await loaded();
-    const reader = await serve(url);
-    await cluster.primary.sql(`NOTIFY vitrine, 'Infinity'`, database);
-    await load(url, 2);
-    await until('generation 2', async () => (await generationOf(reader)) === 2);
-    expect(await reader.fault()).toBeUndefined();
-  });
-
   test('a server with few free connections is read over those available', async () => {
     const { database } = await loaded();
     await cluster.primary.sql(

@@ -1,18 +1,15 @@
-// Connections to PostgreSQL, and the rows of a query.
+// Connections to PostgreSQL, and for commands: which of the hosts of a URL to connect to.
 import { readFileSync } from 'node:fs';
-import type pg from 'pg';
-import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
+import pg from 'pg';
+import { type HostAddress, type PostgresAddress, parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
-import type { MemberOf } from '../media-statements.ts';
-import type { MergeConnection } from '../merge.ts';
-
-export type Client = pg.Client;
-/** A row as an array of texts. */
-export type TextRow = (string | null)[];
+import { firstValue } from './dialect.ts';
+import { errorMessage, toStoreError } from './errors.ts';
+import { MISSING_TABLES, refuseMissing, refuseUnfit } from './migrate.ts';
 
 /** A connection to one of the hosts of the URL. */
 export interface HostConnection {
-  readonly client: Client;
+  readonly client: pg.Client;
   /** The host's, for messages. */
   readonly name: string;
 }
@@ -36,7 +33,7 @@ export const clientConfig = (address: PostgresAddress, { host, port }: HostAddre
   types: AS_TEXT,
 });
 
-export function tlsOptions({ sslmode, sslrootcert }: PostgresAddress): pg.ClientConfig['ssl'] {
+function tlsOptions({ sslmode, sslrootcert }: PostgresAddress): pg.ClientConfig['ssl'] {
   if (sslmode === 'disable') return false;
   return {
     rejectUnauthorized: sslmode === 'verify-full',
@@ -52,51 +49,73 @@ function readCertificates(path: string): string {
   }
 }
 
-/** Closes a connection in whatever state it is; its queries fail. */
-export function destroy(client: Client): void {
-  client.connection.stream.destroy();
+/** Connects to the host that can be written; of two, should an old primary still run, to the one with the newest data. */
+export async function openPrimary(url: string): Promise<HostConnection> {
+  const { candidates, faults } = await connectAll(url);
+  const chosen = await keepNewest(candidates, ({ isStandby }) => !isStandby);
+  if (chosen !== undefined) return chosen;
+  const standbys = candidates.map(
+    ({ name }) => `The database at ${name} is a standby, which cannot be written.`,
+  );
+  throw new StoreError([...faults, ...standbys].join(' '));
 }
 
-const FETCH_ROWS = 1000;
-
-/** The rows of a query, fetched in parts; inside the caller's transaction. */
-export async function* fetchRows(client: Client, sql: string): AsyncGenerator<string[]> {
-  await client.query(`DECLARE rows NO SCROLL CURSOR FOR ${sql}`);
-  let failed = false;
+/** Reads from the host with the newest data, standby or not: all of it as of one moment. */
+export async function openSnapshot(url: string): Promise<HostConnection> {
+  const { candidates, faults } = await connectAll(url);
+  const chosen = await keepNewest(candidates);
+  if (chosen === undefined) throw new StoreError(faults.join(' '));
+  const { client, name } = chosen;
   try {
-    for (;;) {
-      const fetch = { text: `FETCH ${FETCH_ROWS} FROM rows`, rowMode: 'array' as const };
-      const { rows } = await client.query<string[]>(fetch);
-      yield* rows;
-      if (rows.length < FETCH_ROWS) return;
-    }
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    refuseUnfit(name, Number(await firstValue(client, 'SELECT schema FROM vitrine')));
+    refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
+    return chosen;
   } catch (error) {
-    failed = true;
-    throw error;
-  } finally {
-    // In a transaction that failed, nothing but ROLLBACK works.
-    if (!failed) await client.query('CLOSE rows');
+    await client.end();
+    throw toStoreError(name, error);
   }
 }
 
-export const memberOf: MemberOf = (name) => `(members(record) ->> '${name}')`;
-
-/** The connection as SQL that both stores share uses it. */
-export function mergeConnection(client: Client): MergeConnection {
-  return {
-    run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
-    rows: (sql) => fetchRows(client, sql),
-    member: memberOf,
-    hex: (column) => `encode(${column}, 'hex')`,
-  };
+interface Candidate extends HostConnection {
+  readonly isStandby: boolean;
+  readonly generation: number;
 }
 
-/** The first column of the first row. */
-export async function firstValue(
-  client: pg.ClientBase,
-  sql: string,
-  values: readonly unknown[] = [],
-): Promise<string | null | undefined> {
-  const { rows } = await client.query<TextRow>({ text: sql, values: [...values], rowMode: 'array' });
-  return rows[0]?.[0];
+async function connectAll(url: string) {
+  const address = parsePostgresUrl(url);
+  const candidates: Candidate[] = [];
+  const faults: string[] = [];
+  const connectHost = async (where: HostAddress) => {
+    try {
+      candidates.push(await connect(address, where));
+    } catch (error) {
+      faults.push(errorMessage(hostName(where), error));
+    }
+  };
+  await Promise.all(address.hosts.map(connectHost));
+  return { candidates, faults };
+}
+
+async function connect(address: PostgresAddress, where: HostAddress): Promise<Candidate> {
+  const client = new pg.Client(clientConfig(address, where));
+  // Queries report that the connection broke; while it is idle that must not crash the process.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const isStandby = (await firstValue(client, 'SELECT pg_is_in_recovery()')) === 't';
+    const isEmpty = (await firstValue(client, "SELECT to_regclass('vitrine')")) === null;
+    const generation = isEmpty ? -1 : Number(await firstValue(client, 'SELECT generation FROM vitrine'));
+    return { client, name: hostName(where), isStandby, generation };
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+}
+
+/** The one with the newest data; closes the others. */
+async function keepNewest(candidates: readonly Candidate[], isFit = (_: Candidate) => true) {
+  const [newest] = candidates.filter(isFit).toSorted((a, b) => b.generation - a.generation);
+  await Promise.all(candidates.filter((other) => other !== newest).map(({ client }) => client.end()));
+  return newest;
 }

@@ -2,18 +2,16 @@
 import type pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
-import { hostName, type TextRow } from './connect.ts';
+import { hostName } from './connect.ts';
+import type { TextRow } from './dialect.ts';
 import { isQueryError } from './errors.ts';
 import { MISSING_TABLES, refuseMissing, refuseUnfit } from './migrate.ts';
-import { createReadPool, isPooled, readRows, withTimeout } from './pool.ts';
+import { createReadPool, readRows, withTimeout } from './pool.ts';
 
 /** New data must be visible within a second. */
 const POLL_MS = 250;
 /** A host that takes longer to answer a poll is not used. */
 const ANSWER_MS = 600;
-
-/** A primary announces each new generation here. The payload is ignored: any role may send one. */
-export const CHANNEL = 'vitrine';
 
 export interface Host {
   readonly name: string;
@@ -30,7 +28,8 @@ export interface Host {
   query(query: pg.QueryConfig): Promise<TextRow[]>;
   /** Reports a failed query: unless only the query is at fault, the host is not used until a poll succeeds. */
   failed(error: unknown): void;
-  poll(): Promise<void>;
+  /** Begins to poll; resolves after the first time. */
+  start(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -39,9 +38,9 @@ export type PollListener = (host: Host, wasUp: boolean | undefined) => void;
 
 export function createHost(address: PostgresAddress, where: HostAddress, onPoll: PollListener): Host {
   const pool = createReadPool(address, where);
-  const loop = createLoop(poll);
-  /** The connection that polls and listens. */
+  /** The connection that polls: lookups that wait for a lock may have all others. */
   let poller: Promise<pg.PoolClient> | undefined;
+  let timer: NodeJS.Timeout | undefined;
   let closed = false;
   const host: Host = {
     name: hostName(where),
@@ -54,10 +53,10 @@ export function createHost(address: PostgresAddress, where: HostAddress, onPoll:
     failed(error) {
       if (host.up && !isQueryError(error)) down(error);
     },
-    poll: loop.run,
+    start: poll,
     async close() {
       closed = true;
-      loop.stop();
+      clearTimeout(timer);
       releasePoller();
       await pool.close();
     },
@@ -66,30 +65,15 @@ export function createHost(address: PostgresAddress, where: HostAddress, onPoll:
 
   async function poll(): Promise<void> {
     try {
-      const result = await ask(host.name, await (poller ??= connect()));
-      update({ ...result, up: true, fault: undefined });
+      update({ ...(await ask(host.name, await (poller ??= pool.connect()))), up: true, fault: undefined });
     } catch (error) {
       down(error);
     }
-  }
-
-  async function connect(): Promise<pg.PoolClient> {
-    const client = await pool.connect();
-    client.on('notification', () => void loop.run());
-    const current = poller;
-    client.once('end', () => {
-      if (closed || poller !== current) return;
-      releasePoller();
-      void loop.run();
-    });
-    return client;
+    if (!closed) timer = setTimeout(poll, POLL_MS).unref();
   }
 
   function releasePoller(): void {
-    poller?.then(
-      (client) => client.release(true),
-      () => {},
-    );
+    poller?.then((client) => client.release(true)).catch(() => {});
     poller = undefined;
   }
 
@@ -108,51 +92,22 @@ export function createHost(address: PostgresAddress, where: HostAddress, onPoll:
   }
 }
 
-/** Runs an action every POLL_MS and whenever it is asked to, one run at a time. */
-function createLoop(action: () => Promise<void>) {
-  let running: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let again = false;
-  let stopped = false;
-
-  function run(): Promise<void> {
-    clearTimeout(timer);
-    again = running !== undefined;
-    running ??= action().finally(() => {
-      running = undefined;
-      if (!stopped) timer = setTimeout(run, again ? 0 : POLL_MS).unref();
-    });
-    return running;
-  }
-
-  return {
-    run,
-    stop(): void {
-      stopped = true;
-      clearTimeout(timer);
-    },
-  };
-}
-
 const POLL = `
   SELECT generation, schema, ${MISSING_TABLES} AS missing,
     has_table_privilege(to_regclass('profiles'), 'SELECT') AND has_table_privilege(to_regclass('lists'), 'SELECT'),
     has_table_privilege(to_regclass('items'), 'INSERT, UPDATE, DELETE, TRUNCATE'),
-    pg_is_in_recovery(), '${CHANNEL}' IN (SELECT pg_listening_channels())
+    pg_is_in_recovery()
   FROM vitrine`;
 
 /** What a poll learns about the host; throws if it cannot be used. */
 async function ask(name: string, client: pg.PoolClient) {
-  const read = (text: string) => withTimeout(ANSWER_MS, readRows(client, { text }));
-  const [row = []] = await read(POLL);
-  const [generation, schema, missing, mayRead, mayWrite, isStandby, isListening] = row;
+  const [row = []] = await withTimeout(ANSWER_MS, readRows(client, { text: POLL }));
+  const [generation, schema, missing, mayRead, mayWrite, isStandby] = row;
   refuseUnfit(name, Number(schema));
   refuseMissing(name, missing);
   if (mayRead === 'f')
     throw new StoreError(
       `The database at ${name} does not let this role read: GRANT SELECT ON ALL TABLES IN SCHEMA public TO it.`,
     );
-  // A standby cannot listen. It may be promoted at any time.
-  if (isStandby === 'f' && isListening === 'f' && !isPooled(client)) await read(`LISTEN ${CHANNEL}`);
   return { generation: Number(generation), mayWrite: mayWrite === 't', writable: isStandby === 'f' };
 }

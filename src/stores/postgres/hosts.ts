@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
 import type { HostState, StoreEvent, StoreListener } from '../reader.ts';
-import { type TextRow, tlsOptions } from './connect.ts';
+import type { TextRow } from './dialect.ts';
 import { errorMessage, isLasting } from './errors.ts';
 import { createHost, type Host } from './host.ts';
 
@@ -23,19 +23,18 @@ export type Hosts = Awaited<ReturnType<typeof openHosts>>;
 
 export async function openHosts(url: string, observe: StoreListener) {
   const address = parsePostgresUrl(url);
-  // Certificates that cannot be read end the start.
-  tlsOptions(address);
   const reports = createReports(observe);
   const hosts = address.hosts.map((where) => createHost(address, where, onPoll));
   const choice = createChoice(hosts, reports.newData);
+  const warning = () => warnOfPrimaries(hosts);
   const close = async () => void (await Promise.all(hosts.map((host) => host.close())));
 
   function onPoll(host: Host, wasUp: boolean | undefined): void {
     choice.update(host);
-    reports.polled(host, wasUp, choice.warning());
+    reports.polled(host, wasUp, warning());
   }
 
-  await pollAll(hosts);
+  await start(hosts);
   const faults = hosts.filter(({ up }) => up === false).map(faultMessage);
   if (hosts.every(({ up, fault }) => up === false && isLasting(fault))) {
     await close();
@@ -46,13 +45,27 @@ export async function openHosts(url: string, observe: StoreListener) {
   return {
     newest: choice.newest,
     fault: choice.fault,
-    warning: choice.warning,
+    warning,
     refusal: choice.refusal,
-    states: () => hosts.map(choice.state),
+    states: () => hosts.map((host) => state(host, choice.newest())),
     /** The first row of a query, whose first column must be the generation. */
     read: (query: pg.QueryConfig) => read(choice, query),
     close,
   };
+}
+
+async function start(hosts: readonly Host[]): Promise<void> {
+  const starts = Promise.all(hosts.map((host) => host.start()));
+  await Promise.race([starts, delay(START_MS, undefined, { ref: false })]);
+  if (!hosts.some(({ up }) => up)) await starts;
+}
+
+const faultMessage = ({ name, fault }: Host) => errorMessage(name, fault);
+
+function warnOfPrimaries(hosts: readonly Host[]): string | undefined {
+  const names = hosts.filter(({ writable }) => writable).map(({ name }) => name);
+  if (names.length < 2) return undefined;
+  return `The databases at ${names.join(' and ')} can all be written. After a failover, an old primary that returns has to be made a standby.`;
 }
 
 /** What the log is told. Changes from before the start has ended are part of its result. */
@@ -86,13 +99,14 @@ function createReports(observe: StoreListener) {
   };
 }
 
-async function pollAll(hosts: readonly Host[]): Promise<void> {
-  const polls = Promise.all(hosts.map((host) => host.poll()));
-  await Promise.race([polls, delay(START_MS, undefined, { ref: false })]);
-  if (!hosts.some(({ up }) => up)) await polls;
-}
+const isCurrent = ({ up, generation }: Host, newest: number) => up === true && generation >= newest;
 
-const faultMessage = ({ name, fault }: Host) => errorMessage(name, fault);
+function state(host: Host, newest: number): HostState {
+  const { name, up = false, generation, writable } = host;
+  // A generation is the time of an import, in microseconds. A host that never answered has none.
+  const lag = generation === 0 ? 0 : (newest - generation) / 1e6;
+  return { name, up, lag, writable, inUse: isCurrent(host, newest) && newest > 0 };
+}
 
 type Choice = ReturnType<typeof createChoice>;
 
@@ -104,52 +118,34 @@ function createChoice(hosts: readonly Host[], onNewer: () => void) {
   let lostAt: number | undefined = Number.NEGATIVE_INFINITY;
   let refusal = new StoreError('');
 
-  const isCurrent = (host: Host) => host.up === true && host.generation >= newest;
+  const findCurrent = () => hosts.filter((host) => isCurrent(host, newest));
 
   /** Why the data cannot be read. */
   function fault(): string | undefined {
     if (!hosts.some(({ up }) => up)) return hosts.map(faultMessage).join(' ');
     if (newest === 0) return EMPTY;
-    return hosts.some(isCurrent) ? undefined : BEHIND;
+    return findCurrent().length > 0 ? undefined : BEHIND;
   }
 
   return {
     newest: () => newest,
     fault,
 
-    state(host: Host): HostState {
-      const { name, up = false, generation, writable } = host;
-      // A generation is the time of an import, in microseconds. A host that never answered has none.
-      const lag = generation === 0 ? 0 : (newest - generation) / 1e6;
-      return { name, up, lag, writable, inUse: isCurrent(host) && newest > 0 };
-    },
-
     /** To be called when a host went up or down or its generation was read. */
     update({ generation }: Host): void {
       const isNewer = generation > newest;
       newest = Math.max(newest, generation);
-      lostAt = hosts.some(isCurrent) ? undefined : (lostAt ?? performance.now());
+      lostAt = findCurrent().length > 0 ? undefined : (lostAt ?? performance.now());
       if (isNewer) onNewer();
     },
 
     /** The hosts with the newest data in turn. */
     choose(tried: ReadonlySet<Host>): Host | undefined {
-      for (let i = 0; i < hosts.length; i++) {
-        const host = hosts[(next + i) % hosts.length] as Host;
-        if (!isCurrent(host) || tried.has(host)) continue;
-        next = (next + i + 1) % hosts.length;
-        return host;
-      }
-      return undefined;
+      const untried = findCurrent().filter((host) => !tried.has(host));
+      return untried[next++ % untried.length];
     },
 
     isLost: () => lostAt !== undefined && performance.now() - lostAt > WAIT_MS,
-
-    warning(): string | undefined {
-      const names = hosts.filter(({ writable }) => writable).map(({ name }) => name);
-      if (names.length < 2) return undefined;
-      return `The databases at ${names.join(' and ')} can all be written. After a failover, an old primary that returns has to be made a standby.`;
-    },
 
     /** What a lookup fails with. The same error for the same reason: an outage refuses thousands a second. */
     refusal(failure?: string): StoreError {

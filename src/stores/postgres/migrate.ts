@@ -1,9 +1,10 @@
 // The schema of a PostgreSQL database: whether this program can use it, and bringing it up to date.
+import type pg from 'pg';
 import { userKey } from '../../records/user-name.ts';
 import { StoreError } from '../errors.ts';
 import { listMigrations, type MigrationResult } from '../migrations.ts';
 import { packAnswers } from '../packed-rows.ts';
-import { type Client, firstValue, type HostConnection, mergeConnection } from './connect.ts';
+import { firstValue, mergeConnection } from './dialect.ts';
 import { describeErrors, lacks } from './errors.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
@@ -18,11 +19,11 @@ export const MISSING_TABLES = `(
   WHERE to_regclass(name) IS NULL)`;
 
 /** Makes the tables, or brings them to the current schema. */
-export async function migrate({ client, name }: HostConnection): Promise<MigrationResult> {
+export async function migrate(client: pg.Client, name: string): Promise<MigrationResult> {
   return await describeErrors(name, async () => {
     if ((await firstValue(client, 'SHOW server_encoding')) !== 'UTF8')
       throw new StoreError(`The database at ${name} must be made with ENCODING 'UTF8'.`);
-    const from = await schemaOf(client, name);
+    const from = await readSchema(client, name);
     if (from < SCHEMA_VERSION) await migrateLocked(client, name);
     refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
     return { from, to: SCHEMA_VERSION };
@@ -30,11 +31,11 @@ export async function migrate({ client, name }: HostConnection): Promise<Migrati
 }
 
 /** All migrations that are due, in one transaction. */
-async function migrateLocked(client: Client, name: string): Promise<void> {
+async function migrateLocked(client: pg.Client, name: string): Promise<void> {
   await client.query('BEGIN');
   try {
     await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
-    const current = await schemaOf(client, name);
+    const current = await readSchema(client, name);
     for (const { version, sql } of MIGRATIONS.filter((migration) => migration.version > current)) {
       if (version === 2) await foldNamesAgain(client);
       await client.query(sql());
@@ -49,7 +50,7 @@ async function migrateLocked(client: Client, name: string): Promise<void> {
 }
 
 /** Since schema 2, names are folded more fully. Where that would give two users one key, the later keeps the old one. */
-async function foldNamesAgain(client: Client): Promise<void> {
+async function foldNamesAgain(client: pg.Client): Promise<void> {
   const { rows } = await client.query<[family: string, id: string, key: string, name: string]>({
     text: `SELECT family, id, user_key, members(record) ->> 'username' FROM profiles
       WHERE octet_length(user_key) <> length(user_key) ORDER BY family, id`,
@@ -65,7 +66,7 @@ async function foldNamesAgain(client: Client): Promise<void> {
 }
 
 /** 0 when there are no tables yet. */
-export async function schemaOf(client: Client, name: string): Promise<number> {
+export async function readSchema(client: pg.Client, name: string): Promise<number> {
   if ((await firstValue(client, "SELECT to_regclass('vitrine')")) === null) return 0;
   const schema = Number(await firstValue(client, 'SELECT schema FROM vitrine'));
   refuseUnfit(name, schema, 0);

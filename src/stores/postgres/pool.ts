@@ -1,7 +1,8 @@
 // The connections that a host is read through: a pg.Pool of sessions that cannot write.
 import pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
-import { clientConfig, firstValue, type TextRow } from './connect.ts';
+import { clientConfig } from './connect.ts';
+import { firstValue, type TextRow } from './dialect.ts';
 import { isShortage } from './errors.ts';
 
 const CONNECTIONS = 10;
@@ -18,23 +19,20 @@ const SESSION = `-c default_transaction_read_only=on -c statement_timeout=${STAT
 /** What the session settings do, for one transaction. */
 const BEGIN = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS}`;
 
-/** Clients behind a pooler that dropped the session settings. */
-const unsettled = new WeakSet<pg.ClientBase>();
-
-/** Whether a pooler is in between: nothing that belongs to a session works, such as LISTEN. */
-export const isPooled = (client: pg.ClientBase) => unsettled.has(client);
+/** Clients behind a pooler that dropped the session settings: nothing that belongs to a session works. */
+const pooled = new WeakSet<pg.ClientBase>();
 
 async function prepareClient(client: pg.ClientBase): Promise<void> {
   // Queries report that a connection broke; an idle one that breaks must not crash the process.
   client.on('error', () => {});
-  if ((await firstValue(client, 'SHOW default_transaction_read_only')) !== 'on') unsettled.add(client);
+  if ((await firstValue(client, 'SHOW default_transaction_read_only')) !== 'on') pooled.add(client);
 }
 
 /** The rows of a query that cannot write. */
 export async function readRows(client: pg.ClientBase, query: pg.QueryConfig): Promise<TextRow[]> {
   const run = async (query: pg.QueryConfig) =>
     (await client.query<TextRow>({ ...query, rowMode: 'array' })).rows;
-  if (!isPooled(client)) return await run(query);
+  if (!pooled.has(client)) return await run(query);
   const [, rows] = await Promise.all([
     client.query(BEGIN),
     // Without a name: the next transaction may reach another server process, which has not prepared it.

@@ -1,37 +1,29 @@
 // The reading side of PostgreSQL: each lookup is one statement that returns the data's generation, an ETag and a text.
 import type pg from 'pg';
-import { type Family, KIND_NAMES, KINDS } from '../../records/kinds.ts';
+import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
-import { countOnce } from '../count-once.ts';
+import { countOnce } from '../counts.ts';
 import { importTime } from '../generation.ts';
 import { historyOf } from '../history-statements.ts';
 import { type Gzip, gzipList, gzipText } from '../packing.ts';
 import type { Answer, Counts, Reader, StoreListener } from '../reader.ts';
-import { ALL_ENTRIES, ALL_SALTS } from '../takedown-statements.ts';
-import type { TakedownList } from '../takedowns.ts';
-import { takedownList } from '../takedowns.ts';
-import { type Client, fetchRows, memberOf, mergeConnection, type TextRow } from './connect.ts';
-import { openSnapshot, readSnapshot } from './database.ts';
+import { openSnapshot } from './connect.ts';
+import { memberOf, mergeConnection, type TextRow } from './dialect.ts';
 import { toStoreError } from './errors.ts';
 import { type Hosts, openHosts } from './hosts.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
 
-// Where the client has the text already, it is neither read nor sent. $4: whether the packed text is wanted.
-const PROFILE = {
-  name: 'profile',
-  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 AND NOT coalesce($4 AND packed IS NOT NULL, false)
-      THEN coalesce(served, record) END,
-      CASE WHEN $4 AND strpos($3, etag) = 0 THEN packed END, $4 AND packed IS NOT NULL
-    FROM vitrine LEFT JOIN profiles ON family = $1 AND user_key = $2`,
-};
-const ITEMS = {
-  name: 'items',
-  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 AND NOT coalesce($4 AND packed IS NOT NULL, false)
-      THEN '{"' || $5::text || '":' || items || '}' END,
-      CASE WHEN $4 AND strpos($3, etag) = 0 THEN packed END, $4 AND packed IS NOT NULL
-    FROM vitrine LEFT JOIN lists ON family = $1 AND user_key = $2`,
-};
+// $3: what the client knows. If it has the text, that is neither read nor sent. $4: whether the packed text is wanted.
+const lookup = (name: string, table: string, text: string) => ({
+  name,
+  text: `SELECT generation, etag,
+      CASE WHEN strpos($3, etag) = 0 AND ($4 AND packed IS NOT NULL) IS NOT TRUE THEN ${text} END,
+      CASE WHEN strpos($3, etag) = 0 AND $4 THEN packed END, $4 AND packed IS NOT NULL
+    FROM vitrine LEFT JOIN ${table} ON family = $1 AND user_key = $2`,
+});
+const PROFILE = lookup('profile', 'profiles', 'coalesce(served, record)');
+const ITEMS = lookup('items', 'lists', `'{"' || $5::text || '":' || items || '}'`);
 const PERSON = {
   name: 'person',
   text: `SELECT generation,
@@ -56,6 +48,7 @@ const FIRST_USERS = {
       SELECT id, record::json ->> 'username' AS username FROM profiles WHERE family = $1 ORDER BY id LIMIT $2) AS first)
     FROM vitrine`,
 };
+
 const USERS = {
   name: 'users',
   text: `SELECT generation, (SELECT json_agg(json_build_object('key', user_key, 'record', record) ORDER BY user_key) FROM (
@@ -119,7 +112,6 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       const [, found] = await read({ ...TAKEN_DOWN, values: [family, userKey, takedownKey(userKey)] });
       return found === 't';
     },
-    takedowns: () => readSnapshot(url, readTakedowns),
     async mediaUrl() {
       const [, url] = await read(MEDIA_URL);
       return url ?? undefined;
@@ -136,7 +128,7 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       const [, history] = await read({ ...HISTORIES[family], values: [userKey, from, limit] });
       return JSON.parse(history ?? '');
     },
-    counts: countOnce(hosts.newest, () => readSnapshot(url, countRecords)),
+    counts: countOnce(hosts.newest, () => count(url)),
     warning: hosts.warning,
     fault: hosts.fault,
     close: hosts.close,
@@ -150,37 +142,13 @@ function createAnswer([etag, body]: TextRow): Answer | undefined {
 /** Opens a database to read everything in it. */
 export async function openArchive(url: string): Promise<Archive> {
   const { client, name } = await openSnapshot(url);
-  return createArchive(
-    { ...mergeConnection(client), rows: (sql) => withName(name, fetchRows(client, sql)) },
-    () => client.end(),
-  );
+  return createArchive(mergeConnection(client), {
+    toStoreError: (error) => toStoreError(name, error),
+    close: () => client.end(),
+  });
 }
 
-/** Rows, or an error as a sentence. */
-async function* withName(name: string, rows: AsyncIterable<string[]>): AsyncGenerator<string[]> {
-  try {
-    yield* rows;
-  } catch (error) {
-    throw toStoreError(name, error);
-  }
-}
-
-async function readTakedowns(client: Client): Promise<TakedownList> {
-  const all = async (text: string) => (await client.query<string[]>({ text, rowMode: 'array' })).rows;
-  return takedownList(await all(ALL_SALTS), await all(ALL_ENTRIES));
-}
-
-const COUNTS = `SELECT 'profiles', family, count(*) FROM profiles GROUP BY family
-  UNION ALL SELECT 'items', family, count(*) FROM items GROUP BY family`;
-
-export async function countRecords(client: Client): Promise<Counts> {
-  const { rows } = await client.query<string[]>({ text: COUNTS, rowMode: 'array' });
-  const of = (table: string, family: string) =>
-    Number(rows.find((row) => row[0] === table && row[1] === family)?.[2] ?? 0);
-  return Object.fromEntries(
-    KIND_NAMES.map((kind) => [
-      kind,
-      of(KINDS[kind].role === 'item' ? 'items' : 'profiles', KINDS[kind].family),
-    ]),
-  ) as Counts;
+async function count(url: string): Promise<Counts> {
+  const archive = await openArchive(url);
+  return await archive.counts().finally(archive.close);
 }

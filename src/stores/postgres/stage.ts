@@ -1,9 +1,9 @@
 // The rows of an import on their way into PostgreSQL: a temporary table, filled by COPY.
 import { once } from 'node:events';
+import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Row } from '../../records/row.ts';
-import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
-import type { Client } from './connect.ts';
+import { STAGED_COLUMNS, stagedKind } from '../merge-statements.ts';
 
 const STAGED = `
   CREATE TEMP TABLE staged (
@@ -23,7 +23,7 @@ export interface Stage {
 }
 
 /** Inside the caller's transaction. */
-export async function startStage(client: Client): Promise<Stage> {
+export async function startStage(client: pg.Client): Promise<Stage> {
   await client.query(STAGED);
   const copy = client.query(copyFrom(COPY));
   let chunk = '';
@@ -42,7 +42,7 @@ export async function startStage(client: Client): Promise<Stage> {
 
   return {
     add(row, place) {
-      chunk += lineOf(row, place);
+      chunk += formatLine(row, place);
       return chunk.length < CHUNK ? undefined : flush();
     },
     async end() {
@@ -59,13 +59,8 @@ export async function startStage(client: Client): Promise<Stage> {
   };
 }
 
-export async function createWorkTables(client: Client): Promise<void> {
-  for (const [name, columns] of Object.entries(WORK_TABLES))
-    await client.query(`CREATE TEMP TABLE ${name} (${columns}) ON COMMIT DROP`);
-}
-
 /** A row in COPY's text format. */
-function lineOf(row: Row, place: number): string {
+function formatLine(row: Row, place: number): string {
   const { kind, id, userKey, owner, date, record } = row;
   return `${stagedKind(kind)}\t${place}\t${id}\t${escaped(userKey)}\t${owner || '\\N'}\t${date}\t${escaped(record)}\n`;
 }

@@ -5,9 +5,9 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { NoDataError, StoreError } from '../errors.ts';
 import type { Counts } from '../reader.ts';
 import { type Connection, openForReading } from './connect.ts';
+import { readCounts } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import { refuseUnimported } from './migrate.ts';
-import { countRecords } from './read.ts';
 
 export interface Inspection {
   readonly path: string;
@@ -51,7 +51,7 @@ export function inspect({ path, want, takedowns = [] }: Inspection): Finding {
     return describeErrors(path, () => {
       const db = openForReading(path, path);
       try {
-        if (want === 'counts') return { counts: countRecords(db) };
+        if (want === 'counts') return { counts: readCounts(db) };
         refuseUnimported(db, path);
         if (endsWithinPage(path, db)) return { fault: `${path} is damaged: it ends within a page.` };
         const fault = quickCheck(path, db, want) ?? lostTakedowns(path, db, takedowns);

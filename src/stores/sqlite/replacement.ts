@@ -3,8 +3,7 @@
 import { rmSync } from 'node:fs';
 import { printable } from '../../records/printable.ts';
 import type { StoreEvents, StoreListener } from '../reader.ts';
-import { foreignLog, refuseForeignLog } from './connect.ts';
-import { type FileStats, isSameFile, readStats, signature } from './file-stats.ts';
+import { type FileStats, foreignLog, isSameFile, readStats, refuseForeignLog, signature } from './file.ts';
 import { type Finding, inspectAside } from './inspect.ts';
 import { openReader, type SqliteReader } from './read.ts';
 

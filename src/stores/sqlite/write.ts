@@ -1,14 +1,16 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type ChangeOptions, createWriter } from '../create-writer.ts';
+import { createWriter } from '../create-writer.ts';
 import { StoreError } from '../errors.ts';
-import { type MergeConnection, merge } from '../merge.ts';
-import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
-import { packAnswers } from '../packed-rows.ts';
-import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
-import { type Connection, mergeConnection, openForTrial, openForWriting } from './connect.ts';
+import type { MergeConnection } from '../merge.ts';
+import type { MigrationResult } from '../migrations.ts';
+import type { Writer } from '../writer.ts';
+import { type Connection, openAnySchema, openForTrial, openForWriting } from './connect.ts';
+import { mergeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
+import { readSchema, SCHEMA_VERSION } from './migrate.ts';
+import { createWorkTables, emptyLog, endWork, startLoad } from './stage.ts';
 
 /** Kilobytes: an import's memory, on top of what Node itself takes. */
 const WRITING_CACHE = 8000;
@@ -18,6 +20,15 @@ export function openWriter(path: string): Writer {
   const db = openForWriting(path);
   const writer = writerOn(db, path);
   return isNew ? { ...writer, close: () => closeNew(db, path) } : writer;
+}
+
+/** Brings an existing file to the current schema. */
+export function migrateDatabase(path: string): MigrationResult {
+  const old = openAnySchema(path);
+  const from = describeErrors(path, () => readSchema(old));
+  old.close();
+  openForWriting(path).close();
+  return { from, to: SCHEMA_VERSION };
 }
 
 const IS_UNUSED = 'SELECT generation = 0 AND NOT EXISTS (SELECT 1 FROM takedowns) FROM vitrine';
@@ -60,102 +71,21 @@ function writerOn(db: Connection, path: string): Writer {
   db.pragma(`temp.cache_size = -${WRITING_CACHE}`);
   return createWriter({
     load: (options) => describeErrors(path, () => startLoad(db, path, options)),
-    change: (action, options) => change(db, path, action, options),
+    change: (action, erases) => change(db, path, action, erases),
     close() {
       db.close();
     },
   });
 }
 
-const STAGED = `
-  CREATE TEMP TABLE staged (
-    n INTEGER PRIMARY KEY, kind INTEGER, place INTEGER, id INTEGER, user_key TEXT, owner INTEGER, date TEXT,
-    record TEXT
-  ) STRICT`;
-const STAGE = `INSERT INTO staged (${STAGED_COLUMNS.join()}) VALUES (${STAGED_COLUMNS.map(() => '?').join()})`;
-
-/** Rows wait in a temporary table, so that other writers are held up only while they are merged. */
-function startLoad(db: Connection, path: string, options: LoadOptions): Load {
-  db.exec('BEGIN');
-  db.exec(STAGED);
-  createWorkTables(db);
-  const stage = db.prepare(STAGE);
-  return {
-    add({ kind, id, userKey, owner, date, record }, place) {
-      describeErrors(path, () =>
-        // A text becomes an exact integer in its column; a JavaScript number would be rounded.
-        stage.run(stagedKind(kind), place, id, userKey, owner === '' ? null : owner, date, record),
-      );
-    },
-    async finish(ending = 'commit') {
-      try {
-        db.exec('COMMIT; BEGIN IMMEDIATE');
-        const tallies = await mergeStaged(db, options, ending);
-        const commits = tallies !== undefined && ending === 'commit';
-        if (commits) noteImport(db, tallies);
-        db.exec(commits ? 'COMMIT' : 'ROLLBACK');
-        return tallies;
-      } catch (error) {
-        throw toStoreError(path, error);
-      } finally {
-        endLoad(db);
-      }
-    },
-    abandon: () => endLoad(db),
-  };
-}
-
-/** A first import builds the index of ids at its end: filling it in the items' order costs a fifth of the whole. */
-async function mergeStaged(
-  db: Connection,
-  options: LoadOptions,
-  ending: LoadOutcome,
-): Promise<Tallies | undefined> {
-  const isFirst = db.prepare('SELECT 1 FROM items LIMIT 1').get() === undefined;
-  if (isFirst) db.exec('DROP INDEX items_by_id');
-  const merging = mergeConnection(db);
-  const tallies = await merge(merging, options, ending);
-  if (tallies !== undefined && ending === 'commit') await packAnswers(merging);
-  if (isFirst) db.exec('CREATE UNIQUE INDEX items_by_id ON items (family, id)');
-  return tallies;
-}
-
-/** The first import counts even when it was empty: with it the database is ready to be served. */
-function noteImport(db: Connection, tallies: Tallies): void {
-  const changed = Object.values(tallies).some((tally) => tally.new + tally.changed + tally.removed > 0);
-  db.exec(changed ? ADVANCE : `${ADVANCE} WHERE generation = 0`);
-  db.exec(`UPDATE vitrine SET last_run = ${NOW}`);
-}
-
-/** In microseconds since 1970. */
-const NOW = "CAST(unixepoch('subsec') * 1000000 AS INTEGER)";
-const ADVANCE = `UPDATE vitrine SET generation = max(generation + 1, ${NOW})`;
-
-function createWorkTables(db: Connection): void {
-  for (const [name, columns] of Object.entries(WORK_TABLES))
-    db.exec(`CREATE TEMP TABLE ${name} (${columns})`);
-}
-
-function endLoad(db: Connection): void {
-  if (!db.open) return;
-  if (db.inTransaction) db.exec('ROLLBACK');
-  for (const name of ['staged', ...Object.keys(WORK_TABLES)]) db.exec(`DROP TABLE IF EXISTS temp.${name}`);
-  emptyLog(db);
-}
-
-/** Only an import makes a new database ready to be served. */
+/** In a transaction with the work tables of an import. */
 async function change<T>(
   db: Connection,
   path: string,
   action: (merging: MergeConnection) => Promise<T>,
-  { changesAnswers = () => true, erases = false }: ChangeOptions<T> = {},
+  erases: boolean,
 ): Promise<T> {
-  const result = await inTransaction(db, path, async () => {
-    if (erases) db.exec('DELETE FROM takedowns_forgotten');
-    const made = await action(mergeConnection(db));
-    if (changesAnswers(made)) db.exec(`${ADVANCE} WHERE generation > 0`);
-    return made;
-  });
+  const result = await inTransaction(db, path, () => action(mergeConnection(db)), erases);
   const hindrance = erases ? eraseTraces(db, path) : undefined;
   if (hindrance === undefined) return result;
   throw new StoreError(
@@ -163,17 +93,23 @@ async function change<T>(
   );
 }
 
-async function inTransaction<T>(db: Connection, path: string, action: () => Promise<T>): Promise<T> {
+async function inTransaction<T>(
+  db: Connection,
+  path: string,
+  action: () => Promise<T>,
+  erases: boolean,
+): Promise<T> {
   try {
     db.exec('BEGIN IMMEDIATE');
     createWorkTables(db);
+    if (erases) db.exec('DELETE FROM takedowns_forgotten');
     const result = await action();
     db.exec('COMMIT');
     return result;
   } catch (error) {
     throw toStoreError(path, error);
   } finally {
-    endLoad(db);
+    endWork(db);
   }
 }
 
@@ -184,25 +120,5 @@ function eraseTraces(db: Connection, path: string): string | undefined {
     return emptyLog(db) ? undefined : 'Another process, such as an export, is reading it.';
   } catch (error) {
     return toStoreError(path, error).message;
-  }
-}
-
-const LOG_WAIT_MS = 5000;
-
-/**
- * Moves what the log holds into the file, so that the file alone can be copied or replaced. A reader in the middle of a
- * long read, such as an export, keeps the log from being emptied: then the next writer does it. A full disk does so as
- * well: what was committed is safe in the log, so this is not a failure of the import. Whether it was emptied.
- */
-function emptyLog(db: Connection): boolean {
-  const timeout = db.pragma('busy_timeout', { simple: true });
-  db.pragma(`busy_timeout = ${LOG_WAIT_MS}`);
-  try {
-    return db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0;
-  } catch (error) {
-    if (!/^SQLITE_(FULL|IOERR)/.test((error as { code?: string }).code ?? '')) throw error;
-    return false;
-  } finally {
-    db.pragma(`busy_timeout = ${timeout}`);
   }
 }

@@ -1,0 +1,48 @@
+// What SQL that both stores share needs of PostgreSQL, and the rows of a query.
+import type pg from 'pg';
+import type { MemberOf } from '../media-statements.ts';
+import type { MergeConnection } from '../merge.ts';
+
+/** A row as an array of texts. */
+export type TextRow = (string | null)[];
+
+export const memberOf: MemberOf = (name) => `(members(record) ->> '${name}')`;
+
+/** The connection as SQL that both stores share uses it. */
+export function mergeConnection(client: pg.Client): MergeConnection {
+  return {
+    run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
+    rows: (sql) => fetchRows(client, sql),
+    member: memberOf,
+    hex: (column) => `encode(${column}, 'hex')`,
+    now: '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint',
+  };
+}
+
+const FETCH_ROWS = 1000;
+
+/** The rows of a query, fetched in parts; inside the caller's transaction. */
+export async function* fetchRows(client: pg.Client, sql: string): AsyncGenerator<string[]> {
+  await client.query(`DECLARE rows NO SCROLL CURSOR FOR ${sql}`);
+  let failed = false;
+  try {
+    for (;;) {
+      const fetch = { text: `FETCH ${FETCH_ROWS} FROM rows`, rowMode: 'array' as const };
+      const { rows } = await client.query<string[]>(fetch);
+      yield* rows;
+      if (rows.length < FETCH_ROWS) return;
+    }
+  } catch (error) {
+    failed = true;
+    throw error;
+  } finally {
+    // In a transaction that failed, nothing but ROLLBACK works.
+    if (!failed) await client.query('CLOSE rows');
+  }
+}
+
+/** The first column of the first row. */
+export async function firstValue(client: pg.ClientBase, sql: string): Promise<string | null | undefined> {
+  const { rows } = await client.query<TextRow>({ text: sql, rowMode: 'array' });
+  return rows[0]?.[0];
+}
