@@ -89,9 +89,9 @@ function build(kind: KindName, source: RawRecord): NormaliseResult {
   let values = source;
   for (const plan of PLANS[kind]) {
     const given = source[plan.member];
-    let text = typeof given === 'string' ? given : textOf(given, plan);
+    let text = typeof given === 'string' ? given : toText(given, plan);
     if (text === undefined || !isValid(text, plan)) {
-      const date = plan.form === 'date-time' ? wireDateOf(given, plan) : undefined;
+      const date = plan.form === 'date-time' ? toWireDate(given, plan) : undefined;
       if (date === undefined) {
         faults.push({ member: plan.member, reason: reasonFor(given, text, plan.form), got: brief(given) });
         continue;
@@ -107,11 +107,11 @@ function build(kind: KindName, source: RawRecord): NormaliseResult {
   if (faults.length > 0) return { faults };
   record += '}';
   const bytes = bytesBeyondLimit(record);
-  if (bytes === undefined) return { row: rowOf(kind, values, record) };
+  if (bytes === undefined) return { row: buildRow(kind, values, record) };
   return refuse(`must be at most ${MAX_RECORD_BYTES} bytes as JSON`, `${bytes} bytes`);
 }
 
-function textOf(given: unknown, { absent, form }: MemberPlan): string | undefined {
+function toText(given: unknown, { absent, form }: MemberPlan): string | undefined {
   if (given === undefined || given === null) return absent;
   if (form === 'list' && Array.isArray(given)) return listText(given);
   return DIGIT_FORMS.includes(form) ? digitsText(given) : scalarText(given);
@@ -125,7 +125,7 @@ function listText(given: readonly unknown[]): string | undefined {
 }
 
 /** Dates may come in ISO 8601 as well. */
-function wireDateOf(given: unknown, { check }: MemberPlan): string | undefined {
+function toWireDate(given: unknown, { check }: MemberPlan): string | undefined {
   const date = typeof given === 'string' ? utcFromIso(given) : undefined;
   return date !== undefined && check(date) ? date : undefined;
 }
@@ -145,7 +145,7 @@ function bytesBeyondLimit(record: string): number | undefined {
 }
 
 /** The row of a source whose members have all been checked. */
-function rowOf(kind: KindName, source: RawRecord, record: string): Row {
+function buildRow(kind: KindName, source: RawRecord, record: string): Row {
   const { owner }: RecordKind = KINDS[kind];
   const id = digitsText(source.id) as string;
   if (owner === undefined)

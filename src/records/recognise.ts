@@ -33,7 +33,7 @@ export function recogniseKind(
   const marks = MARKS.filter((member) => source[member] !== undefined);
   const candidates = (marks.length === 1 && KINDS_BY_MARK[marks[0] as string]) || KIND_NAMES;
   if (candidates.length === 1) return { kind: candidates[0] as KindName };
-  const scores = candidates.map((kind) => ({ kind, score: scoreOf(kind, source) }));
+  const scores = candidates.map((kind) => ({ kind, score: score(kind, source) }));
   scores.sort((one, other) => other.score - one.score);
   const [best, next] = scores;
   if (best !== undefined && best.score > (next?.score ?? 0)) return { kind: best.kind };
@@ -41,6 +41,6 @@ export function recogniseKind(
   return family === undefined ? { reason: AMBIGUOUS_PROFILE } : { kind: `${family} profile` };
 }
 
-function scoreOf(kind: KindName, source: RawRecord): number {
+function score(kind: KindName, source: RawRecord): number {
   return OWN_MEMBERS[kind].filter((member) => source[member] !== undefined).length;
 }

@@ -6,7 +6,7 @@ import { takedownsMark } from './media.ts';
 import {
   ALL_MEDIA,
   MEDIA_URL,
-  type MemberOf,
+  type MemberSql,
   missingCopies,
   originals,
   SUM_OF_COPIES,
@@ -124,12 +124,12 @@ async function owners(
   itemIds: readonly string[],
 ): Promise<Owners> {
   const found = { users: new Map(), items: new Map() };
-  for (const ids of pagesOf(userIds))
+  for (const ids of pages(userIds))
     for await (const [id, userKey] of rows(
       `SELECT CAST(id AS text), user_key FROM profiles WHERE family = '${family}' AND id IN (${ids})`,
     ))
       found.users.set(id, userKey);
-  for (const ids of pagesOf(itemIds))
+  for (const ids of pages(itemIds))
     for await (const [id, owner, userKey] of rows(
       `SELECT CAST(items.id AS text), CAST(owner AS text), user_key FROM items
        JOIN profiles ON profiles.family = items.family AND profiles.id = owner
@@ -141,7 +141,7 @@ async function owners(
 
 const IDS_AT_ONCE = 1000;
 
-function* pagesOf(ids: readonly string[]): Generator<string> {
+function* pages(ids: readonly string[]): Generator<string> {
   for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
     const page = ids.slice(at, at + IDS_AT_ONCE);
     if (!page.every((id) => /^\d+$/.test(id))) throw new Error('an id is not digits');
@@ -150,7 +150,7 @@ function* pagesOf(ids: readonly string[]): Generator<string> {
 }
 
 /** One query for each kind, profiles first. */
-function recordQueries(member: MemberOf | undefined): string[] {
+function recordQueries(member: MemberSql | undefined): string[] {
   const profiles = KIND_NAMES.filter((kind) => KINDS[kind].role === 'profile');
   const items = KIND_NAMES.filter((kind) => KINDS[kind].role === 'item');
   return [

@@ -1,12 +1,12 @@
 // A user's items from one of them on, newest first, in text that SQLite and PostgreSQL both understand.
 import { type Family, kindOf } from '../records/kinds.ts';
-import { type MemberOf, servedText } from './media-statements.ts';
+import { type MemberSql, servedText } from './media-statements.ts';
 
 /**
  * $1: the key of the user's name; $2: the id of the item to begin with, empty for the newest; $3: how many records to
  * return, each with the number of items from the first one on. It takes one scan of the index of the user's items.
  */
-export const historyOf = (family: Family, member: MemberOf) => `
+export const selectHistory = (family: Family, member: MemberSql) => `
   SELECT older, CASE WHEN media_url IS NULL THEN record ELSE ${servedText(kindOf(family, 'item'), member)} END
   FROM (
     SELECT older, date, id, record FROM (

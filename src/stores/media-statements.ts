@@ -2,16 +2,16 @@
 import { FILE_MEMBERS, KIND_NAMES, KINDS, type KindName, PICTURE_MEMBERS } from '../records/kinds.ts';
 
 /** The SQL for a member of a record, which is the one thing that differs between the stores. */
-export type MemberOf = (name: string) => string;
+export type MemberSql = (name: string) => string;
 
 export const HAS_COPIES =
   'SELECT count(*) FROM (SELECT 1 FROM media WHERE linked_file IS NOT NULL LIMIT 1) AS one';
 
-const membersOf = (kind: KindName) => [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS[kind]];
+const copiedMembers = (kind: KindName) => [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS[kind]];
 
 /** A record with the addresses of the copies. Quotes within a text are escaped, so no text passes for a member. */
-export const servedText = (kind: KindName, member: MemberOf): string =>
-  membersOf(kind).reduce((text, name) => {
+export const servedText = (kind: KindName, member: MemberSql): string =>
+  copiedMembers(kind).reduce((text, name) => {
     const original = `coalesce(${member(name)}, '')`;
     const copy = `(SELECT media_url || '/' || linked_file FROM vitrine CROSS JOIN media WHERE url = ${original})`;
     const value = (url: string) => `'"${name}":"' || ${escapeJson(url)} || '"'`;
@@ -22,8 +22,8 @@ export const servedText = (kind: KindName, member: MemberOf): string =>
 const escapeJson = (url: string) => String.raw`replace(replace(${url}, '\', '\\'), '"', '\"')`;
 
 /** Staged records may name copies, as `export --media-urls` does: such an address is an original of the copy as well. */
-export const namedCopies = (kind: KindName, kindCode: number, member: MemberOf) =>
-  membersOf(kind).map(
+export const namedCopies = (kind: KindName, kindCode: number, member: MemberSql) =>
+  copiedMembers(kind).map(
     (name) => `
     INSERT INTO media (url, file, bytes, linked_file)
     SELECT DISTINCT found.url, file, bytes, file
@@ -44,15 +44,15 @@ export const SAVE = `
 export const SET_MEDIA_URL = 'UPDATE vitrine SET media_url = $1';
 export const LINK = 'UPDATE media SET linked_file = file WHERE linked_file IS DISTINCT FROM file';
 
-const tableOf = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' : 'profiles');
+const table = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' : 'profiles');
 
 /** Fills `named` with the addresses of copies that records name. */
-export const findNamed = (member: MemberOf) =>
+export const findNamed = (member: MemberSql) =>
   KIND_NAMES.flatMap((kind) =>
-    membersOf(kind).map(
+    copiedMembers(kind).map(
       (name) => `
       INSERT INTO named SELECT DISTINCT url FROM (
-        SELECT ${member(name)} AS url FROM ${tableOf(kind)} WHERE family = '${KINDS[kind].family}') AS found
+        SELECT ${member(name)} AS url FROM ${table(kind)} WHERE family = '${KINDS[kind].family}') AS found
       WHERE url IN (SELECT url FROM media) ON CONFLICT DO NOTHING`,
     ),
   );
@@ -81,26 +81,26 @@ export const ALL_MEDIA = 'SELECT url, file, bytes, reason FROM media ORDER BY ur
 export const MEDIA_URL = 'SELECT media_url FROM vitrine WHERE media_url IS NOT NULL';
 
 /** Pictures, and of other files those that were tried: kind, whose, member, address and why there is no copy. */
-export const missingCopies = (member: MemberOf) =>
+export const missingCopies = (member: MemberSql) =>
   KIND_NAMES.flatMap((kind) =>
-    membersOf(kind).map((name) => {
+    copiedMembers(kind).map((name) => {
       const whose = KINDS[kind].role === 'item' ? 'CAST(id AS text)' : member('username');
       const join = PICTURE_MEMBERS[kind].includes(name) ? 'LEFT JOIN' : 'JOIN';
       return `
       SELECT '${kind}', whose, '${name}', found.url, reason FROM (
-        SELECT ${whose} AS whose, ${member(name)} AS url FROM ${tableOf(kind)}
+        SELECT ${whose} AS whose, ${member(name)} AS url FROM ${table(kind)}
         WHERE family = '${KINDS[kind].family}') AS found
       ${join} media ON media.url = found.url WHERE found.url <> '' AND media.file IS NULL`;
     }),
   );
 
 /** The addresses that records name, with what is known of each: file, bytes and reason. */
-export const originals = (member: MemberOf, files: boolean) =>
+export const originals = (member: MemberSql, files: boolean) =>
   KIND_NAMES.flatMap((kind) =>
-    (files ? membersOf(kind) : PICTURE_MEMBERS[kind]).map(
+    (files ? copiedMembers(kind) : PICTURE_MEMBERS[kind]).map(
       (name) => `
       SELECT found.url, file, bytes, reason FROM (
-        SELECT DISTINCT ${member(name)} AS url FROM ${tableOf(kind)} WHERE family = '${KINDS[kind].family}') AS found
+        SELECT DISTINCT ${member(name)} AS url FROM ${table(kind)} WHERE family = '${KINDS[kind].family}') AS found
       LEFT JOIN media ON media.url = found.url WHERE found.url <> ''`,
     ),
   );

@@ -14,7 +14,7 @@ import {
   SET_MEDIA_URL,
   UNMARK_NAMED,
 } from './media-statements.ts';
-import { countOf, type MergeConnection, type Rows } from './merge.ts';
+import { countRows, type MergeConnection, type Rows } from './merge.ts';
 import { repairContents } from './soundness.ts';
 import { TAKEDOWNS_MARK } from './takedown-statements.ts';
 import type { MediaEntry, PrunedMedia, RemoveFiles } from './writer.ts';
@@ -50,7 +50,7 @@ export async function pruneMedia(db: MergeConnection, grace: number): Promise<Pr
   await db.run(UNMARK_NAMED);
   await db.run(MARK_UNNAMED, [String(now)]);
   const forgotten = await db.run(FORGET_UNNAMED_SINCE, [String(now - grace)]);
-  return { forgotten, waiting: await countOf(db, COUNT_MARKED) };
+  return { forgotten, waiting: await countRows(db, COUNT_MARKED) };
 }
 
 /**

@@ -70,7 +70,7 @@ export function statementsFor(family: Family) {
         JOIN staged AS earlier ON earlier.kind = repeated.kind AND earlier.id = repeated.id AND earlier.n < last)`,
 
     /** A name belongs to whoever has it, unless this import renames them; of two newcomers, to the first. */
-    clashes: (replace: boolean) => clashesOf(family, profileKind, replace),
+    clashes: (replace: boolean) => selectClashes(family, profileKind, replace),
 
     /** When misfits refuse the import, a profile among them is reported without its items. */
     ownerless: (skipInvalid: boolean) => `
@@ -85,7 +85,7 @@ export function statementsFor(family: Family) {
   };
 }
 
-function clashesOf(family: Family, kind: number, replace: boolean): string {
+function selectClashes(family: Family, kind: number, replace: boolean): string {
   const keepsName = (row: string) =>
     `EXISTS (SELECT 1 FROM profiles WHERE family = '${family}' AND profiles.id = ${row}.id AND profiles.user_key = ${row}.user_key)`;
   const stored = `

@@ -4,7 +4,7 @@
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
 import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName, kindOf } from '../records/kinds.ts';
-import { HAS_COPIES, type MemberOf, namedCopies, servedText } from './media-statements.ts';
+import { HAS_COPIES, type MemberSql, namedCopies, servedText } from './media-statements.ts';
 import { INDEXES, linkStatements, listStatements, stagedKind, statementsFor } from './merge-statements.ts';
 import type { Awaitable } from './reader.ts';
 import { type Removal, refuseExcess } from './removal-limit.ts';
@@ -18,7 +18,7 @@ export interface MergeConnection {
   run(sql: string, values?: readonly (string | Buffer)[]): Awaitable<number>;
   /** The rows of a query, as arrays of texts. */
   rows(sql: string): Iterable<string[]> | AsyncIterable<string[]>;
-  readonly member: MemberOf;
+  readonly member: MemberSql;
   /** The SQL for the bytes of a column as hexadecimal digits. */
   readonly hex: (column: string) => string;
   /** The SQL for the time in microseconds since 1970. */
@@ -57,8 +57,8 @@ export async function merge(
     const items = await moveItems(db, statements, replace);
     tallies[kindOf(family, 'item')] = { ...items, takenDown: takenDown.items };
     const removals = [
-      removalOf(kindOf(family, 'profile'), profiles),
-      removalOf(kindOf(family, 'item'), items),
+      countRemoval(kindOf(family, 'profile'), profiles),
+      countRemoval(kindOf(family, 'item'), items),
     ];
     if (maxRemoved !== undefined) refuseExcess('--replace', removals, maxRemoved);
     await rebuildLists(db, family);
@@ -80,7 +80,7 @@ const noTallies = () =>
 type MergeCounts = Omit<Tally, 'takenDown'>;
 
 /** Of a replacement, in which every record that was here before is unchanged, changed or removed. */
-const removalOf = (kind: KindName, { unchanged, changed, removed }: MergeCounts): Removal => ({
+const countRemoval = (kind: KindName, { unchanged, changed, removed }: MergeCounts): Removal => ({
   removed,
   of: unchanged + changed + removed,
   plural: KINDS[kind].plural,
@@ -133,7 +133,7 @@ async function moveProfiles(
   { profiles }: Statements,
   replace: boolean,
 ): Promise<MergeCounts> {
-  const staged = await countOf(db, profiles.staged);
+  const staged = await countRows(db, profiles.staged);
   await db.run(profiles.touchNewAndRenamed);
   if (replace) await db.run(profiles.touchRemoved);
   const removed = replace ? await db.run(profiles.remove) : 0;
@@ -148,7 +148,7 @@ async function moveProfiles(
 }
 
 async function moveItems(db: MergeConnection, { items }: Statements, replace: boolean): Promise<MergeCounts> {
-  const staged = await countOf(db, items.staged);
+  const staged = await countRows(db, items.staged);
   if (replace) await db.run(items.touchRemoved);
   const removed = replace ? await db.run(items.remove) : 0;
   const changed = await db.run(items.findChanged);
@@ -181,13 +181,13 @@ async function linkProfiles(db: MergeConnection, family: Family): Promise<void> 
   for (const statement of linkStatements(kind, servedText(kind, db.member))) await db.run(statement);
 }
 
-const hasCopies = async (db: Rows) => (await countOf(db, HAS_COPIES)) > 0;
+const hasCopies = async (db: Rows) => (await countRows(db, HAS_COPIES)) > 0;
 
 /** The SQL for a record as it is served. While there are no copies, it is the record itself. */
 export const servedIn = async (db: Rows, kind: KindName) =>
   (await hasCopies(db)) ? servedText(kind, db.member) : 'record';
 
-export async function countOf(db: Rows, query: string): Promise<number> {
+export async function countRows(db: Rows, query: string): Promise<number> {
   for await (const [number] of db.rows(query)) return Number(number);
   return 0;
 }
@@ -195,10 +195,10 @@ export async function countOf(db: Rows, query: string): Promise<number> {
 /** In the order of the files. */
 async function report(db: MergeConnection, onMisfit: LoadOptions['onMisfit']): Promise<void> {
   const query = 'SELECT place, kind, id, fault, other, record FROM misfits ORDER BY place, n';
-  for await (const row of db.rows(query)) await onMisfit(misfitOf(row));
+  for await (const row of db.rows(query)) await onMisfit(buildMisfit(row));
 }
 
-function misfitOf([place = '', kindCode = '', id = '', fault, other = '', record = '']: string[]): Misfit {
+function buildMisfit([place = '', kindCode = '', id = '', fault, other = '', record = '']: string[]): Misfit {
   const about = KINDS[KIND_NAMES[Number(kindCode)] as KindName];
   if (fault === 'name' || about.role === 'profile')
     return {

@@ -23,7 +23,7 @@ export async function removeUser(
 }
 
 /** The users in `touched`, with their lists and items; how many there were. */
-export async function removeUsers(db: MergeConnection, family: Family): Promise<Removed> {
+export async function removeUsers(db: MergeConnection, family: Family): Promise<RemovalCounts> {
   // Without this, PostgreSQL reads all items even for one user.
   await db.run('ANALYZE touched');
   const users = await db.run(
@@ -37,13 +37,13 @@ export async function removeUsers(db: MergeConnection, family: Family): Promise<
   return { users, items };
 }
 
-export interface Removed {
+export interface RemovalCounts {
   readonly users: number;
   readonly items: number;
 }
 
 /** The items in `gone`; the lists that they were in are rebuilt. */
-export async function removeItems(db: MergeConnection, family: Family): Promise<Removed> {
+export async function removeItems(db: MergeConnection, family: Family): Promise<RemovalCounts> {
   await db.run('ANALYZE gone');
   await db.run(
     `INSERT INTO touched SELECT DISTINCT owner FROM items WHERE family = '${family}' AND id IN (SELECT id FROM gone)`,

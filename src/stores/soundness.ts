@@ -1,6 +1,6 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
 import { FAMILIES, type Family, kindOf } from '../records/kinds.ts';
-import type { MemberOf } from './media-statements.ts';
+import type { MemberSql } from './media-statements.ts';
 import { type MergeConnection, type Rows, rebuildLists, servedIn } from './merge.ts';
 import { listOfProfile } from './merge-statements.ts';
 import { findWronglyPacked } from './packed-rows.ts';
@@ -30,7 +30,7 @@ const OWNERLESS = `
   WHERE NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.family = items.family AND profiles.id = items.owner)`;
 
 /** Records whose columns say something else than their text. */
-const misfiled = (member: MemberOf) => `
+const misfiled = (member: MemberSql) => `
   SELECT family, CAST(id AS text) FROM items WHERE CASE WHEN json_valid(record) THEN
     CAST(id AS text) <> ${member('id')} OR date <> ${member('date')}
     OR CAST(owner AS text) <> coalesce(${member('user')}, ${member('user_id')}) ELSE true END

@@ -5,7 +5,7 @@ import { FAMILIES } from '../records/kinds.ts';
 import { takedownKey } from '../records/user-name.ts';
 import { forgetUnnamed } from './media.ts';
 import type { MergeConnection } from './merge.ts';
-import { findItem, findUser, type Removed, removeItems, removeUsers } from './removal.ts';
+import { findItem, findUser, type RemovalCounts, removeItems, removeUsers } from './removal.ts';
 import {
   ADD_SALT,
   addEntry,
@@ -70,7 +70,7 @@ async function takeDownUser(
     await db.run(addUserItems(family), [name, today, key]);
     found += await db.run(findUser(family), [key]);
   }
-  return stateOf(found, isNew);
+  return subjectState(found, isNew);
 }
 
 /** Lists an item, and notes it in `gone`. */
@@ -80,10 +80,10 @@ async function takeDownItem(
   today: string,
 ): Promise<TakedownState> {
   const isNew = (await db.run(addEntry(family, 'item'), [value, today])) > 0;
-  return stateOf(await db.run(findItem(family), [value]), isNew);
+  return subjectState(await db.run(findItem(family), [value]), isNew);
 }
 
-const stateOf = (found: number, isNew: boolean): TakedownState =>
+const subjectState = (found: number, isNew: boolean): TakedownState =>
   found > 0 ? 'removed' : isNew ? 'unknown' : 'known';
 
 /** Allows imports to bring it again; for each subject whether it had been taken down. */
@@ -106,7 +106,7 @@ export async function adoptTakedowns(
   db: MergeConnection,
   { salts, entries }: TakedownList,
   removeFiles: RemoveFiles,
-): Promise<Removed> {
+): Promise<RemovalCounts> {
   for (const salt of salts) await db.run(COPY_SALT, [salt]);
   for (const { hash, entry, family, kind, since } of entries)
     await db.run(COPY_ENTRY, [hash, entry, family, kind, since]);
@@ -128,7 +128,7 @@ export async function adoptTakedowns(
   return removed;
 }
 
-function add(sum: { users: number; items: number }, { users, items }: Removed): void {
+function add(sum: { users: number; items: number }, { users, items }: RemovalCounts): void {
   sum.users += users;
   sum.items += items;
 }

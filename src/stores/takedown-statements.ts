@@ -3,17 +3,17 @@ import { type Family, kindOf } from '../records/kinds.ts';
 import { stagedKind } from './merge-statements.ts';
 import type { HashedValue, TakedownKind } from './takedowns.ts';
 
-const hashOf = (family: Family, what: HashedValue, value: string, salt = 'salt') =>
-  `takedown_hash(${salt}, '${family}', '${what}', ${value})`;
+const hashSql = (family: Family, what: HashedValue, value: string) =>
+  `takedown_hash(salt, '${family}', '${what}', ${value})`;
 
 /** Whether a value is in the list; `takedown_salts` must be among the tables of the query. */
 const isListed = (family: Family, what: HashedValue, value: string) =>
-  `${hashOf(family, what, value)} IN (SELECT hash FROM takedowns)`;
+  `${hashSql(family, what, value)} IN (SELECT hash FROM takedowns)`;
 
 const ID_TEXT = 'CAST(id AS text)';
 
 /** The value that a takedown of this kind is found by. */
-const keyOf = (kind: TakedownKind) => (kind === 'user' ? 'name' : 'item');
+const hashedValue = (kind: TakedownKind) => (kind === 'user' ? 'name' : 'item');
 
 /** Gives the database a salt of its own, unless it has one. $1: the salt. */
 export const ADD_SALT =
@@ -25,20 +25,20 @@ const ONE_SALT = '(SELECT min(salt) AS salt FROM takedown_salts) AS one';
 export const addEntry = (family: Family, kind: TakedownKind) => `
   INSERT INTO takedowns (hash, entry, family, kind, since)
   SELECT hash, hash, '${family}', '${kind}', $2
-  FROM (SELECT ${hashOf(family, keyOf(kind), '$1')} AS hash FROM ${ONE_SALT}) AS hashed
+  FROM (SELECT ${hashSql(family, hashedValue(kind), '$1')} AS hash FROM ${ONE_SALT}) AS hashed
   WHERE NOT EXISTS (
-    SELECT 1 FROM takedown_salts CROSS JOIN takedowns WHERE hash = ${hashOf(family, keyOf(kind), '$1')})`;
+    SELECT 1 FROM takedown_salts CROSS JOIN takedowns WHERE hash = ${hashSql(family, hashedValue(kind), '$1')})`;
 
 /** Adds the id of a user who is here. $1: the name for takedowns; $2: the day; $3: the key. */
 export const addUserId = (family: Family) => `
   INSERT INTO takedowns (hash, entry, family, kind, since)
-  SELECT ${hashOf(family, 'id', ID_TEXT)}, ${hashOf(family, 'name', '$1')}, '${family}', 'user', $2
+  SELECT ${hashSql(family, 'id', ID_TEXT)}, ${hashSql(family, 'name', '$1')}, '${family}', 'user', $2
   FROM profiles CROSS JOIN ${ONE_SALT} WHERE family = '${family}' AND user_key = $3 ON CONFLICT DO NOTHING`;
 
 /** Adds the ids of the items of a user who is here: they may come back under another owner. The values are those of `addUserId`. */
 export const addUserItems = (family: Family) => `
   INSERT INTO takedowns (hash, entry, family, kind, since)
-  SELECT ${hashOf(family, 'item', 'CAST(items.id AS text)')}, ${hashOf(family, 'name', '$1')}, '${family}', 'user', $2
+  SELECT ${hashSql(family, 'item', 'CAST(items.id AS text)')}, ${hashSql(family, 'name', '$1')}, '${family}', 'user', $2
   FROM profiles CROSS JOIN items CROSS JOIN ${ONE_SALT}
   WHERE profiles.family = '${family}' AND user_key = $3 AND items.family = '${family}' AND items.owner = profiles.id
   ON CONFLICT DO NOTHING`;
@@ -46,7 +46,7 @@ export const addUserItems = (family: Family) => `
 /** $1: the name or the id of the item. */
 export const deleteEntry = (family: Family, kind: TakedownKind) => `
   DELETE FROM takedowns
-  WHERE entry IN (SELECT ${hashOf(family, keyOf(kind), '$1')} FROM takedown_salts)`;
+  WHERE entry IN (SELECT ${hashSql(family, hashedValue(kind), '$1')} FROM takedown_salts)`;
 
 /** Values of other databases, as `ALL_ENTRIES` and `ALL_SALTS` read them. */
 export const COPY_SALT = 'INSERT INTO takedown_salts VALUES ($1) ON CONFLICT DO NOTHING';

@@ -68,9 +68,9 @@ export function createTakedownFilter({ salts, entries }: TakedownList, family: F
 /** The rows of `ALL_SALTS` and `ALL_ENTRIES` as a list. */
 export const takedownList = (salts: readonly string[][], entries: readonly string[][]): TakedownList => ({
   salts: salts.map(([salt = '']) => salt),
-  entries: entries.map(entryOf),
+  entries: entries.map(parseEntry),
 });
 
-function entryOf([hash = '', entry = '', family = '', kind = '', since = '']: string[]): TakedownEntry {
+function parseEntry([hash = '', entry = '', family = '', kind = '', since = '']: string[]): TakedownEntry {
   return { hash, entry, family: family as Family, kind: kind as TakedownEntry['kind'], since };
 }

@@ -1,19 +1,19 @@
 // What SQL that both stores share needs of PostgreSQL, and the rows of a query.
 import type pg from 'pg';
-import type { MemberOf } from '../media-statements.ts';
+import type { MemberSql } from '../media-statements.ts';
 import type { MergeConnection } from '../merge.ts';
 
 /** A row as an array of texts. */
 export type TextRow = (string | null)[];
 
-export const memberOf: MemberOf = (name) => `(members(record) ->> '${name}')`;
+export const member: MemberSql = (name) => `(members(record) ->> '${name}')`;
 
 /** The connection as SQL that both stores share uses it. */
 export function mergeConnection(client: pg.Client): MergeConnection {
   return {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
     rows: (sql) => fetchRows(client, sql),
-    member: memberOf,
+    member,
     hex: (column) => `encode(${column}, 'hex')`,
     now: '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint',
   };

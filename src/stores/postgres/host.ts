@@ -33,6 +33,8 @@ export interface Host {
   close(): Promise<void>;
 }
 
+const UNKNOWN = { up: undefined, fault: undefined, generation: 0, writable: false, mayWrite: false };
+
 /** Called after each poll and failure, with what `up` was before. */
 export type PollListener = (host: Host, wasUp: boolean | undefined) => void;
 
@@ -44,11 +46,7 @@ export function createHost(address: PostgresAddress, where: HostAddress, onPoll:
   let closed = false;
   const host: Host = {
     name: hostName(where),
-    up: undefined,
-    fault: undefined,
-    generation: 0,
-    writable: false,
-    mayWrite: false,
+    ...UNKNOWN,
     query: pool.query,
     failed(error) {
       if (host.up && !isQueryError(error)) down(error);

@@ -5,11 +5,11 @@ import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { countOnce } from '../counts.ts';
 import { importTime } from '../generation.ts';
-import { historyOf } from '../history-statements.ts';
+import { selectHistory } from '../history-statements.ts';
 import { type Gzip, gzipList, gzipText } from '../packing.ts';
 import type { Answer, Counts, Reader, StoreListener } from '../reader.ts';
 import { openSnapshot } from './connect.ts';
-import { memberOf, mergeConnection, type TextRow } from './dialect.ts';
+import { member, mergeConnection, type TextRow } from './dialect.ts';
 import { toStoreError } from './errors.ts';
 import { type Hosts, openHosts } from './hosts.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
@@ -60,7 +60,7 @@ const historyQuery = (family: Family) => ({
   name: `history of ${family}`,
   text: `SELECT generation, (
       SELECT json_build_object('count', coalesce(max(count), 0), 'records', coalesce(json_agg(record), '[]'))
-      FROM (${historyOf(family, memberOf)}) AS page (count, record))
+      FROM (${selectHistory(family, member)}) AS page (count, record))
     FROM vitrine`,
 });
 const HISTORIES = { microblog: historyQuery('microblog'), portfolio: historyQuery('portfolio') };

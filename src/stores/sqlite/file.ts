@@ -10,13 +10,13 @@ export interface FileStats {
 }
 
 export const readStats = (path: string): FileStats => ({
-  database: statOf(path),
-  log: statOf(`${path}-wal`),
-  index: statOf(`${path}-shm`),
+  database: readStat(path),
+  log: readStat(`${path}-wal`),
+  index: readStat(`${path}-shm`),
 });
 
 /** Undefined when the file is missing or cannot be looked at. */
-function statOf(path: string): Stats | undefined {
+function readStat(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch {

@@ -4,7 +4,7 @@ import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { importTime } from '../generation.ts';
-import { historyOf } from '../history-statements.ts';
+import { selectHistory } from '../history-statements.ts';
 import { MEDIA_URL } from '../media-statements.ts';
 import { type Gzip, gzipList, gzipText } from '../packing.ts';
 import type { Answer, ListedUser, LookupOptions, Reader } from '../reader.ts';
@@ -110,8 +110,8 @@ function createListings(db: Connection): Pick<SqliteReader, 'users' | 'history'>
   const users = db.prepare(USERS);
   const { member } = mergeConnection(db);
   const histories = {
-    microblog: db.prepare(historyOf('microblog', member)).raw(),
-    portfolio: db.prepare(historyOf('portfolio', member)).raw(),
+    microblog: db.prepare(selectHistory('microblog', member)).raw(),
+    portfolio: db.prepare(selectHistory('portfolio', member)).raw(),
   };
   return {
     users: (family, { after = '', skip = 0, limit }) => users.all(family, after, limit, skip) as ListedUser[],

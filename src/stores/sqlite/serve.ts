@@ -120,7 +120,7 @@ function reopenIfNewer(path: string, reader: SqliteReader | undefined, put: Serv
 function createWatch(path: string, observe: StoreListener, absence: Absence, service: Service) {
   const events: StoreEvents = { swaps: 0, refusals: 0 };
   const replacement = createReplacement(path, events, observe);
-  let missing: string | undefined;
+  const missing = createMissing(path, observe);
   let polling = false;
   let closed = false;
 
@@ -134,8 +134,7 @@ function createWatch(path: string, observe: StoreListener, absence: Absence, ser
   async function look(): Promise<void> {
     const current = readStats(path);
     // Only a regular file can be a database: a pipe would block whoever opens it.
-    noteMissing(!current.database?.isFile());
-    if (missing !== undefined) return;
+    if (!missing.check(current.database?.isFile())) return;
     const stats = service.stats();
     if (isSameFile(current.database, stats.database)) {
       replacement.forget();
@@ -148,17 +147,9 @@ function createWatch(path: string, observe: StoreListener, absence: Absence, ser
     observe({ type: 'data-changed', message: 'another file took the place of the data' });
   }
 
-  function noteMissing(isMissing: boolean): void {
-    const wasMissing = missing !== undefined;
-    missing = isMissing
-      ? `${path} is missing: its data is served on, but the next start finds none.`
-      : undefined;
-    if (missing !== undefined && !wasMissing) observe({ type: 'data-warning', message: missing });
-  }
-
   return {
     events,
-    waiting: () => missing ?? replacement.refusal(),
+    waiting: () => missing.warning() ?? replacement.refusal(),
 
     async poll(): Promise<void> {
       if (service.reader() === undefined) return lookAgain();
@@ -181,6 +172,23 @@ function createWatch(path: string, observe: StoreListener, absence: Absence, ser
     close() {
       closed = true;
       service.reader()?.close();
+    },
+  };
+}
+
+/** Warns once when the file that is served is not in its place any more. */
+function createMissing(path: string, observe: StoreListener) {
+  const message = `${path} is missing: its data is served on, but the next start finds none.`;
+  let isMissing = false;
+
+  return {
+    warning: () => (isMissing ? message : undefined),
+
+    /** Gives what it is given: whether the file is there. */
+    check(isThere = false): boolean {
+      if (!isThere && !isMissing) observe({ type: 'data-warning', message });
+      isMissing = !isThere;
+      return isThere;
     },
   };
 }

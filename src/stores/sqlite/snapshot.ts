@@ -37,13 +37,13 @@ function refuseSame(path: string, target: string): void {
     throw new StoreError(`${target} is the database itself: write the snapshot to another file.`);
 }
 
-interface Copying {
+interface CopyPaths {
   readonly path: string;
   readonly target: string;
   readonly unfinished: string;
 }
 
-function vacuumInto(db: Connection, { path, target, unfinished }: Copying): void {
+function vacuumInto(db: Connection, { path, target, unfinished }: CopyPaths): void {
   try {
     // SQLite counts the copy as a change.
     db.pragma('query_only = OFF');
