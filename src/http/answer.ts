@@ -101,7 +101,7 @@ const ANY = '*';
 
 /**
  * The ETags that a client has, or `*`. That of a compressed form stands for the plain one: a client that has either has the
- * data, and proxies such as Caddy add and remove the ending themselves. The 304 names the ETag of the form that a 200 to this
+ * data, and a proxy that compresses may have changed the ending. The 304 names the ETag of the form that a 200 to this
  * request would have (RFC 9110, 15.4.5).
  */
 export function knownEtags(ifNoneMatch: string | undefined): string | undefined {
