@@ -170,12 +170,15 @@ export function rate(text: string): Rate {
   return { requests, window };
 }
 
-/** A list of addresses and networks; `proxy-addr` interprets them. */
-export function networks(text: string): string[] {
-  const list = text
+const splitList = (text: string) =>
+  text
     .split(',')
     .map((part) => part.trim())
     .filter(Boolean);
+
+/** A list of addresses and networks; `proxy-addr` interprets them. */
+export function networks(text: string): string[] {
+  const list = splitList(text);
   for (const part of list) {
     if (/^\d+$/.test(part) || !isNetwork(part))
       throw new Mistake('must be addresses and networks separated by commas, such as 10.0.0.0/8 or loopback');
@@ -198,10 +201,7 @@ function isNetwork(part: string): boolean {
 export function origins(text: string): '*' | string[] {
   if (text === '*') return '*';
   if (text === 'none') return [];
-  const list = text
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean);
+  const list = splitList(text);
   for (const part of list) {
     // The URL standard allows quotes in the name of a host.
     if (!URL.canParse(part) || new URL(part).origin !== part || !/^\w+:\/\/[\w.:[\]-]+$/.test(part))
@@ -214,10 +214,7 @@ export function origins(text: string): '*' | string[] {
 export function userNames(text: string): 'auto' | string[] {
   if (text === 'auto') return 'auto';
   if (text === 'none') return [];
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean);
+  return splitList(text);
 }
 
 export function headerText(text: string): string {

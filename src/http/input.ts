@@ -1,4 +1,5 @@
 // A request's input: the query is read strictly, and TypeBox checks parameters as they come, without coercion.
+import { parse } from 'node:querystring';
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify';
@@ -34,34 +35,13 @@ export const COMPILERS = {
   buildSerializer: () => () => JSON.stringify,
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>['compilersFactory'];
 
-/** A member's value: an array when it is repeated, null when its percent escapes are broken. */
-type QueryValue = string | string[] | null;
+/** Members by name: an array when one is repeated, null when its percent escapes are broken. */
+export const parseQuery = (text: string) =>
+  parse(text, '&', '=', { decodeURIComponent: decode as (text: string) => string, maxKeys: 0 });
 
-export interface QueryMembers {
-  user?: QueryValue;
-  post?: QueryValue;
-}
-
-/** What a repeated member becomes; how often it is repeated does not matter. */
-const REPEATED: string[] = [];
-
-export function parseQuery(text: string): QueryMembers {
-  const members: QueryMembers = {};
-  if (text === '') return members;
-  for (const part of text.split('&')) {
-    const equals = part.indexOf('=');
-    const name = unescaped(equals === -1 ? part : part.slice(0, equals));
-    if (name !== 'user' && name !== 'post') continue;
-    members[name] =
-      members[name] === undefined ? unescaped(equals === -1 ? '' : part.slice(equals + 1)) : REPEATED;
-  }
-  return members;
-}
-
-function unescaped(text: string): string | null {
-  if (!/[%+]/.test(text)) return text;
+function decode(text: string): string | null {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    return decodeURIComponent(text);
   } catch {
     return null;
   }

@@ -121,7 +121,7 @@ const OPTIONS: FastifyServerOptions = {
   schemaController: { compilersFactory: COMPILERS },
   routerOptions: {
     maxParamLength: LONGEST_URL,
-    querystringParser: (text) => ({ ...parseQuery(text) }),
+    querystringParser: parseQuery,
   },
 };
 

@@ -1,5 +1,6 @@
-// Logs requests that failed or were slow. An outage brings thousands of them a second, so the first of each cause is
-// logged with its request, and those that follow are counted: one line a cause and second. The counts add up.
+// Logs requests that failed or were slow, and connections that were closed. An outage brings thousands of them a second, so
+// the first of each cause is logged with its request, and those that follow are counted: one line a cause and second. The
+// counts add up.
 import type { Logger } from 'pino';
 import type { Operation } from '../http/observations.ts';
 import { StoreError } from '../stores/errors.ts';
@@ -11,7 +12,7 @@ const MOST_CAUSES = 20;
 /** Failed requests, by error. */
 export function createFaultLog(log: Logger) {
   const others = { err: { type: 'Error', message: 'other errors' } };
-  const { add, stop } = createBundles((line) => log.error(line, 'request failed'), others);
+  const { add, stop } = createBundles<object>((line) => log.error(line, 'request failed'), others);
   return {
     add(error: unknown, request: object): void {
       const err = summaryOf(error);
@@ -25,7 +26,7 @@ export function createFaultLog(log: Logger) {
 
 /** Slow requests, by what they asked for and their status. */
 export function createSlowLog(log: Logger) {
-  const { add, stop } = createBundles((line) => log.warn(line, 'slow request'), {});
+  const { add, stop } = createBundles<object>((line) => log.warn(line, 'slow request'), {});
   return {
     add: (line: Operation & { readonly status: number }) =>
       add({ variant: line.variant, name: line.name, status: line.status }, line),
@@ -33,9 +34,22 @@ export function createSlowLog(log: Logger) {
   };
 }
 
+/** Connections that the server closed, by the reason. */
+export function createConnectionLog(log: Logger) {
+  const others = { reason: 'connections closed' };
+  const { add, stop } = createBundles(
+    ({ reason, count }) => log.warn({ connections: count }, reason),
+    others,
+  );
+  return { add: (reason: string) => add({ reason }, { reason }), stop };
+}
+
 /** `others`: what the lines beyond MOST_CAUSES have in common. */
-function createBundles(write: (line: object) => void, others: object) {
-  const bundles = new Map<string, { readonly cause: object; count: number }>();
+function createBundles<Cause extends object>(
+  write: (line: Cause & { readonly count: number }) => void,
+  others: Cause,
+) {
+  const bundles = new Map<string, { readonly cause: Cause; count: number }>();
   let timer: NodeJS.Timeout | undefined;
 
   /** Logs what was counted; a cause that did not come again is forgotten. */
@@ -48,7 +62,7 @@ function createBundles(write: (line: object) => void, others: object) {
     timer = bundles.size > 0 ? setTimeout(flush, PERIOD_MS).unref() : undefined;
   }
 
-  function open(cause: object) {
+  function open(cause: Cause) {
     const key = JSON.stringify(cause);
     const bundle = bundles.get(key) ?? { cause, count: 0 };
     bundles.set(key, bundle);
@@ -57,7 +71,7 @@ function createBundles(write: (line: object) => void, others: object) {
 
   return {
     /** `line`: what is logged of the first of a cause. */
-    add(cause: object, line: object): void {
+    add(cause: Cause, line: Cause): void {
       const isNew = !bundles.has(JSON.stringify(cause));
       if (isNew && bundles.size < MOST_CAUSES) {
         open(cause);

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { type Clients, createClients } from '../edge/clients.ts';
 import type { Observation, ResponseEvent } from '../http/observations.ts';
-import { createFaultLog, createSlowLog } from './bundled-log.ts';
+import { createConnectionLog, createFaultLog, createSlowLog } from './bundled-log.ts';
 import { createCounts } from './counts.ts';
 
 const CONNECTIONS_REFUSED =
@@ -48,8 +48,7 @@ interface EventLogOptions {
 function createEventLog({ config, log, clients }: EventLogOptions) {
   const faults = createFaultLog(log);
   const slowRequests = createSlowLog(log);
-  const logRefused = oncePerSecond((connections) => log.warn({ connections }, CONNECTIONS_REFUSED));
-  const logStalled = oncePerSecond((connections) => log.warn({ connections }, CONNECTIONS_STALLED));
+  const connections = createConnectionLog(log);
   const slow = config.slowRequest === 0 ? Number.POSITIVE_INFINITY : config.slowRequest;
 
   const about = (request: IncomingMessage) => ({
@@ -77,9 +76,9 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
         case 'request-failed':
           return faults.add(event.error, about(event.request));
         case 'connection-refused':
-          return logRefused();
+          return connections.add(CONNECTIONS_REFUSED);
         case 'connection-stalled':
-          return logStalled();
+          return connections.add(CONNECTIONS_STALLED);
         case 'data-changed':
           return log.info(event.message);
         case 'data-warning':
@@ -91,21 +90,8 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
     stop(): void {
       faults.stop();
       slowRequests.stop();
+      connections.stop();
     },
-  };
-}
-
-const PAUSE_MS = 1000;
-
-/** Counts its calls, and reports them a second after the first. */
-function oncePerSecond(report: (count: number) => void): () => void {
-  let count = 0;
-  return () => {
-    if (count++ > 0) return;
-    setTimeout(() => {
-      report(count);
-      count = 0;
-    }, PAUSE_MS).unref();
   };
 }
 
