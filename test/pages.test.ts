@@ -48,6 +48,7 @@ const PAGES = [
   ['/explorer.js', 'text/javascript; charset=utf-8'],
   ['/icon.svg', 'image/svg+xml'],
   ['/embed.js', 'text/javascript; charset=utf-8'],
+  ['/embed.d.ts', 'text/plain; charset=utf-8'],
   ['/samples/avatar-ada.svg', 'image/svg+xml'],
 ] as const;
 

@@ -25,6 +25,7 @@ import {
   SVG,
   sendAsset,
   serveFile,
+  TEXT,
   typed,
 } from './web-file.ts';
 
@@ -48,6 +49,7 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
   const readable = readableHeaders(config);
   const { paint } = createLook(config);
   serveFile(app, '/embed.js', () => paint(cardScript(config)), { ...readable, ...typed(SCRIPT, AN_HOUR) });
+  serveFile(app, '/embed.d.ts', () => readWeb('embed.d.ts'), { ...readable, ...typed(TEXT, AN_HOUR) });
   const file = (url: string, content: () => string | Buffer, type: string) =>
     serveFile(app, url, content, typed(type, EACH_TIME));
   if (explorerPage !== undefined) {

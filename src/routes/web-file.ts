@@ -18,6 +18,7 @@ import { etagOf } from '../records/etag.ts';
 export const HTML = 'text/html; charset=utf-8';
 export const SCRIPT = 'text/javascript; charset=utf-8';
 export const STYLE = 'text/css; charset=utf-8';
+export const TEXT = 'text/plain; charset=utf-8';
 export const SVG = 'image/svg+xml';
 
 /** Browsers revalidate each time, so a new version shows at once. */

@@ -1,22 +1,4 @@
-/*
- * <vitrine-profile>: a card with a user's profile and latest items, for any web page.
- *
- *   <script type="module" src="https://…/embed.js"></script>
- *   <vitrine-profile base="https://…/b" variant="b" user="ada" items="6">
- *     <a href="https://…/people/b/ada">ada</a>
- *   </vitrine-profile>
- *
- * base     the variant's base address; default: a, b or c next to this script
- * variant  a, b or c; default b
- * user     the user name
- * items    how many items to show, 0 to 15; default 6
- * theme    light, dark, or auto for the reader's preference; default: the page's `color-scheme`
- *
- * What stands inside the element is shown where scripts do not run.
- *
- * Custom properties: --vitrine-accent, -background, -text, -muted, -border, -radius, -font, -columns, -width.
- * Parts: card, cover, avatar, name, bio, counts, items, item.
- */
+/* The element <vitrine-profile>. How to use it is in embed.d.ts, beside this script. */
 
 const SHEET = `
 :host { display: grid; width: fit-content; grid-template-columns: minmax(10rem, var(--vitrine-width, 26rem)) }
@@ -52,7 +34,7 @@ img { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: cover
 .bio { margin-top: .6rem }
 dl { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin-top: .75rem }
 dl div { display: flex; gap: .35rem; align-items: baseline }
-dd { font-weight: 600; order: -1; font-variant-numeric: tabular-nums }
+dd { font-weight: 600; order: -1 }
 ul { list-style: none; margin: 1.1rem 1.25rem 0 }
 .grid { display: grid; gap: .5rem; grid-template-columns: repeat(var(--vitrine-columns, 2), minmax(0, 1fr)) }
 @container (min-width: 22rem) { .grid { grid-template-columns: repeat(var(--vitrine-columns, 3), minmax(0, 1fr)) } }
@@ -66,7 +48,7 @@ li { position: relative }
 .posts li { display: flex; gap: .9rem; min-height: 7rem; padding: .75rem 0; border-top: 1px solid var(--line) }
 .words { flex: 1; min-width: 0 }
 .photo { flex: none; width: 5.5rem; height: 5.5rem; border-radius: 4px }
-a { color: var(--accent); text-underline-offset: .2em }
+a { color: var(--accent) }
 .name a, a.title { color: inherit; text-decoration: none }
 a:hover { text-decoration: underline }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
@@ -97,10 +79,13 @@ sheet.replaceSync(SHEET);
 /** An error whose message is shown on the card; `retry`: the same request may succeed later. */
 const fail = (message, retry = false) => Object.assign(new Error(message), { retry });
 
+const LOADING = ['base', 'variant', 'user', 'items'];
+const ATTRIBUTES = [...LOADING, 'theme'];
+
 class VitrineProfile extends HTMLElement {
-  static observedAttributes = ['base', 'variant', 'user', 'items'];
+  static observedAttributes = LOADING;
   #pending = new AbortController();
-  #scheduled = false;
+  #turn = 0;
   #status = h('p', { role: 'status' });
   #content = h('div', { class: 'content' });
   #skeleton = h('div', { class: 'skeleton', 'aria-hidden': 'true' });
@@ -113,6 +98,13 @@ class VitrineProfile extends HTMLElement {
     root.append(this.#card);
   }
   connectedCallback() {
+    // Properties that were set before this script ran hide those of the class.
+    for (const name of ATTRIBUTES) {
+      if (!Object.hasOwn(this, name)) continue;
+      const value = this[name];
+      delete this[name];
+      this[name] = value;
+    }
     this.#schedule();
   }
   disconnectedCallback() {
@@ -124,40 +116,39 @@ class VitrineProfile extends HTMLElement {
 
   /** Loads once when several attributes are set in a row. */
   #schedule() {
-    if (this.#scheduled || !this.isConnected) return;
-    this.#scheduled = true;
-    queueMicrotask(() => {
-      this.#scheduled = false;
-      if (this.isConnected) this.#load();
-    });
+    const turn = ++this.#turn;
+    queueMicrotask(() => turn === this.#turn && this.isConnected && this.#load());
   }
 
   async #load() {
     this.#pending.abort();
     this.#pending = new AbortController();
     const { signal } = this.#pending;
-    const user = this.getAttribute('user') ?? '';
-    const letter = (this.getAttribute('variant') ?? 'b').toLowerCase();
+    const { user } = this;
+    const letter = (this.variant || 'b').toLowerCase();
     const variant = Object.hasOwn(VARIANTS, letter) ? VARIANTS[letter] : undefined;
-    const wanted = Number.parseInt(this.getAttribute('items') ?? '6', 10);
-    const count = Math.min(Math.max(wanted || 0, 0), 15);
+    const count = Math.min(Math.max(Number.parseInt(this.items || '6', 10) || 0, 0), 15);
     this.#showLoading(user, variant, count);
     try {
       if (variant === undefined) throw fail('The attribute `variant` must be a, b or c.');
       if (user === '') throw fail('The attribute `user` is missing.');
-      const base = this.getAttribute('base') ?? new URL(letter, ROOT).href;
-      const [profile, items] = await load(base, variant, user, count, signal);
+      const bases = this.base.match(/\S+/g) ?? [new URL(letter, ROOT).href];
+      const [base, profile, items] = await load(bases, variant, user, count, signal);
       const page = PAGES && new URL(base, document.baseURI).origin === ROOT.origin && `people/${letter}/`;
-      if (!signal.aborted) this.#showProfile(variant, profile, items, count, page);
-    } catch (error) {
       if (signal.aborted) return;
-      this.#showError(error.retry === undefined ? fail(`${UNAVAILABLE}.`, true) : error);
+      this.#showProfile(variant, profile, items, count, page);
+      this.dispatchEvent(new CustomEvent('load', { detail: { profile, items } }));
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const error = thrown.retry === undefined ? fail(`${UNAVAILABLE}.`, true) : thrown;
+      this.#showError(error);
+      this.dispatchEvent(new ErrorEvent('error', { error, message: error.message }));
     }
   }
 
   /** The skeleton, a card of blank data, stays behind the content to reserve its height. */
   #showLoading(user, variant = VARIANTS.b, count) {
-    const blank = { username: '-', bio: '-\n-' };
+    const blank = { username: '-', bio: '-\n-', totalFollowers: '1' };
     this.#skeleton.replaceChildren(...drawCard(variant, blank, Array(count).fill({}), count, PAGES));
     this.#card.setAttribute('aria-busy', 'true');
     this.#card.setAttribute('aria-label', 'Profile');
@@ -168,6 +159,7 @@ class VitrineProfile extends HTMLElement {
     const again = h('button', { type: 'button' }, 'Try again');
     again.addEventListener('click', () => this.#load());
     const words = h('p', { role: 'status' }, h('b', {}, message));
+    if (!retry) this.#skeleton.replaceChildren();
     this.#show('Profile', h('div', { class: 'state' }, words, retry ? again : ''));
   }
 
@@ -184,11 +176,34 @@ class VitrineProfile extends HTMLElement {
   }
 }
 
-async function load(base, variant, user, count, signal) {
+for (const name of ATTRIBUTES)
+  Object.defineProperty(VitrineProfile.prototype, name, {
+    get() {
+      return this.getAttribute(name) ?? '';
+    },
+    set(value) {
+      if (value == null) this.removeAttribute(name);
+      else this.setAttribute(name, value);
+    },
+  });
+
+/** From the first base that answers; they share the time. */
+async function load([base, ...others], variant, user, count, signal, ms = TIMEOUT_MS / (others.length + 1)) {
+  try {
+    return [
+      base,
+      ...(await loadFrom(base, variant, user, count, AbortSignal.any([signal, AbortSignal.timeout(ms)]))),
+    ];
+  } catch (error) {
+    if (others.length === 0 || signal.aborted || error.retry === false) throw error;
+    return load(others, variant, user, count, signal, ms);
+  }
+}
+
+async function loadFrom(base, variant, user, count, limit) {
   if (!URL.canParse(base, document.baseURI)) throw fail('The attribute `base` is not a valid address.');
   const root = new URL(base, document.baseURI).href.replace(/[?#].*$/s, '').replace(/\/+$/, '');
   const url = (lookup) => root + lookup.replace(':username', encodeURIComponent(user.toWellFormed()));
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const [profile, body] = await Promise.all([
     request(url(variant.profile), user, limit),
     count > 0 ? request(url(variant.items), user, limit) : {},
@@ -235,8 +250,11 @@ function drawCard({ item, total }, profile, items, wanted, page) {
   const user = text(profile, 'username');
   const name = visible(profile, 'name') || user;
   const bio = text(profile, 'bio');
+  /** A zero says nothing: totals are often not imported. */
   const count = (word, member) =>
-    h('div', {}, h('dt', {}, word), h('dd', {}, grouped(text(profile, member) || '0')));
+    /[1-9]/.test(text(profile, member))
+      ? h('div', {}, h('dt', {}, word), h('dd', {}, grouped(text(profile, member))))
+      : '';
   const list = h('ul', {
     part: 'items',
     class: item === 'post' ? 'posts' : 'grid',
@@ -322,7 +340,7 @@ function picture(address, kind, seed, letters, part) {
   frame.style.background = HUES.split(' ')[sum % 6];
   const source = web(address);
   if (source === undefined) return frame;
-  const image = h('img', { alt: '', loading: 'lazy', decoding: 'async', referrerpolicy: 'no-referrer' });
+  const image = h('img', { alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' });
   image.addEventListener('error', () => image.remove());
   image.setAttribute('src', source.href);
   frame.append(image);

@@ -135,6 +135,50 @@ describeInBrowser('the card', (eye) => {
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 
+  test('attributes are properties too, also if they are set before the script runs', async () => {
+    const first = { base: `${server.url}/a`, variant: 'a', user: 'ada', items: 2, theme: 'dark' };
+    const page = await open(`<vitrine-profile></vitrine-profile>
+      <script>Object.assign(document.querySelector('vitrine-profile'), ${JSON.stringify(first)})</script>`);
+    await ready(page).locator('.name', { hasText: 'Ada' }).waitFor();
+    const element = "document.querySelector('vitrine-profile')";
+    for (const [name, value] of Object.entries(first)) {
+      const seen = await page.evaluate(`[${element}.${name}, ${element}.getAttribute('${name}')]`);
+      expect(seen).toEqual([String(value), String(value)]);
+    }
+    await page.evaluate(`Object.assign(${element}, { items: null, user: 'Amara' })`);
+    await ready(page).locator('.name', { hasText: 'Amara' }).waitFor();
+    expect(await page.locator('vitrine-profile .content li').count()).toBe(6);
+  });
+
+  test('events tell the outcome, the next base is asked if one fails, final errors collapse the card', async () => {
+    const away = await startSite((_request, response) => void response.destroy());
+    const busy = await startSite((_request, response) => void response.writeHead(503).end());
+    const page = await open('', {
+      origins: [server.url, away.url, busy.url],
+      expected: /status of|ERR_|CORS/,
+    });
+    const outcome = (base: string, user: string) =>
+      page.evaluate(`new Promise((done) => {
+        const card = document.createElement('vitrine-profile');
+        const isTall = () => card.shadowRoot.querySelector('article').offsetHeight > 300;
+        card.addEventListener('load', ({ detail }) => done([detail.profile.username, detail.items.length, isTall()]));
+        card.addEventListener('error', ({ message, error }) => done([message, error.retry, isTall()]));
+        Object.assign(card, { base: '${base}', user: '${user}' });
+        document.querySelector('main').append(card);
+      })`);
+    const base = `${server.url}/b`;
+    try {
+      expect(await outcome(base, 'ada')).toEqual(['ada', 6, true]);
+      expect(await outcome(`${away.url} ${busy.url}  ${base}`, 'ada')).toEqual(['ada', 6, true]);
+      const unknown = ['No user named “nobody”.', false, false];
+      expect(await outcome(`${base} ${away.url}`, 'nobody')).toEqual(unknown);
+      const unavailable = ['The profile is not available right now.', true, true];
+      expect(await outcome(`${busy.url} ${away.url}`, 'ada')).toEqual(unavailable);
+    } finally {
+      await Promise.all([away.close(), busy.close()]);
+    }
+  });
+
   test('Try again works when the server is back', async () => {
     const first = await startServer({ PORT: String(await freePort()) });
     const page = await open(card('base="BASE/b" user="ada"', first), { api: first, expected: /ERR_/ });
@@ -287,7 +331,6 @@ describeInBrowser('the card', (eye) => {
     'variant="b" base="BASE/b" user="ada"',
     'variant="b" base="BASE/b" user="quiet_reader"',
     'variant="c" base="BASE/c" user="elodie" items="0"',
-    'variant="b" base="BASE/b" user="nobody"',
   ])('reserves its height while it loads: %s', async (attributes) => {
     const page = await open('', { expected: /status of 404/ });
     await page.route('**/api/**', async (route) => {

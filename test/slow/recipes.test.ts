@@ -1,6 +1,6 @@
 // Runs each recipe of the guide unchanged against a server.
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -31,6 +31,18 @@ async function runScript(name: string, code: string): Promise<{ folder: string; 
   writeFileSync(join(folder, name), code);
   const { stdout } = await exec(process.execPath, [name], { cwd: folder });
   return { folder, stdout };
+}
+
+async function compile(folder: string, file: string, ...more: string[]): Promise<void> {
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  const options =
+    '--strict --noEmit --allowImportingTsExtensions --lib es2024,dom --target es2024 --module nodenext';
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  await exec(process.execPath, [tsc, ...options.split(' '), ...more, file], { cwd: folder }).catch(
+    ({ stdout }) => {
+      throw new Error(stdout);
+    },
+  );
 }
 
 describeInBrowser('the recipe for a page', (eye) => {
@@ -124,24 +136,28 @@ describe('the recipe', () => {
       [join(ROOT, 'node_modules/development-types/node_modules/openapi-typescript/bin/cli.js'), ...args],
       { cwd: folder },
     );
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
     writeFileSync(join(folder, 'use.ts'), block('Types for TypeScript', 'ts'));
-    const options = [
-      '--strict',
-      '--noEmit',
-      '--allowImportingTsExtensions',
-      '--lib',
-      'es2024,dom',
-      '--target',
-      'es2024',
-    ];
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    await exec(process.execPath, [tsc, ...options, '--module', 'nodenext', 'use.ts'], { cwd: folder }).catch(
-      ({ stdout }) => {
-        throw new Error(stdout);
-      },
-    );
+    await compile(folder, 'use.ts');
     expect((await exec(process.execPath, ['use.ts'], { cwd: folder })).stdout).toBe('15\n');
+  });
+
+  test('for types of the card compiles, and wrong attributes do not', async () => {
+    const folder = tempFolder();
+    const [, url = ''] = /curl -o embed\.d\.ts (\S+)/.exec(block('A card on any page', 'sh')) ?? [];
+    writeFileSync(join(folder, 'embed.d.ts'), await (await fetch(url)).text());
+    // As much of React's types as this takes.
+    const react = 'export namespace JSX { interface IntrinsicElements {} }';
+    mkdirSync(join(folder, 'node_modules/react'), { recursive: true });
+    writeFileSync(
+      join(folder, 'node_modules/react/package.json'),
+      '{ "exports": { "./jsx-runtime": "./index.d.ts", ".": "./index.d.ts" } }',
+    );
+    writeFileSync(join(folder, 'node_modules/react/index.d.ts'), react);
+    const code = block('A card on any page', 'tsx');
+    writeFileSync(join(folder, 'card.tsx'), code);
+    await compile(folder, 'card.tsx', '--jsx', 'react-jsx');
+    writeFileSync(join(folder, 'card.tsx'), code.replace('user={user}', 'user={7}'));
+    await expect(compile(folder, 'card.tsx', '--jsx', 'react-jsx')).rejects.toThrow(/TS2322/);
   });
 
   test('for types names every type', async () => {
