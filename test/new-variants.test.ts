@@ -6,7 +6,7 @@ import { Type } from '@sinclair/typebox';
 import { beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
 import { UserName } from '../src/records/user-name.ts';
-import { bodiesOf, createLookups, lookupResponses, type VariantOptions } from '../src/routes/lookup.ts';
+import { createLookups, lookupResponses, type VariantOptions, variantBodies } from '../src/routes/lookup.ts';
 import { ROUTES } from '../src/server/app.ts';
 import { serve } from '../src/server/serve.ts';
 import { createLog } from '../src/telemetry/log.ts';
@@ -16,7 +16,7 @@ import { ask, databaseOf, done, fixture, json, run, tempFile } from './rig.ts';
 /** The file of the new style. */
 const shortStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
   const { operations, sendProfile, sendItems } = createLookups(options);
-  const { Profile, Items } = bodiesOf(options.variant);
+  const { Profile, Items } = variantBodies(options.variant);
   const route = (operation: 'profile' | 'items') => ({
     config: { operation: operations[operation] },
     schema: {

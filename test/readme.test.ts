@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { CommandContext } from '../src/cli/context.ts';
 import { createProgram } from '../src/cli/program.ts';
-import { SETTING_NAMES, SETTINGS, variableOf } from '../src/config/config.ts';
+import { SETTING_NAMES, SETTINGS, variableName } from '../src/config/config.ts';
 import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
 import { TEXT_NAMES } from '../src/print/texts.ts';
 import { KIND_NAMES, type KindName } from '../src/records/kinds.ts';
@@ -34,7 +34,7 @@ const allPages = PAGES.map(readPage).join('\n');
 // Its commands are only listed, so it needs nothing of a process.
 const program = createProgram({} as CommandContext);
 const flagsOfSettings = SETTING_NAMES.map(
-  (name) => `--${variableOf(name).toLowerCase().replaceAll('_', '-')}`,
+  (name) => `--${variableName(name).toLowerCase().replaceAll('_', '-')}`,
 );
 
 describe('tables and outputs are up to date', () => {
@@ -270,7 +270,7 @@ const memberTable = () =>
 function settingRows(): string {
   return SETTING_NAMES.map((name) => {
     const { fallback, meaning } = SETTINGS[name];
-    return `| \`${variableOf(name)}\` | ${fallback === '' ? 'none' : `\`${fallback}\``} | ${meaning} |\n`;
+    return `| \`${variableName(name)}\` | ${fallback === '' ? 'none' : `\`${fallback}\``} | ${meaning} |\n`;
   }).join('');
 }
 

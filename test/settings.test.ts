@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   type ConfigError,
-  flagOf,
+  flagName,
   readConfig,
   SETTING_NAMES,
   SETTINGS,
   type SettingName,
-  variableOf,
+  variableName,
 } from '../src/config/config.ts';
 import { mediaDirOf, mediaUrlOf } from '../src/config/media.ts';
 import { newPath } from './importing.ts';
@@ -65,12 +65,12 @@ test('defaults match the design', () => {
 
 describe.each(SETTING_NAMES)('%s', (name) => {
   test('has a variable, a flag, a description and a valid default', () => {
-    expect(variableOf(name)).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
-    expect(flagOf(name)).toBe(`--${variableOf(name).toLowerCase().replaceAll('_', '-')}`);
+    expect(variableName(name)).toMatch(/^[A-Z]+(_[A-Z]+)*$/);
+    expect(flagName(name)).toBe(`--${variableName(name).toLowerCase().replaceAll('_', '-')}`);
     expect(SETTINGS[name].meaning).not.toBe('');
     const { fallback } = SETTINGS[name];
     expect(readConfig({ [name]: fallback })[name]).toEqual(readConfig()[name]);
-    expect(readConfig({}, { [variableOf(name)]: fallback })[name]).toEqual(readConfig()[name]);
+    expect(readConfig({}, { [variableName(name)]: fallback })[name]).toEqual(readConfig()[name]);
   });
 
   test('empty or blank text means the default, except for base URLs', () => {
@@ -224,12 +224,12 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
 test.each(VALUES)('%s as %j', (name, text, value) => {
   if (value !== REFUSED) {
     expect(readConfig({ [name]: text })[name]).toEqual(value);
-    expect(readConfig({}, { [variableOf(name)]: `  ${text} ` })[name]).toEqual(value);
+    expect(readConfig({}, { [variableName(name)]: `  ${text} ` })[name]).toEqual(value);
     return;
   }
   for (const [label, mistakes] of [
-    [flagOf(name), mistakesOf({ [name]: text })],
-    [variableOf(name), mistakesOf({}, { [variableOf(name)]: text })],
+    [flagName(name), mistakesOf({ [name]: text })],
+    [variableName(name), mistakesOf({}, { [variableName(name)]: text })],
   ] as const) {
     expect(mistakes).toHaveLength(1);
     expect(mistakes[0]).toContain(`${label} must `);
@@ -421,8 +421,8 @@ describe('a server', () => {
   test('lists every setting with its variable and default in the help', async () => {
     const help = (await done(['serve', '--help'])).replace(/\s+/g, ' ');
     for (const name of SETTING_NAMES) {
-      expect(help).toContain(`${flagOf(name)} <value>`);
-      expect(help).toContain(`[${variableOf(name)}]`);
+      expect(help).toContain(`${flagName(name)} <value>`);
+      expect(help).toContain(`[${variableName(name)}]`);
       if (SETTINGS[name].fallback !== '') expect(help).toContain(`(default: ${SETTINGS[name].fallback})`);
     }
   });

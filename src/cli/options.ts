@@ -1,6 +1,13 @@
 // Options and arguments that several commands take.
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { ConfigError, flagOf, readConfig, SETTINGS, type SettingName, variableOf } from '../config/config.ts';
+import {
+  ConfigError,
+  flagName,
+  readConfig,
+  SETTINGS,
+  type SettingName,
+  variableName,
+} from '../config/config.ts';
 import { lookalikes } from '../config/lookalikes.ts';
 import { mediaDirOf } from '../config/media.ts';
 import { bytes } from '../config/setting-values.ts';
@@ -24,7 +31,7 @@ export function createCommand(
     const { meaning, fallback } = SETTINGS[setting];
     const standard = fallback === '' ? '' : ` (default: ${fallback})`;
     command.addOption(
-      new Option(`${flagOf(setting)} <value>`, `${meaning}${standard} [${variableOf(setting)}]`),
+      new Option(`${flagName(setting)} <value>`, `${meaning}${standard} [${variableName(setting)}]`),
     );
   }
   return command.option('--json', 'report in one line of JSON').option('--quiet', 'print nothing but errors');

@@ -201,10 +201,10 @@ export const publicOrigin = (config: Config): string | undefined =>
   listMounts(config).find(({ base }) => base.origin !== undefined)?.base.origin;
 
 /** The environment variable of a setting: `baseUrlA` is `BASE_URL_A`. */
-export const variableOf = (name: SettingName) =>
+export const variableName = (name: SettingName) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 /** The command-line flag of a setting: `baseUrlA` is `--base-url-a`. */
-export const flagOf = (name: SettingName) => `--${variableOf(name).toLowerCase().replaceAll('_', '-')}`;
+export const flagName = (name: SettingName) => `--${variableName(name).toLowerCase().replaceAll('_', '-')}`;
 
 export class ConfigError extends Error {
   readonly mistakes: readonly string[];
@@ -239,13 +239,13 @@ export function readConfig(flags: Flags = {}, environment: Environment = {}): Co
 
 const findText = (name: SettingName, flags: Flags, environment: Environment): SettingText =>
   flags[name] === undefined
-    ? { text: environment[variableOf(name)], label: variableOf(name) }
-    : { text: flags[name], label: flagOf(name) };
+    ? { text: environment[variableName(name)], label: variableName(name) }
+    : { text: flags[name], label: flagName(name) };
 
 const databaseUrlSources = (flags: Flags, environment: Environment): DatabaseUrlSource[] => [
   {
-    url: { text: flags.databaseUrl, label: flagOf('databaseUrl') },
-    file: { text: flags.databaseUrlFile, label: flagOf('databaseUrlFile') },
+    url: { text: flags.databaseUrl, label: flagName('databaseUrl') },
+    file: { text: flags.databaseUrlFile, label: flagName('databaseUrlFile') },
   },
   {
     url: findText('databaseUrl', {}, environment),
@@ -280,7 +280,7 @@ export function givenSettings(flags: Flags, environment: Environment): Record<st
     const { emptyCounts }: Setting<unknown> = SETTINGS[name];
     return text === undefined || (text.trim() === '' && !emptyCounts)
       ? []
-      : [[variableOf(name), text.trim()]];
+      : [[variableName(name), text.trim()]];
   });
   return Object.fromEntries(given);
 }
@@ -293,6 +293,6 @@ function clashes(config: Config): string[] {
     shareAddress(config.adminHost, config.host)
       ? ['ADMIN_PORT and PORT are the same: give the admin port its own']
       : [];
-  const nameOf = (variant: Variant) => variableOf(baseUrlSetting(variant));
-  return [...addressClashes(listMounts(config), nameOf), ...shared];
+  const settingName = (variant: Variant) => variableName(baseUrlSetting(variant));
+  return [...addressClashes(listMounts(config), settingName), ...shared];
 }

@@ -1,9 +1,9 @@
 // Environment variables that look like a setting but are none: a misspelt name would be ignored without a word.
-import { SETTING_NAMES, variableOf } from './config.ts';
+import { SETTING_NAMES, variableName } from './config.ts';
 
 /** A sentence for each variable whose name is nearly that of a setting. */
 export function lookalikes(environment: Record<string, string | undefined>): string[] {
-  const settings = SETTING_NAMES.map(variableOf);
+  const settings = SETTING_NAMES.map(variableName);
   return Object.keys(environment).flatMap((name) => {
     if (environment[name] === undefined || settings.includes(name)) return [];
     const meant = settings

@@ -12,29 +12,29 @@ export function createClients({ trustProxy, host }: Pick<Config, 'trustProxy' | 
   const trusts = proxyAddr.compile(trustProxy);
   // Who connects to a unix socket is on this machine, and has no address.
   const unknown = host.startsWith('/') ? '127.0.0.1' : '';
-  const remoteOf = ({ socket }: IncomingMessage) => socket.remoteAddress ?? unknown;
-  const fromProxy = (request: IncomingMessage) => trusts(remoteOf(request), 0);
+  const remoteAddress = ({ socket }: IncomingMessage) => socket.remoteAddress ?? unknown;
+  const fromProxy = (request: IncomingMessage) => trusts(remoteAddress(request), 0);
   const run = Date.now().toString(36);
   let made = 0;
   const ids = new WeakMap<IncomingMessage, string>();
 
   return {
     /** The nearest address that is not a trusted proxy's; if a proxy names something else, the proxy's own. */
-    addressOf(request: IncomingMessage): string {
-      const remote = remoteOf(request);
+    findClientAddress(request: IncomingMessage): string {
+      const remote = remoteAddress(request);
       if (trustProxy.length === 0 || remote === '') return remote;
       const hops = { socket: { remoteAddress: remote }, headers: request.headers } as IncomingMessage;
       return proxyAddr.all(hops, trusts).findLast((hop) => isIP(hop) > 0) ?? remote;
     },
 
-    protocolOf(request: IncomingMessage): 'http' | 'https' {
+    findProtocol(request: IncomingMessage): 'http' | 'https' {
       const said = fromProxy(request) && request.headers['x-forwarded-proto'];
       // Each proxy appends its own value; the last one is from the proxy we trust.
       return said && String(said).split(',').at(-1)?.trim() === 'https' ? 'https' : 'http';
     },
 
     /** The proxy's id for the request, or one of ours; the same in every log line. */
-    requestIdOf(request: IncomingMessage): string {
+    findRequestId(request: IncomingMessage): string {
       const known = ids.get(request);
       if (known !== undefined) return known;
       const said = fromProxy(request) ? request.headers['x-request-id'] : undefined;

@@ -112,7 +112,7 @@ export class Connection {
     this.state = 'parked';
     // At once, so that the end of the stream does not come before these bytes.
     if (rest.length > 0) socket.unshift(rest);
-    socket.unshift(bytesOf(request));
+    socket.unshift(requestBytes(request));
     socket.pause().resume = stay;
     this.whenAnswered(() => {
       if (returning.push(this) === 1) setImmediate(returnSome);
@@ -220,7 +220,7 @@ function writeOn(this: Socket): void {
 function ignore(): void {}
 
 /** The request as it came, but for a wish to upgrade; header lines are Latin-1. */
-function bytesOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+function requestBytes({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
   const lines = [`${method} ${url} HTTP/${httpVersion}`];
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]?.toLowerCase() !== 'upgrade') lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);

@@ -34,7 +34,7 @@ export function createRateLimit(
 
   /** Counts a request; undefined for a client without a limit. */
   return (request: IncomingMessage): Allowance | undefined => {
-    const address = clients.addressOf(request);
+    const address = clients.findClientAddress(request);
     if (exempt(address, 0)) return undefined;
     const key = clientKey(address);
     const time = performance.now();

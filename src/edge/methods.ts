@@ -22,7 +22,7 @@ export function noteAddresses(app: FastifyInstance) {
   const addresses: Address[] = [];
   app.addHook('onRoute', ({ method, url, constraints, config = {} }) => {
     const { host } = (constraints ?? {}) as { host?: RegExp };
-    if (method === 'GET') addresses.push({ pattern: patternOf(url), host, config });
+    if (method === 'GET') addresses.push({ pattern: pathPattern(url), host, config });
   });
 
   return ({ method, url, headers }: FastifyRequest): Partial<RouteConfig> | undefined => {
@@ -35,7 +35,7 @@ export function noteAddresses(app: FastifyInstance) {
 }
 
 /** The paths of a route: a parameter stands for one segment. */
-const patternOf = (url: string) =>
+const pathPattern = (url: string) =>
   new RegExp(`^${url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[a-z]+/g, '[^/]+')}$`);
 
 declare module 'fastify' {

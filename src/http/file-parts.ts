@@ -12,7 +12,7 @@ const PART_BYTES = 16 * 1024;
 const MOST_OPEN = 16;
 
 /** Its size in bytes; undefined if there is no such file. */
-export async function sizeOf(path: string): Promise<number | undefined> {
+export async function fileSize(path: string): Promise<number | undefined> {
   try {
     const found = await lstat(path);
     return found.isFile() ? found.size : undefined;
@@ -75,7 +75,7 @@ export interface ByteRange {
 const RANGE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
 
 /** What to send of a file: a range of it, the whole if undefined, or nothing since it has no such bytes. */
-export function rangeOf(
+export function parseRange(
   { range, 'if-range': ifRange }: IncomingHttpHeaders,
   etag: string,
   size: number,

@@ -7,15 +7,15 @@ import { STATUS_CODES } from '../http/node-http.ts';
 import type { Family } from '../records/kinds.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
 import { LONGEST_USER_NAME, UserName } from '../records/user-name.ts';
-import { bodiesOf } from '../routes/lookup.ts';
+import { variantBodies } from '../routes/lookup.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 
 const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 /** The named schemas of these variants: records, lists and the error body. */
-export function componentsOf(variants: readonly Variant[]): Record<string, object> {
+export function namedSchemas(variants: readonly Variant[]): Record<string, object> {
   const bodies = variants.flatMap((variant) => {
-    const { Profile, Items } = bodiesOf(variant);
+    const { Profile, Items } = variantBodies(variant);
     const [list] = Object.values(Items.properties);
     return [Profile, (list as TSchema).items as TSchema, Items];
   });
@@ -69,7 +69,7 @@ const CONTENT_RANGE = {
 };
 
 /** The responses of the route of files. Bytes have no schema, but @fastify/swagger wants one. */
-export function fileResponsesOf(declared: Record<string, TSchema>) {
+export function describeFileResponses(declared: Record<string, TSchema>) {
   const content = Object.fromEntries(Object.values(MEDIA_TYPES).map((type) => [type, { schema: {} }]));
   const entries = Object.entries(declared).map(([status, schema]) => {
     const { description } = schema;
@@ -85,7 +85,7 @@ export function fileResponsesOf(declared: Record<string, TSchema>) {
 }
 
 /** The responses that a route declares, as @fastify/swagger takes them. */
-export function responsesOf(variant: Variant, declared: Record<string, TSchema>) {
+export function describeResponses(variant: Variant, declared: Record<string, TSchema>) {
   const entries = Object.entries(declared).map(([status, schema]) => {
     if (status === '200') return [status, successResponse(variant, schema)];
     if (status === '304') return [status, { ...notModified(schema), headers: SUCCESS_HEADERS }];
@@ -100,7 +100,7 @@ function successResponse(variant: Variant, schema: TSchema) {
   const { family, collection } = VARIANTS[variant];
   const schemas: TSchema[] = schema.anyOf ?? [schema];
   const samples = sampleAnswers(family, collection);
-  const { Profile } = bodiesOf(variant);
+  const { Profile } = variantBodies(variant);
   const examples = schemas.map(({ $id }) =>
     $id === Profile.$id ? (['profile', samples.profile] as const) : (['items', samples.items] as const),
   );

@@ -9,7 +9,7 @@ import { MEDIA } from '../http/observations.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import type { ExampleUsers } from '../routes/example-users.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
-import { componentsOf, fileResponsesOf, inputSchema, responsesOf } from './components.ts';
+import { describeFileResponses, describeResponses, inputSchema, namedSchemas } from './components.ts';
 
 /** As much of the document as is handled here. */
 interface OpenApi {
@@ -34,7 +34,7 @@ const OVERVIEW = `Read-only lookups, by user name, of public profiles and of the
 /** The path of pictures as @fastify/swagger writes it. */
 const FILE_PATH = '/media/{name}';
 
-const titleOf = (variant: Variant) => `Variant ${variant.toUpperCase()}`;
+const tagName = (variant: Variant) => `Variant ${variant.toUpperCase()}`;
 
 /** How @fastify/swagger reads the routes; it has to be registered before them. */
 export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
@@ -67,7 +67,7 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
             ? { params: inputSchema(params as TSchema) }
             : { querystring: inputSchema(querystring) }),
           headers: { type: 'object', properties: { 'If-None-Match': IF_NONE_MATCH } },
-          response: responsesOf(mount.variant, response as unknown as Record<string, TSchema>),
+          response: describeResponses(mount.variant, response as unknown as Record<string, TSchema>),
         },
       };
     },
@@ -82,7 +82,7 @@ const fileSchema = ({ params, response, ...words }: Record<string, TSchema>) => 
     type: 'object',
     properties: { 'If-None-Match': IF_NONE_MATCH, Range: RANGE, 'If-Range': IF_RANGE },
   },
-  response: fileResponsesOf(response as unknown as Record<string, TSchema>),
+  response: describeFileResponses(response as unknown as Record<string, TSchema>),
 });
 
 const FILE_TAG = {
@@ -116,11 +116,11 @@ export function documentFor(host: string, generated: OpenApi, config: Config, us
   return {
     ...generated,
     // Generated clients take the first one.
-    servers: serversOf([...shown.filter(({ base }) => base.host === host), ...shown]),
-    tags: [...shown.map(tagOf), ...(FILE_PATH in (generated.paths ?? {}) ? [FILE_TAG] : [])],
+    servers: listServers([...shown.filter(({ base }) => base.host === host), ...shown]),
+    tags: [...shown.map(describeVariant), ...(FILE_PATH in (generated.paths ?? {}) ? [FILE_TAG] : [])],
     paths: Object.fromEntries(shared.paths),
     components: {
-      schemas: componentsOf(shown.map(({ variant }) => variant)),
+      schemas: namedSchemas(shown.map(({ variant }) => variant)),
       responses: shared.responses,
     },
   };
@@ -153,8 +153,8 @@ function shareResponses(paths: readonly (readonly [string, PathItem | undefined]
   return { paths: referring, responses };
 }
 
-const tagOf = ({ variant, base: { origin = '', path } }: Mount) => ({
-  name: titleOf(variant),
+const describeVariant = ({ variant, base: { origin = '', path } }: Mount) => ({
+  name: tagName(variant),
   description: `${VARIANTS[variant].about} Base address: \`${origin}${path || '/'}\`.`,
 });
 
@@ -171,7 +171,7 @@ const samePaths = (one: Mount, two: Mount) =>
   one.base.path === two.base.path && VARIANTS[one.variant].style === VARIANTS[two.variant].style;
 
 /** `.` is where the document is: right as well behind a proxy that takes a prefix away. */
-function serversOf(mounts: readonly Mount[]) {
+function listServers(mounts: readonly Mount[]) {
   const origins = mounts.map(({ base }) => base.origin ?? '.');
   return [...new Set(origins.includes('.') || origins.length === 0 ? ['.'] : origins)].map((url) => ({
     url,

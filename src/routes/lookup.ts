@@ -28,7 +28,7 @@ const RECORDS = {
 } as const;
 
 /** The bodies of a variant's two lookups. */
-export function bodiesOf(variant: Variant) {
+export function variantBodies(variant: Variant) {
   const { family, collection } = VARIANTS[variant];
   const { Profile, Item } = RECORDS[family];
   return { Profile, Items: itemsBody(`Items${variant.toUpperCase()}`, collection, Item) };

@@ -12,7 +12,7 @@ import type { Config } from '../config/config.ts';
 import { mediaDirOf } from '../config/media.ts';
 import { INERT, matches, NotModified, sendNotModified } from '../http/answer.ts';
 import { errorResponses, sendFailure } from '../http/errors.ts';
-import { type ByteRange, isAbsence, rangeOf, readParts, sizeOf } from '../http/file-parts.ts';
+import { type ByteRange, fileSize, isAbsence, parseRange, readParts } from '../http/file-parts.ts';
 import { FAULT } from '../http/input.ts';
 import { MEDIA, type Observer } from '../http/observations.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
@@ -62,19 +62,19 @@ export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, 
   app.get('/media/:name', { config: { operation: MEDIA }, schema }, async (request, reply) => {
     const { name } = request.params;
     const path = join(folder, mediaPath(name));
-    const size = await sizeOf(path);
+    const size = await fileSize(path);
     if (size === undefined) return sendFailure(reply, 'ROUTE_NOT_FOUND');
     const headers = { ...common, etag: `"${name.slice(0, HASH_LENGTH)}"` };
     if (matches(request.headers['if-none-match'], headers.etag)) return sendNotModified(reply, headers);
     const isHead = request.method === 'HEAD';
-    const range = isHead ? undefined : rangeOf(request.headers, headers.etag, size);
+    const range = isHead ? undefined : parseRange(request.headers, headers.etag, size);
     if (range === 'unsatisfiable') {
       reply.header('content-range', `bytes */${size}`);
       return sendFailure(reply, 'RANGE_NOT_SATISFIABLE');
     }
     const { start, end } = range ?? { start: 0, end: size - 1 };
     const length = end - start + 1;
-    const body = isHead ? Readable.from([]) : await bodyOf(path, { start, end }, reply.raw);
+    const body = isHead ? Readable.from([]) : await openBody(path, { start, end }, reply.raw);
     if (body === undefined) return sendFailure(reply, 'ROUTE_NOT_FOUND');
     if (body instanceof Readable)
       body.on('error', (error) => observe({ type: 'request-failed', request: request.raw, error }));
@@ -86,7 +86,7 @@ export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, 
 };
 
 /** A Buffer if the bytes are one part, otherwise a stream; undefined if the file is gone. */
-async function bodyOf(path: string, range: ByteRange, response: ServerResponse) {
+async function openBody(path: string, range: ByteRange, response: ServerResponse) {
   // A pipelined request reads nothing before its turn.
   if (response.socket === null) await once(response, 'socket');
   const parts = readParts(path, range);

@@ -5,19 +5,19 @@ import { errorResponses, sendFailure } from '../http/errors.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import { STYLES, VARIANTS } from '../variants.ts';
 import {
-  bodiesOf,
   createLookups,
   hostConstraint,
   lookupResponses,
   UserInput,
   type VariantOptions,
+  variantBodies,
 } from './lookup.ts';
 
 const Params = Type.Object({ username: UserInput });
 
 export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
   const { variant, base } = options;
-  const { Profile, Items } = bodiesOf(variant);
+  const { Profile, Items } = variantBodies(variant);
   const letter = variant.toUpperCase();
   const { operations, sendProfile, sendItems } = createLookups(options);
 

@@ -7,7 +7,7 @@ import { type Config, publicOrigin } from '../config/config.ts';
 import { mediaDirOf, mediaUrlOf } from '../config/media.ts';
 import { JSON_TYPE } from '../http/answer.ts';
 import { sendFailure } from '../http/errors.ts';
-import { readParts, sizeOf } from '../http/file-parts.ts';
+import { fileSize, readParts } from '../http/file-parts.ts';
 import { PAGE } from '../http/observations.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { cardImage } from '../views/card-image.ts';
@@ -85,7 +85,7 @@ function createCopies(config: Config): (url: string) => Promise<string | undefin
     const type = mediaType(name);
     const path = join(folder, mediaPath(name));
     try {
-      const size = await sizeOf(path);
+      const size = await fileSize(path);
       if (!type.startsWith('image/') || size === undefined || size > MOST_INLINE_BYTES) return undefined;
       const bytes = await buffer(readParts(path, { start: 0, end: size - 1 }));
       return `data:${type};base64,${bytes.toString('base64')}`;

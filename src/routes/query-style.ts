@@ -5,12 +5,12 @@ import { FAULT } from '../http/input.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import { STYLES } from '../variants.ts';
 import {
-  bodiesOf,
   createLookups,
   hostConstraint,
   lookupResponses,
   UserInput,
   type VariantOptions,
+  variantBodies,
 } from './lookup.ts';
 
 const Query = Type.Object({
@@ -25,11 +25,11 @@ const Query = Type.Object({
 
 export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
   const { variant, base } = options;
-  const { Profile, Items } = bodiesOf(variant);
+  const { Profile, Items } = variantBodies(variant);
   const letter = variant.toUpperCase();
   const { operations, sendProfile, sendItems } = createLookups(options);
 
-  const operationOf = (query: unknown) =>
+  const chooseOperation = (query: unknown) =>
     (query as { post?: unknown }).post === undefined ? operations.profile : operations.items;
 
   const schema = {
@@ -51,7 +51,7 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
       url,
       {
         constraints: hostConstraint(base),
-        config: { operation: operationOf },
+        config: { operation: chooseOperation },
         schema: { ...schema, hide: url.endsWith('/') },
       },
       (request, reply) => {

@@ -129,8 +129,14 @@ const OPTIONS: FastifyServerOptions = {
 function observeResponses(app: FastifyInstance, observe: Observer): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const { statusCode: status } = reply;
-    const operation = operationOf(request);
-    observe({ type: 'response', request: request.raw, operation, status, bytes: lengthOf(payload, reply) });
+    const operation = findOperation(request);
+    observe({
+      type: 'response',
+      request: request.raw,
+      operation,
+      status,
+      bytes: payloadLength(payload, reply),
+    });
     done();
   });
 }
@@ -140,7 +146,7 @@ function sendErrors(app: FastifyInstance, { clients, observe }: Telemetry): void
     if (error instanceof RequestError) return void sendFailure(reply, error.code);
     observe({ type: 'request-failed', request: request.raw, error });
     // The log names it, so the client may ask about it.
-    reply.header('x-request-id', clients.requestIdOf(request.raw));
+    reply.header('x-request-id', clients.findRequestId(request.raw));
     sendFailure(reply, isDataFault(error) ? 'NOT_READY' : 'INTERNAL');
   });
 }
@@ -175,14 +181,14 @@ function createHealth(store: Pick<Reader, 'fault'>) {
 const isDataFault = (error: unknown) =>
   error instanceof StoreError || (error instanceof Error && error.name === 'SqliteError');
 
-function lengthOf(payload: unknown, reply: FastifyReply): number {
+function payloadLength(payload: unknown, reply: FastifyReply): number {
   if (typeof payload === 'string') return Buffer.byteLength(payload);
   if (Buffer.isBuffer(payload)) return payload.length;
   // Routes that stream know the length.
   return payload ? Number(reply.getHeader('content-length')) : 0;
 }
 
-function operationOf({ method, query, routeOptions, addressed }: FastifyRequest): Operation {
+function findOperation({ method, query, routeOptions, addressed }: FastifyRequest): Operation {
   if (method === 'OPTIONS') return PREFLIGHT;
   const { operation = OTHER } = addressed ?? routeOptions.config;
   return typeof operation === 'function' ? operation(query) : operation;

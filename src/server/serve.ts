@@ -18,14 +18,14 @@ import { type Admin, openAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
 import { listen, type SocketOptions } from './listen.ts';
 
-export interface Running {
+export interface RunningServer {
   /** The URLs that it listens on. */
   readonly url: string;
   readonly adminUrl: string | undefined;
   stop(): Promise<void>;
 }
 
-export interface Serving extends Running {
+export interface LocalServer extends RunningServer {
   readonly registry: () => Promise<Registry>;
   readonly unready: () => Promise<string | undefined>;
 }
@@ -50,7 +50,7 @@ export async function serve(
   config: Config,
   log: Logger,
   { signal, droppedLines = () => 0, ...socket }: StartOptions = {},
-): Promise<Serving> {
+): Promise<LocalServer> {
   const telemetry = createTelemetry(config, log);
   const store = await unlessAborted(openStore(config, telemetry.observe), signal);
   // No start waits for it, or fails with it.
@@ -125,7 +125,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined):
 }
 
 /** Logs the addresses, the data, and lines to try. */
-export function announce(config: Config, log: Logger, { url, adminUrl }: Running): void {
+export function announce(config: Config, log: Logger, { url, adminUrl }: RunningServer): void {
   const { databaseUrl, workers } = config;
   log.info(
     {

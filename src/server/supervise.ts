@@ -8,7 +8,7 @@ import { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { type Admin, type AdminOptions, openAdmin } from './admin.ts';
-import { type Running, type StartOptions, serve, WorkerFailed } from './serve.ts';
+import { type RunningServer, type StartOptions, serve, WorkerFailed } from './serve.ts';
 
 /** A worker that dies this early is replaced after a pause, so that a lasting cause does not loop. */
 const YOUNG_MS = 5000;
@@ -35,7 +35,7 @@ export async function supervise(
   config: Config,
   log: Logger,
   { signal, inherited }: StartOptions = {},
-): Promise<Running> {
+): Promise<RunningServer> {
   signal?.throwIfAborted();
   const workers = createWorkers(log);
   signal?.addEventListener('abort', () => void workers.stop(), { once: true });
@@ -196,7 +196,7 @@ export async function serveAsWorker(
   config: Config,
   log: Logger,
   options: StartOptions = {},
-): Promise<Running> {
+): Promise<RunningServer> {
   const worker = cluster.worker as Worker;
   const { registry, unready, ...running } = await serve(
     { ...config, adminPort: undefined },

@@ -15,7 +15,7 @@ export function createFaultLog(log: Logger) {
   const { add, stop } = createBundles<object>((line) => log.error(line, 'request failed'), others);
   return {
     add(error: unknown, request: object): void {
-      const err = summaryOf(error);
+      const err = summarise(error);
       // A fault of the data is a sentence: where in our code it came from tells nothing.
       const shown = error instanceof Error && !(error instanceof StoreError) ? error : err;
       add({ err }, { ...request, err: shown });
@@ -87,7 +87,7 @@ function createBundles<Cause extends object>(
   };
 }
 
-function summaryOf(error: unknown): { readonly type: string; readonly message: string } {
+function summarise(error: unknown): { readonly type: string; readonly message: string } {
   return error instanceof Error
     ? { type: error.name, message: error.message }
     : { type: typeof error, message: String(error) };

@@ -9,14 +9,14 @@ export function createRegistry(sources: MetricsSources): Registry {
   for (const metric of METRICS) {
     const { name, type, help, aggregator = 'sum', read } = metric;
     if (read === undefined) continue;
-    const get = async () => ({ name, type, help, aggregator, values: await samplesOf(read, sources) });
+    const get = async () => ({ name, type, help, aggregator, values: await readSamples(read, sources) });
     // biome-ignore lint/suspicious/noExplicitAny: a metric is anything that has `get`, but its type is a class
     registry.registerMetric({ name, type, help, aggregator, get } as any);
   }
   return registry;
 }
 
-async function samplesOf(read: NonNullable<Metric['read']>, sources: MetricsSources) {
+async function readSamples(read: NonNullable<Metric['read']>, sources: MetricsSources) {
   const value = await read(sources);
   if (value === undefined) return [];
   return typeof value === 'number' ? [{ labels: {}, value }] : value;

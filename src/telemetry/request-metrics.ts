@@ -105,12 +105,12 @@ export const REQUEST_METRICS: readonly Metric[] = [
   },
 ];
 
-const labelsOf = ({ variant, name }: Operation) => ({ variant, operation: name });
+const operationLabels = ({ variant, name }: Operation) => ({ variant, operation: name });
 
 const requestSamples = ({ tallies }: Counts): Sample[] =>
   [...tallies].flatMap(([operation, { statuses }]) =>
     [...statuses].map(([status, value]) => ({
-      labels: { ...labelsOf(operation), status: String(status) },
+      labels: { ...operationLabels(operation), status: String(status) },
       value,
     })),
   );
@@ -118,7 +118,7 @@ const requestSamples = ({ tallies }: Counts): Sample[] =>
 /** The client's own histogram observes each request one by one, which costs more than counting in arrays. */
 function durationSamples({ tallies }: Counts): Sample[] {
   return [...tallies].flatMap(([operation, { buckets, sum }]) => {
-    const labels = labelsOf(operation);
+    const labels = operationLabels(operation);
     let count = 0;
     const cumulated = [...buckets].map((value, index) => {
       count += value;

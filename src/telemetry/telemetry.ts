@@ -52,9 +52,9 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
   const slow = config.slowRequest === 0 ? Number.POSITIVE_INFINITY : config.slowRequest;
 
   const about = (request: IncomingMessage) => ({
-    id: clients.requestIdOf(request),
-    client: clients.addressOf(request),
-    protocol: clients.protocolOf(request),
+    id: clients.findRequestId(request),
+    client: clients.findClientAddress(request),
+    protocol: clients.findProtocol(request),
     method: request.method,
     url: asciiUrl(originalUrl(request)),
   });
