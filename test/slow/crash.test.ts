@@ -30,7 +30,7 @@ import {
 } from '../rig.ts';
 import { bodiesOf, generation, until } from '../stress.ts';
 
-const KILLS = 100;
+const KILLS = 32;
 const AT_A_TIME = 2;
 
 /** The digest of its export. */

@@ -122,7 +122,7 @@ const CASES: readonly Case[] = [
   {
     what: 'a cache that forgets the query',
     base: '/a',
-    add: 'proxy_cache wrong; proxy_cache_key $uri;',
+    add: 'proxy_cache OWN; proxy_cache_key $uri;',
     broken: ['query'],
     words: 'the cache key lacks',
   },
@@ -213,43 +213,43 @@ const CASES: readonly Case[] = [
   },
   {
     what: 'errors kept in its cache',
-    add: `proxy_cache wrong; ${IGNORE} proxy_cache_valid any 10m; add_header X-Cache-Status $upstream_cache_status always;`,
+    add: `proxy_cache OWN; ${IGNORE} proxy_cache_valid any 10m; add_header X-Cache-Status $upstream_cache_status always;`,
     broken: ['error caching', 'cache key'],
     words: 'a 400 comes from a cache',
   },
   {
     what: '404s kept in its cache for a day',
-    add: `proxy_cache wrong; ${IGNORE} proxy_cache_valid 200 1m; proxy_cache_valid 404 1d; ${HOST_KEY} ${CACHE_STATUS}`,
+    add: `proxy_cache OWN; ${IGNORE} proxy_cache_valid 200 1m; proxy_cache_valid 404 1d; ${HOST_KEY} ${CACHE_STATUS}`,
     broken: ['error caching'],
     words: 'a 404 still comes from the cache after 6.5 s, although it may be kept for 5 s',
   },
   {
     what: '404s kept in its cache for as long as they may be',
-    add: `proxy_cache wrong; ${HOST_KEY} ${CACHE_STATUS}`,
+    add: `proxy_cache OWN; ${HOST_KEY} ${CACHE_STATUS}`,
     broken: [],
     words: 'a 404 is cached for 5 s, other errors are not',
   },
   {
     what: 'a cache that does not say so',
-    add: `proxy_cache wrong; ${IGNORE} proxy_cache_valid 200 1m; proxy_cache_valid 404 1d;`,
+    add: `proxy_cache OWN; ${IGNORE} proxy_cache_valid 200 1m; proxy_cache_valid 404 1d;`,
     broken: [],
     words: 'could not tell  error caching',
   },
   {
     what: 'one cache entry for all hosts',
-    add: `proxy_cache wrong; proxy_cache_key $request_uri; ${CACHE_STATUS}`,
+    add: `proxy_cache OWN; proxy_cache_key $request_uri; ${CACHE_STATUS}`,
     broken: ['cache key'],
     words: 'another host gets the response that is cached for this one',
   },
   {
     what: 'a cache with a copy for each parameter',
-    add: `proxy_cache wrong; ${HOST_KEY} ${CACHE_STATUS}`,
+    add: `proxy_cache OWN; ${HOST_KEY} ${CACHE_STATUS}`,
     broken: [],
     words: 'unknown parameters fill the cache',
   },
   {
     what: 'a cache with a copy for each spelling of Accept-Encoding',
-    add: `proxy_cache wrong; proxy_cache_key $http_host$uri$http_accept_encoding; ${CACHE_STATUS}`,
+    add: `proxy_cache OWN; proxy_cache_key $http_host$uri$http_accept_encoding; ${CACHE_STATUS}`,
     broken: [],
     words: 'a copy for each spelling of Accept-Encoding',
   },
@@ -286,7 +286,7 @@ const CASES: readonly Case[] = [
   },
   {
     what: 'a cache that keeps nothing',
-    add: 'proxy_cache none; proxy_no_cache 1; add_header X-Cache-Status $upstream_cache_status always;',
+    add: 'proxy_cache OWN; proxy_no_cache 1; add_header X-Cache-Status $upstream_cache_status always;',
     broken: ['cache'],
     words: 'it keeps nothing: "MISS"',
   },
@@ -336,7 +336,9 @@ function serverBlock(
       proxy_set_header Host $http_host;
       proxy_pass ${pass};
     }
-  }`.replaceAll('UPSTREAM', `127.0.0.1:${server.port}`);
+  }`
+    .replaceAll('UPSTREAM', `127.0.0.1:${server.port}`)
+    .replaceAll('proxy_cache OWN', `proxy_cache of${port}`);
 }
 
 /** The checks that a report calls broken. */
@@ -350,13 +352,14 @@ describe.skipIf(withoutNginx)('nginx', () => {
     while (free.size < CASES.length) free.add(await freePort());
     for (const [index, port] of [...free].entries()) ports.set(CASES[index] as Case, port);
     const blocks = [...ports].map(([one, port]) => serverBlock(one, port));
-    await runNginx(
-      `proxy_cache_path CACHE/wrong keys_zone=wrong:1m; proxy_cache_path CACHE/none keys_zone=none:1m;\n${blocks.join('\n')}`,
-      [...ports.values()],
+    const caches = [...ports.values()].map(
+      (port) => `proxy_cache_path CACHE/${port} keys_zone=of${port}:1m;`,
     );
+    await runNginx([...caches, ...blocks].join('\n'), [...ports.values()]);
   });
 
-  test.each(CASES)('with $what', async (one) => {
+  // The doctor waits for caches: several at a time.
+  test.concurrent.each(CASES)('with $what', async (one) => {
     const { base = '/b', words } = one;
     const { report, broken } = await diagnose({
       base: new URL(`http://127.0.0.1:${ports.get(one)}${base}`),
@@ -371,17 +374,20 @@ describe.skipIf(withoutNginx)('nginx', () => {
       ).toBe(one.broken.includes(name));
   });
 
-  test.each(['a', 'b', 'c'])('as README.md says: nothing is broken, variant %s', async (variant) => {
-    const front = await startNginx(server.port);
-    const url = `http://127.0.0.1:${front.port}/${variant}`;
-    const { code, stdout, stderr } = await run(['doctor', url, '--variant', variant, '--user', 'ada']);
-    expect([stderr, brokenIn(stdout)]).toEqual(['', []]);
-    expect(stdout.match(/^could not tell .*/gm)).toEqual([
-      'could not tell  client address   TRUST_PROXY shows only where RATE_LIMIT is set: compare `client` in the access log',
-    ]);
-    expect(stdout.trimEnd().split('\n')).toHaveLength(CHECKS.length);
-    expect(code).toBe(0);
-  });
+  test.concurrent.each(['a', 'b', 'c'])(
+    'as README.md says: nothing is broken, variant %s',
+    async (variant) => {
+      const front = await startNginx(server.port);
+      const url = `http://127.0.0.1:${front.port}/${variant}`;
+      const { code, stdout, stderr } = await run(['doctor', url, '--variant', variant, '--user', 'ada']);
+      expect([stderr, brokenIn(stdout)]).toEqual(['', []]);
+      expect(stdout.match(/^could not tell .*/gm)).toEqual([
+        'could not tell  client address   TRUST_PROXY shows only where RATE_LIMIT is set: compare `client` in the access log',
+      ]);
+      expect(stdout.trimEnd().split('\n')).toHaveLength(CHECKS.length);
+      expect(code).toBe(0);
+    },
+  );
 
   test('from the command line: what is broken, how to fix it, and the exit code', async () => {
     const one = CASES.find(({ what }) => what === 'CORS twice') as Case;

@@ -14,7 +14,6 @@ import {
   vitrine,
 } from '../rig.ts';
 
-const FLIPS = 200;
 const ADDRESSES = VARIANTS.flatMap(({ profileOf, itemsOf }) => [profileOf('ada'), itemsOf('ada')]);
 /** One generation of one user in both families. */
 const generation = (number: number) =>
@@ -45,14 +44,6 @@ describe('a running server', () => {
       await expectGeneration(number);
     }
   });
-
-  test(`shows each of ${FLIPS} imports in a row in the next response`, async () => {
-    for (let number = 100; number < 100 + FLIPS; number++) {
-      await importInto(path, ['-'], generation(number));
-      const address = ADDRESSES[number % ADDRESSES.length] as string;
-      expect((await ask(server, address)).body).toContain(`"generation ${number}"`);
-    }
-  }, 120_000);
 
   test('shows added, removed and renamed users', async () => {
     const statusOf = async (name: string) => (await ask(server, `/a/api/?user=${name}`)).status;

@@ -35,8 +35,8 @@ import {
 /** As root, a server runs as this account, whose files are not root's. */
 const SERVANT = process.getuid?.() === 0 ? 65_534 : undefined;
 const GENERATIONS = 6;
-const SWAPS = 240;
-const IMPORTS = 150;
+const SWAPS = 66;
+const IMPORTS = 40;
 const ALL = Array.from({ length: GENERATIONS }, (_, number) => number);
 const EXPECTED = ALL.map((number) => bodiesOf(generation(number)));
 const ADDRESSES = [...(EXPECTED[0] as Map<string, string>).keys()];

@@ -21,9 +21,9 @@ import {
 } from '../rig.ts';
 import { logged, startLoad, until } from '../stress.ts';
 
-const USERS = 1200;
-const TAKEN_DOWN = 1000;
-const ROUNDS = 20;
+const USERS = 300;
+const TAKEN_DOWN = 250;
+const ROUNDS = 6;
 const GONE = /whowasthis/;
 const numbers = Array.from({ length: USERS }, (_, index) => index + 1);
 const isGone = (number: number) => number % 6 !== 0;

@@ -5,7 +5,7 @@ import { freePort } from '../free-port.ts';
 import { ask, databaseOf, fixture, startServer } from '../rig.ts';
 import { startLoad, until } from '../stress.ts';
 
-const KILLS = 20;
+const KILLS = 8;
 const CLOSE_WAIT = '08';
 
 const workersOf = (supervisor: number) =>
