@@ -31,7 +31,8 @@ test(
   2 * MINUTE,
 );
 
-test.runIf(version('wrk', '-v')).each(['404 unknown user', ...Object.keys(COSTS)])(
+// Nothing is judged, so that they may disturb each other.
+test.skipIf(!version('wrk', '-v')).concurrent.each(['404 unknown user', ...Object.keys(COSTS)])(
   '%s prints a line for each promise, and exits with 1 if one is missed',
   async (part) => {
     const { code, stdout, stderr } = await bench('--only', part, '--users', '40', '--rounds', '1');

@@ -32,7 +32,6 @@ judgeReplies(async ({ port }, path, options, reply) => {
 await import('../contract.test.ts');
 await import('../variants.test.ts');
 await import('../hostile.test.ts');
-await import('../lists.test.ts');
 await import('../conditional.test.ts');
 await import('../refusals.test.ts');
 await import('../base-urls.test.ts');

@@ -8,28 +8,28 @@ import { spawned, tempFile, tempFolder } from '../rig.ts';
 
 const importing = (...args: string[]) =>
   spawned(['import', '--database-url', newPath(), ...args], {
-    env: { NODE_OPTIONS: '--max-old-space-size=48' },
+    env: { NODE_OPTIONS: '--max-old-space-size=32' },
   });
 
 /** A file with a line for each number, written in parts. */
 function fileOfLines(head: string, lines: number, line: (number: number) => string): string {
   const path = tempFile('many', head);
-  const part = 50_000;
+  const part = 25_000;
   for (let from = 0; from < lines; from += part)
     appendFileSync(path, Array.from({ length: part }, (_, index) => line(from + index + 1)).join(''));
   return path;
 }
 
-test('a CSV of 150,000 rows with three short columns', async () => {
-  const file = fileOfLines('id,username,totalPost\n', 150_000, (id) => `${id},u${id},0\n`);
+test('a CSV of 75,000 rows with three short columns', async () => {
+  const file = fileOfLines('id,username,totalPost\n', 75_000, (id) => `${id},u${id},0\n`);
   const { code, stdout } = await importing(file);
-  expect([code, tally(stdout, 'microblog profiles')]).toEqual([0, [150_000, 0, 0, 0]]);
+  expect([code, tally(stdout, 'microblog profiles')]).toEqual([0, [75_000, 0, 0, 0]]);
 });
 
 test.each<[what: string, lines: number, line: (number: number) => string]>([
-  ['400,000 items without an owner', 400_000, (id) => `${JSON.stringify(post(id, id))}\n`],
-  ['500,000 empty objects', 500_000, () => '{}\n'],
-  ['300,000 empty objects in a body on one line', 300_000, (id) => (id === 1 ? '{"posts":[{}' : ',{}')],
+  ['200,000 items without an owner', 200_000, (id) => `${JSON.stringify(post(id, id))}\n`],
+  ['250,000 empty objects', 250_000, () => '{}\n'],
+  ['150,000 empty objects in a body on one line', 150_000, (id) => (id === 1 ? '{"posts":[{}' : ',{}')],
 ])('%s, skipped and kept as rejects', async (_, lines, line) => {
   const file = fileOfLines('\n', lines, line);
   if (line(2) === ',{}') appendFileSync(file, ']}\n');
@@ -47,10 +47,10 @@ export const end = () => ({ totalPost: 0, id: 1, username: 'ada' });
 test.each<[what: string, head: string, line: (number: number) => string, foot: string]>([
   ['a list in a JSON object', '{"type":"x","item":[{"n":1}', (id) => `,{"n":${id + 1}}`, '],"more":1}'],
   ['XML', '<a>', (id) => `<item><n>${id}</n></item>\n`, '</a>'],
-])('a map of 200,000 objects in %s', async (_, head, line, foot) => {
-  const file = fileOfLines(head, 200_000, line);
+])('a map of 100,000 objects in %s', async (_, head, line, foot) => {
+  const file = fileOfLines(head, 100_000, line);
   appendFileSync(file, foot);
   const map = tempFile('map.mjs', MAP);
   const { code, stdout } = await importing('--map', map, file);
-  expect([code, tally(stdout, 'posts')?.[0]]).toEqual([0, line(1).startsWith(',') ? 200_001 : 200_000]);
+  expect([code, tally(stdout, 'posts')?.[0]]).toEqual([0, line(1).startsWith(',') ? 100_001 : 100_000]);
 });
