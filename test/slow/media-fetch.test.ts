@@ -118,7 +118,7 @@ test(`kill -9 at ${KILLS} moments of a fetch: it is resumed, and ends as if undi
     const child = vitrine(fetchArgs(database, hosts));
     const ended = once(child, 'close');
     await until('the fetch to begin', () => child.exitCode !== null || times.length > before);
-    await Promise.race([delay((duration * ((kill % GROUP) + 1)) / GROUP), ended]);
+    await Promise.race([delay((duration * ((kill % GROUP) + 2)) / (GROUP + 1)), ended]);
     child.kill('SIGKILL');
     await ended;
     const saved = await expectSound(database);
