@@ -1,7 +1,7 @@
 // `vitrine compare`
 import { Argument, type Command } from 'commander';
 import type { CompareFlags } from '../compare/compare.ts';
-import { type CommandContext, CommandFailed } from './context.ts';
+import type { CommandContext } from './context.ts';
 import {
   addPaceOptions,
   baseUrlArgument,
@@ -37,26 +37,10 @@ export const compareCommand = (context: CommandContext): Command =>
       ),
   )
     .addHelpText('after', HELP)
-    .action((old: URL, other: URL, flags: CompareFlags & UserFlags) =>
-      runCompare(old, other, flags, context),
-    );
-
-async function runCompare(
-  old: URL,
-  other: URL,
-  { user, users, ...flags }: CompareFlags & UserFlags,
-  context: CommandContext,
-): Promise<void> {
-  const source = usersOf({ user, users }, context);
-  const compare = await import('../compare/compare.ts');
-  const { summary, result, failure } = await compare.runCompare({
-    ...flags,
-    old,
-    new: other,
-    users: source,
-    out: context.stderr,
-    signal: context.stopSignal(),
-  });
-  if (summary !== undefined && result !== undefined) context.report({ text: summary, result });
-  if (failure !== undefined) throw new CommandFailed(failure);
-}
+    .action(async (old: URL, other: URL, { user, users, ...flags }: CompareFlags & UserFlags) => {
+      const source = usersOf({ user, users }, context);
+      const { runCompare } = await import('../compare/compare.ts');
+      const sites = { old, new: other };
+      const run = { ...sites, users: source, out: context.stderr, signal: context.stopSignal() };
+      context.report(await runCompare({ ...flags, ...run }));
+    });

@@ -29,15 +29,18 @@ export interface ServeStart {
 /** What a command did, for people and for programs. */
 export interface Outcome {
   /** Nothing is printed for an empty text. */
-  readonly text: string;
-  readonly result: object;
+  readonly summary: string;
+  /** Null when the command did not get that far. */
+  readonly result: object | null;
+  /** Why it was no success. */
+  readonly failure?: string | undefined;
 }
 
 /** What a command sees of the process: its lines are printed as --json and --quiet say. */
 export interface CommandContext extends Process {
   readonly json: boolean;
   readonly quiet: boolean;
-  /** Reports what the command did. */
+  /** Reports what the command did; throws if that was no success. */
   readonly report: (outcome: Outcome) => void;
   /** Standard output is for data, so the report goes to standard error. */
   readonly keepStdoutForData: () => void;

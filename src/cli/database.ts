@@ -23,38 +23,32 @@ export const migrateCommand = (context: CommandContext) =>
       const { from, to } = result;
       const what =
         from === to ? `has schema ${to} already` : `was migrated from schema ${from} to schema ${to}`;
-      context.report({ text: `${shownDatabase(url)} ${what}`, result });
+      context.report({ summary: `${shownDatabase(url)} ${what}`, result });
     });
-
-interface CheckFlags extends SettingFlags {
-  readonly repair: boolean;
-}
 
 export const checkCommand = (context: CommandContext) =>
   createCommand('check', 'read the whole database and say whether it is sound, and what it holds')
     .option('--repair', 'rebuild lists and ETags that do not match the items and records', false)
     .addHelpText('after', examples('vitrine check', 'vitrine check --repair'))
-    .action((flags: CheckFlags) => runCheck(flags, context));
-
-async function runCheck({ repair, ...flags }: CheckFlags, context: CommandContext): Promise<void> {
-  const url = databaseOf(flags, context);
-  const shown = shownDatabase(url);
-  const repaired = repair ? await repairDatabase(url) : undefined;
-  const { faults, counts } = await checkDatabase(url);
-  const sound = faults.length === 0;
-  const lines = [
-    ...(repaired === undefined ? [] : [`repaired ${repaired} of the lists and ETags`]),
-    ...(sound ? [`${shown} is sound`] : []),
-    ...(sound ? KIND_NAMES.map((kind) => `${KINDS[kind].plural}: ${counts?.[kind]}`) : []),
-  ];
-  context.report({ text: lines.join('\n'), result: { sound, repaired, faults, counts } });
-  if (!sound)
-    throw new CommandFailed(`${shown} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`);
-}
-
-interface SnapshotFlags extends SettingFlags {
-  readonly forgetTakedowns: boolean;
-}
+    .action(async ({ repair, ...flags }: SettingFlags & { repair: boolean }) => {
+      const url = databaseOf(flags, context);
+      const shown = shownDatabase(url);
+      const repaired = repair ? await repairDatabase(url) : undefined;
+      const { faults, counts } = await checkDatabase(url);
+      const sound = faults.length === 0;
+      const lines = repaired === undefined ? [] : [`repaired ${repaired} of the lists and ETags`];
+      if (sound)
+        lines.push(
+          `${shown} is sound`,
+          ...KIND_NAMES.map((kind) => `${KINDS[kind].plural}: ${counts?.[kind]}`),
+        );
+      const failure = `${shown} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`;
+      context.report({
+        summary: lines.join('\n'),
+        result: { sound, repaired, faults, counts },
+        failure: sound ? undefined : failure,
+      });
+    });
 
 export const snapshotCommand = (context: CommandContext) =>
   createCommand('snapshot', 'write a compact copy of the database that can be served from read-only media')
@@ -65,57 +59,37 @@ export const snapshotCommand = (context: CommandContext) =>
       false,
     )
     .addHelpText('after', examples('vitrine snapshot /backup/site.db'))
-    .action(async (file: string, { forgetTakedowns, ...flags }: SnapshotFlags) => {
-      await snapshotDatabase(databaseOf(flags, context), file, { forgetTakedowns });
-      context.report({ text: `snapshot written to ${file}`, result: { file } });
+    .action(async (file: string, flags: SettingFlags & { forgetTakedowns: boolean }) => {
+      await snapshotDatabase(databaseOf(flags, context), file, flags);
+      context.report({ summary: `snapshot written to ${file}`, result: { file } });
     });
-
-interface ExportFlags extends SettingFlags {
-  readonly mediaUrls: boolean;
-}
 
 export const exportCommand = (context: CommandContext) =>
   createCommand('export', 'write every record as NDJSON; importing that elsewhere gives the same answers')
     .argument('[file]', 'the file to write, compressed if it ends in .gz; none or -: standard output')
     .option('--media-urls', 'name pictures by the addresses of their copies, as they are served', false)
     .addHelpText('after', examples('vitrine export backup.ndjson.gz', 'vitrine export | wc -l'))
-    .action((file: string | undefined, flags: ExportFlags) => runExport(file, flags, context));
-
-async function runExport(
-  file: string | undefined,
-  flags: ExportFlags,
-  context: CommandContext,
-): Promise<void> {
-  const isStdout = file === undefined || file === '-';
-  if (isStdout) context.keepStdoutForData();
-  await using archive = await openForExport(databaseOf(flags, context));
-  const { writeExport } = await import('../import/export.ts');
-  await writeExport(archive, { file, withCopies: flags.mediaUrls, stdout: context.stdout });
-  context.report({ text: '', result: { file: isStdout ? null : file } });
-}
-
-interface RemoveFlags extends SettingFlags {
-  readonly family: Family;
-}
+    .action(async (file: string | undefined, flags: SettingFlags & { mediaUrls: boolean }) => {
+      const isStdout = file === undefined || file === '-';
+      if (isStdout) context.keepStdoutForData();
+      await using archive = await openForExport(databaseOf(flags, context));
+      const { writeExport } = await import('../import/export.ts');
+      await writeExport(archive, { file, withCopies: flags.mediaUrls, stdout: context.stdout });
+      context.report({ summary: '', result: { file: isStdout ? null : file } });
+    });
 
 export const removeCommand = (context: CommandContext) =>
   createCommand('remove', 'remove one user and all their items from the database')
     .argument('<user>', 'the user name; letter case does not matter')
     .addOption(familyOption('the family of the user').makeOptionMandatory())
     .addHelpText('after', examples('vitrine remove --family portfolio ada'))
-    .action((user: string, flags: RemoveFlags) => runRemove(user, flags, context));
-
-async function runRemove(
-  user: string,
-  { family, ...flags }: RemoveFlags,
-  context: CommandContext,
-): Promise<void> {
-  await using writer = await openExisting(databaseOf(flags, context));
-  const removed = await writer.remove(family, userKey(user));
-  if (removed === undefined)
-    throw new CommandFailed(`the ${family} family has no user ${JSON.stringify(user)}`);
-  context.report({
-    text: `removed ${JSON.stringify(user)} and ${counted(removed.items, 'item')}`,
-    result: { user, family, ...removed },
-  });
-}
+    .action(async (user: string, { family, ...flags }: SettingFlags & { family: Family }) => {
+      await using writer = await openExisting(databaseOf(flags, context));
+      const removed = await writer.remove(family, userKey(user));
+      const name = JSON.stringify(user);
+      if (removed === undefined) throw new CommandFailed(`the ${family} family has no user ${name}`);
+      context.report({
+        summary: `removed ${name} and ${counted(removed.items, 'item')}`,
+        result: { user, family, ...removed },
+      });
+    });

@@ -1,7 +1,7 @@
 // `vitrine doctor`
 import { Argument } from 'commander';
 import type { DoctorOptions } from '../doctor/doctor.ts';
-import { type CommandContext, CommandFailed } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { baseUrlArgument, createCommand, examples, numberArgument, variantOption } from './options.ts';
 
 export const doctorCommand = (context: CommandContext) =>
@@ -18,20 +18,13 @@ export const doctorCommand = (context: CommandContext) =>
       'after',
       examples('vitrine doctor https://example.org/b --user ada', 'vitrine doctor http://127.0.0.1:8080'),
     )
-    .action((base: URL, flags: Omit<DoctorOptions, 'base'>) => runDoctor(base, flags, context));
-
-async function runDoctor(
-  base: URL,
-  flags: Omit<DoctorOptions, 'base'>,
-  context: CommandContext,
-): Promise<void> {
-  const { diagnose } = await import('../doctor/doctor.ts');
-  const { report, findings, failure } = await diagnose({ ...flags, base, timeout: flags.timeout * 1000 });
-  const checks = findings.map(({ check, finding }) => ({
-    check: check.name,
-    state: finding.state,
-    text: finding.text,
-  }));
-  context.report({ text: report, result: { checks } });
-  if (failure !== undefined) throw new CommandFailed(failure);
-}
+    .action(async (base: URL, flags: Omit<DoctorOptions, 'base'>) => {
+      const { diagnose } = await import('../doctor/doctor.ts');
+      const { report, findings, failure } = await diagnose({ ...flags, base, timeout: flags.timeout * 1000 });
+      const checks = findings.map(({ check: { name: check }, finding: { state, text } }) => ({
+        check,
+        state,
+        text,
+      }));
+      context.report({ summary: report, result: { checks }, failure });
+    });

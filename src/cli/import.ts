@@ -73,12 +73,12 @@ async function runImport(
     for (const warning of warnings) stderr.write(`${warning}\n`);
     const result = { records, faulty, dryRun, imported: tallies ?? null };
     if (tallies === undefined) {
-      context.report({ text: '', result });
+      context.report({ summary: '', result });
       throw new CommandFailed(`nothing was imported: ${countedOf(faulty, records, 'record')} wrong`);
     }
     const leftOut = faulty > 0 ? `\n${faulty} left out` : '';
     const trial = dryRun ? '\ndry run: nothing was changed' : '';
-    context.report({ text: `${summary(tallies)}${leftOut}${trial}`, result });
+    context.report({ summary: `${summary(tallies)}${leftOut}${trial}`, result });
     if (rejectsFault !== undefined)
       throw new CommandFailed(
         `the good records were imported, but the others were not saved: ${rejectsFault}`,

@@ -5,7 +5,7 @@ import { mediaUrlOf } from '../config/media.ts';
 import type { FetchFlags, FetchOptions, FetchOutcome } from '../media/fetch.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
-import { type CommandContext, CommandFailed, UsageError } from './context.ts';
+import { type CommandContext, UsageError } from './context.ts';
 import {
   addPaceOptions,
   bytesArgument,
@@ -82,7 +82,12 @@ export const mediaFetchCommand = (context: CommandContext): Command =>
     addPaceOptions(createCommand('fetch', 'copy the pictures that records name', MEDIA_SETTINGS)),
   )
     .addHelpText('after', HELP)
-    .action((flags: MediaFlags & SettingFlags) => runMediaFetch(flags, context));
+    .action(async (flags: MediaFlags & SettingFlags) => {
+      const place = mediaPlaceOf(flags, context);
+      await using writer = await openExisting(place.database);
+      const run = { sites: [], writer, signal: context.stopSignal() };
+      context.report(await fetchMedia(place, flags, run, context));
+    });
 
 /** What is copied, for commands that fetch copies. */
 export const addMediaOptions = (command: Command) =>
@@ -113,15 +118,6 @@ function hashArgument(text: string, hashes: readonly string[]): string[] {
   if (hash === undefined)
     throw new UsageError('a placeholder is named by its SHA-256, which has 64 hexadecimal digits');
   return [...hashes, hash.toLowerCase()];
-}
-
-async function runMediaFetch(flags: MediaFlags & SettingFlags, context: CommandContext): Promise<void> {
-  const place = mediaPlaceOf(flags, context);
-  await using writer = await openExisting(place.database);
-  const run = { sites: [], writer, signal: context.stopSignal() };
-  const { summary, result, failure } = await fetchMedia(place, flags, run, context);
-  context.report({ text: summary, result });
-  if (failure !== undefined) throw new CommandFailed(failure);
 }
 
 /** Fetches copies with the flags of a command. */

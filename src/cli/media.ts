@@ -28,42 +28,35 @@ ${examples('vitrine media relink --media-url https://pictures.example.org')}`;
 const createRelink = (context: CommandContext): Command =>
   createCommand('relink', 'make what is served name the copies under MEDIA_URL', MEDIA_SETTINGS)
     .addHelpText('after', RELINK_HELP)
-    .action((flags: SettingFlags) => relinkCopies(flags, context));
-
-async function relinkCopies(flags: SettingFlags, context: CommandContext): Promise<void> {
-  const place = mediaPlaceOf(flags, context);
-  await using writer = await openExisting(place.database);
-  const mediaUrl = await linkingUrl(place);
-  const relinked = await writer.relink(mediaUrl);
-  const text = `copies are named under ${mediaUrl}\nprofiles and lists rebuilt: ${relinked}`;
-  context.report({ text, result: { mediaUrl, relinked } });
-}
-
-interface StatusFlags extends SettingFlags {
-  readonly missing: boolean;
-}
+    .action(async (flags: SettingFlags) => {
+      const place = mediaPlaceOf(flags, context);
+      await using writer = await openExisting(place.database);
+      const mediaUrl = await linkingUrl(place);
+      const relinked = await writer.relink(mediaUrl);
+      const summary = `copies are named under ${mediaUrl}\nprofiles and lists rebuilt: ${relinked}`;
+      context.report({ summary, result: { mediaUrl, relinked } });
+    });
 
 const createStatus = (context: CommandContext): Command =>
   createCommand('status', 'say how many pictures have copies, and why others have none')
     .option('--missing', 'write each picture without a copy as a line of JSON', false)
     .addHelpText('after', examples('vitrine media status', 'vitrine media status --missing > missing.ndjson'))
-    .action((flags: StatusFlags) => statusCopies(flags, context));
-
-async function statusCopies({ missing, ...flags }: StatusFlags, context: CommandContext): Promise<void> {
-  if (missing) context.keepStdoutForData();
-  await using archive = await openForExport(databaseOf(flags, context));
-  const reasons = new Map<string, number>();
-  if (missing) {
-    const { writeToStdout } = await import('../import/export.ts');
-    await writeToStdout(Readable.from(missingLines(archive, reasons)), context.stdout);
-  } else for await (const _ of missingLines(archive, reasons));
-  const summary = await archive.mediaSummary();
-  const mediaUrl = (await archive.mediaUrl()) ?? null;
-  context.report({
-    text: describeStatus(summary, mediaUrl, reasons),
-    result: { mediaUrl, ...summary, missing: Object.fromEntries(reasons) },
-  });
-}
+    .action(async ({ missing, ...flags }: SettingFlags & { missing: boolean }) => {
+      if (missing) context.keepStdoutForData();
+      await using archive = await openForExport(databaseOf(flags, context));
+      const reasons = new Map<string, number>();
+      const lines = missingLines(archive, reasons);
+      if (missing) {
+        const { writeToStdout } = await import('../import/export.ts');
+        await writeToStdout(Readable.from(lines), context.stdout);
+      } else for await (const _ of lines);
+      const copies = await archive.mediaSummary();
+      const mediaUrl = (await archive.mediaUrl()) ?? null;
+      context.report({
+        summary: describeStatus(copies, mediaUrl, reasons),
+        result: { mediaUrl, ...copies, missing: Object.fromEntries(reasons) },
+      });
+    });
 
 const NOT_TRIED = 'not fetched yet';
 
@@ -90,15 +83,12 @@ function describeStatus(
   ].join('\n');
 }
 
-interface MediaCheckFlags extends SettingFlags {
-  readonly quick: boolean;
-  readonly removeDamaged: boolean;
-}
-
 const CHECK_HELP = `
 Each file is read, since its name is the SHA-256 of its bytes. \`vitrine media fetch\` brings missing files again, and damaged
 ones once they are removed. Exit code 1 if any file is missing or damaged.
 ${examples('vitrine media check', 'vitrine media check --remove-damaged')}`;
+
+type MediaCheckFlags = SettingFlags & { quick: boolean; removeDamaged: boolean };
 
 const createCheck = (context: CommandContext): Command =>
   createCommand('check', 'say which copies are missing or damaged', [
@@ -109,38 +99,26 @@ const createCheck = (context: CommandContext): Command =>
     .option('--quick', 'look at the sizes only, without reading the files', false)
     .option('--remove-damaged', 'remove damaged files', false)
     .addHelpText('after', CHECK_HELP)
-    .action((flags: MediaCheckFlags) => checkCopies(flags, context));
-
-async function checkCopies(
-  { quick, removeDamaged, ...flags }: MediaCheckFlags,
-  context: CommandContext,
-): Promise<void> {
-  const { database, mediaDir } = mediaPlaceOf(flags, context);
-  const { runCheck } = await import('../media/check.ts');
-  const counts = await runCheck({
-    mediaDir,
-    quick,
-    removeDamaged,
-    openArchive: () => openForExport(database),
-    out: context.stderr,
-    signal: context.stopSignal(),
-  });
-  if (counts === undefined) throw new CommandFailed('stopped');
-  const { files, sound, missing, damaged, removed } = counts;
-  const text = `copies: ${sound} sound, ${missing} missing, ${damaged} damaged${removed > 0 ? ' and removed' : ''}`;
-  context.report({ text, result: counts });
-  if (missing + damaged > 0)
-    throw new CommandFailed(`${missing + damaged} of ${files} copies ${advise(counts)}`);
-}
+    .action(async ({ quick, removeDamaged, ...flags }: MediaCheckFlags) => {
+      const { database, mediaDir } = mediaPlaceOf(flags, context);
+      const { runCheck } = await import('../media/check.ts');
+      const openArchive = () => openForExport(database);
+      const run = { mediaDir, openArchive, out: context.stderr, signal: context.stopSignal() };
+      const counts = await runCheck({ quick, removeDamaged, ...run });
+      if (counts === undefined) throw new CommandFailed('stopped');
+      const { files, sound, missing, damaged, removed } = counts;
+      const wrong = missing + damaged;
+      context.report({
+        summary: `copies: ${sound} sound, ${missing} missing, ${damaged} damaged${removed > 0 ? ' and removed' : ''}`,
+        result: counts,
+        failure: wrong === 0 ? undefined : `${wrong} of ${files} copies ${advise(counts)}`,
+      });
+    });
 
 function advise({ missing, damaged, removed }: CheckCounts): string {
   if (damaged === removed) return 'are not here: `vitrine media fetch` fetches them again';
   const which = missing === 0 ? 'are damaged' : 'are missing or damaged';
   return `${which}: \`vitrine media check --remove-damaged\`, then \`vitrine media fetch\`, fetches them again`;
-}
-
-interface PruneFlags extends SettingFlags {
-  readonly grace: number;
 }
 
 const PRUNE_HELP = `
@@ -152,19 +130,18 @@ const createPrune = (context: CommandContext): Command =>
   createCommand('prune', 'remove copies that no record names any more', MEDIA_SETTINGS)
     .option('--grace <hours>', 'how long no record must have named them', numberArgument(0, 10_000), 24)
     .addHelpText('after', PRUNE_HELP)
-    .action((flags: PruneFlags) => pruneCopies(flags, context));
-
-async function pruneCopies({ grace, ...flags }: PruneFlags, context: CommandContext): Promise<void> {
-  const { database, mediaDir } = mediaPlaceOf(flags, context);
-  await refuseForeign(database, mediaDir);
-  const { runPrune } = await import('../media/prune.ts');
-  await using writer = await openExisting(database);
-  const signal = context.stopSignal();
-  const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });
-  const { files, bytes, waiting } = result;
-  const later = waiting === 0 ? '' : `; ${waiting} will be once no record has named them for ${grace} hours`;
-  context.report({ text: `removed ${counted(files, 'file')}, ${megabytes(bytes)}${later}`, result });
-}
+    .action(async ({ grace, ...flags }: SettingFlags & { grace: number }) => {
+      const { database, mediaDir } = mediaPlaceOf(flags, context);
+      await refuseForeign(database, mediaDir);
+      const { runPrune } = await import('../media/prune.ts');
+      await using writer = await openExisting(database);
+      const signal = context.stopSignal();
+      const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });
+      const { files, bytes, waiting } = result;
+      const removed = `removed ${counted(files, 'file')}, ${megabytes(bytes)}`;
+      const later = `; ${waiting} will be once no record has named them for ${grace} hours`;
+      context.report({ summary: waiting === 0 ? removed : removed + later, result });
+    });
 
 /** A database without a single copy has no folder: this one must be another's. */
 async function refuseForeign(database: string, mediaDir: string): Promise<void> {

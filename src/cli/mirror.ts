@@ -110,24 +110,22 @@ async function runMirror(
     out: context.stderr,
     signal,
   });
+  if (result === null) return context.report({ summary, result, failure });
+  const offer = offerOf(result, flags, { user, users });
+  const mirrored = forPrograms(result);
+  if (copies === undefined || signal.aborted)
+    return context.report({ summary: summary + offer, result: mirrored, failure });
+  // The users are here whatever becomes of their pictures.
+  context.report({ summary, result: mirrored });
   const failures = failure === undefined ? [] : [failure];
-  if (summary !== undefined && result !== undefined) {
-    const offer = offerOf(result, flags, { user, users });
-    const outcome = { text: summary, result: forPrograms(result) };
-    if (copies === undefined || signal.aborted) context.report({ ...outcome, text: summary + offer });
-    else {
-      // The users are here whatever becomes of their pictures.
-      context.report(outcome);
-      const run = { sites: [flags.from], writer, signal };
-      const fetched = await fetchMedia(copies, flags, run, context).catch((error) => {
-        throw new CommandFailed([...failures, ...explain(error).lines].join('; '));
-      });
-      context.report({
-        text: fetched.summary + offer,
-        result: { ...outcome.result, media: fetched.result },
-      });
-      if (fetched.failure !== undefined) failures.push(fetched.failure);
-    }
-  }
-  if (failures.length > 0) throw new CommandFailed(failures.join('; '));
+  const run = { sites: [flags.from], writer, signal };
+  const fetched = await fetchMedia(copies, flags, run, context).catch((error) => {
+    throw new CommandFailed([...failures, ...explain(error).lines].join('; '));
+  });
+  if (fetched.failure !== undefined) failures.push(fetched.failure);
+  context.report({
+    summary: fetched.summary + offer,
+    result: { ...mirrored, media: fetched.result },
+    failure: failures.length === 0 ? undefined : failures.join('; '),
+  });
 }

@@ -44,8 +44,9 @@ export function createOutput(
 
   function report(now: Outcome): void {
     outcome = now;
-    if (!json && !quiet && now.text !== '')
-      (stdoutIsData ? io.stderr : io.stdout).write(`${safe(now.text)}\n`);
+    if (!json && !quiet && now.summary !== '')
+      (stdoutIsData ? io.stderr : io.stdout).write(`${safe(now.summary)}\n`);
+    if (now.failure !== undefined) throw new CommandFailed(now.failure);
   }
 
   function end(exitCode: number, errors: readonly string[] = []): number {

@@ -33,13 +33,11 @@ export const printCommand = (context: CommandContext) =>
         'vitrine print prometheus-rules > vitrine.rules.yml',
       ),
     )
-    .action((what: TextName, flags: SettingFlags) => runPrint(what, flags, context));
-
-async function runPrint(what: TextName, flags: SettingFlags, context: CommandContext): Promise<void> {
-  context.keepStdoutForData();
-  const config = readConfig(flags, context.environment);
-  const { deploymentOf } = await import('../print/deployment.ts');
-  const { TEXTS } = await import('../print/texts.ts');
-  context.stdout.write(TEXTS[what](deploymentOf(config, givenSettings(flags, context.environment))));
-  context.report({ text: '', result: { what } });
-}
+    .action(async (what: TextName, flags: SettingFlags) => {
+      context.keepStdoutForData();
+      const config = readConfig(flags, context.environment);
+      const { deploymentOf } = await import('../print/deployment.ts');
+      const { TEXTS } = await import('../print/texts.ts');
+      context.stdout.write(TEXTS[what](deploymentOf(config, givenSettings(flags, context.environment))));
+      context.report({ summary: '', result: { what } });
+    });

@@ -57,7 +57,7 @@ async function checkServe(config: Config, warnings: string[], context: CommandCo
     `would serve ${data}${counts === undefined ? '' : `: ${countsText(counts)}`}`,
     ...Object.entries(variants).map(([variant, address]) => `variant ${variant.toUpperCase()}: ${address}`),
   ];
-  context.report({ text: lines.join('\n'), result: { data, counts, variants } });
+  context.report({ summary: lines.join('\n'), result: { data, counts, variants } });
 }
 
 const addressOf = (config: Config, base: { origin: string | undefined; path: string }) =>

@@ -131,7 +131,7 @@ async function takeDownAll(
   const changes = await writer.takeDown(subjects, copies.remove);
   const result = { ...changes, pictures: copies.count() };
   const lines = subjects.map(({ shown }, index) => STATES[result.states[index] as TakedownState](shown));
-  report({ text: [...lines, removedLine(result)].join('\n'), result });
+  report({ summary: [...lines, removedLine(result)].join('\n'), result });
 }
 
 const STATES: Record<TakedownState, (shown: string) => string> = {
@@ -148,7 +148,7 @@ async function undoAll(writer: Writer, subjects: Named[], { report }: CommandCon
   const lines = subjects
     .filter((_, index) => undone[index])
     .map(({ shown }) => `the next import may bring ${shown} again`);
-  report({ text: lines.join('\n'), result: { undone } });
+  report({ summary: lines.join('\n'), result: { undone } });
   const others = subjects.filter((_, index) => !undone[index]);
   if (others.length > 0)
     throw new CommandFailed(
@@ -166,7 +166,7 @@ async function adopt(
   const removed = { ...changes, pictures: copies.count() };
   const takedowns = withoutIds(list).length;
   report({
-    text: `took over ${counted(takedowns, 'takedown')}\n${removedLine(removed)}`,
+    summary: `took over ${counted(takedowns, 'takedown')}\n${removedLine(removed)}`,
     result: { takedowns, ...removed },
   });
 }
@@ -182,7 +182,7 @@ function listed(list: TakedownList): Outcome {
     ({ since, family, kind, hash }) =>
       `${since}  ${family.padEnd(9)}  ${kind}  ${hash.slice(0, SHOWN_DIGITS)}`,
   );
-  return { text: lines.join('\n'), result: { takedowns } };
+  return { summary: lines.join('\n'), result: { takedowns } };
 }
 
 async function takedownsOf(database: string): Promise<TakedownList> {

@@ -37,9 +37,9 @@ export interface CompareOptions extends CompareFlags {
 }
 
 export interface CompareOutcome {
-  readonly summary?: string;
-  readonly result?: Tally & { readonly skipped: number };
-  readonly failure?: string | undefined;
+  readonly summary: string;
+  readonly result: (Tally & { readonly skipped: number }) | null;
+  readonly failure: string | undefined;
 }
 
 const PAGE = 1000;
@@ -50,7 +50,7 @@ export async function runCompare(options: CompareOptions): Promise<CompareOutcom
   using shown = createRunReport(options.out, 'comparing');
   using list = await listUsers(options.users, shown.fault, options.signal);
   const total = list.total();
-  if (total === 0) return { failure: 'the list of users is empty' };
+  if (total === 0) return { summary: '', result: null, failure: 'the list of users is empty' };
   const tally = newTally();
   tally.failed = list.invalid();
   const run = createRun({ report: shown, signal: options.signal, total: list.size() });

@@ -183,10 +183,14 @@ async function fetchAndLink(fetch: Fetch, run: Run, present: number): Promise<nu
   let relinked = 0;
   try {
     await run.each(originals.lanes(concurrency), async (url) => {
-      const entry = await fetchOriginal(url, client, fetch);
-      if (entry === undefined) return run.abort('given up: the copies take all of --media-quota');
-      outcomes.add(entry);
-      if (Buffer.byteLength(url) <= LONGEST_URL) await saver.add(entry);
+      try {
+        const entry = await fetchOriginal(url, client, fetch);
+        outcomes.add(entry);
+        if (Buffer.byteLength(url) <= LONGEST_URL) await saver.add(entry);
+      } catch (error) {
+        if (!(error instanceof QuotaReached)) throw error;
+        run.abort('given up: the copies take all of --media-quota');
+      }
     });
   } finally {
     await saver.flush();
@@ -196,23 +200,17 @@ async function fetchAndLink(fetch: Fetch, run: Run, present: number): Promise<nu
   return relinked;
 }
 
-/** What became of an original; undefined if the copies take all the room they may have. */
-async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Promise<MediaEntry | undefined> {
+/** What became of an original. */
+async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Promise<MediaEntry> {
   const without = (reason: string): MediaEntry => ({ url, file: null, bytes: 0, reason });
   if (Buffer.byteLength(url) > LONGEST_URL) return without(`the address is longer than ${LONGEST_URL} bytes`);
   const refusal = client.refusal(url);
   if (refusal !== undefined) return without(refusal);
   const share = fetch.limits.shareOf(hostOf(url));
-  if (share.isQuotaUsedUp()) return undefined;
-  if (share.isUsedUp()) return without(HOST_LIMIT);
+  if (!share.hasRoom()) return without(HOST_LIMIT);
   const fetched = await client.fetch(url, fileReceiver(fetch, share));
-  if ('reason' in fetched) return without(fetched.reason);
-  const { body } = fetched;
-  if ('stop' in body) {
-    if (body.stop instanceof QuotaReached) return undefined;
-    throw body.stop;
-  }
-  return 'reason' in body ? without(body.reason) : { url, ...body, reason: null };
+  const received = 'body' in fetched ? fetched.body : fetched;
+  return 'reason' in received ? without(received.reason) : { url, ...received, reason: null };
 }
 
 /** Removes files that no record names any more, perhaps, and the database does not know. */

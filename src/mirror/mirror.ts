@@ -45,9 +45,9 @@ export interface MirrorOptions
 }
 
 export interface MirrorOutcome {
-  readonly summary?: string;
-  readonly result?: MirrorResult;
-  readonly failure?: string | undefined;
+  readonly summary: string;
+  readonly result: MirrorResult | null;
+  readonly failure: string | undefined;
 }
 
 /** A batch ends after so many users, or so many bytes of their records: what it holds must fit into memory. */
@@ -58,7 +58,7 @@ export async function runMirror(options: MirrorOptions): Promise<MirrorOutcome> 
   using memory = createMemory(options.state, `${options.variant} ${options.from.href}`, options.restart);
   using report = createRunReport(options.out, 'visiting');
   using list = await listUsers(options.users, report.fault, options.signal);
-  if (list.total() === 0) return { failure: 'the list of users is empty' };
+  if (list.total() === 0) return { summary: '', result: null, failure: 'the list of users is empty' };
   return await mirrorList(list, memory, report, options);
 }
 

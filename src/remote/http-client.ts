@@ -75,22 +75,21 @@ export function createHttpClient({ origin, timeout, maxBytes, connections, looku
     { method = 'GET', path, headers = {} }: HttpRequest,
     readBody: (chunks: AsyncIterable<Buffer>, status: number) => Promise<Body>,
   ): Promise<HttpResponse<Body>> {
-    try {
-      const options = { method, path, headers, servername };
-      const { statusCode: status, headers: received, body } = await pool.request(options);
-      const all = (name: string) => [received[name] ?? []].flat();
-      const first = Object.fromEntries(Object.keys(received).map((name) => [name, all(name)[0]]));
-      // A response without a body may say how long it would be.
-      if (method !== 'HEAD' && status !== 304 && Number(first['content-length']) > maxBytes) {
-        body.destroy();
-        throw new BodyTooLong(maxBytes);
-      }
-      const content = status === 304 ? without(body) : decompressed(body, first['content-encoding']);
-      const chunks = limited(content, maxBytes, timeout);
-      return { status, headers: first, all, body: await readBody(chunks, status) };
-    } catch (error) {
-      throw error instanceof RequestError ? error : requestError(error as NodeJS.ErrnoException, timeout);
+    const options = { method, path, headers, servername };
+    const response = await pool
+      .request(options)
+      .catch((error) => Promise.reject(requestError(error, timeout)));
+    const { statusCode: status, headers: received, body } = response;
+    const all = (name: string) => [received[name] ?? []].flat();
+    const first = Object.fromEntries(Object.keys(received).map((name) => [name, all(name)[0]]));
+    // A response without a body may say how long it would be.
+    if (method !== 'HEAD' && status !== 304 && Number(first['content-length']) > maxBytes) {
+      body.destroy();
+      throw new BodyTooLong(maxBytes);
     }
+    const content = status === 304 ? without(body) : decompressed(body, first['content-encoding']);
+    const chunks = limited(content, maxBytes, timeout);
+    return { status, headers: first, all, body: await readBody(chunks, status) };
   }
 
   return {
@@ -120,13 +119,17 @@ async function* limited(
 ): AsyncGenerator<Buffer> {
   const started = performance.now();
   let length = 0;
-  for await (const chunk of chunks) {
-    length += chunk.length;
-    if (length > maxBytes) throw new BodyTooLong(maxBytes);
-    const seconds = (performance.now() - started - timeout) / 1000;
-    if (length < seconds * LEAST_SPEED)
-      throw new RequestError(`the body comes more slowly than ${LEAST_SPEED} bytes per second`, true);
-    yield chunk;
+  try {
+    for await (const chunk of chunks) {
+      length += chunk.length;
+      if (length > maxBytes) throw new BodyTooLong(maxBytes);
+      const seconds = (performance.now() - started - timeout) / 1000;
+      if (length < seconds * LEAST_SPEED)
+        throw new RequestError(`the body comes more slowly than ${LEAST_SPEED} bytes per second`, true);
+      yield chunk;
+    }
+  } catch (error) {
+    throw error instanceof RequestError ? error : requestError(error as NodeJS.ErrnoException, timeout);
   }
 }
 
