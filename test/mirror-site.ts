@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { type MirrorOptions, type MirrorOutcome, runMirror } from '../src/mirror/mirror.ts';
+import type { MirrorOptions } from '../src/mirror/context.ts';
+import { type MirrorOutcome, runMirror } from '../src/mirror/mirror.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import { done, run, tempFolder } from './rig.ts';
 

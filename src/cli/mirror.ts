@@ -1,7 +1,7 @@
 // `vitrine mirror`
 import { type Command, Option } from 'commander';
 import { isPostgresUrl } from '../config/database-url.ts';
-import type { MirrorFlags } from '../mirror/mirror.ts';
+import type { MirrorFlags } from '../mirror/context.ts';
 import type { MirrorResult } from '../mirror/report.ts';
 import { shellWord } from '../records/printable.ts';
 import { openForChange, openForExport, openForLookups } from '../stores/open.ts';

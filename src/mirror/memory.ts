@@ -1,11 +1,20 @@
 // What the mirror remembers of a site between two runs: which users it brought, and how far an unfinished run got.
+import type { Validators } from '../remote/site-client.ts';
 import type { Connection } from '../stores/sqlite/connect.ts';
 import { describeErrors } from '../stores/sqlite/errors.ts';
 import { openState } from './state-file.ts';
-import type { LastFetch } from './visit.ts';
 
 /** An unfinished run older than this is not resumed. */
 const RESUMABLE = '-1 day';
+
+/** What the last visit to a user left, so that the next one can ask for changes only. */
+export interface LastFetch {
+  readonly id: string;
+  readonly profile: Validators;
+  readonly items: Validators;
+  /** The version of our copy after it. If that has changed since, "not modified" does not describe our copy. */
+  readonly localVersion: string;
+}
 
 export interface Note {
   /** Absent when the next visit has to fetch everything. */

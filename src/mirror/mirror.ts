@@ -1,48 +1,22 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
-import type { Terminal } from '../files/terminal.ts';
 import { openRejects, type Rejects } from '../import/rejects.ts';
 import { type Family, KINDS, kindOf } from '../records/kinds.ts';
 import { printable } from '../records/printable.ts';
 import { userKey } from '../records/user-name.ts';
-import { createSiteClient, type SiteOptions } from '../remote/site-client.ts';
-import { listUsers, type UserList, type UserSource } from '../remote/user-list.ts';
-import { createRun, type Run, share } from '../runs/each.ts';
+import { createSiteClient } from '../remote/site-client.ts';
+import { listUsers, type UserList } from '../remote/user-list.ts';
+import { createRun, share } from '../runs/each.ts';
 import { createRunReport, type RunReport } from '../runs/report.ts';
 import { StoreError } from '../stores/errors.ts';
 import { type RemovalLimit, refuseExcess } from '../stores/removal-limit.ts';
 import { createTakedownFilter } from '../stores/takedowns.ts';
 import { VARIANTS } from '../variants.ts';
-import { type LoadOptions, loadAndNote, noteRun } from './load.ts';
-import { createMemory, type MirrorMemory } from './memory.ts';
+import type { Mirror, MirrorOptions, Visit } from './context.ts';
+import { loadAndNote, noteRun } from './load.ts';
+import { createMemory, type LastFetch, type MirrorMemory } from './memory.ts';
 import { readUsers } from './ownership.ts';
 import { type MirrorResult, mirrorFailure, mirrorSummary, newCounts } from './report.ts';
-import { createVisitor, type LastFetch, type TakedownFilter, type Visit, type Visitor } from './visit.ts';
-
-/** The flags of the command that are passed on as they are. */
-export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 'signal'> {
-  readonly from: URL;
-  /** Whether users that the mirror brought are removed when the site does not know them any more. */
-  readonly prune: boolean;
-  /** How many that may be at most. */
-  readonly maxRemoved: RemovalLimit;
-  /** Whether users who are here under the same name and id are taken over. */
-  readonly adopt: boolean;
-  readonly restart: boolean;
-  /** Whether optional members that are not valid are left empty. */
-  readonly lenient: boolean;
-  /** A file for the users that failed or were refused, with the reasons. */
-  readonly failed?: string;
-}
-
-export interface MirrorOptions
-  extends MirrorFlags,
-    Pick<LoadOptions, 'openReader' | 'openArchive' | 'writer'> {
-  readonly users: UserSource;
-  /** The path of the state file. */
-  readonly state: string;
-  readonly out: Terminal;
-  readonly signal: AbortSignal;
-}
+import { visitUser } from './visit.ts';
 
 export interface MirrorOutcome {
   readonly summary: string;
@@ -62,47 +36,26 @@ export async function runMirror(options: MirrorOptions): Promise<MirrorOutcome> 
   return await mirrorList(list, memory, report, options);
 }
 
-/** What the steps of a run share. */
-interface Mirror extends LoadOptions {
-  readonly list: UserList;
-  readonly run: Run;
-  readonly visitor: Visitor;
-  readonly concurrency: number;
-  /** Whether a user was taken down here, by the key of the name or by id. */
-  readonly isTakenDown: TakedownFilter;
-  /** Of the users of the current batch: the ids that they have, and why some failed or were refused. */
-  readonly claims: Map<string, string>;
-  readonly failures: Map<string, string>;
-  readonly failedFile: Rejects | undefined;
-}
-
 async function mirrorList(
   list: UserList,
   memory: MirrorMemory,
   report: RunReport,
   options: MirrorOptions,
 ): Promise<MirrorOutcome> {
-  const { from, variant } = options;
-  const { family } = VARIANTS[variant];
+  const { family } = VARIANTS[options.variant];
   const isTakenDown = await forgetTakenDown(memory, family, options);
   const run = createRun({ report, signal: options.signal, total: list.size() });
   const timeout = options.timeout * 1000;
-  const pace = { ...options, timeout, signal: run.signal, userAgent: 'vitrine-mirror' };
-  using site = createSiteClient({ ...pace, base: from });
-  const counts = newCounts();
-  const [claims, failures] = [new Map<string, string>(), new Map<string, string>()];
-  const visitor = createVisitor({
-    ...{ ...options, family, site, memory, claims, failures, isTakenDown, onFault: report.fault },
-    onEmptied: (member) => {
-      counts.emptied[member] = (counts.emptied[member] ?? 0) + 1;
-    },
-  });
+  const asked = { ...options, timeout, signal: run.signal, userAgent: 'vitrine-mirror' };
+  using site = createSiteClient({ ...asked, base: options.from });
   using failedFile = options.failed === undefined ? undefined : openRejects(options.failed, []);
-  const context = { family, memory, list, run, visitor, claims, failures, failedFile, counts, isTakenDown };
-  const mirror: Mirror = { ...options, ...context, onRefusal: visitor.report };
-  await mirrorUsers(mirror);
+  const counts = newCounts();
+  const batch = { claims: new Map(), failures: new Map() };
+  const context = { family, memory, run, site, counts, isTakenDown, ...batch, onFault: report.fault };
+  const mirror: Mirror = { ...options, ...context };
+  await mirrorUsers(list, mirror, failedFile);
   const anyoneKnown = counts.users.refused > 0 || memory.anyoneKnown();
-  const refusal = run.stopped() === undefined ? await finish(mirror, anyoneKnown, options) : undefined;
+  const refusal = run.stopped() === undefined ? await finish(mirror, anyoneKnown) : undefined;
   const result = { ...counts, skipped: run.skipped(), stopped: run.stopped(), anyoneKnown };
   const failure = mirrorFailure(result, { total: list.total(), unusable: list.invalid(), refusal });
   failedFile?.commit();
@@ -114,7 +67,7 @@ async function forgetTakenDown(
   memory: MirrorMemory,
   family: Family,
   { openArchive }: MirrorOptions,
-): Promise<TakedownFilter> {
+): Promise<Mirror['isTakenDown']> {
   await using archive = await openArchive();
   const takedowns = await archive.takedowns();
   const isTakenDown = createTakedownFilter(takedowns, family);
@@ -123,11 +76,11 @@ async function forgetTakenDown(
   return isTakenDown;
 }
 
-async function mirrorUsers(mirror: Mirror): Promise<void> {
-  const { run, claims, failures, failedFile } = mirror;
-  const queue = dueUsers(mirror);
+async function mirrorUsers(list: UserList, mirror: Mirror, failedFile: Rejects | undefined): Promise<void> {
+  const { run, claims, failures } = mirror;
+  const queue = dueUsers(list, mirror);
   while (run.stopped() === undefined) {
-    const visits = await visitSome(queue, mirror);
+    const visits = await visitBatch(queue, mirror);
     if (visits.length === 0) return;
     await loadAndNote(visits, mirror);
     for (const [name, reason] of failures) failedFile?.add(`${name}\t${printable(reason)}`);
@@ -138,33 +91,31 @@ async function mirrorUsers(mirror: Mirror): Promise<void> {
 
 interface DueUser {
   readonly name: string;
+  readonly key: string;
   /** The last fetch, if our copy is still as that left it. */
   readonly last: LastFetch | undefined;
 }
 
 /** The users whom this run has to visit. */
-async function* dueUsers(mirror: Mirror): AsyncGenerator<DueUser> {
-  const { list, memory, run, counts, isTakenDown } = mirror;
+async function* dueUsers(list: UserList, mirror: Mirror): AsyncGenerator<DueUser> {
+  const { memory, run, counts, isTakenDown } = mirror;
   for (const names of list.pages(BATCH_USERS)) {
-    const wanted = names.filter((name) => !isTakenDown('name', userKey(name)));
-    counts.users.takenDown += names.length - wanted.length;
-    const notes = wanted.map((name) => ({ name, key: userKey(name), ...memory.get(userKey(name)) }));
-    const due = notes.filter(({ done }) => !done);
-    run.skip(notes.length - due.length);
+    const users = names.map((name) => ({ name, key: userKey(name) }));
+    const wanted = users.filter(({ key }) => !isTakenDown('name', key));
+    counts.users.takenDown += users.length - wanted.length;
+    const due = wanted.map((user) => ({ ...user, ...memory.get(user.key) })).filter(({ done }) => !done);
+    run.skip(wanted.length - due.length);
     const fetched = due.filter(({ lastFetch }) => lastFetch !== undefined).map(({ key }) => key);
     const here = await readUsers(mirror, fetched);
     for (const { name, key, lastFetch } of due) {
       const isIntact = lastFetch !== undefined && here.get(key)?.version === lastFetch.localVersion;
-      yield { name, last: isIntact ? lastFetch : undefined };
+      yield { name, key, last: isIntact ? lastFetch : undefined };
     }
   }
 }
 
 /** Visits users of the queue until it is empty or the batch is full; the visits come in the order of the users. */
-async function visitSome(
-  queue: AsyncGenerator<DueUser>,
-  { run, visitor, concurrency, failures }: Mirror,
-): Promise<Visit[]> {
+async function visitBatch(queue: AsyncGenerator<DueUser>, mirror: Mirror): Promise<Visit[]> {
   const visits: Visit[] = [];
   let begun = 0;
   let bytes = 0;
@@ -172,31 +123,27 @@ async function visitSome(
     while (begun < BATCH_USERS && bytes < BATCH_BYTES) {
       const next = await queue.next();
       if (next.done) return;
-      yield [begun++, next.value] as const;
+      yield { ...next.value, index: begun++ };
     }
   }
-  await run.each(
-    share(batch(), concurrency),
-    async ([index, { name, last }]) => {
-      const visit = await visitor.visit(name, last);
+  await mirror.run.each(
+    share(batch(), mirror.concurrency),
+    async ({ index, name, key, last }) => {
+      const visit = { name, key, ...(await visitUser(name, last, mirror)) };
       visits[index] = visit;
       for (const { record } of visit.rows) bytes += record.length;
     },
-    ([index, { name }], { message }) => {
-      failures.set(name, message);
-      visits[index] = { name, outcome: 'failed', rows: [] };
+    ({ index, name, key }, { message }) => {
+      mirror.failures.set(name, message);
+      visits[index] = { name, key, outcome: 'failed', rows: [] };
     },
   );
   return visits.filter((visit) => visit !== undefined);
 }
 
 /** Ends a run that has visited everybody; why nobody was pruned, if somebody was to be. */
-async function finish(
-  mirror: Mirror,
-  anyoneKnown: boolean,
-  { prune, maxRemoved }: MirrorOptions,
-): Promise<string | undefined> {
-  const { memory, writer } = mirror;
+async function finish(mirror: Mirror, anyoneKnown: boolean): Promise<string | undefined> {
+  const { memory, writer, prune, maxRemoved } = mirror;
   const nobodyKnown = anyoneKnown ? undefined : 'nobody is removed';
   const refusal = prune ? (nobodyKnown ?? (await pruneGone(mirror, maxRemoved))) : undefined;
   memory.finish();

@@ -1,21 +1,7 @@
 // What is here already, and which visits may be loaded. A mirror changes the users and items that it brought, and adds new
 // ones; it never takes over what came from elsewhere, such as an import or another site that counts its ids from 1 as well.
-import type { Family } from '../records/kinds.ts';
-import { userKey } from '../records/user-name.ts';
-import type { Archive, Owners } from '../stores/archive.ts';
-import type { Opened } from '../stores/open.ts';
-import type { Reader } from '../stores/reader.ts';
-import type { MirrorMemory } from './memory.ts';
-import type { Refusal, Visit } from './visit.ts';
-
-export interface OwnershipOptions {
-  readonly family: Family;
-  readonly openReader: () => Promise<Opened<Reader>>;
-  readonly openArchive: () => Promise<Opened<Archive>>;
-  readonly memory: MirrorMemory;
-  /** Whether a user who is here under the same name and id is taken over. */
-  readonly adopt: boolean;
-}
+import type { Owners } from '../stores/archive.ts';
+import type { Mirror, Refusal, Visit } from './context.ts';
 
 export interface LocalUser {
   readonly id: string;
@@ -25,7 +11,7 @@ export interface LocalUser {
 
 /** The users with these keys, as far as they are here. */
 export async function readUsers(
-  { family, openReader }: Pick<OwnershipOptions, 'family' | 'openReader'>,
+  { family, openReader }: Mirror,
   userKeys: readonly string[],
 ): Promise<Map<string, LocalUser>> {
   const users = new Map<string, LocalUser>();
@@ -42,32 +28,23 @@ export async function readUsers(
 }
 
 /** Why visits must not be loaded, for each of them. */
-export async function findConflicts(
-  visits: readonly Visit[],
-  options: OwnershipOptions,
-): Promise<Map<Visit, Refusal>> {
+export async function findConflicts(visits: readonly Visit[], mirror: Mirror): Promise<Map<Visit, Refusal>> {
   const conflicts = new Map<Visit, Refusal>();
   const changed = visits.filter(({ rows }) => rows.length > 0);
   if (changed.length === 0) return conflicts;
-  const here = await readUsers(
-    options,
-    changed.map(({ name }) => userKey(name)),
-  );
-  const owners = await readOwners(changed, options);
+  const keys = changed.map(({ key }) => key);
+  const here = await readUsers(mirror, keys);
+  const owners = await readOwners(changed, mirror);
   for (const visit of changed) {
     const conflict =
-      findUserConflict(visit, here.get(userKey(visit.name)), owners, options) ??
-      findItemConflict(visit, owners, options);
+      findUserConflict(visit, here.get(visit.key), owners, mirror) ?? findItemConflict(visit, owners, mirror);
     if (conflict !== undefined) conflicts.set(visit, conflict);
   }
   return conflicts;
 }
 
 /** Who has the ids of these visits here. */
-async function readOwners(
-  visits: readonly Visit[],
-  { family, openArchive }: OwnershipOptions,
-): Promise<Owners> {
+async function readOwners(visits: readonly Visit[], { family, openArchive }: Mirror): Promise<Owners> {
   const users = visits.map(({ fetched }) => fetched?.id as string);
   const items = visits.flatMap(({ rows }) => rows.filter(({ owner }) => owner !== '').map(({ id }) => id));
   await using archive = await openArchive();
@@ -75,12 +52,11 @@ async function readOwners(
 }
 
 function findUserConflict(
-  { name, fetched }: Visit,
+  { name, key, fetched }: Visit,
   here: LocalUser | undefined,
   owners: Owners,
-  { memory, adopt }: OwnershipOptions,
+  { memory, adopt }: Mirror,
 ): Refusal | undefined {
-  const key = userKey(name);
   const id = fetched?.id as string;
   const ours = (user: string, itsId: string) =>
     memory.brought(user, itsId) || (adopt && user === key && itsId === id);
@@ -92,11 +68,7 @@ function findUserConflict(
   return { lookup: 'profile', member: 'username', reason, got: name };
 }
 
-function findItemConflict(
-  { rows, fetched }: Visit,
-  owners: Owners,
-  { memory }: OwnershipOptions,
-): Refusal | undefined {
+function findItemConflict({ rows, fetched }: Visit, owners: Owners, { memory }: Mirror): Refusal | undefined {
   for (const { id } of rows.filter(({ owner }) => owner !== '')) {
     const holder = owners.items.get(id);
     if (holder === undefined || holder.owner === fetched?.id) continue;

@@ -1,19 +1,9 @@
 // The summary of a mirror, and why it failed, as text.
-
 import { summary } from '../import/report.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
 import { counted, countedOf } from '../records/printable.ts';
 import type { Tallies } from '../stores/writer.ts';
-import type { Outcome } from './visit.ts';
-
-/** What a run has come to so far. */
-export interface MirrorCounts {
-  readonly users: Record<Outcome, number>;
-  readonly tallies: Tallies;
-  pruned: number;
-  /** How often --lenient left a member empty. */
-  readonly emptied: Record<string, number>;
-}
+import type { MirrorCounts } from './context.ts';
 
 export interface MirrorResult extends Readonly<MirrorCounts> {
   /** Users that the unfinished run had visited already. */
