@@ -129,7 +129,7 @@ async function* limited(
       yield chunk;
     }
   } catch (error) {
-    throw error instanceof RequestError ? error : requestError(error as NodeJS.ErrnoException, timeout);
+    throw requestError(error as Error, timeout);
   }
 }
 
@@ -172,7 +172,9 @@ const LASTING: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'the headers are too long',
 };
 
-function requestError({ name, code = '', message }: NodeJS.ErrnoException, timeout: number): RequestError {
+function requestError(error: NodeJS.ErrnoException, timeout: number): RequestError {
+  if (error instanceof RequestError) return error;
+  const { name, code = '', message } = error;
   if (message === 'bad upgrade')
     return new RequestError('the server switches to another protocol (status 101)', false);
   if (code === 'UND_ERR_CONNECT_TIMEOUT')
