@@ -174,7 +174,6 @@ describe('one place for each dependency', () => {
     [/^fastify$|^@fastify\/(type|swagger)/, /^(server|routes|openapi|edge|http)\//],
     [/^commander$/, /^cli\//],
     [/^undici$/, /^remote\/http-client\.ts$/],
-    [/^csv-parse/, /^formats\/csv\.ts$/],
     [/^htmlparser2$/, /^(formats\/xml|import\/map-kit)\.ts$/],
     [/^pino-pretty$/, /^telemetry\/log\.ts$/],
     [/^node:(process|child_process)$/, /^(main|edge\/connection-limit)\.ts$/],

@@ -1,9 +1,7 @@
 // `vitrine import`
 import type { ImportOptions } from '../import/import.ts';
-import type { Family } from '../records/kinds.ts';
 import { countedOf } from '../records/printable.ts';
 import { openForChange, openForTrial } from '../stores/open.ts';
-import type { RemovalLimit } from '../stores/removal-limit.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import {
   createCommand,
@@ -14,15 +12,8 @@ import {
   type SettingFlags,
 } from './options.ts';
 
-interface ImportFlags extends SettingFlags {
-  readonly replace: boolean;
-  readonly maxRemoved: RemovalLimit;
-  readonly skipInvalid: boolean;
-  readonly rejects?: string;
-  readonly dryRun: boolean;
-  readonly map?: string;
-  readonly family?: Family;
-}
+type ImportFlags = SettingFlags &
+  Pick<ImportOptions, 'replace' | 'maxRemoved' | 'skipInvalid' | 'rejects' | 'dryRun' | 'map' | 'family'>;
 
 export const importCommand = (context: CommandContext) =>
   createCommand('import', 'import records from files into the database: all of them, or none')
@@ -43,12 +34,9 @@ ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replac
     )
     .action((files: string[], flags: ImportFlags) => runImport(files, flags, context));
 
-async function runImport(
-  files: string[],
-  { replace, maxRemoved, skipInvalid, rejects, dryRun, map, family, ...flags }: ImportFlags,
-  context: CommandContext,
-): Promise<void> {
-  if (rejects !== undefined && !skipInvalid) throw new UsageError('--rejects goes with --skip-invalid');
+async function runImport(files: string[], flags: ImportFlags, context: CommandContext): Promise<void> {
+  if (flags.rejects !== undefined && !flags.skipInvalid)
+    throw new UsageError('--rejects goes with --skip-invalid');
   if (files.filter((file) => file === '-').length > 1)
     throw new UsageError('standard input can be read once only');
   const { importFiles, openInputs } = await import('../import/import.ts');
@@ -56,15 +44,14 @@ async function runImport(
   const { stdin, stderr, onUncaught } = context;
   using progress = createProgress(stderr);
   const database = databaseOf(flags, context);
+  const { dryRun } = flags;
   const signal = context.stopSignal();
-  const options: ImportOptions = {
-    ...{ files, stdin, replace, maxRemoved, skipInvalid, rejects, dryRun, map, onUncaught, family, signal },
-    onProgress: progress.show,
-    onFault(line) {
-      progress.clear();
-      stderr.write(`${line}\n`);
-    },
+  const onFault = (line: string) => {
+    progress.clear();
+    stderr.write(`${line}\n`);
   };
+  const run = { files, stdin, onUncaught, signal, onProgress: progress.show, onFault };
+  const options: ImportOptions = { ...flags, ...run };
   const inputs = await openInputs(options);
   await using writer = await (dryRun ? openForTrial(database) : openForChange(database));
   try {
@@ -73,16 +60,17 @@ async function runImport(
     for (const warning of warnings) stderr.write(`${warning}\n`);
     const result = { records, faulty, dryRun, imported: tallies ?? null };
     if (tallies === undefined) {
-      context.report({ summary: '', result });
-      throw new CommandFailed(`nothing was imported: ${countedOf(faulty, records, 'record')} wrong`);
+      const failure = `nothing was imported: ${countedOf(faulty, records, 'record')} wrong`;
+      return context.report({ summary: '', result, failure });
     }
     const leftOut = faulty > 0 ? `\n${faulty} left out` : '';
     const trial = dryRun ? '\ndry run: nothing was changed' : '';
-    context.report({ summary: `${summary(tallies)}${leftOut}${trial}`, result });
-    if (rejectsFault !== undefined)
-      throw new CommandFailed(
-        `the good records were imported, but the others were not saved: ${rejectsFault}`,
-      );
+    const notSaved = `the good records were imported, but the others were not saved: ${rejectsFault}`;
+    context.report({
+      summary: `${summary(tallies)}${leftOut}${trial}`,
+      result,
+      failure: rejectsFault === undefined ? undefined : notSaved,
+    });
   } catch (error) {
     throw signal.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
   }

@@ -1,5 +1,4 @@
-// CSV whose header names the members; csv-parse takes the rows apart, many at a time.
-import { parse } from 'csv-parse/sync';
+// CSV whose header names the members.
 import { counted } from '../records/printable.ts';
 import { SCHEMAS } from '../records/schemas.ts';
 import { type CsvRow, createRowCutter } from './csv-rows.ts';
@@ -8,8 +7,6 @@ import { isBroken } from './json-text.ts';
 
 const MEMBERS = new Set(Object.values(SCHEMAS).flatMap(({ properties }) => Object.keys(properties)));
 const DELIMITERS = [',', ';', '\t'];
-/** Rows that are parsed in one call: enough to be fast, few enough to keep memory small. */
-const ROWS_AT_ONCE = 500;
 
 interface Header {
   readonly names: readonly string[];
@@ -23,23 +20,18 @@ export function createCsvReader(firstLine: number, isMapped = false): RecordRead
   let isRefused = false;
 
   function* readRows(rows: Iterable<CsvRow>): Generator<Entry> {
-    if (isRefused) return;
-    let waiting: CsvRow[] = [];
     for (const row of rows) {
-      if (header === undefined) {
-        const found = readHeader(row, isMapped);
-        if (!('names' in found)) {
-          isRefused = true;
-          return yield found;
-        }
-        header = found;
-        cutter.useDelimiter(found.delimiter);
-      } else if (waiting.push(row) === ROWS_AT_ONCE) {
-        yield* entriesOf(waiting, header);
-        waiting = [];
+      if (isRefused) return;
+      if (header !== undefined) {
+        yield readRow(row, header);
+        continue;
       }
+      const found = readHeader(row, isMapped);
+      isRefused = !('names' in found);
+      if (!('names' in found)) return yield found;
+      header = found;
+      cutter.useDelimiter(found.delimiter);
     }
-    if (header !== undefined) yield* entriesOf(waiting, header);
   }
 
   return {
@@ -55,7 +47,7 @@ function readHeader(row: CsvRow, isMapped: boolean): Header | Entry {
   const delimiter = DELIMITERS.reduce((most, one) =>
     count(unquoted, one) > count(unquoted, most) ? one : most,
   );
-  const names = parseRows([text], delimiter)?.[0]?.map((name) => name.trim()) ?? [];
+  const names = cellsOf(text, delimiter).map((name) => name.trim());
   const isNamed = (name: string) => (isMapped ? name !== '' : MEMBERS.has(name));
   const twice = names.find((name, index) => isNamed(name) && names.indexOf(name) !== index);
   if (twice !== undefined)
@@ -65,40 +57,41 @@ function readHeader(row: CsvRow, isMapped: boolean): Header | Entry {
   return problemAt(row.line, `${expected}, but got ${excerpt(text)}`, asJson(text));
 }
 
-function* entriesOf(rows: readonly CsvRow[], { names, delimiter }: Header): Generator<Entry> {
-  const texts = rows.map(textOf);
-  const readable = texts.filter((text) => typeof text === 'string');
-  const together = parseRows(readable, delimiter);
-  let next = 0;
-  for (const [index, { line }] of rows.entries()) {
-    const text = texts[index] as string | Entry;
-    if (typeof text !== 'string') {
-      yield text;
-      continue;
-    }
-    const cells = together === undefined ? parseRows([text], delimiter)?.[0] : together[next++];
-    yield cells === undefined ? misquoted(line, text) : recordOf(cells, names, line);
-  }
-}
-
 /** An empty cell is an absent member. */
-function recordOf(cells: readonly string[], names: readonly string[], line: number): Entry {
+function readRow(row: CsvRow, { names, delimiter }: Header): Entry {
+  const source = textOf(row);
+  if (typeof source !== 'string') return source;
+  const cells = cellsOf(source, delimiter);
   const named = cells.map((cell, index) => [names[index] ?? `cell ${index + 1}`, cell] as const);
   const value = Object.fromEntries(named.filter(([, cell]) => cell !== ''));
   const text = () => JSON.stringify(value);
-  if (cells.length === names.length) return { line, value, text };
-  return { line, problem: `${counted(cells.length, 'cell')} where the header has ${names.length}`, text };
+  if (cells.length === names.length) return { line: row.line, value, text };
+  const problem = `${counted(cells.length, 'cell')} where the header has ${names.length}`;
+  return { line: row.line, problem, text };
 }
 
-/** Each row's cells; undefined when one of the rows cannot be parsed. */
-function parseRows(rows: readonly string[], delimiter: string): string[][] | undefined {
-  try {
-    const options = { delimiter, record_delimiter: '\n', relax_column_count: true, relax_quotes: true };
-    const cells: string[][] = parse(rows.join('\n'), options);
-    return cells.length === rows.length ? cells : undefined;
-  } catch {
-    return undefined;
+/** The cells of a row that is well-formed. */
+function cellsOf(row: string, delimiter: string): string[] {
+  const cells: string[] = [];
+  for (let at = 0; at <= row.length; ) {
+    let end = at;
+    if (row[at] === '"') {
+      do end = placeOf('"', row, end + 1);
+      while (row[++end] === '"');
+      cells.push(row.slice(at + 1, end - 1).replaceAll('""', '"'));
+    } else {
+      end = placeOf(delimiter, row, at);
+      cells.push(row.slice(at, end));
+    }
+    at = end + 1;
   }
+  return cells;
+}
+
+/** Where a character comes next; the row's end if it does not. */
+function placeOf(character: string, row: string, from: number): number {
+  const at = row.indexOf(character, from);
+  return at === -1 ? row.length : at;
 }
 
 /** The row's text, or the problem with it. */
@@ -106,12 +99,10 @@ function textOf({ line, bytes, isWellFormed }: CsvRow): string | Entry {
   if (bytes.length > LONGEST_RECORD) return tooLong(line, bytes);
   const text = bytes.toString();
   if (isBroken(text, bytes)) return problemAt(line, 'not valid UTF-8', asJson(text));
-  if (!isWellFormed) return misquoted(line, text);
+  if (!isWellFormed)
+    return problemAt(line, 'a quotation mark is not closed, or text follows a closed one', asJson(text));
   return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
-
-const misquoted = (line: number, text: string) =>
-  problemAt(line, 'a quotation mark is not closed, or text follows a closed one', asJson(text));
 
 /** A row that cannot be parsed, as a line of NDJSON. */
 const asJson = (row: string) => JSON.stringify({ row });

@@ -1,5 +1,4 @@
 // Reports the first faults of an import, counts the others, and keeps the faulty records.
-
 import type { Entry } from '../formats/entry.ts';
 import type { Fault } from '../records/normalise.ts';
 import { brief, printable } from '../records/printable.ts';
@@ -50,7 +49,7 @@ export function createFaultReport(
       tell(misfit.place, misfit, isMapped ? misfit.record : undefined);
       rejects?.add(misfit.record);
     },
-    close(): void {
+    [Symbol.dispose](): void {
       if (faults > FAULTS_SHOWN) onFault(`… and ${faults - FAULTS_SHOWN} more`);
     },
   };

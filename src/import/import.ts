@@ -72,38 +72,36 @@ export async function importFiles(
   const { files, replace, maxRemoved, skipInvalid, dryRun, onProgress } = options;
   const { map, totalBytes } = inputs ?? (await openInputs(options));
   using rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
-  const report = createFaultReport(files, options.onFault, rejects, map !== undefined);
+  using report = createFaultReport(files, options.onFault, rejects, map !== undefined);
   const warnings = createWarnings((place) => placeIn(files, place));
   const counts: Counts = { bytes: 0, records: 0 };
   const show = (phase: Progress['phase']) => onProgress({ phase, totalBytes, ...counts });
-  const resultOf = (tallies: Tallies | undefined): ImportResult => ({
-    tallies,
-    warnings: warnings.lines(),
-    faulty: report.count(),
-    records: counts.records,
-    rejectsFault: rejects?.fault()?.message,
-  });
   try {
     const load = await writer.load({ replace, maxRemoved, skipInvalid, onMisfit: report.misfit });
     try {
       const add = createAdder(load, report, warnings, options);
       for await (const { file, batch } of readFiles(options, map, counts, () => show('reading'))) {
         for (const entry of batch) await add(entry, placeOf(file, entry.line));
-        throwAny(rejects?.fault());
+        rejects?.throwFault();
         options.signal?.throwIfAborted();
       }
       show('writing');
       const isRefused = report.count() > 0 && !skipInvalid;
       const tallies = await load.finish(isRefused ? 'refuse' : dryRun ? 'try' : 'commit');
       if (tallies !== undefined) rejects?.commit();
-      return resultOf(tallies);
+      return {
+        tallies,
+        warnings: warnings.lines(),
+        faulty: report.count(),
+        records: counts.records,
+        rejectsFault: rejects?.fault()?.message,
+      };
     } catch (error) {
       await load.abandon();
       throw error;
     }
   } finally {
     map?.close();
-    report.close();
   }
 }
 
@@ -189,10 +187,6 @@ function createAdder(
     warnings.look(result.row, entry.value, place);
     return load.add(result.row, place);
   };
-}
-
-function throwAny(error: Error | undefined): void {
-  if (error !== undefined) throw error;
 }
 
 /** How many bytes all files have. */

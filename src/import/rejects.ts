@@ -5,17 +5,9 @@ import { asOutputErrors, openOutput } from '../files/output.ts';
 
 const BUFFER_LENGTH = 64 * 1024;
 
-export interface Rejects {
-  add(record: string): void;
-  /** Why not every record could be written. */
-  fault(): Error | undefined;
-  /** Puts the file in its place, unless there was a fault. */
-  commit(): void;
-  /** Closes the file, and removes it unless it was committed. */
-  [Symbol.dispose](): void;
-}
+export type Rejects = ReturnType<typeof openRejects>;
 
-export function openRejects(file: string, inputs: readonly string[]): Rejects {
+export function openRejects(file: string, inputs: readonly string[]) {
   const output = openOutput(file, inputs);
   const fd = asOutputErrors(file, () => openSync(output.path, output.flags, output.mode));
   let buffer = '';
@@ -37,16 +29,22 @@ export function openRejects(file: string, inputs: readonly string[]): Rejects {
   }
 
   return {
-    add(record) {
+    add(record: string): void {
       buffer += `${record}\n`;
       if (buffer.length >= BUFFER_LENGTH) flush();
     },
+    /** Why not every record could be written. */
     fault: () => fault,
-    commit() {
+    throwFault(): void {
+      if (fault !== undefined) throw fault;
+    },
+    /** Puts the file in its place, unless there was a fault. */
+    commit(): void {
       flush();
       attempt(output.commit);
     },
-    [Symbol.dispose]() {
+    /** Closes the file, and removes it unless it was committed. */
+    [Symbol.dispose](): void {
       closeSync(fd);
       output.discard();
     },

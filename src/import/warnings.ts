@@ -17,63 +17,44 @@ const AT_SIGN = 64;
 const HTML =
   /<\/?[a-z][a-z0-9]*(?:\s[^<>]*)?\/?>|<!--|&(?:amp|lt|gt|quot|apos|nbsp|hellip|[lr][sd]quo|[mn]dash|#\d+|#x[\da-f]+);/i;
 
-interface Warning {
-  count: number;
-  readonly first: string;
-}
+const AT_NAMES = 'user names that begin with @';
+const UNUSUAL_NAMES = 'user names with invisible characters, unusual forms or spaces';
+const HTML_TEXTS = 'records with HTML in texts, which are served as they are';
 
 export type Warnings = ReturnType<typeof createWarnings>;
 
 /** `placeName` tells where a place is, as `FILE:LINE`. */
 export function createWarnings(placeName: (place: number) => string) {
-  let names: Warning | undefined;
-  let unusual: Warning | undefined;
-  let html: Warning | undefined;
+  const found = new Map<string, { count: number; readonly first: string }>();
 
-  function lookForHtml({ kind }: Row, source: RawRecord, place: number): void {
-    const member = TEXTS[kind]?.find((name) => isHtml(source[name]));
-    if (member === undefined) return;
-    html ??= { count: 0, first: `${placeName(place)}: ${member}, "${brief(source[member])}"` };
-    html.count++;
+  function warn(what: string, place: number, describe: () => string): void {
+    const warning = found.get(what);
+    if (warning !== undefined) warning.count++;
+    else found.set(what, { count: 1, first: `${placeName(place)}: ${describe()}` });
   }
 
-  function lookForUnusualName(key: string, source: RawRecord, place: number): void {
+  function lookAtName(key: string, name: string, place: number): void {
+    if (key.charCodeAt(0) === AT_SIGN)
+      warn(AT_NAMES, place, () => `"${name}" is found as "${name}", not as "${name.slice(1)}"`);
     const usual = takedownKey(key);
-    if (usual === key) return;
-    unusual ??= {
-      count: 0,
-      first: `${placeName(place)}: "${brief(source.username)}", which looks like "${brief(usual)}"`,
-    };
-    unusual.count++;
+    if (usual !== key) warn(UNUSUAL_NAMES, place, () => `"${name}", which looks like "${brief(usual)}"`);
   }
 
   return {
-    look(row: Row, source: RawRecord, place: number): void {
-      if (row.userKey.charCodeAt(0) === AT_SIGN) {
-        const name = brief(source.username);
-        names ??= {
-          count: 0,
-          first: `${placeName(place)}: "${name}" is found as "${name}", not as "${name.slice(1)}"`,
-        };
-        names.count++;
-      }
-      if (row.userKey !== '') lookForUnusualName(row.userKey, source, place);
+    look({ kind, userKey, record }: Row, source: RawRecord, place: number): void {
+      if (userKey !== '') lookAtName(userKey, brief(source.username), place);
       // Searching the whole record for a character costs less than looking at each text.
-      if (mayBeHtml(row.record)) lookForHtml(row, source, place);
+      if (!mayBeHtml(record)) return;
+      const member = TEXTS[kind]?.find((name) => isHtml(source[name]));
+      if (member !== undefined) warn(HTML_TEXTS, place, () => `${member}, "${brief(source[member])}"`);
     },
     /** One line for each kind of warning. */
-    lines: (): string[] => [
-      ...linesOf(names, 'user names that begin with @'),
-      ...linesOf(unusual, 'user names with invisible characters, unusual forms or spaces'),
-      ...linesOf(html, 'records with HTML in texts, which are served as they are'),
-    ],
+    lines: (): string[] =>
+      [...found].map(([what, { count, first }]) =>
+        printable(`warning: ${what}: ${count}. The first is ${first}`),
+      ),
   };
 }
 
 const mayBeHtml = (text: string) => text.includes('<') || text.includes('&');
 const isHtml = (value: unknown) => typeof value === 'string' && mayBeHtml(value) && HTML.test(value);
-
-const linesOf = (warning: Warning | undefined, what: string) =>
-  warning === undefined
-    ? []
-    : [printable(`warning: ${what}: ${warning.count}. The first is ${warning.first}`)];
