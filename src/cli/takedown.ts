@@ -8,7 +8,7 @@ import { LARGEST_ID } from '../records/schemas.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
 import { openForChange, openForExport } from '../stores/open.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../stores/takedowns.ts';
-import type { RemoveFiles, Writer } from '../stores/writer.ts';
+import type { Writer } from '../stores/writer.ts';
 import { type CommandContext, CommandFailed, type Outcome, UsageError } from './context.ts';
 import {
   createCommand,
@@ -68,9 +68,9 @@ async function runTakedown(users: string[], flags: TakedownFlags, context: Comma
   const adopted = from === undefined ? undefined : await takedownsOf(from);
   await using writer = await openForChange(database);
   const copies = createRemoval(mediaDirFor(database, settings, context));
-  if (adopted !== undefined) await adopt(writer, adopted, copies, context);
-  else if (undo) await undoAll(writer, subjects, context);
-  else await takeDownAll(writer, subjects, copies, context);
+  if (adopted !== undefined) context.report(await adopt(writer, adopted, copies));
+  else if (undo) context.report(await undoTakedowns(writer, subjects));
+  else context.report(await takeDown(writer, subjects, copies));
 }
 
 function databaseArgument(text: string): string {
@@ -99,17 +99,13 @@ function namedSubjects(family: Family | undefined, users: string[], items: strin
 
 const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= BigInt(LARGEST_ID);
 
-interface Removal {
-  readonly remove: RemoveFiles;
-  /** How many files were removed. */
-  readonly count: () => number;
-}
+type Removal = ReturnType<typeof createRemoval>;
 
 /** Removes copies that no record names any more. Without a folder it is the operator who must. */
-function createRemoval(folder: string | undefined): Removal {
+function createRemoval(folder: string | undefined) {
   let files = 0;
   return {
-    async remove(names) {
+    async remove(names: readonly string[]): Promise<void> {
       if (names.length === 0) return;
       const wanted = `name the folder of the copies of pictures by MEDIA_DIR: ${names.length} must be removed`;
       if (folder === undefined) throw new CommandFailed(wanted);
@@ -122,53 +118,42 @@ function createRemoval(folder: string | undefined): Removal {
   };
 }
 
-async function takeDownAll(
-  writer: Writer,
-  subjects: Named[],
-  copies: Removal,
-  { report }: CommandContext,
-): Promise<void> {
-  const changes = await writer.takeDown(subjects, copies.remove);
-  const result = { ...changes, pictures: copies.count() };
-  const lines = subjects.map(({ shown }, index) => STATES[result.states[index] as TakedownState](shown));
-  report({ summary: [...lines, removedLine(result)].join('\n'), result });
-}
-
 const STATES: Record<TakedownState, (shown: string) => string> = {
   removed: (shown) => `took down ${shown}`,
   unknown: (shown) => `${shown} is not here; imports will skip it`,
   known: (shown) => `${shown} was taken down before`,
 };
 
+async function takeDown(writer: Writer, subjects: Named[], copies: Removal): Promise<Outcome> {
+  const changes = await writer.takeDown(subjects, copies.remove);
+  const result = { ...changes, pictures: copies.count() };
+  const lines = subjects.map(({ shown }, index) => STATES[result.states[index] as TakedownState](shown));
+  return { summary: [...lines, removedLine(result)].join('\n'), result };
+}
+
 const removedLine = ({ users, items, pictures }: { users: number; items: number; pictures: number }) =>
   `removed ${counted(users, 'user')} and ${counted(items, 'item')}${pictures === 0 ? '' : `, and ${counted(pictures, 'picture')}`}`;
 
-async function undoAll(writer: Writer, subjects: Named[], { report }: CommandContext): Promise<void> {
+async function undoTakedowns(writer: Writer, subjects: Named[]): Promise<Outcome> {
   const undone = await writer.undoTakedowns(subjects);
-  const lines = subjects
-    .filter((_, index) => undone[index])
-    .map(({ shown }) => `the next import may bring ${shown} again`);
-  report({ summary: lines.join('\n'), result: { undone } });
+  const allowed = subjects.filter((_, index) => undone[index]);
   const others = subjects.filter((_, index) => !undone[index]);
-  if (others.length > 0)
-    throw new CommandFailed(
-      `not taken down: ${others.map(({ family, shown }) => `${shown} of ${family}`).join(', ')}`,
-    );
+  const names = others.map(({ family, shown }) => `${shown} of ${family}`);
+  return {
+    summary: allowed.map(({ shown }) => `the next import may bring ${shown} again`).join('\n'),
+    result: { undone },
+    failure: others.length === 0 ? undefined : `not taken down: ${names.join(', ')}`,
+  };
 }
 
-async function adopt(
-  writer: Writer,
-  list: TakedownList,
-  copies: Removal,
-  { report }: CommandContext,
-): Promise<void> {
+async function adopt(writer: Writer, list: TakedownList, copies: Removal): Promise<Outcome> {
   const changes = await writer.adoptTakedowns(list, copies.remove);
   const removed = { ...changes, pictures: copies.count() };
   const takedowns = withoutIds(list).length;
-  report({
+  return {
     summary: `took over ${counted(takedowns, 'takedown')}\n${removedLine(removed)}`,
     result: { takedowns, ...removed },
-  });
+  };
 }
 
 /** One entry for each takedown: users have another one for their id. */

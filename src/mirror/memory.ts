@@ -37,12 +37,48 @@ export interface BroughtUser {
   readonly id: string;
 }
 
+const SQL = {
+  get: 'SELECT visit, last_fetch AS lastFetch FROM users WHERE site = ? AND user_key = ?',
+  brought: 'SELECT 1 FROM users WHERE site = ? AND user_key = ? AND ? IN (id, loading_id)',
+  holder: 'SELECT user_key FROM users WHERE site = ? AND id = ? AND visit = ? AND known',
+  beginLoading: `
+    INSERT INTO users (site, user_key, visit, known, loading_id) VALUES (?, ?, 0, 1, ?)
+    ON CONFLICT DO UPDATE SET loading_id = excluded.loading_id`,
+  endLoading: 'UPDATE users SET loading_id = NULL WHERE site = ? AND user_key = ?',
+  // A user whom the site does not know any more is still one that the mirror brought.
+  put: `
+    INSERT INTO users (site, user_key, visit, known, id, last_fetch) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET
+      visit = excluded.visit, known = excluded.known, id = coalesce(excluded.id, id), last_fetch = excluded.last_fetch`,
+  anyoneKnown: 'SELECT 1 FROM users WHERE site = ? AND visit = ? AND known',
+  gone: `
+    SELECT user_key FROM users
+    WHERE site = ? AND visit = ? AND NOT known AND coalesce(id, loading_id) IS NOT NULL ORDER BY user_key`,
+  forget: 'UPDATE users SET id = NULL, loading_id = NULL, last_fetch = NULL WHERE site = ? AND user_key = ?',
+  all: `
+    SELECT user_key AS userKey, coalesce(id, '') AS id FROM users WHERE site = @site
+    UNION ALL SELECT user_key, loading_id FROM users WHERE site = @site AND loading_id IS NOT NULL`,
+  erase: 'DELETE FROM users WHERE site = ? AND user_key = ?',
+  unfinished: "SELECT id FROM visits WHERE site = ? AND begun > datetime('now', ?)",
+  latest: 'SELECT coalesce(max(visit), 0) FROM users WHERE site = ?',
+  begin: "INSERT OR REPLACE INTO visits VALUES (?, ?, datetime('now'))",
+  finish: 'DELETE FROM visits WHERE site = ?',
+};
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+function prepareStatements(db: Connection) {
+  const prepare = (sql: string) => db.prepare(sql);
+  const prepared = Object.entries(SQL).map(([name, sql]) => [name, prepare(sql)]);
+  return Object.fromEntries(prepared) as Record<keyof typeof SQL, ReturnType<typeof prepare>>;
+}
+
 export type MirrorMemory = ReturnType<typeof createMemory>;
 
 export function createMemory(path: string, site: string, restart: boolean) {
   const db = openState(path);
-  const run = db.transaction(() => beginRun(db, site, restart)).immediate();
   const statements = prepareStatements(db);
+  const run = db.transaction(() => beginRun(statements, site, restart)).immediate();
   const write = (action: () => void) => describeErrors(path, () => db.transaction(action)());
 
   return {
@@ -51,17 +87,17 @@ export function createMemory(path: string, site: string, restart: boolean) {
     anyoneKnown: () => statements.anyoneKnown.get(site, run.id) !== undefined,
 
     /** Users that the mirror brought and that the site did not know in this run. */
-    gone: () => statements.gone.all(site, run.id) as string[],
+    gone: () => statements.gone.pluck().all(site, run.id) as string[],
 
     /** A user who was removed here does not belong to the mirror any more. */
     forget: (userKey: string) => void statements.forget.run(site, userKey),
 
     /** Erases the users to whom this applies, so that their names are not in the file any more. */
     erase(applies: (user: BroughtUser) => boolean): void {
-      const found = new Set<string>();
-      for (const user of statements.all.iterate(site, site) as Iterable<BroughtUser>)
-        if (applies(user)) found.add(user.userKey);
-      if (found.size === 0) return;
+      const found: string[] = [];
+      for (const user of statements.all.iterate({ site }) as Iterable<BroughtUser>)
+        if (applies(user)) found.push(user.userKey);
+      if (found.length === 0) return;
       write(() => {
         for (const userKey of found) statements.erase.run(site, userKey);
       });
@@ -78,16 +114,18 @@ export function createMemory(path: string, site: string, restart: boolean) {
 function createUserNotes(
   site: string,
   run: Run,
-  statements: ReturnType<typeof prepareStatements>,
+  statements: Statements,
   write: (action: () => void) => void,
 ) {
   let loading: readonly BroughtUser[] = [];
 
   return {
     get(userKey: string): Note {
-      const row = statements.get.get(site, userKey) as NoteRow | undefined;
+      const row = statements.get.get(site, userKey) as
+        | { visit: number; lastFetch: string | null }
+        | undefined;
       if (row === undefined) return { done: false };
-      const lastFetch = row.last_fetch === null ? undefined : JSON.parse(row.last_fetch);
+      const lastFetch = row.lastFetch === null ? undefined : JSON.parse(row.lastFetch);
       return { lastFetch, done: run.resumed && row.visit === run.id };
     },
 
@@ -95,7 +133,7 @@ function createUserNotes(
     brought: (userKey: string, id: string) => statements.brought.get(site, userKey, id) !== undefined,
 
     /** The user that this run found under an id. */
-    holderOf: (id: string) => statements.holder.get(site, id, run.id) as string | undefined,
+    holderOf: (id: string) => statements.holder.pluck().get(site, id, run.id) as string | undefined,
 
     /** Notes whom the next load brings: if the run is killed then, they may be in the store, and are the mirror's. */
     beginLoading(users: readonly BroughtUser[]): void {
@@ -118,71 +156,16 @@ function createUserNotes(
   };
 }
 
-interface NoteRow {
-  readonly visit: number;
-  readonly last_fetch: string | null;
-}
-
-function prepareStatements(db: Connection) {
-  const get = db.prepare('SELECT visit, last_fetch FROM users WHERE site = ? AND user_key = ?');
-  const brought = db.prepare('SELECT 1 FROM users WHERE site = ? AND user_key = ? AND ? IN (id, loading_id)');
-  const holder = db
-    .prepare('SELECT user_key FROM users WHERE site = ? AND id = ? AND visit = ? AND known')
-    .pluck();
-  const beginLoading = db.prepare(`
-    INSERT INTO users (site, user_key, visit, known, loading_id) VALUES (?, ?, 0, 1, ?)
-    ON CONFLICT DO UPDATE SET loading_id = excluded.loading_id`);
-  const endLoading = db.prepare('UPDATE users SET loading_id = NULL WHERE site = ? AND user_key = ?');
-  // A user whom the site does not know any more is still one that the mirror brought.
-  const put = db.prepare(`
-    INSERT INTO users (site, user_key, visit, known, id, last_fetch) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET
-      visit = excluded.visit, known = excluded.known, id = coalesce(excluded.id, id), last_fetch = excluded.last_fetch`);
-  const anyoneKnown = db.prepare('SELECT 1 FROM users WHERE site = ? AND visit = ? AND known');
-  const gone = db
-    .prepare(
-      `SELECT user_key FROM users
-       WHERE site = ? AND visit = ? AND NOT known AND coalesce(id, loading_id) IS NOT NULL ORDER BY user_key`,
-    )
-    .pluck();
-  const forget = db.prepare(
-    'UPDATE users SET id = NULL, loading_id = NULL, last_fetch = NULL WHERE site = ? AND user_key = ?',
-  );
-  const all = db.prepare(`
-    SELECT user_key AS userKey, coalesce(id, '') AS id FROM users WHERE site = ?
-    UNION ALL SELECT user_key, loading_id FROM users WHERE site = ? AND loading_id IS NOT NULL`);
-  const erase = db.prepare('DELETE FROM users WHERE site = ? AND user_key = ?');
-  const finish = db.prepare('DELETE FROM visits WHERE site = ?');
-  return {
-    get,
-    brought,
-    holder,
-    beginLoading,
-    endLoading,
-    put,
-    anyoneKnown,
-    gone,
-    forget,
-    all,
-    erase,
-    finish,
-  };
-}
-
 interface Run {
   readonly id: number;
   readonly resumed: boolean;
 }
 
 /** Resumes an unfinished run, or begins a new one. */
-function beginRun(db: Connection, site: string, restart: boolean): Run {
-  const unfinished = db
-    .prepare("SELECT id FROM visits WHERE site = ? AND begun > datetime('now', ?)")
-    .pluck()
-    .get(site, RESUMABLE) as number | undefined;
-  if (unfinished !== undefined && !restart) return { id: unfinished, resumed: true };
-  const latest = db.prepare('SELECT coalesce(max(visit), 0) FROM users WHERE site = ?').pluck().get(site);
-  const id = (latest as number) + 1;
-  db.prepare("INSERT OR REPLACE INTO visits VALUES (?, ?, datetime('now'))").run(site, id);
+function beginRun({ unfinished, latest, begin }: Statements, site: string, restart: boolean): Run {
+  const open = unfinished.pluck().get(site, RESUMABLE) as number | undefined;
+  if (open !== undefined && !restart) return { id: open, resumed: true };
+  const id = (latest.pluck().get(site) as number) + 1;
+  begin.run(site, id);
   return { id, resumed: false };
 }
