@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CompareOptions, runCompare } from '../src/compare/compare.ts';
 import { compareAnswers } from '../src/compare/user.ts';
-import type { ComparedUser } from '../src/compare/verdicts.ts';
+import type { UserComparison } from '../src/compare/verdicts.ts';
 import { isPublic } from '../src/remote/public-addresses.ts';
 import { portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
@@ -212,7 +212,7 @@ async function compareHere(
   });
   const lines = existsSync(report) ? readLines(report).slice(1) : [];
   const users = new Map(
-    lines.map((line) => JSON.parse(line) as ComparedUser).map((line) => [line.user, line]),
+    lines.map((line) => JSON.parse(line) as UserComparison).map((line) => [line.user, line]),
   );
   return { ...outcome, shown, report, users };
 }

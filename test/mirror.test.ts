@@ -1,8 +1,10 @@
 // The mirror: an exact copy of another Vitrine; broken or hostile sites do no harm.
+import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { createRun, share } from '../src/runs/each.ts';
 import { openForLookups } from '../src/stores/open.ts';
 import { VARIANTS } from './expected.ts';
 import { newPath } from './importing.ts';
@@ -403,4 +405,21 @@ describe.concurrent('wrong usage', () => {
       (await run(mirrorArgs(newPath(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', text))).code,
     ).toBe(1);
   });
+});
+
+test('an error in the queue of a run ends it, after the tasks under way have ended', async () => {
+  const { signal } = new AbortController();
+  const run = createRun({ report: { fault() {}, progress() {} }, signal, total: 2 });
+  let isUnderWay = false;
+  async function* queue() {
+    yield 'ada';
+    throw new Error('the store is gone');
+  }
+  const visit = async () => {
+    isUnderWay = true;
+    await once(run.signal, 'abort');
+    isUnderWay = false;
+  };
+  await expect(run.each(share(queue(), 2), visit)).rejects.toThrow('the store is gone');
+  expect([isUnderWay, run.stopped()]).toEqual([false, 'failed']);
 });

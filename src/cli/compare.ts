@@ -5,11 +5,11 @@ import type { CommandContext } from './context.ts';
 import {
   addPaceOptions,
   baseUrlArgument,
+  chooseUsers,
   createCommand,
   examples,
   hostArgument,
   type UserFlags,
-  usersOf,
   variantOption,
 } from './options.ts';
 
@@ -38,7 +38,7 @@ export const compareCommand = (context: CommandContext): Command =>
   )
     .addHelpText('after', HELP)
     .action(async (old: URL, other: URL, { user, users, ...flags }: CompareFlags & UserFlags) => {
-      const source = usersOf({ user, users }, context);
+      const source = chooseUsers({ user, users }, context);
       const { runCompare } = await import('../compare/compare.ts');
       const sites = { old, new: other };
       const run = { ...sites, users: source, out: context.stderr, signal: context.stopSignal() };

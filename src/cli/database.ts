@@ -12,13 +12,13 @@ import {
   snapshotDatabase,
 } from '../stores/open.ts';
 import { type CommandContext, CommandFailed } from './context.ts';
-import { createCommand, databaseOf, examples, familyOption, type SettingFlags } from './options.ts';
+import { chooseDatabase, createCommand, examples, familyOption, type SettingFlags } from './options.ts';
 
 export const migrateCommand = (context: CommandContext) =>
   createCommand('migrate', 'bring the database to the schema of this version')
     .addHelpText('after', examples('vitrine migrate', 'vitrine migrate --database-url site.db'))
     .action(async (flags: SettingFlags) => {
-      const url = databaseOf(flags, context);
+      const url = chooseDatabase(flags, context);
       const result = await migrateDatabase(url);
       const { from, to } = result;
       const what =
@@ -31,7 +31,7 @@ export const checkCommand = (context: CommandContext) =>
     .option('--repair', 'rebuild lists and ETags that do not match the items and records', false)
     .addHelpText('after', examples('vitrine check', 'vitrine check --repair'))
     .action(async ({ repair, ...flags }: SettingFlags & { repair: boolean }) => {
-      const url = databaseOf(flags, context);
+      const url = chooseDatabase(flags, context);
       const shown = shownDatabase(url);
       const repaired = repair ? await repairDatabase(url) : undefined;
       const { faults, counts } = await checkDatabase(url);
@@ -60,7 +60,7 @@ export const snapshotCommand = (context: CommandContext) =>
     )
     .addHelpText('after', examples('vitrine snapshot /backup/site.db'))
     .action(async (file: string, flags: SettingFlags & { forgetTakedowns: boolean }) => {
-      await snapshotDatabase(databaseOf(flags, context), file, flags);
+      await snapshotDatabase(chooseDatabase(flags, context), file, flags);
       context.report({ summary: `snapshot written to ${file}`, result: { file } });
     });
 
@@ -72,7 +72,7 @@ export const exportCommand = (context: CommandContext) =>
     .action(async (file: string | undefined, flags: SettingFlags & { mediaUrls: boolean }) => {
       const isStdout = file === undefined || file === '-';
       if (isStdout) context.keepStdoutForData();
-      await using archive = await openForExport(databaseOf(flags, context));
+      await using archive = await openForExport(chooseDatabase(flags, context));
       const { writeExport } = await import('../import/export.ts');
       await writeExport(archive, { file, withCopies: flags.mediaUrls, stdout: context.stdout });
       context.report({ summary: '', result: { file: isStdout ? null : file } });
@@ -84,7 +84,7 @@ export const removeCommand = (context: CommandContext) =>
     .addOption(familyOption('the family of the user').makeOptionMandatory())
     .addHelpText('after', examples('vitrine remove --family portfolio ada'))
     .action(async (user: string, { family, ...flags }: SettingFlags & { family: Family }) => {
-      await using writer = await openExisting(databaseOf(flags, context));
+      await using writer = await openExisting(chooseDatabase(flags, context));
       const removed = await writer.remove(family, userKey(user));
       const name = JSON.stringify(user);
       if (removed === undefined) throw new CommandFailed(`the ${family} family has no user ${name}`);

@@ -4,8 +4,8 @@ import { countedOf } from '../records/printable.ts';
 import { openForChange, openForTrial } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import {
+  chooseDatabase,
   createCommand,
-  databaseOf,
   examples,
   familyOption,
   maxRemovedOption,
@@ -43,7 +43,7 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   const { createProgress, summary } = await import('../import/report.ts');
   const { stdin, stderr, onUncaught } = context;
   using progress = createProgress(stderr);
-  const database = databaseOf(flags, context);
+  const database = chooseDatabase(flags, context);
   const { dryRun } = flags;
   const signal = context.stopSignal();
   const onFault = (line: string) => {

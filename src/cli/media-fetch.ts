@@ -9,11 +9,11 @@ import { type CommandContext, UsageError } from './context.ts';
 import {
   addPaceOptions,
   bytesArgument,
+  chooseDatabase,
+  chooseMediaDir,
   createCommand,
-  databaseOf,
   examples,
   hostArgument,
-  mediaDirFor,
   type SettingFlags,
 } from './options.ts';
 
@@ -33,9 +33,9 @@ export interface MediaPlace {
   readonly isUrlSet: boolean;
 }
 
-export function mediaPlaceOf(flags: SettingFlags, context: CommandContext): MediaPlace {
-  const database = databaseOf(flags, context);
-  const mediaDir = mediaDirFor(database, flags, context);
+export function findMediaPlace(flags: SettingFlags, context: CommandContext): MediaPlace {
+  const database = chooseDatabase(flags, context);
+  const mediaDir = chooseMediaDir(database, flags, context);
   if (mediaDir === undefined)
     throw new ConfigError(['with PostgreSQL, name the folder of copies: set MEDIA_DIR or give --media-dir']);
   const config = readConfig({ mediaUrl: flags.mediaUrl }, context.environment);
@@ -83,7 +83,7 @@ export const mediaFetchCommand = (context: CommandContext): Command =>
   )
     .addHelpText('after', HELP)
     .action(async (flags: MediaFlags & SettingFlags) => {
-      const place = mediaPlaceOf(flags, context);
+      const place = findMediaPlace(flags, context);
       await using writer = await openExisting(place.database);
       const run = { sites: [], writer, signal: context.stopSignal() };
       context.report(await fetchMedia(place, flags, run, context));

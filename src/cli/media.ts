@@ -7,8 +7,8 @@ import { counted } from '../records/printable.ts';
 import type { Archive, MediaSummary } from '../stores/archive.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
 import { type CommandContext, CommandFailed } from './context.ts';
-import { linkingUrl, MEDIA_SETTINGS, mediaFetchCommand, mediaPlaceOf } from './media-fetch.ts';
-import { createCommand, databaseOf, examples, numberArgument, type SettingFlags } from './options.ts';
+import { findMediaPlace, linkingUrl, MEDIA_SETTINGS, mediaFetchCommand } from './media-fetch.ts';
+import { chooseDatabase, createCommand, examples, numberArgument, type SettingFlags } from './options.ts';
 
 export function mediaCommand(context: CommandContext): Command {
   const group = new Command('media').description(
@@ -29,7 +29,7 @@ const createRelink = (context: CommandContext): Command =>
   createCommand('relink', 'make what is served name the copies under MEDIA_URL', MEDIA_SETTINGS)
     .addHelpText('after', RELINK_HELP)
     .action(async (flags: SettingFlags) => {
-      const place = mediaPlaceOf(flags, context);
+      const place = findMediaPlace(flags, context);
       await using writer = await openExisting(place.database);
       const mediaUrl = await linkingUrl(place);
       const relinked = await writer.relink(mediaUrl);
@@ -43,7 +43,7 @@ const createStatus = (context: CommandContext): Command =>
     .addHelpText('after', examples('vitrine media status', 'vitrine media status --missing > missing.ndjson'))
     .action(async ({ missing, ...flags }: SettingFlags & { missing: boolean }) => {
       if (missing) context.keepStdoutForData();
-      await using archive = await openForExport(databaseOf(flags, context));
+      await using archive = await openForExport(chooseDatabase(flags, context));
       const reasons = new Map<string, number>();
       const lines = missingLines(archive, reasons);
       if (missing) {
@@ -100,7 +100,7 @@ const createCheck = (context: CommandContext): Command =>
     .option('--remove-damaged', 'remove damaged files', false)
     .addHelpText('after', CHECK_HELP)
     .action(async ({ quick, removeDamaged, ...flags }: MediaCheckFlags) => {
-      const { database, mediaDir } = mediaPlaceOf(flags, context);
+      const { database, mediaDir } = findMediaPlace(flags, context);
       const { runCheck } = await import('../media/check.ts');
       const openArchive = () => openForExport(database);
       const run = { mediaDir, openArchive, out: context.stderr, signal: context.stopSignal() };
@@ -131,7 +131,7 @@ const createPrune = (context: CommandContext): Command =>
     .option('--grace <hours>', 'how long no record must have named them', numberArgument(0, 10_000), 24)
     .addHelpText('after', PRUNE_HELP)
     .action(async ({ grace, ...flags }: SettingFlags & { grace: number }) => {
-      const { database, mediaDir } = mediaPlaceOf(flags, context);
+      const { database, mediaDir } = findMediaPlace(flags, context);
       await refuseForeign(database, mediaDir);
       const { runPrune } = await import('../media/prune.ts');
       await using writer = await openExisting(database);

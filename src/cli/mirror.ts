@@ -6,17 +6,23 @@ import type { MirrorResult } from '../mirror/report.ts';
 import { shellWord } from '../records/printable.ts';
 import { openForChange, openForExport, openForLookups } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
-import { addMediaOptions, fetchMedia, MEDIA_SETTINGS, type MediaFlags, mediaPlaceOf } from './media-fetch.ts';
+import {
+  addMediaOptions,
+  fetchMedia,
+  findMediaPlace,
+  MEDIA_SETTINGS,
+  type MediaFlags,
+} from './media-fetch.ts';
 import {
   addPaceOptions,
   baseUrlArgument,
+  chooseDatabase,
+  chooseUsers,
   createCommand,
-  databaseOf,
   examples,
   maxRemovedOption,
   type SettingFlags,
   type UserFlags,
-  usersOf,
   variantOption,
 } from './options.ts';
 import { explain } from './output.ts';
@@ -70,7 +76,7 @@ const forPrograms = ({ users, tallies, skipped, pruned, emptied }: MirrorResult)
 });
 
 /** The compare command to offer after a complete run. */
-function offerOf(
+function offerComparison(
   { users: counts, skipped, stopped }: MirrorResult,
   { from, variant, media, mediaHosts = [] }: Omit<MirrorCommandFlags, keyof UserFlags>,
   { user = [], users }: UserFlags,
@@ -92,12 +98,12 @@ async function runMirror(
   { user, users, ...flags }: MirrorCommandFlags,
   context: CommandContext,
 ): Promise<void> {
-  const source = usersOf({ user, users }, context);
-  const database = databaseOf(flags, context);
+  const source = chooseUsers({ user, users }, context);
+  const database = chooseDatabase(flags, context);
   const state = flags.state ?? (isPostgresUrl(database) ? undefined : `${database}.mirror`);
   if (state === undefined) throw new UsageError('with PostgreSQL, name a file by --state');
   const signal = context.stopSignal();
-  const copies = flags.media ? mediaPlaceOf(flags, context) : undefined;
+  const copies = flags.media ? findMediaPlace(flags, context) : undefined;
   const mirror = await import('../mirror/mirror.ts');
   await using writer = await openForChange(database);
   const { summary, result, failure } = await mirror.runMirror({
@@ -111,7 +117,7 @@ async function runMirror(
     signal,
   });
   if (result === null) return context.report({ summary, result, failure });
-  const offer = offerOf(result, flags, { user, users });
+  const offer = offerComparison(result, flags, { user, users });
   const mirrored = forPrograms(result);
   if (copies === undefined || signal.aborted)
     return context.report({ summary: summary + offer, result: mirrored, failure });

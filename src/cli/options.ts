@@ -38,7 +38,7 @@ export function createCommand(
 }
 
 /** The database that a command works on, from its flag or the environment. */
-export function databaseOf(
+export function chooseDatabase(
   { databaseUrl, databaseUrlFile }: SettingFlags,
   { environment }: CommandContext,
 ): string {
@@ -50,7 +50,7 @@ export function databaseOf(
 }
 
 /** The folder of copies of pictures that belongs to a database; undefined with PostgreSQL if none is set. */
-export function mediaDirFor(
+export function chooseMediaDir(
   database: string,
   { mediaDir }: SettingFlags,
   { environment }: CommandContext,
@@ -127,7 +127,7 @@ export interface UserFlags {
 }
 
 /** The users that --user or --users names. */
-export function usersOf({ user, users }: UserFlags, { stdin }: CommandContext): UserSource {
+export function chooseUsers({ user, users }: UserFlags, { stdin }: CommandContext): UserSource {
   if ((user === undefined) === (users === undefined))
     throw new UsageError('specify users with --user NAME… or --users FILE');
   return users === undefined ? { names: user ?? [] } : { file: users, stdin };

@@ -50,7 +50,7 @@ async function checkServe(config: Config, warnings: string[], context: CommandCo
   const counts = databaseUrl === undefined ? undefined : await readCounts(databaseUrl, warnings);
   const data = databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl);
   const variants = Object.fromEntries(
-    listMounts(config).map(({ variant, base }) => [variant, addressOf(config, base)]),
+    listMounts(config).map(({ variant, base }) => [variant, describeAddress(config, base)]),
   );
   for (const warning of warnings) context.stderr.write(`vitrine: ${warning}\n`);
   const lines = [
@@ -60,10 +60,10 @@ async function checkServe(config: Config, warnings: string[], context: CommandCo
   context.report({ summary: lines.join('\n'), result: { data, counts, variants } });
 }
 
-const addressOf = (config: Config, base: { origin: string | undefined; path: string }) =>
-  `${base.origin ?? originOf(config)}${base.path}`;
+const describeAddress = (config: Config, base: { origin: string | undefined; path: string }) =>
+  `${base.origin ?? describeOrigin(config)}${base.path}`;
 
-function originOf({ host, port }: Config): string {
+function describeOrigin({ host, port }: Config): string {
   if (host.startsWith('/')) return `unix:${host}:`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -11,11 +11,11 @@ import type { TakedownList, TakedownState, TakedownSubject } from '../stores/tak
 import type { Writer } from '../stores/writer.ts';
 import { type CommandContext, CommandFailed, type Outcome, UsageError } from './context.ts';
 import {
+  chooseDatabase,
+  chooseMediaDir,
   createCommand,
-  databaseOf,
   examples,
   familyOption,
-  mediaDirFor,
   type SettingFlags,
 } from './options.ts';
 
@@ -28,7 +28,7 @@ interface TakedownFlags extends SettingFlags {
 }
 
 /** A subject as the operator wrote it. */
-interface Named extends TakedownSubject {
+interface NamedSubject extends TakedownSubject {
   readonly shown: string;
 }
 
@@ -63,11 +63,11 @@ async function runTakedown(users: string[], flags: TakedownFlags, context: Comma
     throw new UsageError('name users, items by --item ID, --list, or --from DATABASE');
   if (undo && !isNamed) throw new UsageError('--undo goes with the users or items to allow again');
   const subjects = isNamed ? namedSubjects(family, users, item) : [];
-  const database = databaseOf(settings, context);
-  if (list) return context.report(listed(await takedownsOf(database)));
-  const adopted = from === undefined ? undefined : await takedownsOf(from);
+  const database = chooseDatabase(settings, context);
+  if (list) return context.report(listed(await readTakedowns(database)));
+  const adopted = from === undefined ? undefined : await readTakedowns(from);
   await using writer = await openForChange(database);
-  const copies = createRemoval(mediaDirFor(database, settings, context));
+  const copies = createRemoval(chooseMediaDir(database, settings, context));
   if (adopted !== undefined) context.report(await adopt(writer, adopted, copies));
   else if (undo) context.report(await undoTakedowns(writer, subjects));
   else context.report(await takeDown(writer, subjects, copies));
@@ -82,7 +82,7 @@ function databaseArgument(text: string): string {
   }
 }
 
-function namedSubjects(family: Family | undefined, users: string[], items: string[]): Named[] {
+function namedSubjects(family: Family | undefined, users: string[], items: string[]): NamedSubject[] {
   if (family === undefined) throw new UsageError(`name the family: --family ${FAMILIES.join(' or ')}`);
   const wrong = items.find((id) => !isId(id));
   if (wrong !== undefined)
@@ -124,7 +124,7 @@ const STATES: Record<TakedownState, (shown: string) => string> = {
   known: (shown) => `${shown} was taken down before`,
 };
 
-async function takeDown(writer: Writer, subjects: Named[], copies: Removal): Promise<Outcome> {
+async function takeDown(writer: Writer, subjects: NamedSubject[], copies: Removal): Promise<Outcome> {
   const changes = await writer.takeDown(subjects, copies.remove);
   const result = { ...changes, pictures: copies.count() };
   const lines = subjects.map(({ shown }, index) => STATES[result.states[index] as TakedownState](shown));
@@ -134,7 +134,7 @@ async function takeDown(writer: Writer, subjects: Named[], copies: Removal): Pro
 const removedLine = ({ users, items, pictures }: { users: number; items: number; pictures: number }) =>
   `removed ${counted(users, 'user')} and ${counted(items, 'item')}${pictures === 0 ? '' : `, and ${counted(pictures, 'picture')}`}`;
 
-async function undoTakedowns(writer: Writer, subjects: Named[]): Promise<Outcome> {
+async function undoTakedowns(writer: Writer, subjects: NamedSubject[]): Promise<Outcome> {
   const undone = await writer.undoTakedowns(subjects);
   const allowed = subjects.filter((_, index) => undone[index]);
   const others = subjects.filter((_, index) => !undone[index]);
@@ -170,7 +170,7 @@ function listed(list: TakedownList): Outcome {
   return { summary: lines.join('\n'), result: { takedowns } };
 }
 
-async function takedownsOf(database: string): Promise<TakedownList> {
+async function readTakedowns(database: string): Promise<TakedownList> {
   await using archive = await openForExport(database);
   return await archive.takedowns();
 }

@@ -5,7 +5,7 @@ import { describeType, isObject, readBody } from '../formats/json-text.ts';
 import { type Family, ITEM_CAP, type KindName, kindOf } from '../records/kinds.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { type Lookup, MAX_ITEMS, resolveAddresses } from '../remote/lookups.ts';
-import { compareTexts, formOf, outsideOf, type Texts, textsOf } from './records.ts';
+import { compareTexts, findForm, findOutside, readTexts, type Texts } from './records.ts';
 import type { Difference, Side } from './verdicts.ts';
 
 export interface Question {
@@ -34,9 +34,9 @@ export function compareBodies(oldBody: Buffer, newBody: Buffer, question: Questi
 function compareProfiles(one: RawRecord, other: RawRecord, { family }: Question): Comparison {
   const kind = kindOf(family, 'profile');
   return {
-    differences: compareTexts(textsOf(one, kind), textsOf(other, kind)),
+    differences: compareTexts(readTexts(one, kind), readTexts(other, kind)),
     newest: undefined,
-    outside: outsideOf(one, other, (member) => formOf(kind, member) !== undefined),
+    outside: findOutside(one, other, (member) => findForm(kind, member) !== undefined),
   };
 }
 
@@ -44,7 +44,7 @@ function compareLists(one: RawRecord, other: RawRecord, { family, collection }: 
   // Checked when the bodies were read.
   const [oldList, newList] = [one[collection], other[collection]] as [RawRecord[], RawRecord[]];
   const compared = compareItems(oldList, newList, kindOf(family, 'item'));
-  const around = outsideOf(one, other, (member) => member === collection);
+  const around = findOutside(one, other, (member) => member === collection);
   return { ...compared, outside: [...around, ...compared.outside] };
 }
 
@@ -88,11 +88,11 @@ function compareItems(
     const other = newItems.get(id);
     if (other === undefined) continue;
     differences.push(...compareTexts(texts, other.texts, id));
-    const specified = (member: string) => formOf(kind, member) !== undefined;
-    for (const member of outsideOf(raw, other.raw, specified)) outside.add(member);
+    const specified = (member: string) => findForm(kind, member) !== undefined;
+    for (const member of findOutside(raw, other.raw, specified)) outside.add(member);
   }
-  const onlyOld = extraOf(oldItems, newItems);
-  const onlyNew = extraOf(newItems, oldItems);
+  const onlyOld = findExtra(oldItems, newItems);
+  const onlyNew = findExtra(newItems, oldItems);
   const newest = newestSide({ oldItems, newItems, onlyOld, onlyNew });
   if (newest === undefined) {
     for (const [item] of onlyOld) differences.push({ item, member: 'record', old: 'listed', new: 'missing' });
@@ -105,7 +105,7 @@ function compareItems(
 function byId(list: readonly RawRecord[], kind: KindName): Items {
   const items = new Map<string, Item>();
   for (const raw of list) {
-    const texts = textsOf(raw, kind);
+    const texts = readTexts(raw, kind);
     const id = texts.id as string;
     let key = id;
     for (let time = 2; items.has(key); time++) key = `${id} (${time})`;
@@ -115,7 +115,7 @@ function byId(list: readonly RawRecord[], kind: KindName): Items {
 }
 
 /** The items that the other list lacks, except those that are too old for it: a list ends after the newest 15. */
-function extraOf(items: Items, others: Items): Items {
+function findExtra(items: Items, others: Items): Items {
   const isCutOff = (item: Item) => others.size >= ITEM_CAP && isOlderThanAll(item, others);
   return new Map([...items].filter(([id, item]) => !others.has(id) && !isCutOff(item)));
 }

@@ -10,14 +10,14 @@ import { createPictureClient } from './pictures.ts';
 import { openReport } from './report-file.ts';
 import { createUserComparer } from './user.ts';
 import {
+  type AnswerComparison,
   addUser,
-  type Compared,
-  type ComparedUser,
   describeFailure,
   isFault,
   newTally,
   summarise,
   type Tally,
+  type UserComparison,
 } from './verdicts.ts';
 
 /** The flags of the command that are passed on as they are. */
@@ -78,7 +78,7 @@ async function compareUsers(
   run: Run,
   options: CompareOptions,
   tally: Tally,
-  add: (line: ComparedUser) => void,
+  add: (line: UserComparison) => void,
 ): Promise<void> {
   const { old, new: other, pictureHosts: hosts = [] } = options;
   const timeout = options.timeout * 1000;
@@ -99,7 +99,7 @@ function* namesOf(list: UserList): Generator<string> {
 }
 
 /** A line for each answer that is different or missing. */
-function describeFaults({ user, profile, items }: ComparedUser): string[] {
+function describeFaults({ user, profile, items }: UserComparison): string[] {
   const answers = [
     ['profile', profile],
     ['items', items],
@@ -109,7 +109,7 @@ function describeFaults({ user, profile, items }: ComparedUser): string[] {
   );
 }
 
-function describe({ class: verdict, old: onOld, differences = [] }: Compared): string {
+function describe({ class: verdict, old: onOld, differences = [] }: AnswerComparison): string {
   if (verdict === 'missing') return `missing on the ${onOld === null ? 'old' : 'new'} site`;
   const members = differences.slice(0, MEMBERS_SHOWN).map(({ item, member, reason }) => {
     const name = item === undefined ? member : `${member} of ${brief(item)}`;

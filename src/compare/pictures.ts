@@ -1,6 +1,6 @@
 // Pictures of both sites, compared by the SHA-256 of their bytes.
 import { createHash } from 'node:crypto';
-import { createFileClient, type Fetched, type FileClientOptions } from '../remote/file-client.ts';
+import { createFileClient, type FileClientOptions, type FileResult } from '../remote/file-client.ts';
 
 export type PictureOptions = Omit<FileClientOptions, 'accept' | 'hostsOption' | 'maxBytes'>;
 
@@ -23,16 +23,16 @@ export function createPictureClient(options: PictureOptions) {
     maxBytes: MAX_BYTES,
   });
   /** Those that were asked for last are at the end. */
-  const remembered = new Map<string, Promise<Fetched<string>>>();
+  const remembered = new Map<string, Promise<FileResult<string>>>();
 
   /** The hash of a picture. A failure that may pass is not remembered. */
-  async function hashPicture(address: string): Promise<Fetched<string>> {
+  async function hashPicture(address: string): Promise<FileResult<string>> {
     const fetched = await files.fetch(address, readHash);
     if ('reason' in fetched && fetched.mayPass) remembered.delete(address);
     return fetched;
   }
 
-  async function findHash(address: string): Promise<Fetched<string>> {
+  async function findHash(address: string): Promise<FileResult<string>> {
     if (address.length > MAX_ADDRESS)
       return { reason: `the address is longer than ${MAX_ADDRESS} characters` };
     const found = remembered.get(address) ?? hashPicture(address);

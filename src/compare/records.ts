@@ -1,4 +1,5 @@
 // Two records, member by member, as the texts that an import would make of them.
+import { writeJson } from '../formats/json-text.ts';
 import { FILE_MEMBERS, type KindName, PICTURE_MEMBERS } from '../records/kinds.ts';
 import { normalise } from '../records/normalise.ts';
 import type { RawRecord } from '../records/recognise.ts';
@@ -13,18 +14,18 @@ export const isPicture = (member: string) => PICTURES.has(member);
 
 export type Texts = Readonly<Record<string, string>>;
 
-const membersOf = (kind: KindName) => SCHEMAS[kind].properties as Record<string, Member>;
+const listMembers = (kind: KindName) => SCHEMAS[kind].properties as Record<string, Member>;
 
-export const formOf = (kind: KindName, member: string): Form | undefined =>
-  membersOf(kind)[member]?.['x-form'];
+export const findForm = (kind: KindName, member: string): Form | undefined =>
+  listMembers(kind)[member]?.['x-form'];
 
 /** The text of every member. A record that an import would refuse is taken as it is. */
-export function textsOf(raw: RawRecord, kind: KindName): Texts {
+export function readTexts(raw: RawRecord, kind: KindName): Texts {
   const result = normalise(raw, kind);
   if ('row' in result) return JSON.parse(result.row.record);
-  const entries = Object.entries(membersOf(kind)).map(([member, schema]) => {
+  const entries = Object.entries(listMembers(kind)).map(([member, schema]) => {
     const value = raw[member] ?? schema.default ?? '';
-    return [member, scalarText(value) ?? jsonOf(value)];
+    return [member, scalarText(value) ?? writeJson(value)];
   });
   return Object.fromEntries(entries);
 }
@@ -41,19 +42,11 @@ export function compareTexts(one: Texts, other: Texts, item?: string): Differenc
 }
 
 /** Members outside the specification that only one record has, or that differ. */
-export function outsideOf(
+export function findOutside(
   one: RawRecord,
   other: RawRecord,
   specified: (member: string) => boolean,
 ): string[] {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return [...names].filter((name) => !specified(name) && jsonOf(one[name]) !== jsonOf(other[name]));
-}
-
-function jsonOf(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? '';
-  } catch {
-    return 'nested too deeply';
-  }
+  return [...names].filter((name) => !specified(name) && writeJson(one[name]) !== writeJson(other[name]));
 }

@@ -3,7 +3,7 @@
 import { appendFileSync, closeSync, ftruncateSync, openSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { asOutputErrors, OutputError } from '../files/output.ts';
-import { type ComparedUser, VERDICTS, type Verdict } from './verdicts.ts';
+import { type UserComparison, VERDICTS, type Verdict } from './verdicts.ts';
 
 /** What a report is about: the first line of the file. */
 export interface ReportHead {
@@ -14,7 +14,7 @@ export interface ReportOptions {
   /** Whether an existing report is begun anew. */
   readonly restart: boolean;
   /** Gets each line of an existing report. */
-  readonly onLine: (line: ComparedUser) => void;
+  readonly onLine: (line: UserComparison) => void;
 }
 
 const TO_DO = 'name another file, or give --restart';
@@ -27,7 +27,7 @@ export async function openReport(file: string | undefined, head: ReportHead, opt
     throw new OutputError(`${file} is not a file: give the name of one`);
   const end = existing === undefined ? 0 : await readReport(file, existing.size, head, options);
   const fd = asOutputErrors(file, () => openSync(file, 'a'));
-  const add = (line: ReportHead | ComparedUser) =>
+  const add = (line: ReportHead | UserComparison) =>
     asOutputErrors(file, () => appendFileSync(fd, `${JSON.stringify(line)}\n`));
   try {
     asOutputErrors(file, () => ftruncateSync(fd, end));
@@ -81,9 +81,9 @@ function parse(text: string): unknown {
 const isHead = (line: unknown): line is ReportHead =>
   typeof line === 'object' && line !== null && 'compare' in line;
 
-function isUser(line: unknown): line is ComparedUser {
-  const { user, profile, items } = (line ?? {}) as Partial<ComparedUser>;
-  const isCompared = (compared: ComparedUser['items'] | undefined) =>
+function isUser(line: unknown): line is UserComparison {
+  const { user, profile, items } = (line ?? {}) as Partial<UserComparison>;
+  const isCompared = (compared: UserComparison['items'] | undefined) =>
     compared === null || VERDICTS.includes(compared?.class as Verdict);
   return typeof user === 'string' && profile !== null && isCompared(profile) && isCompared(items);
 }

@@ -6,8 +6,8 @@ import type { SiteClient, SiteResponse } from '../remote/site-client.ts';
 import type { VariantRow } from '../variants.ts';
 import { compareBodies, type Question } from './bodies.ts';
 import type { PictureClient } from './pictures.ts';
-import { formOf, isPicture } from './records.ts';
-import type { Compared, ComparedUser, Difference } from './verdicts.ts';
+import { findForm, isPicture } from './records.ts';
+import type { AnswerComparison, Difference, UserComparison } from './verdicts.ts';
 
 export interface UserComparerOptions {
   readonly variant: VariantRow;
@@ -18,17 +18,17 @@ export interface UserComparerOptions {
 
 export function createUserComparer({ variant, oldSite, newSite, pictures }: UserComparerOptions) {
   const { family, collection } = variant;
-  const isCount = (member: string) => formOf(kindOf(family, 'profile'), member) === 'count';
+  const isCount = (member: string) => findForm(kindOf(family, 'profile'), member) === 'count';
 
-  async function compareLookup(user: string, lookup: Lookup): Promise<Compared> {
+  async function compareLookup(user: string, lookup: Lookup): Promise<AnswerComparison> {
     const [old, other] = await Promise.all([oldSite.get(user, lookup), newSite.get(user, lookup)]);
     const question = { lookup, family, collection, old: oldSite.base, new: newSite.base };
-    const compared = await compareAnswers(bodyOf(old), bodyOf(other), question, pictures);
+    const compared = await compareAnswers(readBodyIfAny(old), readBodyIfAny(other), question, pictures);
     const isTakenDown = compared.class === 'missing' && other.state === 'unknown' && other.isGone;
     return isTakenDown ? { ...compared, class: 'taken down' } : compared;
   }
 
-  return async (user: string): Promise<ComparedUser> => {
+  return async (user: string): Promise<UserComparison> => {
     const profile = await compareLookup(user, 'profile');
     if (profile.old === null || profile.new === null) return { user, profile, items: null };
     const items = await compareLookup(user, 'items');
@@ -36,7 +36,7 @@ export function createUserComparer({ variant, oldSite, newSite, pictures }: User
   };
 }
 
-const bodyOf = (response: SiteResponse) => (response.state === 'body' ? response.body : undefined);
+const readBodyIfAny = (response: SiteResponse) => (response.state === 'body' ? response.body : undefined);
 
 /** Bodies that are undefined are those of a 404. */
 export async function compareAnswers(
@@ -44,8 +44,8 @@ export async function compareAnswers(
   newBody: Buffer | undefined,
   question: Question,
   pictures: Pick<PictureClient, 'match'>,
-): Promise<Compared> {
-  const hashes = { old: hashOf(oldBody), new: hashOf(newBody) };
+): Promise<AnswerComparison> {
+  const hashes = { old: hashBody(oldBody), new: hashBody(newBody) };
   if (oldBody === undefined || newBody === undefined)
     return { class: oldBody === newBody ? 'unknown' : 'missing', ...hashes };
   if (oldBody.equals(newBody)) return { class: 'same bytes', ...hashes };
@@ -62,7 +62,7 @@ export async function compareAnswers(
   };
 }
 
-const hashOf = (body: Buffer | undefined) => (body === undefined ? null : hash('sha256', body, 'hex'));
+const hashBody = (body: Buffer | undefined) => (body === undefined ? null : hash('sha256', body, 'hex'));
 
 /** Leaves out the differences that are only in the addresses of the same pictures. */
 async function comparePictures(found: readonly Difference[], pictures: Pick<PictureClient, 'match'>) {
@@ -85,7 +85,11 @@ async function comparePictures(found: readonly Difference[], pictures: Pick<Pict
 }
 
 /** A profile has no date: if only its counts differ, the dates of the items decide which is newer. */
-function datedByItems(profile: Compared, items: Compared, isCount: (member: string) => boolean): Compared {
+function datedByItems(
+  profile: AnswerComparison,
+  items: AnswerComparison,
+  isCount: (member: string) => boolean,
+): AnswerComparison {
   const isDated = items.class === 'newer' || items.class === 'older';
   const onlyCounts = profile.differences?.every(({ member }) => isCount(member)) ?? false;
   return isDated && onlyCounts ? { ...profile, class: items.class } : profile;

@@ -42,7 +42,7 @@ export interface Difference {
 }
 
 /** A comparison of two answers, as it stands in the report. */
-export interface Compared {
+export interface AnswerComparison {
   readonly class: Verdict;
   /** The SHA-256 of each body; null where there is none. */
   readonly old: string | null;
@@ -59,11 +59,11 @@ export interface PictureCounts {
 }
 
 /** A line of the report. */
-export interface ComparedUser {
+export interface UserComparison {
   readonly user: string;
-  readonly profile: Compared;
+  readonly profile: AnswerComparison;
   /** Null if the profile is not on both sites: its items are not asked for. */
-  readonly items: Compared | null;
+  readonly items: AnswerComparison | null;
 }
 
 type Counts = Record<Verdict, number>;
@@ -87,13 +87,17 @@ export function newTally(): Tally {
   return { users: zeros(), profiles: zeros(), items: zeros(), pictures, outside: 0, failed: 0 };
 }
 
-export function addUser(tally: Tally, { profile, items }: ComparedUser): void {
+export function addUser(tally: Tally, { profile, items }: UserComparison): void {
   tally.users[worse(profile.class, items?.class)]++;
   addAnswer(tally, tally.profiles, profile);
   if (items !== null) addAnswer(tally, tally.items, items);
 }
 
-function addAnswer(tally: Tally, counts: Counts, { class: verdict, outside = [], pictures }: Compared): void {
+function addAnswer(
+  tally: Tally,
+  counts: Counts,
+  { class: verdict, outside = [], pictures }: AnswerComparison,
+): void {
   counts[verdict]++;
   if (outside.length > 0) tally.outside++;
   tally.pictures.compared += pictures?.compared ?? 0;

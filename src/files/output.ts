@@ -36,7 +36,7 @@ export interface OutputFile {
 
 /** `inputs` are the files that are being read; `-` is standard input. */
 export function openOutput(file: string, inputs: readonly string[] = []): OutputFile {
-  const existing = statOf(file);
+  const existing = statIfAny(file);
   if (existing?.isDirectory()) throw new OutputError(`${file} is a folder: give the name of a file`);
   // Devices and pipes are written directly, and cannot be synchronised.
   if (existing !== undefined && !existing.isFile())
@@ -49,7 +49,7 @@ export function openOutput(file: string, inputs: readonly string[] = []): Output
 
 /** A new file that will replace another one, whatever that is. */
 export function openReplacement(file: string): Pick<OutputFile, 'path' | 'commit' | 'discard'> {
-  const target = statOf(file) === undefined ? file : realpathSync(file);
+  const target = statIfAny(file) === undefined ? file : realpathSync(file);
   const path = `${target}.${randomUUID()}.unfinished`;
   removeLeftovers(target);
   return {
@@ -109,8 +109,8 @@ export function outputError(file: string, error: unknown): unknown {
 }
 
 function refuseLoss(path: string, inputs: readonly string[]): void {
-  const stats = statOf(path);
-  if (stats !== undefined && inputs.some((input) => isSameFile(stats, statOfInput(input))))
+  const stats = statIfAny(path);
+  if (stats !== undefined && inputs.some((input) => isSameFile(stats, statInput(input))))
     throw new OutputError(`${path} is one of the files to import: write to another file`);
   const database = path.replace(/-(wal|shm|journal)$/, '');
   if (isDatabase(database))
@@ -119,8 +119,8 @@ function refuseLoss(path: string, inputs: readonly string[]): void {
     );
 }
 
-const statOf = (file: string): Stats | undefined => statSync(file, { throwIfNoEntry: false });
-const statOfInput = (file: string) => (file === '-' ? fstatSync(0) : statOf(file));
+const statIfAny = (file: string): Stats | undefined => statSync(file, { throwIfNoEntry: false });
+const statInput = (file: string) => (file === '-' ? fstatSync(0) : statIfAny(file));
 
 const isSameFile = (one: Stats, other: Stats | undefined) =>
   one.isFile() && one.ino === other?.ino && one.dev === other.dev;
@@ -128,7 +128,7 @@ const isSameFile = (one: Stats, other: Stats | undefined) =>
 const SQLITE_HEADER = 'SQLite format 3\0';
 
 function isDatabase(path: string): boolean {
-  if (!statOf(path)?.isFile()) return false;
+  if (!statIfAny(path)?.isFile()) return false;
   const head = Buffer.alloc(SQLITE_HEADER.length);
   const fd = openSync(path, 'r');
   try {

@@ -41,13 +41,13 @@ export function createCsvReader(firstLine: number, isMapped = false): RecordRead
 }
 
 function readHeader(row: CsvRow, isMapped: boolean): Header | Entry {
-  const text = textOf(row);
+  const text = decodeRow(row);
   if (typeof text !== 'string') return text;
   const unquoted = text.replace(/"[^"]*"/g, '');
   const delimiter = DELIMITERS.reduce((most, one) =>
     count(unquoted, one) > count(unquoted, most) ? one : most,
   );
-  const names = cellsOf(text, delimiter).map((name) => name.trim());
+  const names = splitCells(text, delimiter).map((name) => name.trim());
   const isNamed = (name: string) => (isMapped ? name !== '' : MEMBERS.has(name));
   const twice = names.find((name, index) => isNamed(name) && names.indexOf(name) !== index);
   if (twice !== undefined)
@@ -59,9 +59,9 @@ function readHeader(row: CsvRow, isMapped: boolean): Header | Entry {
 
 /** An empty cell is an absent member. */
 function readRow(row: CsvRow, { names, delimiter }: Header): Entry {
-  const source = textOf(row);
+  const source = decodeRow(row);
   if (typeof source !== 'string') return source;
-  const cells = cellsOf(source, delimiter);
+  const cells = splitCells(source, delimiter);
   const named = cells.map((cell, index) => [names[index] ?? `cell ${index + 1}`, cell] as const);
   const value = Object.fromEntries(named.filter(([, cell]) => cell !== ''));
   const text = () => JSON.stringify(value);
@@ -71,16 +71,16 @@ function readRow(row: CsvRow, { names, delimiter }: Header): Entry {
 }
 
 /** The cells of a row that is well-formed. */
-function cellsOf(row: string, delimiter: string): string[] {
+function splitCells(row: string, delimiter: string): string[] {
   const cells: string[] = [];
   for (let at = 0; at <= row.length; ) {
     let end = at;
     if (row[at] === '"') {
-      do end = placeOf('"', row, end + 1);
+      do end = findCharacter('"', row, end + 1);
       while (row[++end] === '"');
       cells.push(row.slice(at + 1, end - 1).replaceAll('""', '"'));
     } else {
-      end = placeOf(delimiter, row, at);
+      end = findCharacter(delimiter, row, at);
       cells.push(row.slice(at, end));
     }
     at = end + 1;
@@ -89,13 +89,13 @@ function cellsOf(row: string, delimiter: string): string[] {
 }
 
 /** Where a character comes next; the row's end if it does not. */
-function placeOf(character: string, row: string, from: number): number {
+function findCharacter(character: string, row: string, from: number): number {
   const at = row.indexOf(character, from);
   return at === -1 ? row.length : at;
 }
 
 /** The row's text, or the problem with it. */
-function textOf({ line, bytes, isWellFormed }: CsvRow): string | Entry {
+function decodeRow({ line, bytes, isWellFormed }: CsvRow): string | Entry {
   if (bytes.length > LONGEST_RECORD) return tooLong(line, bytes);
   const text = bytes.toString();
   if (isBroken(text, bytes)) return problemAt(line, 'not valid UTF-8', asJson(text));

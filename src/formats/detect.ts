@@ -27,7 +27,7 @@ export async function* readRecords(
     await content.close();
     throw new FormatError('the text is UTF-16: save it as UTF-8 and import that');
   }
-  const { first, skipped, line } = preambleOf(head);
+  const { first, skipped, line } = readPreamble(head);
   let isEmpty = true;
   const reader = await readerFor(head, line, mapped);
   for await (const batch of inBatches(content.from(skipped), reader)) {
@@ -38,7 +38,7 @@ export async function* readRecords(
 }
 
 async function readerFor(head: Buffer, line: number, mapped?: MappedInput): Promise<RecordReader> {
-  const first = head[preambleOf(head).first];
+  const first = head[readPreamble(head).first];
   if (first === OPEN_TAG) {
     if (mapped === undefined) throw new FormatError('XML needs a map that makes records of it: see --map');
     const { createXmlReader } = await import('./xml.ts');
@@ -55,7 +55,7 @@ async function readerFor(head: Buffer, line: number, mapped?: MappedInput): Prom
 /** Whether more bytes could not change the format, or would be too many to wait for. */
 function isFormatClear(head: Buffer): boolean {
   if (head.length > LONGEST_HEAD) return true;
-  const { first } = preambleOf(head);
+  const { first } = readPreamble(head);
   if (head.length < 3 || first === head.length || beginsAssignment(head, first)) return false;
   return head[first] !== OPEN_OBJECT || firstLines(head).next !== undefined;
 }
@@ -80,7 +80,7 @@ interface Preamble {
   readonly line: number;
 }
 
-function preambleOf(head: Buffer): Preamble {
+function readPreamble(head: Buffer): Preamble {
   let skipped = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
   let line = 1;
   let first = skipped;
@@ -96,7 +96,7 @@ function preambleOf(head: Buffer): Preamble {
 
 /** The first line, and the character with which the next one begins. */
 function firstLines(head: Buffer): { readonly line: string; readonly next: string | undefined } {
-  const { first } = preambleOf(head);
+  const { first } = readPreamble(head);
   const end = head.indexOf(NEWLINE, first);
   if (end === -1) return { line: head.toString('utf8', first), next: undefined };
   let after = end;
@@ -138,11 +138,11 @@ const BATCH_ENTRIES = 1000;
 async function* inBatches(chunks: AsyncIterable<Buffer>, reader: RecordReader): AsyncGenerator<Entry[]> {
   for await (const chunk of chunks)
     for (let at = 0; at < chunk.length; at += PIECE_BYTES)
-      yield* batchesOf(reader.read(chunk.subarray(at, at + PIECE_BYTES)));
-  yield* batchesOf(reader.end());
+      yield* cutBatches(reader.read(chunk.subarray(at, at + PIECE_BYTES)));
+  yield* cutBatches(reader.end());
 }
 
-function* batchesOf(entries: Iterable<Entry>): Generator<Entry[]> {
+function* cutBatches(entries: Iterable<Entry>): Generator<Entry[]> {
   let batch: Entry[] = [];
   for (const entry of entries) {
     batch.push(entry);

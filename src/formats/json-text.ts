@@ -25,7 +25,7 @@ export function readText(text: string, line: number): Entries {
   if ('problem' in read) return problemAt(line, read.problem, text);
   const { value } = read;
   if (!isObject(value)) return problemAt(line, notRecord(value), text);
-  const items = itemsOf(value);
+  const items = findItems(value);
   return items === undefined ? { line, value, text: () => oneLine(text) } : itemEntries(items, line);
 }
 
@@ -37,7 +37,7 @@ export function readValue(text: string): { readonly value: unknown } | { readonl
     try {
       return { value: parse(withoutTrailingCommas(text)) };
     } catch (error) {
-      return { problem: `not valid JSON: ${reasonOf(error as Error)}` };
+      return { problem: `not valid JSON: ${describeSyntaxError(error as Error)}` };
     }
   }
 }
@@ -84,7 +84,7 @@ function holdsOnlyStrings(value: RawRecord): boolean {
 }
 
 /** The list in a saved response body, which is its one member. */
-function itemsOf(value: RawRecord): unknown[] | undefined {
+function findItems(value: RawRecord): unknown[] | undefined {
   const name = COLLECTIONS.find((collection) => collection in value);
   const items = name === undefined ? undefined : value[name];
   return Array.isArray(items) && Object.keys(value).length === 1 ? items : undefined;
@@ -92,23 +92,23 @@ function itemsOf(value: RawRecord): unknown[] | undefined {
 
 function* itemEntries(items: readonly unknown[], line: number): Generator<Entry> {
   for (const item of items) {
-    const text = () => jsonOf(item);
+    const text = () => writeJson(item);
     if (isObject(item)) yield { line, value: item, text };
     else yield { line, problem: notRecord(item), text };
   }
 }
 
-/** JSON.stringify cannot write what is nested very deeply. */
-function jsonOf(item: unknown): string {
+/** JSON.stringify cannot write what is nested very deeply, or a cycle. */
+export function writeJson(value: unknown): string {
   try {
-    return JSON.stringify(item);
+    return JSON.stringify(value, (_member, one) => (typeof one === 'bigint' ? String(one) : one)) ?? '';
   } catch {
-    return JSON.stringify({ record: 'nested too deeply' });
+    return JSON.stringify({ record: 'cannot be written as JSON' });
   }
 }
 
 /** V8's message without its quotation of the source, which may be long. */
-function reasonOf({ name, message }: Error): string {
+function describeSyntaxError({ name, message }: Error): string {
   if (name === 'RangeError') return 'it is nested too deeply';
   const placed = /^(.*?)(?: in JSON)? at position (\d+)/s.exec(message);
   if (placed) return `${uncapitalised(placed[1] as string)} at character ${Number(placed[2]) + 1}`;

@@ -113,14 +113,14 @@ function createElements(lists: readonly string[]) {
       return;
     }
     listed = undefined;
-    found.push(entryOf(element, length));
+    found.push(buildEntry(element, length));
   }
 
   return {
     open(name: string, attributes: Record<string, string>, line: number, start: number): void {
       waiting = 0;
       if (open.length === DEEPEST) throw new FormatError(`line ${line}: elements are nested too deeply`);
-      const element: OpenElement = { name, line, start, text: '', members: membersOf(attributes) };
+      const element: OpenElement = { name, line, start, text: '', members: readAttributes(attributes) };
       if (listed === undefined && lists.includes(name)) {
         listed = element;
         length = 0;
@@ -158,7 +158,7 @@ function createElements(lists: readonly string[]) {
   };
 }
 
-function membersOf(attributes: Record<string, string>): Members | undefined {
+function readAttributes(attributes: Record<string, string>): Members | undefined {
   const entries = Object.entries(attributes);
   if (entries.length === 0) return undefined;
   const members = Object.create(null) as Members;
@@ -170,21 +170,21 @@ function membersOf(attributes: Record<string, string>): Members | undefined {
 function addChild(parent: OpenElement, child: OpenElement): void {
   parent.members ??= Object.create(null) as Members;
   const before = parent.members[child.name];
-  const content = contentOf(child);
+  const content = readContent(child);
   if (before === undefined) parent.members[child.name] = content;
   else if (Array.isArray(before)) before.push(content);
   else parent.members[child.name] = [before, content];
 }
 
-function contentOf({ text, members }: OpenElement): Content {
+function readContent({ text, members }: OpenElement): Content {
   if (members === undefined) return text;
   return text.trim() === '' ? members : Object.assign(members, { '#text': text });
 }
 
-function entryOf(element: OpenElement, length: number): Entry {
+function buildEntry(element: OpenElement, length: number): Entry {
   const { name, line } = element;
   if (length > LONGEST_RECORD) return problemAt(line, `<${name}> is longer than 1 MiB`);
-  const content = contentOf(element);
+  const content = readContent(element);
   const value = typeof content === 'string' ? { '#text': content } : content;
   return { line, value, text: () => JSON.stringify(value) };
 }

@@ -55,7 +55,7 @@ type Stdout = Writable & { readonly fd?: number; readonly isTTY?: boolean };
 /** Keeps pace with whoever reads. */
 export async function writeToStdout(lines: Readable, stdout: Stdout): Promise<void> {
   try {
-    const file = fileOf(stdout);
+    const file = findDescriptor(stdout);
     // Node's own stream takes a partial write, as on a disk that is almost full, for a whole one.
     if (file !== undefined) await pipeline(lines, createWriteStream('', { fd: file, autoClose: false }));
     else await pipeline(lines, stdout, { end: false });
@@ -65,7 +65,7 @@ export async function writeToStdout(lines: Readable, stdout: Stdout): Promise<vo
 }
 
 /** The descriptor, if standard output is neither a terminal nor a pipe. */
-function fileOf({ fd, isTTY }: Stdout): number | undefined {
+function findDescriptor({ fd, isTTY }: Stdout): number | undefined {
   if (fd === undefined || isTTY) return undefined;
   const stats = fstatSync(fd);
   return stats.isFIFO() || stats.isSocket() ? undefined : fd;

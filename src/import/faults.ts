@@ -10,10 +10,10 @@ const LONGEST_RETURNED = 300;
 /** A place is a file's index times this, plus the line: no file has so many lines, and no import so many files. */
 const LINES = 2 ** 32;
 
-export const placeOf = (file: number, line: number) => file * LINES + line;
+export const encodePlace = (file: number, line: number) => file * LINES + line;
 
 /** A place as `FILE:LINE`. */
-export const placeIn = (files: readonly string[], place: number) =>
+export const describePlace = (files: readonly string[], place: number) =>
   `${displayName(files[Math.floor(place / LINES)] as string)}:${place % LINES}`;
 
 export type FaultReport = ReturnType<typeof createFaultReport>;
@@ -32,7 +32,7 @@ export function createFaultReport(
     if (faults > FAULTS_SHOWN) return;
     const value = got === '' ? '' : `, got "${got}"`;
     const origin = returned === undefined ? '' : `; the map returned ${brief(returned, LONGEST_RETURNED)}`;
-    onFault(printable(`${placeIn(files, place)}: ${member}: ${reason}${value}${origin}`));
+    onFault(printable(`${describePlace(files, place)}: ${member}: ${reason}${value}${origin}`));
   }
 
   return {

@@ -10,7 +10,7 @@ import type { RawRecord } from '../records/recognise.ts';
 import { createPlaceholders } from '../records/row.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Load, Tallies, Writer } from '../stores/writer.ts';
-import { createFaultReport, displayName, type FaultReport, placeIn, placeOf } from './faults.ts';
+import { createFaultReport, describePlace, displayName, encodePlace, type FaultReport } from './faults.ts';
 import type { OnUncaught, RecordMap } from './map.ts';
 import { openRejects } from './rejects.ts';
 import type { Progress } from './report.ts';
@@ -58,7 +58,7 @@ export interface ImportInputs {
 
 /** Loads the map and looks for the files, before a database is opened or created. */
 export async function openInputs({ files, map, onUncaught }: ImportOptions): Promise<ImportInputs> {
-  const totalBytes = await sizeOf(files);
+  const totalBytes = await addSizes(files);
   if (map === undefined) return { map, totalBytes };
   const { loadMap } = await import('./map.ts');
   return { map: await loadMap(map, onUncaught), totalBytes };
@@ -73,7 +73,7 @@ export async function importFiles(
   const { map, totalBytes } = inputs ?? (await openInputs(options));
   using rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
   using report = createFaultReport(files, options.onFault, rejects, map !== undefined);
-  const warnings = createWarnings((place) => placeIn(files, place));
+  const warnings = createWarnings((place) => describePlace(files, place));
   const counts: Counts = { bytes: 0, records: 0 };
   const show = (phase: Progress['phase']) => onProgress({ phase, totalBytes, ...counts });
   try {
@@ -81,7 +81,7 @@ export async function importFiles(
     try {
       const add = createAdder(load, report, warnings, options);
       for await (const { file, batch } of readFiles(options, map, counts, () => show('reading'))) {
-        for (const entry of batch) await add(entry, placeOf(file, entry.line));
+        for (const entry of batch) await add(entry, encodePlace(file, entry.line));
         rejects?.throwFault();
         options.signal?.throwIfAborted();
       }
@@ -190,7 +190,7 @@ function createAdder(
 }
 
 /** How many bytes all files have. */
-async function sizeOf(files: readonly string[]): Promise<number | undefined> {
+async function addSizes(files: readonly string[]): Promise<number | undefined> {
   if (files.includes('-')) return undefined;
   const all = await Promise.all(files.map(async (file) => ({ file, stats: await stat(file) })));
   const folder = all.find(({ stats }) => stats.isDirectory());

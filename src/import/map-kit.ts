@@ -27,10 +27,10 @@ export type MapTools = typeof kit & {
 const isNothing = (value: unknown) => value === undefined || value === null || value === '';
 
 /** Throws on what cannot be converted. Nothing (undefined, null, an empty text) stays nothing, except as an id. */
-export const kit = Object.freeze({ id: idOf, text: textOfHtml, date: dateOf, url: urlOf });
+export const kit = Object.freeze({ id: makeId, text: readHtml, date: readDate, url: readUrl });
 
 /** The same number for the same text, always and everywhere: 63 bits of its SHA-256. */
-function idOf(text: unknown): string {
+function makeId(text: unknown): string {
   if (isNothing(text)) throw new Error('kit.id was given no text');
   const bits = BigInt.asUintN(
     Number(ID_BITS),
@@ -40,14 +40,14 @@ function idOf(text: unknown): string {
 }
 
 /** A date as `YYYY-MM-DD HH:MM:SS` in UTC: from ISO 8601, RFC 2822, Twitter, a Date, or (milli)seconds since 1970. */
-function dateOf(given: unknown): string | undefined {
+function readDate(given: unknown): string | undefined {
   if (isNothing(given)) return undefined;
-  const date = given instanceof Date ? wireDate(given.getTime()) : dateOfText(String(given));
+  const date = given instanceof Date ? wireDate(given.getTime()) : readDateText(String(given));
   if (date === undefined) throw new Error(`not a date: "${brief(given)}"`);
   return date;
 }
 
-function dateOfText(text: string): string | undefined {
+function readDateText(text: string): string | undefined {
   for (const pattern of NAMED_DATES) {
     const { day, month, year, time, zone } = pattern.exec(text)?.groups ?? {};
     if (day === undefined || month === undefined) continue;
@@ -61,7 +61,7 @@ function dateOfText(text: string): string | undefined {
 }
 
 /** A URL, made absolute with the help of `base` if it is relative. */
-function urlOf(reference: unknown, base?: string): string | undefined {
+function readUrl(reference: unknown, base?: string): string | undefined {
   if (isNothing(reference)) return undefined;
   const url = URL.parse(String(reference), base);
   if (url === null) throw new Error(`not a URL: "${brief(reference)}"`);
@@ -77,7 +77,7 @@ const BLOCKS = new Set(
 const PARAGRAPHS = new Set(['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6']);
 
 /** The text of an HTML fragment: without tags, with line breaks where a browser would show them. */
-function textOfHtml(html: unknown): string {
+function readHtml(html: unknown): string {
   if (isNothing(html)) return '';
   let text = '';
   let hidden = 0;

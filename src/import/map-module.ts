@@ -41,10 +41,10 @@ const isFunction = (value: unknown): value is (...given: unknown[]) => unknown =
 function describeThrown(error: unknown, href: string, name: string): string {
   try {
     if (!(error instanceof Error)) return brief(error) || typeof error;
-    const line = textOf(error, 'stack').split(`${href}:`)[1]?.match(/^\d+/)?.[0];
+    const line = readText(error, 'stack').split(`${href}:`)[1]?.match(/^\d+/)?.[0];
     const place = line === undefined ? '' : ` (${name}:${line})`;
-    const kind = textOf(error, 'name');
-    const [message] = textOf(error, 'message').split('\n');
+    const kind = readText(error, 'name');
+    const [message] = readText(error, 'message').split('\n');
     const prefix = kind === 'Error' || kind === '' ? '' : `${kind}: `;
     return `${prefix}${message || 'an error without a message'}${place}`;
   } catch {
@@ -52,7 +52,7 @@ function describeThrown(error: unknown, href: string, name: string): string {
   }
 }
 
-function textOf(error: Error, member: 'stack' | 'name' | 'message'): string {
+function readText(error: Error, member: 'stack' | 'name' | 'message'): string {
   try {
     const value: unknown = error[member];
     return typeof value === 'string' ? value : brief(value);

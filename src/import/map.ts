@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
-import { describeType, isObject } from '../formats/json-text.ts';
+import { describeType, isObject, writeJson } from '../formats/json-text.ts';
 import { isWrittenNumber } from '../records/scalar.ts';
 import { kit } from './map-kit.ts';
 import { loadModule } from './map-module.ts';
@@ -47,7 +47,7 @@ export async function loadMap(path: string, onUncaught?: OnUncaught): Promise<Re
     const source = entry.text();
     try {
       const returned = origin.run(placeName(), map, withPlainNumbers(entry.value), tools);
-      return entriesOf(isPromise(returned) ? await returned : returned, entry.line, source);
+      return buildEntries(isPromise(returned) ? await returned : returned, entry.line, source);
     } catch (error) {
       return [problemAt(entry.line, `the map threw: ${describe(error)}`, source)];
     }
@@ -70,7 +70,7 @@ export async function loadMap(path: string, onUncaught?: OnUncaught): Promise<Re
     async *end() {
       let last: Entry[] = [];
       try {
-        if (end !== undefined) last = entriesOf(await origin.run(placeName(), end, tools), place.line, '');
+        if (end !== undefined) last = buildEntries(await origin.run(placeName(), end, tools), place.line, '');
       } catch (error) {
         throw new FormatError(`the end function of the map threw: ${describe(error)}`);
       }
@@ -85,13 +85,13 @@ export async function loadMap(path: string, onUncaught?: OnUncaught): Promise<Re
   };
 }
 
-function entriesOf(returned: unknown, line: number, source: string): Entry[] {
+function buildEntries(returned: unknown, line: number, source: string): Entry[] {
   if (returned === undefined || returned === null) return [];
   const records: unknown[] = Array.isArray(returned) ? returned : [returned];
   return records.map((value) => {
     if (!isObject(value))
       return problemAt(line, `${WANTED}, and this one returned ${describeType(value)}`, source);
-    return { line, value, text: () => jsonOf(value), isMapped: true };
+    return { line, value, text: () => writeJson(value), isMapped: true };
   });
 }
 
@@ -111,13 +111,4 @@ function withPlainNumbers(value: unknown): unknown {
     if (plain !== member) members[name] = plain;
   }
   return value;
-}
-
-/** What JSON.stringify cannot write, such as a cycle, has no place in a record anyway. */
-function jsonOf(record: object): string {
-  try {
-    return JSON.stringify(record, (_member, value) => (typeof value === 'bigint' ? String(value) : value));
-  } catch {
-    return JSON.stringify({ record: 'cannot be written as JSON' });
-  }
 }

@@ -7,7 +7,7 @@ import type { Archive } from '../stores/archive.ts';
 import type { Opened } from '../stores/open.ts';
 import type { MediaEntry, Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
-import { createOriginals, hostOf, type Originals } from './originals.ts';
+import { createOriginals, type Originals, readHost } from './originals.ts';
 import {
   type ByteLimits,
   createByteLimits,
@@ -135,7 +135,7 @@ async function listOriginals(fetch: Fetch, archive: Archive): Promise<number> {
       if (copy !== entry) await saver.add(copy);
       if (copy === refused) outcomes.add(copy);
       else present++;
-      if (copy.file !== null && originals.isNewFile(copy.file)) limits.addOfHost(hostOf(url), copy.bytes);
+      if (copy.file !== null && originals.isNewFile(copy.file)) limits.addOfHost(readHost(url), copy.bytes);
     }
   }
   return present;
@@ -206,7 +206,7 @@ async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Pro
   if (Buffer.byteLength(url) > LONGEST_URL) return without(`the address is longer than ${LONGEST_URL} bytes`);
   const refusal = client.refusal(url);
   if (refusal !== undefined) return without(refusal);
-  const share = fetch.limits.shareOf(hostOf(url));
+  const share = fetch.limits.shareOf(readHost(url));
   if (!share.hasRoom()) return without(HOST_LIMIT);
   const fetched = await client.fetch(url, fileReceiver(fetch, share));
   const received = 'body' in fetched ? fetched.body : fetched;

@@ -12,10 +12,10 @@ const SIGNATURES: Readonly<Record<Extension, (head: Buffer) => boolean>> = {
   png: (head) => starts(head, '\x89PNG\r\n\x1a\n'),
   gif: (head) => starts(head, 'GIF87a') || starts(head, 'GIF89a'),
   webp: (head) => starts(head, 'RIFF') && starts(head, 'WEBP', 8),
-  avif: (head) => brandsOf(head).some((brand) => brand === 'avif' || brand === 'avis'),
+  avif: (head) => readBrands(head).some((brand) => brand === 'avif' || brand === 'avis'),
   svg: isSvg,
   mp3: (head) => starts(head, 'ID3') || isMp3Frame(head),
-  mp4: (head) => /^(iso[m2-9]|mp4[12]|avc1|dash|M4[ABV] |MSNV)$/.test(brandsOf(head)[0] ?? ''),
+  mp4: (head) => /^(iso[m2-9]|mp4[12]|avc1|dash|M4[ABV] |MSNV)$/.test(readBrands(head)[0] ?? ''),
   pdf: (head) => starts(head, '%PDF-'),
 };
 
@@ -33,7 +33,7 @@ const starts = (head: Buffer, bytes: string, at = 0) =>
   head.toString('latin1', at, at + bytes.length) === bytes;
 
 /** The brands in the first box of an ISO base media file; the first of them is the major one. */
-function brandsOf(head: Buffer): string[] {
+function readBrands(head: Buffer): string[] {
   if (head.length < 16 || !starts(head, 'ftyp', 4)) return [];
   const box = head.toString('latin1', 8, Math.min(head.readUInt32BE(0), head.length));
   // The version is between the major brand and the others.
@@ -62,14 +62,14 @@ function isSvg(head: Buffer): boolean {
   const text = head.toString('utf8').replace(/^\ufeff/, '');
   let at = 0;
   for (;;) {
-    const end = PROLOGUE.map((pattern) => endOf(pattern, text, at)).find((found) => found > at);
-    if (end === undefined) return endOf(SVG_ROOT, text, at) > at;
+    const end = PROLOGUE.map((pattern) => matchEnd(pattern, text, at)).find((found) => found > at);
+    if (end === undefined) return matchEnd(SVG_ROOT, text, at) > at;
     at = end;
   }
 }
 
 /** Where a match that begins exactly there ends; 0 without one. */
-function endOf(pattern: RegExp, text: string, at: number): number {
+function matchEnd(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   pattern.test(text);
   return pattern.lastIndex;

@@ -58,7 +58,7 @@ export function createMediaFolder(path: string) {
     placeOf,
     /** The size of a file; undefined without one. */
     async sizeOf(name: string): Promise<number | undefined> {
-      return NAME.test(name) ? (await statOf(placeOf(name)))?.size : undefined;
+      return NAME.test(name) ? (await statIfAny(placeOf(name)))?.size : undefined;
     },
     /** Removes a file, unless it has changed after `before`; whether it did. */
     remove: (name: string, before = Number.POSITIVE_INFINITY) =>
@@ -69,7 +69,7 @@ export function createMediaFolder(path: string) {
 async function keepFile(handle: FileHandle, file: string, place: string): Promise<boolean> {
   const { size } = await handle.stat();
   // One of another size is damaged.
-  if ((await statOf(place))?.size === size) {
+  if ((await statIfAny(place))?.size === size) {
     // Removing what no record names spares young files. Whoever may not set the time has another owner's file here.
     await utimes(place, new Date(), new Date()).catch(() => {});
     return false;
@@ -97,13 +97,13 @@ async function prepareIncoming(incoming: string): Promise<void> {
   await mkdir(incoming, { recursive: true, mode: FOLDER_MODE });
   for (const name of await readdir(incoming)) {
     const file = join(incoming, name);
-    const stats = await statOf(file);
+    const stats = await statIfAny(file);
     if (stats !== undefined && Date.now() - stats.mtimeMs > LEFTOVER_MS) await rm(file, { force: true });
   }
 }
 
 async function removeFile(place: string, before: number): Promise<boolean> {
-  const stats = await statOf(place);
+  const stats = await statIfAny(place);
   if (stats === undefined || stats.mtimeMs > before) return false;
   await rm(place, { force: true });
   return true;
@@ -114,7 +114,7 @@ async function* filesIn(path: string): AsyncGenerator<StoredFile> {
   const folders = await readdirIfAny(path);
   for (const folder of folders.filter((name) => /^[0-9a-f]{2}$/.test(name)).sort())
     for (const name of (await readdirIfAny(join(path, folder))).sort()) {
-      const stats = NAME.test(name) ? await statOf(join(path, folder, name)) : undefined;
+      const stats = NAME.test(name) ? await statIfAny(join(path, folder, name)) : undefined;
       if (stats?.isFile()) yield { name, bytes: stats.size, changed: stats.mtimeMs };
     }
 }
@@ -123,7 +123,7 @@ async function readdirIfAny(path: string): Promise<string[]> {
   return await unlessMissing(readdir(path), []);
 }
 
-const statOf = (path: string) => unlessMissing(stat(path), undefined);
+const statIfAny = (path: string) => unlessMissing(stat(path), undefined);
 
 async function unlessMissing<T, U>(found: Promise<T>, otherwise: U): Promise<T | U> {
   try {

@@ -31,7 +31,7 @@ export function createOriginals() {
   return {
     /** Whether the address was not seen before. */
     isNew: (url: string) => see.run(url).changes > 0,
-    want: (url: string) => void insert.run(url, hostOf(url)),
+    want: (url: string) => void insert.run(url, readHost(url)),
     /** Whether the file was not counted before: many originals may lead to one. */
     isNewFile: (name: string) => addFile.run(name).changes > 0,
     size: () => db.prepare('SELECT count(*) FROM wanted').pluck().get() as number,
@@ -56,4 +56,4 @@ export function createOriginals() {
 }
 
 /** The host that an original is counted for. */
-export const hostOf = (url: string) => URL.parse(url)?.host ?? '';
+export const readHost = (url: string) => URL.parse(url)?.host ?? '';

@@ -14,14 +14,14 @@ export interface ReceiveOptions {
 }
 
 /** A copy, or why there is none. */
-export type Received = { readonly file: string; readonly bytes: number } | { readonly reason: string };
+export type ReceivedFile = { readonly file: string; readonly bytes: number } | { readonly reason: string };
 
 export const HOST_LIMIT = 'the host has given as much as --max-host allows';
 /** The reason holds the hash, so that later runs know it. */
 export const placeholderReason = (sha256: string) => `placeholder ${sha256}`;
 
 export const fileReceiver =
-  ({ folder, files, placeholders }: ReceiveOptions, share: Share): BodyReader<Received> =>
+  ({ folder, files, placeholders }: ReceiveOptions, share: Share): BodyReader<ReceivedFile> =>
   async (chunks) => {
     const hash = createHash('sha256');
     let incoming: IncomingFile | undefined;

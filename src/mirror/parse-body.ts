@@ -1,7 +1,8 @@
 // Response bodies of the site -> rows for the store, or what is wrong with them. Data that was not asked for is refused.
 import { describeType, isObject, readBody } from '../formats/json-text.ts';
 import { KINDS, type KindName, kindOf } from '../records/kinds.ts';
-import { brief, type Fault, type NormaliseResult, normalise } from '../records/normalise.ts';
+import { type Fault, type NormaliseResult, normalise } from '../records/normalise.ts';
+import { brief } from '../records/printable.ts';
 import type { Row } from '../records/row.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
 import { userKey } from '../records/user-name.ts';

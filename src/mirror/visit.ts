@@ -40,7 +40,11 @@ export async function visitUser(
   return {
     outcome: isUnchanged ? 'unchanged' : 'found',
     rows: [...profileRows, ...itemRows],
-    fetched: { id, profile: validatorsOf(profile, last?.profile), items: validatorsOf(items, last?.items) },
+    fetched: {
+      id,
+      profile: chooseValidators(profile, last?.profile),
+      items: chooseValidators(items, last?.items),
+    },
   };
 }
 
@@ -74,5 +78,5 @@ function accept(
 }
 
 /** Without a body there were validators, and they still hold. */
-const validatorsOf = (response: SiteResponse, last: Validators | undefined): Validators =>
+const chooseValidators = (response: SiteResponse, last: Validators | undefined): Validators =>
   response.state === 'body' ? response.validators : (last as Validators);

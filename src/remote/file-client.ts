@@ -18,7 +18,7 @@ export interface FileClientOptions extends HostOptions {
 }
 
 /** What a reader made of a file, or why there is none. */
-export type Fetched<Body> = { readonly body: Body } | FetchFailure;
+export type FileResult<Body> = { readonly body: Body } | FetchFailure;
 
 export interface FetchFailure {
   readonly reason: string;
@@ -56,7 +56,7 @@ export function createFileClient(options: FileClientOptions) {
   }
 
   /** The reader sees the body of each response that is a 200, also of one that breaks off and is then repeated. */
-  async function fetchFile<Body>(address: string, read: BodyReader<Body>): Promise<Fetched<Body>> {
+  async function fetchFile<Body>(address: string, read: BodyReader<Body>): Promise<FileResult<Body>> {
     const start = URL.parse(address);
     const refused = refusal(start);
     if (start === null || refused !== undefined) return { reason: refused ?? address };

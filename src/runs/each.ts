@@ -40,6 +40,12 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
     own.abort();
   }
 
+  /** Nobody expects this error: the run ends with it, after the other lanes have ended. */
+  function fail(error: unknown): void {
+    fatal ??= { error };
+    abort('failed');
+  }
+
   async function attempt(visit: () => Promise<void>, onFailure: (error: SiteError) => void): Promise<void> {
     try {
       ended.throwIfAborted();
@@ -53,10 +59,7 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
         report.fault(error.message);
         failuresInRow = error.siteDown ? failuresInRow + 1 : 0;
         if (failuresInRow >= MAX_FAILURES) stop(`given up: ${MAX_FAILURES} ${noun} failed in a row`);
-      } else {
-        fatal ??= { error };
-        abort('failed');
-      }
+      } else fail(error);
     }
   }
 
@@ -78,7 +81,7 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
           if (stopped === undefined) report.progress({ done: ++done, total, skipped });
         }
     }
-    await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
+    await Promise.all(Array.from({ length: MAX_AT_ONCE }, () => work().catch(fail)));
     if (fatal !== undefined) throw fatal.error;
   }
 

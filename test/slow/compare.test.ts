@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ComparedUser } from '../../src/compare/verdicts.ts';
+import type { UserComparison } from '../../src/compare/verdicts.ts';
 import { type Answer, startSite } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';
 import { readLines, run, spawned, tempFile, tempFolder, vitrine } from '../rig.ts';
@@ -82,13 +82,13 @@ async function twoSites() {
   const users = () =>
     readLines(report)
       .slice(1)
-      .map((line) => JSON.parse(line) as ComparedUser);
+      .map((line) => JSON.parse(line) as UserComparison);
   return { sites, command, users };
 }
 
-const isFound = ({ profile, items }: ComparedUser) =>
+const isFound = ({ profile, items }: UserComparison) =>
   [profile.class, items?.class].some((found) => found === 'different' || found === 'missing');
-const numberOf = ({ user }: ComparedUser) => Number(user.slice('user'.length));
+const numberOf = ({ user }: UserComparison) => Number(user.slice('user'.length));
 const plantedAmong = (users: number) =>
   Array.from({ length: users / EVERY }, (_, index) => (index + 1) * EVERY);
 
