@@ -24,17 +24,11 @@ export interface JsonReport {
   readonly notes: readonly string[];
 }
 
-export interface Output {
-  readonly context: CommandContext;
-  /** Says how the command ended; returns the exit code. */
-  end(exitCode: number, errors?: readonly string[]): number;
-}
-
 export function createOutput(
   io: Process,
   argv: readonly string[],
   commandIn: (words: readonly string[]) => string | null,
-): Output {
+) {
   const words = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : undefined);
   const json = words.includes('--json');
   const quiet = words.includes('--quiet');
@@ -49,6 +43,7 @@ export function createOutput(
     if (now.failure !== undefined) throw new CommandFailed(now.failure);
   }
 
+  /** Says how the command ended; returns the exit code. */
   function end(exitCode: number, errors: readonly string[] = []): number {
     if (!json) for (const line of errors) io.stderr.write(`vitrine: ${printable(line)}\n`);
     else if (outcome !== undefined || exitCode !== DONE) {
@@ -64,7 +59,8 @@ export function createOutput(
   const keepStdoutForData = () => {
     stdoutIsData = true;
   };
-  return { context: { ...io, stderr, json, quiet, report, keepStdoutForData }, end };
+  const context: CommandContext = { ...io, stderr, json, quiet, report, keepStdoutForData };
+  return { context, end };
 }
 
 /** Without progress, and with every line kept. */

@@ -3,18 +3,8 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { FormatError } from './entry.ts';
 
-export interface PeekedStream {
-  readonly head: Buffer;
-  /** The whole stream, head included, without so many bytes at its beginning. */
-  from(skipped: number): AsyncGenerator<Buffer>;
-  close(): Promise<void>;
-}
-
 /** Reads until `isEnough` is content with the head, or to the end. */
-export async function peek(
-  chunks: AsyncIterable<Buffer>,
-  isEnough: (head: Buffer) => boolean,
-): Promise<PeekedStream> {
+export async function peek(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffer) => boolean) {
   const iterator = chunks[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);
   while (!isEnough(head)) {
@@ -27,6 +17,7 @@ export async function peek(
     await iterator.return?.();
   }
 
+  /** The whole stream, head included, without so many bytes at its beginning. */
   async function* from(skipped: number) {
     try {
       yield head.subarray(skipped);

@@ -71,16 +71,11 @@ function beginsAssignment(head: Buffer, first: number): boolean {
   return text.startsWith('window.YTD.') ? !/[[{\n]/.test(text) : 'window.YTD.'.startsWith(text);
 }
 
-interface Preamble {
-  /** The place of the first character that is not blank. */
-  readonly first: number;
-  /** A byte order mark, blank lines and an assignment, which are left out. */
-  readonly skipped: number;
-  /** The number of the first line that is not left out. */
-  readonly line: number;
-}
-
-function readPreamble(head: Buffer): Preamble {
+/**
+ * The place of the first character that is not blank; a byte order mark, blank lines and an assignment, which are left out;
+ * and the number of the first line that is not.
+ */
+function readPreamble(head: Buffer) {
   let skipped = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
   let line = 1;
   let first = skipped;

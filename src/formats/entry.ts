@@ -59,14 +59,7 @@ export class NoContentError extends FormatError {
 }
 
 /** Joins a record that lies across several pieces of a file. */
-export interface Carry {
-  readonly length: number;
-  add(bytes: Buffer): void;
-  /** Everything that was added, followed by `last`. A record that was too long is cut, but stays longer than the limit. */
-  take(last: Buffer): Buffer;
-}
-
-export function createCarry(): Carry {
+export function createCarry() {
   let parts: Buffer[] = [];
   let length = 0;
 
@@ -76,6 +69,7 @@ export function createCarry(): Carry {
     length += bytes.length;
   }
 
+  /** Everything that was added, followed by `last`. A record that was too long is cut, but stays longer than the limit. */
   function take(last: Buffer): Buffer {
     if (length === 0) return last;
     add(last);

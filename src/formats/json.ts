@@ -1,7 +1,6 @@
 // JSON of any size: finds the records in arrays and in named lists byte by byte, and has JSON.parse read each. A saved
 // response body is an object whose first member is a list named as in one of the variants.
 import {
-  type Carry,
   createCarry,
   type Entries,
   excerpt,
@@ -11,7 +10,7 @@ import {
   tooLong,
 } from './entry.ts';
 import { readBytes } from './json-text.ts';
-import { createNamedLists, type NamedLists } from './named-lists.ts';
+import { createNamedLists } from './named-lists.ts';
 
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, BACKSLASH] = [9, 10, 13, 32, 34, 44, 92];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
@@ -26,31 +25,6 @@ interface Bracket {
   /** Whether it is a list that a map names: the other members of its object are passed over. */
   readonly isNamedList?: boolean;
   readonly line: number;
-}
-
-interface Scanner {
-  readonly carry: Carry;
-  readonly lists: NamedLists;
-  /** From the outermost to the innermost. */
-  readonly brackets: Bracket[];
-  /** What was found in the piece and is not handed on yet. */
-  found: Entries[];
-  line: number;
-  step: Step;
-  /** Whether a comma may come next. */
-  afterValue: boolean;
-  /** The lines on which the last value outside of all brackets, and the last such array, ended. */
-  valueEnd: number;
-  arrayEnd: number;
-
-  // About the value that is being read.
-  start: number;
-  depth: number;
-  inString: boolean;
-  afterBackslash: boolean;
-  mayHoldList: boolean;
-  /** Whether it is an object of which a list was read: the rest of it is no record. */
-  heldList: boolean;
 }
 
 /** Takes the bytes from a place on, and returns the place where the next step starts. */
@@ -73,21 +47,30 @@ export function createJsonReader(firstLine: number, lists: readonly string[] = [
   };
 }
 
-const createScanner = (line: number, lists: readonly string[]): Scanner => ({
+type Scanner = ReturnType<typeof createScanner>;
+
+const createScanner = (line: number, lists: readonly string[]) => ({
   carry: createCarry(),
   lists: createNamedLists(lists),
-  brackets: [],
-  found: [],
+  /** From the outermost to the innermost. */
+  brackets: [] as Bracket[],
+  /** What was found in the piece and is not handed on yet. */
+  found: [] as Entries[],
   line,
-  step: betweenValues,
+  step: betweenValues as Step,
+  /** Whether a comma may come next. */
   afterValue: false,
+  /** The lines on which the last value outside of all brackets, and the last such array, ended. */
   valueEnd: 0,
   arrayEnd: 0,
+
+  // About the value that is being read.
   start: 0,
   depth: 0,
   inString: false,
   afterBackslash: false,
   mayHoldList: false,
+  /** Whether it is an object of which a list was read: the rest of it is no record. */
   heldList: false,
 });
 

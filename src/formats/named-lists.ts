@@ -5,8 +5,6 @@ import { COLLECTIONS } from '../variants.ts';
 const LONGEST_NAME = 1024;
 const OPENS_LIST = /(\{\s*)?"((?:[^"\\]|\\.)*)"\s*:\s*\[$/;
 
-export type NamedLists = ReturnType<typeof createNamedLists>;
-
 /** The lists that a map names lie anywhere among the members of an object; the list of a response body is its first member. */
 export function createNamedLists(ofMap: readonly string[]) {
   const areAnywhere = ofMap.length > 0;

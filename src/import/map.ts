@@ -11,22 +11,15 @@ import { loadModule } from './map-module.ts';
 const BATCH_ENTRIES = 1000;
 const WANTED = 'a map returns a record, an array of records, or nothing';
 
-export interface RecordMap {
-  /** The records that the map makes of a file. */
-  read(chunks: AsyncIterable<Buffer>, file: string): AsyncGenerator<Entry[]>;
-  /** The records that it makes after the last file. */
-  end(): AsyncGenerator<Entry[]>;
-  /** Later errors are not the map's any more. */
-  close(): void;
-}
-
 /** Listens to errors that nothing caught, and to promises whose rejection nothing handled; returns how to stop it. */
 export type OnUncaught = (listener: (error: unknown) => void) => () => void;
 
 /** Where in the input the object is for which the map was called; also known to what the call leaves behind. */
 const origin = new AsyncLocalStorage<string>();
 
-export async function loadMap(path: string, onUncaught?: OnUncaught): Promise<RecordMap> {
+export type RecordMap = Awaited<ReturnType<typeof loadMap>>;
+
+export async function loadMap(path: string, onUncaught?: OnUncaught) {
   const { map, end, lists, describe } = await loadModule(path);
   let place = { file: path, line: 1 };
   const tools = { ...kit, file: () => place.file, line: () => place.line };
@@ -54,7 +47,8 @@ export async function loadMap(path: string, onUncaught?: OnUncaught): Promise<Re
   }
 
   return {
-    async *read(chunks, file) {
+    /** The records that the map makes of a file. */
+    async *read(chunks: AsyncIterable<Buffer>, file: string): AsyncGenerator<Entry[]> {
       for await (const batch of readRecords(chunks, { lists })) {
         let mapped: Entry[] = [];
         for (const entry of batch) {
@@ -67,7 +61,8 @@ export async function loadMap(path: string, onUncaught?: OnUncaught): Promise<Re
         yield* checked(mapped);
       }
     },
-    async *end() {
+    /** The records that it makes after the last file. */
+    async *end(): AsyncGenerator<Entry[]> {
       let last: Entry[] = [];
       try {
         if (end !== undefined) last = buildEntries(await origin.run(placeName(), end, tools), place.line, '');
@@ -78,7 +73,8 @@ export async function loadMap(path: string, onUncaught?: OnUncaught): Promise<Re
       await turn();
       yield* checked(last);
     },
-    close() {
+    /** Later errors are not the map's any more. */
+    close(): void {
       stopListening?.();
       stopListening = undefined;
     },

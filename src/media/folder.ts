@@ -13,15 +13,6 @@ export interface StoredFile {
   readonly changed: number;
 }
 
-/** A file that is being received. */
-export interface IncomingFile {
-  write(chunk: Buffer): Promise<void>;
-  /** Puts the whole file in its place, unless it is there already; whether it was not. */
-  keep(name: string): Promise<boolean>;
-  /** Removes what was written, unless it was kept. */
-  discard(): Promise<void>;
-}
-
 const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o644;
 /** No fetch of a file takes as long as this. */
@@ -29,6 +20,7 @@ const LEFTOVER_MS = 60 * 60 * 1000;
 const NAME = new RegExp(MEDIA_NAME);
 
 export type MediaFolder = ReturnType<typeof createMediaFolder>;
+export type IncomingFile = Awaited<ReturnType<MediaFolder['receive']>>;
 
 export function createMediaFolder(path: string) {
   const incoming = join(path, 'incoming');
@@ -36,13 +28,16 @@ export function createMediaFolder(path: string) {
   const writing = <T>(action: () => Promise<T>) =>
     action().catch((error) => Promise.reject(outputError(path, error)));
 
-  async function receive(): Promise<IncomingFile> {
+  /** A file that is being received. */
+  async function receive() {
     const file = join(incoming, randomUUID());
     const handle = await writing(() => open(file, 'wx', FILE_MODE));
     return {
-      write: (chunk) => writing(() => handle.writeFile(chunk)),
-      keep: (name) => writing(() => keepFile(handle, file, placeOf(name))),
-      async discard() {
+      write: (chunk: Buffer) => writing(() => handle.writeFile(chunk)),
+      /** Puts the whole file in its place, unless it is there already; whether it was not. */
+      keep: (name: string) => writing(() => keepFile(handle, file, placeOf(name))),
+      /** Removes what was written, unless it was kept. */
+      async discard(): Promise<void> {
         await handle.close();
         await rm(file, { force: true });
       },

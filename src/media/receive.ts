@@ -76,17 +76,8 @@ export interface ByteLimits {
   readonly quota: number;
 }
 
-/** What a host may give. */
-export interface Share {
-  /** Whether it may give anything more. */
-  hasRoom(): boolean;
-  /** Takes bytes for a file; whether the host may give so many. */
-  take(bytes: number): boolean;
-  /** For a file that is not kept. */
-  giveBack(bytes: number): void;
-}
-
 export type Limits = ReturnType<typeof createByteLimits>;
+export type Share = ReturnType<Limits['shareOf']>;
 
 export function createByteLimits({ maxHost, quota }: ByteLimits) {
   const hosts = new Map<string, number>();
@@ -101,23 +92,27 @@ export function createByteLimits({ maxHost, quota }: ByteLimits) {
     /** Counts what a host gave in earlier runs, which the folder holds. */
     addOfHost: (host: string, bytes: number) => void hosts.set(host, givenBy(host) + bytes),
 
-    shareOf(host: string): Share {
+    /** What a host may give. */
+    shareOf(host: string) {
       function add(bytes: number): void {
         total += bytes;
         hosts.set(host, givenBy(host) + bytes);
       }
       return {
-        hasRoom() {
+        /** Whether it may give anything more. */
+        hasRoom(): boolean {
           if (total >= quota) throw new QuotaReached();
           return givenBy(host) < maxHost;
         },
-        take(bytes) {
+        /** Takes bytes for a file; whether the host may give so many. */
+        take(bytes: number): boolean {
           if (total + bytes > quota) throw new QuotaReached();
           const mayGive = givenBy(host) + bytes <= maxHost;
           if (mayGive) add(bytes);
           return mayGive;
         },
-        giveBack: (bytes) => add(-bytes),
+        /** For a file that is not kept. */
+        giveBack: (bytes: number) => add(-bytes),
       };
     },
   };
