@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import type { MirrorOptions } from '../src/mirror/context.ts';
-import { type MirrorOutcome, runMirror } from '../src/mirror/mirror.ts';
+import { runMirror } from '../src/mirror/mirror.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import { done, run, tempFolder } from './rig.ts';
 
@@ -61,7 +61,7 @@ export async function mirrorHere(
   from: string,
   names: readonly string[],
   { state = join(tempFolder(), 'state'), ...flags }: Partial<MirrorOptions> = {},
-): Promise<MirrorOutcome & { state: string; faults: string }> {
+) {
   let faults = '';
   const out = {
     write(text: string) {

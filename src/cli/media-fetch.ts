@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { ConfigError, readConfig, type SettingName } from '../config/config.ts';
 import { mediaUrlOf } from '../config/media.ts';
-import type { FetchFlags, FetchOptions, FetchOutcome } from '../media/fetch.ts';
+import type { FetchFlags, FetchOptions } from '../media/fetch.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import { type CommandContext, UsageError } from './context.ts';
@@ -126,7 +126,7 @@ export async function fetchMedia(
   flags: MediaFlags,
   run: Pick<FetchOptions, 'sites' | 'signal'> & { readonly writer: Writer },
   { stderr }: CommandContext,
-): Promise<FetchOutcome> {
+) {
   const { runFetch } = await import('../media/fetch.ts');
   return await runFetch({
     ...flags,

@@ -36,17 +36,11 @@ export interface CompareOptions extends CompareFlags {
   readonly signal: AbortSignal;
 }
 
-export interface CompareOutcome {
-  readonly summary: string;
-  readonly result: (Tally & { readonly skipped: number }) | null;
-  readonly failure: string | undefined;
-}
-
 const PAGE = 1000;
 const MEMBERS_SHOWN = 5;
 const LONGEST_REASON = 200;
 
-export async function runCompare(options: CompareOptions): Promise<CompareOutcome> {
+export async function runCompare(options: CompareOptions) {
   using shown = createRunReport(options.out, 'comparing');
   using list = await listUsers(options.users, shown.fault, options.signal);
   const total = list.total();

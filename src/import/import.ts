@@ -9,7 +9,7 @@ import { normalise } from '../records/normalise.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { createPlaceholders } from '../records/row.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
-import type { Load, Tallies, Writer } from '../stores/writer.ts';
+import type { Load, Writer } from '../stores/writer.ts';
 import { createFaultReport, describePlace, displayName, encodePlace, type FaultReport } from './faults.ts';
 import type { OnUncaught, RecordMap } from './map.ts';
 import { openRejects } from './rejects.ts';
@@ -39,25 +39,9 @@ export interface ImportOptions {
   readonly onFault: (line: string) => void;
 }
 
-export interface ImportResult {
-  /** Undefined when nothing was imported because records were faulty. */
-  readonly tallies: Tallies | undefined;
-  /** Lines about what was taken but is probably not meant so. */
-  readonly warnings: readonly string[];
-  readonly faulty: number;
-  readonly records: number;
-  /** Why the faulty records could not be written, although the others were imported. */
-  readonly rejectsFault?: string;
-}
-
-export interface ImportInputs {
-  readonly map: RecordMap | undefined;
-  /** Unknown if standard input is among the files. */
-  readonly totalBytes: number | undefined;
-}
-
 /** Loads the map and looks for the files, before a database is opened or created. */
-export async function openInputs({ files, map, onUncaught }: ImportOptions): Promise<ImportInputs> {
+export async function openInputs({ files, map, onUncaught }: ImportOptions) {
+  /** Unknown if standard input is among the files. */
   const totalBytes = await addSizes(files);
   if (map === undefined) return { map, totalBytes };
   const { loadMap } = await import('./map.ts');
@@ -67,8 +51,8 @@ export async function openInputs({ files, map, onUncaught }: ImportOptions): Pro
 export async function importFiles(
   writer: Writer,
   options: ImportOptions,
-  inputs?: ImportInputs,
-): Promise<ImportResult> {
+  inputs?: Awaited<ReturnType<typeof openInputs>>,
+) {
   const { files, replace, maxRemoved, skipInvalid, dryRun, onProgress } = options;
   const { map, totalBytes } = inputs ?? (await openInputs(options));
   using rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
@@ -90,10 +74,13 @@ export async function importFiles(
       const tallies = await load.finish(isRefused ? 'refuse' : dryRun ? 'try' : 'commit');
       if (tallies !== undefined) rejects?.commit();
       return {
+        /** Undefined when nothing was imported because records were faulty. */
         tallies,
+        /** Lines about what was taken but is probably not meant so. */
         warnings: warnings.lines(),
         faulty: report.count(),
         records: counts.records,
+        /** Why the faulty records could not be written, although the others were imported. */
         rejectsFault: rejects?.fault()?.message,
       };
     } catch (error) {

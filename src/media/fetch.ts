@@ -54,16 +54,10 @@ export interface FetchOptions extends FetchFlags {
   readonly signal: AbortSignal;
 }
 
-export interface FetchOutcome {
-  readonly summary: string;
-  readonly result: FetchResult;
-  readonly failure: string | undefined;
-}
-
 /** Database indexes and servers take no longer ones. */
 const LONGEST_URL = 2048;
 
-export async function runFetch(options: FetchOptions): Promise<FetchOutcome> {
+export async function runFetch(options: FetchOptions) {
   const folder = createMediaFolder(options.mediaDir);
   await folder.prepare();
   using report = createRunReport(options.out, 'fetching', 'pictures');
@@ -84,11 +78,7 @@ interface Fetch extends Omit<FetchOptions, 'signal'> {
 }
 
 /** Undefined if somebody was taken down meanwhile: what was taken down is not in the next list of originals. */
-async function runOnce(
-  folder: MediaFolder,
-  report: RunReport,
-  options: FetchOptions,
-): Promise<FetchOutcome | undefined> {
+async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOptions) {
   using originals = createOriginals();
   const archive = await options.openArchive();
   const fetch: Fetch = {
@@ -108,7 +98,7 @@ async function runOnce(
     fetch.outcomes.reportUnnamedHosts();
     const { mediaUrl, mediaHosts, sites } = options;
     const counts = { ...fetch.outcomes.counts, present };
-    const result = { originals: counts, total, mediaUrl, relinked, stopped: run.stopped() };
+    const result: FetchResult = { originals: counts, total, mediaUrl, relinked, stopped: run.stopped() };
     const failure = fetchFailure(result, mediaHosts.length + sites.length > 0);
     return { summary: fetchSummary(result), result, failure };
   } catch (error) {

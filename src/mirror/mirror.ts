@@ -18,17 +18,11 @@ import { readUsers } from './ownership.ts';
 import { type MirrorResult, mirrorFailure, mirrorSummary, newCounts } from './report.ts';
 import { visitUser } from './visit.ts';
 
-export interface MirrorOutcome {
-  readonly summary: string;
-  readonly result: MirrorResult | null;
-  readonly failure: string | undefined;
-}
-
 /** A batch ends after so many users, or so many bytes of their records: what it holds must fit into memory. */
 const BATCH_USERS = 32;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-export async function runMirror(options: MirrorOptions): Promise<MirrorOutcome> {
+export async function runMirror(options: MirrorOptions) {
   using memory = createMemory(options.state, `${options.variant} ${options.from.href}`, options.restart);
   using report = createRunReport(options.out, 'visiting');
   using list = await listUsers(options.users, report.fault, options.signal);
@@ -36,12 +30,7 @@ export async function runMirror(options: MirrorOptions): Promise<MirrorOutcome> 
   return await mirrorList(list, memory, report, options);
 }
 
-async function mirrorList(
-  list: UserList,
-  memory: MirrorMemory,
-  report: RunReport,
-  options: MirrorOptions,
-): Promise<MirrorOutcome> {
+async function mirrorList(list: UserList, memory: MirrorMemory, report: RunReport, options: MirrorOptions) {
   const { family } = VARIANTS[options.variant];
   const isTakenDown = await forgetTakenDown(memory, family, options);
   const run = createRun({ report, signal: options.signal, total: list.size() });
@@ -56,7 +45,7 @@ async function mirrorList(
   await mirrorUsers(list, mirror, failedFile);
   const anyoneKnown = counts.users.refused > 0 || memory.anyoneKnown();
   const refusal = run.stopped() === undefined ? await finish(mirror, anyoneKnown) : undefined;
-  const result = { ...counts, skipped: run.skipped(), stopped: run.stopped(), anyoneKnown };
+  const result: MirrorResult = { ...counts, skipped: run.skipped(), stopped: run.stopped(), anyoneKnown };
   const failure = mirrorFailure(result, { total: list.total(), unusable: list.invalid(), refusal });
   failedFile?.commit();
   return { summary: mirrorSummary(result), result, failure };
