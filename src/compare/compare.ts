@@ -8,7 +8,7 @@ import { createRunReport } from '../runs/report.ts';
 import { VARIANTS } from '../variants.ts';
 import { createPictureClient } from './pictures.ts';
 import { openReport } from './report-file.ts';
-import { createUserComparer } from './user.ts';
+import { compareUser } from './user.ts';
 import {
   type AnswerComparison,
   addUser,
@@ -80,10 +80,10 @@ async function compareUsers(
   using oldSite = createSiteClient({ ...asked, base: old });
   using newSite = createSiteClient({ ...asked, base: other });
   using pictures = createPictureClient({ ...asked, hosts, sites: [oldSite, newSite] });
-  const compare = createUserComparer({ variant: VARIANTS[options.variant], oldSite, newSite, pictures });
+  const sites = { variant: VARIANTS[options.variant], oldSite, newSite, pictures };
   await run.each(
     share(namesOf(list), options.concurrency),
-    async (user) => add(await compare(user)),
+    async (user) => add(await compareUser(user, sites)),
     () => void tally.failed++,
   );
 }

@@ -1,6 +1,6 @@
 // One user: asks both sites for the profile and the items, and says how their answers compare.
 import { hash } from 'node:crypto';
-import { kindOf } from '../records/kinds.ts';
+import { type KindName, kindOf } from '../records/kinds.ts';
 import type { Lookup } from '../remote/lookups.ts';
 import type { SiteClient, SiteResponse } from '../remote/site-client.ts';
 import type { VariantRow } from '../variants.ts';
@@ -9,31 +9,30 @@ import type { PictureClient } from './pictures.ts';
 import { findForm, isPicture } from './records.ts';
 import type { AnswerComparison, Difference, UserComparison } from './verdicts.ts';
 
-export interface UserComparerOptions {
+export interface ComparedSites {
   readonly variant: VariantRow;
   readonly oldSite: SiteClient;
   readonly newSite: SiteClient;
   readonly pictures: Pick<PictureClient, 'match'>;
 }
 
-export function createUserComparer({ variant, oldSite, newSite, pictures }: UserComparerOptions) {
-  const { family, collection } = variant;
-  const isCount = (member: string) => findForm(kindOf(family, 'profile'), member) === 'count';
+export async function compareUser(user: string, sites: ComparedSites): Promise<UserComparison> {
+  const profile = await compareLookup(user, 'profile', sites);
+  if (profile.old === null || profile.new === null) return { user, profile, items: null };
+  const items = await compareLookup(user, 'items', sites);
+  return { user, profile: dateByItems(profile, items, kindOf(sites.variant.family, 'profile')), items };
+}
 
-  async function compareLookup(user: string, lookup: Lookup): Promise<AnswerComparison> {
-    const [old, other] = await Promise.all([oldSite.get(user, lookup), newSite.get(user, lookup)]);
-    const question = { lookup, family, collection, old: oldSite.base, new: newSite.base };
-    const compared = await compareAnswers(readBodyIfAny(old), readBodyIfAny(other), question, pictures);
-    const isTakenDown = compared.class === 'missing' && other.state === 'unknown' && other.isGone;
-    return isTakenDown ? { ...compared, class: 'taken down' } : compared;
-  }
-
-  return async (user: string): Promise<UserComparison> => {
-    const profile = await compareLookup(user, 'profile');
-    if (profile.old === null || profile.new === null) return { user, profile, items: null };
-    const items = await compareLookup(user, 'items');
-    return { user, profile: datedByItems(profile, items, isCount), items };
-  };
+async function compareLookup(
+  user: string,
+  lookup: Lookup,
+  { variant: { family, collection }, oldSite, newSite, pictures }: ComparedSites,
+): Promise<AnswerComparison> {
+  const [old, other] = await Promise.all([oldSite.get(user, lookup), newSite.get(user, lookup)]);
+  const question = { lookup, family, collection, old: oldSite.base, new: newSite.base };
+  const compared = await compareAnswers(readBodyIfAny(old), readBodyIfAny(other), question, pictures);
+  const isTakenDown = compared.class === 'missing' && other.state === 'unknown' && other.isGone;
+  return isTakenDown ? { ...compared, class: 'taken down' } : compared;
 }
 
 const readBodyIfAny = (response: SiteResponse) => (response.state === 'body' ? response.body : undefined);
@@ -85,12 +84,8 @@ async function comparePictures(found: readonly Difference[], pictures: Pick<Pict
 }
 
 /** A profile has no date: if only its counts differ, the dates of the items decide which is newer. */
-function datedByItems(
-  profile: AnswerComparison,
-  items: AnswerComparison,
-  isCount: (member: string) => boolean,
-): AnswerComparison {
+function dateByItems(profile: AnswerComparison, items: AnswerComparison, kind: KindName): AnswerComparison {
   const isDated = items.class === 'newer' || items.class === 'older';
-  const onlyCounts = profile.differences?.every(({ member }) => isCount(member)) ?? false;
+  const onlyCounts = profile.differences?.every(({ member }) => findForm(kind, member) === 'count') ?? false;
   return isDated && onlyCounts ? { ...profile, class: items.class } : profile;
 }
