@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { placeIn, placeOf } from '../src/import/faults.ts';
+import { describePlace, encodePlace } from '../src/import/faults.ts';
 import { into, newPath, recordsIn } from './importing.ts';
 import { blog, post, shot } from './records.ts';
 import { databaseOf, fixture, ndjson, readLines, tempFile, tempFolder, ugly } from './rig.ts';
@@ -99,7 +99,7 @@ describe('nothing is imported, and the faults are named', () => {
 
   test('lines of the 8,193rd file', () => {
     const files = Array.from({ length: 8193 }, (_, nr) => `f${nr}`);
-    const named = [1, 3].map((line) => placeIn(files, placeOf(8192, line)));
+    const named = [1, 3].map((line) => describePlace(files, encodePlace(8192, line)));
     expect(named).toEqual(['f8192:1', 'f8192:3']);
   });
 
