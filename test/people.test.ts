@@ -477,3 +477,125 @@ describe('the image of the card', () => {
     }
   });
 });
+
+describe('the directory', () => {
+  const ADDRESSES = ['/people/b', '/people/b.json', '/sitemap.xml', '/sitemap-b-1.xml', '/robots.txt'];
+  const settings = { DIRECTORY: 'on', BASE_URL_B: 'https://b.example/b' };
+  const headers = { host: 'b.example' };
+  const names = Array.from({ length: 2001 }, (_, nth) => `u${String(nth + 1).padStart(4, '0')}`);
+  let url: string;
+  let listed: Server;
+  beforeAll(async () => {
+    const people = names.map((name, nth) => folio(nth + 1, name.toUpperCase(), { name: `<${name}>` }));
+    url = await databaseOf(tempFile('many.ndjson', ndjson(...people)));
+    listed = await startServer({ DATABASE_URL: url, ...settings });
+  });
+  const get = (path: string, more = {}) => ask(listed, path, { headers: { ...headers, ...more } });
+  const locations = (xml: string) =>
+    [...xml.matchAll(/<loc>(.*?)<\/loc>/g)].map(([, address = '']) => address);
+  const pathOf = (address: string) => address.replace('https://b.example', '');
+
+  test('is off unless it is turned on: nothing tells who is there', async () => {
+    const off = await startServer({
+      DATABASE_URL: url,
+      EXAMPLE_USERS: 'none',
+      BASE_URL_B: settings.BASE_URL_B,
+    });
+    for (const path of ADDRESSES) {
+      const { status, body } = await ask(off, path, { headers: { ...headers, accept: 'text/html' } });
+      expect([path, status, body.toLowerCase().includes('u0001')]).toEqual([path, 404, false]);
+    }
+  });
+
+  test('lists everybody once by name, in pages of 50, with links on', async () => {
+    const found: string[] = [];
+    let page = '/people/b';
+    let [pages, name] = [0, ''];
+    for (let next: string | undefined = page; next !== undefined; pages++) {
+      page = next;
+      const { body } = await get(page);
+      found.push(...[...body.matchAll(/<li><a href="b\/([^"]+)"/g)].map(([, user = '']) => user));
+      const [, link] = /rel="next" href="([^"]+)"/.exec(body) ?? [];
+      next = link && new URL(link, `http://x${page}`).href.slice('http://x'.length);
+      name ||= body;
+    }
+    expect([pages, found]).toEqual([41, names.map((user) => user.toUpperCase())]);
+    expect(name).toContain('&lt;u0001&gt;');
+    expect(name).toContain('<link rel="canonical" href="https://b.example/people/b">');
+  });
+
+  test('is JSON for builds: names, pages and the address of the next', async () => {
+    const found: string[] = [];
+    let next = '/people/b.json';
+    while (next !== '') {
+      const { people, next: following } = json(await get(next));
+      found.push(...people.map(({ username }: { username: string }) => username));
+      next = following && `/people/${following}`;
+    }
+    expect(found).toEqual(names.map((user) => user.toUpperCase()));
+    const { people } = json(await get('/people/b.json?after=u2000'));
+    expect(people).toEqual([{ username: 'U2001', name: '<u2001>', page: 'b/U2001' }]);
+    expect((await get('/people/b.json?after=%00')).status).toBe(400);
+  });
+
+  test('is in sitemaps that robots.txt names, on the host of the pages', async () => {
+    const robots = (await get('/robots.txt')).body;
+    expect(robots).toBe('User-agent: *\nAllow: /\nSitemap: https://b.example/sitemap.xml\n');
+    const index = (await get('/sitemap.xml')).body;
+    const files = locations(index).filter((file) => file.includes('-b-'));
+    expect(files).toHaveLength(3);
+    const found: string[] = [];
+    for (const file of files) {
+      const { body } = await get(pathOf(file));
+      expect(body).toMatch(
+        /^<\?xml version="1.0" encoding="UTF-8"\?>\n<urlset xmlns="http:\/\/www.sitemaps.org\/schemas\/sitemap\/0.9">/,
+      );
+      found.push(...locations(body));
+    }
+    const pages = names.map((user) => `https://b.example/people/b/${user.toUpperCase()}`);
+    expect(found).toEqual(['https://b.example/people/b', ...pages]);
+    for (const address of [found[0], found[1], found.at(-1)])
+      expect((await get(pathOf(address ?? ''))).status).toBe(200);
+    expect((await get('/sitemap-b-4.xml')).status).toBe(404);
+  });
+
+  test('is cached like the pages: an ETag that lasts until the data changes', async () => {
+    for (const path of ADDRESSES) {
+      const got = await get(path);
+      expect([path, got.status, got.headers['cache-control']?.includes('max-age=15')]).toEqual([
+        path,
+        200,
+        true,
+      ]);
+      const again = await get(path, { 'if-none-match': got.headers.etag });
+      expect([path, again.status, again.body]).toEqual([path, 304, '']);
+    }
+  });
+
+  test('leaves out a user who is taken down at once', async () => {
+    const own = await databaseOf(tempFile('two.ndjson', ndjson(folio(1, 'stays'), folio(2, 'leaves'))));
+    const served = await startServer({ DATABASE_URL: own, ...settings });
+    const paths = ['/people/b', '/people/b.json', '/sitemap-b-1.xml'];
+    for (const path of paths) expect((await ask(served, path, { headers })).body).toContain('leaves');
+    await done(['takedown', '--database-url', own, '--family', 'portfolio', 'leaves']);
+    for (const path of paths) expect((await ask(served, path, { headers })).body).not.toContain('leaves');
+  });
+
+  test('leads from the addresses around it', async () => {
+    for (const [path, there] of [
+      ['/people', '/people/a'],
+      ['/people/', '/people/a'],
+      ['/people/a/', '/people/a'],
+    ]) {
+      const {
+        status,
+        headers: { location },
+      } = await ask(listed, path as string);
+      expect([path, status, new URL(String(location), `http://x${path}`).pathname]).toEqual([
+        path,
+        301,
+        there,
+      ]);
+    }
+  });
+});

@@ -359,6 +359,11 @@ test.each([
   expect(mistakesOf({ host, port: '0', adminHost, adminPort: '0' })).toEqual([]);
 });
 
+test('a directory of pages that are turned off is refused', () => {
+  expect(mistakesOf({ directory: 'on' })).toEqual([]);
+  expect(mistakesOf({ directory: 'on', explorer: 'off' })).toHaveLength(1);
+});
+
 test('unknown variables are ignored', () => {
   expect(readConfig({}, { PATH: '/bin', PORTS: 'x', port: 'x' })).toEqual(readConfig());
 });

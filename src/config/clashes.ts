@@ -47,8 +47,20 @@ function overlap(mine: string, theirs: string): boolean {
   );
 }
 
+interface Listening {
+  readonly host: string;
+  readonly port: number;
+  readonly adminHost: string;
+  readonly adminPort: number | undefined;
+}
+
+export const portClashes = ({ host, port, adminHost, adminPort }: Listening): string[] =>
+  adminPort !== undefined && adminPort !== 0 && adminPort === port && shareAddress(adminHost, host)
+    ? ['ADMIN_PORT and PORT are the same: give the admin port its own']
+    : [];
+
 /** Whether two addresses to listen on exclude each other on one port. A unix socket has no port. */
-export function shareAddress(one: string, two: string): boolean {
+function shareAddress(one: string, two: string): boolean {
   if ([one, two].some((host) => host.startsWith('/'))) return false;
   const [mine, theirs] = [canonical(one), canonical(two)];
   return mine === theirs || includes(mine, theirs) || includes(theirs, mine);

@@ -1,6 +1,6 @@
 // Every setting in one table: default, parser, meaning.
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
-import { addressClashes, type Mount, shareAddress } from './clashes.ts';
+import { addressClashes, type Mount, portClashes } from './clashes.ts';
 import { shownDatabase } from './database-url.ts';
 import { chooseDatabaseUrl, type DatabaseUrlSource, type SettingText } from './database-url-source.ts';
 import {
@@ -129,6 +129,7 @@ export const SETTINGS = {
   ),
   rateLimitExempt: setting('', networks, 'clients exempt from the rate limit: addresses and networks'),
   explorer: setting('on', onOff, 'the explorer page at `/`: `on` or `off`'),
+  directory: setting('off', onOff, 'pages, JSON and sitemaps that list everybody: `on` or `off`'),
   exampleUsers: setting(
     'auto',
     userNames,
@@ -286,13 +287,7 @@ export function givenSettings(flags: Flags, environment: Environment): Record<st
 }
 
 function clashes(config: Config): string[] {
-  const shared =
-    config.adminPort !== undefined &&
-    config.adminPort !== 0 &&
-    config.adminPort === config.port &&
-    shareAddress(config.adminHost, config.host)
-      ? ['ADMIN_PORT and PORT are the same: give the admin port its own']
-      : [];
   const settingName = (variant: Variant) => variableName(baseUrlSetting(variant));
-  return [...addressClashes(listMounts(config), settingName), ...shared];
+  const pages = config.directory && !config.explorer ? ['DIRECTORY=on needs the pages of EXPLORER=on'] : [];
+  return [...addressClashes(listMounts(config), settingName), ...portClashes(config), ...pages];
 }

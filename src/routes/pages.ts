@@ -58,7 +58,7 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
     file('/explorer.js', () => readScript('explorer.js'), SCRIPT);
     file('/explorer.css', () => paint(readStyles(...EXPLORER_STYLES) + hueStyles()), STYLE);
     file('/person.css', () => paint(readStyles(...PERSON_STYLES) + hueStyles()), STYLE);
-    addIndexes(app, config, exampleUsers);
+    if (!config.directory) addIndexes(app, config, exampleUsers);
   }
   if (config.explorer || config.docs) {
     const { siteLogo } = config;

@@ -22,7 +22,8 @@ import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
 const Params = Type.Object({ username: UserInput });
 type Named = { Params: Static<typeof Params> };
 
-const route = (config: Config) => ({
+/** The options of a route whose errors are pages, too. */
+export const pageRoute = (config: Config) => ({
   config: { operation: PAGE },
   schema: {
     hide: true,
@@ -39,7 +40,7 @@ export function addPersonPages(
   const pages = createPersonPages(config, mount);
   const headers = { ...pageHeaders(config), 'cache-control': config.cacheControl };
   const template = { version: versionOf(pages.person), headers, render: pages.person };
-  const { schema, ...options } = route(config);
+  const { schema, ...options } = pageRoute(config);
   const named = { ...options, constraints: hostConstraint(base), schema: { ...schema, params: Params } };
 
   app.get<Named>(`/people/${variant}/:username`, named, async (request, reply) => {
@@ -61,7 +62,7 @@ export function addPersonPages(
   });
 }
 
-/** The addresses that people shorten the one of a page to. There is no list of people to show. */
+/** The addresses that people shorten the one of a page to, where there is no directory. */
 export function addIndexes(
   app: FastifyInstance,
   config: Config,
@@ -70,7 +71,7 @@ export function addIndexes(
   const look = createLook(config);
   const mounts = listMounts(config);
   const index = (url: string, root: string, shown: readonly Mount[]) =>
-    app.get(url, route(config), async (request, reply) => {
+    app.get(url, pageRoute(config), async (request, reply) => {
       const users = await exampleUsers();
       const links = shown
         .filter(({ base }) => base.host === undefined || base.host === hostKey(request.headers.host ?? ''))

@@ -19,6 +19,7 @@ import { COMPILERS, parseQuery } from '../http/input.ts';
 import { LONGEST_URL, pathToRoute } from '../http/malformed.ts';
 import { type Observer, type Operation, OTHER, PREFLIGHT } from '../http/observations.ts';
 import { documentFor, openapiOptions } from '../openapi/document.ts';
+import { directory } from '../routes/directory.ts';
 import { docs } from '../routes/docs.ts';
 import { createExampleUsers, type ExampleUsers } from '../routes/example-users.ts';
 import { media } from '../routes/media.ts';
@@ -100,6 +101,7 @@ function registerData(app: FastifyInstance, { config, store, observe, exampleUse
       ...{ variant, base, store, writeAnswer, takedownStatus },
     });
   app.register(media, { config, observe });
+  if (config.directory) app.register(directory, { config, store });
   for (const mount of listMounts(config)) app.register(people, { config, mount, store, exampleUsers });
 }
 

@@ -52,7 +52,7 @@ interface Layout {
   readonly footer?: Markup;
 }
 
-const layout = ({ look, root, head, main, name, links, direction = 'ltr', footer }: Layout): string =>
+export const layout = ({ look, root, head, main, name, links, direction = 'ltr', footer }: Layout): string =>
   markup`<!doctype html>
 <html lang="en">
   <head>

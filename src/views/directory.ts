@@ -1,0 +1,104 @@
+// The list of all people: as a page, as JSON, and as sitemaps (sitemaps.org, protocol 0.9).
+import type { Mount } from '../config/clashes.ts';
+import type { Config } from '../config/config.ts';
+import { VARIANTS } from '../variants.ts';
+import { createLook } from './look.ts';
+import { markup } from './markup.ts';
+import { initialsOf, type Person, shortened } from './person.ts';
+import { layout } from './person-page.ts';
+import { createPictureSource, picture } from './pictures.ts';
+import { readPerson } from './read-person.ts';
+
+/** A profile as it is stored. */
+interface Listed {
+  readonly record: string;
+}
+
+export interface ListedPage {
+  readonly users: readonly Listed[];
+  /** The name that the page begins behind; empty for the first page. */
+  readonly after: string;
+  readonly isLast: boolean;
+}
+
+const ROOT = '../';
+const LONGEST_BIO = 140;
+
+export function createDirectoryViews(config: Config, { variant, base }: Mount) {
+  const look = createLook(config);
+  const source = createPictureSource(config, ROOT);
+  const noItems = Buffer.from(JSON.stringify({ [VARIANTS[variant].collection]: [] }));
+  const read = ({ record }: Listed) => readPerson(variant, Buffer.from(record), noItems);
+  const address = (file: string, after: string) =>
+    after === '' ? file : `${file}?${new URLSearchParams({ after })}`;
+
+  const entry = (person: Person) => {
+    const { username, name, bio, smallAvatar } = person;
+    const avatar = picture(source(smallAvatar), {
+      kind: 'face',
+      width: 64,
+      height: 64,
+      seed: username,
+      initials: initialsOf(name),
+    });
+    return markup`<li><a href="${variant}/${encodeURIComponent(username)}">${avatar}
+          <span class="who"><bdi class="name">${name}</bdi> <bdi class="handle">@${username}</bdi>
+          ${bio && markup`<span class="line" dir="auto">${shortened(bio, LONGEST_BIO)}</span>`}</span></a></li>
+        `;
+  };
+
+  return {
+    page({ users, after, isLast }: ListedPage): string {
+      const people = users.map(read);
+      const last = people.at(-1)?.username ?? '';
+      const title = 'People';
+      const canonical = `${base.origin === undefined ? '' : `${base.origin}/people/`}${address(variant, after)}`;
+      return layout({
+        look,
+        root: ROOT,
+        name: 'people',
+        head: markup`<title>${look.titled(title)}</title>
+    <meta name="description" content="Everybody with a page here, by name.">
+    <link rel="canonical" href="${canonical}">
+    <link rel="alternate" type="application/json" href="${address(`${variant}.json`, after)}">`,
+        main: markup`
+      <h1>${title}</h1>
+      ${people.length === 0 ? markup`<p>Nobody ${after === '' ? 'yet' : 'further'}.</p>` : markup`<ul class="directory">${people.map(entry)}</ul>`}
+      <nav class="pages" aria-label="Pages">
+        ${after !== '' && markup`<a href="${variant}">First page</a>`}
+        ${!isLast && markup`<a rel="next" href="${address(variant, last)}">Next page</a>`}
+      </nav>
+    `,
+      });
+    },
+
+    json({ users, isLast }: ListedPage): string {
+      const people = users.map(read).map(({ username, name }) => ({
+        username,
+        name,
+        page: `${variant}/${encodeURIComponent(username)}`,
+      }));
+      const next = isLast ? '' : address(`${variant}.json`, people.at(-1)?.username ?? '');
+      return JSON.stringify({ people, next });
+    },
+  };
+}
+
+/** The protocol allows 2,048. A file stays below 500 KB, and who has a longer name is in the directory all the same. */
+const LONGEST_ADDRESS = 450;
+
+/** `folder` is the address of the directory, which the first file names as well. */
+export function sitemap(folder: string, users: readonly Listed[], isFirst: boolean): string {
+  const pages = users
+    .map(({ record }) => `${folder}/${encodeURIComponent(JSON.parse(record).username)}`)
+    .filter(({ length }) => length <= LONGEST_ADDRESS);
+  return listed('urlset', 'url', isFirst ? [folder, ...pages] : pages);
+}
+
+export const sitemapIndex = (files: readonly string[]) => listed('sitemapindex', 'sitemap', files);
+
+const listed = (list: string, entry: string, addresses: readonly string[]) =>
+  markup`<?xml version="1.0" encoding="UTF-8"?>
+<${list} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+${addresses.map((address) => markup`<${entry}><loc>${address}</loc></${entry}>\n`)}</${list}>
+`.text;
