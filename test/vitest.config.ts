@@ -1,5 +1,18 @@
 // Two lanes: `npm test` runs the files in test/, `npm run test:all` those in test/slow/ as well.
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Vitest starts with the largest files. These take longer than their size says: they run other files or wait much. */
+const LONG =
+  /\/slow\/(bench|document|import-memory|media-fetch|on-postgres|people|slowhttptest|unread)\.test\.ts$/;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -8,6 +21,7 @@ export default defineConfig({
     // Tests often wait for processes that they started, so use as many workers as cores.
     maxWorkers: '100%',
     reporters: ['default'],
+    sequence: { sequencer: LongestFirst },
     // Many tests start servers, browsers and imports, on machines that may be slow or busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
