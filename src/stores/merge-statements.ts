@@ -69,7 +69,7 @@ export function statementsFor(family: Family) {
           GROUP BY kind, id HAVING count(*) > 1) AS repeated
         JOIN staged AS earlier ON earlier.kind = repeated.kind AND earlier.id = repeated.id AND earlier.n < last)`,
 
-    /** A name belongs to whoever has it, unless this import renames them; of two newcomers, to the first. */
+    /** A name stays with its current owner unless the import renames them; of two new users, the first gets it. */
     clashes: (replace: boolean) => selectClashes(family, profileKind, replace),
 
     /** When misfits refuse the import, a profile among them is reported without its items. */
@@ -107,12 +107,33 @@ function selectClashes(family: Family, kind: number, replace: boolean): string {
     JOIN staged ON staged.n = first_held.n WHERE nth = 1`;
 }
 
-function profileStatements(family: Family, kind: number) {
+/** How staged rows of one kind become rows of its table. */
+export interface KindStatements {
+  readonly staged: string;
+  readonly touchNew: string;
+  readonly touchRemoved: string;
+  readonly remove: string;
+  readonly findChanged: string;
+  readonly change: readonly string[];
+  readonly insert: string;
+}
+
+function profileStatements(family: Family, kind: number): KindStatements {
   const same = `profiles.family = '${family}' AND profiles.id = staged.id`;
   const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
+  // User names cannot contain a tab. Without this, two users could not swap names.
+  const parkNames = `
+    UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (SELECT id FROM changed)
+    AND user_key <> (SELECT staged.user_key FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
+  const update = `
+    UPDATE profiles SET packed = NULL, (user_key, etag, record, served) = (
+      SELECT staged.user_key, etag_of(staged.record), staged.record, CAST(NULL AS text) FROM staged
+      WHERE kind = ${kind} AND staged.id = profiles.id)
+    WHERE family = '${family}' AND id IN (SELECT id FROM changed)`;
   return {
     staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
-    touchNewAndRenamed: `
+    // Also those who are renamed.
+    touchNew: `
       INSERT INTO touched SELECT id FROM staged WHERE kind = ${kind}
       AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same} AND profiles.user_key = staged.user_key)
       ON CONFLICT DO NOTHING`,
@@ -122,15 +143,7 @@ function profileStatements(family: Family, kind: number) {
     findChanged: `
       INSERT INTO changed (id) SELECT staged.id FROM staged CROSS JOIN profiles
       WHERE ${same} AND kind = ${kind} AND (profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
-    // A tab stands in no name. Without this, two users could not swap names.
-    parkNames: `
-      UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (SELECT id FROM changed)
-      AND user_key <> (SELECT staged.user_key FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`,
-    update: `
-      UPDATE profiles SET packed = NULL, (user_key, etag, record, served) = (
-        SELECT staged.user_key, etag_of(staged.record), staged.record, CAST(NULL AS text) FROM staged
-        WHERE kind = ${kind} AND staged.id = profiles.id)
-      WHERE family = '${family}' AND id IN (SELECT id FROM changed)`,
+    change: [parkNames, update],
     insert: `
       INSERT INTO profiles (family, user_key, id, etag, record)
       SELECT '${family}', user_key, id, etag_of(record), record FROM staged
@@ -138,11 +151,21 @@ function profileStatements(family: Family, kind: number) {
   };
 }
 
-function itemStatements(family: Family, kind: number) {
+function itemStatements(family: Family, kind: number): KindStatements {
   const same = `items.family = '${family}' AND items.id = staged.id`;
   const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = items.id)`;
+  const touchOwners = `
+    INSERT INTO touched SELECT owner_before FROM changed
+    UNION SELECT owner FROM staged WHERE kind = ${kind} AND id IN (SELECT id FROM changed) ON CONFLICT DO NOTHING`;
+  const update = `
+    UPDATE items SET (owner, date, record) = (
+      SELECT staged.owner, staged.date, staged.record FROM staged WHERE kind = ${kind} AND staged.id = items.id)
+    WHERE family = '${family}' AND id IN (SELECT id FROM changed)`;
   return {
     staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
+    touchNew: `
+      INSERT INTO touched SELECT DISTINCT owner FROM staged
+      WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM items WHERE ${same}) ON CONFLICT DO NOTHING`,
     touchRemoved: `
       INSERT INTO touched SELECT DISTINCT owner FROM items WHERE family = '${family}' AND NOT ${isStaged}
       ON CONFLICT DO NOTHING`,
@@ -150,16 +173,7 @@ function itemStatements(family: Family, kind: number) {
     findChanged: `
       INSERT INTO changed SELECT staged.id, items.owner FROM staged CROSS JOIN items
       WHERE ${same} AND kind = ${kind} AND items.record <> staged.record`,
-    touchChanged: `
-      INSERT INTO touched SELECT owner_before FROM changed
-      UNION SELECT owner FROM staged WHERE kind = ${kind} AND id IN (SELECT id FROM changed) ON CONFLICT DO NOTHING`,
-    update: `
-      UPDATE items SET (owner, date, record) = (
-        SELECT staged.owner, staged.date, staged.record FROM staged WHERE kind = ${kind} AND staged.id = items.id)
-      WHERE family = '${family}' AND id IN (SELECT id FROM changed)`,
-    touchNew: `
-      INSERT INTO touched SELECT DISTINCT owner FROM staged
-      WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM items WHERE ${same}) ON CONFLICT DO NOTHING`,
+    change: [touchOwners, update],
     // In the order of the lists, so that the rows of one user are neighbours.
     insert: `
       INSERT INTO items (family, id, owner, date, record)

@@ -5,7 +5,14 @@
 // makes it one change.
 import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName, kindOf } from '../records/kinds.ts';
 import { HAS_COPIES, type MemberSql, namedCopies, servedText } from './media-statements.ts';
-import { INDEXES, linkStatements, listStatements, stagedKind, statementsFor } from './merge-statements.ts';
+import {
+  INDEXES,
+  type KindStatements,
+  linkStatements,
+  listStatements,
+  stagedKind,
+  statementsFor,
+} from './merge-statements.ts';
 import type { Awaitable } from './reader.ts';
 import { type Removal, refuseExcess } from './removal-limit.ts';
 import { LISTED_KINDS, skipStatements } from './takedown-statements.ts';
@@ -49,12 +56,12 @@ export async function merge(
     const takenDown = await skipTakenDown(db, family, listed);
     await addNamedCopies(db, family);
     misfits += await takeOutClashes(db, statements, replace);
-    const profiles = await moveProfiles(db, statements, replace);
+    const profiles = await move(db, statements.profiles, replace);
     await linkProfiles(db, family);
     tallies[kindOf(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
     misfits += await takeOut(db, statements.ownerless(skipInvalid));
     if (isRefused()) continue;
-    const items = await moveItems(db, statements, replace);
+    const items = await move(db, statements.items, replace);
     tallies[kindOf(family, 'item')] = { ...items, takenDown: takenDown.items };
     const removals = [
       countRemoval(kindOf(family, 'profile'), profiles),
@@ -128,37 +135,18 @@ async function takeOut(db: MergeConnection, query: string): Promise<number> {
   return found;
 }
 
-async function moveProfiles(
-  db: MergeConnection,
-  { profiles }: Statements,
-  replace: boolean,
-): Promise<MergeCounts> {
-  const staged = await countRows(db, profiles.staged);
-  await db.run(profiles.touchNewAndRenamed);
-  if (replace) await db.run(profiles.touchRemoved);
-  const removed = replace ? await db.run(profiles.remove) : 0;
-  const changed = await db.run(profiles.findChanged);
+/** Moves what was staged of one kind over. */
+async function move(db: MergeConnection, kind: KindStatements, replace: boolean): Promise<MergeCounts> {
+  const staged = await countRows(db, kind.staged);
+  await db.run(kind.touchNew);
+  if (replace) await db.run(kind.touchRemoved);
+  const removed = replace ? await db.run(kind.remove) : 0;
+  const changed = await db.run(kind.findChanged);
   if (changed > 0) {
-    await db.run(profiles.parkNames);
-    await db.run(profiles.update);
+    for (const statement of kind.change) await db.run(statement);
     await db.run('DELETE FROM changed');
   }
-  const added = await db.run(profiles.insert);
-  return { new: added, changed, unchanged: staged - added - changed, removed };
-}
-
-async function moveItems(db: MergeConnection, { items }: Statements, replace: boolean): Promise<MergeCounts> {
-  const staged = await countRows(db, items.staged);
-  if (replace) await db.run(items.touchRemoved);
-  const removed = replace ? await db.run(items.remove) : 0;
-  const changed = await db.run(items.findChanged);
-  if (changed > 0) {
-    await db.run(items.touchChanged);
-    await db.run(items.update);
-    await db.run('DELETE FROM changed');
-  }
-  await db.run(items.touchNew);
-  const added = await db.run(items.insert);
+  const added = await db.run(kind.insert);
   return { new: added, changed, unchanged: staged - added - changed, removed };
 }
 

@@ -71,18 +71,20 @@ function warnOfPrimaries(hosts: readonly Host[]): string | undefined {
 /** What the log is told. Changes from before the start has ended are part of its result. */
 function createReports(observe: StoreListener) {
   let started = false;
-  let warnedOfRole = false;
-  let lastWarning: string | undefined;
+  const warnings = new Set<string>();
   const report = (type: StoreEvent['type'], message: string) => {
     if (started) observe({ type, message });
   };
-  const warn = (message: string) => observe({ type: 'data-warning', message });
+  const warnOnce = (message: string) => {
+    if (!warnings.has(message)) observe({ type: 'data-warning', message });
+    warnings.add(message);
+  };
 
   return {
     start(faults: readonly string[], missing: string | undefined): void {
       started = true;
       for (const fault of faults) report('data-fault', fault);
-      if (missing !== undefined) warn(missing);
+      if (missing !== undefined) warnOnce(missing);
     },
 
     newData: () => report('data-changed', 'the data changed'),
@@ -90,11 +92,9 @@ function createReports(observe: StoreListener) {
     polled(host: Host, wasUp: boolean | undefined, warning: string | undefined): void {
       if (host.up && !wasUp) report('data-changed', `the database at ${host.name} answers again`);
       if (!host.up && wasUp !== false) report('data-fault', faultMessage(host));
-      if (host.mayWrite && !warnedOfRole)
-        warn('the role in DATABASE_URL may change the data: give the server one that may only read');
-      warnedOfRole ||= host.mayWrite;
-      if (warning !== undefined && warning !== lastWarning) warn(warning);
-      lastWarning = warning;
+      if (host.mayWrite)
+        warnOnce('the role in DATABASE_URL may change the data: give the server one that may only read');
+      if (warning !== undefined) warnOnce(warning);
     },
   };
 }
