@@ -116,6 +116,16 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       const [, url] = await read(MEDIA_URL);
       return url ?? undefined;
     },
+    ...createListings(read),
+    counts: countOnce(hosts.newest, () => count(url)),
+    warning: hosts.warning,
+    fault: hosts.fault,
+    close: hosts.close,
+  };
+}
+
+function createListings(read: Hosts['read']): Pick<Reader, 'firstUsers' | 'users' | 'history'> {
+  return {
     async firstUsers(family, count) {
       const [, names] = await read({ ...FIRST_USERS, values: [family, count] });
       return JSON.parse(names ?? '[]');
@@ -128,10 +138,6 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       const [, history] = await read({ ...HISTORIES[family], values: [userKey, from, limit] });
       return JSON.parse(history ?? '');
     },
-    counts: countOnce(hosts.newest, () => count(url)),
-    warning: hosts.warning,
-    fault: hosts.fault,
-    close: hosts.close,
   };
 }
 

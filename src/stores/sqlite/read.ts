@@ -47,54 +47,26 @@ const TAKEN_DOWN = `
   WHERE hash IN (takedown_hash(salt, :family, 'name', :userKey), takedown_hash(salt, :family, 'name', :forTakedowns))`;
 
 function createReader(db: Connection, path: string): SqliteReader {
-  const statements = prepare(db);
-  const beginRead = createTurn(db);
-
-  function read(statement: Statement, values: string[], gzip: Gzip): Answer | undefined {
-    beginRead();
-    const row = statement.get(values) as [string, 0 | 1, Buffer | null] | undefined;
-    if (row === undefined) return undefined;
-    const [etag, isPacked, body] = row;
-    return isPacked === 0 ? { etag, body } : { etag, body: body && gzip(body), isGzip: true };
-  }
-
-  const profile = (family: Family, userKey: string, { known = '', gzip = false }: LookupOptions = {}) =>
-    read(gzip ? statements.packedProfile : statements.profile, [known, family, userKey], gzipText);
-
-  const items = (
-    family: Family,
-    userKey: string,
-    collection: string,
-    { known = '', gzip = false }: LookupOptions = {},
-  ) => {
-    const values = [known, collection, family, userKey];
-    return read(gzip ? statements.packedItems : statements.items, values, gzipList(collection));
-  };
-
+  const takedowns = db.prepare('SELECT hash FROM takedowns').pluck();
+  const generation = db.prepare('SELECT generation FROM vitrine').pluck();
+  const lastRun = db.prepare('SELECT last_run FROM vitrine').pluck();
+  const mediaUrl = db.prepare(MEDIA_URL).pluck();
+  const lookups = createLookups(db);
   return {
-    schema: SCHEMA_VERSION,
-    version: () => statements.generation.get() as number,
-    lastImport: () => importTime(statements.generation.get() as number),
-    lastImportRun: () => importTime(statements.lastRun.get() as number),
-    profile,
-    items,
-    person(family, userKey, collection, known) {
-      const own = profile(family, userKey, { known });
-      const list = items(family, userKey, collection, { known });
-      return own && list && [own, list];
-    },
-    isTakenDown: (family, userKey) =>
-      statements.takenDown.get({ family, userKey, forTakedowns: takedownKey(userKey) }) !== undefined,
-    takedownHashes: () => statements.takedowns.all() as string[],
-    mediaUrl: () => statements.mediaUrl.get() as string | undefined,
-    firstUsers: (family, count) => statements.firstUsers.all(family, count) as string[],
+    ...lookups,
     ...createListings(db),
+    schema: SCHEMA_VERSION,
+    version: () => generation.get() as number,
+    lastImport: () => importTime(generation.get() as number),
+    lastImportRun: () => importTime(lastRun.get() as number),
+    takedownHashes: () => takedowns.all() as string[],
+    mediaUrl: () => mediaUrl.get() as string | undefined,
     counts: () => readCounts(db),
     events: { swaps: 0, refusals: 0 },
     fault() {
       try {
         refuseUnfit(db, path);
-        statements.profile.get('', 'microblog', '');
+        lookups.profile('microblog', '');
         return undefined;
       } catch (error) {
         return toStoreError(path, error).message;
@@ -106,7 +78,49 @@ function createReader(db: Connection, path: string): SqliteReader {
   };
 }
 
-function createListings(db: Connection): Pick<SqliteReader, 'users' | 'history'> {
+type Lookups = Pick<SqliteReader, 'profile' | 'items' | 'person' | 'isTakenDown'>;
+
+function createLookups(db: Connection): Lookups {
+  const plainProfile = db.prepare(find('profiles', RECORD, 'NULL')).raw();
+  const packedProfile = db.prepare(find('profiles', RECORD, 'packed')).raw();
+  const plainItems = db.prepare(find('lists', LIST, 'NULL')).raw();
+  const packedItems = db.prepare(find('lists', LIST, 'packed')).raw();
+  const takenDown = db.prepare(TAKEN_DOWN);
+  const beginRead = createTurn(db);
+
+  function read(statement: Statement, values: string[], gzip: Gzip): Answer | undefined {
+    beginRead();
+    const row = statement.get(values) as [string, 0 | 1, Buffer | null] | undefined;
+    if (row === undefined) return undefined;
+    const [etag, isPacked, body] = row;
+    return isPacked === 0 ? { etag, body } : { etag, body: body && gzip(body), isGzip: true };
+  }
+
+  const profile = (family: Family, userKey: string, { known = '', gzip = false }: LookupOptions = {}) =>
+    read(gzip ? packedProfile : plainProfile, [known, family, userKey], gzipText);
+
+  const items = (
+    family: Family,
+    userKey: string,
+    collection: string,
+    { known = '', gzip = false }: LookupOptions = {},
+  ) => read(gzip ? packedItems : plainItems, [known, collection, family, userKey], gzipList(collection));
+
+  return {
+    profile,
+    items,
+    person(family, userKey, collection, known) {
+      const own = profile(family, userKey, { known });
+      const list = items(family, userKey, collection, { known });
+      return own && list && [own, list];
+    },
+    isTakenDown: (family, userKey) =>
+      takenDown.get({ family, userKey, forTakedowns: takedownKey(userKey) }) !== undefined,
+  };
+}
+
+function createListings(db: Connection): Pick<SqliteReader, 'firstUsers' | 'users' | 'history'> {
+  const firstUsers = db.prepare(FIRST_USERS).pluck();
   const users = db.prepare(USERS);
   const { member } = mergeConnection(db);
   const histories = {
@@ -114,6 +128,7 @@ function createListings(db: Connection): Pick<SqliteReader, 'users' | 'history'>
     portfolio: db.prepare(selectHistory('portfolio', member)).raw(),
   };
   return {
+    firstUsers: (family, count) => firstUsers.all(family, count) as string[],
     users: (family, { after = '', skip = 0, limit }) => users.all(family, after, limit, skip) as ListedUser[],
     history(family, userKey, { from = '', limit }) {
       const rows = histories[family].all({ 1: userKey, 2: from, 3: limit }) as [number, string][];
@@ -121,19 +136,6 @@ function createListings(db: Connection): Pick<SqliteReader, 'users' | 'history'>
     },
   };
 }
-
-const prepare = (db: Connection) => ({
-  profile: db.prepare(find('profiles', RECORD, 'NULL')).raw(),
-  packedProfile: db.prepare(find('profiles', RECORD, 'packed')).raw(),
-  items: db.prepare(find('lists', LIST, 'NULL')).raw(),
-  packedItems: db.prepare(find('lists', LIST, 'packed')).raw(),
-  takenDown: db.prepare(TAKEN_DOWN),
-  takedowns: db.prepare('SELECT hash FROM takedowns').pluck(),
-  generation: db.prepare('SELECT generation FROM vitrine').pluck(),
-  lastRun: db.prepare('SELECT last_run FROM vitrine').pluck(),
-  mediaUrl: db.prepare(MEDIA_URL).pluck(),
-  firstUsers: db.prepare(FIRST_USERS).pluck(),
-});
 
 /**
  * Begins the transaction that reads of one turn of the event loop share, which spares each of them its locks (3 to 5 µs a

@@ -17,7 +17,7 @@ export function openServed(path: string, observe: StoreListener): Reader {
   const first = absence.look({ isStart: true });
   if (first !== undefined) service.put(first);
   const watch = createWatch(path, observe, absence, service);
-  const timer = setInterval(() => void watch.poll(), POLL_MS);
+  const timer = setInterval(watch.poll, POLL_MS);
   timer.unref();
   const { reader } = watch;
   return {
@@ -121,7 +121,6 @@ function createWatch(path: string, observe: StoreListener, absence: Absence, ser
   const events: StoreEvents = { swaps: 0, refusals: 0 };
   const replacement = createReplacement(path, events, observe);
   const missing = createMissing(path, observe);
-  let polling = false;
   let closed = false;
 
   function lookAgain(): void {
@@ -147,18 +146,13 @@ function createWatch(path: string, observe: StoreListener, absence: Absence, ser
     observe({ type: 'data-changed', message: 'another file took the place of the data' });
   }
 
+  const lookOnce = unlessRunning(look);
+
   return {
     events,
     waiting: () => missing.warning() ?? replacement.refusal(),
 
-    async poll(): Promise<void> {
-      if (service.reader() === undefined) return lookAgain();
-      if (polling) return;
-      polling = true;
-      await look().finally(() => {
-        polling = false;
-      });
-    },
+    poll: () => (service.reader() === undefined ? lookAgain() : lookOnce()),
 
     /** Throws while there is nothing to serve. */
     reader(): SqliteReader {
@@ -173,6 +167,18 @@ function createWatch(path: string, observe: StoreListener, absence: Absence, ser
       closed = true;
       service.reader()?.close();
     },
+  };
+}
+
+/** The action, which is left out while it is running. */
+function unlessRunning(action: () => Promise<void>): () => void {
+  let isRunning = false;
+  return () => {
+    if (isRunning) return;
+    isRunning = true;
+    void action().finally(() => {
+      isRunning = false;
+    });
   };
 }
 
