@@ -1,7 +1,7 @@
 // Base URLs: variants under a path, at the root, on their own host, or switched off.
 import { afterAll, describe, expect, test } from 'vitest';
 import { type ConfigError, readConfig } from '../src/config/config.ts';
-import { ask, json, run, type Server, sendRaw, startServer } from './rig.ts';
+import { ask, json, type LocalServer, run, sendRaw, serveHere } from './rig.ts';
 
 type Bases = Partial<Record<'BASE_URL_A' | 'BASE_URL_B' | 'BASE_URL_C', string>>;
 type Asked = [host: string | undefined, path: string, sees: string];
@@ -90,9 +90,8 @@ function seen(body: Record<string, unknown>): string {
 }
 
 describe.each(SETUPS)('%s', (_, bases, asked) => {
-  let server: Server | undefined;
-  const started = () =>
-    server ? Promise.resolve(server) : startServer(bases).then((made) => (server = made));
+  let server: LocalServer | undefined;
+  const started = () => (server ? Promise.resolve(server) : serveHere(bases).then((made) => (server = made)));
   afterAll(() => server?.stop());
 
   // Each is requested twice: the second response comes from the cache in front of the router.
@@ -104,7 +103,7 @@ describe.each(SETUPS)('%s', (_, bases, asked) => {
 });
 
 test('the host of an absolute target overrides the Host header', async () => {
-  const server = await startServer({ BASE_URL_A: 'http://micro.example', BASE_URL_B: '', BASE_URL_C: '' });
+  const server = await serveHere({ BASE_URL_A: 'http://micro.example', BASE_URL_B: '', BASE_URL_C: '' });
   const target = (host: string, header: string) =>
     sendRaw(
       server,
@@ -115,7 +114,7 @@ test('the host of an absolute target overrides the Host header', async () => {
 });
 
 test('an answer for one host is never sent for another', async () => {
-  const server = await startServer({
+  const server = await serveHere({
     BASE_URL_A: '',
     BASE_URL_B: 'http://b.example/',
     BASE_URL_C: 'http://c.example/',

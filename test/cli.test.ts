@@ -24,7 +24,7 @@ import {
   ROOT,
   readRecords,
   run,
-  startServer,
+  serveHere,
   tempFile,
   tempFolder,
   ugly,
@@ -71,7 +71,7 @@ function copyOf(from: string): string {
 
 /** The responses for every user of some files, from a server on a database. */
 async function answersOf(database: string): Promise<string[]> {
-  const server = await startServer({ DATABASE_URL: database });
+  const server = await serveHere({ DATABASE_URL: database });
   const names = [
     ...new Set(FILES.flatMap(readRecords).flatMap(({ username }) => (username as string | undefined) ?? [])),
   ];

@@ -9,7 +9,7 @@ import type { UserComparison } from '../src/compare/verdicts.ts';
 import { isPublic } from '../src/remote/public-addresses.ts';
 import { portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { databaseOf, fixture, readLines, run, startServer, tempFile, tempFolder } from './rig.ts';
+import { databaseOf, fixture, readLines, run, serveHere, tempFile, tempFolder } from './rig.ts';
 
 const PICTURES = { match: () => Promise.reject(new Error('no picture is to be compared')) };
 const bytes = (body: unknown) =>
@@ -555,7 +555,7 @@ describe.concurrent('the report', () => {
 
 describe.concurrent('the command', () => {
   test('finds a copy of a Vitrine alike, byte for byte', async () => {
-    const server = await startServer({ DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')) });
+    const server = await serveHere({ DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')) });
     const sites = [`${server.url}/c`, `${server.url}/c/`];
     const { code, stdout, stderr } = await run([
       'compare',

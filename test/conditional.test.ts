@@ -8,10 +8,10 @@ import {
   done,
   fixture,
   json,
+  type LocalServer,
   type Reply,
-  type Server,
   sendRaw,
-  startServer,
+  serveHere,
   tempFile,
 } from './rig.ts';
 
@@ -20,11 +20,11 @@ const ADAS = '/b/api/username/ada/shots';
 const ADDRESSES = VARIANTS.flatMap(({ profileOf, itemsOf }) => [profileOf('ada'), itemsOf('ada')]);
 const CACHING = 'public, max-age=15, stale-while-revalidate=30, stale-if-error=86400';
 
-let server: Server;
+let server: LocalServer;
 let path: string;
 beforeAll(async () => {
   path = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
-  server = await startServer({ DATABASE_URL: path });
+  server = await serveHere({ DATABASE_URL: path });
 });
 
 const etagOf = async (url: string, from = server) => (await ask(from, url)).headers.etag as string;
@@ -117,10 +117,10 @@ describe('If-None-Match', () => {
 });
 
 describe('ETag', () => {
-  let other: Server;
+  let other: LocalServer;
   beforeAll(async () => {
     const copy = tempFile('export.ndjson', await done(['export', '--database-url', path]));
-    other = await startServer({ DATABASE_URL: await databaseOf(copy) });
+    other = await serveHere({ DATABASE_URL: await databaseOf(copy) });
   });
 
   test.each(ADDRESSES)('%s: strong, and the same in every process and for HEAD', async (url) => {
@@ -220,9 +220,9 @@ describe('CORS_ORIGIN *', () => {
 });
 
 describe('CORS_ORIGIN with a list of origins', () => {
-  let listed: Server;
+  let listed: LocalServer;
   beforeAll(async () => {
-    listed = await startServer({
+    listed = await serveHere({
       DATABASE_URL: path,
       CORS_ORIGIN: 'https://one.example, http://two.example:8080',
     });
@@ -260,7 +260,7 @@ describe('CORS_ORIGIN with a list of origins', () => {
 });
 
 test('CORS_ORIGIN none allows no origin', async () => {
-  const closed = await startServer({ CORS_ORIGIN: 'none' });
+  const closed = await serveHere({ CORS_ORIGIN: 'none' });
   for (const url of [ADA, '/nothing']) {
     const reply = await ask(closed, url, { headers: { origin: 'https://page.example' } });
     expect(cors(reply)).toEqual([undefined, undefined, codings(url, reply.status)[0]]);
@@ -280,7 +280,7 @@ describe('Cache-Control', () => {
   );
 
   test('is a setting', async () => {
-    const quick = await startServer({ CACHE_CONTROL: 'private, max-age=1' });
+    const quick = await serveHere({ CACHE_CONTROL: 'private, max-age=1' });
     const ok = await ask(quick, ADA);
     const same = await ask(quick, ADA, { headers: { 'if-none-match': ok.headers.etag as string } });
     expect([ok, same].map((reply) => [reply.status, reply.headers['cache-control']])).toEqual([

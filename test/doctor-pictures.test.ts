@@ -6,7 +6,7 @@ import { freePort } from './free-port.ts';
 import { putCopy } from './media-folder.ts';
 import { portfolio, startSite } from './mirror-site.ts';
 import { folio, shot } from './records.ts';
-import { databaseOf, ndjson, startServer, tempFile } from './rig.ts';
+import { databaseOf, ndjson, serveHere, tempFile } from './rig.ts';
 
 const NAME = `${'ab'.repeat(32)}.png`;
 
@@ -22,7 +22,7 @@ test('copies that Vitrine serves are fine, in a profile or in an item', async ()
   const url = `http://127.0.0.1:${port}/media/${putCopy(`${file}.media`, 'picture', 'png')}`;
   for (const records of [[folio(1, 'ada', { avatar: url })], [folio(1, 'ada'), shot(1, 1, { image: url })]]) {
     const database = await databaseOf(tempFile('site.ndjson', ndjson(...records)));
-    const server = await startServer({ DATABASE_URL: database, MEDIA_DIR: `${file}.media`, PORT: port });
+    const server = await serveHere({ DATABASE_URL: database, MEDIA_DIR: `${file}.media`, PORT: port });
     expect(await findingAt(`${server.url}/b`)).toEqual({
       state: 'ok',
       text: 'copies arrive as they were sent',

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { StoreError } from '../src/stores/errors.ts';
 import { createFaultLog, createSlowLog } from '../src/telemetry/bundled-log.ts';
 import { createLog } from '../src/telemetry/log.ts';
-import { ask, databaseOf, fixture, startServer } from './rig.ts';
+import { ask, databaseOf, fixture, serveHere } from './rig.ts';
 import { type LogLine, linesOf } from './stress.ts';
 
 interface FaultLine extends LogLine {
@@ -72,7 +72,7 @@ test('slow requests have a line with the first of each kind, and one with the co
 
 test('a server whose data cannot be read logs a handful of lines for a thousand requests', async () => {
   const path = await databaseOf(fixture('microblog.ndjson'));
-  const server = await startServer({ DATABASE_URL: path, SLOW_REQUEST: '0' });
+  const server = await serveHere({ DATABASE_URL: path, SLOW_REQUEST: '0' });
   truncateSync(path, 0);
   const replies = [];
   for (let sent = 0; sent < 1000; sent += 50)

@@ -5,10 +5,10 @@ import {
   ask,
   databaseOf,
   json,
+  type LocalServer,
   readLines,
   readRecords,
-  type Server,
-  startServer,
+  serveHere,
   tempFile,
   ugly,
 } from './rig.ts';
@@ -32,11 +32,11 @@ const usersOf = (records: Raw[], family: string) =>
     (record) => record.username !== undefined && isPortfolio(record) === (family === 'portfolio'),
   );
 
-let hostile: Server;
-let ties: Server;
-let numbers: Server;
+let hostile: LocalServer;
+let ties: LocalServer;
+let numbers: LocalServer;
 beforeAll(async () => {
-  const serve = async (...files: string[]) => startServer({ DATABASE_URL: await databaseOf(...files) });
+  const serve = async (...files: string[]) => serveHere({ DATABASE_URL: await databaseOf(...files) });
   [hostile, ties, numbers] = await Promise.all([
     serve(ugly('hostile-names.ndjson'), tempFile('texts.ndjson', TEXTS_FILE)),
     serve(ugly('date-ties.ndjson')),

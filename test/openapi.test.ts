@@ -12,11 +12,11 @@ import {
   databaseOf,
   fixture,
   json,
+  type LocalServer,
   type Reply,
   ROOT,
   readRecords,
-  type Server,
-  startServer,
+  serveHere,
   tempFile,
   tempFolder,
 } from './rig.ts';
@@ -57,7 +57,7 @@ interface Document {
   };
 }
 
-const documentOf = async (server: Server, host?: string): Promise<Document> =>
+const documentOf = async (server: LocalServer, host?: string): Promise<Document> =>
   json(await ask(server, '/openapi.json', host === undefined ? {} : { headers: { host } }));
 const operationsOf = ({ paths }: Document) =>
   Object.entries(paths).flatMap(([path, item]) =>
@@ -71,10 +71,10 @@ function responseIn({ components }: Document, operation: Operation | undefined, 
   return name === undefined ? listed : components.responses[name];
 }
 
-let server: Server;
+let server: LocalServer;
 let document: Document;
 beforeAll(async () => {
-  server = await startServer();
+  server = await serveHere();
   document = await documentOf(server);
 });
 
@@ -153,7 +153,7 @@ describe('the document', () => {
       headers: { etag },
     });
     expect(await ask(server, '/openapi.json', { method: 'POST' })).toMatchObject({ status: 405 });
-    const other = await startServer({ DOCS: 'off' });
+    const other = await serveHere({ DOCS: 'off' });
     expect((await ask(other, '/openapi.json')).headers.etag).toBe(etag);
     expect((await ask(other, '/docs')).status).toBe(404);
     await other.stop();
@@ -196,10 +196,10 @@ async function lint(told: Document) {
 }
 
 describe.each(SETTINGS)('with $name', ({ env }) => {
-  let one: Server;
+  let one: LocalServer;
   let told: Document;
   beforeAll(async () => {
-    one = await startServer(env);
+    one = await serveHere(env);
     told = await documentOf(one);
   });
 
@@ -243,7 +243,7 @@ describe.each(SETTINGS)('with $name', ({ env }) => {
 });
 
 test('it describes the copies of pictures where there is a folder', async () => {
-  const own = await startServer({ DATABASE_URL: await databaseOf(fixture('microblog.ndjson')) });
+  const own = await serveHere({ DATABASE_URL: await databaseOf(fixture('microblog.ndjson')) });
   const told = await documentOf(own);
   const { get } = told.paths['/media/{name}'] ?? {};
   expect(told.tags.at(-1)?.name).toBe('Pictures');
@@ -258,7 +258,7 @@ test('it describes the copies of pictures where there is a folder', async () => 
 });
 
 test('with two variants on one path, it describes the one that serves the requested host, which is the first server', async () => {
-  const two = await startServer({
+  const two = await serveHere({
     BASE_URL_A: 'http://a.test',
     BASE_URL_B: 'http://b.test',
     BASE_URL_C: 'http://c.test',
@@ -344,7 +344,7 @@ describe('every response matches the document', () => {
   });
 
   test('429 with a rate limit', async () => {
-    const limited = await startServer({ RATE_LIMIT: '1/1m' });
+    const limited = await serveHere({ RATE_LIMIT: '1/1m' });
     await ask(limited, '/b/api/username/ada');
     const reply = await ask(limited, '/b/api/username/ada');
     expect(reply.status).toBe(429);

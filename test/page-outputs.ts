@@ -1,18 +1,18 @@
 // Runs the examples in console blocks of the README and the guides, and shows what they print.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { ask, ROOT, type Server, tempFolder } from './rig.ts';
+import { ask, type LocalServer, ROOT, tempFolder } from './rig.ts';
 
 const exec = promisify(execFile);
 
 const WRONG_USAGE = 2;
 
 interface Scene {
-  readonly server?: Server;
+  readonly server?: LocalServer;
   /** The address that the page gives to that server. */
   readonly site?: string;
   /** Other servers, by the address that the page gives to them. */
-  readonly others?: Record<string, Server>;
+  readonly others?: Record<string, LocalServer>;
   /** Where commands run. */
   readonly folder?: string;
 }
@@ -42,7 +42,7 @@ async function outputOf(
   const real = servers.reduce((text, [address, { url }]) => text.replaceAll(address, url), command);
   if (real.startsWith('curl ')) {
     const url = real.slice('curl '.length).replaceAll("'", '');
-    return `${(await ask(server as Server, url.slice((server as Server).url.length))).body}\n`;
+    return `${(await ask(server as LocalServer, url.slice((server as LocalServer).url.length))).body}\n`;
   }
   const script = `vitrine() { '${process.execPath}' '${ROOT}/src/vitrine.js' "$@"; }; ${real} 2>&1`;
   const { PATH, HOME } = process.env;

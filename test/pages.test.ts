@@ -14,11 +14,11 @@ import {
   fixture,
   importInto,
   json,
+  type LocalServer,
   ndjson,
   ROOT,
   readRecords,
-  type Server,
-  startServer,
+  serveHere,
   tempFile,
   tempFolder,
 } from './rig.ts';
@@ -27,9 +27,9 @@ interface Operation {
   readonly parameters: readonly { readonly examples?: Record<string, { readonly value: string }> }[];
 }
 
-let server: Server;
+let server: LocalServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await serveHere();
 });
 
 const WEB = join(ROOT, 'src/web');
@@ -38,7 +38,7 @@ const scriptsIn = (folder: string) =>
     .filter((name) => name.endsWith('.js'))
     .map((name) => `${folder}/${name}`);
 
-const html = async (of: Server = server) => (await ask(of, '/')).body;
+const html = async (of: LocalServer = server) => (await ask(of, '/')).body;
 const configurationIn = (page: string) =>
   JSON.parse(/<script id="configuration"[^>]*>([^<]*)<\/script>/.exec(page)?.[1] as string);
 
@@ -80,7 +80,7 @@ describe.each(PAGES)('%s', (path, type) => {
 });
 
 test('files are sent as gzip to who accepts it; ETags differ, and either is 304', async () => {
-  const { port } = await startServer({ CORS_ORIGIN: 'https://friend.example' });
+  const { port } = await serveHere({ CORS_ORIGIN: 'https://friend.example' });
   const get = async (path: string, coding: string, known = '', method = 'GET') => {
     const headers = { 'accept-encoding': coding, 'if-none-match': known };
     const reply = await new Promise<IncomingMessage>((resolve, reject) =>
@@ -180,13 +180,13 @@ test('the lines of "Load your own data" do what they say', async () => {
   const script = lines.slice(0, 2).join('\n').replace('npm run -s vitrine --', vitrine);
   await promisify(execFile)('bash', ['-ec', script], { cwd: folder, env: {} });
   const database = /^DATABASE_URL=(\S+) npm start$/.exec(lines[2] ?? '')?.[1] as string;
-  const own = await startServer({ DATABASE_URL: join(folder, database) });
+  const own = await serveHere({ DATABASE_URL: join(folder, database) });
   expect(json(await ask(own, '/b/api/username/mira')).name).toBe('Mira');
   expect(await html(own)).not.toContain('Load your own data');
 });
 
 test('the configuration lists the variants and is escaped', async () => {
-  const odd = await startServer({
+  const odd = await serveHere({
     BASE_URL_A: '',
     BASE_URL_B: "/it's$&",
     BASE_URL_C: 'https://c.example/x',
@@ -242,7 +242,7 @@ describe('the card', () => {
   });
 
   test('CORS_ORIGIN limits the card and the pictures as well', async () => {
-    const listed = await startServer({ CORS_ORIGIN: 'https://friend.example' });
+    const listed = await serveHere({ CORS_ORIGIN: 'https://friend.example' });
     for (const path of ['/embed.js', '/samples/avatar-ada.svg']) {
       const friend = await ask(listed, path, { headers: { origin: 'https://friend.example' } });
       expect(friend.headers['access-control-allow-origin']).toBe('https://friend.example');
@@ -252,7 +252,7 @@ describe('the card', () => {
   });
 
   test('is served when the explorer is off', async () => {
-    const off = await startServer({ EXPLORER: 'off', DOCS: 'off' });
+    const off = await serveHere({ EXPLORER: 'off', DOCS: 'off' });
     for (const path of ['/', '/explorer.js', '/explorer.css', '/icon.svg'])
       expect((await ask(off, path)).status).toBe(404);
     expect((await ask(off, '/embed.js')).status).toBe(200);
@@ -321,15 +321,15 @@ describe('sample pictures', () => {
 });
 
 describe('with a database', () => {
-  let own: Server;
+  let own: LocalServer;
   beforeAll(async () => {
-    own = await startServer({
+    own = await serveHere({
       DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')),
       IMAGE_HOSTS: 'https://i.example, https://j.example:8443',
     });
   });
 
-  const namesOn = async (server: Server) => {
+  const namesOn = async (server: LocalServer) => {
     const { people } = configurationIn(await html(server));
     const { paths } = json(await ask(server, '/openapi.json'));
     const { '/media/{name}': _, ...lookups } = paths;
@@ -343,7 +343,7 @@ describe('with a database', () => {
 
   test('the explorer and the OpenAPI document begin with users of the data, also after an import', async () => {
     const url = await databaseOf(tempFile('few.ndjson', ndjson(folio(7, 'seven'), folio(3, 'three'))));
-    const server = await startServer({ DATABASE_URL: url });
+    const server = await serveHere({ DATABASE_URL: url });
     expect(await namesOn(server)).toEqual({ microblog: [], portfolio: ['three', 'seven'] });
     const more = [1, 2, 4, 5, 6].map((id) => folio(id, `new ${id}`));
     await importInto(url, ['-'], ndjson(...more, blog(1, 'writer')));
@@ -356,7 +356,7 @@ describe('with a database', () => {
     ['none', []],
     ["zoe, o'neill", ['zoe', "o'neill"]],
   ])('EXAMPLE_USERS=%s', async (value, names) => {
-    const server = await startServer({
+    const server = await serveHere({
       DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')),
       EXAMPLE_USERS: value,
     });
@@ -372,7 +372,7 @@ describe('with a database', () => {
     expect((await ask(own, '/')).headers['content-security-policy']).toContain(
       "img-src 'self' data: https://i.example https://j.example:8443 http://localhost:0;",
     );
-    const any = await startServer({ IMAGE_HOSTS: '*' });
+    const any = await serveHere({ IMAGE_HOSTS: '*' });
     expect((await ask(any, '/')).headers['content-security-policy']).toContain("img-src 'self' data: *;");
   });
 });

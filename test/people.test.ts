@@ -9,17 +9,17 @@ import {
   done,
   importInto,
   json,
+  type LocalServer,
   ndjson,
   ROOT,
-  type Server,
-  startServer,
+  serveHere,
   tempFile,
   ugly,
 } from './rig.ts';
 
-let server: Server;
+let server: LocalServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await serveHere();
 });
 
 const KINDS = [
@@ -71,7 +71,7 @@ describe.each(KINDS)('%s', (path, type) => {
 test('an import is in the next response', async () => {
   const profile = (name: string) => ndjson(folio(1, 'ada', { name }));
   const url = await databaseOf(tempFile('one.ndjson', profile('Before')));
-  const own = await startServer({ DATABASE_URL: url });
+  const own = await serveHere({ DATABASE_URL: url });
   for (const [path] of KINDS) expect((await ask(own, path)).body).toContain('Before');
   await importInto(url, ['-'], profile('After'));
   for (const [path] of KINDS) expect((await ask(own, path)).body).toContain('After');
@@ -79,7 +79,7 @@ test('an import is in the next response', async () => {
 
 test.each(['404', '410'])('a user who was taken down: TAKEDOWN_STATUS=%s', async (status) => {
   const url = await databaseOf(tempFile('one.ndjson', ndjson(folio(1, 'ada'))));
-  const own = await startServer({ DATABASE_URL: url, TAKEDOWN_STATUS: status });
+  const own = await serveHere({ DATABASE_URL: url, TAKEDOWN_STATUS: status });
   await done(['takedown', '--database-url', url, '--family', 'portfolio', 'ada']);
   for (const [path] of KINDS) {
     await expect.poll(async () => (await ask(own, path)).status).toBe(Number(status));
@@ -88,7 +88,7 @@ test.each(['404', '410'])('a user who was taken down: TAKEDOWN_STATUS=%s', async
 });
 
 test('every variant has them, under its own letter only', async () => {
-  const some = await startServer({ BASE_URL_B: '', BASE_URL_C: 'https://c.example/x' });
+  const some = await serveHere({ BASE_URL_B: '', BASE_URL_C: 'https://c.example/x' });
   const status = async (path: string, host = 'here.example') =>
     (await ask(some, path, { headers: { host } })).status;
   for (const path of ['/people/V/ada', '/card/V/ada.svg', '/feeds/V/ada.atom', '/feeds/V/ada.json']) {
@@ -103,7 +103,7 @@ test('every variant has them, under its own letter only', async () => {
 });
 
 test('without the explorer there is no page, but image and feeds', async () => {
-  const off = await startServer({ EXPLORER: 'off' });
+  const off = await serveHere({ EXPLORER: 'off' });
   expect((await ask(off, '/people/b/ada')).status).toBe(404);
   expect((await ask(off, '/card/b/ada.svg')).status).toBe(200);
   const { status, body } = await ask(off, '/feeds/b/ada.atom');
@@ -198,7 +198,7 @@ describe('the page of a person', () => {
 });
 
 test('SITE_NAME, SITE_LOGO, SITE_URL and ACCENT are on every page, card and feed', async () => {
-  const own = await startServer({
+  const own = await serveHere({
     SITE_NAME: 'Atelier <Nord>',
     SITE_LOGO: join(ROOT, 'src/web/icon.svg'),
     SITE_URL: 'https://atelier.example',
@@ -231,7 +231,7 @@ test('SITE_NAME, SITE_LOGO, SITE_URL and ACCENT are on every page, card and feed
 
 describe('hostile texts', () => {
   const ATTACK = `</script><script>alert(1)</script>"'><img src=x onerror=alert(1)>&amp;]]><!-- profile -->$& \u0000\u0008\ud800`;
-  let own: Server;
+  let own: LocalServer;
   beforeAll(async () => {
     const texts = { name: ATTACK, bio: ATTACK, location: ATTACK };
     const records = ndjson(
@@ -241,7 +241,7 @@ describe('hostile texts', () => {
       shot(2, 2, { title: ATTACK, description: ATTACK, tags: ATTACK, price_item: ATTACK }),
     );
     const url = await databaseOf(ugly('hostile-texts.ndjson'), tempFile('attack.ndjson', records));
-    own = await startServer({ DATABASE_URL: url });
+    own = await serveHere({ DATABASE_URL: url });
   });
 
   test.each(['a', 'b', 'c'])('are text everywhere in variant %s', async (variant) => {
@@ -296,7 +296,7 @@ test.each(['&', ',', 'a ', '"', '日', '🗺', '\u0001'])(
     };
     const records = Array.from({ length: 15 }, (_, nth) => [shot(nth + 1, 1, work), post(nth + 1, 1, words)]);
     const large = ndjson(folio(1, 'ada', person), blog(1, 'ada', person), ...records.flat());
-    const own = await startServer({ DATABASE_URL: await databaseOf(tempFile('large.ndjson', large)) });
+    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('large.ndjson', large)) });
     for (const [path] of KINDS)
       for (const address of [path, path.replace('/b/', '/a/')]) {
         const { status, body } = await ask(own, address);
@@ -308,7 +308,7 @@ test.each(['&', ',', 'a ', '"', '日', '🗺', '\u0001'])(
 );
 
 describe('unusual data', () => {
-  let own: Server;
+  let own: LocalServer;
   beforeAll(async () => {
     const odd = 'https://e.example/a[1]"<b>|{}\\^`50%?q[]=ü';
     const records = ndjson(
@@ -318,7 +318,7 @@ describe('unusual data', () => {
       folio(3, 'links', { website: odd, avatar: 'http://[::1]/[1]', name: '\ud800x' }),
       shot(2, 3, { url_purchased: odd, large_image: odd }),
     );
-    own = await startServer({ DATABASE_URL: await databaseOf(tempFile('unusual.ndjson', records)) });
+    own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('unusual.ndjson', records)) });
   });
 
   test('texts are never cut inside a character, and titles are short', async () => {
@@ -356,9 +356,9 @@ describe('unusual data', () => {
 });
 
 describe('the feeds', () => {
-  let named: Server;
+  let named: LocalServer;
   beforeAll(async () => {
-    named = await startServer({ BASE_URL_B: 'https://b.example/x', BASE_URL_C: '/c' });
+    named = await serveHere({ BASE_URL_B: 'https://b.example/x', BASE_URL_C: '/c' });
   });
 
   test('hold the newest 15 items, newest first, with ids that stay', async () => {
@@ -420,7 +420,7 @@ describe('the feeds', () => {
 
   test('have what Atom and JSON Feed require, also without items and dates', async () => {
     const records = ndjson(folio(1, 'none'), folio(2, 'zero'), shot(1, 2, { date: '0000-00-00 00:00:00' }));
-    const own = await startServer({ DATABASE_URL: await databaseOf(tempFile('few.ndjson', records)) });
+    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('few.ndjson', records)) });
     for (const name of ['none', 'zero']) {
       const atom = (await ask(own, `/feeds/b/${name}.atom`)).body;
       for (const element of ['id', 'title', 'updated', 'author'])
@@ -453,7 +453,7 @@ describe('the image of the card', () => {
 
   test('leaves room for emoji, which are wider than other characters', async () => {
     const records = ndjson(folio(1, 'emoji', { bio: '🗺️'.repeat(5) + '😀'.repeat(500) }));
-    const own = await startServer({ DATABASE_URL: await databaseOf(tempFile('emoji.ndjson', records)) });
+    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('emoji.ndjson', records)) });
     const { body } = await ask(own, '/card/b/emoji.svg');
     const lines = [...body.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map(([, words = '']) => words);
     for (const line of lines) expect(line.match(/\p{Extended_Pictographic}/gu)?.length ?? 0).toBeLessThan(22);
@@ -467,7 +467,7 @@ describe('the image of the card', () => {
       blog(2, 'long', { name: long, bio: '🗺️'.repeat(500) }),
       ...Array.from({ length: 15 }, (_, nth) => post(nth + 1, 2, { post_details: long })),
     );
-    const own = await startServer({ DATABASE_URL: await databaseOf(tempFile('long.ndjson', records)) });
+    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('long.ndjson', records)) });
     for (const variant of ['a', 'b']) {
       const { body } = await ask(own, `/card/${variant}/long.svg`);
       expect(body.length).toBeLessThan(8 * 1024);

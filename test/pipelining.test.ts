@@ -6,16 +6,25 @@ import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
 import { createHttpServer } from '../src/edge/http-server.ts';
-import { ask, dial, hearOut, parseReplies, type Server, sendRaw, startServer } from './rig.ts';
+import {
+  ask,
+  dial,
+  hearOut,
+  type LocalServer,
+  parseReplies,
+  sendRaw,
+  serveHere,
+  startServer,
+} from './rig.ts';
 import { adminOf, linesOf } from './stress.ts';
 
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const LAST = 'Connection: close\r\n';
 const ADA = '/a/api/?user=ada';
 
-let server: Server;
+let server: LocalServer;
 beforeAll(async () => {
-  server = await startServer({ ADMIN_PORT: '0' });
+  server = await serveHere({ ADMIN_PORT: '0' });
 });
 
 /** Kinds of requests, with the status that each must get. */

@@ -13,14 +13,15 @@ import {
   done,
   fixture,
   hearOut,
+  type LocalServer,
   parseReplies,
-  type Server,
+  serveHere,
   startServer,
 } from './rig.ts';
 import { metricsOf } from './stress.ts';
 
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
-const ROUNDS = 100;
+const ROUNDS = 40;
 
 /** The state of a file: its bytes, modification time and inode. */
 function stateOf(path: string) {
@@ -77,7 +78,7 @@ const request = fc.record({
 });
 
 async function sendAll(
-  server: Server,
+  server: LocalServer,
   requests: { method: string; url: string; type: string }[],
 ): Promise<void> {
   const socket = await dial(server);
@@ -97,7 +98,7 @@ describe.each(['as an import leaves it', 'a snapshot'])('a database %s', (kind) 
     const imported = await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
     const path = kind === 'a snapshot' ? `${imported}.snapshot` : imported;
     if (path !== imported) await done(['snapshot', '--database-url', imported, path]);
-    const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
+    const server = await serveHere({ DATABASE_URL: path, ADMIN_PORT: '0' });
     const [before, ada] = [stateOf(path), (await ask(server, '/a/api/?user=ada')).body];
     console.log(`read-only: FUZZ_SEED=${SEED}`);
     const property = fc.asyncProperty(fc.array(request, { minLength: 30, maxLength: 30 }), (requests) =>
@@ -155,7 +156,7 @@ test('the database handle refuses every write and cannot be made writable', asyn
 });
 
 test('responses to write attempts are complete', async () => {
-  const server = await startServer();
+  const server = await serveHere();
   const socket = await dial(server);
   const heard = hearOut(socket);
   socket.write(

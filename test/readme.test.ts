@@ -21,8 +21,9 @@ import {
   done,
   fixture,
   json,
+  type LocalServer,
   ROOT,
-  type Server,
+  serveHere,
   startServer,
   tempFile,
   tempFolder,
@@ -41,7 +42,7 @@ describe('tables and outputs are up to date', () => {
   test('README.md', async () => {
     const [before = '', after = ''] = readPage('README.md').split(/(?=^## Your own data$)/m);
     const shown =
-      (await withOutputs(before, { server: await startServer() })) +
+      (await withOutputs(before, { server: await serveHere() })) +
       (await withOutputs(after, { server: await serverWithOwnData() }));
     await expectPage('README.md', shown);
   });
@@ -63,15 +64,15 @@ describe('tables and outputs are up to date', () => {
 
   test('src/guides/doctor.md', async () => {
     const page = 'src/guides/doctor.md';
-    await expectPage(page, await withOutputs(readPage(page), { server: await startServer() }));
+    await expectPage(page, await withOutputs(readPage(page), { server: await serveHere() }));
   });
 
   test('src/guides/moving-in.md', async () => {
     const page = 'src/guides/moving-in.md';
     const folder = dirname(tempFile('names.txt', 'ada\nnikos\nnobody\nZoë\n'));
-    const server = await startServer();
+    const server = await serveHere();
     // It serves what the page's first command brings.
-    const copy = await startServer({ DATABASE_URL: join(folder, 'site.db') });
+    const copy = await serveHere({ DATABASE_URL: join(folder, 'site.db') });
     const others = { 'https://new.example.org': copy };
     const scene = { server, site: 'https://old.example.org', others, folder };
     const shown = await withOutputs(readPage(page), scene);
@@ -117,7 +118,7 @@ describe('nothing is missing', () => {
   });
 
   test('every route', async () => {
-    const { paths } = json(await ask(await startServer(), '/openapi.json'));
+    const { paths } = json(await ask(await serveHere(), '/openapi.json'));
     for (const path of [...Object.keys(paths), '/docs', '/openapi.json', '/embed.js', '/metrics']) {
       const pattern = path.replace(/[.?]/g, '\\$&').replace(/\{.*?\}/g, '[^/\\s]+');
       expect([path, new RegExp(`${pattern}/?(?![\\w/])`).test(allPages)]).toEqual([path, true]);
@@ -229,7 +230,7 @@ async function expectPage(path: string, shown: string): Promise<void> {
 }
 
 /** Runs the commands of "Your own data" in a fresh checkout, except the last, which starts the server. */
-async function serverWithOwnData(): Promise<Server> {
+async function serverWithOwnData(): Promise<LocalServer> {
   const checkout = tempFolder();
   for (const name of ['package.json', 'src', 'node_modules'])
     symlinkSync(join(ROOT, name), join(checkout, name));
@@ -238,7 +239,7 @@ async function serverWithOwnData(): Promise<Server> {
   expect(script.endsWith(start)).toBe(true);
   writeFileSync(join(checkout, 'paste.sh'), script.slice(0, -start.length));
   await exec('bash', ['-e', 'paste.sh'], { cwd: checkout });
-  return startServer({ DATABASE_URL: join(checkout, 'site.db') });
+  return serveHere({ DATABASE_URL: join(checkout, 'site.db') });
 }
 
 /** The exports of the guide and their maps, and the files of its smaller examples. */

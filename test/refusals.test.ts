@@ -6,17 +6,17 @@ import {
   dial,
   hearOut,
   json,
+  type LocalServer,
   parseReplies,
   type Reply,
-  type Server,
   sendRaw,
-  startServer,
+  serveHere,
 } from './rig.ts';
 import { linesOf, metricsOf, until } from './stress.ts';
 
-let server: Server;
+let server: LocalServer;
 beforeAll(async () => {
-  server = await startServer({ ACCESS_LOG: 'on', ADMIN_PORT: '0' });
+  server = await serveHere({ ACCESS_LOG: 'on', ADMIN_PORT: '0' });
 });
 
 /** Every error is complete JSON whose members are strings, with the headers of an error response. */
@@ -285,7 +285,7 @@ test('the server still answers afterwards and has logged no error', async () => 
 });
 
 test('MAX_HEADER_BYTES sets the limit of headers', async () => {
-  const generous = await startServer({ MAX_HEADER_BYTES: '64K' });
+  const generous = await serveHere({ MAX_HEADER_BYTES: '64K' });
   const [reply] = await sendRaw(generous, get(ADA, `${LAST}X: ${'x'.repeat(20_000)}\r\n`));
   expect(reply?.status).toBe(200);
 });

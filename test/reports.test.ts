@@ -13,7 +13,7 @@ import {
   ndjson,
   ROOT,
   run,
-  startServer,
+  serveHere,
   tempFile,
   tempFolder,
   vitrine,
@@ -25,7 +25,7 @@ let url: string;
 beforeAll(async () => {
   path = await databaseOf(fixture('microblog.ndjson'));
   bad = tempFile('bad.ndjson', ndjson(blog(1, 'one'), { id: '2', totalPost: '0', username: '' }));
-  url = (await startServer()).url;
+  url = (await serveHere()).url;
 });
 
 function copyOf(from: string): string {

@@ -8,10 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable, Writable } from 'node:stream';
+import { aborted } from 'node:util';
 import { afterAll } from 'vitest';
+import type { Process } from '../src/cli/context.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { importFiles } from '../src/import/import.ts';
 import { openForChange } from '../src/stores/open.ts';
+import { createServerLog } from '../src/telemetry/log.ts';
 
 export const ROOT = join(import.meta.dirname, '..');
 export const fixture = (name: string) => join(ROOT, 'fixtures', name);
@@ -102,23 +105,30 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
   const stderr: string[] = [];
   const code = await runProgram(
     {
-      environment: env,
+      ...processWith(env, stdout, stderr),
       stdin,
-      stdout: new Writable({
-        write(chunk, _, done) {
-          stdout.push(Buffer.from(chunk));
-          done();
-        },
-      }),
-      stderr: { write: (text) => stderr.push(text) },
-      serve: () => Promise.reject(new Error('a server needs a process')),
       stopSignal: () => signal ?? new AbortController().signal,
-      onUncaught: () => () => {},
     },
     args,
   );
   return { code, signal: null, stdout: Buffer.concat(stdout).toString(), stderr: stderr.join('') };
 }
+
+/** What a command sees of a process, without one. */
+const processWith = (environment: Environment, stdout: Buffer[], stderr: string[]): Process => ({
+  environment,
+  stdin: Readable.from([]),
+  stdout: new Writable({
+    write(chunk, _, done) {
+      stdout.push(Buffer.from(chunk));
+      done();
+    },
+  }),
+  stderr: { write: (text) => stderr.push(text) },
+  serve: () => Promise.reject(new Error('a server needs a process')),
+  stopSignal: () => new AbortController().signal,
+  onUncaught: () => () => {},
+});
 
 /** Runs a command in a process of its own and waits for its exit. */
 export async function spawned(
@@ -194,15 +204,64 @@ export async function databaseOf(...files: string[]): Promise<string> {
   return url;
 }
 
-export interface Server {
+export interface LocalServer {
   readonly url: string;
   readonly port: number;
-  readonly child: ChildProcess;
   /** The lines logged so far. */
   readonly log: readonly string[];
   /** Its exit code. */
   readonly ended: Promise<number | null>;
   stop(): Promise<number | null>;
+}
+
+export interface Server extends LocalServer {
+  readonly child: ChildProcess;
+}
+
+// Test machines are noisy: load shedding is off unless a test sets it.
+const SERVER_SETTINGS = { PORT: '0', MAX_LOOP_DELAY: '0' };
+const stopping = new Set<() => Promise<unknown>>();
+afterAll(() => Promise.all([...stopping].map((stop) => stop())));
+
+/** Serves in this process, which is much faster than starting one; a test of the process itself uses `startServer`. */
+export async function serveHere(env: Environment = {}, args: readonly string[] = []): Promise<LocalServer> {
+  const { announce, serve } = await import('../src/server/serve.ts');
+  const log: string[] = [];
+  const stderr: string[] = [];
+  const out = new Writable({
+    write(chunk, _, done) {
+      log.push(...String(chunk).split('\n').filter(Boolean));
+      done();
+    },
+  });
+  const stopSignal = new AbortController();
+  const ended = Promise.withResolvers<number>();
+  const url = await new Promise<string>((resolve, reject) => {
+    const io: Process = {
+      ...processWith({ ...SERVER_SETTINGS, ...env }, [], stderr),
+      async serve(config, { warnings }) {
+        if (config.workers > 1) throw new Error('several workers need startServer');
+        const { log, output } = createServerLog(config, out);
+        for (const warning of warnings) log.warn(warning);
+        const running = await serve(config, log, { droppedLines: output.dropped });
+        announce(config, log, running);
+        resolve(running.url);
+        await aborted(stopSignal.signal, running);
+        await running.stop();
+      },
+    };
+    runProgram(io, ['serve', '--samples', ...args]).then((code) => {
+      ended.resolve(code);
+      reject(new Error(`the server ended with ${code}:\n${[...log, ...stderr].join('\n')}`));
+    });
+  });
+  const stop = () => {
+    stopping.delete(stop);
+    stopSignal.abort();
+    return ended.promise;
+  };
+  stopping.add(stop);
+  return { url, port: Number(new URL(url).port), log, ended: ended.promise, stop };
 }
 
 /** Starts a server process, as another user if root asks for that, and waits until it listens. */
@@ -211,13 +270,7 @@ export async function startServer(
   args: readonly string[] = [],
   uid?: number,
 ): Promise<Server> {
-  // Test machines are noisy: load shedding is off unless a test sets it.
-  const child = vitrine(
-    ['serve', '--samples', ...args],
-    { PORT: '0', MAX_LOOP_DELAY: '0', ...env },
-    base,
-    uid,
-  );
+  const child = vitrine(['serve', '--samples', ...args], { ...SERVER_SETTINGS, ...env }, base, uid);
   const log: string[] = [];
   const ended = once(child, 'close').then(([code]) => code as number | null);
   child.stderr?.on('data', (chunk) => log.push(String(chunk)));

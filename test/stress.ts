@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ask, type Reply, type Server } from './rig.ts';
+import { ask, type LocalServer, type Reply } from './rig.ts';
 
 /** Polls until `look` returns a truthy value. */
 export async function until<T>(
@@ -26,23 +26,23 @@ export interface LogLine extends Record<string, unknown> {
 }
 
 /** The log so far; every line must be JSON. */
-export const linesOf = ({ log }: Pick<Server, 'log'>) => log.map((line) => JSON.parse(line) as LogLine);
+export const linesOf = ({ log }: Pick<LocalServer, 'log'>) => log.map((line) => JSON.parse(line) as LogLine);
 
 /** Waits for the first line from `from` on that matches. */
-export const logged = (server: Pick<Server, 'log'>, said: RegExp, from = 0) =>
+export const logged = (server: Pick<LocalServer, 'log'>, said: RegExp, from = 0) =>
   until(`a log line like ${said}`, () =>
     linesOf(server)
       .slice(from)
       .find(({ msg }) => said.test(msg)),
   );
 
-export function adminOf(server: Server): Pick<Server, 'port'> {
+export function adminOf(server: LocalServer): Pick<LocalServer, 'port'> {
   const serving = linesOf(server).find(({ msg }) => msg === 'serving');
   return { port: Number(new URL(serving?.adminUrl as string).port) };
 }
 
 /** The metrics of the admin port: values by name and labels. */
-export async function metricsOf(server: Server): Promise<Map<string, number>> {
+export async function metricsOf(server: LocalServer): Promise<Map<string, number>> {
   const { body } = await ask(adminOf(server), '/metrics');
   const samples = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
@@ -102,7 +102,7 @@ export interface Load {
 
 /** Requests these addresses over keep-alive connections until stopped; `judge` describes faults of a response. */
 export function startLoad(
-  server: Pick<Server, 'port'>,
+  server: Pick<LocalServer, 'port'>,
   addresses: readonly string[],
   judge: (address: string, reply: Reply) => string | undefined,
   clients = 8,

@@ -13,12 +13,12 @@ import {
   done,
   importInto,
   json,
+  type LocalServer,
   ndjson,
   newDatabase,
   run,
-  type Server,
+  serveHere,
   spawned,
-  startServer,
   storeName,
   tempFolder,
 } from './rig.ts';
@@ -230,7 +230,7 @@ describe(`takedowns in ${storeName()}`, () => {
 
   test.each(['404', '410'])('answered by TAKEDOWN_STATUS=%s, cached as shortly as a 404', async (status) => {
     const url = await loaded();
-    const server = await startServer({ DATABASE_URL: url, TAKEDOWN_STATUS: status });
+    const server = await serveHere({ DATABASE_URL: url, TAKEDOWN_STATUS: status });
     const addresses = ['/b/api/username/zarathustra', '/c/api/username/Zarathustra/shots'];
     const { headers } = await ask(server, addresses[0] as string);
     await takedown(url, ...OF_ZARATHUSTRA);
@@ -291,7 +291,7 @@ function filesWith(folder: string, ...texts: string[]): string[] {
 }
 
 /** Whether the API reference of a server has the status 410. */
-async function declared(server: Server): Promise<boolean> {
+async function declared(server: LocalServer): Promise<boolean> {
   const { paths } = json(await ask(server, '/openapi.json'));
   const responses = paths['/b/api/username/{username}'].get.responses;
   return '410' in responses;

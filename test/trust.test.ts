@@ -2,7 +2,18 @@
 import { renameSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ask, databaseOf, dial, done, fixture, hearOut, type Server, startServer, tempFile } from './rig.ts';
+import {
+  ask,
+  databaseOf,
+  dial,
+  done,
+  fixture,
+  hearOut,
+  type LocalServer,
+  serveHere,
+  startServer,
+  tempFile,
+} from './rig.ts';
 import { type LogLine, linesOf, logged, until } from './stress.ts';
 
 type Headers = Record<string, string | string[]>;
@@ -11,15 +22,15 @@ const C1 = '\x9b31m\x85\x90';
 
 const TRUST = { nobody: '', one: '127.0.0.1', networks: 'loopback, 10.0.0.0/8, fc00::/7' };
 type Whom = keyof typeof TRUST;
-const servers = {} as Record<Whom, Server>;
+const servers = {} as Record<Whom, LocalServer>;
 beforeAll(async () => {
   for (const [whom, networks] of Object.entries(TRUST))
-    servers[whom as Whom] = await startServer({ TRUST_PROXY: networks, ACCESS_LOG: 'on' });
+    servers[whom as Whom] = await serveHere({ TRUST_PROXY: networks, ACCESS_LOG: 'on' });
 });
 
 let asked = 0;
 /** The access log line of a request with these headers, sent unchanged. */
-async function lineFor(server: Server, headers: Headers, from = '127.0.0.1'): Promise<LogLine> {
+async function lineFor(server: LocalServer, headers: Headers, from = '127.0.0.1'): Promise<LogLine> {
   const url = `/a/api/?user=ada&nr=${++asked}.`;
   await ask(server, url, { headers: headers as Record<string, string>, from });
   return await until('its line', () => linesOf(server).find((line) => line.url === url));

@@ -7,10 +7,10 @@ import {
   databaseOf,
   fixture,
   json,
+  type LocalServer,
   ndjson,
   readRecords,
-  type Server,
-  startServer,
+  serveHere,
   tempFile,
 } from './rig.ts';
 
@@ -28,9 +28,9 @@ const BARE = {
   shot: { id: 90002, user_id: 90001, date: '2024-01-01 00:00:00' },
 };
 
-let server: Server;
+let server: LocalServer;
 beforeAll(async () => {
-  server = await startServer({
+  server = await serveHere({
     DATABASE_URL: await databaseOf(
       fixture('microblog.ndjson'),
       fixture('portfolio.ndjson'),

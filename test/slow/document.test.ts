@@ -29,7 +29,6 @@ judgeReplies(async ({ port }, path, options, reply) => {
   seen.set(what, (seen.get(what) ?? 0) + 1);
 });
 
-await import('../contract.test.ts');
 await import('../variants.test.ts');
 await import('../hostile.test.ts');
 await import('../conditional.test.ts');
