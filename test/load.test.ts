@@ -88,18 +88,7 @@ class Model {
 const keyOf = (row: Row) => `${KINDS[row.kind].family} ${row.owner === '' ? 'profile' : 'item'} ${row.id}`;
 
 // Few values, so that they collide, and some ids beyond 2^53.
-const IDS = [
-  '1',
-  '2',
-  '3',
-  '10',
-  '255',
-  '256',
-  '4294967296',
-  '9007199254740992',
-  '9007199254740993',
-  '9223372036854775807',
-];
+const IDS = '1 2 3 10 255 256 4294967296 9007199254740992 9007199254740993 9223372036854775807'.split(' ');
 const anId = fc.constantFrom(...IDS);
 const aKind = fc.constantFrom<[KindName, KindName]>(
   ['microblog profile', 'post'],
@@ -162,13 +151,7 @@ describe(`loads into ${storeName()}`, () => {
     );
     const moved = users.map((id) => profile(id, `user ${(Number(id) % 500) + 1}`));
     const { tallies } = await load(url, moved);
-    expect(tallies?.['microblog profile']).toEqual({
-      new: 0,
-      changed: 500,
-      unchanged: 0,
-      removed: 0,
-      takenDown: 0,
-    });
+    expect(tallies?.['microblog profile']).toMatchObject({ new: 0, changed: 500, unchanged: 0 });
     expect((await exported(url)).sort()).toEqual(moved.map(({ record }) => record).sort());
   });
 
@@ -181,13 +164,7 @@ describe(`loads into ${storeName()}`, () => {
     expect(misfits.map(({ place, member, reason }) => [place, member, reason])).toEqual([
       [1, 'username', 'is already the name of id 5, so id 7 cannot have it'],
     ]);
-    expect(tallies?.['microblog profile']).toEqual({
-      new: 0,
-      changed: 1,
-      unchanged: 0,
-      removed: 0,
-      takenDown: 0,
-    });
+    expect(tallies?.['microblog profile']).toMatchObject({ new: 0, changed: 1, unchanged: 0 });
   });
 
   test('refused records are reported complete and in input order', async () => {

@@ -108,13 +108,13 @@ describe('a range', () => {
     expect(got.headers.etag).toBe(`"${name.slice(0, 64)}"`);
   });
 
-  test.each(['bytes=4-2', 'bytes=', 'bytes=-', 'bytes=a-b', 'bytes=0-1,4-5', 'items=0-1', 'bytes=0-1-2'])(
-    '%s is ignored',
-    async (range) => {
+  test('that makes no sense, or of several parts, is ignored', async () => {
+    for (const range of 'bytes=4-2 bytes= bytes=- bytes=a-b bytes=0-1,4-5 items=0-1 bytes=0-1-2'.split(' ')) {
       const got = await get(name, { range });
-      expect([got.status, got.body, got.headers['content-range']]).toEqual([200, TEXT, undefined]);
-    },
-  );
+      expect([range, got.status, got.body]).toEqual([range, 200, TEXT]);
+      expect(got.headers['content-range']).toBeUndefined();
+    }
+  });
 
   test.each(['bytes=10-', 'bytes=10-20', 'bytes=-0'])('%s is not satisfiable', async (range) => {
     const got = await get(name, { range });
@@ -141,26 +141,16 @@ describe('a range', () => {
 
 describe('there is nothing', () => {
   const hash = 'ab'.repeat(32);
-  test.each([
-    `${hash}.jpg`,
-    `${hash}.exe`,
-    `${hash}`,
-    `${hash.toUpperCase()}.jpg`,
-    `${hash}.jpg/`,
-    `${hash}.jpg.png`,
-    '',
-    '..%2f..%2fetc%2fpasswd',
-    `%2e%2e/site.db`,
-    `ab/${hash}.jpg`,
-    `${hash}.jpg%00`,
-    `${hash}.jpg%0a`,
-  ])('at /media/%s', async (file) => {
-    for (const method of ['GET', 'HEAD']) {
-      const got = await get(file, {}, method);
-      expect([got.status, got.headers['cache-control']]).toEqual([404, 'max-age=5']);
-      expect(got.headers['access-control-allow-origin']).toBe('*');
-      if (method === 'GET') expect(json(got).code).toBe('ROUTE_NOT_FOUND');
-    }
+  test('under other names', async () => {
+    const ends = ['.jpg', '.exe', '', '.jpg/', '.jpg.png', '.jpg%00', '.jpg%0a'].map((end) => hash + end);
+    const others = ['', `${hash.toUpperCase()}.jpg`, '..%2f..%2fetc%2fpasswd', '%2e%2e/site.db'];
+    for (const file of [...ends, ...others, `ab/${hash}.jpg`])
+      for (const method of ['GET', 'HEAD']) {
+        const got = await get(file, {}, method);
+        expect([file, got.status, got.headers['cache-control']]).toEqual([file, 404, 'max-age=5']);
+        expect(got.headers['access-control-allow-origin']).toBe('*');
+        if (method === 'GET') expect(json(got).code).toBe('ROUTE_NOT_FOUND');
+      }
   });
 
   test('where a folder or a link has the name', async () => {
@@ -298,7 +288,7 @@ test('the log has the route, the status and the bytes', async () => {
 /** Asks for a file that does not fit into the buffers, and reads only the first bytes. */
 async function askAndStall(to: LocalServer, file: string) {
   const socket = await dial(to);
-  socket.write(`GET /media/${file} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  socket.write(`GET /media/${file} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   const [first] = (await once(socket, 'data')) as [Buffer];
   socket.pause();
   expect(first.toString('latin1')).toContain('HTTP/1.1 200 OK');

@@ -69,13 +69,12 @@ describe.each(PAGES)('%s', (path, type) => {
     expect(again.headers['cache-control']).toBe(got.headers['cache-control']);
   });
 
-  test.each(['POST', 'PUT', 'DELETE', 'PATCH'])('%s is refused', async (method) => {
-    const { status, headers, body } = await ask(server, path, { method });
-    expect([status, headers.allow, JSON.parse(body).code]).toEqual([
-      405,
-      'GET, HEAD, OPTIONS',
-      'METHOD_NOT_ALLOWED',
-    ]);
+  test('other methods are refused', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+      const { status, headers, body } = await ask(server, path, { method });
+      expect([status, headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
+      expect(JSON.parse(body).code).toBe('METHOD_NOT_ALLOWED');
+    }
   });
 });
 
@@ -289,21 +288,13 @@ describe('sample pictures', () => {
     }
   });
 
-  test.each([
-    'avatar-.svg',
-    'avatar-<x>.svg',
-    'avatar-ada',
-    'avatar-ada.png',
-    'AVATAR-ADA.svg',
-    'shot-1-large-large.svg',
-    `avatar-${'a'.repeat(100)}.svg`,
-    'constructor',
-    '..',
-    '../microblog.ndjson',
-    '../pictures/avatar-ada.svg',
-    'avatar-ada.svg\0',
-  ])('no picture is called %j', async (name) => {
-    expect((await ask(server, `/samples/${encodeURIComponent(name)}`)).status).toBe(404);
+  test('there is no picture under another name', async () => {
+    const names = 'avatar-.svg avatar-<x>.svg avatar-ada avatar-ada.png AVATAR-ADA.svg constructor ..'.split(
+      ' ',
+    );
+    const paths = ['../microblog.ndjson', '../pictures/avatar-ada.svg', 'avatar-ada.svg\0'];
+    for (const name of [...names, ...paths, 'shot-1-large-large.svg', `avatar-${'a'.repeat(100)}.svg`])
+      expect([name, (await ask(server, `/samples/${encodeURIComponent(name)}`)).status]).toEqual([name, 404]);
   });
 
   test('the large picture of a record is the same file', async () => {

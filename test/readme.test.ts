@@ -213,7 +213,8 @@ describe('in a checkout', () => {
   });
 
   test('what is redirected into a file is what the command prints, and nothing else', async () => {
-    const commands = [...new Set([...redirected, 'print kubernetes', 'export', 'media status --missing'])];
+    expect(redirected.length).toBeGreaterThan(3);
+    const commands = [redirected[0] as string, 'export', 'media status --missing'];
     const env = { DATABASE_URL: await databaseOf(fixture('portfolio.ndjson')) };
     const folder = tempFolder();
     const script = commands.map((command, index) => `${checkout} ${command} > ${folder}/${index}\n`).join('');

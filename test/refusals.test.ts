@@ -211,18 +211,6 @@ describe('unusual requests that are answered', () => {
     const statuses = parseReplies(await heard).map((reply) => reply.status);
     expect(statuses.filter((status) => status !== 100)).toEqual([200]);
   });
-
-  test('pipelined requests are answered in order', async () => {
-    const names = ['ada', 'pekka', 'nobody', 'tane'];
-    const bytes = names.map((name, index) => get(`/a/api/?user=${name}`, index === 3 ? LAST : HOST)).join('');
-    const replies = await sendRaw(server, bytes);
-    expect(replies.map((reply) => json(reply).username ?? json(reply).code)).toEqual([
-      'ada',
-      'pekka',
-      'USER_NOT_FOUND',
-      'tane',
-    ]);
-  });
 });
 
 test('HEAD gets the same errors as GET, without a body', async () => {

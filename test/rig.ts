@@ -8,8 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable, Writable } from 'node:stream';
-import { aborted } from 'node:util';
-import { afterAll } from 'vitest';
 import type { Process } from '../src/cli/context.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { importFiles } from '../src/import/import.ts';
@@ -23,17 +21,25 @@ export const readLines = (path: string) => readFileSync(path, 'utf8').split('\n'
 export const readRecords = (path: string) =>
   readLines(path).map((line) => JSON.parse(line) as Record<string, unknown>);
 
-const base = mkdtempSync(join(tmpdir(), 'vitrine-test-'));
 const running = new Set<ChildProcess>();
+const stopping = new Set<() => Promise<unknown>>();
+const agent = new Agent({ keepAlive: true });
 
-afterAll(async () => {
+let base: string | undefined;
+/** The folder of the test file that runs. */
+const baseFolder = () => (base ??= mkdtempSync(join(tmpdir(), 'vitrine-test-')));
+
+/** Ends what a test file has started, and removes its folder. */
+export async function cleanUp(): Promise<void> {
+  agent.destroy();
   const ends = [...running].map((child) => once(child, 'close'));
   for (const child of running) child.kill('SIGKILL');
-  await Promise.all(ends);
-  rmSync(base, { recursive: true, force: true });
-});
+  await Promise.all([...ends, ...[...stopping].map((stop) => stop())]);
+  if (base !== undefined) rmSync(base, { recursive: true, force: true });
+  base = undefined;
+}
 
-// A run that is interrupted has no time for the hooks above. Vitest does not let a test exit by itself.
+// A run that is interrupted has no time for hooks. Vitest does not let a test exit by itself.
 for (const event of ['exit', 'SIGTERM', 'SIGINT', 'disconnect'] as const)
   process.once(event, () => {
     for (const child of running) child.kill('SIGKILL');
@@ -48,7 +54,7 @@ export function endWithTests<Child extends ChildProcess>(child: Child): Child {
 }
 
 /** Creates a folder that is removed after the tests of the file. */
-export const tempFolder = () => mkdtempSync(join(base, 'at-'));
+export const tempFolder = () => mkdtempSync(join(baseFolder(), 'at-'));
 
 /** Writes the text to a file in a new folder. */
 export function tempFile(name: string, content: string | Buffer): string {
@@ -66,7 +72,7 @@ type Environment = Record<string, string>;
 export function vitrine(
   args: readonly string[],
   env: Environment = {},
-  cwd: string = base,
+  cwd: string = baseFolder(),
   uid?: number,
 ): ChildProcess {
   const { PATH = '', HOME = '' } = process.env;
@@ -220,8 +226,6 @@ export interface Server extends LocalServer {
 
 // Test machines are noisy: load shedding is off unless a test sets it.
 const SERVER_SETTINGS = { PORT: '0', MAX_LOOP_DELAY: '0' };
-const stopping = new Set<() => Promise<unknown>>();
-afterAll(() => Promise.all([...stopping].map((stop) => stop())));
 
 /** Serves in this process, which is much faster than starting one; a test of the process itself uses `startServer`. */
 export async function serveHere(env: Environment = {}, args: readonly string[] = []): Promise<LocalServer> {
@@ -246,7 +250,7 @@ export async function serveHere(env: Environment = {}, args: readonly string[] =
         const running = await serve(config, log, { droppedLines: output.dropped });
         announce(config, log, running);
         resolve(running.url);
-        await aborted(stopSignal.signal, running);
+        await once(stopSignal.signal, 'abort');
         await running.stop();
       },
     };
@@ -270,7 +274,7 @@ export async function startServer(
   args: readonly string[] = [],
   uid?: number,
 ): Promise<Server> {
-  const child = vitrine(['serve', '--samples', ...args], { ...SERVER_SETTINGS, ...env }, base, uid);
+  const child = vitrine(['serve', '--samples', ...args], { ...SERVER_SETTINGS, ...env }, baseFolder(), uid);
   const log: string[] = [];
   const ended = once(child, 'close').then(([code]) => code as number | null);
   child.stderr?.on('data', (chunk) => log.push(String(chunk)));
@@ -295,9 +299,6 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
-
-const agent = new Agent({ keepAlive: true });
-afterAll(() => agent.destroy());
 
 export interface AskOptions {
   readonly method?: string;

@@ -144,22 +144,8 @@ test('no request can forge a log line or send control characters to a terminal',
   const written: Buffer[] = [];
   server.child.stdout?.on('data', (chunk: Buffer) => written.push(chunk));
   const evil = [
-    '\\n',
-    '%0a',
-    '%0d%0a{"level":50}',
-    '"',
-    '\\"',
-    '\x1b[31m',
-    '\x07',
-    '\x7f',
-    '\x85',
-    '\x9b31m',
-    '\xe2\x80\xa8',
-    '\t',
-    '\xff',
-    '\x24{jndi:x}',
-    '\\u001b',
-    '<script>',
+    ...['\\n', '%0a', '%0d%0a{"level":50}', '"', '\\"', '\x1b[31m', '\x07', '\x7f', '\x85', '\x9b31m'],
+    ...['\xe2\x80\xa8', '\t', '\xff', '\x24{jndi:x}', '\\u001b', '<script>'],
   ];
   const places: ((text: string) => string)[] = [
     (text) => `GET /a/api/?user=${text} HTTP/1.1\r\nHost: x\r\n`,
@@ -167,19 +153,12 @@ test('no request can forge a log line or send control characters to a terminal',
     (text) => `GET http://${text}/a/api/?user=ada HTTP/1.1\r\nHost: x\r\n`,
     (text) => `${text} / HTTP/1.1\r\nHost: x\r\n`,
     (text) => `GET / HTTP/1.1${text}\r\nHost: x\r\n`,
-    ...[
-      'Host',
-      'X-Forwarded-For',
-      'X-Forwarded-Proto',
-      'X-Request-Id',
-      'User-Agent',
-      'Referer',
-      'Origin',
-      'If-None-Match',
-    ].map(
-      (name) => (text: string) =>
-        `GET / HTTP/1.1\r\n${name === 'Host' ? '' : 'Host: x\r\n'}${name}: ${text}\r\n`,
-    ),
+    ...'Host X-Forwarded-For X-Forwarded-Proto X-Request-Id User-Agent Referer Origin If-None-Match'
+      .split(' ')
+      .map(
+        (name) => (text: string) =>
+          `GET / HTTP/1.1\r\n${name === 'Host' ? '' : 'Host: x\r\n'}${name}: ${text}\r\n`,
+      ),
   ];
   for (const place of places)
     for (const text of evil) {
@@ -198,21 +177,9 @@ test('no request can forge a log line or send control characters to a terminal',
     .map((line) => JSON.parse(line) as LogLine);
   expect(lines.length).toBeGreaterThan(100);
   for (const line of lines.filter(({ url }) => url !== undefined)) {
-    expect(Object.keys(line)).toEqual([
-      'level',
-      'time',
-      'id',
-      'client',
-      'protocol',
-      'method',
-      'url',
-      'variant',
-      'name',
-      'status',
-      'bytes',
-      'ms',
-      'msg',
-    ]);
+    expect(Object.keys(line).join(' ')).toBe(
+      'level time id client protocol method url variant name status bytes ms msg',
+    );
     expect(line).toMatchObject({
       level: 30,
       client: '127.0.0.1',

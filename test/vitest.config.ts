@@ -14,6 +14,9 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Files that change modules of src/ for themselves. The other files of the quick lane share theirs, loaded once. */
+const ALONE = ['test/media-fetch.test.ts', 'test/new-variants.test.ts'];
+
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/..`,
@@ -25,8 +28,10 @@ export default defineConfig({
     // Many tests start servers, browsers and imports, on machines that may be slow or busy.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    setupFiles: ['test/clean-up.ts'],
     projects: [
-      { extends: true, test: { name: 'quick', include: ['test/*.test.ts'] } },
+      { extends: true, test: { name: 'quick', include: ['test/*.test.ts'], exclude: ALONE, isolate: false } },
+      { extends: true, test: { name: 'quick-alone', include: ALONE } },
       {
         extends: true,
         test: { name: 'slow', include: ['test/slow/*.test.ts'], testTimeout: 240_000, hookTimeout: 240_000 },

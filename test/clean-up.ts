@@ -1,0 +1,5 @@
+// Runs for every test file: what it has started ends with its tests.
+import { afterAll } from 'vitest';
+import { cleanUp } from './rig.ts';
+
+afterAll(cleanUp);
