@@ -1,7 +1,8 @@
 // Base URLs: variants under a path, at the root, on their own host, or switched off.
 import { afterAll, describe, expect, test } from 'vitest';
 import { type ConfigError, readConfig } from '../src/config/config.ts';
-import { ask, json, type LocalServer, run, sendRaw, serveHere } from './rig.ts';
+import { ask, json, type LocalServer, run, sendRaw } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 type Bases = Partial<Record<'BASE_URL_A' | 'BASE_URL_B' | 'BASE_URL_C', string>>;
 type Asked = [host: string | undefined, path: string, sees: string];

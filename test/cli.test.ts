@@ -24,11 +24,11 @@ import {
   ROOT,
   readRecords,
   run,
-  serveHere,
   tempFile,
   tempFolder,
   ugly,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const COMMANDS = ['serve', 'import', 'export', 'remove', 'snapshot', 'migrate', 'check'];
 const FILES = [

@@ -9,7 +9,8 @@ import type { UserComparison } from '../src/compare/verdicts.ts';
 import { isPublic } from '../src/remote/public-addresses.ts';
 import { portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { databaseOf, fixture, readLines, run, serveHere, tempFile, tempFolder } from './rig.ts';
+import { databaseOf, fixture, readLines, run, tempFile, tempFolder } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const PICTURES = { match: () => Promise.reject(new Error('no picture is to be compared')) };
 const bytes = (body: unknown) =>

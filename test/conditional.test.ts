@@ -11,9 +11,9 @@ import {
   type LocalServer,
   type Reply,
   sendRaw,
-  serveHere,
   tempFile,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const ADA = '/a/api/?user=ada';
 const ADAS = '/b/api/username/ada/shots';

@@ -6,7 +6,8 @@ import { freePort } from './free-port.ts';
 import { putCopy } from './media-folder.ts';
 import { portfolio, startSite } from './mirror-site.ts';
 import { folio, shot } from './records.ts';
-import { databaseOf, ndjson, serveHere, tempFile } from './rig.ts';
+import { databaseOf, ndjson, tempFile } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const NAME = `${'ab'.repeat(32)}.png`;
 

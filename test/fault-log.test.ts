@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { StoreError } from '../src/stores/errors.ts';
 import { createFaultLog, createSlowLog } from '../src/telemetry/bundled-log.ts';
 import { createLog } from '../src/telemetry/log.ts';
-import { ask, databaseOf, fixture, serveHere } from './rig.ts';
+import { ask, databaseOf, fixture } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 import { type LogLine, linesOf } from './stress.ts';
 
 interface FaultLine extends LogLine {

@@ -3,17 +3,8 @@ import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Request, rawBytes, requestsFor, written } from './fuzz-requests.ts';
-import {
-  ask,
-  databaseOf,
-  dial,
-  fixture,
-  hearOut,
-  type LocalServer,
-  readRecords,
-  serveHere,
-  ugly,
-} from './rig.ts';
+import { ask, databaseOf, dial, fixture, hearOut, type LocalServer, readRecords, ugly } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 import { linesOf } from './stress.ts';
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 5000);

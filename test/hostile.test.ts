@@ -1,17 +1,8 @@
 // Unusual but real names, texts, numbers and dates, served by every variant.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
-import {
-  ask,
-  databaseOf,
-  json,
-  type LocalServer,
-  readLines,
-  readRecords,
-  serveHere,
-  tempFile,
-  ugly,
-} from './rig.ts';
+import { ask, databaseOf, json, type LocalServer, readLines, readRecords, tempFile, ugly } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const NAMES = readRecords(ugly('hostile-names.ndjson'));
 // A list shows only the newest 15 items, so each text gets its own author.

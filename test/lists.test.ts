@@ -7,7 +7,8 @@ import { checkDatabase } from '../src/stores/open.ts';
 import type { Raw } from './expected.ts';
 import { exported, newPath } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ask, done, fixture, importInto, ndjson, readRecords, run, serveHere } from './rig.ts';
+import { ask, done, fixture, importInto, ndjson, readRecords, run } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 interface Makers {
   readonly profile: (id: number) => Raw;

@@ -17,10 +17,10 @@ import {
   type LocalServer,
   ndjson,
   sendRaw,
-  serveHere,
   startServer,
   tempFile,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const TEXT = '0123456789';
 const PARTS = Buffer.alloc(200_000, 'abcdefghijklmnopqrstuvwxyz');

@@ -9,18 +9,8 @@ import { openForChange } from '../src/stores/open.ts';
 import { saveMedia } from './importing.ts';
 import { gif, png, sha256 } from './pictures.ts';
 import { folio, shot } from './records.ts';
-import {
-  ask,
-  databaseOf,
-  done,
-  importInto,
-  json,
-  ndjson,
-  run,
-  serveHere,
-  tempFile,
-  tempFolder,
-} from './rig.ts';
+import { ask, databaseOf, done, importInto, json, ndjson, run, tempFile, tempFolder } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const OLD = 'https://old.example';
 const nameOf = (body: Buffer, extension: string) => `${sha256(body)}.${extension}`;

@@ -14,9 +14,9 @@ import {
   type LocalServer,
   readRecords,
   sendRaw,
-  serveHere,
   startServer,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 import { adminOf, logged, metricsOf, until } from './stress.ts';
 
 const ADA = '/a/api/?user=ada';

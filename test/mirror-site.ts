@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import type { MirrorOptions } from '../src/mirror/context.ts';
 import { runMirror } from '../src/mirror/mirror.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
-import { done, run, tempFolder } from './rig.ts';
+import { atEnd, done, run, tempFolder } from './rig.ts';
 
 const FAST = ['--rate', '5000', '--start-rate', '5000'];
 
@@ -17,11 +16,6 @@ export const mirror = (...args: Parameters<typeof mirrorArgs>) => run(mirrorArgs
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-const sites = new Set<ReturnType<typeof createServer>>();
-afterAll(() => {
-  for (const site of sites) site.closeAllConnections();
-});
-
 /** A site with these responses; `asked` lists the requested URLs. */
 export async function startSite(answer: Answer) {
   const asked: string[] = [];
@@ -29,13 +23,13 @@ export async function startSite(answer: Answer) {
     asked.push(request.url as string);
     answer(request, response);
   });
-  sites.add(site);
   site.listen(0, '127.0.0.1');
   await once(site, 'listening');
   const close = () => {
     site.close();
     site.closeAllConnections();
   };
+  atEnd(close);
   return { asked, close, url: `http://127.0.0.1:${(site.address() as AddressInfo).port}` };
 }
 

@@ -19,11 +19,11 @@ import {
   readLines,
   readRecords,
   run,
-  serveHere,
   tempFile,
   tempFolder,
   ugly,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const FILES = [
   fixture('microblog.ndjson'),

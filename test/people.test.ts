@@ -12,10 +12,10 @@ import {
   type LocalServer,
   ndjson,
   ROOT,
-  serveHere,
   tempFile,
   ugly,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 let server: LocalServer;
 beforeAll(async () => {

@@ -6,16 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
 import { createHttpServer } from '../src/edge/http-server.ts';
-import {
-  ask,
-  dial,
-  hearOut,
-  type LocalServer,
-  parseReplies,
-  sendRaw,
-  serveHere,
-  startServer,
-} from './rig.ts';
+import { ask, dial, hearOut, type LocalServer, parseReplies, sendRaw, startServer } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 import { adminOf, linesOf } from './stress.ts';
 
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;

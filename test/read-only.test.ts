@@ -15,9 +15,9 @@ import {
   hearOut,
   type LocalServer,
   parseReplies,
-  serveHere,
   startServer,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 import { metricsOf } from './stress.ts';
 
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);

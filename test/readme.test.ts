@@ -23,11 +23,11 @@ import {
   json,
   type LocalServer,
   ROOT,
-  serveHere,
   startServer,
   tempFile,
   tempFolder,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const exec = promisify(execFile);
 const allPages = PAGES.map(readPage).join('\n');

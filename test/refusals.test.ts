@@ -1,17 +1,8 @@
 // Requests rejected before routing (malformed HTTP, oversized input, odd requests) get the usual JSON errors.
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  ask,
-  dial,
-  hearOut,
-  json,
-  type LocalServer,
-  parseReplies,
-  type Reply,
-  sendRaw,
-  serveHere,
-} from './rig.ts';
+import { ask, dial, hearOut, json, type LocalServer, parseReplies, type Reply, sendRaw } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 import { linesOf, metricsOf, until } from './stress.ts';
 
 let server: LocalServer;

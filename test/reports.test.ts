@@ -6,18 +6,8 @@ import type { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newPath } from './importing.ts';
 import { blog } from './records.ts';
-import {
-  databaseOf,
-  done,
-  fixture,
-  ndjson,
-  ROOT,
-  run,
-  serveHere,
-  tempFile,
-  tempFolder,
-  vitrine,
-} from './rig.ts';
+import { databaseOf, done, fixture, ndjson, ROOT, run, tempFile, tempFolder, vitrine } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 let path: string;
 let bad: string;

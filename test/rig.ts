@@ -12,7 +12,6 @@ import type { Process } from '../src/cli/context.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { importFiles } from '../src/import/import.ts';
 import { openForChange } from '../src/stores/open.ts';
-import { createServerLog } from '../src/telemetry/log.ts';
 
 export const ROOT = join(import.meta.dirname, '..');
 export const fixture = (name: string) => join(ROOT, 'fixtures', name);
@@ -22,12 +21,15 @@ export const readRecords = (path: string) =>
   readLines(path).map((line) => JSON.parse(line) as Record<string, unknown>);
 
 const running = new Set<ChildProcess>();
-const stopping = new Set<() => Promise<unknown>>();
+const stopping = new Set<() => unknown>();
 const agent = new Agent({ keepAlive: true });
 
 let base: string | undefined;
 /** The folder of the test file that runs. */
 const baseFolder = () => (base ??= mkdtempSync(join(tmpdir(), 'vitrine-test-')));
+
+/** Runs this when the tests of the file are over. */
+export const atEnd = (stop: () => unknown) => void stopping.add(stop);
 
 /** Ends what a test file has started, and removes its folder. */
 export async function cleanUp(): Promise<void> {
@@ -35,6 +37,7 @@ export async function cleanUp(): Promise<void> {
   const ends = [...running].map((child) => once(child, 'close'));
   for (const child of running) child.kill('SIGKILL');
   await Promise.all([...ends, ...[...stopping].map((stop) => stop())]);
+  stopping.clear();
   if (base !== undefined) rmSync(base, { recursive: true, force: true });
   base = undefined;
 }
@@ -66,7 +69,7 @@ export function tempFile(name: string, content: string | Buffer): string {
 export const ndjson = (...records: object[]) =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-type Environment = Record<string, string>;
+export type Environment = Record<string, string>;
 
 /** Starts the CLI without settings from the environment. */
 export function vitrine(
@@ -121,7 +124,7 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
 }
 
 /** What a command sees of a process, without one. */
-const processWith = (environment: Environment, stdout: Buffer[], stderr: string[]): Process => ({
+export const processWith = (environment: Environment, stdout: Buffer[], stderr: string[]): Process => ({
   environment,
   stdin: Readable.from([]),
   stdout: new Writable({
@@ -225,48 +228,7 @@ export interface Server extends LocalServer {
 }
 
 // Test machines are noisy: load shedding is off unless a test sets it.
-const SERVER_SETTINGS = { PORT: '0', MAX_LOOP_DELAY: '0' };
-
-/** Serves in this process, which is much faster than starting one; a test of the process itself uses `startServer`. */
-export async function serveHere(env: Environment = {}, args: readonly string[] = []): Promise<LocalServer> {
-  const { announce, serve } = await import('../src/server/serve.ts');
-  const log: string[] = [];
-  const stderr: string[] = [];
-  const out = new Writable({
-    write(chunk, _, done) {
-      log.push(...String(chunk).split('\n').filter(Boolean));
-      done();
-    },
-  });
-  const stopSignal = new AbortController();
-  const ended = Promise.withResolvers<number>();
-  const url = await new Promise<string>((resolve, reject) => {
-    const io: Process = {
-      ...processWith({ ...SERVER_SETTINGS, ...env }, [], stderr),
-      async serve(config, { warnings }) {
-        if (config.workers > 1) throw new Error('several workers need startServer');
-        const { log, output } = createServerLog(config, out);
-        for (const warning of warnings) log.warn(warning);
-        const running = await serve(config, log, { droppedLines: output.dropped });
-        announce(config, log, running);
-        resolve(running.url);
-        await once(stopSignal.signal, 'abort');
-        await running.stop();
-      },
-    };
-    runProgram(io, ['serve', '--samples', ...args]).then((code) => {
-      ended.resolve(code);
-      reject(new Error(`the server ended with ${code}:\n${[...log, ...stderr].join('\n')}`));
-    });
-  });
-  const stop = () => {
-    stopping.delete(stop);
-    stopSignal.abort();
-    return ended.promise;
-  };
-  stopping.add(stop);
-  return { url, port: Number(new URL(url).port), log, ended: ended.promise, stop };
-}
+export const SERVER_SETTINGS = { PORT: '0', MAX_LOOP_DELAY: '0' };
 
 /** Starts a server process, as another user if root asks for that, and waits until it listens. */
 export async function startServer(

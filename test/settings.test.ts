@@ -14,7 +14,8 @@ import {
 } from '../src/config/config.ts';
 import { mediaDirOf, mediaUrlOf } from '../src/config/media.ts';
 import { newPath } from './importing.ts';
-import { ask, done, fixture, json, ROOT, run, serveHere, tempFile, tempFolder } from './rig.ts';
+import { ask, done, fixture, json, ROOT, run, tempFile, tempFolder } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 type Flags = NonNullable<Parameters<typeof readConfig>[0]>;
 

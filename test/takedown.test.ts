@@ -17,11 +17,11 @@ import {
   ndjson,
   newDatabase,
   run,
-  serveHere,
   spawned,
   storeName,
   tempFolder,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 import { until } from './stress.ts';
 
 const RECORDS = [

@@ -10,10 +10,10 @@ import {
   fixture,
   hearOut,
   type LocalServer,
-  serveHere,
   startServer,
   tempFile,
 } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 import { type LogLine, linesOf, logged, until } from './stress.ts';
 
 type Headers = Record<string, string | string[]>;

@@ -2,17 +2,8 @@
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
-import {
-  ask,
-  databaseOf,
-  fixture,
-  json,
-  type LocalServer,
-  ndjson,
-  readRecords,
-  serveHere,
-  tempFile,
-} from './rig.ts';
+import { ask, databaseOf, fixture, json, type LocalServer, ndjson, readRecords, tempFile } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const SAMPLES = {
   microblog: readRecords(fixture('microblog.ndjson')),

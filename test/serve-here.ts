@@ -1,0 +1,47 @@
+// A server in the process of the tests.
+import { once } from 'node:events';
+import { Writable } from 'node:stream';
+import type { Process } from '../src/cli/context.ts';
+import { runProgram } from '../src/cli/program.ts';
+import { announce, serve } from '../src/server/serve.ts';
+import { createServerLog } from '../src/telemetry/log.ts';
+import { atEnd, type Environment, type LocalServer, processWith, SERVER_SETTINGS } from './rig.ts';
+
+/** Serves in this process, which is much faster than starting one; a test of the process itself uses `startServer`. */
+export async function serveHere(env: Environment = {}, args: readonly string[] = []): Promise<LocalServer> {
+  const log: string[] = [];
+  const stderr: string[] = [];
+  const out = new Writable({
+    write(chunk, _, done) {
+      log.push(...String(chunk).split('\n').filter(Boolean));
+      done();
+    },
+  });
+  const stopSignal = new AbortController();
+  const ended = Promise.withResolvers<number>();
+  const url = await new Promise<string>((resolve, reject) => {
+    const io: Process = {
+      ...processWith({ ...SERVER_SETTINGS, ...env }, [], stderr),
+      async serve(config, { warnings }) {
+        if (config.workers > 1) throw new Error('several workers need startServer');
+        const { log, output } = createServerLog(config, out);
+        for (const warning of warnings) log.warn(warning);
+        const running = await serve(config, log, { droppedLines: output.dropped });
+        announce(config, log, running);
+        resolve(running.url);
+        await once(stopSignal.signal, 'abort');
+        await running.stop();
+      },
+    };
+    runProgram(io, ['serve', '--samples', ...args]).then((code) => {
+      ended.resolve(code);
+      reject(new Error(`the server ended with ${code}:\n${[...log, ...stderr].join('\n')}`));
+    });
+  });
+  const stop = () => {
+    stopSignal.abort();
+    return ended.promise;
+  };
+  atEnd(stop);
+  return { url, port: Number(new URL(url).port), log, ended: ended.promise, stop };
+}
