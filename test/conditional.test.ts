@@ -30,53 +30,31 @@ beforeAll(async () => {
 const etagOf = async (url: string, from = server) => (await ask(from, url)).headers.etag as string;
 
 // `E` stands for the response's ETag, E for the text inside its quotes.
-const HEADERS: [header: string, status: 200 | 304][] = [
-  ['"E"', 304],
-  ['W/"E"', 304],
-  ['*', 304],
-  [' * ', 304],
-  ['"x", "E"', 304],
-  ['"E","x"', 304],
-  ['"x" , W/"y" ,"E" , "z"', 304],
-  ['W/"x",W/"E"', 304],
-  ['"a,b", "E"', 304],
-  [',, "E" ,,', 304],
-  ['junk, "E"', 304],
-  ['"E", junk', 304],
-  ['"x\\", "E"', 304],
-  [`${'"x", '.repeat(500)}"E"`, 304],
-  ['"x"', 200],
-  ['"x", "y"', 200],
-  ['W/"x"', 200],
-  ['""', 200],
-  ['', 200],
-  [',', 200],
-  ['E', 200],
-  ['"E', 200],
-  ['E"', 200],
-  ['""E""', 200],
-  ['" E"', 200],
-  ['w/"E"', 200],
-  ['W / "E"', 200],
-  ["'E'", 200],
-  ['"E-gzip"', 304],
-  ['"E-br"', 200],
-  ['"x"E"', 200],
-  ['"*"', 200],
-  ['**', 200],
+const MATCHING = [
+  ...['"E"', 'W/"E"', '*', ' * ', '"x", "E"', '"E","x"', '"x" , W/"y" ,"E" , "z"', 'W/"x",W/"E"'],
+  ...['"a,b", "E"', ',, "E" ,,', 'junk, "E"', '"E", junk', '"x\\", "E"', '"E-gzip"'],
+  `${'"x", '.repeat(500)}"E"`,
+];
+const OTHERS = [
+  ...['"x"', '"x", "y"', 'W/"x"', '""', '', ',', 'E', '"E', 'E"', '""E""', '" E"', 'w/"E"', 'W / "E"'],
+  ...["'E'", '"E-br"', '"x"E"', '"*"', '**'],
 ];
 
 describe('If-None-Match', () => {
-  test.each(HEADERS)('%s is answered %i', async (pattern, status) => {
-    for (const url of [ADA, ADAS]) {
-      const etag = await etagOf(url);
-      const header = pattern.replaceAll('E', etag.slice(1, -1));
-      for (const method of ['GET', 'HEAD']) {
-        const reply = await ask(server, url, { method, headers: { 'if-none-match': header } });
-        expect([reply.status, reply.headers.etag]).toEqual([status, etag]);
-        if (status === 304 || method === 'HEAD') expect(reply.body).toBe('');
+  test.each([
+    [304, MATCHING],
+    [200, OTHERS],
+  ])('is answered %i', async (status, patterns) => {
+    for (const pattern of patterns)
+      for (const url of [ADA, ADAS]) {
+        const etag = await etagOf(url);
+        const header = pattern.replaceAll('E', etag.slice(1, -1));
+        for (const method of ['GET', 'HEAD']) {
+          const reply = await ask(server, url, { method, headers: { 'if-none-match': header } });
+          expect([pattern, reply.status, reply.headers.etag]).toEqual([pattern, status, etag]);
+          if (status === 304 || method === 'HEAD') expect(reply.body).toBe('');
+        }
       }
-    }
   });
 
   test('several header lines count as one list', async () => {
