@@ -3,8 +3,17 @@ import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Request, rawBytes, requestsFor, written } from './fuzz-requests.ts';
-import { ask, databaseOf, dial, fixture, hearOut, type LocalServer, readRecords, ugly } from './rig.ts';
-import { serveHere } from './serve-here.ts';
+import {
+  ask,
+  databaseOf,
+  dial,
+  fixture,
+  hearOut,
+  readRecords,
+  type Server,
+  startServer,
+  ugly,
+} from './rig.ts';
 import { linesOf } from './stress.ts';
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 5000);
@@ -19,10 +28,10 @@ console.log(`fuzz: FUZZ_REQUESTS=${REQUESTS} FUZZ_SEED=${SEED}`);
 const FILES = [fixture('microblog.ndjson'), fixture('portfolio.ndjson'), ugly('hostile-names.ndjson')];
 const NAMES = FILES.flatMap(readRecords).flatMap(({ username }) => (username as string | undefined) ?? []);
 
-let server: LocalServer;
+let server: Server;
 beforeAll(async () => {
   // On a busy machine the event loop may lag, so load shedding is off here.
-  server = await serveHere({
+  server = await startServer({
     DATABASE_URL: await databaseOf(...FILES),
     MAX_LOOP_DELAY: '0',
     MAX_HEADER_BYTES: '64K',
@@ -140,6 +149,7 @@ describe('generated requests', () => {
 });
 
 test('the server still answers afterwards and has logged no error', async () => {
+  expect(server.child.exitCode).toBeNull();
   expect((await ask(server, '/a/api/?user=ada')).status).toBe(200);
   expect((await ask(server, '/readyz')).status).toBe(200);
   expect(linesOf(server).filter(({ level }) => level > 40)).toEqual([]);

@@ -97,16 +97,8 @@ describe(`the ${storeName()} store`, () => {
       'microblog profile': [0, 0, 2, 0],
       post: [0, 0, 3, 0],
     });
-    expect(briefly(await all(url))).toEqual([
-      'one 1',
-      'TWO 2',
-      'one 1',
-      "1's 4",
-      "1's 1",
-      "2's 3",
-      "2's 2",
-      "1's 1",
-    ]);
+    const left = ['one 1', 'TWO 2', 'one 1', "1's 4", "1's 1", "2's 3", "2's 2", "1's 1"];
+    expect(briefly(await all(url))).toEqual(left);
     expect((await checkDatabase(url)).faults).toEqual([]);
   });
 
@@ -335,23 +327,7 @@ describe(`the ${storeName()} store`, () => {
     });
 
     test('the newest 15 items, by date and then by id', async () => {
-      expect(await ids('one')).toEqual([
-        '20',
-        '19',
-        '18',
-        '17',
-        '16',
-        '15',
-        '14',
-        '13',
-        '12',
-        '11',
-        '10',
-        '9',
-        '8',
-        '7',
-        '6',
-      ]);
+      expect(await ids('one')).toEqual('20 19 18 17 16 15 14 13 12 11 10 9 8 7 6'.split(' '));
       expect(await ids('last')).toEqual(['9223372036854775807']);
       expect(bodyOf(await reader.items('microblog', 'none', 'Shots'))).toBe('{"Shots":[]}');
       expect(await reader.items('microblog', 'nobody', 'posts')).toBeUndefined();
@@ -466,19 +442,8 @@ describe(`the ${storeName()} store`, () => {
     ];
     await take(url, files);
     const awkward = [
-      '\\',
-      '\\\\N',
-      '\\.',
-      'a\tb\nc\rd',
-      '\u0000',
-      '\\u0000',
-      '"quoted"',
-      '🗺️',
-      '\u2028',
-      'é',
-      '\u007f',
-      '%s $1 {}',
-      '/* -- ;',
+      ...['\\', '\\\\N', '\\.', 'a\tb\nc\rd', '\u0000', '\\u0000', '"quoted"', '🗺️', '\u2028', 'é'],
+      ...['\u007f', '%s $1 {}', '/* -- ;'],
     ];
     await take(
       url,
