@@ -1,8 +1,11 @@
 // The readers of import files: every format, in chunks of any size, and malformed input.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { readRecords } from '../src/formats/detect.ts';
 import { type Entry, FormatError, NoContentError } from '../src/formats/entry.ts';
+import { ROOT } from './rig.ts';
 
 async function* inChunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -430,4 +433,26 @@ test('a chunk is read only after the batches of the previous chunk were taken', 
   for (let taken = 0; taken < 5; taken++) await batches.next();
   expect(given).toBeLessThanOrEqual(2);
   await batches.return(undefined);
+});
+
+test('csv-spectrum', async () => {
+  const folder = join(ROOT, 'node_modules/csv-spectrum');
+  const names = readdirSync(join(folder, 'csvs')).map((file) => file.replace('.csv', ''));
+  expect(names.length).toBeGreaterThan(10);
+  // CSV is recognised by the names in its header, so these replace the names of the columns.
+  const MEMBERS = ['id', 'username', 'name', 'bio', 'location'];
+  for (const name of names) {
+    const json = JSON.parse(readFileSync(join(folder, 'json', `${name}.json`), 'utf8'));
+    // One of them is an object, with a telephone number that is not the one of its CSV.
+    const rows = Array.isArray(json) ? json : [{ ...json, 'Contact Phone Number': '2095257564' }];
+    const columns = Object.keys(rows[0]);
+    const members = MEMBERS.slice(0, columns.length);
+    const csv = readFileSync(join(folder, 'csvs', `${name}.csv`), 'latin1');
+    const all = await readAll(Buffer.from(csv.replace(/^[^\r\n]*/, members.join()), 'latin1'));
+    // An empty cell is an absent member.
+    const cells = all.map((one) =>
+      members.map((member) => ('value' in one ? (one.value[member] ?? '') : one)),
+    );
+    expect([name, cells]).toEqual([name, rows.map((row) => columns.map((column) => row[column] ?? ''))]);
+  }
 });

@@ -289,7 +289,7 @@ const betweenMarkers = (path: string) => readPage(path).split(/<!-- bench:(?:sta
 function rooms(): string[] {
   const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
   const folders = files
-    .filter((name) => name.endsWith('.ts') && name.includes('/'))
+    .filter((name) => /(?<!\.d)\.ts$/.test(name) && name.includes('/'))
     .map((name) => dirname(name));
   return [...new Set(folders)].sort();
 }

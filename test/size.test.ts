@@ -28,7 +28,7 @@ process.on('exit', () => {
 );
 
 async function importing(path: string, input: string): Promise<{ written: number; peak: number }> {
-  const { code, stderr } = await spawned(['import', '--database-url', path, '-'], {
+  const { code, stderr } = await spawned(['import', '--quiet', '--database-url', path, '-'], {
     env: { NODE_OPTIONS: `--import=${TELL}` },
     input,
   });
