@@ -484,11 +484,11 @@ describe('the directory', () => {
   const headers = { host: 'b.example' };
   const names = Array.from({ length: 2001 }, (_, nth) => `u${String(nth + 1).padStart(4, '0')}`);
   let url: string;
-  let listed: Server;
+  let listed: LocalServer;
   beforeAll(async () => {
     const people = names.map((name, nth) => folio(nth + 1, name.toUpperCase(), { name: `<${name}>` }));
     url = await databaseOf(tempFile('many.ndjson', ndjson(...people)));
-    listed = await startServer({ DATABASE_URL: url, ...settings });
+    listed = await serveHere({ DATABASE_URL: url, ...settings });
   });
   const get = (path: string, more = {}) => ask(listed, path, { headers: { ...headers, ...more } });
   const locations = (xml: string) =>
@@ -496,7 +496,7 @@ describe('the directory', () => {
   const pathOf = (address: string) => address.replace('https://b.example', '');
 
   test('is off unless it is turned on: nothing tells who is there', async () => {
-    const off = await startServer({
+    const off = await serveHere({
       DATABASE_URL: url,
       EXAMPLE_USERS: 'none',
       BASE_URL_B: settings.BASE_URL_B,
@@ -574,7 +574,7 @@ describe('the directory', () => {
 
   test('leaves out a user who is taken down at once', async () => {
     const own = await databaseOf(tempFile('two.ndjson', ndjson(folio(1, 'stays'), folio(2, 'leaves'))));
-    const served = await startServer({ DATABASE_URL: own, ...settings });
+    const served = await serveHere({ DATABASE_URL: own, ...settings });
     const paths = ['/people/b', '/people/b.json', '/sitemap-b-1.xml'];
     for (const path of paths) expect((await ask(served, path, { headers })).body).toContain('leaves');
     await done(['takedown', '--database-url', own, '--family', 'portfolio', 'leaves']);
