@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from './free-port.ts';
 import { blog, folio } from './records.ts';
 import {
   ask,
@@ -260,6 +261,19 @@ describe('the card', () => {
 });
 
 describe('sample pictures', () => {
+  test.each([
+    [{}, (port: number) => `http://127.0.0.1:${port}/samples/`],
+    [{ BASE_URL_B: 'https://folio.example:8443/x/b' }, () => 'https://folio.example:8443/samples/'],
+  ])('have the address of this server: %o', async (settings: Record<string, string>, prefix) => {
+    const port = await freePort();
+    const own = await startServer({ PORT: String(port), ...settings });
+    const headers = { host: 'folio.example:8443' };
+    const path = settings.BASE_URL_B ? '/x/b/api/username/ada' : '/b/api/username/ada';
+    const { avatar } = json(await ask(own, path, settings.BASE_URL_B ? { headers } : {}));
+    expect(avatar).toBe(`${prefix(port)}avatar-ada.svg`);
+    expect((await ask(own, new URL(avatar).pathname, { headers })).status).toBe(200);
+  });
+
   const PREFIX = 'https://vitrine.example/samples/';
   const named = new Set<string>();
   for (const file of ['microblog.ndjson', 'portfolio.ndjson'])

@@ -16,6 +16,7 @@ import { readScript, readStyles } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
 import { logoOrigins } from './page-headers.ts';
 import {
+  type Asset,
   createAsset,
   EACH_TIME,
   fileRoute,
@@ -29,6 +30,9 @@ import {
   serveFile,
   typed,
 } from './web-file.ts';
+
+/** What front-end developers read; the other guides are for operators. */
+const GUIDES = ['api', 'recipes'];
 
 export interface DocsOptions {
   readonly config: Config;
@@ -77,6 +81,15 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
   app.get('/docs', fileRoute, async (request, reply) =>
     sendAsset(reply, page(await exampleUsers())(hostOf(request))),
   );
+
+  // The renderer of Markdown is loaded when it is first needed.
+  for (const guide of GUIDES) {
+    let asset: Asset | undefined;
+    app.get(`/docs/${guide}`, fileRoute, async (_request, reply) => {
+      const { guidePage } = await import('../views/guide-page.ts');
+      return sendAsset(reply, (asset ??= createAsset(guidePage(config, guide), headers)));
+    });
+  }
 
   const file = (url: string, content: () => string, type: string) =>
     serveFile(app, url, content, { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });

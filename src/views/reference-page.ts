@@ -4,29 +4,19 @@ import { type Config, listMounts } from '../config/config.ts';
 import { serverUrl } from '../config/media.ts';
 import { VARIANTS } from '../variants.ts';
 import { type ApiDocument, type ApiOperation, listOperations } from './api-document.ts';
-import { createLook } from './look.ts';
-import { fill, type Markup, markup } from './markup.ts';
+import { type Markup, markup } from './markup.ts';
+import { layout, type Section } from './reference-layout.ts';
 import { operationArticle } from './reference-operation.ts';
 import { codeFigure, heading, inline, paragraphs, type Row, table } from './reference-parts.ts';
 import { errorTable, recordTable } from './reference-tables.ts';
-import { readWeb } from './web-files.ts';
 
 /** Names of users that examples link to. */
 type Names = Readonly<Record<'microblog' | 'portfolio', readonly string[]>>;
-
-interface Section {
-  readonly id: string;
-  readonly title: string;
-  readonly body: Markup;
-  /** The parts that the table of contents lists below it. */
-  readonly parts: readonly (readonly [id: string, title: string])[];
-}
 
 /** Renders the page for a document, with users to begin with. */
 export type ReferencePage = (document: object, users: Names) => string;
 
 export function createReferencePage(config: Config): ReferencePage {
-  const look = createLook(config);
   const mounts = listMounts(config);
   const address = `${serverUrl(config)}/`;
   return (document, users) => {
@@ -39,31 +29,17 @@ export function createReferencePage(config: Config): ReferencePage {
       { id: 'errors', title: 'Errors', body: errorTable(operations), parts: [] },
       sharing(config, mounts, users),
     ];
-    return fill(readWeb('docs.html'), {
-      title: markup`<title>API reference · ${look.name}</title>`,
-      icon: look.icon(''),
-      brand: look.brand(
-        '',
-        'docs',
-        markup`<h1 class="brand-name">${look.name} <span>API reference</span></h1>`,
-      ),
-      explorer: config.explorer ? markup`<a href="./">Explorer</a>` : undefined,
-      contents: markup`${sections.map(contentsEntry)}`,
-      main: markup`<main id="main" tabindex="-1" data-address="${address}">
-${sections.map(({ id, title, body }) => markup`<section id="${id}" aria-labelledby="${id}-title">${heading(2, id, title)}\n${body}</section>\n`)}</main>`,
-      footer: look.footer(),
-    });
+    return layout(config, { root: '', title: 'API reference', lead: markup``, sections });
   };
 }
-
-const contentsEntry = ({ id, title, parts }: Section) =>
-  markup`<li><a href="#${id}">${title}</a>${parts.length > 0 && markup`<ul>${parts.map(([part, name]) => markup`<li><a href="#${part}">${name}</a></li>`)}</ul>`}</li>\n`;
 
 const overview = ({ info }: ApiDocument, address: string): Section => ({
   id: 'overview',
   title: 'Overview',
   body: markup`<p class="lead">${info.summary}</p>
 ${paragraphs(info.description)}
+<p><a href="docs/api">Using the API</a> says how to read the strings and what to do about each error;
+<a href="docs/recipes">Recipes</a> have code that runs.</p>
 <h3>TypeScript types</h3>
 ${codeFigure('Shell', 'the command that generates types', `npx openapi-typescript ${address}openapi.json -o vitrine.d.ts`)}
 <p class="version">Version ${info.version} · ${info.license.name} licence</p>`,
@@ -124,7 +100,7 @@ function sharing(config: Config, mounts: readonly Mount[], users: Names): Sectio
   return {
     id: 'sharing',
     title: 'Pages, cards and feeds',
-    body: markup`<p>Each user is also shown outside of the API. All of this is rendered by the server; the card is one script, <a href="embed.js">embed.js</a>, and one element for any page.</p>
+    body: markup`<p>Each user is also shown outside of the API. All of this is rendered by the server; the card is one script, <a href="embed.js">embed.js</a>, and <a href="docs/recipes#a-card-on-any-page">one element</a> for any page.</p>
 <article class="record" aria-label="Addresses">${table('Addresses of a user', ['What', 'Address'], rows)}</article>`,
     parts: [],
   };

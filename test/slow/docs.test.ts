@@ -54,19 +54,29 @@ describeInBrowser('the API reference', (eye) => {
     expect(overview).toContain(`npx openapi-typescript ${server.url}/openapi.json -o vitrine.d.ts`);
   });
 
-  test('every link has a target', async () => {
-    const page = await open();
+  test.each(['/docs', '/docs/api', '/docs/recipes'])('every link of %s has a target', async (path) => {
+    const page = await eye.open(server.url + path);
     const links = await page
       .locator('a')
       .evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''));
-    expect(links.length).toBeGreaterThan(20);
+    expect(links.length).toBeGreaterThan(10);
     for (const href of new Set(links)) {
-      if (href.startsWith('#')) expect([href, await page.locator(href).count()]).toEqual([href, 1]);
-      else
-        expect([href, (await ask(server, new URL(href, `${server.url}/docs`).pathname)).status]).toEqual([
-          href,
-          200,
-        ]);
+      const { origin, pathname, hash } = new URL(href, server.url + path);
+      const { status, body } = await ask(server, pathname);
+      expect([href, origin, status]).toEqual([href, server.url, 200]);
+      if (hash !== '') expect([href, body.includes(`id="${hash.slice(1)}"`)]).toEqual([href, true]);
+    }
+  });
+
+  test('guides name the address that they were read at, and are accessible', async () => {
+    const page = await eye.open(`${server.url.replace('127.0.0.1', 'localhost')}/docs/recipes`);
+    await page.locator('#fetch-in-a-page pre', { hasText: "'http://localhost:" }).waitFor();
+    expect(await page.getByText('127.0.0.1:8080').count()).toBe(0);
+    expect(await page.locator('#read-at-build-time .copy').count()).toBe(1);
+    for (const path of ['/docs/recipes', '/docs/api']) {
+      const phone = await eye.open(server.url + path, { viewport: PHONE });
+      expect(await accessibilityFaults(phone)).toEqual([]);
+      expect(await overhang(phone)).toBe(0);
     }
   });
 

@@ -26,14 +26,19 @@ beforeAll(async () => {
 });
 
 describe('as served', () => {
-  test.each(['/', '/docs', '/people/a/ada', '/people/b/ada', '/people/b/nobody', '/people/'])(
-    '%s',
-    async (path) => {
-      const { headers, body } = await ask(server, path, { headers: { accept: 'text/html' } });
-      expect(headers['content-type']).toBe('text/html; charset=utf-8');
-      expect(await faultsOf(body)).toEqual([]);
-    },
-  );
+  test.each([
+    '/',
+    '/docs',
+    '/docs/recipes',
+    '/people/a/ada',
+    '/people/b/ada',
+    '/people/b/nobody',
+    '/people/',
+  ])('%s', async (path) => {
+    const { headers, body } = await ask(server, path, { headers: { accept: 'text/html' } });
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(await faultsOf(body)).toEqual([]);
+  });
 
   test('a fault is found', async () => {
     const { body } = await ask(server, '/');
