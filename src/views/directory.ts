@@ -52,14 +52,14 @@ export function createDirectoryViews(config: Config, { variant, base }: Mount) {
       const people = users.map(read);
       const last = people.at(-1)?.username ?? '';
       const title = 'People';
-      const canonical = `${base.origin === undefined ? '' : `${base.origin}/people/`}${address(variant, after)}`;
+      const canonical = base.origin && `${base.origin}/people/${address(variant, after)}`;
       return layout({
         look,
         root: ROOT,
         name: 'people',
         head: markup`<title>${look.titled(title)}</title>
     <meta name="description" content="Everybody with a page here, by name.">
-    <link rel="canonical" href="${canonical}">
+    ${canonical && markup`<link rel="canonical" href="${canonical}">`}
     <link rel="alternate" type="application/json" href="${address(`${variant}.json`, after)}">`,
         main: markup`
       <h1>${title}</h1>

@@ -18,7 +18,7 @@ export function personHead({ variant, base }: Mount, person: Person, look: Look,
   const api = lookupAddresses(VARIANTS[variant].style, base.path, person.username).profile.slice(1);
   return markup`<title>${look.titled(title)}</title>
     <meta name="description" content="${description}">
-    <link rel="canonical" href="${page ?? segment}">
+    ${page && markup`<link rel="canonical" href="${page}">`}
     <link rel="alternate" type="application/json" href="${root}${api}">
     <link rel="alternate" type="application/atom+xml" title="${title}" href="${root}feeds/${variant}/${segment}.atom">
     <link rel="alternate" type="application/feed+json" title="${title}" href="${root}feeds/${variant}/${segment}.json">
