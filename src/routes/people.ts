@@ -3,17 +3,16 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { type Config, publicOrigin } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { mediaDirOf, mediaUrlOf } from '../config/media.ts';
-import { JSON_TYPE } from '../http/answer.ts';
 import { sendFailure } from '../http/errors.ts';
 import { fileSize, readParts } from '../http/file-parts.ts';
 import { PAGE } from '../http/observations.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { cardImage } from '../views/card-image.ts';
-import { atomFeed, type Feed, jsonFeed } from '../views/feeds.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
+import { addFeeds } from './feeds.ts';
 import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
 import { INERT_WITH_PICTURE } from './page-headers.ts';
 import { createPersonReplies, type PeopleOptions, type Template } from './person-replies.ts';
@@ -48,22 +47,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
     render: async (person) => card(person, await copyOf(person.smallAvatar)),
   });
 
-  const host = publicOrigin(config) ?? config.siteUrl;
-  const feedOf = (person: Person): Feed => ({
-    variant,
-    person,
-    title: look.titled(person.name),
-    pages: config.explorer,
-    origin: base.origin,
-    authority: host && new URL(host).hostname,
-  });
-  const feed = (extension: string, type: string, write: (feed: Feed) => string) => {
-    const render = (person: Person) => write(feedOf(person));
-    const headers = { ...cached, 'content-type': type };
-    serve(`/feeds/${variant}/:username.${extension}`, { version: versionOf(render), headers, render });
-  };
-  feed('atom', 'application/atom+xml; charset=utf-8', atomFeed);
-  feed('json', JSON_TYPE.replace('json', 'feed+json'), jsonFeed);
+  addFeeds(app, options);
   done();
 };
 
