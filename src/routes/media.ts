@@ -93,14 +93,19 @@ async function openBody(path: string, range: ByteRange, response: ServerResponse
   try {
     const { value: first = Buffer.alloc(0), done } = await parts.next();
     if (done || first.length > range.end - range.start) return first;
-    return Readable.from(prefixed(first, parts), { objectMode: false, highWaterMark: 0 });
+    return Readable.from(inTurn(first, parts, response), { objectMode: false, highWaterMark: 0 });
   } catch (error) {
     if (isAbsence(error)) return undefined;
     throw error;
   }
 }
 
-async function* prefixed(first: Buffer, rest: AsyncIterable<Buffer>) {
-  yield first;
-  yield* rest;
+/** Each part overwrites the one before, which must have left. */
+async function* inTurn(first: Buffer, rest: AsyncGenerator<Buffer>, response: ServerResponse) {
+  for (let part: Buffer | undefined = first; part !== undefined; part = (await rest.next()).value) {
+    yield part;
+    if (response.destroyed) return;
+    // An empty write is called back after all that were before it.
+    await new Promise<unknown>((resolve) => response.write('', resolve));
+  }
 }

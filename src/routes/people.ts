@@ -1,12 +1,11 @@
 // One user outside of JSON, for other sites: an image of their card, and feeds of their newest items.
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { mediaDirOf, mediaUrlOf } from '../config/media.ts';
 import { sendFailure } from '../http/errors.ts';
-import { fileSize, readParts } from '../http/file-parts.ts';
+import { fileSize, readWhole } from '../http/file-parts.ts';
 import { PAGE } from '../http/observations.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { cardImage } from '../views/card-image.ts';
@@ -71,7 +70,7 @@ function createCopies(config: Config): (url: string) => Promise<string | undefin
     try {
       const size = await fileSize(path);
       if (!type.startsWith('image/') || size === undefined || size > MOST_INLINE_BYTES) return undefined;
-      const bytes = await buffer(readParts(path, { start: 0, end: size - 1 }));
+      const bytes = await readWhole(path, size);
       return `data:${type};base64,${bytes.toString('base64')}`;
     } catch {
       // An image does without it. The route of pictures logs why a file cannot be read.

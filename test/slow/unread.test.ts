@@ -1,12 +1,13 @@
 // Clients that send and do not read, and thousands of busy connections: memory stays bounded and others are served.
-import { readdirSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { affordableConnections } from '../../src/edge/connection-limit.ts';
 import { putCopy } from '../media-folder.ts';
 import { ask, databaseOf, dial, fixture, type Server, startServer, tempFolder } from '../rig.ts';
-import { startLoad, until } from '../stress.ts';
+import { metricsOf, startLoad, until } from '../stress.ts';
 
 const MB = 2 ** 20;
 const ADA = '/b/api/username/ada/shots';
@@ -32,47 +33,127 @@ beforeAll(async () => {
   data = { DATABASE_URL: database, MEDIA_DIR: media };
 });
 
+/** 64 KB of pipelined requests. */
 const flood = (line: string) => {
   const request = `${line} HTTP/1.1\r\nHost: x\r\n\r\n`;
   return request.repeat(Math.floor((64 * 1024) / request.length));
 };
 
-test.each([
-  ['lists', `GET ${ADA}`, 96],
-  ['documents', 'GET /openapi.json', 96],
-  ['heads', `HEAD ${ADA}`, 96],
-  ['errors', 'GET /nothing', 96],
-  // A part is held for each; what the system took before leaves gaps in the memory.
-  ['pictures', `GET /media/${PICTURE}`, 256],
-])(
-  '400 clients that ask for 64 KB of %s and read nothing take little memory, and are ended',
-  async (_, line, limit) => {
-    // What the system has taken counts as written, and then the connection is idle.
-    const server = await startServer({ ...data, WRITE_TIMEOUT: '5s', KEEP_ALIVE_TIMEOUT: '5s' });
-    await warm(server);
-    const [memory, files] = [memoryOf(server), filesOf(server)];
-    const sockets = await Promise.all(Array.from({ length: 400 }, () => dial(server)));
-    const bytes = flood(line);
-    for (const socket of sockets)
-      socket
-        .on('error', () => {})
-        .pause()
-        .write(bytes);
-    let most = 0;
-    // The clients do not notice the end, since they do not read.
-    await until(
-      'the end of all',
-      async () => {
-        expect((await ask(server, '/healthz')).status).toBe(200);
-        most = Math.max(most, memoryOf(server) - memory);
-        return filesOf(server) < files + 10;
-      },
-      120,
-    );
+/** Clients that send these bytes in turn and read nothing, not even the end of the connection. */
+async function dialDeaf(server: Server, count: number, requests: readonly string[]): Promise<Socket[]> {
+  const sockets = await Promise.all(Array.from({ length: count }, () => dial(server)));
+  for (const [nth, socket] of sockets.entries())
+    socket
+      .on('error', () => {})
+      .pause()
+      .write(requests[nth % requests.length] as string);
+  return sockets;
+}
+
+/** Others are answered until the server has ended all connections that are not read. */
+async function endOfAll(server: Server, files: number, look = () => {}): Promise<void> {
+  const ended = async () => {
+    expect((await ask(server, '/healthz')).status).toBe(200);
+    look();
+    return filesOf(server) < files + 10;
+  };
+  await until('the end of all', ended, 120);
+}
+
+/** What the system has taken counts as written, and then the connection is idle. */
+const IMPATIENT = { WRITE_TIMEOUT: '5s', KEEP_ALIVE_TIMEOUT: '5s' };
+
+test('400 clients that ask for 64 KB of lists, documents, heads or errors and read nothing take little memory, and are ended', async () => {
+  const server = await startServer({ ...data, ...IMPATIENT });
+  await warm(server);
+  const [memory, files] = [memoryOf(server), filesOf(server)];
+  const lines = [`GET ${ADA}`, 'GET /openapi.json', `HEAD ${ADA}`, 'GET /nothing'];
+  const sockets = await dialDeaf(server, 400, lines.map(flood));
+  let most = 0;
+  await endOfAll(server, files, () => {
+    most = Math.max(most, memoryOf(server) - memory);
+  });
+  for (const socket of sockets) socket.destroy();
+  expect(most).toBeLessThan(96 * MB);
+});
+
+describe('1,000 clients that ask for a large picture and read nothing', () => {
+  /** Makes the server collect garbage at a signal, so that what is left is what it holds. */
+  const COLLECTING = "--expose-gc --import=data:text/javascript,process.on('SIGUSR2',()=>gc())";
+
+  const request = `GET /media/${PICTURE} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+  test('take a part of 16 KB each', async () => {
+    const env = { ...data, WRITE_TIMEOUT: '0', ADMIN_PORT: '0', NODE_OPTIONS: COLLECTING };
+    const server = await startServer(env);
+    const held = async () => {
+      server.child.kill('SIGUSR2');
+      return (await metricsOf(server)).get('nodejs_external_memory_bytes') as number;
+    };
+    const before = await held();
+    const sockets = await dialDeaf(server, 1000, [request]);
+    const begun = sockets.map((socket) => once(socket, 'data').then(() => socket.pause()));
+    for (const socket of sockets) socket.resume();
+    await Promise.all(begun);
+    // Each has another part ahead at times.
+    await until('the garbage to be collected', async () => (await held()) - before < 40 * MB);
     for (const socket of sockets) socket.destroy();
-    expect(most).toBeLessThan(limit * MB);
-  },
-);
+  });
+
+  // A memory cgroup: only root can make one, where the system lets it.
+  const limited = process.getuid?.() === 0 ? createMemoryGroup(128 * MB) : undefined;
+  if (limited !== undefined)
+    test('leave a server with 128 MB alive, and are ended', async () => {
+      const server = await limited.start(() => startServer({ ...data, ...IMPATIENT }));
+      try {
+        const files = filesOf(server);
+        const sockets = await dialDeaf(server, 1000, [request]);
+        await until('all to be connected', () => filesOf(server) > files + 900);
+        await endOfAll(server, files);
+        for (const socket of sockets) socket.destroy();
+        expect(await server.stop()).toBe(0);
+      } finally {
+        server.child.kill('SIGKILL');
+        await server.ended;
+        limited.remove();
+      }
+    });
+});
+
+/** A group of processes whose memory is limited, by version 1 or 2 of cgroups; undefined where none can be made. */
+function createMemoryGroup(bytes: number) {
+  const hasV1 = existsSync('/sys/fs/cgroup/memory');
+  const root = hasV1 ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup';
+  const own = new RegExp(hasV1 ? '^\\d+:memory:(.*)$' : '^0::(.*)$', 'm').exec(
+    readFileSync('/proc/self/cgroup', 'utf8'),
+  )?.[1];
+  const group = join(root, `vitrine-test-${process.pid}`);
+  const enter = (folder: string) => writeFileSync(join(folder, 'cgroup.procs'), String(process.pid));
+  const remove = () => rmdirSync(group);
+  try {
+    mkdirSync(group);
+  } catch {
+    return undefined;
+  }
+  try {
+    writeFileSync(join(group, hasV1 ? 'memory.limit_in_bytes' : 'memory.max'), String(bytes));
+  } catch {
+    remove();
+    return undefined;
+  }
+  return {
+    /** What this starts belongs to the group, as a child of a process that is in it for a moment. */
+    start<T>(start: () => T): T {
+      enter(group);
+      try {
+        return start();
+      } finally {
+        enter(join(root, own ?? ''));
+      }
+    },
+    remove,
+  };
+}
 
 /** Fewer where the limit of open files leaves no room for more. */
 const CONNECTIONS = affordableConnections({ maxConnections: 2100, workers: 1 }) - 100;
