@@ -1,9 +1,10 @@
 // What `vitrine print` prints is accepted by the programs it is for, under various settings.
-import { execFile } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { KEY, SIGNED } from '../certificates.ts';
 import { haproxyFile, startFront } from '../fronts.ts';
 import { readPage } from '../pages.ts';
 import { printed } from '../printed.ts';
@@ -25,6 +26,64 @@ const SETTINGS: Record<string, string>[] = [
 test.skipIf(skipWithout('nginx')).each(SETTINGS)('nginx %j', async (env) => {
   await startFront('nginx', env);
 });
+
+/** The main configuration of nginx's own packages and image, in its structure: an account of its own, one folder. */
+const OF_NGINX = `user nginx;
+worker_processes auto;
+error_log /var/log/nginx/error.log notice;
+pid /run/nginx.pid;
+events {
+    worker_connections 1024;
+}
+http {
+    include /etc/nginx/mime.types;
+    default_type application/octet-stream;
+    log_format main '$remote_addr "$request" $status';
+    access_log /var/log/nginx/access.log main;
+    sendfile on;
+    keepalive_timeout 65;
+    include /etc/nginx/conf.d/*.conf;
+}
+`;
+/** Its image brings a site on the same port. */
+const ITS_SITE = `server {
+    listen 80;
+    listen [::]:80;
+    server_name localhost;
+    location / { root /usr/share/nginx/html; }
+}
+`;
+
+// Nothing is replaced: ports below 1024 and folders of the system are those of a namespace, which only root can make.
+const hasNamespaces = process.getuid?.() === 0 && spawnSync('unshare', ['-mn', 'true']).status === 0;
+if (hasNamespaces && !skipWithout('nginx'))
+  test.each([
+    ['Debian', {}],
+    ['Debian', { BASE_URL_B: 'https://folio.example/b' }],
+    ['its own image', {}],
+    ['its own image', { BASE_URL_B: 'https://folio.example/b' }],
+  ])('what is printed for nginx loads as it is in nginx of %s, with %j', async (place, env) => {
+    const etc = tempFolder();
+    cpSync('/etc/nginx', join(etc, 'nginx'), { recursive: true, verbatimSymlinks: true });
+    const files: Record<string, string> = {
+      passwd: 'root:x:0:0::/:\nwww-data:x:33:33::/:\nnginx:x:101:101::/:\n',
+      group: 'root:x:0:\nwww-data:x:33:\nnginx:x:101:\n',
+      'nginx/conf.d/vitrine.conf': printed('nginx', env),
+      'letsencrypt/live/folio.example/fullchain.pem': SIGNED,
+      'letsencrypt/live/folio.example/privkey.pem': KEY,
+      ...(place !== 'Debian' && { 'nginx/nginx.conf': OF_NGINX, 'nginx/conf.d/default.conf': ITS_SITE }),
+    };
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(etc, name)), { recursive: true });
+      writeFileSync(join(etc, name), text);
+    }
+    const own = ['/var/cache', '/var/log', '/var/lib/nginx', '/run'].map(
+      (path) => `mount -t tmpfs own ${path}`,
+    );
+    const steps = [...own, 'mkdir /var/log/nginx', `mount --bind ${etc} /etc`, `${pathOf('nginx')} -t`];
+    const { stderr } = await exec('unshare', ['-mn', 'sh', '-ec', steps.join('\n')]);
+    expect(stderr).toContain('test is successful');
+  });
 
 test.skipIf(skipWithout('caddy')).each(SETTINGS)('Caddy %j', async (env) => {
   const file = tempFile('Caddyfile', printed('caddy', env));
