@@ -17,24 +17,16 @@ export function lookalikes(environment: Record<string, string | undefined>): str
 /** Short names have neighbours of their own, such as HOME and HOST: of those only the letter case may differ. */
 const tolerance = ({ length }: string) => (length < 6 ? 0 : length < 9 ? 1 : 2);
 
-/** How many letters must be inserted, removed, replaced or swapped with the next to make one text the other. */
+/** How many letters must be inserted, removed or replaced to make one text the other. */
 function distance(one: string, two: string): number {
-  const rows = [Array.from({ length: two.length + 1 }, (_, column) => column)];
-  const at = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;
-  for (let row = 1; row <= one.length; row++) {
-    rows.push([row]);
-    for (let column = 1; column <= two.length; column++) {
-      const replaced = at(row - 1, column - 1) + (one[row - 1] === two[column - 1] ? 0 : 1);
-      const swapped = one[row - 1] === two[column - 2] && one[row - 2] === two[column - 1];
-      rows[row]?.push(
-        Math.min(
-          replaced,
-          at(row - 1, column) + 1,
-          at(row, column - 1) + 1,
-          swapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
-        ),
-      );
+  let row = Array.from(`_${two}`, (_, column) => column);
+  for (const letter of one) {
+    const next: number[] = [];
+    for (const [column, above] of row.entries()) {
+      const replaced = (row[column - 1] ?? Infinity) + (letter === two[column - 1] ? 0 : 1);
+      next.push(Math.min(above + 1, (next.at(-1) ?? Infinity) + 1, replaced));
     }
+    row = next;
   }
-  return at(one.length, two.length);
+  return row.at(-1) ?? 0;
 }

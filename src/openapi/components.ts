@@ -71,32 +71,29 @@ const CONTENT_RANGE = {
 /** The responses of the route of files. Bytes have no schema, but @fastify/swagger wants one. */
 export function describeFileResponses(declared: Record<string, TSchema>) {
   const content = Object.fromEntries(Object.values(MEDIA_TYPES).map((type) => [type, { schema: {} }]));
+  return describeAll(declared, FILE_HEADERS, () => content);
+}
+
+/** The responses that a lookup declares, as @fastify/swagger takes them. */
+export const describeResponses = (variant: Variant, declared: Record<string, TSchema>) =>
+  describeAll(declared, SUCCESS_HEADERS, (schema) => ({ 'application/json': describeBody(variant, schema) }));
+
+function describeAll(
+  declared: Record<string, TSchema>,
+  headers: object,
+  describeContent: (schema: TSchema) => object,
+) {
   const entries = Object.entries(declared).map(([status, schema]) => {
     const { description } = schema;
-    if (status === '200') return [status, { description, headers: FILE_HEADERS, content }];
-    if (status === '206')
-      return [status, { description, headers: { ...FILE_HEADERS, ...CONTENT_RANGE }, content }];
-    if (status === '304') return [status, { ...notModified(schema), headers: FILE_HEADERS }];
-    const failure = failureResponse(Number(status), schema['x-error-codes']);
-    const more = status === '416' ? CONTENT_RANGE : {};
-    return [status, { ...failure, headers: { ...failure.headers, ...more } }];
+    if (status === '304') return [status, { description, type: 'null', headers }];
+    if (!status.startsWith('2')) return [status, describeFailure(Number(status), schema['x-error-codes'])];
+    const range = status === '206' ? CONTENT_RANGE : {};
+    return [status, { description, headers: { ...headers, ...range }, content: describeContent(schema) }];
   });
   return Object.fromEntries(entries);
 }
 
-/** The responses that a route declares, as @fastify/swagger takes them. */
-export function describeResponses(variant: Variant, declared: Record<string, TSchema>) {
-  const entries = Object.entries(declared).map(([status, schema]) => {
-    if (status === '200') return [status, successResponse(variant, schema)];
-    if (status === '304') return [status, { ...notModified(schema), headers: SUCCESS_HEADERS }];
-    return [status, failureResponse(Number(status), schema['x-error-codes'])];
-  });
-  return Object.fromEntries(entries);
-}
-
-const notModified = ({ description }: TSchema) => ({ description, type: 'null' });
-
-function successResponse(variant: Variant, schema: TSchema) {
+function describeBody(variant: Variant, schema: TSchema) {
   const { family, collection } = VARIANTS[variant];
   const schemas: TSchema[] = schema.anyOf ?? [schema];
   const samples = sampleAnswers(family, collection);
@@ -106,14 +103,8 @@ function successResponse(variant: Variant, schema: TSchema) {
   );
   const refs = schemas.map(({ $id }) => schemaRef($id as string));
   return {
-    description: schema.description,
-    headers: SUCCESS_HEADERS,
-    content: {
-      'application/json': {
-        schema: refs.length === 1 ? refs[0] : { oneOf: refs },
-        examples: Object.fromEntries(examples),
-      },
-    },
+    schema: refs.length === 1 ? refs[0] : { oneOf: refs },
+    examples: Object.fromEntries(examples),
   };
 }
 
@@ -128,7 +119,7 @@ function sampleAnswers(family: Family, collection: string) {
   };
 }
 
-function failureResponse(status: number, codes: readonly ErrorCode[]) {
+function describeFailure(status: number, codes: readonly ErrorCode[]) {
   const examples = codes.map((code) => {
     const value = JSON.parse(FAILURES[code].body.toString()) as { message: string };
     return [code, { summary: value.message, value }] as const;
@@ -136,7 +127,12 @@ function failureResponse(status: number, codes: readonly ErrorCode[]) {
   return {
     description:
       examples.length === 1 ? examples[0]?.[1].summary : `${STATUS_CODES[status]}: \`code\` names the error.`,
-    headers: { ...CACHING, ...(status === 429 && LIMITING), ...([429, 503].includes(status) && WAITING) },
+    headers: {
+      ...CACHING,
+      ...(status === 416 && CONTENT_RANGE),
+      ...(status === 429 && LIMITING),
+      ...([429, 503].includes(status) && WAITING),
+    },
     content: {
       'application/json': { schema: schemaRef('ApiError'), examples: Object.fromEntries(examples) },
     },
