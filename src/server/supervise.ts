@@ -26,10 +26,9 @@ type Question = keyof Answers;
 type MetricObject = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number];
 
 interface ToWorker {
-  readonly ask: Question;
-  readonly number: number;
+  readonly question: Question;
 }
-type FromWorker = { readonly serving: string } | { readonly number: number; readonly answer?: unknown };
+type FromWorker = { readonly serving: string } | (ToWorker & { readonly answer: unknown });
 
 export async function supervise(
   config: Config,
@@ -83,8 +82,7 @@ const REUSE_PORT = platform() === 'linux';
 
 /** Starts workers, and replaces those that die. */
 function createWorkers(log: Logger) {
-  /** Those that serve, and how to ask them. */
-  const serving = new Map<Worker, Ask>();
+  const serving = new Set<Worker>();
   let stopping = false;
 
   /** Starts one worker; resolves to its address when it serves. */
@@ -93,10 +91,11 @@ function createWorkers(log: Logger) {
     const worker = cluster.fork();
     const start = performance.now();
     const started = Promise.withResolvers<string>();
-    const { ask, settle } = createQuestions(worker);
+    // Each question that waits for its answer listens.
+    worker.setMaxListeners(0);
     worker.on('message', (message: FromWorker) => {
-      if ('number' in message) return settle(message.number, message.answer);
-      serving.set(worker, ask);
+      if ('question' in message) return void worker.emit(message.question, message.answer);
+      serving.add(worker);
       started.resolve(message.serving);
     });
     worker.once('exit', (code, signal) => {
@@ -118,20 +117,23 @@ function createWorkers(log: Logger) {
     }
   }
 
+  const askAll = <Q extends Question>(question: Q) =>
+    Promise.all([...serving].map((worker) => ask(worker, question)));
+
   return {
     start,
 
     /** Ready while any worker is. */
     async unready(): Promise<string | undefined> {
       if (stopping) return 'The server is stopping.';
-      const answers = await Promise.all([...serving.values()].map((ask) => ask('unready')));
+      const answers = await askAll('unready');
       if (answers.includes(null)) return undefined;
       return answers.length === 0 ? 'No worker is running.' : (answers.find(Boolean) ?? 'No worker answers.');
     },
 
     /** Added up, without those of a worker that has just died or does not answer. */
     async metrics(): Promise<string> {
-      const answers = await Promise.all([...serving.values()].map((ask) => ask('metrics')));
+      const answers = await askAll('metrics');
       return Registry.aggregate(answers.filter((answer) => answer != null)).metrics();
     },
 
@@ -163,32 +165,15 @@ const adminOfAll = (config: Config, log: Logger, { unready, metrics }: Workers):
   metrics: async () => ({ type: Registry.PROMETHEUS_CONTENT_TYPE, text: await metrics() }),
 });
 
-/** Resolves to undefined when the worker is gone or does not answer in time. */
-type Ask = <Q extends Question>(question: Q) => Promise<Answers[Q] | undefined>;
-
-/** Asks a worker. Questions and answers are numbered, so one listener does for all. */
-function createQuestions(worker: Worker) {
-  const waiting = new Map<number, (answer?: unknown) => void>();
-  let count = 0;
-
-  const ask = (question: Question) =>
-    new Promise((resolve) => {
-      const number = ++count;
-      const timer = setTimeout(() => settle(number), ANSWER_MS);
-      waiting.set(number, (answer) => {
-        clearTimeout(timer);
-        resolve(answer);
-      });
-      // Without a callback, a worker that has just died would end this process with an 'error' event.
-      worker.send({ ask: question, number } satisfies ToWorker, (error) => error && settle(number));
-    });
-
-  function settle(number: number, answer?: unknown): void {
-    waiting.get(number)?.(answer);
-    waiting.delete(number);
-  }
-
-  return { ask: ask as Ask, settle };
+/** The worker's answer; undefined when it is gone or does not answer in time. Those who ask at once share an answer. */
+async function ask<Q extends Question>(worker: Worker, question: Q): Promise<Answers[Q] | undefined> {
+  const answered = once(worker, question, { signal: AbortSignal.timeout(ANSWER_MS) });
+  // Without a callback, a worker that has just died would end this process with an 'error' event.
+  worker.send({ question } satisfies ToWorker, (error) => error && worker.emit(question));
+  return answered.then(
+    ([answer]) => answer,
+    () => undefined,
+  );
 }
 
 /** The worker's side: serves, and answers the supervisor's questions. */
@@ -214,8 +199,8 @@ export async function serveAsWorker(
 
   // Without the supervisor, nobody reads messages; Node then ends the worker.
   const tell = (message: FromWorker) => worker.send(message, () => {});
-  worker.on('message', async ({ ask, number }: ToWorker) => {
-    tell({ number, answer: ask === 'unready' ? ((await unready()) ?? null) : await readMetrics() });
+  worker.on('message', async ({ question }: ToWorker) => {
+    tell({ question, answer: question === 'unready' ? ((await unready()) ?? null) : await readMetrics() });
   });
   tell({ serving: running.url });
   return running;
