@@ -12,7 +12,7 @@ import {
   type SettingName,
   variableName,
 } from '../src/config/config.ts';
-import { mediaDirOf, mediaUrlOf } from '../src/config/media.ts';
+import { findMediaFolder, findMediaUrl } from '../src/config/media.ts';
 import { newPath } from './importing.ts';
 import { ask, done, fixture, json, ROOT, run, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
@@ -36,7 +36,7 @@ test.each<[string | undefined, Flags, string]>([
   ['p', { databaseUrl: 'postgres://x.example/y', mediaDir: 'p', port: '81' }, 'http://localhost:81/media'],
 ])('copies of pictures are in %s with %j, and served under %s', (folder, flags, url) => {
   const config = readConfig(flags);
-  expect([mediaDirOf(config), mediaUrlOf(config)]).toEqual([folder, url]);
+  expect([findMediaFolder(config), findMediaUrl(config)]).toEqual([folder, url]);
 });
 
 test('a URL of pictures with a password is refused', () => {

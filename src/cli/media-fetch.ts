@@ -1,7 +1,7 @@
 // `vitrine media fetch`, and what it shares with the other commands for copies of pictures.
 import { type Command, Option } from 'commander';
 import { ConfigError, readConfig, type SettingName } from '../config/config.ts';
-import { mediaUrlOf } from '../config/media.ts';
+import { findMediaUrl } from '../config/media.ts';
 import type { FetchFlags, FetchOptions } from '../media/fetch.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
@@ -39,7 +39,7 @@ export function findMediaPlace(flags: SettingFlags, context: CommandContext): Me
   if (mediaDir === undefined)
     throw new ConfigError(['with PostgreSQL, name the folder of copies: set MEDIA_DIR or give --media-dir']);
   const config = readConfig({ mediaUrl: flags.mediaUrl }, context.environment);
-  return { database, mediaDir, mediaUrl: mediaUrlOf(config), isUrlSet: config.mediaUrl !== undefined };
+  return { database, mediaDir, mediaUrl: findMediaUrl(config), isUrlSet: config.mediaUrl !== undefined };
 }
 
 /** The URL to link with: unless one is set, that of the last time, which may have been set elsewhere. */

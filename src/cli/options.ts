@@ -9,7 +9,7 @@ import {
   variableName,
 } from '../config/config.ts';
 import { lookalikes } from '../config/lookalikes.ts';
-import { mediaDirOf } from '../config/media.ts';
+import { findMediaFolder } from '../config/media.ts';
 import { bytes } from '../config/setting-values.ts';
 import { FAMILIES } from '../records/kinds.ts';
 import { readBase } from '../remote/lookups.ts';
@@ -56,7 +56,7 @@ export function chooseMediaDir(
   { environment }: CommandContext,
 ): string | undefined {
   const config = readConfig({ mediaDir }, { MEDIA_DIR: environment.MEDIA_DIR });
-  return mediaDirOf({ databaseUrl: database, mediaDir: config.mediaDir });
+  return findMediaFolder({ databaseUrl: database, mediaDir: config.mediaDir });
 }
 
 export const familyOption = (meaning: string) => new Option('--family <family>', meaning).choices(FAMILIES);

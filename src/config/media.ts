@@ -3,26 +3,26 @@ import { type Config, publicOrigin, SETTINGS } from './config.ts';
 import { isPostgresUrl } from './database-url.ts';
 
 /** The folder; undefined with PostgreSQL if none is set, and for the sample users. */
-export function mediaDirOf({ databaseUrl, mediaDir }: Pick<Config, 'databaseUrl' | 'mediaDir'>) {
+export function findMediaFolder({ databaseUrl, mediaDir }: Pick<Config, 'databaseUrl' | 'mediaDir'>) {
   if (databaseUrl === undefined) return undefined;
   return mediaDir ?? (isPostgresUrl(databaseUrl) ? undefined : `${databaseUrl}.media`);
 }
 
 /** Origins of pictures on our pages: what IMAGE_HOSTS allows, and where copies are. The sample users have none. */
-export function pictureOriginsOf(config: Config): Config['imageHosts'] {
+export function listPictureOrigins(config: Config): Config['imageHosts'] {
   const { imageHosts, databaseUrl } = config;
   if (imageHosts === '*' || databaseUrl === undefined) return imageHosts;
-  return [...new Set([...imageHosts, new URL(mediaUrlOf(config)).origin])];
+  return [...new Set([...imageHosts, new URL(findMediaUrl(config)).origin])];
 }
 
 /** The URL, without a slash at its end. */
-export function mediaUrlOf(config: Config): string {
+export function findMediaUrl(config: Config): string {
   if (config.mediaUrl !== undefined) return config.mediaUrl;
   return new URL('/media', publicOrigin(config) ?? `http://localhost:${config.port}`).href;
 }
 
 /** The URL of the sample users' pictures, as their records name them, with a slash at its end. */
-export const samplesUrlOf = (config: Config) => `${serverUrl(config)}/samples/`;
+export const findSamplesUrl = (config: Config) => `${serverUrl(config)}/samples/`;
 
 /**
  * The address of this server, without a slash at its end, as far as the settings tell it. A port that the system is yet to

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { isAbsolute, join } from 'node:path';
 import { type Config, listMounts } from '../config/config.ts';
 import { isPostgresUrl } from '../config/database-url.ts';
-import { mediaDirOf } from '../config/media.ts';
+import { findMediaFolder } from '../config/media.ts';
 import { isInQuery, VARIANTS } from '../variants.ts';
 
 export interface Deployment {
@@ -66,7 +66,7 @@ const OWN = [
 /** `given` are the settings that were given, by variable, as texts. */
 export function deploymentOf(config: Config, given: Readonly<Record<string, string>>): Deployment {
   const { databaseUrl = 'site.db' } = config;
-  const mediaDir = mediaDirOf({ ...config, databaseUrl });
+  const mediaDir = findMediaFolder({ ...config, databaseUrl });
   const mounts = listMounts(config);
   const origins = mounts.flatMap(({ base: { origin } }) => (origin === undefined ? [] : [new URL(origin)]));
   const names = [...new Set(origins.map(({ hostname }) => hostname))];

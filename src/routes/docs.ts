@@ -3,7 +3,7 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
-import { samplesUrlOf } from '../config/media.ts';
+import { findSamplesUrl } from '../config/media.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { JSON_TYPE, jsonHeaders, NotModified } from '../http/answer.ts';
 import { errorResponses } from '../http/errors.ts';
@@ -101,7 +101,7 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
 
 /** The examples are sample users, whose pictures are here if they are served. */
 const withPictures = (document: string, config: Config) =>
-  config.databaseUrl === undefined ? document.replaceAll(FIXTURE_PICTURES, samplesUrlOf(config)) : document;
+  config.databaseUrl === undefined ? document.replaceAll(FIXTURE_PICTURES, findSamplesUrl(config)) : document;
 
 /** The page connects to this server only, and to the hosts of the variants that have one of their own. */
 const policyFor = (config: Config, origins: readonly string[]) => ({

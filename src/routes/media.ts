@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
-import { mediaDirOf } from '../config/media.ts';
+import { findMediaFolder } from '../config/media.ts';
 import { INERT, matches, NotModified, sendNotModified } from '../http/answer.ts';
 import { errorResponses, sendFailure } from '../http/errors.ts';
 import { type ByteRange, fileSize, isAbsence, parseRange, readParts } from '../http/file-parts.ts';
@@ -38,7 +38,7 @@ export interface MediaOptions {
 
 export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, done) => {
   const { config, observe } = options;
-  const folder = mediaDirOf(config);
+  const folder = findMediaFolder(config);
   if (folder === undefined) return done();
   const common = {
     ...INERT,

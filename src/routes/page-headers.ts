@@ -1,6 +1,6 @@
 // The headers of pages and of what other pages show, with their Content-Security-Policies.
 import type { Config } from '../config/config.ts';
-import { pictureOriginsOf } from '../config/media.ts';
+import { listPictureOrigins } from '../config/media.ts';
 import { type Headers, INERT } from '../http/answer.ts';
 import { CROSS_ORIGIN, EACH_TIME, GUARD, HTML, SAME_ORIGIN, typed } from './web-file.ts';
 
@@ -36,7 +36,7 @@ function policy(config: Config, ...scripts: readonly string[]): Headers {
     "default-src 'none'",
     ...scripts,
     "style-src 'self'",
-    `img-src ${["'self'", 'data:', ...pictureOriginsOf(config), ...logoOrigins(config)].join(' ')}`,
+    `img-src ${["'self'", 'data:', ...listPictureOrigins(config), ...logoOrigins(config)].join(' ')}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

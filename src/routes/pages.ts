@@ -2,7 +2,7 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
-import { samplesUrlOf } from '../config/media.ts';
+import { findSamplesUrl } from '../config/media.ts';
 import { INERT } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
 import { samplePicture } from '../samples/people.ts';
@@ -98,7 +98,7 @@ function pictureOf(name: string): Buffer {
 /** The card's script with the table of variants in it, and whether there are pages of people to link to. */
 function cardScript(config: Config): string {
   // No address begins with a space.
-  const samples = config.databaseUrl === undefined ? samplesUrlOf(config) : ' ';
+  const samples = config.databaseUrl === undefined ? findSamplesUrl(config) : ' ';
   const rows = VARIANT_NAMES.map((variant) => {
     const { style, family, collection } = VARIANTS[variant];
     const [item, total] = family === 'microblog' ? ['post', 'totalPost'] : ['shot', 'totalShots'];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
-import { mediaDirOf, mediaUrlOf } from '../config/media.ts';
+import { findMediaFolder, findMediaUrl } from '../config/media.ts';
 import { sendFailure } from '../http/errors.ts';
 import { fileSize, readWhole } from '../http/file-parts.ts';
 import { PAGE } from '../http/observations.ts';
@@ -59,8 +59,8 @@ const COPY_NAME = new RegExp(MEDIA_NAME);
  * none, or one that is large, no picture, or cannot be read.
  */
 function createCopies(config: Config): (url: string) => Promise<string | undefined> {
-  const folder = mediaDirOf(config);
-  const start = `${mediaUrlOf(config)}/`;
+  const folder = findMediaFolder(config);
+  const start = `${findMediaUrl(config)}/`;
 
   return async (url) => {
     const name = url.slice(start.length);

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { type Config, listMounts } from '../config/config.ts';
 import { shownDatabase } from '../config/database-url.ts';
-import { mediaUrlOf, samplesUrlOf } from '../config/media.ts';
+import { findMediaUrl, findSamplesUrl } from '../config/media.ts';
 import { closeAllConnections, closeSilentConnections } from '../edge/http-server.ts';
 import { printable } from '../records/printable.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
@@ -108,7 +108,7 @@ async function closeInTime(app: Pick<FastifyInstance, 'server' | 'close'>, grace
 /** Warns, once for all workers, if the data was built with another MEDIA_URL. */
 async function compareMediaUrls(config: Config, store: Reader, log: Logger): Promise<void> {
   if ((cluster.worker?.id ?? 1) > 1 || config.databaseUrl === undefined) return;
-  const [named, served] = [await store.mediaUrl(), mediaUrlOf(config)];
+  const [named, served] = [await store.mediaUrl(), findMediaUrl(config)];
   if (named !== undefined && named !== served)
     log.warn(
       `records name copies of pictures under ${printable(named)}, but MEDIA_URL is ${served}: run vitrine media relink, or set MEDIA_URL`,
@@ -153,7 +153,7 @@ async function openStore(config: Config, observe: StoreListener): Promise<Reader
   const { databaseUrl } = config;
   if (databaseUrl === undefined) {
     const { sampleDatabase } = await import('../samples/samples.ts');
-    return openSamples(await sampleDatabase(samplesUrlOf(config)));
+    return openSamples(await sampleDatabase(findSamplesUrl(config)));
   }
   return openForServing(databaseUrl, observe);
 }

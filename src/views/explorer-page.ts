@@ -1,7 +1,7 @@
 // The explorer's HTML: the template with the configuration and the variants in it.
 import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
-import { pictureOriginsOf, samplesUrlOf } from '../config/media.ts';
+import { findSamplesUrl, listPictureOrigins } from '../config/media.ts';
 import { SAMPLE_PEOPLE } from '../samples/people.ts';
 import { STYLES, VARIANTS } from '../variants.ts';
 import { createLook } from './look.ts';
@@ -82,15 +82,15 @@ function configurationOf(config: Config, mounts: readonly Mount[], samples: bool
       const { style, family, collection } = VARIANTS[name];
       return { name, path, origin, family, collection, ...STYLES[style] };
     }),
-    samples: samples ? samplesUrlOf(config) : null,
+    samples: samples ? findSamplesUrl(config) : null,
     people: { microblog: people(users.microblog), portfolio: people(users.portfolio) },
-    imageHosts: pictureOriginsOf(config),
+    imageHosts: listPictureOrigins(config),
   };
 }
 
 function sampleAvatar(config: Config, name: string): string {
   const file = SAMPLE_PEOPLE.get(name);
-  return file ? samplesUrlOf(config) + file : '';
+  return file ? findSamplesUrl(config) + file : '';
 }
 
 const variantRadio = ({ variant }: Mount) =>

@@ -1,7 +1,7 @@
 // Pictures on the pages of people: which may be loaded, and what is shown where there is none.
 import type { Config } from '../config/config.ts';
 import { listMounts } from '../config/config.ts';
-import { pictureOriginsOf, samplesUrlOf } from '../config/media.ts';
+import { findSamplesUrl, listPictureOrigins } from '../config/media.ts';
 import { Markup, markup } from './markup.ts';
 import { hueOf } from './person.ts';
 
@@ -10,9 +10,9 @@ export type PictureSource = (url: string) => string | undefined;
 
 /** `root` is the way from the page to the server's root. Sample pictures load below any prefix and behind any port. */
 export function createPictureSource(config: Config, root: string): PictureSource {
-  const allowed = pictureOriginsOf(config);
+  const allowed = listPictureOrigins(config);
   const own = listMounts(config).flatMap(({ base }) => base.origin ?? []);
-  const samples = config.databaseUrl === undefined ? samplesUrlOf(config) : undefined;
+  const samples = config.databaseUrl === undefined ? findSamplesUrl(config) : undefined;
   return (url) => {
     if (url === '') return undefined;
     if (samples !== undefined && url.startsWith(samples))
