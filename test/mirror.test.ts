@@ -292,9 +292,9 @@ describe.concurrent('bad responses are reported and affect no other user', () =>
   };
 
   test.each([
-    ['bodies', HOSTILE.map(([name, , , words]) => [name, words] as const)],
-    ['protocol', Object.entries(WORDS)],
-  ])('in %s', async (_, cases) => {
+    ['bodies', '1', HOSTILE.map(([name, , , words]) => [name, words] as const)],
+    ['protocol', '4', Object.entries(WORDS)],
+  ])('in %s', async (_, concurrency, cases) => {
     const site = await startSite((request, response) => {
       const [name = ''] = cases.find(([name]) => request.url?.includes(`/${name}`)) ?? [];
       if (name === 'bomb') response.setHeader('content-encoding', 'gzip');
@@ -302,7 +302,7 @@ describe.concurrent('bad responses are reported and affect no other user', () =>
     });
     const database = newPath();
     const names = ['ada', ...cases.map(([name]) => name), 'zoe'];
-    const limits = ['--timeout', '1', '--retries', '1', '--concurrency', '1'];
+    const limits = ['--timeout', '1', '--retries', '1', '--concurrency', concurrency];
     const { code, stdout, stderr } = await mirror(database, 'b', site.url, '--user', ...names, ...limits);
     for (const [name, words] of cases)
       expect(

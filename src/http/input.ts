@@ -8,6 +8,9 @@ import { type ErrorCode, RequestError } from './errors.ts';
 /** In the schema of an input: the error of a value that does not fit. A symbol, so it is not published. */
 export const FAULT = Symbol('fault');
 
+/** A value of the query whose percent escapes are broken. Not null: Node's parser looks at members of a repeated value. */
+const BROKEN_ESCAPE = Symbol('broken escape');
+
 type Fault = ErrorCode | ((value: unknown) => ErrorCode);
 
 const compileInput: FastifySchemaCompiler<TSchema> = ({ schema }) => {
@@ -20,8 +23,7 @@ const compileInput: FastifySchemaCompiler<TSchema> = ({ schema }) => {
 };
 
 function faultCode(schema: { [FAULT]?: Fault }, value: unknown): ErrorCode {
-  // What the parsers of paths and queries make of a broken escape.
-  if (value === null) return 'BAD_ESCAPE';
+  if (value === BROKEN_ESCAPE) return 'BAD_ESCAPE';
   const fault = schema[FAULT] ?? 'BAD_REQUEST';
   return typeof fault === 'function' ? fault(value) : fault;
 }
@@ -35,14 +37,14 @@ export const COMPILERS = {
   buildSerializer: () => () => JSON.stringify,
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>['compilersFactory'];
 
-/** Members by name: an array when one is repeated, null when its percent escapes are broken. */
+/** Members by name: an array when one is repeated. */
 export const parseQuery = (text: string) =>
   parse(text, '&', '=', { decodeURIComponent: decode as (text: string) => string, maxKeys: 0 });
 
-function decode(text: string): string | null {
+function decode(text: string): string | typeof BROKEN_ESCAPE {
   try {
     return decodeURIComponent(text);
   } catch {
-    return null;
+    return BROKEN_ESCAPE;
   }
 }
