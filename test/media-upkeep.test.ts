@@ -81,24 +81,6 @@ describe('media relink', () => {
   });
 });
 
-test.each([
-  [['media', 'fetch', '--media-hosts', 'old.example']],
-  [['media', 'relink']],
-  [['media', 'prune']],
-  [['media', 'status']],
-  [['media', 'check']],
-  [['remove', '--family', 'portfolio', 'ada']],
-  [['check', '--repair']],
-])('%j makes no database where there is none', async (words) => {
-  const database = join(tempFolder(), 'mistyped.db');
-  const { code, stderr } = await run([...words, '--database-url', database], {});
-  expect([code, stderr]).toEqual([
-    1,
-    `vitrine: ${database} does not exist: \`vitrine import\` creates it.\n`,
-  ]);
-  expect(readdirSync(dirname(database))).toEqual([]);
-});
-
 describe('media status', () => {
   test('counts copies, and says why others have none', async () => {
     const database = await fetched();
