@@ -3,13 +3,16 @@ ARG NODE_TAG=24-slim
 FROM node:${NODE_TAG} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# better-sqlite3 brings a binary for every platform and SQLite's source; one binary is enough, if it loads.
+# better-sqlite3 brings a binary for every platform and SQLite's source; one binary is enough, if it loads. Of the fonts,
+# previews use two.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force && \
     cd node_modules/better-sqlite3 && \
     keep="$(node -p 'require("./lib/binding.js").getPrebuildPath()')" && \
     find "$PWD/prebuilds" -type f ! -path "$keep" -delete && \
     rm -rf deps src && \
-    node -e 'require("./lib/index.js")(":memory:").close()'
+    node -e 'require("./lib/index.js")(":memory:").close()' && \
+    cd ../dejavu-fonts-ttf/ttf && \
+    find . -type f ! -name DejaVuSans.ttf ! -name DejaVuSans-Bold.ttf -delete
 COPY LICENSE ./
 COPY migrations ./migrations
 COPY fixtures ./fixtures

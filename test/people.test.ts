@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writtenDate } from '../src/views/person.ts';
+import { shownText } from '../src/views/render-png.ts';
 import { blog, folio, post, shot } from './records.ts';
 import {
   ask,
@@ -98,6 +99,18 @@ test('every variant has them, under its own letter only', async () => {
     expect([path, await status(path.replace('V', 'c'), 'c.example')]).toEqual([path, 200]);
   }
   const { body } = await ask(some, '/people/c/ada', { headers: { host: 'c.example' } });
+  const preview = 'https://c.example/card/c/ada.png';
+  expect(body).toContain(`<meta property="og:image" content="${preview}">`);
+  for (const [name, value] of [
+    ['width', '1200'],
+    ['height', '630'],
+    ['alt', 'The card of Ada Lindqvist (@ada)'],
+  ])
+    expect(body).toContain(`<meta property="og:image:${name}" content="${value}">`);
+  expect(body).toContain('<meta name="twitter:card" content="summary_large_image">');
+  expect(body).toMatch(
+    /"@type":"ProfilePage","@id":"https:\/\/c.example\/people\/c\/ada","url":"https:.*?","dateModified":"20/,
+  );
   expect(body).toContain('<link rel="canonical" href="https://c.example/people/c/ada">');
   expect(body).toContain('<meta property="og:url" content="https://c.example/people/c/ada">');
   expect((await ask(some, '/people/a/ada')).body).not.toContain('rel="canonical"');
@@ -476,6 +489,37 @@ describe('the feeds', () => {
         expect(Number.isNaN(Date.parse(item.date_published))).toBe(false);
       }
     }
+  });
+});
+
+describe('the preview image', () => {
+  const png = async (own: LocalServer, name: string, headers = {}) => {
+    const response = await fetch(`${own.url}/card/b/${name}.png`, { headers });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    return { status: response.status, headers: response.headers, bytes };
+  };
+
+  test('is a PNG of 1200 × 630 that is revalidated by ETag', async () => {
+    const { status, headers, bytes } = await png(server, 'ada');
+    expect([status, headers.get('content-type')]).toEqual([200, 'image/png']);
+    expect(bytes.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
+    expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([1200, 630]);
+    expect(bytes.length).toBeLessThan(500_000);
+    expect((await png(server, 'ada', { 'if-none-match': headers.get('etag') ?? '' })).status).toBe(304);
+    expect((await png(server, 'nobody')).status).toBe(404);
+  });
+
+  test('leaves out letters that its fonts do not have', () => {
+    expect(shownText('Ada 日本 Léa مريم Привет 🗺')).toBe('Ada  Léa مريم Привет');
+  });
+
+  test('is made one at a time; whoever would wait long is asked to come back', async () => {
+    const answers = await Promise.all(Array.from({ length: 40 }, () => png(server, 'ada')));
+    const statuses = new Set(answers.map(({ status }) => status));
+    expect([...statuses].sort()).toEqual([200, 503]);
+    const refused = answers.find(({ status }) => status === 503);
+    expect(refused?.headers.get('retry-after')).toBe('1');
+    expect((await png(server, 'ada')).status).toBe(200);
   });
 });
 

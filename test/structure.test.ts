@@ -174,6 +174,7 @@ describe('one place for each dependency', () => {
     [/^fastify$|^@fastify\/(type|swagger)/, /^(server|routes|openapi|edge|http)\//],
     [/^commander$/, /^cli\//],
     [/^undici$/, /^remote\/http-client\.ts$/],
+    [/^@resvg\/resvg-js$/, /^views\/render-png\.ts$/],
     [/^marked$/, /^views\/guide-page\.ts$/],
     [/^htmlparser2$/, /^(formats\/xml|import\/map-kit)\.ts$/],
     [/^pino-pretty$/, /^telemetry\/log\.ts$/],

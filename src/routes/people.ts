@@ -4,13 +4,16 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
-import { sendFailure } from '../http/errors.ts';
+import { INERT } from '../http/answer.ts';
+import { RequestError, sendFailure } from '../http/errors.ts';
 import { fileSize, readWhole } from '../http/file-parts.ts';
 import { PAGE } from '../http/observations.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { cardImage } from '../views/card-image.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
+import { previewImage } from '../views/preview-image.ts';
+import { createPngRenderer, shownText } from '../views/render-png.ts';
 import { addFeeds } from './feeds.ts';
 import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
 import { INERT_WITH_PICTURE } from './page-headers.ts';
@@ -46,6 +49,17 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
     render: async (person) => card(person, await copyOf(person.smallAvatar)),
   });
 
+  const renderPng = createPngRenderer();
+  const preview = (person: Person) => look.paint(previewImage(person, look.name, shownText));
+  serve(`/card/${variant}/:username.png`, {
+    version: versionOf(preview),
+    headers: { ...INERT, ...cached, 'content-type': 'image/png' },
+    async render(person) {
+      const png = await renderPng(preview(person));
+      if (png === undefined) throw new RequestError('OVERLOADED');
+      return png;
+    },
+  });
   addFeeds(app, options);
   done();
 };

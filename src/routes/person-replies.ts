@@ -26,7 +26,7 @@ export interface Template {
   /** Changes with everything that shapes what is rendered, but for the user's data. */
   readonly version: () => string;
   readonly headers: Headers;
-  render(person: Person): Awaitable<string>;
+  render(person: Person): Awaitable<string | Buffer>;
 }
 
 export type PersonReplies = ReturnType<typeof createPersonReplies>;

@@ -102,18 +102,18 @@ ${lines.map((line, index) => markup`<text x="${MARGIN}" y="${y + 24 + index * 20
 }
 
 /** The colours of a picture that is not there, the same as on the card. */
-function gradient(id: string, seed: string): Markup {
+export function gradient(id: string, seed: string): Markup {
   const [from, to] = HUES[hueOf(seed)] ?? HUES[0];
   return markup`<linearGradient id="${id}" x2="1" y2="1"><stop stop-color="${from}"/><stop offset="1" stop-color="${to}"/></linearGradient>`;
 }
 
 const NUMBERS = new Intl.NumberFormat('en');
 
-const grouped = (digits: string) =>
+export const grouped = (digits: string) =>
   /^\d{1,18}$/.test(digits) ? NUMBERS.format(BigInt(digits)) : shortened(digits || '0', 20);
 
 /** An estimate in pixels, rather too wide than too narrow. */
-function widthOf(text: string, size: number): number {
+export function widthOf(text: string, size: number): number {
   let em = 0;
   for (const character of text)
     em += /\p{Extended_Pictographic}/u.test(character)
@@ -129,14 +129,14 @@ function widthOf(text: string, size: number): number {
 }
 
 /** The text on one line of this width. */
-function clipped(text: string, size: number, width: number): string {
+export function clipped(text: string, size: number, width: number): string {
   const line = shortened(text, 200);
   if (widthOf(line, size) <= width) return line;
   return `${fitting(line, size, width - size).trimEnd()}…`;
 }
 
 /** The text on lines of this width; the last one ends with an ellipsis if there is more. */
-function wrapped(text: string, size: number, width: number, most: number): string[] {
+export function wrapped(text: string, size: number, width: number, most: number): string[] {
   const lines: string[] = [];
   let rest = shortened(text, 1000);
   while (rest !== '') {

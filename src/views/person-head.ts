@@ -4,6 +4,7 @@ import { lookupAddresses, VARIANTS } from '../variants.ts';
 import type { Look } from './look.ts';
 import { jsonBlock, type Markup, markup } from './markup.ts';
 import { type Person, shortened, titleOf } from './person.ts';
+import { PREVIEW } from './preview-image.ts';
 
 const LONGEST_DESCRIPTION = 200;
 
@@ -28,13 +29,25 @@ export function personHead({ variant, base }: Mount, person: Person, look: Look,
     <meta property="og:site_name" content="${look.name}">
     <meta property="profile:username" content="${person.username}">
     ${page && markup`<meta property="og:url" content="${page}">`}
-    ${person.avatar && markup`<meta property="og:image" content="${person.avatar}">`}
-    <meta name="twitter:card" content="summary">
-    <script type="application/ld+json">${jsonBlock(linkedData(person))}</script>`;
+    ${base.origin === undefined ? person.avatar && markup`<meta property="og:image" content="${person.avatar}">` : previewPicture(`${base.origin}/card/${variant}/${segment}.png`, title)}
+    <meta name="twitter:card" content="${base.origin === undefined ? 'summary' : 'summary_large_image'}">
+    <script type="application/ld+json">${jsonBlock(linkedData(person, page))}</script>`;
 }
 
+/** Messengers want an absolute address. */
+const previewPicture = (address: string, title: string) =>
+  markup`<meta property="og:image" content="${address}">
+    <meta property="og:image:type" content="image/png">
+    <meta property="og:image:width" content="${PREVIEW.width}">
+    <meta property="og:image:height" content="${PREVIEW.height}">
+    <meta property="og:image:alt" content="The card of ${title}">`;
+
 /** A `ProfilePage` of schema.org. */
-function linkedData({ id, name, username, bio, avatar, links, counts }: Person) {
+function linkedData(
+  { id, name, username, bio, avatar, links, counts, items }: Person,
+  page: string | undefined,
+) {
+  const newest = items[0]?.date;
   const [[, published], [, followers], [, following]] = counts as [
     [string, string],
     [string, string],
@@ -48,9 +61,12 @@ function linkedData({ id, name, username, bio, avatar, links, counts }: Person) 
   return {
     '@context': 'https://schema.org',
     '@type': 'ProfilePage',
+    ...(page && { '@id': page, url: page }),
+    ...(newest && { dateModified: newest }),
     mainEntity: {
       '@type': 'Person',
       name,
+      ...(page && { url: page }),
       alternateName: username,
       identifier: id,
       ...(bio && { description: bio }),
