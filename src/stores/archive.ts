@@ -1,5 +1,6 @@
 // Everything in a database, as of one moment: for exports, checks, takedowns, and for whoever fetches copies of pictures.
 import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
+import type { Rows } from './connection.ts';
 import { COUNTS, countsFrom } from './counts.ts';
 import type { StoreError } from './errors.ts';
 import { takedownsMark } from './media.ts';
@@ -12,11 +13,9 @@ import {
   SUM_OF_COPIES,
   servedText,
 } from './media-statements.ts';
-import type { Rows } from './merge.ts';
 import type { Awaitable, Counts } from './reader.ts';
 import { findFaults } from './soundness.ts';
-import { ALL_ENTRIES, ALL_SALTS } from './takedown-statements.ts';
-import { type TakedownList, takedownList } from './takedowns.ts';
+import { ALL_ENTRIES, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';
 import type { MediaEntry } from './writer.ts';
 
 /** A picture that a record names and that has no copy. */

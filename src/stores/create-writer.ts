@@ -1,6 +1,8 @@
 // The writer of both stores: each method is one change, made by SQL that they share. A store says how a change is made.
+
+import type { StoreConnection } from './connection.ts';
 import { pruneMedia, relink, saveMedia, unknownFiles } from './media.ts';
-import { type MergeConnection, merge } from './merge.ts';
+import { merge } from './merge.ts';
 import { packAnswers, repairPacked } from './packed-rows.ts';
 import { removeUser } from './removal.ts';
 import { repairContents } from './soundness.ts';
@@ -12,7 +14,7 @@ interface StoreAccess extends Pick<Writer, 'load' | 'close'> {
    * Runs an action in a transaction with the work tables of an import. With `erases`, the database holds no copy of what
    * was deleted afterwards.
    */
-  change<T>(action: (db: MergeConnection) => Promise<T>, erases: boolean): Promise<T>;
+  change<T>(action: (db: StoreConnection) => Promise<T>, erases: boolean): Promise<T>;
 }
 
 interface ChangeOptions<T> {
@@ -27,7 +29,7 @@ const ERASING = { erases: true };
 
 export function createWriter(store: StoreAccess): Writer {
   const change = <T>(
-    action: (db: MergeConnection) => Promise<T>,
+    action: (db: StoreConnection) => Promise<T>,
     { changesAnswers = () => true, erases = false }: ChangeOptions<T> = {},
   ) =>
     store.change(async (db) => {
@@ -58,7 +60,7 @@ export function createWriter(store: StoreAccess): Writer {
  * A new generation. It is the time, so that what is imported after a standby was promoted is newer than what the lost
  * primary had last, wherever that had come to.
  */
-const advance = ({ now }: MergeConnection) =>
+const advance = ({ now }: StoreConnection) =>
   `UPDATE vitrine SET generation = CASE WHEN generation < ${now} THEN ${now} ELSE generation + 1 END`;
 
 interface ImportResult {
@@ -72,7 +74,7 @@ interface ImportResult {
 
 /** Makes the staged rows one change of the data, in the caller's transaction. */
 export async function importStaged(
-  db: MergeConnection,
+  db: StoreConnection,
   options: LoadOptions,
   ending: LoadOutcome,
 ): Promise<ImportResult> {

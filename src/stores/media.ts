@@ -1,5 +1,7 @@
 // Copies of pictures: remembered, linked into what is served, and forgotten when no record names them any more. All inside
 // the caller's transaction, with the work tables of an import.
+
+import { countRows, type Rows, type StoreConnection } from './connection.ts';
 import {
   ADD_NAME,
   COUNT_MARKED,
@@ -14,13 +16,12 @@ import {
   SET_MEDIA_URL,
   UNMARK_NAMED,
 } from './media-statements.ts';
-import { countRows, type MergeConnection, type Rows } from './merge.ts';
 import { repairContents } from './soundness.ts';
-import { TAKEDOWNS_MARK } from './takedown-statements.ts';
+import { TAKEDOWNS_MARK } from './takedowns.ts';
 import type { MediaEntry, PrunedMedia, RemoveFiles } from './writer.ts';
 
 export async function saveMedia(
-  db: MergeConnection,
+  db: StoreConnection,
   entries: readonly MediaEntry[],
   mark: string,
 ): Promise<boolean> {
@@ -37,14 +38,14 @@ export async function takedownsMark(db: Rows): Promise<string> {
 }
 
 /** How many rows that changed. */
-export async function relink(db: MergeConnection, mediaUrl: string): Promise<number> {
+export async function relink(db: StoreConnection, mediaUrl: string): Promise<number> {
   await db.run(SET_MEDIA_URL, [mediaUrl]);
   await db.run(LINK);
   return repairContents(db);
 }
 
 /** Forgets what no record has named for `grace` seconds: a record that is being imported may name it again. */
-export async function pruneMedia(db: MergeConnection, grace: number): Promise<PrunedMedia> {
+export async function pruneMedia(db: StoreConnection, grace: number): Promise<PrunedMedia> {
   const now = Math.floor(Date.now() / 1000);
   await fillNamed(db);
   await db.run(UNMARK_NAMED);
@@ -57,7 +58,7 @@ export async function pruneMedia(db: MergeConnection, grace: number): Promise<Pr
  * Forgets at once what no record names any more, since an address may hold a name. The files go first: should this be
  * interrupted, doing it again removes the rest.
  */
-export async function forgetUnnamed(db: MergeConnection, removeFiles: RemoveFiles): Promise<void> {
+export async function forgetUnnamed(db: StoreConnection, removeFiles: RemoveFiles): Promise<void> {
   await fillNamed(db);
   const files: string[] = [];
   for await (const [file] of db.rows(FILES_UNNAMED)) files.push(file as string);
@@ -66,13 +67,13 @@ export async function forgetUnnamed(db: MergeConnection, removeFiles: RemoveFile
 }
 
 /** Of the names of files, those that no copy has. */
-export async function unknownFiles(db: MergeConnection, names: readonly string[]): Promise<string[]> {
+export async function unknownFiles(db: StoreConnection, names: readonly string[]): Promise<string[]> {
   for (const name of names) await db.run(ADD_NAME, [name]);
   const unknown: string[] = [];
   for await (const [name] of db.rows(NAMES_WITHOUT_COPY)) unknown.push(name as string);
   return unknown;
 }
 
-async function fillNamed(db: MergeConnection): Promise<void> {
+async function fillNamed(db: StoreConnection): Promise<void> {
   for (const statement of findNamed(db.member)) await db.run(statement);
 }

@@ -4,7 +4,8 @@
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
 import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName, kindOf } from '../records/kinds.ts';
-import { HAS_COPIES, type MemberSql, namedCopies, servedText } from './media-statements.ts';
+import { countRows, type Rows, type StoreConnection } from './connection.ts';
+import { HAS_COPIES, namedCopies, servedText } from './media-statements.ts';
 import {
   INDEXES,
   type KindStatements,
@@ -13,31 +14,13 @@ import {
   stagedKind,
   statementsFor,
 } from './merge-statements.ts';
-import type { Awaitable } from './reader.ts';
 import { type Removal, refuseExcess } from './removal-limit.ts';
-import { LISTED_KINDS, skipStatements } from './takedown-statements.ts';
-import { unusualNames } from './takedowns.ts';
+import { listedKinds, skipTakenDown } from './takedown-skips.ts';
 import type { LoadOptions, LoadOutcome, Misfit, Tallies, Tally } from './writer.ts';
-
-/** What the steps need of a database connection. */
-export interface MergeConnection {
-  /** Runs a statement with values for $1, $2 and so on; how many rows it changed. */
-  run(sql: string, values?: readonly (string | Buffer)[]): Awaitable<number>;
-  /** The rows of a query, as arrays of texts. */
-  rows(sql: string): Iterable<string[]> | AsyncIterable<string[]>;
-  readonly member: MemberSql;
-  /** The SQL for the bytes of a column as hexadecimal digits. */
-  readonly hex: (column: string) => string;
-  /** The SQL for the time in microseconds since 1970. */
-  readonly now: string;
-}
-
-/** What reading needs of it. */
-export type Rows = Pick<MergeConnection, 'rows' | 'member' | 'hex'>;
 
 /** Undefined when the import is refused, as `ending` says or for misfits; the caller then rolls back. */
 export async function merge(
-  db: MergeConnection,
+  db: StoreConnection,
   { replace, maxRemoved, skipInvalid, onMisfit }: LoadOptions,
   ending: LoadOutcome,
 ): Promise<Tallies | undefined> {
@@ -93,33 +76,8 @@ const countRemoval = (kind: KindName, { unchanged, changed, removed }: MergeCoun
   plural: KINDS[kind].plural,
 });
 
-/** The families and kinds that have takedowns: without any, nothing has to be hashed. */
-async function listedKinds(db: MergeConnection): Promise<ReadonlySet<string>> {
-  const listed = new Set<string>();
-  for await (const [family, kind] of db.rows(LISTED_KINDS)) listed.add(`${family} ${kind}`);
-  return listed;
-}
-
-/** Leaves out what was taken down. It is in this transaction, so a takedown during a long import counts as well. */
-async function skipTakenDown(db: MergeConnection, family: Family, listed: ReadonlySet<string>) {
-  const statements = skipStatements(family);
-  const skipped = { profiles: 0, items: 0 };
-  if (listed.has(`${family} user`)) {
-    await db.run(statements.findUsers);
-    for (const keys of await unusualNames(db.rows(statements.mayBeUnusual)))
-      await db.run(statements.findUnusualUsers, keys);
-    skipped.profiles = await db.run(statements.profiles);
-    skipped.items = await db.run(statements.itemsOfUsers);
-    await db.run('DELETE FROM gone');
-  }
-  // A user's entry has the ids of items as well.
-  if (listed.has(`${family} user`) || listed.has(`${family} item`))
-    skipped.items += await db.run(statements.items);
-  return skipped;
-}
-
 /** A profile that is left out keeps its old name, which another may have been meant to take: hence the loop. */
-async function takeOutClashes(db: MergeConnection, { clashes }: Statements, replace: boolean) {
+async function takeOutClashes(db: StoreConnection, { clashes }: Statements, replace: boolean) {
   let all = 0;
   for (;;) {
     const found = await takeOut(db, clashes(replace));
@@ -129,14 +87,14 @@ async function takeOutClashes(db: MergeConnection, { clashes }: Statements, repl
 }
 
 /** Moves the rows that a query names from `staged` to `misfits`; how many. */
-async function takeOut(db: MergeConnection, query: string): Promise<number> {
+async function takeOut(db: StoreConnection, query: string): Promise<number> {
   const found = await db.run(`INSERT INTO misfits (n, place, kind, id, fault, other, record) ${query}`);
   if (found > 0) await db.run('DELETE FROM staged WHERE n IN (SELECT n FROM misfits)');
   return found;
 }
 
 /** Moves what was staged of one kind over. */
-async function move(db: MergeConnection, kind: KindStatements, replace: boolean): Promise<MergeCounts> {
+async function move(db: StoreConnection, kind: KindStatements, replace: boolean): Promise<MergeCounts> {
   const staged = await countRows(db, kind.staged);
   await db.run(kind.touchNew);
   if (replace) await db.run(kind.touchRemoved);
@@ -151,19 +109,19 @@ async function move(db: MergeConnection, kind: KindStatements, replace: boolean)
 }
 
 /** Rebuilds the lists of the users in `touched`; a user who is gone has none. */
-export async function rebuildLists(db: MergeConnection, family: Family): Promise<void> {
+export async function rebuildLists(db: StoreConnection, family: Family): Promise<void> {
   const record = await servedIn(db, kindOf(family, 'item'));
   for (const statement of listStatements(family, record)) await db.run(statement);
 }
 
-async function addNamedCopies(db: MergeConnection, family: Family): Promise<void> {
+async function addNamedCopies(db: StoreConnection, family: Family): Promise<void> {
   if (!(await hasCopies(db))) return;
   for (const kind of [kindOf(family, 'profile'), kindOf(family, 'item')])
     for (const statement of namedCopies(kind, stagedKind(kind), db.member)) await db.run(statement);
 }
 
 /** Names copies of pictures in the profiles that were staged. */
-async function linkProfiles(db: MergeConnection, family: Family): Promise<void> {
+async function linkProfiles(db: StoreConnection, family: Family): Promise<void> {
   const kind = kindOf(family, 'profile');
   if (!(await hasCopies(db))) return;
   for (const statement of linkStatements(kind, servedText(kind, db.member))) await db.run(statement);
@@ -175,13 +133,8 @@ const hasCopies = async (db: Rows) => (await countRows(db, HAS_COPIES)) > 0;
 export const servedIn = async (db: Rows, kind: KindName) =>
   (await hasCopies(db)) ? servedText(kind, db.member) : 'record';
 
-export async function countRows(db: Rows, query: string): Promise<number> {
-  for await (const [number] of db.rows(query)) return Number(number);
-  return 0;
-}
-
 /** In the order of the files. */
-async function report(db: MergeConnection, onMisfit: LoadOptions['onMisfit']): Promise<void> {
+async function report(db: StoreConnection, onMisfit: LoadOptions['onMisfit']): Promise<void> {
   const query = 'SELECT place, kind, id, fault, other, record FROM misfits ORDER BY place, n';
   for await (const row of db.rows(query)) await onMisfit(buildMisfit(row));
 }

@@ -1,5 +1,5 @@
 // Which rows are packed: profiles and lists of some length, at the end of each change of the data.
-import type { MergeConnection, Rows } from './merge.ts';
+import type { Rows, StoreConnection } from './connection.ts';
 import { isPacked, PACKED_FROM, pack } from './packing.ts';
 
 interface PackedRow {
@@ -20,7 +20,7 @@ const isUnpacked = (text: string) => `packed IS NULL AND octet_length(${text}) >
 const BATCH = 16;
 
 /** Packs what a change has stored without, in its transaction. */
-export async function packAnswers(db: MergeConnection): Promise<void> {
+export async function packAnswers(db: StoreConnection): Promise<void> {
   for (const { table, key, text } of TABLES) {
     const unpacked = `SELECT family, CAST(${key} AS text), ${text} FROM ${table} WHERE ${isUnpacked(text)} LIMIT ${BATCH}`;
     const store = `UPDATE ${table} SET packed = $1 WHERE family = $2 AND ${key} = $3`;
@@ -46,7 +46,7 @@ export async function* findWronglyPacked(db: Rows): AsyncGenerator<PackedRow> {
 }
 
 /** Packs again what is packed wrongly; how many rows that were. */
-export async function repairPacked(db: MergeConnection): Promise<number> {
+export async function repairPacked(db: StoreConnection): Promise<number> {
   const wrong: PackedRow[] = [];
   for await (const row of findWronglyPacked(db)) wrong.push(row);
   for (const { table, family, id } of wrong) {

@@ -1,7 +1,8 @@
 // Removing users and items in set-based SQL that SQLite and PostgreSQL both understand, inside the caller's transaction.
 // It needs the work tables of an import.
 import type { Family } from '../records/kinds.ts';
-import { type MergeConnection, rebuildLists } from './merge.ts';
+import type { StoreConnection } from './connection.ts';
+import { rebuildLists } from './merge.ts';
 
 /** $1: the key of the user's name. */
 export const findUser = (family: Family) => `
@@ -13,7 +14,7 @@ export const findItem = (family: Family) => `
 
 /** One user; undefined for an unknown one. */
 export async function removeUser(
-  db: MergeConnection,
+  db: StoreConnection,
   family: Family,
   userKey: string,
 ): Promise<{ items: number } | undefined> {
@@ -23,7 +24,7 @@ export async function removeUser(
 }
 
 /** The users in `touched`, with their lists and items; how many there were. */
-export async function removeUsers(db: MergeConnection, family: Family): Promise<RemovalCounts> {
+export async function removeUsers(db: StoreConnection, family: Family): Promise<RemovalCounts> {
   // Without this, PostgreSQL reads all items even for one user.
   await db.run('ANALYZE touched');
   const users = await db.run(
@@ -43,7 +44,7 @@ export interface RemovalCounts {
 }
 
 /** The items in `gone`; the lists that they were in are rebuilt. */
-export async function removeItems(db: MergeConnection, family: Family): Promise<RemovalCounts> {
+export async function removeItems(db: StoreConnection, family: Family): Promise<RemovalCounts> {
   await db.run('ANALYZE gone');
   await db.run(
     `INSERT INTO touched SELECT DISTINCT owner FROM items WHERE family = '${family}' AND id IN (SELECT id FROM gone)`,

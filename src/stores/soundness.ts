@@ -1,7 +1,8 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
 import { FAMILIES, type Family, kindOf } from '../records/kinds.ts';
+import type { Rows, StoreConnection } from './connection.ts';
 import type { MemberSql } from './media-statements.ts';
-import { type MergeConnection, type Rows, rebuildLists, servedIn } from './merge.ts';
+import { rebuildLists, servedIn } from './merge.ts';
 import { listOfProfile } from './merge-statements.ts';
 import { findWronglyPacked } from './packed-rows.ts';
 
@@ -90,14 +91,14 @@ async function named(
 }
 
 /** Rebuilds what is served, where it is wrong; how many rows there were. Needs the work tables of an import. */
-export async function repairContents(db: MergeConnection): Promise<number> {
+export async function repairContents(db: StoreConnection): Promise<number> {
   let repaired = 0;
   for (const family of FAMILIES)
     repaired += (await repairProfiles(db, family)) + (await repairLists(db, family));
   return repaired;
 }
 
-async function repairProfiles(db: MergeConnection, family: Family): Promise<number> {
+async function repairProfiles(db: StoreConnection, family: Family): Promise<number> {
   const record = await servedIn(db, kindOf(family, 'profile'));
   const served = await db.run(
     `UPDATE profiles SET served = nullif(${record}, record), packed = NULL WHERE family = '${family}' AND ${isServedWrong(record)}`,
@@ -108,7 +109,7 @@ async function repairProfiles(db: MergeConnection, family: Family): Promise<numb
   return Math.max(served, etags);
 }
 
-async function repairLists(db: MergeConnection, family: Family): Promise<number> {
+async function repairLists(db: StoreConnection, family: Family): Promise<number> {
   const { lists } = await wrongRows(db, family);
   await db.run('DELETE FROM touched');
   const wrong = await db.run(`INSERT INTO touched SELECT owner FROM (${lists}) AS wrong`);

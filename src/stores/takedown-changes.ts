@@ -1,23 +1,17 @@
 // Takedowns: what was taken down is removed, listed as salted hashes, and skipped by every later import. All inside the
 // caller's transaction, with the work tables of an import.
 import { randomBytes } from 'node:crypto';
-import { FAMILIES } from '../records/kinds.ts';
+import { FAMILIES, type Family } from '../records/kinds.ts';
 import { takedownKey } from '../records/user-name.ts';
+import type { StoreConnection } from './connection.ts';
 import { forgetUnnamed } from './media.ts';
-import type { MergeConnection } from './merge.ts';
 import { findItem, findUser, type RemovalCounts, removeItems, removeUsers } from './removal.ts';
 import {
-  ADD_SALT,
-  addEntry,
-  addUserId,
-  addUserItems,
-  COPY_ENTRY,
-  COPY_SALT,
-  deleteEntry,
-  findListed,
-  mayBeUnusual,
-} from './takedown-statements.ts';
-import {
+  hashSql,
+  ID_TEXT,
+  isListed,
+  MAY_BE_UNUSUAL,
+  type TakedownKind,
   type TakedownList,
   type TakedownResult,
   type TakedownState,
@@ -29,8 +23,43 @@ import type { RemoveFiles } from './writer.ts';
 
 const SALT_BYTES = 32;
 
+/** The value that a takedown of this kind is found by. */
+const hashedValue = (kind: TakedownKind) => (kind === 'user' ? 'name' : 'item');
+
+/** Gives the database a salt of its own, unless it has one. $1: the salt. */
+const ADD_SALT = 'INSERT INTO takedown_salts SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM takedown_salts)';
+
+const ONE_SALT = '(SELECT min(salt) AS salt FROM takedown_salts) AS one';
+
+/** $1: the name or the id of the item; $2: the day. */
+const addEntry = (family: Family, kind: TakedownKind) => `
+  INSERT INTO takedowns (hash, entry, family, kind, since)
+  SELECT hash, hash, '${family}', '${kind}', $2
+  FROM (SELECT ${hashSql(family, hashedValue(kind), '$1')} AS hash FROM ${ONE_SALT}) AS hashed
+  WHERE NOT EXISTS (
+    SELECT 1 FROM takedown_salts CROSS JOIN takedowns WHERE hash = ${hashSql(family, hashedValue(kind), '$1')})`;
+
+/** Adds the id of a user who is here. $1: the name for takedowns; $2: the day; $3: the key. */
+const addUserId = (family: Family) => `
+  INSERT INTO takedowns (hash, entry, family, kind, since)
+  SELECT ${hashSql(family, 'id', ID_TEXT)}, ${hashSql(family, 'name', '$1')}, '${family}', 'user', $2
+  FROM profiles CROSS JOIN ${ONE_SALT} WHERE family = '${family}' AND user_key = $3 ON CONFLICT DO NOTHING`;
+
+/** Adds the ids of the items of a user who is here: they may come back under another owner. The values are those of `addUserId`. */
+const addUserItems = (family: Family) => `
+  INSERT INTO takedowns (hash, entry, family, kind, since)
+  SELECT ${hashSql(family, 'item', 'CAST(items.id AS text)')}, ${hashSql(family, 'name', '$1')}, '${family}', 'user', $2
+  FROM profiles CROSS JOIN items CROSS JOIN ${ONE_SALT}
+  WHERE profiles.family = '${family}' AND user_key = $3 AND items.family = '${family}' AND items.owner = profiles.id
+  ON CONFLICT DO NOTHING`;
+
+/** $1: the name or the id of the item. */
+const deleteEntry = (family: Family, kind: TakedownKind) => `
+  DELETE FROM takedowns
+  WHERE entry IN (SELECT ${hashSql(family, hashedValue(kind), '$1')} FROM takedown_salts)`;
+
 export async function takeDown(
-  db: MergeConnection,
+  db: StoreConnection,
   subjects: readonly TakedownSubject[],
   removeFiles: RemoveFiles,
 ): Promise<TakedownResult> {
@@ -54,9 +83,12 @@ export async function takeDown(
   return { states, ...removed };
 }
 
+const mayBeUnusual = (family: Family) =>
+  `SELECT user_key FROM profiles WHERE family = '${family}' AND ${MAY_BE_UNUSUAL}`;
+
 /** Lists a name, and notes everybody who is here by it, in any spelling, in `touched`. */
 async function takeDownUser(
-  db: MergeConnection,
+  db: StoreConnection,
   { family, value }: TakedownSubject,
   today: string,
   unusual: readonly [key: string, forTakedowns: string][],
@@ -75,7 +107,7 @@ async function takeDownUser(
 
 /** Lists an item, and notes it in `gone`. */
 async function takeDownItem(
-  db: MergeConnection,
+  db: StoreConnection,
   { family, value }: TakedownSubject,
   today: string,
 ): Promise<TakedownState> {
@@ -88,7 +120,7 @@ const subjectState = (found: number, isNew: boolean): TakedownState =>
 
 /** Allows imports to bring it again; for each subject whether it had been taken down. */
 export async function undoTakedowns(
-  db: MergeConnection,
+  db: StoreConnection,
   subjects: readonly TakedownSubject[],
 ): Promise<boolean[]> {
   const results: boolean[] = [];
@@ -101,9 +133,31 @@ export async function undoTakedowns(
   return results;
 }
 
+/** Values of other databases, as `ALL_ENTRIES` and `ALL_SALTS` read them. */
+const COPY_SALT = 'INSERT INTO takedown_salts VALUES ($1) ON CONFLICT DO NOTHING';
+const COPY_ENTRY = `
+  INSERT INTO takedowns (hash, entry, family, kind, since) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`;
+
+/** Users and items that are in the list and in the database, into `touched` and `gone`. */
+const findListed = (family: Family) => ({
+  users: `
+    INSERT INTO touched
+    SELECT id FROM profiles CROSS JOIN takedown_salts
+    WHERE family = '${family}' AND ${isListed(family, 'name', 'user_key')}
+    UNION SELECT id FROM profiles CROSS JOIN takedown_salts
+    WHERE family = '${family}' AND ${isListed(family, 'id', ID_TEXT)}`,
+  /** $1: the key; $2: the key for takedowns. */
+  unusualUsers: `
+    INSERT INTO touched SELECT id FROM profiles CROSS JOIN takedown_salts
+    WHERE family = '${family}' AND user_key = $1 AND ${isListed(family, 'name', '$2')} ON CONFLICT DO NOTHING`,
+  items: `
+    INSERT INTO gone SELECT DISTINCT id FROM items CROSS JOIN takedown_salts
+    WHERE family = '${family}' AND ${isListed(family, 'item', ID_TEXT)}`,
+});
+
 /** Takes over the list of another database and removes what it names. */
 export async function adoptTakedowns(
-  db: MergeConnection,
+  db: StoreConnection,
   { salts, entries }: TakedownList,
   removeFiles: RemoveFiles,
 ): Promise<RemovalCounts> {

@@ -44,8 +44,21 @@ export type HashedValue = 'name' | 'id' | 'item';
 export const takedownHash = (salt: string, family: string, what: string, value: string): string =>
   hash('sha256', `${salt} ${family} ${what} ${value}`, 'hex');
 
+/** The SQL for the hash of a value, with one salt. */
+export const hashSql = (family: Family, what: HashedValue, value: string) =>
+  `takedown_hash(salt, '${family}', '${what}', ${value})`;
+
+/** Whether a value is in the list; `takedown_salts` must be among the tables of the query. */
+export const isListed = (family: Family, what: HashedValue, value: string) =>
+  `${hashSql(family, what, value)} IN (SELECT hash FROM takedowns)`;
+
+export const ID_TEXT = 'CAST(id AS text)';
+
 /** The keys whose hashes tell whether a user was taken down: earlier versions stored the hash of the plain key. */
 export const takedownKeys = (userKey: string): string[] => [...new Set([userKey, takedownKey(userKey)])];
+
+/** Only such names can have another key for takedowns. */
+export const MAY_BE_UNUSUAL = "(octet_length(user_key) <> length(user_key) OR user_key LIKE '% %')";
 
 /** Those keys for which takedowns use another one, each with that one. */
 export async function unusualNames(
@@ -59,11 +72,18 @@ export async function unusualNames(
 /** Whether a list names a value of a family. */
 export function createTakedownFilter({ salts, entries }: TakedownList, family: Family) {
   const hashes = new Set(entries.map(({ hash }) => hash));
-  const isListed = (what: HashedValue, value: string) =>
+  const hasHash = (what: HashedValue, value: string) =>
     salts.some((salt) => hashes.has(takedownHash(salt, family, what, value)));
   return (what: HashedValue, value: string): boolean =>
-    hashes.size > 0 && (what === 'name' ? takedownKeys(value) : [value]).some((one) => isListed(what, one));
+    hashes.size > 0 && (what === 'name' ? takedownKeys(value) : [value]).some((one) => hasHash(what, one));
 }
+
+export const ALL_SALTS = 'SELECT salt FROM takedown_salts ORDER BY salt';
+export const ALL_ENTRIES =
+  'SELECT hash, entry, family, kind, since FROM takedowns ORDER BY since, entry, hash';
+/** Changes with every takedown. */
+export const TAKEDOWNS_MARK =
+  "SELECT etag_of(coalesce(string_agg(hash, '' ORDER BY hash), '')) FROM takedowns";
 
 /** The rows of `ALL_SALTS` and `ALL_ENTRIES` as a list. */
 export const takedownList = (salts: readonly string[][], entries: readonly string[][]): TakedownList => ({

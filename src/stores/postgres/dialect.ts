@@ -1,7 +1,7 @@
 // What SQL that both stores share needs of PostgreSQL, and the rows of a query.
 import type pg from 'pg';
+import type { StoreConnection } from '../connection.ts';
 import type { MemberSql } from '../media-statements.ts';
-import type { MergeConnection } from '../merge.ts';
 
 /** A row as an array of texts. */
 export type TextRow = (string | null)[];
@@ -9,7 +9,7 @@ export type TextRow = (string | null)[];
 export const member: MemberSql = (name) => `(members(record) ->> '${name}')`;
 
 /** The connection as SQL that both stores share uses it. */
-export function mergeConnection(client: pg.Client): MergeConnection {
+export function storeConnection(client: pg.Client): StoreConnection {
   return {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
     rows: (sql) => fetchRows(client, sql),
@@ -22,7 +22,7 @@ export function mergeConnection(client: pg.Client): MergeConnection {
 const FETCH_ROWS = 1000;
 
 /** The rows of a query, fetched in parts; inside the caller's transaction. */
-export async function* fetchRows(client: pg.Client, sql: string): AsyncGenerator<string[]> {
+async function* fetchRows(client: pg.Client, sql: string): AsyncGenerator<string[]> {
   await client.query(`DECLARE rows NO SCROLL CURSOR FOR ${sql}`);
   let failed = false;
   try {

@@ -4,7 +4,7 @@ import { userKey } from '../../records/user-name.ts';
 import { StoreError } from '../errors.ts';
 import { listMigrations, type MigrationResult } from '../migrations.ts';
 import { packAnswers } from '../packed-rows.ts';
-import { firstValue, mergeConnection } from './dialect.ts';
+import { firstValue, storeConnection } from './dialect.ts';
 import { describeErrors, lacks } from './errors.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
@@ -39,7 +39,7 @@ async function migrateLocked(client: pg.Client, name: string): Promise<void> {
     for (const { version, sql } of MIGRATIONS.filter((migration) => migration.version > current)) {
       if (version === 2) await foldNamesAgain(client);
       await client.query(sql());
-      if (version === 5) await packAnswers(mergeConnection(client));
+      if (version === 5) await packAnswers(storeConnection(client));
       await client.query('UPDATE vitrine SET schema = $1', [version]);
     }
     await client.query('COMMIT');

@@ -9,7 +9,7 @@ import { selectHistory } from '../history-statements.ts';
 import { type Gzip, gzipList, gzipText } from '../packing.ts';
 import type { Answer, Counts, Reader, StoreListener } from '../reader.ts';
 import { openSnapshot } from './connect.ts';
-import { member, mergeConnection, type TextRow } from './dialect.ts';
+import { member, storeConnection, type TextRow } from './dialect.ts';
 import { toStoreError } from './errors.ts';
 import { type Hosts, openHosts } from './hosts.ts';
 import { SCHEMA_VERSION } from './migrate.ts';
@@ -148,7 +148,7 @@ function createAnswer([etag, body]: TextRow): Answer | undefined {
 /** Opens a database to read everything in it. */
 export async function openArchive(url: string): Promise<Archive> {
   const { client, name } = await openSnapshot(url);
-  return createArchive(mergeConnection(client), {
+  return createArchive(storeConnection(client), {
     toStoreError: (error) => toStoreError(name, error),
     close: () => client.end(),
   });

@@ -5,7 +5,7 @@ import { WORK_TABLES } from '../merge-statements.ts';
 import type { MigrationResult } from '../migrations.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
 import { type HostConnection, openPrimary } from './connect.ts';
-import { firstValue, mergeConnection } from './dialect.ts';
+import { firstValue, storeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { MISSING_TABLES, migrate, readSchema, refuseMissing, refuseUnfit } from './migrate.ts';
 import { type Stage, startStage } from './stage.ts';
@@ -53,7 +53,7 @@ function writerOn(connection: HostConnection): Writer {
       describeErrors(name, () =>
         inTransaction(client, async () => {
           await takeTurn(client);
-          return await action(mergeConnection(client));
+          return await action(storeConnection(client));
         }),
       ),
     close: () => client.end(),
@@ -114,7 +114,7 @@ async function finish(
 ): Promise<Tallies | undefined> {
   await stage.end();
   await takeTurn(client);
-  const { tallies, changes, commits } = await importStaged(mergeConnection(client), options, ending);
+  const { tallies, changes, commits } = await importStaged(storeConnection(client), options, ending);
   if (changes > WORTH_ANALYSING) await client.query('ANALYZE profiles, items, lists');
   await client.query(commits ? 'COMMIT' : 'ROLLBACK');
   return tallies;

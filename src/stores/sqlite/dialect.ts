@@ -2,8 +2,8 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { etagOf } from '../../records/etag.ts';
 import { userKey } from '../../records/user-name.ts';
+import type { StoreConnection } from '../connection.ts';
 import { COUNTS, countsFrom } from '../counts.ts';
-import type { MergeConnection } from '../merge.ts';
 import { packSync } from '../packing.ts';
 import type { Counts } from '../reader.ts';
 import { takedownHash } from '../takedowns.ts';
@@ -18,7 +18,7 @@ export function addFunctions(db: Database): void {
 }
 
 /** The connection as SQL that both stores share uses it. */
-export function mergeConnection(db: Database): MergeConnection {
+export function storeConnection(db: Database): StoreConnection {
   const prepared = new Map<string, Statement>();
   return {
     run(sql, values = []) {

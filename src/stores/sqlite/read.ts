@@ -9,7 +9,7 @@ import { MEDIA_URL } from '../media-statements.ts';
 import { type Gzip, gzipList, gzipText } from '../packing.ts';
 import type { Answer, ListedUser, LookupOptions, Reader } from '../reader.ts';
 import { type Connection, openForReading } from './connect.ts';
-import { mergeConnection, readCounts } from './dialect.ts';
+import { readCounts, storeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { refuseUnfit, SCHEMA_VERSION } from './migrate.ts';
 
@@ -122,7 +122,7 @@ function createLookups(db: Connection): Lookups {
 function createListings(db: Connection): Pick<SqliteReader, 'firstUsers' | 'users' | 'history'> {
   const firstUsers = db.prepare(FIRST_USERS).pluck();
   const users = db.prepare(USERS);
-  const { member } = mergeConnection(db);
+  const { member } = storeConnection(db);
   const histories = {
     microblog: db.prepare(selectHistory('microblog', member)).raw(),
     portfolio: db.prepare(selectHistory('portfolio', member)).raw(),
@@ -171,7 +171,7 @@ export function openArchive(path: string): Archive {
   const db = openForReading(path, path);
   // One transaction, so that all of it is of one moment.
   describeErrors(path, () => db.exec('BEGIN'));
-  return createArchive(mergeConnection(db), {
+  return createArchive(storeConnection(db), {
     toStoreError: (error) => toStoreError(path, error),
     findDamage: () => describeErrors(path, () => findDamage(db)),
     close() {

@@ -4,7 +4,7 @@ import { importStaged } from '../create-writer.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies } from '../writer.ts';
 import type { Connection } from './connect.ts';
-import { mergeConnection } from './dialect.ts';
+import { storeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 
 const STAGED = `
@@ -48,7 +48,7 @@ async function finish(
   // A first import builds the index of ids at its end: filling it in the items' order costs a fifth of the whole.
   const isFirst = db.prepare('SELECT 1 FROM items LIMIT 1').get() === undefined;
   if (isFirst) db.exec('DROP INDEX items_by_id');
-  const { tallies, commits } = await importStaged(mergeConnection(db), options, ending);
+  const { tallies, commits } = await importStaged(storeConnection(db), options, ending);
   if (isFirst && commits) db.exec('CREATE UNIQUE INDEX items_by_id ON items (family, id)');
   db.exec(commits ? 'COMMIT' : 'ROLLBACK');
   return tallies;

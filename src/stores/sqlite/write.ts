@@ -1,13 +1,13 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { StoreConnection } from '../connection.ts';
 import { createWriter } from '../create-writer.ts';
 import { StoreError } from '../errors.ts';
-import type { MergeConnection } from '../merge.ts';
 import type { MigrationResult } from '../migrations.ts';
 import type { Writer } from '../writer.ts';
 import { type Connection, openAnySchema, openForTrial, openForWriting } from './connect.ts';
-import { mergeConnection } from './dialect.ts';
+import { storeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { readSchema, SCHEMA_VERSION } from './migrate.ts';
 import { createWorkTables, emptyLog, endWork, startLoad } from './stage.ts';
@@ -82,10 +82,10 @@ function writerOn(db: Connection, path: string): Writer {
 async function change<T>(
   db: Connection,
   path: string,
-  action: (merging: MergeConnection) => Promise<T>,
+  action: (merging: StoreConnection) => Promise<T>,
   erases: boolean,
 ): Promise<T> {
-  const result = await inTransaction(db, path, () => action(mergeConnection(db)), erases);
+  const result = await inTransaction(db, path, () => action(storeConnection(db)), erases);
   const hindrance = erases ? eraseTraces(db, path) : undefined;
   if (hindrance === undefined) return result;
   throw new StoreError(
