@@ -23,10 +23,10 @@ export const explorerHeaders = (config: Config): Headers => ({
   'cross-origin-opener-policy': 'same-origin',
 });
 
-/** For pages without scripts. */
+/** For pages without scripts. Tools that judge a page, such as Lighthouse, ask for robots.txt from within it. */
 export const pageHeaders = (config: Config): Headers => ({
   'content-type': HTML,
-  ...policy(config),
+  ...policy(config, "connect-src 'self'"),
   'cross-origin-opener-policy': 'same-origin',
 });
 
