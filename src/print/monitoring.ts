@@ -64,7 +64,7 @@ function panelOf({ help, panel }: Metric, index: number) {
       w: WIDTH,
       h: HEIGHT,
     },
-    fieldConfig: { defaults: { unit: panel?.unit, min: 0 }, overrides: [] },
+    fieldConfig: { defaults: { unit: panel?.unit ?? 'short', min: 0 }, overrides: [] },
     options: { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi' } },
     targets: [
       { refId: 'A', datasource: DATASOURCE, expr: panel?.expr, legendFormat: panel?.legend ?? panel?.title },

@@ -6,10 +6,9 @@ export const DATA_METRICS: readonly Metric[] = [
   {
     name: 'vitrine_ready',
     type: 'gauge',
-    aggregator: 'max',
     help: '1 while requests can be answered, as `/readyz` says; with several workers: while any of them can.',
     read: async ({ unready }) => ((await unready()) === undefined ? 1 : 0),
-    panel: { title: 'Ready', expr: 'vitrine_ready', unit: 'short', legend: '{{instance}}' },
+    panel: { title: 'Ready', expr: 'vitrine_ready', legend: '{{instance}}' },
     alert: {
       name: 'VitrineNotReady',
       expr: 'vitrine_ready == 0',
@@ -23,21 +22,18 @@ export const DATA_METRICS: readonly Metric[] = [
   {
     name: 'vitrine_schema_version',
     type: 'gauge',
-    aggregator: 'max',
     help: 'The schema of the database that is served.',
     read: ({ store }) => store.schema,
   },
   {
     name: 'vitrine_store_version',
     type: 'gauge',
-    aggregator: 'max',
     help: 'Changes when the data does.',
     read: ({ store }) => store.version(),
   },
   {
     name: 'vitrine_last_import_timestamp_seconds',
     type: 'gauge',
-    aggregator: 'max',
     help: 'When the data that is served was last changed.',
     read: ({ store }) => store.lastImport(),
     panel: {
@@ -49,7 +45,6 @@ export const DATA_METRICS: readonly Metric[] = [
   {
     name: 'vitrine_last_import_run_timestamp_seconds',
     type: 'gauge',
-    aggregator: 'max',
     help: 'When an import or a mirror came to its end, also one that changed nothing.',
     read: ({ store }) => store.lastImportRun(),
     panel: {
@@ -77,7 +72,6 @@ export const DATA_METRICS: readonly Metric[] = [
     panel: {
       title: 'Users and items',
       expr: 'max by (kind) (vitrine_records)',
-      unit: 'short',
       legend: '{{kind}}',
     },
     alert: {
@@ -107,7 +101,6 @@ export const DATA_METRICS: readonly Metric[] = [
   {
     name: 'vitrine_store_waiting',
     type: 'gauge',
-    aggregator: 'max',
     help: '1 while the file that is served is not in its place: a newer one was refused, or it was removed.',
     read: ({ store }) => (store.waiting?.() === undefined ? 0 : 1),
     alert: {
@@ -129,7 +122,6 @@ export const DATA_METRICS: readonly Metric[] = [
     panel: {
       title: 'PostgreSQL hosts that answer',
       expr: 'min by (host) (vitrine_postgres_up)',
-      unit: 'short',
       legend: '{{host}}',
     },
     alert: {
@@ -146,7 +138,6 @@ export const DATA_METRICS: readonly Metric[] = [
   {
     name: 'vitrine_postgres_lag_seconds',
     type: 'gauge',
-    aggregator: 'max',
     help: 'How much older the data of the PostgreSQL host is than the newest, by the times of the imports.',
     read: (sources) => hostSamples(sources, ({ lag }) => lag),
     panel: {
@@ -175,7 +166,6 @@ export const DATA_METRICS: readonly Metric[] = [
   {
     name: 'vitrine_postgres_writable',
     type: 'gauge',
-    aggregator: 'max',
     help: '1 while the PostgreSQL host is a primary. With two of them, an old primary has returned after a failover.',
     read: (sources) => hostSamples(sources, ({ writable }) => (writable ? 1 : 0)),
     alert: {

@@ -29,13 +29,13 @@ export const METRICS: readonly Metric[] = [
     panel: {
       title: 'Versions',
       expr: 'count by (version) (vitrine_build_info)',
-      unit: 'short',
       legend: '{{version}}',
     },
   },
   {
     name: 'vitrine_workers',
     type: 'gauge',
+    aggregator: 'sum',
     help: 'Processes that serve.',
     read: () => 1,
   },
@@ -72,7 +72,6 @@ export const METRICS: readonly Metric[] = [
     panel: {
       title: 'CPU cores used',
       expr: 'rate(process_cpu_seconds_total{job="vitrine"}[$__rate_interval])',
-      unit: 'short',
       legend: '{{instance}}',
     },
   },

@@ -27,8 +27,8 @@ export interface Sample {
 export interface Panel {
   readonly title: string;
   readonly expr: string;
-  /** Grafana's name of the unit. */
-  readonly unit: string;
+  /** Grafana's name of the unit; a plain number without one. */
+  readonly unit?: string;
   /** Grafana's template for the name of a line. */
   readonly legend?: string;
 }
@@ -49,7 +49,7 @@ export interface Metric {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  /** How the values of several workers become one; added up unless it says otherwise. */
+  /** How the values of several workers become one. By default the highest of gauges counts; others are added up. */
   readonly aggregator?: Aggregator;
   /** The value; undefined where there is none. Absent when Prometheus or its client makes the metric. */
   readonly read?: (sources: MetricsSources) => Awaitable<number | undefined | readonly Sample[]>;

@@ -7,7 +7,8 @@ export function createRegistry(sources: MetricsSources): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const metric of METRICS) {
-    const { name, type, help, aggregator = 'sum', read } = metric;
+    const { name, type, help, read } = metric;
+    const { aggregator = type === 'gauge' ? 'max' : 'sum' } = metric;
     if (read === undefined) continue;
     const get = async () => ({ name, type, help, aggregator, values: await readSamples(read, sources) });
     // biome-ignore lint/suspicious/noExplicitAny: a metric is anything that has `get`, but its type is a class

@@ -73,12 +73,12 @@ export const REQUEST_METRICS: readonly Metric[] = [
   {
     name: 'vitrine_connections',
     type: 'gauge',
+    aggregator: 'sum',
     help: 'Open connections.',
     read: ({ openConnections }) => openConnections(),
     panel: {
       title: 'Open connections',
       expr: 'sum by (instance) (vitrine_connections)',
-      unit: 'short',
       legend: '{{instance}}',
     },
   },
