@@ -492,6 +492,64 @@ describe('the feeds', () => {
   });
 });
 
+describe('oEmbed', () => {
+  const page = 'https://b.example/people/b/ada';
+  const headers = { host: 'b.example' };
+  let own: LocalServer;
+  beforeAll(async () => {
+    own = await serveHere({ BASE_URL_B: 'https://b.example/b', SITE_NAME: 'Atelier' });
+  });
+  const embed = (query: Record<string, string>) =>
+    ask(own, `/oembed?${new URLSearchParams(query)}`, { headers });
+
+  test('is found from the page, and has what version 1.0 requires of its type', async () => {
+    const { body } = await ask(own, '/people/b/ada', { headers });
+    const [, address = ''] = /type="application\/json\+oembed"[^>]* href="([^"]+)"/.exec(body) ?? [];
+    const path = address.replaceAll('&amp;', '&').replace('https://b.example', '');
+    const got = await ask(own, path, { headers });
+    expect([got.status, got.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+    const answer = json(got);
+    expect(answer).toMatchObject({
+      version: '1.0',
+      type: 'rich',
+      title: 'Ada Lindqvist (@ada)',
+      author_name: 'Ada Lindqvist',
+      author_url: page,
+      provider_name: 'Atelier',
+      provider_url: 'https://b.example/',
+      thumbnail_url: 'https://b.example/card/b/ada.png',
+    });
+    for (const name of ['width', 'height', 'thumbnail_width', 'thumbnail_height'])
+      expect([name, Number.isInteger(answer[name])]).toEqual([name, true]);
+    const [, framed = ''] = /<iframe src="([^"]+)"/.exec(answer.html) ?? [];
+    expect((await ask(own, framed.replace('https://b.example', ''), { headers })).status).toBe(200);
+    expect(answer.html).toContain(`<a href="${page}">`);
+    const known = { ...headers, 'if-none-match': got.headers.etag as string };
+    expect((await ask(own, path, { headers: known })).status).toBe(304);
+  });
+
+  test('takes no more room than there is', async () => {
+    const narrow = json(await embed({ url: page, maxwidth: '300', other: 'x' }));
+    expect([narrow.type, narrow.html, narrow.thumbnail_url]).toEqual(['link', undefined, undefined]);
+    expect(json(await embed({ url: page, maxwidth: '600' })).type).toBe('rich');
+  });
+
+  test.each([
+    [{ url: page, format: 'xml' }, 501],
+    [{}, 404],
+    [{ url: 'https://b.example/people/b/nobody' }, 404],
+    [{ url: 'https://b.example/people/x/ada' }, 404],
+    [{ url: 'https://evil.example/people/b/ada' }, 404],
+    [{ url: 'https://b.example@evil.example/people/b/ada' }, 404],
+    [{ url: 'file:///people/b/ada' }, 404],
+    [{ url: 'https://b.example/people/b/%00' }, 404],
+    [{ url: 'https://b.example/people/b/%zz' }, 404],
+    [{ url: 'https://b.example/people/b/ADA/?x=1#item-1' }, 200],
+  ] as [Record<string, string>, number][])('%j is answered %i', async (query, status) => {
+    expect((await embed(query)).status).toBe(status);
+  });
+});
+
 describe('the preview image', () => {
   const png = async (own: LocalServer, name: string, headers = {}) => {
     const response = await fetch(`${own.url}/card/b/${name}.png`, { headers });

@@ -27,6 +27,7 @@ const CATALOGUE = {
   RATE_LIMITED: [429, 'Too many requests: wait as long as Retry-After says.'],
   HEADERS_TOO_LARGE: [431, 'The request headers are too large.'],
   INTERNAL: [500, 'Something went wrong here; it has been logged.'],
+  FORMAT_UNKNOWN: [501, 'The only format is JSON: ask with `format=json`.'],
   OVERLOADED: [503, 'Too busy to answer just now: try again shortly.'],
   NOT_READY: [503, 'The data cannot be read just now: try again shortly.'],
 } as const;

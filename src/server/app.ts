@@ -23,6 +23,7 @@ import { directory } from '../routes/directory.ts';
 import { docs } from '../routes/docs.ts';
 import { createExampleUsers, type ExampleUsers } from '../routes/example-users.ts';
 import { media } from '../routes/media.ts';
+import { oembed } from '../routes/oembed.ts';
 import { PAGE_HEADERS } from '../routes/page-headers.ts';
 import { pages } from '../routes/pages.ts';
 import { pathStyle } from '../routes/path-style.ts';
@@ -101,6 +102,7 @@ function registerData(app: FastifyInstance, { config, store, observe, exampleUse
       ...{ variant, base, store, writeAnswer, takedownStatus },
     });
   app.register(media, { config, observe });
+  if (config.explorer) app.register(oembed, { config, store });
   if (config.directory) app.register(directory, { config, store });
   for (const mount of listMounts(config)) app.register(people, { config, mount, store, exampleUsers });
 }

@@ -23,6 +23,7 @@ export function personHead({ variant, base }: Mount, person: Person, look: Look,
     <link rel="alternate" type="application/json" href="${root}${api}">
     <link rel="alternate" type="application/atom+xml" title="${title}" href="${root}feeds/${variant}/${segment}.atom">
     <link rel="alternate" type="application/feed+json" title="${title}" href="${root}feeds/${variant}/${segment}.json">
+    ${page && markup`<link rel="alternate" type="application/json+oembed" title="${title}" href="${base.origin}/oembed?${String(new URLSearchParams({ url: page, format: 'json' }))}">`}
     <meta property="og:type" content="profile">
     <meta property="og:title" content="${title}">
     <meta property="og:description" content="${description}">
