@@ -9,10 +9,10 @@ import Fastify, {
   type FastifyServerOptions,
 } from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
-import { addOriginHeaders, isPreflight, sendOptions } from '../edge/cors.ts';
+import { addOriginHeaders } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
 import { addLimits, createRateLimit } from '../edge/limits.ts';
-import { allowMethods, noteAddresses } from '../edge/methods.ts';
+import { allowMethods, noteAddresses, sendNotFound } from '../edge/methods.ts';
 import { addHeaders, createAnswerWriter, jsonHeaders } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
 import { COMPILERS, parseQuery } from '../http/input.ts';
@@ -152,18 +152,6 @@ function sendErrors(app: FastifyInstance, { clients, observe }: Telemetry): void
     // The log names it, so the client may ask about it.
     reply.header('x-request-id', clients.findRequestId(request.raw));
     sendFailure(reply, isDataFault(error) ? 'NOT_READY' : 'INTERNAL');
-  });
-}
-
-/** Answers what no route does: OPTIONS, other methods, and unknown addresses. */
-function sendNotFound(app: FastifyInstance, findAddress: ReturnType<typeof noteAddresses>): void {
-  app.setNotFoundHandler((request, reply) => {
-    request.addressed = findAddress(request);
-    const isOptions = request.method === 'OPTIONS';
-    const isKnown = request.addressed !== undefined;
-    if (isOptions && (isKnown || isPreflight(request) || request.raw.url === '*'))
-      sendOptions(request, reply);
-    else sendFailure(reply, isKnown ? 'METHOD_NOT_ALLOWED' : 'ROUTE_NOT_FOUND');
   });
 }
 
