@@ -1,6 +1,7 @@
 // GET /media: copies of pictures, by their hash.
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Extension, MEDIA_TYPES, mediaPath } from '../src/records/media-types.ts';
@@ -199,6 +200,24 @@ describe('our own pages show copies', () => {
     const { body, headers } = await ask(own, '/card/a/ada.svg');
     expect(body).toContain(`<image href="data:image/png;base64,${AVATAR.toString('base64')}"`);
     expect(headers['content-security-policy']).toMatch(/; img-src data:$/);
+  });
+
+  test('within the image of the card as soon as it is there and whole', async () => {
+    const own = await start(`${ORIGIN}/m/${createHash('sha256').update('late').digest('hex')}.png`);
+    const name = put(database, 'late', 'png');
+    const known = async (etag = '') => {
+      const reply = await ask(own, '/card/a/ada.svg', { headers: { 'if-none-match': etag } });
+      return [reply.status, reply.body.includes('<image'), reply.headers.etag] as const;
+    };
+    rmSync(pathOf(name));
+    const [, , missing] = await known();
+    expect(await known(missing)).toEqual([200, false, missing]);
+    writeFileSync(pathOf(name), 'damaged');
+    expect(await known(missing)).toEqual([200, false, missing]);
+    put(database, 'late', 'png');
+    const [status, isShown, whole] = await known(missing);
+    expect([status, isShown]).toEqual([200, true]);
+    expect(await known(whole)).toEqual([304, false, whole]);
   });
 
   test.each([

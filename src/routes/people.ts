@@ -1,4 +1,5 @@
 // One user outside of JSON, for other sites: an image of their card, and feeds of their newest items.
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
@@ -46,7 +47,10 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   serve(`/card/${variant}/:username.svg`, {
     version: versionOf(card),
     headers: { ...INERT_WITH_PICTURE, ...cached, 'content-type': SVG },
-    render: async (person) => card(person, await copyOf(person.smallAvatar)),
+    render: async (person) => {
+      const { image, isMissing } = await copyOf(person.smallAvatar);
+      return isMissing ? { incomplete: card(person) } : card(person, image);
+    },
   });
 
   const renderPng = createPngRenderer();
@@ -68,27 +72,32 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
 const MOST_INLINE_BYTES = 128 * 1024;
 const COPY_NAME = new RegExp(MEDIA_NAME);
 
-/**
- * Gives the copy of a picture that a URL names, as a data: URL for images that may load nothing; undefined if it names
- * none, or one that is large, no picture, or cannot be read.
- */
-function createCopies(config: Config): (url: string) => Promise<string | undefined> {
+interface FoundCopy {
+  /** As a data: URL, for images that may load nothing. */
+  readonly image?: string;
+  /** Whether there should be one that cannot be read. */
+  readonly isMissing?: boolean;
+}
+
+/** Reads the copy of a picture that a URL names. A large one, or what is no picture, is left out. */
+function createCopies(config: Config): (url: string) => Promise<FoundCopy> {
   const folder = findMediaFolder(config);
   const start = `${findMediaUrl(config)}/`;
 
   return async (url) => {
     const name = url.slice(start.length);
-    if (folder === undefined || !url.startsWith(start) || !COPY_NAME.test(name)) return undefined;
-    const type = mediaType(name);
+    const isCopy = url.startsWith(start) && COPY_NAME.test(name) && mediaType(name).startsWith('image/');
+    if (folder === undefined || !isCopy) return {};
     const path = join(folder, mediaPath(name));
     try {
       const size = await fileSize(path);
-      if (!type.startsWith('image/') || size === undefined || size > MOST_INLINE_BYTES) return undefined;
-      const bytes = await readWhole(path, size);
-      return `data:${type};base64,${bytes.toString('base64')}`;
+      if (size !== undefined && size > MOST_INLINE_BYTES) return {};
+      const bytes = await readWhole(path, size ?? 0);
+      if (!name.startsWith(hash('sha256', bytes))) return { isMissing: true };
+      return { image: `data:${mediaType(name)};base64,${bytes.toString('base64')}` };
     } catch {
-      // An image does without it. The route of pictures logs why a file cannot be read.
-      return undefined;
+      // The route of pictures logs why a file cannot be read.
+      return { isMissing: true };
     }
   };
 }

@@ -26,7 +26,12 @@ export interface Template {
   /** Changes with everything that shapes what is rendered, but for the user's data. */
   readonly version: () => string;
   readonly headers: Headers;
-  render(person: Person): Awaitable<string | Buffer>;
+  render(person: Person): Awaitable<string | Buffer | Incomplete>;
+}
+
+/** Something that belongs to it could not be read, but may be there the next time: its ETag is never taken for current. */
+export interface Incomplete {
+  readonly incomplete: string;
 }
 
 export type PersonReplies = ReturnType<typeof createPersonReplies>;
@@ -64,8 +69,12 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
       if (found?.some(({ body }) => body === null)) found = await read(key);
       const [profile, items] = found ?? [];
       if (found === undefined || !profile?.body || !items?.body) return false;
-      const text = await template.render(readPerson(variant, profile.body, items.body));
-      reply.headers({ ...template.headers, etag: etagFor(template, found) }).send(text);
+      const rendered = await template.render(readPerson(variant, profile.body, items.body));
+      const [text, etag] =
+        typeof rendered === 'object' && 'incomplete' in rendered
+          ? [rendered.incomplete, etagFor(template, found).replace(/"$/, '.incomplete"')]
+          : [rendered, etagFor(template, found)];
+      reply.headers({ ...template.headers, etag }).send(text);
       return true;
     },
 
