@@ -84,7 +84,8 @@ test.each(['404', '410'])('a user who was taken down: TAKEDOWN_STATUS=%s', async
   await done(['takedown', '--database-url', url, '--family', 'portfolio', 'ada']);
   for (const [path] of KINDS) {
     await expect.poll(async () => (await ask(own, path)).status).toBe(Number(status));
-    expect((await ask(own, path)).headers['cache-control']).toBe('max-age=5');
+    const caching = path.startsWith('/people') ? 'private, max-age=5' : 'max-age=5';
+    expect((await ask(own, path)).headers['cache-control']).toBe(caching);
   }
 });
 
@@ -204,7 +205,7 @@ describe('the page of a person', () => {
     expect([status, headers['content-type'], headers['cache-control']]).toEqual([
       404,
       'text/html; charset=utf-8',
-      'max-age=5',
+      'private, max-age=5',
     ]);
     expect(body).toContain('<title>No user named “&lt;b&gt;nobody”</title>');
     expect(body).toContain('<meta name="robots" content="noindex">');

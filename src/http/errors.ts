@@ -65,7 +65,11 @@ export const FAILURES = Object.fromEntries(
   }),
 ) as Record<ErrorCode, Failure>;
 
-export function sendFailure(reply: FastifyReply, code: ErrorCode): FastifyReply {
+export function sendFailure(
+  reply: FastifyReply,
+  code: ErrorCode,
+  notFoundCaching: string = NOT_FOUND_CACHING,
+): FastifyReply {
   const { status, body } = FAILURES[code];
   const isUnknown = status === 404 || status === 410;
   if (status === 405) reply.header('allow', METHODS);
@@ -73,7 +77,7 @@ export function sendFailure(reply: FastifyReply, code: ErrorCode): FastifyReply 
   return reply
     .code(status)
     .type(JSON_TYPE)
-    .header('cache-control', isUnknown ? NOT_FOUND_CACHING : 'no-store')
+    .header('cache-control', isUnknown ? notFoundCaching : 'no-store')
     .send(body);
 }
 

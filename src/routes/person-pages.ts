@@ -103,9 +103,11 @@ function sendMissing(
   code: ErrorCode,
   page: () => string,
 ): FastifyReply {
+  // Not for proxies, which would keep a copy for each spelling of Accept, or one for all.
+  const caching = `private, ${NOT_FOUND_CACHING}`;
   reply.header('vary', 'Accept');
-  if (!/\btext\/html\b/.test(request.headers.accept ?? '')) return sendFailure(reply, code);
-  reply.headers({ ...pageHeaders(config), 'cache-control': NOT_FOUND_CACHING });
+  if (!/\btext\/html\b/.test(request.headers.accept ?? '')) return sendFailure(reply, code, caching);
+  reply.headers({ ...pageHeaders(config), 'cache-control': caching });
   return reply.code(FAILURES[code].status).send(page());
 }
 

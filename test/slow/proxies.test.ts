@@ -118,6 +118,11 @@ describe.each(CACHES)('the cache of %s', (name) => {
       }
     }
     expect(wrong).toEqual([]);
+    // A page for people, JSON for programs, whoever asked before.
+    for (const accept of ['text/html', 'application/json', 'text/html']) {
+      const { headers } = await ask(front, '/people/b/nobody', { headers: { accept } });
+      expect(headers['content-type']).toBe(`${accept}; charset=utf-8`);
+    }
   });
 });
 
