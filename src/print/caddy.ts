@@ -8,7 +8,8 @@ export function caddy(deployment: Deployment): string {
   const healthPort = checkPort === undefined ? [] : [`health_port ${checkPort}`];
   const headers = Object.entries(UNAVAILABLE_HEADERS).map(([name, value]) => `header ${name} ${value}`);
   return `# Caddy for Vitrine: TLS with certificates that renew themselves, and compression. Save it as /etc/caddy/Caddyfile, and
-# start Vitrine with TRUST_PROXY=loopback, or with the address from which Caddy connects. Caddy has no cache of its own.
+# start Vitrine with TRUST_PROXY=loopback, or with the address from which Caddy connects. Caddy has no cache of its own,
+# and does not limit the connections of one client: a firewall can, with nftables' \`ct count\`.
 
 ${names.join(', ')} {
 	# Vitrine compresses its answers; Caddy does the rest: pages of people, cards, feeds.

@@ -9,6 +9,8 @@ export function varnish(deployment: Deployment): string {
     socket === undefined ? [`.host = "${host}";`, `.port = "${port}";`] : [`.path = "${socket}";`];
   return `# Varnish 6.5 or newer for Vitrine: a cache in memory that revalidates, and outlives restarts. Save it as
 # /etc/varnish/default.vcl, and start Vitrine with TRUST_PROXY=loopback, or with the address from which Varnish connects.
+# Varnish does not limit the connections of one client: the program in front that speaks TLS can, or a firewall, with
+# nftables' \`ct count\`.
 vcl 4.1;
 
 import std;
