@@ -76,7 +76,8 @@ describe('pipelined requests', () => {
       ({ status }) => status,
     );
     expect(statuses).toEqual([...Array(50).fill(200), 404]);
-    // What follows a wish to upgrade is not answered, and the client is told so.
+    // Node loses what follows a wish to upgrade. A server may ignore the wish (RFC 9110 7.8), and may close after any
+    // response that says so: the client asks again for what was not answered (RFC 9112 9.6).
     const upgrade = get('/healthz', 'Upgrade: websocket\r\nConnection: Upgrade\r\n');
     const replies = await sendRaw(adminOf(own), upgrade + get('/readyz'));
     expect(replies.map(({ status, headers }) => [status, headers.connection])).toEqual([[200, 'close']]);

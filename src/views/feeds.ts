@@ -25,7 +25,8 @@ const NEVER = '1970-01-01T00:00:00Z';
 
 /**
  * An id that no other feed in the world has: a `tag:` URI of our host (RFC 4151). Without a host, a UUID (RFC 9562) made
- * of what tells users and items of different sites apart: ids begin with 1 everywhere.
+ * of what tells users and items of different sites apart: ids begin with 1 everywhere. An id of the database would change
+ * with each file that is built anew, and differ between nodes.
  */
 function idFor({ variant, person, authority }: Feed, item?: Item): string {
   const path = [VARIANTS[variant].family, person.id, ...(item === undefined ? [] : [item.id])].join('/');

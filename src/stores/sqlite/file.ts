@@ -56,8 +56,9 @@ const LOG_MAGIC = 0x377f0683;
 
 /**
  * SQLite lays a log over whatever file it lies beside, also over one that was restored after a crash. A log belongs to
- * another file if this one is not in WAL mode, as a snapshot is not, or has pages of another size. Not to be called while
- * this process has the file open.
+ * another file if this one is not in WAL mode, as a snapshot is not, or has pages of another size. A copy in WAL mode tells
+ * nothing: made before the log's first change, it is byte for byte the file that the log belongs to. Not to be called
+ * while this process has the file open.
  */
 export function refuseForeignLog(path: string): void {
   const log = readStart(`${path}-wal`, 12);
