@@ -4,7 +4,7 @@ import pg from 'pg';
 import { type HostAddress, type PostgresAddress, parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
 import { firstValue } from './dialect.ts';
-import { errorMessage, toStoreError } from './errors.ts';
+import { toStoreError } from './errors.ts';
 import { MISSING_TABLES, refuseMissing, refuseUnfit } from './migrate.ts';
 
 /** A connection to one of the hosts of the URL. */
@@ -65,15 +65,24 @@ export async function openSnapshot(url: string): Promise<HostConnection> {
   const { candidates, faults } = await connectAll(url);
   const chosen = await keepNewest(candidates);
   if (chosen === undefined) throw new StoreError(faults.join(' '));
-  const { client, name } = chosen;
-  try {
+  await closeIfFailed(chosen, async ({ client, name }) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     refuseUnfit(name, Number(await firstValue(client, 'SELECT schema FROM vitrine')));
     refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
-    return chosen;
+  });
+  return chosen;
+}
+
+/** Begins to use a connection, which is closed if that fails. */
+export async function closeIfFailed<T>(
+  connection: HostConnection,
+  action: (connection: HostConnection) => Promise<T>,
+): Promise<T> {
+  try {
+    return await action(connection);
   } catch (error) {
-    await client.end();
-    throw toStoreError(name, error);
+    await connection.client.end();
+    throw toStoreError(connection.name, error);
   }
 }
 
@@ -90,7 +99,7 @@ async function connectAll(url: string) {
     try {
       candidates.push(await connect(address, where));
     } catch (error) {
-      faults.push(errorMessage(hostName(where), error));
+      faults.push(toStoreError(hostName(where), error).message);
     }
   };
   await Promise.all(address.hosts.map(connectHost));
@@ -101,16 +110,13 @@ async function connect(address: PostgresAddress, where: HostAddress): Promise<Ca
   const client = new pg.Client(clientConfig(address, where));
   // Queries report that the connection broke; while it is idle that must not crash the process.
   client.on('error', () => {});
-  try {
+  return await closeIfFailed({ client, name: hostName(where) }, async (connection) => {
     await client.connect();
     const isStandby = (await firstValue(client, 'SELECT pg_is_in_recovery()')) === 't';
     const isEmpty = (await firstValue(client, "SELECT to_regclass('vitrine')")) === null;
     const generation = isEmpty ? -1 : Number(await firstValue(client, 'SELECT generation FROM vitrine'));
-    return { client, name: hostName(where), isStandby, generation };
-  } catch (error) {
-    await client.end();
-    throw error;
-  }
+    return { ...connection, isStandby, generation };
+  });
 }
 
 /** The one with the newest data; closes the others. */

@@ -4,19 +4,15 @@ import { createWriter, importStaged } from '../create-writer.ts';
 import { WORK_TABLES } from '../merge-statements.ts';
 import type { MigrationResult } from '../migrations.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
-import { type HostConnection, openPrimary } from './connect.ts';
+import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
 import { firstValue, storeConnection } from './dialect.ts';
-import { describeErrors, toStoreError } from './errors.ts';
+import { describeErrors } from './errors.ts';
 import { MISSING_TABLES, migrate, readSchema, refuseMissing, refuseUnfit } from './migrate.ts';
 import { type Stage, startStage } from './stage.ts';
 
 export async function openWriter(url: string): Promise<Writer> {
   const connection = await openPrimary(url);
-  const { client, name } = connection;
-  await migrate(client, name).catch(async (error) => {
-    await client.end();
-    throw error;
-  });
+  await closeIfFailed(connection, ({ client, name }) => migrate(client, name));
   return writerOn(connection);
 }
 
@@ -29,19 +25,15 @@ export async function migrateDatabase(url: string): Promise<MigrationResult> {
 /** For loads that are tried only: makes and migrates nothing. Undefined when there are no tables yet. */
 export async function openTrialWriter(url: string): Promise<Writer | undefined> {
   const connection = await openPrimary(url);
-  const { client, name } = connection;
-  try {
+  const hasTables = await closeIfFailed(connection, async ({ client, name }) => {
     const schema = await readSchema(client, name);
-    if (schema > 0) {
-      refuseUnfit(name, schema);
-      refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
-      return writerOn(connection);
-    }
-  } catch (error) {
-    await client.end();
-    throw toStoreError(name, error);
-  }
-  await client.end();
+    if (schema === 0) return false;
+    refuseUnfit(name, schema);
+    refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
+    return true;
+  });
+  if (hasTables) return writerOn(connection);
+  await connection.client.end();
   return undefined;
 }
 
