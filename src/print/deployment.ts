@@ -6,46 +6,7 @@ import { isPostgresUrl } from '../config/database-url.ts';
 import { findMediaFolder } from '../config/media.ts';
 import { isInQuery, VARIANTS } from '../variants.ts';
 
-export interface Deployment {
-  /** The path of the unix socket that the server listens on, if it is one. */
-  readonly socket: string | undefined;
-  /** Address and port under which a program on the same machine reaches the server. */
-  readonly host: string;
-  /** The address that the server listens on, or the path of its socket. */
-  readonly listenHost: string;
-  /** Permissions of the socket. */
-  readonly socketMode: string;
-  readonly port: number;
-  readonly adminHost: string;
-  readonly adminPort: number | undefined;
-  /** The admin port if it is reached under the same address as the server, for programs that check both there. */
-  readonly checkPort: number | undefined;
-  /** Undefined if it was not given. */
-  readonly trustProxy: string | undefined;
-  /** The public host names. */
-  readonly names: readonly string[];
-  /** Whether every base URL that names a host begins with https. */
-  readonly https: boolean;
-  /** The base paths of the variants that have the user in the query. */
-  readonly queryBases: readonly string[];
-  readonly corsOrigin: Config['corsOrigin'];
-  /** The memory that the server needs, with an import beside it, in MiB. */
-  readonly memory: number;
-  /** Seconds, all of them. */
-  readonly keepAlive: number;
-  readonly requestTimeout: number;
-  readonly stopTime: number;
-  readonly staleWhileRevalidate: number;
-  readonly staleIfError: number;
-  /** Whether Cache-Control lets caches serve stale responses while the server is down. */
-  readonly mayBeStale: boolean;
-  /** Undefined for PostgreSQL, whose URL is a secret. */
-  readonly file: string | undefined;
-  /** The absolute path of the folder of copied pictures, if there is one. */
-  readonly mediaDir: string | undefined;
-  /** The settings that differ from their defaults, apart from those above: name and text. */
-  readonly others: readonly (readonly [name: string, text: string])[];
-}
+export type Deployment = ReturnType<typeof deploymentOf>;
 
 /** The home of the service, where relative paths begin. */
 export const STATE = '/var/lib/vitrine';
@@ -64,37 +25,52 @@ const OWN = [
 ];
 
 /** `given` are the settings that were given, by variable, as texts. */
-export function deploymentOf(config: Config, given: Readonly<Record<string, string>>): Deployment {
+export function deploymentOf(config: Config, given: Readonly<Record<string, string>>) {
   const { databaseUrl = 'site.db' } = config;
   const mediaDir = findMediaFolder({ ...config, databaseUrl });
   const mounts = listMounts(config);
   const origins = mounts.flatMap(({ base: { origin } }) => (origin === undefined ? [] : [new URL(origin)]));
   const names = [...new Set(origins.map(({ hostname }) => hostname))];
   return {
+    /** The path of the unix socket that the server listens on, if it is one. */
     socket: config.host.startsWith('/') ? config.host : undefined,
+    /** Address and port under which a program on the same machine reaches the server. */
     host: reachable(config.host),
+    /** The address that the server listens on, or the path of its socket. */
     listenHost: config.host,
+    /** Permissions of the socket. */
     socketMode: config.socketMode.toString(8).padStart(4, '0'),
     port: config.port,
     adminHost: config.adminHost,
     adminPort: config.adminPort,
+    /** The admin port if it is reached under the same address as the server, for programs that check both there. */
     checkPort: reachable(config.adminHost) === reachable(config.host) ? config.adminPort : undefined,
+    /** Undefined if it was not given. */
     trustProxy: given.TRUST_PROXY,
+    /** The public host names. */
     names: names.length === 0 ? [EXAMPLE_NAME] : names,
+    /** The base paths of the variants that have the user in the query. */
     queryBases: mounts.flatMap(({ variant, base }) =>
       isInQuery(VARIANTS[variant].style) ? [base.path] : [],
     ),
+    /** Whether every base URL that names a host begins with https. */
     https: origins.length > 0 && origins.every(({ protocol }) => protocol === 'https:'),
     corsOrigin: config.corsOrigin,
+    /** The memory that the server needs, with an import beside it, in MiB. */
     memory: memoryFor(config),
+    /** Seconds, all of them. */
     keepAlive: Math.ceil(config.keepAliveTimeout / 1000),
     requestTimeout: Math.ceil(config.requestTimeout / 1000),
     stopTime: Math.ceil((config.shutdownDelay + config.shutdownGrace) / 1000) + 5,
     staleWhileRevalidate: directive(config.cacheControl, 'stale-while-revalidate'),
     staleIfError: directive(config.cacheControl, 'stale-if-error'),
+    /** Whether Cache-Control lets caches serve stale responses while the server is down. */
     mayBeStale: !/must-revalidate|proxy-revalidate|no-cache|no-store|s-maxage/.test(config.cacheControl),
+    /** Undefined for PostgreSQL, whose URL is a secret. */
     file: isPostgresUrl(databaseUrl) ? undefined : databaseUrl,
+    /** The absolute path of the folder of copied pictures, if there is one. */
     mediaDir: mediaDir && (isAbsolute(mediaDir) ? mediaDir : join(STATE, mediaDir)),
+    /** The settings that differ from their defaults, apart from those above: name and text. */
     others: Object.entries(given).filter(([name]) => !OWN.includes(name)),
   };
 }
