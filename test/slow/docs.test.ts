@@ -68,15 +68,17 @@ describeInBrowser('the API reference', (eye) => {
     }
   });
 
-  test('guides name the address that they were read at, and are accessible', async () => {
+  test('guides name the address that they were read at, and fit a phone with large letters', async () => {
     const page = await eye.open(`${server.url.replace('127.0.0.1', 'localhost')}/docs/recipes`);
     await page.locator('#fetch-in-a-page pre', { hasText: "'http://localhost:" }).waitFor();
     expect(await page.getByText('127.0.0.1:8080').count()).toBe(0);
     expect(await page.locator('#read-at-build-time .copy').count()).toBe(1);
-    for (const path of ['/docs/recipes', '/docs/api']) {
+    for (const path of ['/docs/recipes', '/docs/api', '/docs', '/']) {
       const phone = await eye.open(server.url + path, { viewport: PHONE });
       expect(await accessibilityFaults(phone)).toEqual([]);
       expect(await overhang(phone)).toBe(0);
+      await phone.evaluate("document.documentElement.style.fontSize = '200%'");
+      expect([path, await overhang(phone)]).toEqual([path, 0]);
     }
   });
 
