@@ -10,16 +10,17 @@ import {
   type Visit,
 } from '../browser.ts';
 import { freePort } from '../free-port.ts';
-import { databaseOf, type Server, startServer, ugly } from '../rig.ts';
+import { databaseOf, type LocalServer, ugly } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 
 describeInBrowser('the card', (eye) => {
-  let server: Server;
+  let server: LocalServer;
   let host: Awaited<ReturnType<typeof startSite>>;
   let page = '';
   let policy = '';
 
   beforeAll(async () => {
-    server = await startServer();
+    server = await serveHere();
     host = await startSite((_request, response) => {
       response.writeHead(200, {
         'content-type': 'text/html; charset=utf-8',
@@ -38,14 +39,14 @@ describeInBrowser('the card', (eye) => {
       also,
       csp = '',
       ...visit
-    }: Visit & { api?: Pick<Server, 'url'>; also?: string; csp?: string } = {},
+    }: Visit & { api?: Pick<LocalServer, 'url'>; also?: string; csp?: string } = {},
   ) => {
     page = `<!doctype html><html lang="en"><head><title>Elsewhere</title><meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">
       <script type="module" src="${api.url}/embed.js"></script></head><body><main><h1>Elsewhere</h1>${html}</main></body></html>`;
     policy = csp;
     return eye.open(host.url, { origins: [server.url, api.url, also ?? api.url], ...visit });
   };
-  const card = (attributes: string, api: Pick<Server, 'url'> = server) =>
+  const card = (attributes: string, api: Pick<LocalServer, 'url'> = server) =>
     `<vitrine-profile ${attributes.replace('BASE', api.url)}></vitrine-profile>`;
   const inside = (selector: string) =>
     `document.querySelector('vitrine-profile').shadowRoot.querySelector('${selector}')`;
@@ -180,20 +181,19 @@ describeInBrowser('the card', (eye) => {
   });
 
   test('Try again works when the server is back', async () => {
-    const first = await startServer({ PORT: String(await freePort()) });
+    const first = await serveHere({ PORT: String(await freePort()) });
     const page = await open(card('base="BASE/b" user="ada"', first), { api: first, expected: /ERR_/ });
     await ready(page).locator('.name').waitFor();
-    first.child.kill('SIGKILL');
-    await first.ended;
+    await first.stop();
     await page.evaluate("document.querySelector('vitrine-profile').setAttribute('user', 'elodie')");
     await page.locator('vitrine-profile .state', { hasText: 'not available right now' }).waitFor();
-    await startServer({ PORT: String(first.port) });
+    await serveHere({ PORT: String(first.port) });
     await page.getByRole('button', { name: 'Try again' }).click();
     await ready(page).locator('.name', { hasText: 'Élodie' }).waitFor();
   });
 
   test.each(['a', 'b'])('markup in texts has no effect in variant %s', async (variant) => {
-    const own = await startServer({ DATABASE_URL: await databaseOf(ugly('hostile-texts.ndjson')) });
+    const own = await serveHere({ DATABASE_URL: await databaseOf(ugly('hostile-texts.ndjson')) });
     const page = await open(
       card(`base="BASE/${variant}" variant="${variant}" user="texts" items="15"`, own),
       { api: own },
@@ -399,7 +399,7 @@ describeInBrowser('the card', (eye) => {
     for (const target of targets as string[]) expect(target).toMatch(/^https?:/);
     const back = ready(page).getByRole('link', { name: /^View on / });
     expect(await back.getAttribute('href')).toBe(`${server.url}/people/b/ada`);
-    const off = await startServer({ EXPLORER: 'off' });
+    const off = await serveHere({ EXPLORER: 'off' });
     const alone = await open(card('base="BASE/b" variant="b" user="ada"', off), { api: off });
     await ready(alone).locator('.name').waitFor();
     expect(

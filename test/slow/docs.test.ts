@@ -4,14 +4,15 @@ import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from '../browser.ts';
 import { freePort } from '../free-port.ts';
-import { ask, json, type Server, startServer } from '../rig.ts';
+import { ask, json, type LocalServer } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 
 const REFUSED = /status of 4\d\d/;
 
 describeInBrowser('the API reference', (eye) => {
-  let server: Server;
+  let server: LocalServer;
   beforeAll(async () => {
-    server = await startServer();
+    server = await serveHere();
   });
 
   async function open(
@@ -190,11 +191,11 @@ describeInBrowser('the API reference', (eye) => {
   });
 
   test('a stopped server is reported, and requests work again when it is back', async () => {
-    const mortal = await startServer({ PORT: String(await freePort()) });
+    const mortal = await serveHere({ PORT: String(await freePort()) });
     const page = await open({ expected: /ERR_CONNECTION/ }, `${mortal.url}/docs`);
     await mortal.stop();
     expect((await send(page, 'getProfileC')).status).toMatch(/^No response/);
-    await startServer({ PORT: String(mortal.port) });
+    await serveHere({ PORT: String(mortal.port) });
     expect((await send(page, 'getProfileC')).status).toBe('200 OK');
   });
 
@@ -248,15 +249,15 @@ describeInBrowser('the API reference', (eye) => {
   });
 
   test('works without the explorer, and does not link to it', async () => {
-    const alone = await startServer({ EXPLORER: 'off', BASE_URL_A: '', BASE_URL_C: '' });
+    const alone = await serveHere({ EXPLORER: 'off', BASE_URL_A: '', BASE_URL_C: '' });
     const page = await open({}, `${alone.url}/docs`);
     expect(await page.getByRole('link', { name: 'Explorer' }).count()).toBe(0);
     expect((await send(page, 'getProfileB')).status).toBe('200 OK');
   });
 
   test('requests go to this server and to variants on their own hosts only', async () => {
-    const elsewhere = await startServer({ DOCS: 'off' });
-    const site = await startServer({ BASE_URL_B: `http://localhost:${elsewhere.port}/b` });
+    const elsewhere = await serveHere({ DOCS: 'off' });
+    const site = await serveHere({ BASE_URL_B: `http://localhost:${elsewhere.port}/b` });
     const page = await open({ origins: [`http://localhost:${elsewhere.port}`] }, `${site.url}/docs`);
     const { status, form } = await send(page, 'getProfileB');
     expect([status, await form.locator('.line code').innerText()]).toEqual([

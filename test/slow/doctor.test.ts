@@ -10,11 +10,12 @@ import { freePort } from '../free-port.ts';
 import { startNginx, withoutNginx } from '../nginx.ts';
 import { runNginx } from '../nginx-any.ts';
 import { printed } from '../printed.ts';
-import { databaseOf, fixture, run, type Server, startServer } from '../rig.ts';
+import { databaseOf, fixture, type LocalServer, run } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 
-let server: Server;
+let server: LocalServer;
 beforeAll(async () => {
-  server = await startServer({
+  server = await serveHere({
     DATABASE_URL: await databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson')),
   });
 });
@@ -414,7 +415,7 @@ test('a wrong --variant is recognised by the name of the list', async () => {
 
 describe('a deployment with a rate limit', () => {
   const limited = (rate: string, more: Record<string, string> = {}) =>
-    startServer({ RATE_LIMIT: rate, ...more });
+    serveHere({ RATE_LIMIT: rate, ...more });
 
   test('a limit that resets soon is waited for', async () => {
     const { url } = await limited('40/1s');

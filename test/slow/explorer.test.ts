@@ -4,7 +4,8 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from '../browser.ts';
 import { freePort } from '../free-port.ts';
-import { databaseOf, ndjson, type Server, startServer, tempFile, ugly } from '../rig.ts';
+import { databaseOf, type LocalServer, ndjson, tempFile, ugly } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 
 const NOT_FOUND = /status of 404/;
 
@@ -21,9 +22,9 @@ const waitForText = (locator: Locator, text: string | RegExp) =>
   locator.filter({ hasText: text }).first().waitFor();
 
 describeInBrowser('the explorer', (eye) => {
-  let server: Server;
+  let server: LocalServer;
   beforeAll(async () => {
-    server = await startServer();
+    server = await serveHere();
   });
 
   test.each([
@@ -63,7 +64,7 @@ describeInBrowser('the explorer', (eye) => {
   );
 
   test('begins with a variant that is on this host', async () => {
-    const folio = await startServer({ BASE_URL_A: 'https://micro.example/a' });
+    const folio = await serveHere({ BASE_URL_A: 'https://micro.example/a' });
     const page = await eye.open(`${folio.url}/`);
     await waitForText(heading(page), 'Ada Lindqvist');
     expect(await page.getByLabel('B portfolio').isChecked()).toBe(true);
@@ -303,18 +304,17 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('the server stops and comes back', async () => {
-    const first = await startServer({ PORT: String(await freePort()) });
+    const first = await serveHere({ PORT: String(await freePort()) });
     const page = await eye.open(`${first.url}/?variant=b&user=ada`, {
       expected: /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/,
     });
     await waitForText(heading(page), 'Ada');
-    first.child.kill('SIGKILL');
-    await first.ended;
+    await first.stop();
     await show(page, 'elodie');
     await waitForText(heading(page), 'No response');
     expect(await textOf(status(page))).toBe('No response');
     expect(await accessibilityFaults(page)).toEqual([]);
-    await startServer({ PORT: String(first.port) });
+    await serveHere({ PORT: String(first.port) });
     await page.getByRole('button', { name: 'Try again' }).click();
     await waitForText(heading(page), 'Élodie');
   });
@@ -328,10 +328,10 @@ describeInBrowser('the explorer', (eye) => {
       totalShots: '0',
       website: 'https://far.example/',
     };
-    let own: Server;
+    let own: LocalServer;
     beforeAll(async () => {
       const database = await databaseOf(ugly('hostile-texts.ndjson'), tempFile('far.ndjson', ndjson(FAR)));
-      own = await startServer({ DATABASE_URL: database });
+      own = await serveHere({ DATABASE_URL: database });
     });
 
     test.each(['a', 'c'])('markup in texts has no effect in variant %s', async (variant) => {
@@ -365,7 +365,7 @@ describeInBrowser('the explorer', (eye) => {
     });
 
     test('pictures from IMAGE_HOSTS are requested, and initials replace one that fails', async () => {
-      const server = await startServer({ DATABASE_URL: '', IMAGE_HOSTS: 'https://pictures.example' });
+      const server = await serveHere({ DATABASE_URL: '', IMAGE_HOSTS: 'https://pictures.example' });
       const page = await eye.open(`${server.url}/icon.svg`, {
         origins: ['https://pictures.example'],
         expected: /ERR_|Failed to load/,
@@ -385,27 +385,27 @@ describeInBrowser('the explorer', (eye) => {
 
     test('it opens on a user of the data, in a variant that has one', async () => {
       const records = ndjson({ id: '3', username: 'first', name: 'The First', totalShots: '0' });
-      const few = await startServer({ DATABASE_URL: await databaseOf(tempFile('few.ndjson', records)) });
+      const few = await serveHere({ DATABASE_URL: await databaseOf(tempFile('few.ndjson', records)) });
       const page = await eye.open(few.url);
       await waitForText(heading(page), 'The First');
       expect(await page.getByLabel('B portfolio').isChecked()).toBe(true);
     });
 
     test('what was looked at among the sample users is not asked for in other data', async () => {
-      const first = await startServer({ PORT: String(await freePort()) });
+      const first = await serveHere({ PORT: String(await freePort()) });
       const page = await eye.open(`${first.url}/?variant=b&user=elodie`, { expected: /ERR_CONNECTION/ });
       await waitForText(heading(page), 'Élodie');
       await first.stop();
       const records = ndjson({ id: '3', username: 'first', name: 'The First', totalShots: '0' });
       const DATABASE_URL = await databaseOf(tempFile('few.ndjson', records));
-      await startServer({ PORT: String(first.port), DATABASE_URL });
+      await serveHere({ PORT: String(first.port), DATABASE_URL });
       await page.goto(first.url);
       await waitForText(heading(page), 'The First');
     });
 
     test('without example users or recent users it asks for a name', async () => {
       const DATABASE_URL = await databaseOf(tempFile('far.ndjson', ndjson(FAR)));
-      const nameless = await startServer({ DATABASE_URL, EXAMPLE_USERS: 'none' });
+      const nameless = await serveHere({ DATABASE_URL, EXAMPLE_USERS: 'none' });
       const page = await eye.open(`${nameless.url}/?variant=b`);
       await waitForText(heading(page), 'Enter a user name');
       expect(await accessibilityFaults(page)).toEqual([]);
@@ -438,7 +438,7 @@ describeInBrowser('the explorer', (eye) => {
     });
 
     test('one variant at the root, one off, and one on another host, which gets no request', async () => {
-      const odd = await startServer({ BASE_URL_A: '/', BASE_URL_B: '', BASE_URL_C: 'https://c.example/x' });
+      const odd = await serveHere({ BASE_URL_A: '/', BASE_URL_B: '', BASE_URL_C: 'https://c.example/x' });
       const page = await eye.open(`${odd.url}/?user=ada`);
       await waitForText(heading(page), 'Ada');
       expect(await textOf(page.locator('.address'))).toBe('GET /api/?user=ada');
@@ -527,7 +527,7 @@ describeInBrowser('the explorer', (eye) => {
       { id: '1', username: 'writer', name: 'A Writer', totalPost: '0' },
       { id: '2', username: 'painter', name: 'A Painter', totalShots: '0' },
     );
-    const own = await startServer({ DATABASE_URL: await databaseOf(tempFile('two.ndjson', records)) });
+    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('two.ndjson', records)) });
     const page = await eye.open(`${own.url}/?variant=b&user=writer`, { expected: NOT_FOUND });
     await waitForText(heading(page), 'No user named “writer”');
     await page.getByRole('link', { name: 'Show writer in variant A' }).click();

@@ -13,12 +13,13 @@ import {
   dial,
   hearOut,
   json,
+  type LocalServer,
   parseReplies,
   type Reply,
-  type Server,
   sendRaw,
   startServer,
 } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 import { linesOf, startLoad, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
@@ -29,9 +30,9 @@ const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${mor
 
 describe('RATE_LIMIT', () => {
   const REQUESTS = 5;
-  let server: Server;
+  let server: LocalServer;
   beforeAll(async () => {
-    server = await startServer({
+    server = await serveHere({
       RATE_LIMIT: `${REQUESTS}/1h`,
       RATE_LIMIT_EXEMPT: '10.0.0.0/8, 2001:db8:ffff::/48',
       TRUST_PROXY: '127.0.0.1',
@@ -92,7 +93,7 @@ describe('RATE_LIMIT', () => {
   });
 
   test('with a list of origins, a preflight over the limit is told who may read', async () => {
-    const listed = await startServer({ RATE_LIMIT: '1/1h', CORS_ORIGIN: ORIGIN });
+    const listed = await serveHere({ RATE_LIMIT: '1/1h', CORS_ORIGIN: ORIGIN });
     const replies = [await ask(listed, ADA, PREFLIGHT), await ask(listed, ADA, PREFLIGHT)];
     expect(
       replies.map(({ status, headers }) => [status, headers['access-control-allow-origin'], headers.vary]),
@@ -145,7 +146,7 @@ describe('RATE_LIMIT', () => {
   });
 
   test('resets when its window ends', async () => {
-    const brief = await startServer({ RATE_LIMIT: '2/1s' });
+    const brief = await serveHere({ RATE_LIMIT: '2/1s' });
     await until('a refusal', async () => (await ask(brief, ADA)).status === 429);
     const reply = await until('a new window', async () => {
       const answer = await ask(brief, ADA);
@@ -155,13 +156,13 @@ describe('RATE_LIMIT', () => {
   });
 
   test('is off by default', async () => {
-    const free = await startServer();
+    const free = await serveHere();
     expect(Object.keys((await ask(free, ADA)).headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
   });
 });
 
 describe('timeouts', () => {
-  let server: Server;
+  let server: LocalServer;
   beforeAll(async () => {
     server = await startServer({ HEADERS_TIMEOUT: '1s', REQUEST_TIMEOUT: '2s', KEEP_ALIVE_TIMEOUT: '1s' });
   });
@@ -221,14 +222,14 @@ describe('timeouts', () => {
 
 describe('sizes and connections', () => {
   test('headers above the limit get 431', async () => {
-    const server = await startServer({ MAX_HEADER_BYTES: '2K' });
+    const server = await serveHere({ MAX_HEADER_BYTES: '2K' });
     const statusOf = async (length: number) =>
       (await sendRaw(server, get(ADA, `Connection: close\r\nX: ${'x'.repeat(length)}\r\n`)))[0]?.status;
     expect([await statusOf(1500), await statusOf(2500)]).toEqual([200, 431]);
   });
 
   test('above the limit of connections, the one idle longest is closed for a new one', async () => {
-    const server = await startServer({ MAX_CONNECTIONS: '3' });
+    const server = await serveHere({ MAX_CONNECTIONS: '3' });
     const open: Socket[] = [];
     const ask = async (socket: Socket) => {
       socket.write(get(ADA));
@@ -306,7 +307,7 @@ describe('MAX_LOOP_DELAY', () => {
 
   test('no request is shed right after the start', async () => {
     for (let turn = 0; turn < 3; turn++) {
-      const server = await startServer({ MAX_LOOP_DELAY: '150ms' });
+      const server = await serveHere({ MAX_LOOP_DELAY: '150ms' });
       expect((await ask(server, ADA)).status).toBe(200);
       expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
     }

@@ -3,19 +3,20 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, startSite } from '../browser.ts';
 import { blog, folio, post, shot } from '../records.ts';
-import { ask, databaseOf, ndjson, type Server, startServer, tempFile, ugly } from '../rig.ts';
+import { ask, databaseOf, type LocalServer, ndjson, tempFile, ugly } from '../rig.ts';
+import { serveHere } from '../serve-here.ts';
 
 /** The browser asks for /favicon.ico when it shows a picture only. */
 const FAVICON = /status of 404/;
 
 describeInBrowser('the page of a person', (eye) => {
-  let server: Server;
-  let awkward: Server;
-  let hostile: Server;
+  let server: LocalServer;
+  let awkward: LocalServer;
+  let hostile: LocalServer;
   const sites: { close: () => Promise<void> }[] = [];
   afterAll(() => Promise.all(sites.map((site) => site.close())));
   beforeAll(async () => {
-    server = await startServer();
+    server = await serveHere();
     const long = 'word '.repeat(2500);
     const numbers = Array.from({ length: 15 }, (_, nth) => nth + 1);
     const records = ndjson(
@@ -27,8 +28,8 @@ describeInBrowser('the page of a person', (eye) => {
       shot(20, 2, { title: 'لوحة', description: 'حبر على ورق' }),
     );
     const files = ['hostile-texts.ndjson', 'hostile-names.ndjson'].map(ugly);
-    hostile = await startServer({ DATABASE_URL: await databaseOf(...files) });
-    awkward = await startServer({ DATABASE_URL: await databaseOf(tempFile('awkward.ndjson', records)) });
+    hostile = await serveHere({ DATABASE_URL: await databaseOf(...files) });
+    awkward = await serveHere({ DATABASE_URL: await databaseOf(tempFile('awkward.ndjson', records)) });
   });
 
   const LOOKS = [
