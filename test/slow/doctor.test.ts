@@ -20,309 +20,242 @@ beforeAll(async () => {
   });
 });
 
-interface Case {
-  readonly what: string;
-  /** In addition to the correct configuration, or instead of it. */
+/** What nginx is told in addition to the correct configuration, or instead of it. */
+interface Change {
   readonly add?: string;
   readonly pass?: string;
   readonly server?: string;
   readonly location?: string;
   readonly gzip?: string;
   readonly base?: string;
-  readonly broken: readonly string[];
-  readonly words: string;
 }
+/** A text is what is added. */
+type Case = readonly [what: string, change: string | Change, broken: string, words: string];
 
 const CACHE_STATUS = 'add_header X-Cache-Status $upstream_cache_status always;';
 const HOST_KEY = 'proxy_cache_key $http_host$request_uri;';
 const IGNORE = 'proxy_ignore_headers Cache-Control Expires;';
 const CASES: readonly Case[] = [
-  { what: 'nothing', broken: [], words: 'ok              address          variant b at' },
-  { what: 'nothing, variant a', base: '/a', broken: [], words: 'variant a at' },
-  { what: 'nothing, variant c', base: '/c', broken: [], words: 'variant c at' },
-  { what: 'nothing, asked at the root', base: '', broken: [], words: 'variant a at' },
-  {
-    what: 'the prefix cut off',
-    location: '/b/',
-    pass: 'http://UPSTREAM/',
-    broken: ['address', 'encoded names'],
-    words: '/b works only when written twice, /b/b',
-  },
-  {
-    what: 'the prefix cut off by rewrite',
-    add: 'rewrite ^/b(/.*)$ $1 break;',
-    broken: ['address', 'encoded names'],
-    words: 'the proxy removes the prefix',
-  },
-  {
-    what: 'a prefix put before',
-    pass: 'http://UPSTREAM/x$request_uri',
-    broken: ['address'],
-    words: 'serves nothing at this address',
-  },
-  {
-    what: 'nothing behind it',
-    pass: 'http://127.0.0.1:1',
-    broken: ['address'],
-    words: 'the proxy does not reach Vitrine',
-  },
-  {
-    what: 'a redirect',
-    add: 'return 301 https://elsewhere.example$request_uri;',
-    broken: ['address'],
-    words: 'redirects to "https://elsewhere.example/b/',
-  },
-  {
-    what: 'a page of its own',
-    add: 'return 200 "<html>";',
-    broken: ['address'],
-    words: 'which is not from Vitrine',
-  },
-  {
-    what: 'names decoded by a path after the name',
-    pass: 'http://UPSTREAM/b/',
-    location: '/b/',
-    broken: ['encoded names'],
-    words: '%2F (slash)',
-  },
-  {
-    what: 'names decoded by $uri',
-    pass: 'http://UPSTREAM$uri',
-    broken: ['encoded names'],
-    words: 'does not arrive',
-  },
-  {
-    what: 'every address rewritten to one without a user',
-    base: '/a',
-    location: '/a/api',
-    add: 'rewrite ^ /a/api/? break;',
-    broken: ['query'],
-    words: 'the query is cut off',
-  },
-  {
-    what: 'the path cut off',
-    location: '/b/api/username/',
-    add: 'rewrite ^ /b/api/username/ break;',
-    broken: ['encoded names'],
-    words: 'the path is cut off',
-  },
-  {
-    what: 'the query cut off',
-    base: '/a',
-    pass: 'http://UPSTREAM$uri',
-    broken: ['query'],
-    words: 'the query is cut off',
-  },
-  {
-    what: 'post cut off',
-    base: '/a',
-    pass: 'http://UPSTREAM$uri?user=$arg_user',
-    broken: ['query'],
-    words: '`post=true` does not arrive',
-  },
-  {
-    what: 'a cache that forgets the query',
-    base: '/a',
-    add: 'proxy_cache OWN; proxy_cache_key $uri;',
-    broken: ['query'],
-    words: 'the cache key lacks',
-  },
-  {
-    what: 'HEAD refused',
-    add: 'if ($request_method = HEAD) { return 405; }',
-    broken: ['HEAD'],
-    words: 'gets 405 where GET gets 200',
-  },
-  {
-    what: 'another type',
-    add: 'proxy_hide_header Content-Type; add_header Content-Type text/plain;',
-    broken: ['content type'],
-    words: 'text/plain',
-  },
-  {
-    what: 'error pages of its own',
-    add: 'proxy_intercept_errors on; error_page 400 404 /sorry.html;',
-    broken: ['error bodies', 'CORS'],
-    words: 'gets a page of the proxy instead of JSON',
-  },
-  {
-    what: 'CORS twice',
-    add: 'add_header Access-Control-Allow-Origin * always;',
-    broken: ['CORS'],
-    words: 'comes twice with 200, "*, *"',
-  },
-  {
-    what: 'CORS only on success',
-    add: 'proxy_hide_header Access-Control-Allow-Origin; add_header Access-Control-Allow-Origin *;',
-    broken: ['CORS'],
-    words: 'is missing from 404',
-  },
-  {
-    what: 'CORS stripped',
-    add: 'proxy_hide_header Access-Control-Allow-Origin;',
-    broken: ['CORS'],
-    words: 'is missing from 200',
-  },
-  {
-    what: 'no preflight',
-    add: 'if ($request_method = OPTIONS) { return 405; }',
-    broken: ['CORS'],
-    words: 'a preflight (OPTIONS) gets 405',
-  },
-  { what: 'ETag hidden', add: 'proxy_hide_header ETag;', broken: ['ETag'], words: 'is removed' },
-  {
-    what: 'ETag stripped by a filter',
-    add: 'sub_filter_types application/json; sub_filter nowhere x;',
-    broken: ['ETag'],
-    words: 'is removed',
-  },
-  {
-    what: 'ETag weakened by a filter',
-    add: 'sub_filter_types application/json; sub_filter_last_modified on; sub_filter nowhere x;',
-    broken: [],
-    words: 'weakened on the way, which still works',
-  },
-  {
-    what: 'If-None-Match dropped',
-    add: 'proxy_set_header If-None-Match "";',
-    broken: ['304'],
-    words: 'gets 200 with the whole body',
-  },
-  {
-    what: 'Cache-Control hidden',
-    add: 'proxy_hide_header Cache-Control;',
-    broken: ['304', 'Cache-Control', 'error caching'],
-    words: 'caches have to guess',
-  },
-  {
-    what: 'caching forbidden',
-    add: 'expires -1;',
-    broken: ['Cache-Control'],
-    words: 'forbids caching: "no-cache"',
-  },
-  {
-    what: 'a cookie added',
-    add: 'add_header Set-Cookie a=b;',
-    broken: ['Cache-Control'],
-    words: 'Set-Cookie is added',
-  },
-  {
-    what: 'errors told to be kept',
-    add: 'add_header Cache-Control "public, max-age=3600" always;',
-    broken: ['Cache-Control', 'error caching'],
-    words: 'a 404 may be cached for 3600 s',
-  },
-  {
-    what: 'errors kept in its cache',
-    add: `proxy_cache OWN; ${IGNORE} proxy_cache_valid any 10m; add_header X-Cache-Status $upstream_cache_status always;`,
-    broken: ['error caching', 'cache key'],
-    words: 'a 400 comes from a cache',
-  },
-  {
-    what: '404s kept in its cache for a day',
-    add: `proxy_cache OWN; ${IGNORE} proxy_cache_valid 200 1m; proxy_cache_valid 404 1d; ${HOST_KEY} ${CACHE_STATUS}`,
-    broken: ['error caching'],
-    words: 'a 404 still comes from the cache after 6.5 s, although it may be kept for 5 s',
-  },
-  {
-    what: '404s kept in its cache for as long as they may be',
-    add: `proxy_cache OWN; ${HOST_KEY} ${CACHE_STATUS}`,
-    broken: [],
-    words: 'a 404 is cached for 5 s, other errors are not',
-  },
-  {
-    what: 'a cache that does not say so',
-    add: `proxy_cache OWN; ${IGNORE} proxy_cache_valid 200 1m; proxy_cache_valid 404 1d;`,
-    broken: [],
-    words: 'could not tell  error caching',
-  },
-  {
-    what: 'one cache entry for all hosts',
-    add: `proxy_cache OWN; proxy_cache_key $request_uri; ${CACHE_STATUS}`,
-    broken: ['cache key'],
-    words: 'another host gets the response that is cached for this one',
-  },
-  {
-    what: 'a cache with a copy for each parameter',
-    add: `proxy_cache OWN; ${HOST_KEY} ${CACHE_STATUS}`,
-    broken: [],
-    words: 'unknown parameters fill the cache',
-  },
-  {
-    what: 'a cache with a copy for each spelling of Accept-Encoding',
-    add: `proxy_cache OWN; proxy_cache_key $http_host$uri$http_accept_encoding; ${CACHE_STATUS}`,
-    broken: [],
-    words: 'a copy for each spelling of Accept-Encoding',
-  },
-  {
-    what: 'Accept-Encoding dropped',
-    add: 'proxy_set_header Accept-Encoding "";',
-    broken: [],
-    words: 'the proxy compresses each answer again',
-  },
-  {
-    what: 'scripts uncompressed',
-    add: 'set $accepted $http_accept_encoding; if ($uri ~ [.]js$) { set $accepted ""; } proxy_set_header Accept-Encoding $accepted;',
-    gzip: 'on; gzip_types application/json',
-    broken: ['compression'],
-    words: 'scripts and styles are not',
-  },
-  {
-    what: 'header buffers of 1 KB',
-    server: 'client_header_buffer_size 1k; large_client_header_buffers 4 1k;',
-    broken: ['header size'],
-    words: 'a user name of 255 characters, 3 KB in the address, gets 414',
-  },
-  {
-    what: 'header buffers of 3,500 bytes',
-    server: 'client_header_buffer_size 1k; large_client_header_buffers 4 3500;',
-    broken: ['header size'],
-    words: 'a request with 4 KB of cookies gets 400',
-  },
-  {
-    what: 'a weak ETag of its own',
-    add: `proxy_hide_header ETag; add_header ETag 'W/"own"';`,
-    broken: ['ETag', '304'],
-    words: 'is weakened on the way, and If-None-Match with it gets 200',
-  },
-  {
-    what: 'a cache that keeps nothing',
-    add: 'proxy_cache OWN; proxy_no_cache 1; add_header X-Cache-Status $upstream_cache_status always;',
-    broken: ['cache'],
-    words: 'it keeps nothing: "MISS"',
-  },
-  {
-    what: 'no compression',
-    gzip: 'off',
-    add: 'proxy_set_header Accept-Encoding "";',
-    broken: ['compression'],
-    words: 'gzip would save most of them',
-  },
-  {
-    what: 'no Vary',
-    add: 'gzip_vary off; proxy_hide_header Vary;',
-    broken: ['compression'],
-    words: 'Vary: Accept-Encoding is missing',
-  },
-  {
-    what: 'HTTP/1.0 to Vitrine',
-    add: 'proxy_http_version 1.0;',
-    broken: ['HTTP to Vitrine'],
-    words: 'speaks HTTP/1.0',
-  },
-  {
-    what: 'connections closed',
-    add: 'keepalive_timeout 0;',
-    broken: ['connections'],
-    words: 'closed after every response',
-  },
+  ['nothing', '', '', 'ok              address          variant b at'],
+  ['nothing, variant a', { base: '/a' }, '', 'variant a at'],
+  ['nothing, variant c', { base: '/c' }, '', 'variant c at'],
+  ['nothing, asked at the root', { base: '' }, '', 'variant a at'],
+  [
+    'the prefix cut off',
+    { location: '/b/', pass: 'http://UPSTREAM/' },
+    'address, encoded names',
+    '/b works only when written twice, /b/b',
+  ],
+  [
+    'the prefix cut off by rewrite',
+    'rewrite ^/b(/.*)$ $1 break;',
+    'address, encoded names',
+    'the proxy removes the prefix',
+  ],
+  [
+    'a prefix put before',
+    { pass: 'http://UPSTREAM/x$request_uri' },
+    'address',
+    'serves nothing at this address',
+  ],
+  ['nothing behind it', { pass: 'http://127.0.0.1:1' }, 'address', 'the proxy does not reach Vitrine'],
+  [
+    'a redirect',
+    'return 301 https://elsewhere.example$request_uri;',
+    'address',
+    'redirects to "https://elsewhere.example/b/',
+  ],
+  ['a page of its own', 'return 200 "<html>";', 'address', 'which is not from Vitrine'],
+  [
+    'names decoded by a path after the name',
+    { location: '/b/', pass: 'http://UPSTREAM/b/' },
+    'encoded names',
+    '%2F (slash)',
+  ],
+  ['names decoded by $uri', { pass: 'http://UPSTREAM$uri' }, 'encoded names', 'does not arrive'],
+  [
+    'every address rewritten to one without a user',
+    { base: '/a', location: '/a/api', add: 'rewrite ^ /a/api/? break;' },
+    'query',
+    'the query is cut off',
+  ],
+  [
+    'the path cut off',
+    { location: '/b/api/username/', add: 'rewrite ^ /b/api/username/ break;' },
+    'encoded names',
+    'the path is cut off',
+  ],
+  ['the query cut off', { base: '/a', pass: 'http://UPSTREAM$uri' }, 'query', 'the query is cut off'],
+  [
+    'post cut off',
+    { base: '/a', pass: 'http://UPSTREAM$uri?user=$arg_user' },
+    'query',
+    '`post=true` does not arrive',
+  ],
+  [
+    'a cache that forgets the query',
+    { base: '/a', add: 'proxy_cache OWN; proxy_cache_key $uri;' },
+    'query',
+    'the cache key lacks',
+  ],
+  ['HEAD refused', 'if ($request_method = HEAD) { return 405; }', 'HEAD', 'gets 405 where GET gets 200'],
+  [
+    'another type',
+    'proxy_hide_header Content-Type; add_header Content-Type text/plain;',
+    'content type',
+    'text/plain',
+  ],
+  [
+    'error pages of its own',
+    'proxy_intercept_errors on; error_page 400 404 /sorry.html;',
+    'error bodies, CORS',
+    'gets a page of the proxy instead of JSON',
+  ],
+  ['CORS twice', 'add_header Access-Control-Allow-Origin * always;', 'CORS', 'comes twice with 200, "*, *"'],
+  [
+    'CORS only on success',
+    'proxy_hide_header Access-Control-Allow-Origin; add_header Access-Control-Allow-Origin *;',
+    'CORS',
+    'is missing from 404',
+  ],
+  ['CORS stripped', 'proxy_hide_header Access-Control-Allow-Origin;', 'CORS', 'is missing from 200'],
+  [
+    'no preflight',
+    'if ($request_method = OPTIONS) { return 405; }',
+    'CORS',
+    'a preflight (OPTIONS) gets 405',
+  ],
+  ['ETag hidden', 'proxy_hide_header ETag;', 'ETag', 'is removed'],
+  [
+    'ETag stripped by a filter',
+    'sub_filter_types application/json; sub_filter nowhere x;',
+    'ETag',
+    'is removed',
+  ],
+  [
+    'ETag weakened by a filter',
+    'sub_filter_types application/json; sub_filter_last_modified on; sub_filter nowhere x;',
+    '',
+    'weakened on the way, which still works',
+  ],
+  ['If-None-Match dropped', 'proxy_set_header If-None-Match "";', '304', 'gets 200 with the whole body'],
+  [
+    'Cache-Control hidden',
+    'proxy_hide_header Cache-Control;',
+    '304, Cache-Control, error caching',
+    'caches have to guess',
+  ],
+  ['caching forbidden', 'expires -1;', 'Cache-Control', 'forbids caching: "no-cache"'],
+  ['a cookie added', 'add_header Set-Cookie a=b;', 'Cache-Control', 'Set-Cookie is added'],
+  [
+    'errors told to be kept',
+    'add_header Cache-Control "public, max-age=3600" always;',
+    'Cache-Control, error caching',
+    'a 404 may be cached for 3600 s',
+  ],
+  [
+    'errors kept in its cache',
+    `proxy_cache OWN; ${IGNORE} proxy_cache_valid any 10m; add_header X-Cache-Status $upstream_cache_status always;`,
+    'error caching, cache key',
+    'a 400 comes from a cache',
+  ],
+  [
+    '404s kept in its cache for a day',
+    `proxy_cache OWN; ${IGNORE} proxy_cache_valid 200 1m; proxy_cache_valid 404 1d; ${HOST_KEY} ${CACHE_STATUS}`,
+    'error caching',
+    'a 404 still comes from the cache after 6.5 s, although it may be kept for 5 s',
+  ],
+  [
+    '404s kept in its cache for as long as they may be',
+    `proxy_cache OWN; ${HOST_KEY} ${CACHE_STATUS}`,
+    '',
+    'a 404 is cached for 5 s, other errors are not',
+  ],
+  [
+    'a cache that does not say so',
+    `proxy_cache OWN; ${IGNORE} proxy_cache_valid 200 1m; proxy_cache_valid 404 1d;`,
+    '',
+    'could not tell  error caching',
+  ],
+  [
+    'one cache entry for all hosts',
+    `proxy_cache OWN; proxy_cache_key $request_uri; ${CACHE_STATUS}`,
+    'cache key',
+    'another host gets the response that is cached for this one',
+  ],
+  [
+    'a cache with a copy for each parameter',
+    `proxy_cache OWN; ${HOST_KEY} ${CACHE_STATUS}`,
+    '',
+    'unknown parameters fill the cache',
+  ],
+  [
+    'a cache with a copy for each spelling of Accept-Encoding',
+    `proxy_cache OWN; proxy_cache_key $http_host$uri$http_accept_encoding; ${CACHE_STATUS}`,
+    '',
+    'a copy for each spelling of Accept-Encoding',
+  ],
+  [
+    'Accept-Encoding dropped',
+    'proxy_set_header Accept-Encoding "";',
+    '',
+    'the proxy compresses each answer again',
+  ],
+  [
+    'scripts uncompressed',
+    {
+      gzip: 'on; gzip_types application/json',
+      add: 'set $accepted $http_accept_encoding; if ($uri ~ [.]js$) { set $accepted ""; } proxy_set_header Accept-Encoding $accepted;',
+    },
+    'compression',
+    'scripts and styles are not',
+  ],
+  [
+    'header buffers of 1 KB',
+    { server: 'client_header_buffer_size 1k; large_client_header_buffers 4 1k;' },
+    'header size',
+    'a user name of 255 characters, 3 KB in the address, gets 414',
+  ],
+  [
+    'header buffers of 3,500 bytes',
+    { server: 'client_header_buffer_size 1k; large_client_header_buffers 4 3500;' },
+    'header size',
+    'a request with 4 KB of cookies gets 400',
+  ],
+  [
+    'a weak ETag of its own',
+    `proxy_hide_header ETag; add_header ETag 'W/"own"';`,
+    'ETag, 304',
+    'is weakened on the way, and If-None-Match with it gets 200',
+  ],
+  [
+    'a cache that keeps nothing',
+    'proxy_cache OWN; proxy_no_cache 1; add_header X-Cache-Status $upstream_cache_status always;',
+    'cache',
+    'it keeps nothing: "MISS"',
+  ],
+  [
+    'no compression',
+    { gzip: 'off', add: 'proxy_set_header Accept-Encoding "";' },
+    'compression',
+    'gzip would save most of them',
+  ],
+  ['no Vary', 'gzip_vary off; proxy_hide_header Vary;', 'compression', 'Vary: Accept-Encoding is missing'],
+  ['HTTP/1.0 to Vitrine', 'proxy_http_version 1.0;', 'HTTP to Vitrine', 'speaks HTTP/1.0'],
+  ['connections closed', 'keepalive_timeout 0;', 'connections', 'closed after every response'],
 ];
 
+const changeIn = ([, change]: Case): Change => (typeof change === 'string' ? { add: change } : change);
+
 /** A server block that is correct except for the case. */
-function serverBlock(
-  { add = '', pass = 'http://UPSTREAM', location = '/', gzip = 'on', server: more = '' }: Case,
-  port: number,
-): string {
+function serverBlock(one: Case, port: number): string {
+  const {
+    add = '',
+    pass = 'http://UPSTREAM',
+    location = '/',
+    gzip = 'on',
+    server: more = '',
+  } = changeIn(one);
   const version = add.includes('proxy_http_version') ? '' : 'proxy_http_version 1.1;';
   const vary = add.includes('gzip_vary') ? '' : 'gzip_vary on;';
   return `server {
@@ -347,12 +280,15 @@ const brokenIn = (report: string) =>
   [...report.matchAll(/^broken {8} {2}(.+?) {2}/gm)].map(([, name]) => name);
 
 describe.skipIf(withoutNginx)('nginx', () => {
-  const ports = new Map<Case, number>();
+  const ports = new Map<string, number>();
   beforeAll(async () => {
     const free = new Set<number>();
     while (free.size < CASES.length) free.add(await freePort());
-    for (const [index, port] of [...free].entries()) ports.set(CASES[index] as Case, port);
-    const blocks = [...ports].map(([one, port]) => serverBlock(one, port));
+    const blocks = [...free].map((port, index) => {
+      const one = CASES[index] as Case;
+      ports.set(one[0], port);
+      return serverBlock(one, port);
+    });
     const caches = [...ports.values()].map(
       (port) => `proxy_cache_path CACHE/${port} keys_zone=of${port}:1m;`,
     );
@@ -360,19 +296,21 @@ describe.skipIf(withoutNginx)('nginx', () => {
   });
 
   // The doctor waits for caches: several at a time.
-  test.concurrent.each(CASES)('with $what', async (one) => {
-    const { base = '/b', words } = one;
+  test.concurrent.each(CASES)('with %s', async (...one) => {
+    const [what, , expected, words] = one;
+    const { base = '/b' } = changeIn(one);
     const { report, broken } = await diagnose({
-      base: new URL(`http://127.0.0.1:${ports.get(one)}${base}`),
+      base: new URL(`http://127.0.0.1:${ports.get(what)}${base}`),
       timeout: 10_000,
     });
-    expect([brokenIn(report), broken]).toEqual([one.broken, one.broken.length]);
+    const names = expected.split(', ').filter(Boolean);
+    expect([brokenIn(report), broken]).toEqual([names, names.length]);
     expect(report).toContain(words);
     for (const { name } of CHECKS)
       expect(
         report.includes(`To fix ${name}
   ${REMEDIES[name].advice}`),
-      ).toBe(one.broken.includes(name));
+      ).toBe(names.includes(name));
   });
 
   test.concurrent.each(['a', 'b', 'c'])(
@@ -391,8 +329,7 @@ describe.skipIf(withoutNginx)('nginx', () => {
   );
 
   test('from the command line: what is broken, how to fix it, and the exit code', async () => {
-    const one = CASES.find(({ what }) => what === 'CORS twice') as Case;
-    const { code, stdout, stderr } = await run(['doctor', `http://127.0.0.1:${ports.get(one)}/b/`]);
+    const { code, stdout, stderr } = await run(['doctor', `http://127.0.0.1:${ports.get('CORS twice')}/b/`]);
     expect([code, stderr]).toEqual([1, 'vitrine: 1 check found something broken\n']);
     expect(brokenIn(stdout)).toEqual(['CORS']);
     expect(stdout).toContain(`\nTo fix CORS\n  ${REMEDIES.CORS.advice}\n`);
