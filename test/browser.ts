@@ -1,11 +1,12 @@
 // Chromium for the tests, driven by playwright-core; console errors and unexpected requests fail the test.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { launch } from './browser-launch.ts';
 import { skipWithout } from './programs.ts';
+import { atEnd } from './rig.ts';
 
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
@@ -87,13 +88,17 @@ export const overhang = (page: Page) =>
 export async function startSite(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    url,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  atEnd(() => server.close().closeAllConnections());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
+
+/** A proxy in front of a server on this port, which removes a prefix from its addresses. */
+export const startPrefixed = (prefix: string, port: number) =>
+  startSite(({ url = '', headers }, answer) => {
+    if (!url.startsWith(`${prefix}/`)) return void answer.writeHead(404).end();
+    request({ port, path: url.slice(prefix.length), headers }, (inner) =>
+      inner.pipe(answer.writeHead(inner.statusCode ?? 500, inner.headers)),
+    )
+      .on('error', () => answer.destroy())
+      .end();
+  });

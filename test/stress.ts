@@ -96,6 +96,8 @@ export function generationOf(body: string): number | undefined {
 export interface Load {
   /** The number of requests answered so far. */
   readonly answered: () => number;
+  /** Waits until so many more have been answered. */
+  more(many: number): Promise<unknown>;
   /** Stops the load; returns the faults found in responses. */
   stop(): Promise<string[]>;
 }
@@ -128,6 +130,10 @@ export function startLoad(
   const clientsDone = Promise.all(Array.from({ length: clients }, (_, seed) => client(seed)));
   return {
     answered: () => answered,
+    more(many) {
+      const before = answered;
+      return until(`${many} more answers`, () => answered > before + many);
+    },
     async stop() {
       going = false;
       await clientsDone;

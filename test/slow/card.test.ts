@@ -1,6 +1,6 @@
 // The embeddable card on pages of another origin: its states, its attributes, and hostile servers and data.
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import {
   accessibilityFaults,
   describeInBrowser,
@@ -29,7 +29,6 @@ describeInBrowser('the card', (eye) => {
       response.end(page);
     });
   });
-  afterAll(() => host?.close());
 
   /** Opens a page of another origin with this content. */
   const open = (
@@ -168,16 +167,12 @@ describeInBrowser('the card', (eye) => {
         document.querySelector('main').append(card);
       })`);
     const base = `${server.url}/b`;
-    try {
-      expect(await outcome(base, 'ada')).toEqual(['ada', 6, true]);
-      expect(await outcome(`${away.url} ${busy.url}  ${base}`, 'ada')).toEqual(['ada', 6, true]);
-      const unknown = ['No user named “nobody”.', false, false];
-      expect(await outcome(`${base} ${away.url}`, 'nobody')).toEqual(unknown);
-      const unavailable = ['The profile is not available right now.', true, true];
-      expect(await outcome(`${busy.url} ${away.url}`, 'ada')).toEqual(unavailable);
-    } finally {
-      await Promise.all([away.close(), busy.close()]);
-    }
+    expect(await outcome(base, 'ada')).toEqual(['ada', 6, true]);
+    expect(await outcome(`${away.url} ${busy.url}  ${base}`, 'ada')).toEqual(['ada', 6, true]);
+    const unknown = ['No user named “nobody”.', false, false];
+    expect(await outcome(`${base} ${away.url}`, 'nobody')).toEqual(unknown);
+    const unavailable = ['The profile is not available right now.', true, true];
+    expect(await outcome(`${busy.url} ${away.url}`, 'ada')).toEqual(unavailable);
   });
 
   test('Try again works when the server is back', async () => {
@@ -241,19 +236,15 @@ describeInBrowser('the card', (eye) => {
       }
       response.end(bodies[user] ?? JSON.stringify(odd));
     });
-    try {
-      const users = [...Object.keys(bodies), 'endless', 'odd'];
-      const page = await open(users.map((user) => card(`base="${hostile.url}" user="${user}"`)).join(''), {
-        api: server,
-        also: hostile.url,
-      });
-      const cards = page.locator('vitrine-profile');
-      for (const index of users.slice(0, -1).keys()) await cards.nth(index).locator('.state b').waitFor();
-      await cards.last().locator('.name', { hasText: 'odd' }).waitFor();
-      expect(await page.locator('vitrine-profile a, vitrine-profile img').count()).toBe(0);
-    } finally {
-      await hostile.close();
-    }
+    const users = [...Object.keys(bodies), 'endless', 'odd'];
+    const page = await open(users.map((user) => card(`base="${hostile.url}" user="${user}"`)).join(''), {
+      api: server,
+      also: hostile.url,
+    });
+    const cards = page.locator('vitrine-profile');
+    for (const index of users.slice(0, -1).keys()) await cards.nth(index).locator('.state b').waitFor();
+    await cards.last().locator('.name', { hasText: 'odd' }).waitFor();
+    expect(await page.locator('vitrine-profile a, vitrine-profile img').count()).toBe(0);
   });
 
   test('custom properties change its style', async () => {
@@ -437,26 +428,22 @@ describeInBrowser('the card', (eye) => {
       response.writeHead(refused[user as keyof typeof refused], { 'access-control-allow-origin': '*' });
       response.end();
     });
-    try {
-      const attributes = [
-        ...Object.keys(refused).map((user) => `base="${site.url}" user="${user}"`),
-        'base="BASE/b"',
-        'base="BASE/b" user="ada" variant="z"',
-      ];
-      const page = await open(attributes.map((each) => card(each)).join(''), {
-        also: site.url,
-        expected: /status of/,
-      });
-      const cards = page.locator('vitrine-profile');
-      const buttons = [];
-      for (const index of attributes.keys()) {
-        await cards.nth(index).locator('.state b').waitFor();
-        buttons.push(await cards.nth(index).locator('button').count());
-      }
-      expect(buttons).toEqual([0, 0, 1, 1, 1, 0, 0]);
-    } finally {
-      await site.close();
+    const attributes = [
+      ...Object.keys(refused).map((user) => `base="${site.url}" user="${user}"`),
+      'base="BASE/b"',
+      'base="BASE/b" user="ada" variant="z"',
+    ];
+    const page = await open(attributes.map((each) => card(each)).join(''), {
+      also: site.url,
+      expected: /status of/,
+    });
+    const cards = page.locator('vitrine-profile');
+    const buttons = [];
+    for (const index of attributes.keys()) {
+      await cards.nth(index).locator('.state b').waitFor();
+      buttons.push(await cards.nth(index).locator('button').count());
     }
+    expect(buttons).toEqual([0, 0, 1, 1, 1, 0, 0]);
   });
 
   test.each([

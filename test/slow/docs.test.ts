@@ -1,8 +1,14 @@
 // The API reference page in a browser: its content, its forms, and its accessibility.
-import { request } from 'node:http';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
-import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from '../browser.ts';
+import {
+  accessibilityFaults,
+  DESKTOP,
+  describeInBrowser,
+  overhang,
+  PHONE,
+  startPrefixed,
+} from '../browser.ts';
 import { freePort } from '../free-port.ts';
 import { ask, json, type LocalServer } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
@@ -233,19 +239,13 @@ describeInBrowser('the API reference', (eye) => {
 
   test('behind a proxy that removes a prefix', async () => {
     const prefix = '/deep/down';
-    const site = await startSite(({ url = '', headers }, answer) => {
-      if (!url.startsWith(`${prefix}/`)) return void answer.writeHead(404).end();
-      request({ port: server.port, path: url.slice(prefix.length), headers }, (inner) =>
-        inner.pipe(answer.writeHead(inner.statusCode ?? 500, inner.headers)),
-      ).end();
-    });
+    const site = await startPrefixed(prefix, server.port);
     const page = await open({}, `${site.url}${prefix}/docs`);
     const { status, form } = await send(page, 'getItemsB');
     expect([status, await form.locator('.line code').innerText()]).toEqual([
       '200 OK',
       `GET ${prefix}/b/api/username/ada/shots`,
     ]);
-    await site.close();
   });
 
   test('works without the explorer, and does not link to it', async () => {

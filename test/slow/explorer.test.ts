@@ -1,8 +1,14 @@
 // The explorer in a browser: all variants, both colour schemes, phone and keyboard, hostile data, failing servers.
-import { request as ask } from 'node:http';
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, PHONE, startSite } from '../browser.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  accessibilityFaults,
+  DESKTOP,
+  describeInBrowser,
+  overhang,
+  PHONE,
+  startPrefixed,
+} from '../browser.ts';
 import { freePort } from '../free-port.ts';
 import { databaseOf, type LocalServer, ndjson, tempFile, ugly } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
@@ -415,21 +421,8 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   describe('at other base addresses', () => {
-    const sites: { close: () => Promise<void> }[] = [];
-    afterAll(() => Promise.all(sites.map((site) => site.close())));
-
     test('behind a proxy that adds a prefix', async () => {
-      const site = await startSite((request, response) => {
-        if (!request.url?.startsWith('/people/')) return void response.writeHead(404).end();
-        const path = request.url.slice('/people'.length);
-        const passed = ask({ port: server.port, path, headers: request.headers }, (answer) => {
-          response.writeHead(answer.statusCode as number, answer.headers);
-          answer.pipe(response);
-        });
-        passed.on('error', () => response.destroy());
-        passed.end();
-      });
-      sites.push(site);
+      const site = await startPrefixed('/people', server.port);
       const page = await eye.open(`${site.url}/people/?variant=a&user=ada`);
       await waitForText(heading(page), 'Ada');
       expect(await textOf(page.locator('.address'))).toBe('GET /people/a/api/?user=ada');

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { freePort } from '../free-port.ts';
 import { ask, databaseOf, endWithTests, fixture, ROOT, type Server, startServer, tempFile } from '../rig.ts';
-import { type LogLine, linesOf, until } from '../stress.ts';
+import { adminOf, type LogLine, until } from '../stress.ts';
 
 const LOGGED_TEXT = 900;
 /** Its line in the access log has about 1.2 KB. */
@@ -68,7 +68,7 @@ async function startLoggingTo(file: string, before = ':') {
 describe('serve', () => {
   test('goes on when the reader of its log is gone', async () => {
     const server = await startServer({ ACCESS_LOG: 'on', ADMIN_PORT: '0' });
-    const admin = adminPortOf(server);
+    const admin = adminOf(server);
     server.child.stdout?.destroy();
     await askOften(server, 50);
     await until('lines to be dropped', async () => (await droppedLines(admin)) >= 40);
@@ -98,7 +98,7 @@ describe('serve', () => {
 
   test('holds a bounded number of lines while the reader is stuck', async () => {
     const server = await startServer({ ACCESS_LOG: 'on', ADMIN_PORT: '0' });
-    const admin = adminPortOf(server);
+    const admin = adminOf(server);
     const output = server.child.stdout as Readable;
     const read: string[] = [];
     createInterface({ input: output }).on('line', (line) => read.push(line));
@@ -141,11 +141,6 @@ function expectEachLoggedOrCounted(lines: readonly LogLine[], dropped: number, r
   expect(lines.filter(isGap)).toMatchObject([{ level: 50, lines: missing }]);
   expect([dropped, dropped + 1]).toContain(missing);
   expect(lines.at(-1)?.msg).toBe('stopped');
-}
-
-function adminPortOf(server: Server): Pick<Server, 'port'> {
-  const serving = linesOf(server).find(({ msg }) => msg === 'serving');
-  return { port: Number(new URL(serving?.adminUrl as string).port) };
 }
 
 describe('other commands', () => {

@@ -1,7 +1,7 @@
 // Copies of pictures in a browser: on the explorer, the pages of people, the card and its image; and an SVG with a script.
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { describeInBrowser, startSite } from '../browser.ts';
 import { freePort } from '../free-port.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../media-folder.ts';
@@ -34,7 +34,6 @@ describeInBrowser('copies of pictures', (eye) => {
       response.end(`<!doctype html><link rel="icon" href="data:,">${shown}`);
     });
   });
-  afterAll(() => host?.close());
 
   /** Waits until each of these pictures has been drawn. The pages' policy forbids Playwright's own way to wait. */
   const drawn = (page: Page, images: string, count = 1) =>

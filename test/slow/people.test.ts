@@ -1,7 +1,6 @@
 // The pages of people, their feeds and images in a browser: with and without scripts, hostile data, prefixes.
-import { request } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, startSite } from '../browser.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, startPrefixed } from '../browser.ts';
 import { blog, folio, post, shot } from '../records.ts';
 import { ask, databaseOf, type LocalServer, ndjson, tempFile, ugly } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
@@ -13,8 +12,6 @@ describeInBrowser('the page of a person', (eye) => {
   let server: LocalServer;
   let awkward: LocalServer;
   let hostile: LocalServer;
-  const sites: { close: () => Promise<void> }[] = [];
-  afterAll(() => Promise.all(sites.map((site) => site.close())));
   beforeAll(async () => {
     server = await serveHere();
     const long = 'word '.repeat(2500);
@@ -120,13 +117,7 @@ describeInBrowser('the page of a person', (eye) => {
 
   test('behind a proxy that removes a prefix', async () => {
     const prefix = '/deep/down';
-    const site = await startSite(({ url = '', headers }, answer) => {
-      if (!url.startsWith(`${prefix}/`)) return void answer.writeHead(404).end();
-      request({ port: server.port, path: url.slice(prefix.length), headers }, (inner) =>
-        inner.pipe(answer.writeHead(inner.statusCode ?? 500, inner.headers)),
-      ).end();
-    });
-    sites.push(site);
+    const site = await startPrefixed(prefix, server.port);
     const page = await eye.open(`${site.url}${prefix}/people/b/ada/`);
     await page.waitForURL(`${site.url}${prefix}/people/b/ada`);
     await expect

@@ -8,8 +8,9 @@ import type { Reader, StoreEvent } from '../../src/stores/reader.ts';
 import { bodyOf } from '../importing.ts';
 import { type ProxyOptions, startProxy } from '../postgres-proxy.ts';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
-import { generationIn, load, until } from '../postgres-world.ts';
+import { generationIn, load } from '../postgres-world.ts';
 import { fixture, run, startServer, tempFolder } from '../rig.ts';
+import { until } from '../stress.ts';
 
 describe.runIf(havePostgres)('PostgreSQL in operation', () => {
   let cluster: Cluster;

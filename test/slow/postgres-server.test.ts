@@ -1,8 +1,9 @@
 // A single PostgreSQL server: roles, tables, operation and network.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
-import { addressOf, generationIn, load, unready, until } from '../postgres-world.ts';
+import { addressOf, generationIn, load, unready } from '../postgres-world.ts';
 import { ask, databaseOf, done, fixture, run, startServer, tempFile, ugly } from '../rig.ts';
+import { until } from '../stress.ts';
 
 describe.runIf(havePostgres)('one server', () => {
   let cluster: Cluster;

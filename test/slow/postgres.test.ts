@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, havePostgres, type PostgresServer, startCluster } from '../postgres-rig.ts';
-import { addressOf, generationIn, load, names, readiness, unready, until } from '../postgres-world.ts';
+import { addressOf, generationIn, load, names, readiness, unready } from '../postgres-world.ts';
 import { ask, json, type Server, startServer } from '../rig.ts';
-import { metricsOf } from '../stress.ts';
+import { metricsOf, until } from '../stress.ts';
 
 interface Failure {
   readonly at: number;

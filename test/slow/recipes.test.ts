@@ -60,7 +60,6 @@ describeInBrowser('the recipe for a page', (eye) => {
       await opened.locator('#name').innerText(),
       await opened.locator('#work li').allInnerTexts(),
     ];
-    await site.close();
     return { name, work };
   }
 
@@ -96,7 +95,6 @@ describeInBrowser('the recipes for a card', (eye) => {
     const plain = await eye.open(site.url, { javaScriptEnabled: false, origins: [server.url] });
     expect(await plain.locator('vitrine-profile > a').isVisible()).toBe(true);
     expect((await fetch(link as string)).status).toBe(200);
-    await site.close();
   });
 });
 

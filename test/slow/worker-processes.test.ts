@@ -16,6 +16,7 @@ import {
   tempFile,
   ugly,
 } from '../rig.ts';
+import { adminOf, until } from '../stress.ts';
 
 let server: Server;
 let admin: { port: number };
@@ -24,22 +25,13 @@ let database: string;
 beforeAll(async () => {
   database = await databaseOf(fixture('microblog.ndjson'));
   server = await startServer({ DATABASE_URL: database, WORKERS: '2', ADMIN_PORT: '0' });
-  const { adminUrl } = JSON.parse(server.log.find((line) => line.includes('adminUrl')) as string);
-  admin = { port: Number(new URL(adminUrl).port) };
+  admin = adminOf(server);
 });
 afterAll(() => server.stop());
 
 const workersOf = ({ child: { pid } }: Server) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
 const workers = () => workersOf(server);
-
-async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
-  for (;;) {
-    const seen = await look();
-    if (seen) return seen;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
 
 /** Requests on a new connection each, so that the workers take turns. */
 const askAnew = (path: string) => ask(server, path, { headers: { connection: 'close' } });
@@ -48,7 +40,7 @@ describe('two workers', () => {
   it('are summed in the metrics', async () => {
     for (let i = 0; i < 10; i++) expect((await askAnew('/a/api/?user=ada')).status).toBe(200);
     // A worker that is busy for long is left out.
-    const { body } = await until(async () => {
+    const { body } = await until('it', async () => {
       const reply = await ask(admin, '/metrics');
       return (
         reply.body.includes('vitrine_requests_total{variant="a",operation="profile",status="200"} 10') &&
@@ -69,11 +61,11 @@ describe('two workers', () => {
     const before = workers();
     expect(before).toHaveLength(2);
     process.kill(before[0] as number, 'SIGKILL');
-    await until(async () => workers().length === 2 && !workers().includes(before[0] as number));
+    await until('it', async () => workers().length === 2 && !workers().includes(before[0] as number));
     expect((await ask(admin, '/readyz')).body).toBe('{"status":"ready"}');
     for (let i = 0; i < 6; i++) expect((await askAnew('/a/api/?user=ada')).status).toBe(200);
     const deaths = () => server.log.filter((line) => line.includes('a worker died')).length;
-    await until(async () => deaths() > 0);
+    await until('it', async () => deaths() > 0);
     expect(deaths()).toBe(1);
   });
 
@@ -85,11 +77,11 @@ describe('two workers', () => {
     process.kill(supervisor, 'SIGSTOP');
     socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     process.kill(first, 'SIGKILL');
-    await until(async () => /\) Z /.test(readFileSync(`/proc/${first}/stat`, 'utf8')));
+    await until('it', async () => /\) Z /.test(readFileSync(`/proc/${first}/stat`, 'utf8')));
     process.kill(supervisor, 'SIGCONT');
     expect(parseReplies(await hearOut(socket)).map(({ status }) => status)).toEqual([200]);
-    await until(async () => workers().length === 2 && !workers().includes(first));
-    await until(async () => (await ask(admin, '/readyz')).status === 200);
+    await until('it', async () => workers().length === 2 && !workers().includes(first));
+    await until('it', async () => (await ask(admin, '/readyz')).status === 200);
   });
 
   it('many probes at a time are all answered, and leave no warning in the log', async () => {
@@ -121,7 +113,7 @@ describe.concurrent.each(['SIGINT', 'SIGTERM'] as const)('%s to all processes', 
     });
     const connected = await Promise.all(clients);
     for (const pid of workersOf(server)) process.kill(pid, signal);
-    await until(async () => {
+    await until('it', async () => {
       const asked = Array.from({ length: 10 }, () =>
         ask(server, '/readyz', { headers: { connection: 'close' } }),
       );
@@ -129,7 +121,7 @@ describe.concurrent.each(['SIGINT', 'SIGTERM'] as const)('%s to all processes', 
     });
     server.child.kill(signal);
     // The supervisor's signal to the workers has arrived long before the port is closed.
-    await until(async () => {
+    await until('it', async () => {
       const socket = await dial(server).catch(() => undefined);
       socket?.destroy();
       return socket === undefined;

@@ -46,8 +46,7 @@ test(`${KILLS} killed workers leave no client waiting`, async () => {
     const victim = alive[kill % alive.length] as number;
     process.kill(victim, 'SIGKILL');
     await until('its end', () => !workersOf(supervisor).includes(victim));
-    const before = load.answered();
-    await until('more answers', () => load.answered() > before + 200);
+    await load.more(200);
   }
   // Ends only when every client has got an answer or an error to its last request.
   const faults = await load.stop();
