@@ -36,21 +36,22 @@ describeInBrowser('the page of a person', (eye) => {
     [1440, 'dark'],
     [2560, 'light'],
   ] as const;
-  test.each(LOOKS)('keeps its shape and is accessible at %i px, %s', async (width, colorScheme) => {
-    const visit = { viewport: { width, height: 900 }, colorScheme, expected: /status of 404/ };
-    const paths = ['/people/a/Amara', '/people/b/ada', '/people/b/nobody'].map((path) => server.url + path);
-    const odd = ['/people/a/long', '/people/b/long', '/people/b/مريم'].map((path) => awkward.url + path);
-    for (const address of [...paths, ...odd]) {
-      const page = await eye.open(address, visit);
-      expect([address, await overhang(page)]).toEqual([address, 0]);
-      expect([address, await accessibilityFaults(page)]).toEqual([address, []]);
-      const avatar = await page
-        .locator('.plinth .avatar')
-        .boundingBox({ timeout: 100 })
-        .catch(() => null);
-      expect(avatar?.width).toBe(avatar?.height);
-    }
-  });
+  test.each(['a/Amara', 'b/ada', 'b/nobody', 'a/long', 'b/long', 'b/مريم'])(
+    '%s keeps its shape and is accessible in any look',
+    async (person) => {
+      const site = /long|م/.test(person) ? awkward : server;
+      const page = await eye.open(`${site.url}/people/${person}`, { expected: /status of 404/ });
+      for (const [width, colorScheme] of LOOKS) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ colorScheme });
+        expect([width, await overhang(page)]).toEqual([width, 0]);
+        expect([width, await accessibilityFaults(page)]).toEqual([width, []]);
+        const avatar = page.locator('.plinth .avatar');
+        const box = (await avatar.count()) > 0 ? await avatar.boundingBox() : null;
+        expect([width, box?.width]).toEqual([width, box?.height]);
+      }
+    },
+  );
 
   test.each(['/people/a/Amara', '/people/b/ada'])(
     '%s has the name in the first third of a phone',
