@@ -89,6 +89,11 @@ async function twoSites() {
 const isFound = ({ profile, items }: UserComparison) =>
   [profile.class, items?.class].some((found) => found === 'different' || found === 'missing');
 const numberOf = ({ user }: UserComparison) => Number(user.slice('user'.length));
+const foundAmong = (users: readonly UserComparison[]) =>
+  users
+    .filter(isFound)
+    .map(numberOf)
+    .sort((a, b) => a - b);
 const plantedAmong = (users: number) =>
   Array.from({ length: users / EVERY }, (_, index) => (index + 1) * EVERY);
 
@@ -106,12 +111,7 @@ test(
     ]);
     expect(result).toMatchObject({ failed: 0, skipped: 0, pictures: { notCompared: 0 } });
     expect(users()).toHaveLength(USERS);
-    expect(
-      users()
-        .filter(isFound)
-        .map(numberOf)
-        .sort((a, b) => a - b),
-    ).toEqual(plantedAmong(USERS));
+    expect(foundAmong(users())).toEqual(plantedAmong(USERS));
   },
   LIMIT,
 );
@@ -133,12 +133,7 @@ test(
     expect(JSON.parse(stdout).result).toMatchObject({ failed: 0, users: { different: 3, missing: 2 } });
     expect(new Set(users().map(numberOf)).size).toBe(total);
     expect(users()).toHaveLength(total);
-    expect(
-      users()
-        .filter(isFound)
-        .map(numberOf)
-        .sort((a, b) => a - b),
-    ).toEqual(plantedAmong(total));
+    expect(foundAmong(users())).toEqual(plantedAmong(total));
     // 8 users under way, each with two requests, and the shared picture once a run.
     expect(sites.old.asked.length).toBeLessThanOrEqual(2 * total + moments.length * 17 + 1);
   },

@@ -1,7 +1,6 @@
 // The next response shows what an import committed.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { VARIANTS } from '../expected.ts';
-import { blog, folio, post, shot } from '../records.ts';
+import { blog, folio, post } from '../records.ts';
 import {
   ask,
   databaseOf,
@@ -14,35 +13,12 @@ import {
   vitrine,
 } from '../rig.ts';
 
-const ADDRESSES = VARIANTS.flatMap(({ profileOf, itemsOf }) => [profileOf('ada'), itemsOf('ada')]);
-/** One generation of one user in both families. */
-const generation = (number: number) =>
-  ndjson(
-    blog(12, 'ada', { bio: `generation ${number}` }),
-    folio(7, 'ada', { bio: `generation ${number}` }),
-    post(5, 12, { post_details: `generation ${number}` }),
-    shot(5, 7, { title: `generation ${number}` }),
-  );
-
 describe('a running server', () => {
   let path: string;
   let server: Server;
   beforeAll(async () => {
-    path = await databaseOf(tempFile('0.ndjson', generation(0)));
+    path = await databaseOf(tempFile('ada.ndjson', ndjson(blog(12, 'ada'), folio(7, 'ada'))));
     server = await startServer({ DATABASE_URL: path });
-  });
-
-  async function expectGeneration(number: number) {
-    const bodies = await Promise.all(ADDRESSES.map(async (url) => (await ask(server, url)).body));
-    for (const body of bodies) expect(body).toContain(`"generation ${number}"`);
-  }
-
-  test('shows each import by another process in the next response', async () => {
-    for (let number = 1; number <= 5; number++) {
-      await expectGeneration(number - 1);
-      await done(['import', '--database-url', path, '-'], { input: generation(number) });
-      await expectGeneration(number);
-    }
   });
 
   test('shows added, removed and renamed users', async () => {
