@@ -24,11 +24,7 @@ export interface JsonReport {
   readonly notes: readonly string[];
 }
 
-export function createOutput(
-  io: Process,
-  argv: readonly string[],
-  commandIn: (words: readonly string[]) => string | null,
-) {
+export function createOutput(io: Process, argv: readonly string[], commandName: () => string | null) {
   const words = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : undefined);
   const json = words.includes('--json');
   const quiet = words.includes('--quiet');
@@ -47,8 +43,8 @@ export function createOutput(
   function end(exitCode: number, errors: readonly string[] = []): number {
     if (!json) for (const line of errors) io.stderr.write(`vitrine: ${printable(line)}\n`);
     else if (outcome !== undefined || exitCode !== DONE) {
-      const command = commandIn(words);
       const { result = null } = outcome ?? {};
+      const command = commandName();
       const line = { command, ok: exitCode === DONE, exitCode, result, errors, notes } satisfies JsonReport;
       (stdoutIsData ? io.stderr : io.stdout).write(`${safeJson(line)}\n`);
     }

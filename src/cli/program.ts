@@ -34,8 +34,12 @@ const PACKAGE = join(import.meta.dirname, '../../package.json');
 
 /** Runs the command that `argv` names; the exit code. */
 export async function runProgram(io: Process, argv: readonly string[]): Promise<number> {
-  const output = createOutput(io, argv, (words) => commandIn(program, words));
+  const names: string[] = [];
+  const output = createOutput(io, argv, () => names.join(' ') || null);
   const program = createProgram(output.context);
+  // Commands within a command, such as `media fetch`, follow it.
+  for (const command of [program, ...program.commands])
+    command.hook('preSubcommand', (_, found) => void names.push(found.name()));
   try {
     await program.parseAsync(argv, { from: 'user' });
     return output.end(DONE);
@@ -50,16 +54,6 @@ export async function runProgram(io: Process, argv: readonly string[]): Promise<
     const sentence = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
     return output.end(MISUSED, output.context.json ? [sentence] : []);
   }
-}
-
-/** The command that the words name, with the command within it: `media fetch`. */
-function commandIn({ commands }: Command, words: readonly string[]): string | null {
-  const names = words.filter((word) => !word.startsWith('-'));
-  const known = commands.map((command) => command.name());
-  const at = names.findIndex((name) => known.includes(name));
-  const parts = commands.find((command) => command.name() === names[at])?.commands ?? [];
-  const part = parts.find((command) => command.name() === names[at + 1]);
-  return part === undefined ? (names[at] ?? null) : `${names[at]} ${part.name()}`;
 }
 
 export function createProgram(context: CommandContext): Command {
