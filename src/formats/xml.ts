@@ -31,6 +31,7 @@ export function createXmlReader(firstLine: number, lists: readonly string[]): Re
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const elements = createElements(lists);
   const lines = createLineCount(firstLine);
+  let read = 0;
   const parser = new Parser(
     {
       onprocessinginstruction: (name, text) => refuseEncoding(name, text),
@@ -56,7 +57,10 @@ export function createXmlReader(firstLine: number, lists: readonly string[]): Re
       const text = decode(piece);
       lines.add(text);
       parser.write(text);
-      elements.refuseLong(piece.length);
+      read += text.length;
+      // The parser holds back a comment or a CDATA section until it ends.
+      if (read - parser.endIndex > LONGEST_SECTION)
+        throw new FormatError('a text in it is longer than 16 MiB');
       return elements.take();
     },
     end() {
@@ -103,22 +107,11 @@ function createElements(lists: readonly string[]) {
   const open: OpenElement[] = [];
   let listed: OpenElement | undefined;
   let length = 0;
-  let waiting = 0;
   let found: Entry[] = [];
   let unclosed: string | undefined;
 
-  function end(element: OpenElement): void {
-    if (listed !== element) {
-      if (listed !== undefined && length <= LONGEST_RECORD) addChild(open.at(-1) as OpenElement, element);
-      return;
-    }
-    listed = undefined;
-    found.push(buildEntry(element, length));
-  }
-
   return {
     open(name: string, attributes: Record<string, string>, line: number, start: number): void {
-      waiting = 0;
       if (open.length === DEEPEST) throw new FormatError(`line ${line}: elements are nested too deeply`);
       const element: OpenElement = { name, line, start, text: '', members: readAttributes(attributes) };
       if (listed === undefined && lists.includes(name)) {
@@ -129,22 +122,19 @@ function createElements(lists: readonly string[]) {
       open.push(element);
     },
     text(text: string): void {
-      waiting = 0;
       length += text.length;
       if (listed !== undefined && length <= LONGEST_RECORD) (open.at(-1) as OpenElement).text += text;
     },
     /** `impliedAt` is the index of the tag that closes it without naming it. */
     close(impliedAt?: number): void {
-      waiting = 0;
       const element = open.pop() as OpenElement;
       if (impliedAt !== undefined && impliedAt !== element.start)
         unclosed ??= `<${element.name}> of line ${element.line}`;
-      end(element);
-    },
-    /** The parser holds back a comment or a CDATA section until it ends. */
-    refuseLong(bytes: number): void {
-      waiting += bytes;
-      if (waiting > LONGEST_SECTION) throw new FormatError('a text in it is longer than 16 MiB');
+      if (listed === element) {
+        listed = undefined;
+        found.push(buildEntry(element, length));
+      } else if (listed !== undefined && length <= LONGEST_RECORD)
+        addChild(open.at(-1) as OpenElement, element);
     },
     refuseUnclosed(): void {
       if (unclosed !== undefined)

@@ -25,14 +25,11 @@ export async function loadMap(path: string, onUncaught?: OnUncaught) {
   const tools = { ...kit, file: () => place.file, line: () => place.line };
   const placeName = () => `${place.file}:${place.line}`;
 
-  let uncaught: string | undefined;
-  let stopListening = onUncaught?.((error) => {
-    uncaught ??= `${origin.getStore() ?? placeName()}: an error that the map did not catch: ${describe(error)}`;
-  });
+  const errors = watchErrors(placeName, describe, onUncaught);
 
   async function* checked(entries: Entry[]): AsyncGenerator<Entry[]> {
     yield entries;
-    if (uncaught !== undefined) throw new Error(uncaught);
+    errors.throwFirst();
   }
 
   async function apply(entry: Extract<Entry, { readonly value: unknown }>): Promise<Entry[]> {
@@ -74,7 +71,25 @@ export async function loadMap(path: string, onUncaught?: OnUncaught) {
       yield* checked(last);
     },
     /** Later errors are not the map's any more. */
-    close(): void {
+    close: errors.stop,
+  };
+}
+
+/** Errors that calls of the map leave behind, in a timer or a promise. */
+function watchErrors(
+  placeName: () => string,
+  describe: (error: unknown) => string,
+  onUncaught: OnUncaught | undefined,
+) {
+  let first: string | undefined;
+  let stopListening = onUncaught?.((error) => {
+    first ??= `${origin.getStore() ?? placeName()}: an error that the map did not catch: ${describe(error)}`;
+  });
+  return {
+    throwFirst(): void {
+      if (first !== undefined) throw new Error(first);
+    },
+    stop(): void {
       stopListening?.();
       stopListening = undefined;
     },
