@@ -22,20 +22,11 @@ export class OutputError extends Error {
   override name = 'OutputError';
 }
 
-export interface OutputFile {
-  /** Where to write. Of a regular file there is nothing yet: open it with the flag `wx`. */
-  readonly path: string;
-  readonly flags: 'wx' | 'w';
-  /** The permissions of the file that is replaced. */
-  readonly mode: number | undefined;
-  /** Puts the whole file in its place, durably. */
-  commit(): void;
-  /** Removes what was written, unless it was committed. */
-  discard(): void;
-}
-
-/** `inputs` are the files that are being read; `-` is standard input. */
-export function openOutput(file: string, inputs: readonly string[] = []): OutputFile {
+/**
+ * The path, flags and mode to open for writing; `commit` puts the whole file in its place, durably, and `discard` removes
+ * what was written and not committed. `inputs` are the files that are being read; `-` is standard input.
+ */
+export function openOutput(file: string, inputs: readonly string[] = []) {
   const existing = statIfAny(file);
   if (existing?.isDirectory()) throw new OutputError(`${file} is a folder: give the name of a file`);
   // Devices and pipes are written directly, and cannot be synchronised.
@@ -48,18 +39,18 @@ export function openOutput(file: string, inputs: readonly string[] = []): Output
 }
 
 /** A new file that will replace another one, whatever that is. */
-export function openReplacement(file: string): Pick<OutputFile, 'path' | 'commit' | 'discard'> {
+export function openReplacement(file: string) {
   const target = statIfAny(file) === undefined ? file : realpathSync(file);
   const path = `${target}.${randomUUID()}.unfinished`;
   removeLeftovers(target);
   return {
     path,
-    commit() {
+    commit(): void {
       sync(path);
       renameSync(path, target);
       sync(dirname(target));
     },
-    discard: () => {
+    discard(): void {
       // SQLite leaves its journal beside a copy that it cannot finish.
       for (const suffix of ['', '-journal']) rmSync(path + suffix, { force: true });
     },

@@ -152,16 +152,13 @@ const CLOSED = 'the connection was closed before the response was complete';
 const UNKNOWN_AUTHORITY =
   'the certificate is signed by an authority that is not trusted here (NODE_EXTRA_CA_CERTS adds one)';
 
-/** What may pass by itself, so that the request is worth repeating. */
-const PASSING: Readonly<Record<string, string>> = {
+const SENTENCES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused: nothing listens there',
   ENOTFOUND: 'there is no such host',
   ECONNRESET: CLOSED,
   EPIPE: CLOSED,
   UND_ERR_SOCKET: CLOSED,
-};
-
-const LASTING: Readonly<Record<string, string>> = {
+  UND_ERR_HEADERS_OVERFLOW: 'the headers are too long',
   CERT_HAS_EXPIRED: 'the certificate has expired',
   CERT_NOT_YET_VALID: 'the certificate is not valid yet',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host name',
@@ -169,8 +166,10 @@ const LASTING: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
-  UND_ERR_HEADERS_OVERFLOW: 'the headers are too long',
 };
+
+/** What does not pass by itself, so that the request is not worth repeating. */
+const LASTING = /CERT|TLS|SSL|EPROTO|UNABLE_TO|HEADERS_OVERFLOW/;
 
 function requestError(error: NodeJS.ErrnoException, timeout: number): RequestError {
   if (error instanceof RequestError) return error;
@@ -184,9 +183,7 @@ function requestError(error: NodeJS.ErrnoException, timeout: number): RequestErr
   if (code.startsWith('Z_')) return new RequestError('the gzip data of the body is corrupt', true);
   if (name === 'HTTPParserError')
     return new RequestError(`the response is not valid HTTP (${code || message})`, false);
-  const lasting = LASTING[code];
-  if (lasting !== undefined) return new RequestError(lasting, false);
-  if (/CERT|TLS|SSL|EPROTO|UNABLE_TO/.test(code))
-    return new RequestError(`there is no TLS connection (${code})`, false);
-  return new RequestError(PASSING[code] ?? message, true);
+  const isLasting = LASTING.test(code);
+  const otherwise = isLasting ? `there is no TLS connection (${code})` : message;
+  return new RequestError(SENTENCES[code] ?? otherwise, !isLasting);
 }
