@@ -66,7 +66,7 @@ function sync(path: string): void {
   }
 }
 
-/** Nobody writes to a file so rarely. */
+/** No run pauses for so long while it writes a file. */
 const LEFTOVER_MS = 24 * 60 * 60 * 1000;
 const LEFTOVER = /^\.[0-9a-f-]{36}\.unfinished(-journal)?$/;
 

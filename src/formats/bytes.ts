@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { FormatError } from './entry.ts';
 
-/** Reads until `isEnough` is content with the head, or to the end. */
+/** Reads until `isEnough` accepts the head, or to the end. */
 export async function peek(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffer) => boolean) {
   const iterator = chunks[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);

@@ -122,8 +122,8 @@ function uncapitalised(sentence: string): string {
 }
 
 /**
- * Strict JSON forbids trailing commas, and saved response bodies have them. Puts a blank in the place of each comma that follows a value and ends an object, an array or the text. Places in a
- * parser's message stay right.
+ * Strict JSON forbids trailing commas, and saved response bodies have them. Replaces each comma that follows a value and
+ * ends an object, an array or the text by a blank, so that places in a parser's message stay right.
  */
 function withoutTrailingCommas(text: string): string {
   let mended = '';

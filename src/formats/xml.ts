@@ -103,7 +103,7 @@ function createLineCount(firstLine: number) {
 }
 
 function createElements(lists: readonly string[]) {
-  /** From the outermost to the innermost; those around a listed one hold nothing. */
+  /** Open elements, the outermost first; those around a listed one collect no content. */
   const open: OpenElement[] = [];
   let listed: OpenElement | undefined;
   let length = 0;

@@ -131,7 +131,7 @@ async function listOriginals(fetch: Fetch, archive: Archive): Promise<number> {
   return present;
 }
 
-/** The entry of an original whose copy, of this run or an earlier one, is to be refused. */
+/** The new entry of an original if its copy is a placeholder. */
 function refusePlaceholder(
   { url, file, reason }: MediaEntry,
   { placeholders }: Fetch,
@@ -156,7 +156,7 @@ async function findCopy(entry: MediaEntry, fetch: Fetch): Promise<MediaEntry | u
 
 const isCopyAddress = (url: string, { mediaUrl }: Fetch) => url.startsWith(`${mediaUrl}/`);
 
-/** Whatever ends the fetch, what it has brought is saved and served. */
+/** Fetches all originals. However that ends, what was fetched is saved and linked. */
 async function fetchAndLink(fetch: Fetch, run: Run, present: number): Promise<number> {
   const { originals, outcomes, saver, writer, concurrency, timeout } = fetch;
   using client = createFileClient({
@@ -203,7 +203,7 @@ async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Pro
   return 'reason' in received ? without(received.reason) : { url, ...received, reason: null };
 }
 
-/** Removes files that no record names any more, perhaps, and the database does not know. */
+/** Removes fetched files that the database does not know: their records may have been taken down. */
 async function removeUnsaved({ writer, folder, saver }: Fetch): Promise<void> {
   const names = saver.unsaved().flatMap(({ file }) => file ?? []);
   for (const name of await writer.unknownFiles(names)) await folder.remove(name);

@@ -65,7 +65,7 @@ async function keepFile(handle: FileHandle, file: string, place: string): Promis
   const { size } = await handle.stat();
   // One of another size is damaged.
   if ((await statIfAny(place))?.size === size) {
-    // Removing what no record names spares young files. Whoever may not set the time has another owner's file here.
+    // `prune` spares young files. Setting the time fails if another user owns the file.
     await utimes(place, new Date(), new Date()).catch(() => {});
     return false;
   }

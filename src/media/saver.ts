@@ -6,7 +6,7 @@ const BATCH_MS = 2000;
 
 export type Saver = ReturnType<typeof createSaver>;
 
-/** Somebody was taken down while their pictures were fetched, perhaps: the list of originals is out of date. */
+/** Somebody was taken down during the fetch: the list of originals is out of date. */
 export class TakedownMade extends Error {}
 
 /** `mark` is that of the takedowns when the originals were listed. */

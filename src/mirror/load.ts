@@ -9,7 +9,7 @@ type Refusals = Map<Visit, Refusal>;
 
 /** The rows of one user are numbered below this. */
 const MAX_ROWS = MAX_ITEMS + 1;
-/** Of these users nothing new is noted. */
+/** Users with these outcomes are not noted. */
 const NOT_NOTED: ReadonlySet<Outcome> = new Set(['refused', 'failed', 'takenDown']);
 
 export async function loadAndNote(visits: readonly Visit[], mirror: Mirror): Promise<void> {

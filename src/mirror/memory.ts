@@ -135,7 +135,7 @@ function createUserNotes(
     /** The user that this run found under an id. */
     holderOf: (id: string) => statements.holder.pluck().get(site, id, run.id) as string | undefined,
 
-    /** Notes whom the next load brings: if the run is killed then, they may be in the store, and are the mirror's. */
+    /** Notes the users of the next load: if the run is killed during it, they still count as brought by the mirror. */
     beginLoading(users: readonly BroughtUser[]): void {
       loading = users;
       write(() => {

@@ -51,7 +51,7 @@ async function mirrorList(list: UserList, memory: MirrorMemory, report: RunRepor
   return { summary: mirrorSummary(result), result, failure };
 }
 
-/** Erases whom a takedown has met since the last run. Whom one meets during this run, the store leaves out. */
+/** Erases users who were taken down since the last run. The store leaves out those who are taken down during this one. */
 async function forgetTakenDown(
   memory: MirrorMemory,
   family: Family,
@@ -130,7 +130,7 @@ async function visitBatch(queue: AsyncGenerator<DueUser>, mirror: Mirror): Promi
   return visits.filter((visit) => visit !== undefined);
 }
 
-/** Ends a run that has visited everybody; why nobody was pruned, if somebody was to be. */
+/** Ends a complete run, and prunes if that was asked for. Returns why pruning was refused. */
 async function finish(mirror: Mirror, anyoneKnown: boolean): Promise<string | undefined> {
   const { memory, writer, prune, maxRemoved } = mirror;
   const nobodyKnown = anyoneKnown ? undefined : 'nobody is removed';
@@ -141,7 +141,7 @@ async function finish(mirror: Mirror, anyoneKnown: boolean): Promise<string | un
   return refusal;
 }
 
-/** Removes users that the mirror brought and that the site does not know any more; why it does not. */
+/** Removes users that the mirror brought and that the site does not know any more. Returns why that was refused. */
 async function pruneGone(mirror: Mirror, limit: RemovalLimit): Promise<string | undefined> {
   const { family, memory, writer, run, counts } = mirror;
   const gone = memory.gone();
