@@ -40,23 +40,23 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   if (files.filter((file) => file === '-').length > 1)
     throw new UsageError('standard input can be read once only');
   const { importFiles, openInputs } = await import('../import/import.ts');
-  const { createProgress, summary } = await import('../import/report.ts');
+  const { createImportReport, summary } = await import('../import/report.ts');
   const { stdin, stderr, onUncaught } = context;
-  using progress = createProgress(stderr);
-  const database = chooseDatabase(flags, context);
   const { dryRun } = flags;
+  const database = chooseDatabase(flags, context);
   const signal = context.stopSignal();
-  const onFault = (line: string) => {
-    progress.clear();
-    stderr.write(`${line}\n`);
-  };
-  const run = { files, stdin, onUncaught, signal, onProgress: progress.show, onFault };
-  const options: ImportOptions = { ...flags, ...run };
+  const options = { ...flags, files, stdin, onUncaught, signal };
   const inputs = await openInputs(options);
   await using writer = await (dryRun ? openForTrial(database) : openForChange(database));
+
+  async function importReporting() {
+    using report = createImportReport(stderr);
+    const run = { ...options, onProgress: report.progress, onFault: report.fault };
+    return await importFiles(writer, run, inputs);
+  }
+
   try {
-    const { tallies, warnings, faulty, records, rejectsFault } = await importFiles(writer, options, inputs);
-    progress.clear();
+    const { tallies, warnings, faulty, records, rejectsFault } = await importReporting();
     for (const warning of warnings) stderr.write(`${warning}\n`);
     const result = { records, faulty, dryRun, imported: tallies ?? null };
     if (tallies === undefined) {

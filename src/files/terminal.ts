@@ -12,10 +12,8 @@ const BAR_WIDTH = 24;
 const REDRAW_MS = 100;
 const LINE_MS = 5000;
 
-export type Display = ReturnType<typeof createDisplay>;
-
 /** One line that is redrawn on a terminal, and repeated at intervals elsewhere. */
-export function createDisplay(out: Terminal, now = () => performance.now()) {
+function createDisplay(out: Terminal, now = () => performance.now()) {
   const started = now();
   const every = out.isTTY ? REDRAW_MS : LINE_MS;
   let next = started + every;
@@ -37,6 +35,27 @@ export function createDisplay(out: Terminal, now = () => performance.now()) {
     clear(): void {
       if (drawn && out.isTTY) out.write('\r\x1b[K');
       drawn = false;
+    },
+  };
+}
+
+const FAULTS_SHOWN = 20;
+
+/** What people see of a long command: its progress, and the first of its faults. */
+export function createReport(out: Terminal) {
+  const display = createDisplay(out);
+  let faults = 0;
+
+  return {
+    show: display.show,
+    fault(line: string): void {
+      if (++faults > FAULTS_SHOWN) return;
+      display.clear();
+      out.write(`${line}\n`);
+    },
+    [Symbol.dispose](): void {
+      display.clear();
+      if (faults > FAULTS_SHOWN) out.write(`… and ${faults - FAULTS_SHOWN} more\n`);
     },
   };
 }

@@ -1,11 +1,10 @@
-// Reports the first faults of an import, counts the others, and keeps the faulty records.
+// Reports the faults of an import, counts the faulty records, and keeps them.
 import type { Entry } from '../formats/entry.ts';
 import type { Fault } from '../records/normalise.ts';
 import { brief, printable } from '../records/printable.ts';
 import type { Misfit } from '../stores/writer.ts';
 import type { Rejects } from './rejects.ts';
 
-const FAULTS_SHOWN = 20;
 const LONGEST_RETURNED = 300;
 /** A place is a file's index times this, plus the line: no file has so many lines, and no import so many files. */
 const LINES = 2 ** 32;
@@ -25,11 +24,8 @@ export function createFaultReport(
   isMapped: boolean,
 ) {
   let records = 0;
-  let faults = 0;
 
   function tell(place: number, { member, reason, got }: Fault, returned?: string): void {
-    faults++;
-    if (faults > FAULTS_SHOWN) return;
     const value = got === '' ? '' : `, got "${got}"`;
     const origin = returned === undefined ? '' : `; the map returned ${brief(returned, LONGEST_RETURNED)}`;
     onFault(printable(`${describePlace(files, place)}: ${member}: ${reason}${value}${origin}`));
@@ -48,9 +44,6 @@ export function createFaultReport(
       records++;
       tell(misfit.place, misfit, isMapped ? misfit.record : undefined);
       rejects?.add(misfit.record);
-    },
-    [Symbol.dispose](): void {
-      if (faults > FAULTS_SHOWN) onFault(`… and ${faults - FAULTS_SHOWN} more`);
     },
   };
 }

@@ -35,12 +35,16 @@ export interface ImportOptions {
   /** The file for the faulty records. */
   readonly rejects?: string | undefined;
   readonly onProgress: (progress: Progress) => void;
-  /** Called with each of the first faults: `FILE:LINE: member: what is wrong, got "…"`. */
+  /** Called with each fault: `FILE:LINE: member: what is wrong, got "…"`. */
   readonly onFault: (line: string) => void;
 }
 
 /** Loads the map and looks for the files, before a database is opened or created. */
-export async function openInputs({ files, map, onUncaught }: ImportOptions) {
+export async function openInputs({
+  files,
+  map,
+  onUncaught,
+}: Pick<ImportOptions, 'files' | 'map' | 'onUncaught'>) {
   /** Unknown if standard input is among the files. */
   const totalBytes = await addSizes(files);
   if (map === undefined) return { map, totalBytes };
@@ -56,7 +60,7 @@ export async function importFiles(
   const { files, replace, maxRemoved, skipInvalid, dryRun, onProgress } = options;
   const { map, totalBytes } = inputs ?? (await openInputs(options));
   using rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
-  using report = createFaultReport(files, options.onFault, rejects, map !== undefined);
+  const report = createFaultReport(files, options.onFault, rejects, map !== undefined);
   const warnings = createWarnings((place) => describePlace(files, place));
   const counts: Counts = { bytes: 0, records: 0 };
   const show = (phase: Progress['phase']) => onProgress({ phase, totalBytes, ...counts });

@@ -1,5 +1,5 @@
 // What people see of an import: its progress, and a table of what it changed.
-import { bar, createDisplay, megabytes, secondsLeft, type Terminal } from '../files/terminal.ts';
+import { bar, createReport, megabytes, secondsLeft, type Terminal } from '../files/terminal.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import type { Tallies } from '../stores/writer.ts';
@@ -12,14 +12,11 @@ export interface Progress {
   readonly records: number;
 }
 
-export function createProgress(out: Terminal) {
-  const display = createDisplay(out);
-  return {
-    show: (progress: Progress) =>
-      display.show((seconds) => describe(progress, seconds), { transient: progress.phase === 'writing' }),
-    clear: display.clear,
-    [Symbol.dispose]: display.clear,
-  };
+export function createImportReport(out: Terminal) {
+  const report = createReport(out);
+  const progress = (now: Progress) =>
+    report.show((seconds) => describe(now, seconds), { transient: now.phase === 'writing' });
+  return { ...report, progress };
 }
 
 function describe({ phase, bytes, totalBytes, records }: Progress, seconds: number): string {

@@ -1,7 +1,5 @@
 // The progress of a run over users, pictures or files, and the first of its faults.
-import { bar, createDisplay, secondsLeft, type Terminal } from '../files/terminal.ts';
-
-const FAULTS_SHOWN = 20;
+import { bar, createReport, secondsLeft, type Terminal } from '../files/terminal.ts';
 
 export interface RunProgress {
   readonly done: number;
@@ -14,29 +12,17 @@ export type RunReport = ReturnType<typeof createRunReport>;
 
 /** `doing` says what the run does, such as `visiting`; `noun` names what it counts. */
 export function createRunReport(out: Terminal, doing: string, noun = 'users') {
-  const display = createDisplay(out);
-  let faults = 0;
+  const report = createReport(out);
 
-  return {
-    /** What an earlier run did does not count for the speed. */
-    progress({ done, total, skipped }: RunProgress): void {
-      display.show((seconds) => {
-        const now = done - skipped;
-        const left = secondsLeft(now / Math.max(total - skipped, 1), seconds);
-        const speed = (now / Math.max(seconds, 0.001)).toFixed(1);
-        return `${doing}  ${bar(done / total)}  ${done} of ${total} ${noun}, ${speed}/s, ${left} s left`;
-      });
-    },
+  /** What an earlier run did does not count for the speed. */
+  function progress({ done, total, skipped }: RunProgress): void {
+    report.show((seconds) => {
+      const now = done - skipped;
+      const left = secondsLeft(now / Math.max(total - skipped, 1), seconds);
+      const speed = (now / Math.max(seconds, 0.001)).toFixed(1);
+      return `${doing}  ${bar(done / total)}  ${done} of ${total} ${noun}, ${speed}/s, ${left} s left`;
+    });
+  }
 
-    fault(line: string): void {
-      if (++faults > FAULTS_SHOWN) return;
-      display.clear();
-      out.write(`${line}\n`);
-    },
-
-    [Symbol.dispose](): void {
-      display.clear();
-      if (faults > FAULTS_SHOWN) out.write(`… and ${faults - FAULTS_SHOWN} more\n`);
-    },
-  };
+  return { ...report, progress };
 }
