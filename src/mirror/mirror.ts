@@ -12,9 +12,8 @@ import { type RemovalLimit, refuseExcess } from '../stores/removal-limit.ts';
 import { createTakedownFilter } from '../stores/takedowns.ts';
 import { VARIANTS } from '../variants.ts';
 import type { Mirror, MirrorOptions, Visit } from './context.ts';
-import { loadAndNote, noteRun } from './load.ts';
+import { loadAndNote, noteRun, readUsers } from './load.ts';
 import { createMemory, type LastFetch, type MirrorMemory } from './memory.ts';
-import { readUsers } from './ownership.ts';
 import { type MirrorResult, mirrorFailure, mirrorSummary, newCounts } from './report.ts';
 import { visitUser } from './visit.ts';
 
