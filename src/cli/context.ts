@@ -2,6 +2,7 @@
 import type { Writable } from 'node:stream';
 import type { Config } from '../config/config.ts';
 import type { Terminal } from '../files/terminal.ts';
+import type { OnUncaught } from '../import/map.ts';
 
 /** The process that a command line runs in. */
 export interface Process {
@@ -13,10 +14,7 @@ export interface Process {
   readonly serve: (config: Config, start: ServeStart) => Promise<void>;
   /** Aborted by the first signal to stop; the second one ends the process. */
   readonly stopSignal: () => AbortSignal;
-  /**
-   * Listens to errors that nothing caught, and to promises whose rejection nothing handled; returns how to stop it.
-   */
-  readonly onUncaught: (listener: (error: unknown) => void) => () => void;
+  readonly onUncaught: OnUncaught;
 }
 
 export interface ServeStart {
