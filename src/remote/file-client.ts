@@ -29,47 +29,28 @@ export interface FetchFailure {
 export type FileClient = ReturnType<typeof createFileClient>;
 
 export function createFileClient(options: FileClientOptions) {
-  const { sites, hosts, hostsOption, signal } = options;
-  const known = new Map<string, Host>();
+  const hosts = createHosts(options);
   const headers = {
     accept: options.accept,
     'accept-encoding': 'identity',
     'user-agent': options.userAgent,
   };
-  const siteAt = ({ host }: URL) => sites.find(({ base }) => base.host === host);
-
-  /** Why an address must not be asked for; undefined if it may. */
-  function refusal(url: URL | null): string | undefined {
-    if (url === null || !/^https?:$/.test(url.protocol)) return 'not an http or https address';
-    if (siteAt(url) !== undefined || isNamed(url, hosts)) return undefined;
-    return `${url.host} is not named by ${hostsOption}`;
-  }
-
-  function hostAt(url: URL): Host {
-    const found = known.get(url.origin);
-    if (found !== undefined) return found;
-    const site = siteAt(url);
-    const lookup = site === undefined ? lookupPublic : undefined;
-    const host = createHost({ ...options, origin: url, lookup }, site?.pace);
-    known.set(url.origin, host);
-    return host;
-  }
 
   /** The reader sees the body of each response that is a 200, also of one that breaks off and is then repeated. */
   async function fetchFile<Body>(address: string, read: BodyReader<Body>): Promise<FileResult<Body>> {
     const start = URL.parse(address);
-    const refused = refusal(start);
+    const refused = hosts.refusal(start);
     if (start === null || refused !== undefined) return { reason: refused ?? address };
     const ask = (url: URL, path: string) => {
-      const reason = refusal(url);
+      const reason = hosts.refusal(url);
       if (reason !== undefined) throw new SiteError(reason, false);
-      return hostAt(url).ask((client) => client.receive({ path, headers }, read));
+      return hosts.find(url).ask((client) => client.receive({ path, headers }, read));
     };
     try {
       const { status, body } = await followRedirects(start, start.pathname + start.search, ask);
       return body === undefined ? { reason: `status ${status}` } : { body };
     } catch (error) {
-      signal.throwIfAborted();
+      options.signal.throwIfAborted();
       if (!(error instanceof SiteError)) throw error;
       return { reason: error.message, mayPass: true };
     }
@@ -78,7 +59,31 @@ export function createFileClient(options: FileClientOptions) {
   return {
     fetch: fetchFile,
     /** Why an address must not be asked for; undefined if it may. */
-    refusal: (address: string) => refusal(URL.parse(address)),
+    refusal: (address: string) => hosts.refusal(URL.parse(address)),
+    [Symbol.dispose]: hosts[Symbol.dispose],
+  };
+}
+
+function createHosts(options: FileClientOptions) {
+  const { sites, hosts, hostsOption } = options;
+  const known = new Map<string, Host>();
+  const siteAt = ({ host }: URL) => sites.find(({ base }) => base.host === host);
+
+  return {
+    refusal(url: URL | null): string | undefined {
+      if (url === null || !/^https?:$/.test(url.protocol)) return 'not an http or https address';
+      if (siteAt(url) !== undefined || isNamed(url, hosts)) return undefined;
+      return `${url.host} is not named by ${hostsOption}`;
+    },
+    find(url: URL): Host {
+      const found = known.get(url.origin);
+      if (found !== undefined) return found;
+      const site = siteAt(url);
+      const lookup = site === undefined ? lookupPublic : undefined;
+      const host = createHost({ ...options, origin: url, lookup }, site?.pace);
+      known.set(url.origin, host);
+      return host;
+    },
     [Symbol.dispose](): void {
       for (const host of known.values()) host[Symbol.dispose]();
     },

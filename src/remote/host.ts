@@ -85,27 +85,13 @@ export function createHost(
 
   async function repeat<Body>(send: Send<Body>, findFlaw?: FindFlaw<Body>): Promise<HttpResponse<Body>> {
     for (let attempt = 1; ; attempt++) {
-      const result = await attemptOnce(() => sendInTurn(send), signal, findFlaw);
+      const result = await attemptOnce(() => sendInTurn(pace, () => send(client)), signal, findFlaw);
       if ('status' in result) return result;
       if (result.wait > MAX_PAUSE)
         throw new SiteClosed(`the site asks for a pause of ${Math.ceil(result.wait / 1000)} s`, true);
       if (attempt > retries) throw new SiteError(`${result.reason} (attempt ${attempt} of ${attempt})`, true);
       pace.pause(result.wait);
       await delay(Math.max(result.wait, backoff(attempt)), undefined, { signal });
-    }
-  }
-
-  /** One request when its turn has come; the pace learns how it went. */
-  async function sendInTurn<Body>(send: Send<Body>): Promise<HttpResponse<Body>> {
-    const sentAt = await pace.turn();
-    try {
-      const response = await send(client);
-      if (OVERLOADED.has(response.status)) pace.overloaded(sentAt);
-      else pace.responded();
-      return response;
-    } catch (error) {
-      if (error instanceof RequestError && error.retryable) pace.overloaded(sentAt);
-      throw error;
     }
   }
 
@@ -117,6 +103,23 @@ export function createHost(
       client.close();
     },
   };
+}
+
+/** One request when its turn has come; the pace learns how it went. */
+async function sendInTurn<Body>(
+  pace: Pace,
+  send: () => Promise<HttpResponse<Body>>,
+): Promise<HttpResponse<Body>> {
+  const sentAt = await pace.turn();
+  try {
+    const response = await send();
+    if (OVERLOADED.has(response.status)) pace.overloaded(sentAt);
+    else pace.responded();
+    return response;
+  } catch (error) {
+    if (error instanceof RequestError && error.retryable) pace.overloaded(sentAt);
+    throw error;
+  }
 }
 
 /** The response; or why the request is worth repeating, and after how many milliseconds at least. */

@@ -20,14 +20,53 @@ type AnyIterable<Task> = Iterable<Task> | AsyncIterable<Task>;
 
 export type Run = ReturnType<typeof createRun>;
 
-export function createRun({ report, signal, total, noun = 'users' }: RunOptions) {
+export function createRun(options: RunOptions) {
+  const { report, total } = options;
+  const { attempt, fail, throwFatal, ...ending } = createEnding(options);
+  let done = 0;
+  let skipped = 0;
+
+  /** Works through the tasks of each lane one by one, and through so many lanes at a time. The run goes on after a SiteError. */
+  async function each<Task>(
+    lanes: Iterable<AnyIterable<Task>>,
+    visit: (task: Task) => Promise<void>,
+    onFailure: (task: Task, error: SiteError) => void = () => {},
+  ): Promise<void> {
+    const queue = lanes[Symbol.iterator]();
+    async function work(): Promise<void> {
+      for (let lane = queue.next(); !lane.done; lane = queue.next())
+        for await (const task of lane.value) {
+          if (ending.stopped() !== undefined) return;
+          await attempt(
+            () => visit(task),
+            (error) => onFailure(task, error),
+          );
+          if (ending.stopped() === undefined) report.progress({ done: ++done, total, skipped });
+        }
+    }
+    await Promise.all(Array.from({ length: MAX_AT_ONCE }, () => work().catch(fail)));
+    throwFatal();
+  }
+
+  return {
+    ...ending,
+    each,
+    skipped: () => skipped,
+    /** Tasks that an earlier run has done. */
+    skip(count: number): void {
+      skipped += count;
+      done += count;
+    },
+  };
+}
+
+/** When and why a run ends. */
+function createEnding({ report, signal, noun = 'users' }: RunOptions) {
   const own = new AbortController();
   const ended = AbortSignal.any([signal, own.signal]);
   let stopped: string | undefined;
   let fatal: { error: unknown } | undefined;
   let failuresInRow = 0;
-  let done = 0;
-  let skipped = 0;
 
   /** No further task is begun. */
   function stop(reason: string): void {
@@ -63,41 +102,17 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
     }
   }
 
-  /** Works through the tasks of each lane one by one, and through so many lanes at a time. The run goes on after a SiteError. */
-  async function each<Task>(
-    lanes: Iterable<AnyIterable<Task>>,
-    visit: (task: Task) => Promise<void>,
-    onFailure: (task: Task, error: SiteError) => void = () => {},
-  ): Promise<void> {
-    const queue = lanes[Symbol.iterator]();
-    async function work(): Promise<void> {
-      for (let lane = queue.next(); !lane.done; lane = queue.next())
-        for await (const task of lane.value) {
-          if (stopped !== undefined) return;
-          await attempt(
-            () => visit(task),
-            (error) => onFailure(task, error),
-          );
-          if (stopped === undefined) report.progress({ done: ++done, total, skipped });
-        }
-    }
-    await Promise.all(Array.from({ length: MAX_AT_ONCE }, () => work().catch(fail)));
-    if (fatal !== undefined) throw fatal.error;
-  }
-
   return {
     /** Aborted when requests have to end. */
     signal: ended,
     stop,
     abort,
-    each,
+    fail,
+    attempt,
     /** Why the run ended before the last task; undefined if it did not. */
     stopped: () => stopped,
-    skipped: () => skipped,
-    /** Tasks that an earlier run has done. */
-    skip(count: number): void {
-      skipped += count;
-      done += count;
+    throwFatal(): void {
+      if (fatal !== undefined) throw fatal.error;
     },
   };
 }
