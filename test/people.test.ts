@@ -471,6 +471,36 @@ describe('the feeds', () => {
       expect((await ask(own, `/feeds/b/ada/${item}.atom`, { headers })).status).toBe(404);
   });
 
+  test.each(['a', 'b'])('keep the rules of RFC 4287 and JSON Feed 1.1, variant %s', async (variant) => {
+    const settings = { [`BASE_URL_${variant.toUpperCase()}`]: 'https://f.example/x' };
+    const own = await serveHere(settings);
+    const get = async (path: string) => (await ask(own, path, { headers: { host: 'f.example' } })).body;
+    const atom = await get(`/feeds/${variant}/ada.atom`);
+    const [head = '', ...entries] = atom.split('<entry>');
+    for (const part of [head, ...entries]) {
+      const text = part.replace(/<!\[CDATA\[.*?\]\]>/gs, '').replace(/<author>.*?<\/author>/s, '');
+      for (const name of ['id', 'title', 'updated'])
+        expect([name, text.match(new RegExp(`<${name}[ >]`, 'g'))?.length]).toEqual([name, 1]);
+      expect(text).toMatch(/<updated>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ<\/updated>/);
+      expect(text.match(/rel="alternate"/g)?.length).toBe(1);
+    }
+    expect(head).toMatch(/<author><name>[^<]+<\/name>/);
+    expect(head.match(/rel="self"/g)).toHaveLength(1);
+    const ids = [...atom.matchAll(/<id>(.*?)<\/id>/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const feed = json({ body: await get(`/feeds/${variant}/ada.json`) } as Parameters<typeof json>[0]);
+    expect([feed.version, typeof feed.title]).toEqual(['https://jsonfeed.org/version/1.1', 'string']);
+    for (const address of [feed.home_page_url, feed.feed_url]) expect(URL.canParse(address)).toBe(true);
+    for (const item of feed.items) {
+      expect([typeof item.id, typeof item.content_text, URL.canParse(item.url)]).toEqual([
+        'string',
+        'string',
+        true,
+      ]);
+      expect(item.date_published).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    }
+  });
+
   test('do not depend on the host that was asked', async () => {
     const from = async (host: string) => (await ask(server, '/feeds/b/ada.atom', { headers: { host } })).body;
     expect(await from('evil.example')).toBe(await from('profiles.example'));
