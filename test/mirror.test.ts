@@ -336,14 +336,6 @@ describe.concurrent('bad responses are reported and affect no other user', () =>
     ]);
   });
 
-  test('a file of users that does not exist is named, and nothing is left behind', async () => {
-    const database = newPath();
-    const missing = join(tempFolder(), 'users.txt');
-    const { code, stderr } = await mirror(database, 'b', 'http://127.0.0.1:9', '--users', missing);
-    expect([code, stderr]).toEqual([1, `vitrine: ${missing} does not exist\n`]);
-    expect(readdirSync(dirname(database)).filter((name) => name.includes('scratch'))).toEqual([]);
-  });
-
   test('impossible names are reported, and no name reaches a header or another path', async () => {
     const site = await startSite(table);
     const users = tempFile(
@@ -384,9 +376,11 @@ describe.concurrent('wrong usage', () => {
 
   test.each(['mirror', 'compare'])('%s says that the file of users does not exist', async (command) => {
     const site = 'http://127.0.0.1:1';
-    const args = command === 'mirror' ? ['--from', site, '--database-url', newPath()] : [site, site];
+    const database = newPath();
+    const args = command === 'mirror' ? ['--from', site, '--database-url', database] : [site, site];
     const { code, stderr } = await run([command, ...args, '--variant', 'b', '--users', '/nowhere.txt']);
     expect([code, stderr]).toEqual([1, 'vitrine: /nowhere.txt does not exist\n']);
+    expect(readdirSync(dirname(database)).filter((name) => name.includes('scratch'))).toEqual([]);
   });
 
   test('a file that is not a state file is refused and left unchanged', async () => {

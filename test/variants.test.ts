@@ -77,6 +77,13 @@ const WIRE: [status: number, body: object, ...urls: string[]][] = [
   [400, code('USER_MALFORMED'), `${b}/a%1Fb/shots`],
   [414, code('USER_TOO_LONG'), `${a}?user=${'x'.repeat(256)}`, `${a}?user=${'%F0%9D%92%9C'.repeat(256)}`],
   [414, code('USER_TOO_LONG'), `${b}/${'x'.repeat(256)}`, `${b}/${'%E6%97%A5'.repeat(256)}/shots`],
+  [
+    414,
+    code('USER_TOO_LONG'),
+    `/c/api/username/${'x'.repeat(256)}`,
+    `/c/api/username/${'x'.repeat(300)}/shots`,
+  ],
+  [414, code('USER_TOO_LONG'), `${a}?user=${'x'.repeat(300)}&post=true`, `${b}/${'%41'.repeat(256)}`],
   [414, code('URI_TOO_LONG'), `${a}?user=${'x'.repeat(9000)}`, `${b}/${'x'.repeat(9000)}`],
   [404, code('USER_NOT_FOUND'), `${a}?user=nobody`, `${a}?user=nobody&post=true`],
   [404, code('USER_NOT_FOUND'), `${a}?user=${'x'.repeat(255)}`, `${a}?user=undefined`, `${b}/nobody`],
