@@ -13,6 +13,13 @@ test('tests of the quick lane need no other program', () => {
   expect(quick.filter((file) => RIGS.test(readFileSync(join(ROOT, file), 'utf8')))).toEqual([]);
 });
 
+test('files that change modules of src/ share no modules with others', () => {
+  const changes = /\bvi\.mock\(|more-variants\.ts'/;
+  const alone = quick.filter((file) => changes.test(readFileSync(join(ROOT, file), 'utf8')));
+  const config = readFileSync(join(ROOT, 'test/vitest.config.ts'), 'utf8');
+  expect(/^const ALONE = (.*);$/m.exec(config)?.[1]).toBe(`['${alone.sort().join("', '")}']`);
+});
+
 test('every test that a page names exists', () => {
   const names = [...quick, ...slow].map((file) => basename(file));
   const lost = PAGES.flatMap((page) =>
