@@ -701,6 +701,18 @@ describe('the directory', () => {
     expect(name).toContain('<link rel="canonical" href="https://b.example/people/b">');
   });
 
+  test.each([
+    ['/people/b', undefined, 'same-origin'],
+    ['/people', undefined, 'same-origin'],
+    ['/people/b.json', '*', 'cross-origin'],
+  ])('has the headers of pages, its JSON those of data: %s', async (path, origin, policy) => {
+    const got = (await get(path)).headers;
+    expect([got['access-control-allow-origin'], got['cross-origin-resource-policy']]).toEqual([
+      origin,
+      policy,
+    ]);
+  });
+
   test('is JSON for builds: names, pages and the address of the next', async () => {
     const found: string[] = [];
     let next = '/people/b.json';

@@ -17,13 +17,16 @@ beforeAll(async () => {
   database = await databaseOf(source);
 }, 60_000);
 
-/** Makes a process print its resource usage at exit. */
+/** Makes a process print at exit what it wrote and the most memory it had. */
 const TELL = tempFile(
   'tell.mjs',
   `import { readFileSync } from 'node:fs';
 process.on('exit', () => {
-  const written = Number(/^wchar: (\\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
-  process.stderr.write(JSON.stringify({ written, peak: process.resourceUsage().maxRSS * 1024 }));
+  const read = (file, pattern) => Number(pattern.exec(readFileSync('/proc/self/' + file, 'utf8'))[1]);
+  const written = read('io', /^wchar: (\\d+)/m);
+  // Not resourceUsage().maxRSS: it starts at the peak of the process that spawned this one.
+  const peak = read('status', /^VmHWM:\\s+(\\d+)/m) * 1024;
+  process.stderr.write(JSON.stringify({ written, peak }));
 });`,
 );
 

@@ -8,14 +8,14 @@ import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts, publicOrigin } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { VERSION } from '../config/version.ts';
-import { type Headers, JSON_TYPE, jsonHeaders, matches, sendNotModified } from '../http/answer.ts';
+import { type Headers, JSON_TYPE, matches, sendNotModified } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
 import { etagOf } from '../records/etag.ts';
 import type { Family } from '../records/kinds.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
 import type { ListedUser, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
-import { createDirectoryViews, type ListedPage, sitemap, sitemapIndex } from '../views/directory.ts';
+import { createDirectoryViews, sitemap, sitemapIndex } from '../views/directory.ts';
 import { hostConstraint } from './lookup.ts';
 import { pageHeaders } from './page-headers.ts';
 import { pageRoute } from './person-pages.ts';
@@ -31,43 +31,62 @@ interface DirectoryOptions {
   readonly store: Reader;
 }
 
+/** What programs read: the lists as JSON, sitemaps and robots.txt. */
 export const directory: FastifyPluginCallbackTypebox<DirectoryOptions> = (app, options, done) => {
-  const mounts = listMounts(options.config);
-  for (const mount of mounts) addLists(app, options, mount);
+  const { config } = options;
+  const mounts = listMounts(config);
+  const headers = typed(JSON_TYPE, config.cacheControl);
+  for (const mount of mounts)
+    addList(app, options, mount, { url: `/people/${mount.variant}.json`, headers, view: 'json' });
   addSitemaps(app, options, mounts);
+  done();
+};
+
+/** The lists as pages. */
+export const directoryPages: FastifyPluginCallbackTypebox<DirectoryOptions> = (app, options, done) => {
+  const { config } = options;
+  const route = pageRoute(config);
+  const mounts = listMounts(config);
+  const headers = { ...pageHeaders(config), 'cache-control': config.cacheControl };
+  for (const mount of mounts) {
+    const url = `/people/${mount.variant}`;
+    addList(app, options, mount, { url, headers, view: 'page' });
+    const ofThisHost = { ...route, constraints: hostConstraint(mount.base) };
+    app.get(`${url}/`, ofThisHost, (_request, reply) => void redirect(reply, `../${mount.variant}`));
+  }
   const [first] = mounts;
   for (const url of ['/people', '/people/'])
-    app.get(url, pageRoute(options.config), (_request, reply) => {
+    app.get(url, route, (_request, reply) => {
       if (first === undefined) throw new RequestError('ROUTE_NOT_FOUND');
       redirect(reply, `${url === '/people' ? 'people/' : ''}${first.variant}`);
     });
   done();
 };
 
-/** The pages of one variant's users, and the same as JSON. */
-function addLists(app: FastifyInstance, { config, store }: DirectoryOptions, mount: Mount): void {
-  const { variant, base } = mount;
-  const views = createDirectoryViews(config, mount);
-  const send = createSender(config);
-  const route = { ...pageRoute(config), constraints: hostConstraint(base) };
+interface List {
+  readonly url: string;
+  readonly headers: Headers;
+  readonly view: keyof ReturnType<typeof createDirectoryViews>;
+}
 
-  const list = (url: string, headers: Headers, render: (page: ListedPage) => string) =>
-    app.get(url, route, async (request, reply) => {
-      const after = readAfter(request);
-      const found = { after: userKey(after), limit: PAGE_SIZE + 1 };
-      const users = await store.users(VARIANTS[variant].family, found);
-      const isLast = users.length <= PAGE_SIZE;
-      const shown = users.slice(0, PAGE_SIZE);
-      return send(reply, headers, [url, after, users], () => render({ users: shown, after, isLast }));
-    });
-  const { cacheControl, corsOrigin } = config;
-  list(`/people/${variant}`, { ...pageHeaders(config), 'cache-control': cacheControl }, views.page);
-  list(
-    `/people/${variant}.json`,
-    { ...jsonHeaders(corsOrigin), ...typed(JSON_TYPE, cacheControl) },
-    views.json,
-  );
-  app.get(`/people/${variant}/`, route, (_request, reply) => void redirect(reply, `../${variant}`));
+/** The users of one variant, a page at a time. */
+function addList(
+  app: FastifyInstance,
+  { config, store }: DirectoryOptions,
+  mount: Mount,
+  { url, headers, view }: List,
+): void {
+  const { variant, base } = mount;
+  const { [view]: render } = createDirectoryViews(config, mount);
+  const send = createSender(config);
+  app.get(url, { ...pageRoute(config), constraints: hostConstraint(base) }, async (request, reply) => {
+    const after = readAfter(request);
+    const found = { after: userKey(after), limit: PAGE_SIZE + 1 };
+    const users = await store.users(VARIANTS[variant].family, found);
+    const isLast = users.length <= PAGE_SIZE;
+    const shown = users.slice(0, PAGE_SIZE);
+    return send(reply, headers, [url, after, users], () => render({ users: shown, after, isLast }));
+  });
 }
 
 /** Sitemaps hold absolute addresses, so there are none without a base URL that names a host. */

@@ -19,7 +19,7 @@ import { COMPILERS, parseQuery } from '../http/input.ts';
 import { LONGEST_URL, pathToRoute } from '../http/malformed.ts';
 import { type Observer, type Operation, OTHER, PREFLIGHT } from '../http/observations.ts';
 import { documentFor, openapiOptions } from '../openapi/document.ts';
-import { directory } from '../routes/directory.ts';
+import { directory, directoryPages } from '../routes/directory.ts';
 import { docs } from '../routes/docs.ts';
 import { createExampleUsers, type ExampleUsers } from '../routes/example-users.ts';
 import { media } from '../routes/media.ts';
@@ -112,6 +112,7 @@ function registerPages(app: FastifyInstance, { config, store, exampleUsers }: Pa
   app.register(docs, { config, exampleUsers, describe });
   const explorerPage = config.explorer ? createExplorerPage(config) : undefined;
   app.register(pages, { config, explorerPage, exampleUsers });
+  if (config.directory) app.register(directoryPages, { config, store });
   if (!config.explorer) return;
   for (const mount of listMounts(config)) addPersonPages(app, { config, mount, store, exampleUsers });
 }
