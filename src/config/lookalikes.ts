@@ -7,6 +7,7 @@ export function lookalikes(environment: Record<string, string | undefined>): str
   return Object.keys(environment).flatMap((name) => {
     if (environment[name] === undefined || settings.includes(name)) return [];
     const meant = settings
+      .filter((setting) => Math.abs(setting.length - name.length) <= tolerance(setting))
       .map((setting) => ({ setting, distance: distance(name.toUpperCase(), setting) }))
       .filter(({ setting, distance }) => distance <= tolerance(setting))
       .sort((a, b) => a.distance - b.distance)[0];

@@ -101,14 +101,12 @@ const FAMILIES = {
   portfolio: { one: 'a design portfolio', many: 'design portfolios', holds: 'profiles and shots' },
 } as const;
 
-const LIST = new Intl.ListFormat('en');
-
 /** One sentence on what each variant is. */
 function aboutOf(mounts: readonly Mount[]): Markup {
   const byFamily = Map.groupBy(mounts, ({ variant }) => VARIANTS[variant].family);
   const clauses = [...byFamily].map(([family, group]) => {
     const { one, many, holds } = FAMILIES[family];
-    const names = LIST.format(group.map(({ variant }) => variant.toUpperCase()));
+    const names = group.map(({ variant }) => variant.toUpperCase()).join(' and ');
     return `${names} ${group.length === 1 ? `is ${one}` : `are ${many}`}: ${holds}.`;
   });
   return markup`<p>${clauses.join(' ')} One request by user name, every value a string.</p>`;
