@@ -86,13 +86,22 @@ const CHUNK = Buffer.alloc(1 << 20);
 /** Reads the databases that a server has open, so that they are in the page cache: disks are not compared here. */
 export function pageIn({ child: { pid } }: Process): void {
   const files = new Set(
-    readdirSync(`/proc/${pid}/fd`).map((name) => readlinkSync(`/proc/${pid}/fd/${name}`)),
+    readdirSync(`/proc/${pid}/fd`).flatMap((name) => openedFile(`/proc/${pid}/fd/${name}`)),
   );
   for (const file of files) {
     if (!file.endsWith('.db')) continue;
     const descriptor = openSync(file, 'r');
     while (readSync(descriptor, CHUNK) > 0);
     closeSync(descriptor);
+  }
+}
+
+/** None if the descriptor was closed meanwhile. */
+function openedFile(descriptor: string): string[] {
+  try {
+    return [readlinkSync(descriptor)];
+  } catch {
+    return [];
   }
 }
 
