@@ -787,4 +787,20 @@ describe('the directory', () => {
       ]);
     }
   });
+
+  test('leads to a variant of the host that was asked; other looks and hosts have other ETags', async () => {
+    const hosts = { BASE_URL_A: 'https://a.example', BASE_URL_B: 'https://b.example', BASE_URL_C: '' };
+    const first = await serveHere({ DATABASE_URL: url, ...settings, ...hosts });
+    const { location } = (await ask(first, '/people', { headers })).headers;
+    expect(new URL(String(location), 'http://x/people').pathname).toBe('/people/b');
+    const { etag } = (await ask(first, '/people/b', { headers })).headers;
+    for (const changed of [
+      { ...hosts, SITE_LOGO: 'https://b.example/logo.png' },
+      { ...hosts, BASE_URL_B: 'http://b.example' },
+    ]) {
+      const second = await serveHere({ DATABASE_URL: url, ...settings, ...changed });
+      const again = { ...headers, 'if-none-match': String(etag) };
+      expect((await ask(second, '/people/b', { headers: again })).status).toBe(200);
+    }
+  });
 });

@@ -41,6 +41,7 @@ export const COMPRESSIBLE = [
   'text/javascript',
   'image/svg+xml',
   'application/atom+xml',
+  'application/xml',
   'application/feed+json',
 ] as const;
 

@@ -54,9 +54,9 @@ export const directoryPages: FastifyPluginCallbackTypebox<DirectoryOptions> = (a
     const ofThisHost = { ...route, constraints: hostConstraint(mount.base) };
     app.get(`${url}/`, ofThisHost, (_request, reply) => void redirect(reply, `../${mount.variant}`));
   }
-  const [first] = mounts;
   for (const url of ['/people', '/people/'])
-    app.get(url, route, (_request, reply) => {
+    app.get(url, route, ({ headers: { host = '' } }, reply) => {
+      const first = mounts.find(({ base }) => base.host === undefined || base.host === hostKey(host));
       if (first === undefined) throw new RequestError('ROUTE_NOT_FOUND');
       redirect(reply, `${url === '/people' ? 'people/' : ''}${first.variant}`);
     });
@@ -128,7 +128,7 @@ function addSitemaps(
       const starts = await findStarts(family);
       files.push(...starts.map((_, at) => `${origin}/sitemap-${variant}-${at + 1}.xml`));
     }
-    return send(reply, xml, [files.length, files[0]], () => sitemapIndex(files));
+    return send(reply, xml, files, () => sitemapIndex(files));
   });
   app.get('/robots.txt', route, (request, reply) => {
     const origins = new Set(askedFor(request).map(({ origin }) => origin));
@@ -143,8 +143,10 @@ function addSitemaps(
 }
 
 function createSender(config: Config) {
-  const { imageHosts, mediaUrl, siteName, siteUrl, accent } = config;
-  const settings = JSON.stringify([VERSION, imageHosts, mediaUrl, siteName, siteUrl, accent]);
+  const { imageHosts, mediaUrl, siteName, siteLogo, siteUrl, accent } = config;
+  const origins = listMounts(config).map(({ variant, base }) => [variant, base.origin]);
+  const look = [siteName, siteLogo, siteUrl, accent];
+  const settings = JSON.stringify([VERSION, imageHosts, mediaUrl, look, origins]);
 
   return function send(
     reply: FastifyReply,

@@ -53,7 +53,6 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
     },
   });
 
-  const renderPng = createPngRenderer();
   const preview = (person: Person) => look.paint(previewImage(person, look.name, shownText));
   serve(`/card/${variant}/:username.png`, {
     version: versionOf(preview),
@@ -67,6 +66,9 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   addFeeds(app, options);
   done();
 };
+
+/** Shared by all variants: one render at a time. */
+const renderPng = createPngRenderer();
 
 /** An image is loaded with each view of a page of others, so it should be small. */
 const MOST_INLINE_BYTES = 128 * 1024;
