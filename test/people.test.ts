@@ -1,4 +1,5 @@
 // One user outside of JSON: the page, the image of the card, and the feeds.
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writtenDate } from '../src/views/person.ts';
@@ -13,6 +14,7 @@ import {
   type LocalServer,
   ndjson,
   ROOT,
+  startServer,
   tempFile,
   ugly,
 } from './rig.ts';
@@ -610,6 +612,20 @@ describe('the preview image', () => {
     expect(refused?.headers.get('retry-after')).toBe('1');
     expect((await png(server, 'ada')).status).toBe(200);
   });
+
+  test.runIf(process.platform === 'linux')(
+    'takes no memory that stays, however many ask for it',
+    async () => {
+      const own = await startServer();
+      const readers = Array.from({ length: 64 }, async () => {
+        for (let nth = 0; nth < 60; nth++) await ask(own, '/card/b/ada.png');
+      });
+      await Promise.all(readers);
+      const status = readFileSync(`/proc/${own.child.pid}/status`, 'utf8');
+      expect(Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1])).toBeLessThan(260 * 1024);
+      await own.stop();
+    },
+  );
 });
 
 describe('the image of the card', () => {
