@@ -183,6 +183,15 @@ describe('CORS_ORIGIN *', () => {
     ]);
   });
 
+  test('an error of the OpenAPI document may be read by any site, as the document may', async () => {
+    const limited = await serveHere({ RATE_LIMIT: '1/60s' });
+    const replies = [await ask(limited, '/openapi.json'), await ask(limited, '/openapi.json')];
+    expect(replies.map(({ status, headers }) => [status, headers['access-control-allow-origin']])).toEqual([
+      [200, '*'],
+      [429, '*'],
+    ]);
+  });
+
   test.each([ADA, ADAS, '/nothing', '/a/api/'])('answers the preflight for %s', async (url) => {
     const reply = await ask(server, url, {
       method: 'OPTIONS',

@@ -1,6 +1,6 @@
 // The file of a SQLite database: what is refused before it is opened, and which changes a server reports.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -105,6 +105,18 @@ test('only imports that change something change the version, and are reported, o
   await until('the event', () => events.length > 0);
   await reader.close();
   expect(events).toEqual([{ type: 'data-changed', message: 'the data changed' }]);
+});
+
+test('another file changes the version, also one of the same generation', async () => {
+  const [path, other] = [join(tempFolder(), 'site.db'), join(tempFolder(), 'other.db')];
+  for (const copy of [path, other]) copyFileSync(database, copy);
+  const events: StoreEvent[] = [];
+  const reader = await openForServing(path, (event) => void events.push(event));
+  const before = reader.version();
+  renameSync(other, path);
+  await until('the event', () => events.length > 0);
+  expect(reader.version()).not.toBe(before);
+  await reader.close();
 });
 
 test('records are counted once for each version; when that fails, the last counts stay and it is tried again', async () => {

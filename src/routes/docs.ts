@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
 import { findSamplesUrl } from '../config/media.ts';
 import { hostKey } from '../config/setting-values.ts';
-import { JSON_TYPE, jsonHeaders, NotModified } from '../http/answer.ts';
+import { JSON_TYPE, NotModified } from '../http/answer.ts';
 import { errorResponses } from '../http/errors.ts';
 import { PAGE } from '../http/observations.ts';
 import { FIXTURE_PICTURES } from '../samples/people.ts';
@@ -41,45 +41,36 @@ export interface DocsOptions {
   readonly describe: (host: string, users: ExampleUsers) => object;
 }
 
-export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
-  app,
-  { config, exampleUsers, describe },
-  done,
-) => {
-  const mounts = listMounts(config);
-  const hosts = mounts.map(({ base }) => base.host);
-  /** For the host that the request names, if there is a variant on it. */
-  const hostOf = ({ headers: { host = '' } }: FastifyRequest) =>
-    hosts.find((each) => each === hostKey(host)) ?? '';
-  const textFor = (host: string, users: ExampleUsers) =>
-    withPictures(JSON.stringify(describe(host, users)), config);
-
-  const openapi = forUsers((users) => {
-    const headers = {
-      ...jsonHeaders(config.corsOrigin),
-      'content-type': JSON_TYPE,
-      'cache-control': config.cacheControl,
-    };
-    return memoize((host) => createAsset(textFor(host, users), headers));
-  });
+/** The OpenAPI document. */
+export const openapi: FastifyPluginCallbackTypebox<DocsOptions> = (app, options, done) => {
+  const { config, exampleUsers } = options;
+  const headers = { 'content-type': JSON_TYPE, 'cache-control': config.cacheControl };
+  const document = forUsers((users) =>
+    memoize((host) => createAsset(textFor(host, users, options), headers)),
+  );
   app.get(
     '/openapi.json',
     {
       config: { operation: PAGE },
       schema: { hide: true, response: { 200: Type.Object({}), 304: NotModified, ...errorResponses() } },
     },
-    async (request, reply) => sendAsset(reply, openapi(await exampleUsers())(hostOf(request))),
+    async (request, reply) => sendAsset(reply, document(await exampleUsers())(findHost(request, config))),
   );
-  if (!config.docs) return done();
+  done();
+};
 
+/** The reference and the guides, as pages. */
+export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, options, done) => {
+  const { config, exampleUsers } = options;
+  const mounts = listMounts(config);
   const render = createReferencePage(config);
   const origins = mounts.flatMap(({ base }) => base.origin ?? []);
   const headers = { ...GUARD, ...policyFor(config, origins), ...typed(HTML, EACH_TIME) };
   const page = forUsers((users) =>
-    memoize((host) => createAsset(render(JSON.parse(textFor(host, users)), users), headers)),
+    memoize((host) => createAsset(render(JSON.parse(textFor(host, users, options)), users), headers)),
   );
   app.get('/docs', fileRoute, async (request, reply) =>
-    sendAsset(reply, page(await exampleUsers())(hostOf(request))),
+    sendAsset(reply, page(await exampleUsers())(findHost(request, config))),
   );
 
   // The renderer of Markdown is loaded when it is first needed.
@@ -98,6 +89,15 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (
   file('/docs.css', () => paint(readStyles('theme.css', 'docs/docs.css')), STYLE);
   done();
 };
+
+/** The host that the request names, if there is a variant on it. */
+function findHost({ headers: { host = '' } }: FastifyRequest, config: Config): string {
+  const hosts = listMounts(config).map(({ base }) => base.host);
+  return hosts.find((each) => each === hostKey(host)) ?? '';
+}
+
+const textFor = (host: string, users: ExampleUsers, { config, describe }: DocsOptions) =>
+  withPictures(JSON.stringify(describe(host, users)), config);
 
 /** The examples are sample users, whose pictures are here if they are served. */
 const withPictures = (document: string, config: Config) =>

@@ -20,7 +20,7 @@ import { LONGEST_URL, pathToRoute } from '../http/malformed.ts';
 import { type Observer, type Operation, OTHER, PREFLIGHT } from '../http/observations.ts';
 import { documentFor, openapiOptions } from '../openapi/document.ts';
 import { directory, directoryPages } from '../routes/directory.ts';
-import { docs } from '../routes/docs.ts';
+import { docs, openapi } from '../routes/docs.ts';
 import { createExampleUsers, type ExampleUsers } from '../routes/example-users.ts';
 import { media } from '../routes/media.ts';
 import { oembed } from '../routes/oembed.ts';
@@ -50,8 +50,6 @@ export function buildApp({ config, store, telemetry }: AppOptions) {
   const { clients, counts, observe } = telemetry;
   const health = createHealth(store);
   const rateLimit = createRateLimit(config, clients, observe);
-  const parts = { config, store, observe, exampleUsers: createExampleUsers(config, store) };
-
   const app = Fastify({
     ...OPTIONS,
     serverFactory: (route) =>
@@ -63,6 +61,10 @@ export function buildApp({ config, store, telemetry }: AppOptions) {
   allowMethods(app);
   const findAddress = noteAddresses(app);
   app.register(swagger, openapiOptions(config));
+  const parts: Parts = {
+    ...{ config, store, observe, exampleUsers: createExampleUsers(config, store) },
+    describe: (host, users) => documentFor(host, app.swagger(), config, users),
+  };
 
   // What any program may read, on this site or another.
   app.register(async (data) => {
@@ -91,9 +93,10 @@ interface Parts {
   readonly store: Reader;
   readonly observe: Observer;
   readonly exampleUsers: () => Awaitable<ExampleUsers>;
+  readonly describe: (host: string, users: ExampleUsers) => object;
 }
 
-function registerData(app: FastifyInstance, { config, store, observe, exampleUsers }: Parts): void {
+function registerData(app: FastifyInstance, { config, store, observe, exampleUsers, describe }: Parts): void {
   const { takedownStatus } = config;
   const writeAnswer = createAnswerWriter(config, observe);
   for (const { variant, base } of listMounts(config))
@@ -101,15 +104,15 @@ function registerData(app: FastifyInstance, { config, store, observe, exampleUse
       prefix: base.path,
       ...{ variant, base, store, writeAnswer, takedownStatus },
     });
+  app.register(openapi, { config, exampleUsers, describe });
   app.register(media, { config, observe });
   if (config.explorer) app.register(oembed, { config, store });
   if (config.directory) app.register(directory, { config, store });
   for (const mount of listMounts(config)) app.register(people, { config, mount, store, exampleUsers });
 }
 
-function registerPages(app: FastifyInstance, { config, store, exampleUsers }: Parts): void {
-  const describe = (host: string, users: ExampleUsers) => documentFor(host, app.swagger(), config, users);
-  app.register(docs, { config, exampleUsers, describe });
+function registerPages(app: FastifyInstance, { config, store, exampleUsers, describe }: Parts): void {
+  if (config.docs) app.register(docs, { config, exampleUsers, describe });
   const explorerPage = config.explorer ? createExplorerPage(config) : undefined;
   app.register(pages, { config, explorerPage, exampleUsers });
   if (config.directory) app.register(directoryPages, { config, store });

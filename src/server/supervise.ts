@@ -117,31 +117,32 @@ function createWorkers(log: Logger) {
     }
   }
 
-  const askAll = <Q extends Question>(question: Q) =>
-    Promise.all([...serving].map((worker) => ask(worker, question)));
-
   return {
     start,
-
-    /** Ready while any worker is. */
-    async unready(): Promise<string | undefined> {
-      if (stopping) return 'The server is stopping.';
-      const answers = await askAll('unready');
-      if (answers.includes(null)) return undefined;
-      return answers.length === 0 ? 'No worker is running.' : (answers.find(Boolean) ?? 'No worker answers.');
-    },
-
-    /** Added up, without those of a worker that has just died or does not answer. */
-    async metrics(): Promise<string> {
-      const answers = await askAll('metrics');
-      return Registry.aggregate(answers.filter((answer) => answer != null)).metrics();
-    },
+    unready: async () => (stopping ? 'The server is stopping.' : await findUnready(serving)),
+    metrics: () => addUpMetrics(serving),
 
     async stop(): Promise<void> {
       stopping = true;
       await Promise.all((Object.values(cluster.workers ?? {}) as Worker[]).map(end));
     },
   };
+}
+
+const askAll = <Q extends Question>(workers: ReadonlySet<Worker>, question: Q) =>
+  Promise.all([...workers].map((worker) => ask(worker, question)));
+
+/** Why requests should go elsewhere; undefined while any worker is ready. */
+async function findUnready(workers: ReadonlySet<Worker>): Promise<string | undefined> {
+  const answers = await askAll(workers, 'unready');
+  if (answers.includes(null)) return undefined;
+  return answers.length === 0 ? 'No worker is running.' : (answers.find(Boolean) ?? 'No worker answers.');
+}
+
+/** Without those of a worker that has just died or does not answer. */
+async function addUpMetrics(workers: ReadonlySet<Worker>): Promise<string> {
+  const answers = await askAll(workers, 'metrics');
+  return Registry.aggregate(answers.filter((answer) => answer != null)).metrics();
 }
 
 async function end(worker: Worker): Promise<void> {

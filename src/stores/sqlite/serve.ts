@@ -58,14 +58,18 @@ type Service = ReturnType<typeof createService>;
 /** The reader that is in service, and what is known of its data also when it cannot be read. */
 function createService(path: string, observe: StoreListener) {
   let reader: SqliteReader | undefined;
+  /** Counted, since two files may have the same generation. */
   let version = 0;
+  let generation: number | undefined;
   let takedowns: readonly string[] = [];
   /** What was at the path when the reader was opened, or since then while it stayed the same file. */
   let stats = readStats(path);
   let reported = 0;
 
   const readVersion = () => {
-    version = ifReadable(() => reader?.version()) ?? version;
+    const current = ifReadable(() => reader?.version()) ?? generation;
+    if (current !== generation) version++;
+    generation = current;
     return version;
   };
   const readTakedowns = () => {
@@ -78,6 +82,7 @@ function createService(path: string, observe: StoreListener) {
     reader?.close();
     reader = opened;
     stats = readStats(path);
+    version++;
     reported = readVersion();
     readTakedowns();
   }
