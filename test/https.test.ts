@@ -41,14 +41,14 @@ async function startSecure(cert: string) {
 
 const PACE = { rate: 5000, startRate: 5000, concurrency: 4, timeout: 5000, retries: 0, userAgent: 'test' };
 
-/** Asks as a mirror does: what is said, and whether the site counts as down. */
+/** Asks as a mirror does: what is said, and what the failure is about. */
 async function askSite(url: string) {
   const signal = new AbortController().signal;
   using site = createSiteClient({ ...PACE, variant: 'b', base: new URL(url), signal });
   return await site.get('ada', 'profile').then(
-    ({ state }) => [state, false],
+    ({ state }) => [state],
     // The message begins with the address.
-    ({ message, siteDown }) => [message.replace(/^\S+: /, ''), siteDown],
+    ({ message, kind }) => [message.replace(/^\S+: /, ''), kind],
   );
 }
 
@@ -73,7 +73,7 @@ const UNTRUSTED =
 describe('a certificate', () => {
   test('of a trusted authority is believed, and the host is asked for by its name', async () => {
     const site = await startSecure(SIGNED);
-    expect([await askSite(site.url), site.names]).toEqual([['body', false], ['localhost']]);
+    expect([await askSite(site.url), site.names]).toEqual([['body'], ['localhost']]);
     const client = createHttpClient({ ...PACE, origin: new URL(site.url), maxBytes: 1000, connections: 1 });
     expect((await client.send({ path: '/', headers: { host: 'other.example' } })).status).toBe(200);
     client.close();
@@ -86,7 +86,7 @@ describe('a certificate', () => {
     ['for another name', SIGNED, '127.0.0.1', 'the certificate is for another host name'],
   ])('%s is refused before a request is sent', async (_, cert, host, words) => {
     const site = await startSecure(cert);
-    expect(await askSite(`https://${host}:${site.port}`)).toEqual([words, true]);
+    expect(await askSite(`https://${host}:${site.port}`)).toEqual([words, 'site']);
     expect(site.requests()).toBe(0);
   });
 
@@ -94,7 +94,7 @@ describe('a certificate', () => {
     const site = await startSecure(SIGNED);
     setDefaultCACertificates([]);
     try {
-      expect(await askSite(site.url)).toEqual([UNTRUSTED, true]);
+      expect(await askSite(site.url)).toEqual([UNTRUSTED, 'site']);
     } finally {
       setDefaultCACertificates([AUTHORITY]);
     }
@@ -103,8 +103,10 @@ describe('a certificate', () => {
 
 test('a port that speaks plain HTTP has no TLS connection', async () => {
   const plain = await startSite((_, response) => response.end('{}'));
-  const [message, siteDown] = await askSite(plain.url.replace('http://127.0.0.1', 'https://localhost'));
-  expect([message, siteDown]).toEqual([expect.stringMatching(/^there is no TLS connection \(/), true]);
+  expect(await askSite(plain.url.replace('http://127.0.0.1', 'https://localhost'))).toEqual([
+    expect.stringMatching(/^there is no TLS connection \(/),
+    'site',
+  ]);
 });
 
 test('a redirect from http to https is another site to a mirror, and followed to a named host', async () => {

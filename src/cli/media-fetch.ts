@@ -24,7 +24,7 @@ export const MEDIA_SETTINGS: readonly SettingName[] = [
   'mediaUrl',
 ];
 
-export interface MediaPlace {
+interface MediaPlace {
   readonly database: string;
   readonly mediaDir: string;
   /** What MEDIA_URL or its default says. */

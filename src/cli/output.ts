@@ -12,7 +12,7 @@ export const FAILED = 1;
 export const MISUSED = 2;
 
 /** The line that --json prints, the same for every command. */
-export interface JsonReport {
+interface JsonReport {
   /** Null when the command line names none. */
   readonly command: string | null;
   readonly ok: boolean;

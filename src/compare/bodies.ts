@@ -62,7 +62,7 @@ function readObject(body: Buffer, base: URL, { lookup, family, collection }: Que
   return { ...value, [collection]: list.map((item) => resolveAddresses(item, kindOf(family, 'item'), base)) };
 }
 
-export interface Comparison {
+interface Comparison {
   readonly differences: readonly Difference[];
   /** The site that has newer items, if that is all there is to items of one site only. */
   readonly newest: Side | undefined;

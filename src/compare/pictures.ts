@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { createFileClient, type FileClientOptions, type FileResult } from '../remote/file-client.ts';
 
-export type PictureOptions = Omit<FileClientOptions, 'accept' | 'hostsOption' | 'maxBytes'>;
+type PictureOptions = Omit<FileClientOptions, 'accept' | 'hostsOption' | 'maxBytes'>;
 
-export type PictureMatch = 'same bytes' | 'other bytes' | { readonly reason: string };
+type PictureMatch = 'same bytes' | 'other bytes' | { readonly reason: string };
 
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_ADDRESS = 2048;

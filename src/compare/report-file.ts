@@ -6,11 +6,11 @@ import { asOutputErrors, OutputError } from '../files/output.ts';
 import { type UserComparison, VERDICTS, type Verdict } from './verdicts.ts';
 
 /** What a report is about: the first line of the file. */
-export interface ReportHead {
+interface ReportHead {
   readonly compare: { readonly old: string; readonly new: string; readonly variant: string };
 }
 
-export interface ReportOptions {
+interface ReportOptions {
   /** Whether an existing report is begun anew. */
   readonly restart: boolean;
   /** Gets each line of an existing report. */

@@ -9,7 +9,7 @@ import type { PictureClient } from './pictures.ts';
 import { findForm, isPicture } from './records.ts';
 import type { AnswerComparison, Difference, UserComparison } from './verdicts.ts';
 
-export interface ComparedSites {
+interface ComparedSites {
   readonly variant: VariantRow;
   readonly oldSite: SiteClient;
   readonly newSite: SiteClient;

@@ -53,7 +53,7 @@ export interface AnswerComparison {
   readonly pictures?: PictureCounts;
 }
 
-export interface PictureCounts {
+interface PictureCounts {
   readonly compared: number;
   readonly notCompared: number;
 }

@@ -1,14 +1,14 @@
 // Whether a request arrives as it was sent: prefix, user name, query, method, size.
-import { type HttpResponse, RequestError } from '../remote/http-client.ts';
+import { type HttpResponse, SiteError } from '../remote/http-client.ts';
 import { COLLECTIONS, isInQuery, VARIANTS } from '../variants.ts';
 import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unchecked, unclear } from './check.ts';
-import { codeOf, type Deployment, isProfile, objectIn, RateLimited } from './deployment.ts';
+import { codeOf, type Deployment, isProfile, objectIn } from './deployment.ts';
 
 const address: Check = {
   name: 'address',
   async run(deployment) {
     const { found, first, given, path, origin, variant, user } = deployment;
-    if (!found) return first instanceof RequestError ? unreachable(first) : notVitrine(first);
+    if (!found) return first instanceof SiteError ? unreachable(first) : notVitrine(first);
     if (path !== given && path === given + given)
       return broken(`the proxy removes the prefix: ${given} works only when written twice, ${path}`);
     const list =
@@ -22,8 +22,8 @@ const address: Check = {
   },
 };
 
-const unreachable = (error: RequestError) =>
-  error instanceof RateLimited ? unchecked(error.message) : broken(error.message);
+const unreachable = ({ kind, message }: SiteError) =>
+  kind === 'closed' ? unchecked(message) : broken(message);
 
 function notVitrine(response: HttpResponse): Finding {
   const { status, headers } = response;

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { retryAfter } from '../remote/host.ts';
-import { type HttpClient, type HttpRequest, type HttpResponse, RequestError } from '../remote/http-client.ts';
+import { type HttpClient, type HttpRequest, type HttpResponse, SiteError } from '../remote/http-client.ts';
 import { basePath } from '../remote/lookups.ts';
 import { isPublic } from '../remote/public-addresses.ts';
 import {
@@ -27,7 +27,7 @@ export interface Deployment {
   /** Whether Vitrine answers there. */
   readonly found: boolean;
   /** The response at the address as it was given. */
-  readonly first: HttpResponse | RequestError;
+  readonly first: HttpResponse | SiteError;
   readonly origin: URL;
   /** The path that was given, and the one where the variant answers. */
   readonly given: string;
@@ -51,14 +51,9 @@ const MAX_WAIT = 10_000;
 const MAX_WAITS = 3;
 
 /** The deployment limits the rate of requests, and the doctor has reached the limit. */
-export class RateLimited extends RequestError {
-  constructor(wait: number) {
-    const seconds = Math.ceil(wait / 1000);
-    super(
-      `too many requests (429), try again in ${seconds} s, or exempt this address with RATE_LIMIT_EXEMPT`,
-      true,
-    );
-  }
+function rateLimited(wait: number): SiteError {
+  const when = `try again in ${Math.ceil(wait / 1000)} s, or exempt this address with RATE_LIMIT_EXEMPT`;
+  return new SiteError(`too many requests (429), ${when}`, 'closed');
 }
 
 export function createSend(client: HttpClient): Send {
@@ -68,7 +63,7 @@ export function createSend(client: HttpClient): Send {
       const response = await client.send({ path, method, headers: all });
       if (response.status !== 429) return response;
       const wait = Math.max(retryAfter(response.headers['retry-after'], Date.now()), 1000);
-      if (wait > MAX_WAIT || waits === MAX_WAITS) throw new RateLimited(wait);
+      if (wait > MAX_WAIT || waits === MAX_WAITS) throw rateLimited(wait);
       await delay(wait);
     }
   };
@@ -94,7 +89,7 @@ export async function findDeployment(
   const lookups = (name: string) => lookupAddresses(style, path, name);
   return {
     found: match !== undefined,
-    first: probes[0]?.response ?? (failure as RequestError),
+    first: probes[0]?.response ?? (failure as SiteError),
     origin: base,
     given,
     path,
@@ -118,7 +113,7 @@ async function probe(send: Send, given: string, variant: Variant | undefined, us
         probes.push({ path, style, response });
         if (isProfile(response)) return { probes, failure: undefined };
       } catch (error) {
-        if (!(error instanceof RequestError)) throw error;
+        if (!(error instanceof SiteError)) throw error;
         return { probes, failure: error };
       }
     }

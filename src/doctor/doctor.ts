@@ -1,6 +1,6 @@
 // Sends the requests of a front-end to a public address, and reports what a proxy on the way broke and how to fix it.
 import { printable } from '../records/printable.ts';
-import { createHttpClient, RequestError } from '../remote/http-client.ts';
+import { createHttpClient, SiteError } from '../remote/http-client.ts';
 import type { Variant } from '../variants.ts';
 import { ADDRESS_CHECKS } from './address-checks.ts';
 import { CACHE_CHECKS } from './cache-checks.ts';
@@ -30,7 +30,7 @@ export const CHECKS: readonly Check[] = [
   ...TRANSPORT_CHECKS,
 ];
 
-export interface Diagnosis {
+interface Diagnosis {
   readonly report: string;
   readonly findings: readonly { readonly check: Check; readonly finding: Finding }[];
   readonly broken: number;
@@ -66,7 +66,7 @@ async function runCheck(check: Check, deployment: Deployment): Promise<Finding> 
   try {
     return await check.run(deployment);
   } catch (error) {
-    if (error instanceof RequestError) return notMade(error.message);
+    if (error instanceof SiteError) return notMade(error.message);
     throw error;
   }
 }

@@ -11,7 +11,7 @@ const BLANKS = [TAB, NEWLINE, RETURN, SPACE];
 const LONGEST_HEAD = 2 * LONGEST_RECORD;
 
 /** For a map: objects may have any members, and lie in lists with these names. */
-export interface MappedInput {
+interface MappedInput {
   readonly lists: readonly string[];
 }
 

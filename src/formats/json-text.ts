@@ -30,7 +30,7 @@ export function readText(text: string, line: number): Entries {
 }
 
 /** Parses a text, with or without trailing commas. Numbers keep their digits. */
-export function readValue(text: string): { readonly value: unknown } | { readonly problem: string } {
+function readValue(text: string): { readonly value: unknown } | { readonly problem: string } {
   try {
     return { value: parse(text) };
   } catch {

@@ -23,7 +23,7 @@ export async function* exportLines(source: RecordSource, withCopies: boolean): A
   if (chunk !== '') yield chunk;
 }
 
-export interface ExportOptions {
+interface ExportOptions {
   /** None or `-`: standard output. */
   readonly file: string | undefined;
   /** Whether pictures are named by the addresses of their copies. */

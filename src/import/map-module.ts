@@ -6,7 +6,7 @@ import { FormatError } from '../formats/entry.ts';
 import { brief } from '../records/printable.ts';
 import type { MapTools } from './map-kit.ts';
 
-export interface MapModule {
+interface MapModule {
   /** Makes records of one object of the input. */
   readonly map: (object: unknown, tools: MapTools) => unknown;
   /** Makes records after the last object. */

@@ -10,7 +10,7 @@ import type { Opened } from '../stores/open.ts';
 import { type Connection, openScratch } from '../stores/sqlite/connect.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 
-export interface CheckOptions {
+interface CheckOptions {
   readonly mediaDir: string;
   readonly openArchive: () => Promise<Opened<Archive>>;
   /** Whether only sizes are looked at. */

@@ -2,7 +2,7 @@
 import type { PrunedMedia, Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder, type StoredFile } from './folder.ts';
 
-export interface PruneOptions {
+interface PruneOptions {
   readonly mediaDir: string;
   /** How long nothing has named what is removed, in seconds. */
   readonly grace: number;
@@ -10,7 +10,7 @@ export interface PruneOptions {
   readonly signal: AbortSignal;
 }
 
-export interface PruneResult extends PrunedMedia {
+interface PruneResult extends PrunedMedia {
   readonly files: number;
   readonly bytes: number;
 }

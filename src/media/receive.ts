@@ -5,7 +5,7 @@ import type { BodyReader } from '../remote/http-client.ts';
 import { fileType, HEAD_LENGTH } from './file-type.ts';
 import type { IncomingFile, MediaFolder } from './folder.ts';
 
-export interface ReceiveOptions {
+interface ReceiveOptions {
   readonly folder: MediaFolder;
   /** Whether other files than pictures are wanted. */
   readonly files: boolean;
@@ -14,7 +14,7 @@ export interface ReceiveOptions {
 }
 
 /** A copy, or why there is none. */
-export type ReceivedFile = { readonly file: string; readonly bytes: number } | { readonly reason: string };
+type ReceivedFile = { readonly file: string; readonly bytes: number } | { readonly reason: string };
 
 export const HOST_LIMIT = 'the host has given as much as --max-host allows';
 /** The reason holds the hash, so that later runs know it. */
@@ -77,7 +77,7 @@ export interface ByteLimits {
 }
 
 export type Limits = ReturnType<typeof createByteLimits>;
-export type Share = ReturnType<Limits['shareOf']>;
+type Share = ReturnType<Limits['shareOf']>;
 
 export function createByteLimits({ maxHost, quota }: ByteLimits) {
   const hosts = new Map<string, number>();

@@ -9,7 +9,7 @@ const LONGEST_SHOWN = 120;
 
 /** `gone`: the host says that there is no such file. `notNamed`: its host may not be asked. */
 export type Outcome = 'fetched' | 'gone' | 'placeholder' | 'notNamed' | 'failed';
-export type OutcomeCounts = Record<Outcome, number>;
+type OutcomeCounts = Record<Outcome, number>;
 
 export interface FetchResult {
   readonly originals: OutcomeCounts & { readonly present: number };
@@ -22,7 +22,7 @@ export interface FetchResult {
   readonly relinked: number;
 }
 
-export function classify({ file, reason }: Pick<MediaEntry, 'file' | 'reason'>): Outcome {
+function classify({ file, reason }: Pick<MediaEntry, 'file' | 'reason'>): Outcome {
   if (file !== null || reason === null) return 'fetched';
   if (reason.startsWith('placeholder ')) return 'placeholder';
   if (reason.endsWith(NOT_NAMED)) return 'notNamed';

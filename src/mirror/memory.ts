@@ -16,14 +16,14 @@ export interface LastFetch {
   readonly localVersion: string;
 }
 
-export interface Note {
+interface Note {
   /** Absent when the next visit has to fetch everything. */
   readonly lastFetch?: LastFetch;
   /** Whether this run, or the one it resumes, has visited the user already. */
   readonly done: boolean;
 }
 
-export interface NewNote {
+interface NewNote {
   readonly userKey: string;
   /** Whether the site knows the user. */
   readonly known: boolean;
@@ -32,7 +32,7 @@ export interface NewNote {
   readonly lastFetch?: LastFetch | undefined;
 }
 
-export interface BroughtUser {
+interface BroughtUser {
   readonly userKey: string;
   readonly id: string;
 }

@@ -6,7 +6,7 @@ import { brief } from '../records/printable.ts';
 import type { Row } from '../records/row.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
 import { userKey } from '../records/user-name.ts';
-import { SiteError } from '../remote/host.ts';
+import { SiteError } from '../remote/http-client.ts';
 import { type Lookup, MAX_ITEMS, resolveAddresses } from '../remote/lookups.ts';
 import type { SiteResponse, Validators } from '../remote/site-client.ts';
 import { COLLECTIONS } from '../variants.ts';
@@ -37,7 +37,7 @@ export async function visitUser(
   const known = id === last?.id ? last : undefined;
   const items = await site.get(name, 'items', known?.items);
   if (items.state === 'unknown')
-    throw new SiteError(`${site.urlOf(name, 'items')}: status 404 although the profile exists`, false);
+    throw new SiteError(`${site.urlOf(name, 'items')}: status 404 although the profile exists`, 'answer');
   const itemRows =
     items.state === 'body' ? accept(name, 'items', parseItems(items.body, id, mirror), mirror) : NO_ROWS;
   if (itemRows === undefined) return FAILED;

@@ -11,7 +11,7 @@ export type Deployment = ReturnType<typeof deploymentOf>;
 /** The home of the service, where relative paths begin. */
 export const STATE = '/var/lib/vitrine';
 /** The placeholder where no base URL names a host. */
-export const EXAMPLE_NAME = 'profiles.example.org';
+const EXAMPLE_NAME = 'profiles.example.org';
 /** Settings that each configuration writes itself. */
 const OWN = [
   'DATABASE_URL',

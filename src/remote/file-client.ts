@@ -1,7 +1,7 @@
 // Fetches files, such as pictures, that lie on many hosts. Only hosts that the operator named are asked, also after a
 // redirect; a named host must have public addresses, unless it is named by its address.
-import { createHost, followRedirects, type Host, type HostOptions, SiteError } from './host.ts';
-import type { BodyReader } from './http-client.ts';
+import { createHost, followRedirects, type Host, type HostOptions } from './host.ts';
+import { type BodyReader, SiteError } from './http-client.ts';
 import type { Pace } from './pace.ts';
 import { lookupPublic } from './public-addresses.ts';
 
@@ -20,7 +20,7 @@ export interface FileClientOptions extends HostOptions {
 /** What a reader made of a file, or why there is none. */
 export type FileResult<Body> = { readonly body: Body } | FetchFailure;
 
-export interface FetchFailure {
+interface FetchFailure {
   readonly reason: string;
   /** Whether the request failed, rather than that the host has no such file. */
   readonly mayPass?: boolean;
@@ -43,7 +43,7 @@ export function createFileClient(options: FileClientOptions) {
     if (start === null || refused !== undefined) return { reason: refused ?? address };
     const ask = (url: URL, path: string) => {
       const reason = hosts.refusal(url);
-      if (reason !== undefined) throw new SiteError(reason, false);
+      if (reason !== undefined) throw new SiteError(reason, 'answer');
       return hosts.find(url).ask((client) => client.receive({ path, headers }, read));
     };
     try {

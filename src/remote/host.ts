@@ -3,30 +3,13 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  BodyTooLong,
   createHttpClient,
   type HttpClient,
   type HttpClientOptions,
   type HttpResponse,
-  RequestError,
+  SiteError,
 } from './http-client.ts';
 import { createPace, type Pace, type RateOptions } from './pace.ts';
-
-/** A request that failed for good. */
-export class SiteError extends Error {
-  override name = 'SiteError';
-  /** Whether the host as a whole seems to be down, not just this response. */
-  readonly siteDown: boolean;
-  constructor(message: string, siteDown: boolean) {
-    super(message);
-    this.siteDown = siteDown;
-  }
-}
-
-/** The host asks for a longer pause than a run waits. */
-export class SiteClosed extends SiteError {
-  override name = 'SiteClosed';
-}
 
 /** After so many failures in a row a host counts as down. */
 export const MAX_FAILURES = 20;
@@ -71,14 +54,15 @@ export function createHost(
 
   /** A response that is not worth asking for again. */
   async function ask<Body>(send: Send<Body>, findFlaw?: FindFlaw<Body>): Promise<HttpResponse<Body>> {
-    if (failuresInRow >= MAX_FAILURES) throw new SiteError(`${origin.host} was given up`, true);
+    if (failuresInRow >= MAX_FAILURES) throw new SiteError(`${origin.host} was given up`, 'site');
     try {
       const response = await repeat(send, findFlaw);
       failuresInRow = isRefusal(response.status) ? failuresInRow + 1 : 0;
       return response;
     } catch (error) {
-      if (error instanceof SiteClosed) failuresInRow = MAX_FAILURES;
-      else failuresInRow = error instanceof SiteError && error.siteDown ? failuresInRow + 1 : 0;
+      const { kind } = error as Partial<SiteError>;
+      if (kind === 'closed') failuresInRow = MAX_FAILURES;
+      else failuresInRow = kind === 'site' ? failuresInRow + 1 : 0;
       throw error;
     }
   }
@@ -88,8 +72,9 @@ export function createHost(
       const result = await attemptOnce(() => sendInTurn(pace, () => send(client)), signal, findFlaw);
       if ('status' in result) return result;
       if (result.wait > MAX_PAUSE)
-        throw new SiteClosed(`the site asks for a pause of ${Math.ceil(result.wait / 1000)} s`, true);
-      if (attempt > retries) throw new SiteError(`${result.reason} (attempt ${attempt} of ${attempt})`, true);
+        throw new SiteError(`the site asks for a pause of ${Math.ceil(result.wait / 1000)} s`, 'closed');
+      if (attempt > retries)
+        throw new SiteError(`${result.reason} (attempt ${attempt} of ${attempt})`, 'site');
       pace.pause(result.wait);
       await delay(Math.max(result.wait, backoff(attempt)), undefined, { signal });
     }
@@ -117,7 +102,7 @@ async function sendInTurn<Body>(
     else pace.responded();
     return response;
   } catch (error) {
-    if (error instanceof RequestError && error.retryable) pace.overloaded(sentAt);
+    if (error instanceof SiteError && error.kind === 'passing') pace.overloaded(sentAt);
     throw error;
   }
 }
@@ -136,10 +121,9 @@ async function attemptOnce<Body>(
     const flaw = status === 200 ? findFlaw(response) : undefined;
     return flaw === undefined ? response : { reason: flaw, wait: 0 };
   } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    signal.throwIfAborted();
-    if (error.retryable) return { reason: error.message, wait: 0 };
-    throw new SiteError(error.message, !(error instanceof BodyTooLong));
+    if (error instanceof SiteError) signal.throwIfAborted();
+    if (error instanceof SiteError && error.kind === 'passing') return { reason: error.message, wait: 0 };
+    throw error;
   }
 }
 
@@ -155,10 +139,10 @@ export async function followRedirects<Response extends HttpResponse<unknown>>(
     const { location } = response.headers;
     if (!REDIRECTS.has(response.status) || location === undefined) return response;
     const target = URL.parse(location, url.origin + path);
-    if (target === null) throw new SiteError('redirects to something that is no address', false);
+    if (target === null) throw new SiteError('redirects to something that is no address', 'answer');
     [url, path] = [target, target.pathname + target.search];
   }
-  throw new SiteError(`more than ${MAX_REDIRECTS} redirects`, false);
+  throw new SiteError(`more than ${MAX_REDIRECTS} redirects`, 'answer');
 }
 
 /** Whether a host that answers like this may answer every request so. */

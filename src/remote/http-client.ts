@@ -41,22 +41,23 @@ const LEAST_SPEED = 1000;
 /** The connection of a body that is skipped can be used again, unless the body is longer than this. */
 const LONGEST_SKIPPED = 64 * 1024;
 
-/** A request that got no complete response. */
-export class RequestError extends Error {
-  override name = 'RequestError';
-  /** Whether the same request may succeed later. */
-  readonly retryable: boolean;
-  constructor(message: string, retryable: boolean) {
+/**
+ * What a failure is about. A `passing` one is worth repeating the request. Others are those of one `answer` or of the whole
+ * `site`, or the site has `closed`: it asks for a longer pause than a run waits.
+ */
+export type FailureKind = 'passing' | 'answer' | 'site' | 'closed';
+
+/** A request that failed. */
+export class SiteError extends Error {
+  override name = 'SiteError';
+  readonly kind: FailureKind;
+  constructor(message: string, kind: FailureKind) {
     super(message);
-    this.retryable = retryable;
+    this.kind = kind;
   }
 }
 
-export class BodyTooLong extends RequestError {
-  constructor(maxBytes: number) {
-    super(`the body is longer than ${maxBytes} bytes`, false);
-  }
-}
+const tooLong = (maxBytes: number) => new SiteError(`the body is longer than ${maxBytes} bytes`, 'answer');
 
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
@@ -85,7 +86,7 @@ export function createHttpClient({ origin, timeout, maxBytes, connections, looku
     // A response without a body may say how long it would be.
     if (method !== 'HEAD' && status !== 304 && Number(first['content-length']) > maxBytes) {
       body.destroy();
-      throw new BodyTooLong(maxBytes);
+      throw tooLong(maxBytes);
     }
     const content = status === 304 ? without(body) : decompressed(body, first['content-encoding']);
     const chunks = limited(content, maxBytes, timeout);
@@ -122,10 +123,10 @@ async function* limited(
   try {
     for await (const chunk of chunks) {
       length += chunk.length;
-      if (length > maxBytes) throw new BodyTooLong(maxBytes);
+      if (length > maxBytes) throw tooLong(maxBytes);
       const seconds = (performance.now() - started - timeout) / 1000;
       if (length < seconds * LEAST_SPEED)
-        throw new RequestError(`the body comes more slowly than ${LEAST_SPEED} bytes per second`, true);
+        throw new SiteError(`the body comes more slowly than ${LEAST_SPEED} bytes per second`, 'passing');
       yield chunk;
     }
   } catch (error) {
@@ -171,19 +172,19 @@ const SENTENCES: Readonly<Record<string, string>> = {
 /** What does not pass by itself, so that the request is not worth repeating. */
 const LASTING = /CERT|TLS|SSL|EPROTO|UNABLE_TO|HEADERS_OVERFLOW/;
 
-function requestError(error: NodeJS.ErrnoException, timeout: number): RequestError {
-  if (error instanceof RequestError) return error;
+function requestError(error: NodeJS.ErrnoException, timeout: number): SiteError {
+  if (error instanceof SiteError) return error;
   const { name, code = '', message } = error;
   if (message === 'bad upgrade')
-    return new RequestError('the server switches to another protocol (status 101)', false);
+    return new SiteError('the server switches to another protocol (status 101)', 'site');
   if (code === 'UND_ERR_CONNECT_TIMEOUT')
-    return new RequestError(`no connection within ${timeout / 1000} s`, true);
+    return new SiteError(`no connection within ${timeout / 1000} s`, 'passing');
   if (/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code))
-    return new RequestError(`nothing came for ${timeout / 1000} s`, true);
-  if (code.startsWith('Z_')) return new RequestError('the gzip data of the body is corrupt', true);
+    return new SiteError(`nothing came for ${timeout / 1000} s`, 'passing');
+  if (code.startsWith('Z_')) return new SiteError('the gzip data of the body is corrupt', 'passing');
   if (name === 'HTTPParserError')
-    return new RequestError(`the response is not valid HTTP (${code || message})`, false);
+    return new SiteError(`the response is not valid HTTP (${code || message})`, 'site');
   const isLasting = LASTING.test(code);
   const otherwise = isLasting ? `there is no TLS connection (${code})` : message;
-  return new RequestError(SENTENCES[code] ?? otherwise, !isLasting);
+  return new SiteError(SENTENCES[code] ?? otherwise, isLasting ? 'site' : 'passing');
 }

@@ -3,15 +3,15 @@
 import { lookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { RequestError } from './http-client.ts';
+import { SiteError } from './http-client.ts';
 
 export const lookupPublic: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     const [first] = addresses ?? [];
     if (error !== null || first === undefined)
-      callback(error ?? new RequestError('there is no such host', true), '');
+      callback(error ?? new SiteError('there is no such host', 'passing'), '');
     else if (!addresses.every(({ address }) => isPublic(address)))
-      callback(new RequestError('the host has a private address', false), '');
+      callback(new SiteError('the host has a private address', 'site'), '');
     else if (options.all) callback(null, addresses);
     else callback(null, first.address, first.family);
   });

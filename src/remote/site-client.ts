@@ -1,8 +1,8 @@
 // GETs to one site with this API, conditional or not, and never sent to another host.
 import { brief } from '../records/printable.ts';
 import { lookupAddresses, VARIANTS, type Variant } from '../variants.ts';
-import { createHost, followRedirects, type HostOptions, isRefusal, SiteClosed, SiteError } from './host.ts';
-import type { HttpResponse } from './http-client.ts';
+import { createHost, followRedirects, type HostOptions, isRefusal } from './host.ts';
+import { type HttpResponse, SiteError } from './http-client.ts';
 import { basePath, type Lookup } from './lookups.ts';
 
 export interface SiteOptions extends HostOptions {
@@ -42,13 +42,13 @@ export function createSiteClient({ base, variant, ...options }: SiteOptions) {
     const ask = ({ origin }: URL, path: string) => {
       if (origin === base.origin) return host.ask((client) => client.send({ path, headers }), findFlaw);
       const reason = 'redirects to another site, which is not followed';
-      throw new SiteError(`${reason}: ${brief(origin)}`, false);
+      throw new SiteError(`${reason}: ${brief(origin)}`, 'answer');
     };
     try {
       return readResponse(await followRedirects(base, pathOf(name, lookup), ask), conditional);
     } catch (error) {
-      if (!(error instanceof SiteError) || error instanceof SiteClosed) throw error;
-      throw new SiteError(`${urlOf(name, lookup)}: ${error.message}`, error.siteDown);
+      if (!(error instanceof SiteError) || error.kind === 'closed') throw error;
+      throw new SiteError(`${urlOf(name, lookup)}: ${error.message}`, error.kind);
     }
   }
 
@@ -77,13 +77,13 @@ function readResponse({ status, headers, body }: HttpResponse, conditional: bool
   if (status === 304 && conditional) return { state: 'unchanged' };
   if (status === 404 || status === 410) {
     // Parked domains and wrong base addresses answer like this; the user may well exist.
-    if (isMarkup(body)) throw new SiteError(`status ${status} with ${NOT_JSON}`, true);
+    if (isMarkup(body)) throw new SiteError(`status ${status} with ${NOT_JSON}`, 'site');
     return { state: 'unknown', isGone: status === 410 };
   }
-  if (status !== 200) throw new SiteError(`status ${status}`, isRefusal(status));
+  if (status !== 200) throw new SiteError(`status ${status}`, isRefusal(status) ? 'site' : 'answer');
   const encoding = headers['content-encoding']?.trim() ?? '';
   if (!/^((x-)?gzip|identity)?$/i.test(encoding))
-    throw new SiteError(`content encoding ${brief(encoding)} was not asked for`, false);
+    throw new SiteError(`content encoding ${brief(encoding)} was not asked for`, 'answer');
   const { etag, 'last-modified': modified } = headers;
   return { state: 'body', body, validators: { etag: validator(etag), modified: validator(modified) } };
 }

@@ -1,9 +1,10 @@
 // A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when too many
 // tasks fail in a row, or with the first error that nobody expects.
-import { MAX_FAILURES, SiteClosed, SiteError } from '../remote/host.ts';
+import { MAX_FAILURES } from '../remote/host.ts';
+import { SiteError } from '../remote/http-client.ts';
 import type { RunReport } from './report.ts';
 
-export interface RunOptions {
+interface RunOptions {
   readonly report: Pick<RunReport, 'fault' | 'progress'>;
   /** Ends the run. */
   readonly signal: AbortSignal;
@@ -92,13 +93,14 @@ function createEnding({ report, signal, noun = 'users' }: RunOptions) {
       failuresInRow = 0;
     } catch (error) {
       if (ended.aborted) stop('stopped');
-      else if (error instanceof SiteClosed) stop(`given up: ${error.message}`);
-      else if (error instanceof SiteError) {
+      else if (!(error instanceof SiteError)) fail(error);
+      else if (error.kind === 'closed') stop(`given up: ${error.message}`);
+      else {
         onFailure(error);
         report.fault(error.message);
-        failuresInRow = error.siteDown ? failuresInRow + 1 : 0;
+        failuresInRow = error.kind === 'site' ? failuresInRow + 1 : 0;
         if (failuresInRow >= MAX_FAILURES) stop(`given up: ${MAX_FAILURES} ${noun} failed in a row`);
-      } else fail(error);
+      }
     }
   }
 

@@ -1,7 +1,7 @@
 // The progress of a run over users, pictures or files, and the first of its faults.
 import { bar, createReport, secondsLeft, type Terminal } from '../files/terminal.ts';
 
-export interface RunProgress {
+interface RunProgress {
   readonly done: number;
   readonly total: number;
   /** Of those that are done, what an earlier, unfinished run did. */

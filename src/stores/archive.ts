@@ -19,7 +19,7 @@ import { ALL_ENTRIES, ALL_SALTS, type TakedownList, takedownList } from './taked
 import type { MediaEntry } from './writer.ts';
 
 /** A picture that a record names and that has no copy. */
-export interface MissingCopy {
+interface MissingCopy {
   readonly kind: string;
   /** The name of a user, or the id of an item. */
   readonly whose: string;
