@@ -403,15 +403,17 @@ describe(`the ${storeName()} store`, () => {
 
     test('the whole history of a user, from any item on', async () => {
       const history = async (options: HistoryOptions) => {
-        const { count, records } = await reader.history('microblog', 'one', options);
-        return [count, ...records.map((record) => JSON.parse(record).id)];
+        const found = await reader.history('microblog', 'one', options);
+        expect(bodyOf(found?.profile)).toBe(bodyOf(await reader.profile('microblog', 'one')));
+        return [found?.count, ...(found?.records ?? []).map((record) => JSON.parse(record).id)];
       };
       const everything = Array.from({ length: 20 }, (_, nth) => String(20 - nth));
       expect(await history({ limit: 15 })).toEqual([20, ...(await ids('one'))]);
       expect(await history({ limit: 99 })).toEqual([20, ...everything]);
       expect(await history({ from: '4', limit: 2 })).toEqual([4, '4', '3']);
       expect(await history({ from: '4711', limit: 2 })).toEqual([0]);
-      expect((await reader.history('portfolio', 'none', { limit: 2 })).records).toEqual([]);
+      expect((await reader.history('microblog', 'none', { limit: 2 }))?.records).toEqual([]);
+      expect(await reader.history('portfolio', 'none', { limit: 2 })).toBeUndefined();
     });
 
     test('counts records and finds no fault', async () => {

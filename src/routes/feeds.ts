@@ -68,13 +68,14 @@ function createFeedSender(
   return async (request: FastifyRequest<Named>, reply: FastifyReply): Promise<FastifyReply> => {
     const { username, item: archive } = request.params;
     const key = userKey(username);
-    const profile = await store.profile(family, key);
-    if (!profile?.body) return sendFailure(reply, await absence(username));
-    if (archive !== undefined && !isId(archive)) throw new RequestError('ROUTE_NOT_FOUND');
-    const { count, records } = await store.history(family, key, {
+    // A user has no item 0.
+    const from = archive === undefined || isId(archive) ? archive : '0';
+    const history = await store.history(family, key, {
       limit: 2 * ITEM_CAP,
-      ...(archive !== undefined && { from: archive }),
+      ...(from !== undefined && { from }),
     });
+    if (!history?.profile.body) return sendFailure(reply, await absence(username));
+    const { profile, count, records } = history;
     if (archive !== undefined && (count === 0 || count % ITEM_CAP !== 0))
       throw new RequestError('ROUTE_NOT_FOUND');
     const shown = archive === undefined ? countCurrent(count) : ITEM_CAP;
@@ -83,7 +84,7 @@ function createFeedSender(
     const etag = `"${[version(), profile.etag.slice(1, -1), etagOf(items + older).slice(1, -1)].join('.')}"`;
     const { 'content-type': type = '', ...others } = { ...headers, etag };
     if (matches(request.headers['if-none-match'], etag)) return sendNotModified(reply, others);
-    const person = readPerson(variant, profile.body, Buffer.from(items));
+    const person = readPerson(variant, history.profile.body, Buffer.from(items));
     return reply
       .headers(others)
       .type(type)

@@ -65,8 +65,9 @@ export interface ListOptions {
   readonly limit: number;
 }
 
-/** Items of one user, newest first. */
+/** A user with their items, newest first, as of one moment. */
 export interface History {
+  readonly profile: Answer;
   /** How many there are from the first one on. */
   readonly count: number;
   /** As they are served. */
@@ -108,7 +109,7 @@ export interface Reader {
   /** Users in the order of their keys. */
   users(family: Family, options: ListOptions): Awaitable<readonly ListedUser[]>;
   /** Also what the list of the newest items leaves out. Without a record: the user has no such item. */
-  history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History>;
+  history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History | undefined>;
   counts(): Awaitable<Counts>;
   /** Of the schema that it reads. */
   readonly schema: number;

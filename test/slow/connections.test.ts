@@ -52,7 +52,7 @@ describe('a client that ends its side after its request gets the answer', () => 
       isTakenDown: () => false,
       firstUsers: () => [],
       users: () => [],
-      history: () => ({ count: 0, records: [] }),
+      history: () => undefined,
       counts: () => ({ 'microblog profile': 0, 'portfolio profile': 0, post: 0, shot: 0 }),
       events: { swaps: 0, refusals: 0 },
       person: () => undefined,

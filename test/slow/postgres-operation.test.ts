@@ -83,6 +83,20 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     expect(await reader.profile('microblog', 'user1')).toBeUndefined();
   });
 
+  test('a poll whose connection was closed in between connects again, and no host is reported', async () => {
+    const { database, url } = await loaded();
+    const events: StoreEvent[] = [];
+    const reader = await openForServing(url, (event) => events.push(event));
+    open.push(reader);
+    const poller = `FROM pg_stat_activity WHERE datname = '${database}' AND state = 'idle' AND query LIKE '%has_table_privilege%pg_is_in_recovery%'`;
+    const find = async () => (await cluster.primary.sql(`SELECT pid ${poller}`))[0]?.pid;
+    const before = await find();
+    events.length = 0;
+    await cluster.primary.sql(`SELECT pg_terminate_backend(pid) ${poller}`);
+    await until('another connection', async () => ![before, undefined].includes(await find()));
+    expect(events).toEqual([]);
+  });
+
   test('during an outage all lookups get the same error', async () => {
     const { proxy, url } = await behindProxy();
     const reader = await serve(url);
@@ -141,14 +155,15 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     proxy.close();
   });
 
-  test('profile and items of a person are of one generation', async () => {
+  test('profile and items of a person, of a page or a feed, are of one generation', async () => {
     const { database, url } = await loaded();
     const reader = await serve(url);
     let going = true;
     const change = async () => {
       for (let turn = 1; going; turn++)
         await cluster.primary.sql(
-          `BEGIN; UPDATE profiles SET record = '[${turn}]'; UPDATE lists SET items = '[${turn}]'; COMMIT`,
+          `BEGIN; UPDATE profiles SET record = '[${turn}]'; UPDATE lists SET items = '[${turn}]';
+           UPDATE items SET record = '[${turn}]'; COMMIT`,
           database,
         );
     };
@@ -158,6 +173,8 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
       const person = await reader.person('microblog', 'user1', 'posts');
       const [profile, items] = [bodyOf(person?.[0]), bodyOf(person?.[1])];
       if (profile.length < 10) expect(items).toBe(`{"posts":${profile}}`);
+      const history = await reader.history('microblog', 'user1', { limit: 1 });
+      if (profile.length < 10) expect(history?.records).toEqual([bodyOf(history?.profile)]);
       return seen.add(profile).size > 10;
     });
     going = false;

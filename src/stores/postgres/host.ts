@@ -6,7 +6,7 @@ import { hostName } from './connect.ts';
 import type { TextRow } from './dialect.ts';
 import { isQueryError } from './errors.ts';
 import { MISSING_TABLES, refuseMissing, refuseUnfit } from './migrate.ts';
-import { createReadPool, readRows, withTimeout } from './pool.ts';
+import { createReadPool, type ReadPool, readRows, withTimeout } from './pool.ts';
 
 /** New data must be visible within a second. */
 const POLL_MS = 250;
@@ -40,8 +40,7 @@ export type PollListener = (host: Host, wasUp: boolean | undefined) => void;
 
 export function createHost(address: PostgresAddress, where: HostAddress, onPoll: PollListener): Host {
   const pool = createReadPool(address, where);
-  /** The connection that polls: lookups that wait for a lock may have all others. */
-  let poller: Promise<pg.PoolClient> | undefined;
+  const poller = createPoller(pool);
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   const host: Host = {
@@ -55,7 +54,7 @@ export function createHost(address: PostgresAddress, where: HostAddress, onPoll:
     async close() {
       closed = true;
       clearTimeout(timer);
-      releasePoller();
+      poller.drop();
       await pool.close();
     },
   };
@@ -63,21 +62,16 @@ export function createHost(address: PostgresAddress, where: HostAddress, onPoll:
 
   async function poll(): Promise<void> {
     try {
-      update({ ...(await ask(host.name, await (poller ??= pool.connect()))), up: true, fault: undefined });
+      update({ ...(await ask(host.name, await poller.connection())), up: true, fault: undefined });
     } catch (error) {
       down(error);
     }
     if (!closed) timer = setTimeout(poll, POLL_MS).unref();
   }
 
-  function releasePoller(): void {
-    poller?.then((client) => client.release(true)).catch(() => {});
-    poller = undefined;
-  }
-
   function down(error: unknown): void {
     if (closed) return;
-    releasePoller();
+    poller.drop();
     pool.reset(error);
     update({ up: false, fault: error, writable: false });
   }
@@ -88,6 +82,26 @@ export function createHost(address: PostgresAddress, where: HostAddress, onPoll:
     Object.assign(host, changes);
     onPoll(host, wasUp);
   }
+}
+
+/** Keeps a connection for the polls alone: lookups that wait for a lock may have all others. */
+function createPoller(pool: ReadPool) {
+  let current: Promise<pg.PoolClient> | undefined;
+
+  function drop(): void {
+    current?.then((client) => client.release(true)).catch(() => {});
+    current = undefined;
+  }
+
+  function connect(): Promise<pg.PoolClient> {
+    const connecting = pool.connect();
+    // A connection that is closed between two polls says nothing about the host.
+    const dropIfCurrent = () => void (current === connecting && drop());
+    connecting.then((client) => client.once('end', dropIfCurrent)).catch(() => {});
+    return connecting;
+  }
+
+  return { connection: () => (current ??= connect()), drop };
 }
 
 const POLL = `

@@ -42,6 +42,8 @@ export async function readRows(client: pg.ClientBase, query: pg.QueryConfig): Pr
   return rows;
 }
 
+export type ReadPool = ReturnType<typeof createReadPool>;
+
 export function createReadPool(address: PostgresAddress, where: HostAddress) {
   const options: pg.PoolConfig = {
     ...clientConfig(address, where),

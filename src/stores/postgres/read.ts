@@ -58,10 +58,10 @@ const USERS = {
 };
 const historyQuery = (family: Family) => ({
   name: `history of ${family}`,
-  text: `SELECT generation, (
+  text: `SELECT generation, etag, coalesce(served, record), (
       SELECT json_build_object('count', coalesce(max(count), 0), 'records', coalesce(json_agg(record), '[]'))
       FROM (${selectHistory(family, member)}) AS page (count, record))
-    FROM vitrine`,
+    FROM vitrine LEFT JOIN profiles ON family = '${family}' AND user_key = $1`,
 });
 const HISTORIES = { microblog: historyQuery('microblog'), portfolio: historyQuery('portfolio') };
 
@@ -135,8 +135,9 @@ function createListings(read: Hosts['read']): Pick<Reader, 'firstUsers' | 'users
       return JSON.parse(users ?? '[]');
     },
     async history(family, userKey, { from = '', limit }) {
-      const [, history] = await read({ ...HISTORIES[family], values: [userKey, from, limit] });
-      return JSON.parse(history ?? '');
+      const [, etag, record, items] = await read({ ...HISTORIES[family], values: [userKey, from, limit] });
+      const profile = createAnswer([etag ?? null, record ?? null]);
+      return profile && { profile, ...JSON.parse(items ?? '') };
     },
   };
 }

@@ -7,7 +7,7 @@ import { importTime } from '../generation.ts';
 import { selectHistory } from '../history-statements.ts';
 import { MEDIA_URL } from '../media-statements.ts';
 import { type Gzip, gzipList, gzipText } from '../packing.ts';
-import type { Answer, ListedUser, LookupOptions, Reader } from '../reader.ts';
+import type { Answer, ListedUser, LookupOptions, PersonAnswers, Reader } from '../reader.ts';
 import { type Connection, openForReading } from './connect.ts';
 import { readCounts, storeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
@@ -54,7 +54,7 @@ function createReader(db: Connection, path: string): SqliteReader {
   const lookups = createLookups(db);
   return {
     ...lookups,
-    ...createListings(db),
+    ...createListings(db, lookups.profile),
     schema: SCHEMA_VERSION,
     version: () => generation.get() as number,
     lastImport: () => importTime(generation.get() as number),
@@ -78,9 +78,7 @@ function createReader(db: Connection, path: string): SqliteReader {
   };
 }
 
-type Lookups = Pick<SqliteReader, 'profile' | 'items' | 'person' | 'isTakenDown'>;
-
-function createLookups(db: Connection): Lookups {
+function createLookups(db: Connection) {
   const plainProfile = db.prepare(find('profiles', RECORD, 'NULL')).raw();
   const packedProfile = db.prepare(find('profiles', RECORD, 'packed')).raw();
   const plainItems = db.prepare(find('lists', LIST, 'NULL')).raw();
@@ -109,17 +107,20 @@ function createLookups(db: Connection): Lookups {
   return {
     profile,
     items,
-    person(family, userKey, collection, known) {
+    person(family: Family, userKey: string, collection: string, known?: string): PersonAnswers | undefined {
       const own = profile(family, userKey, { known });
       const list = items(family, userKey, collection, { known });
       return own && list && [own, list];
     },
-    isTakenDown: (family, userKey) =>
+    isTakenDown: (family: Family, userKey: string) =>
       takenDown.get({ family, userKey, forTakedowns: takedownKey(userKey) }) !== undefined,
   };
 }
 
-function createListings(db: Connection): Pick<SqliteReader, 'firstUsers' | 'users' | 'history'> {
+function createListings(
+  db: Connection,
+  findProfile: ReturnType<typeof createLookups>['profile'],
+): Pick<SqliteReader, 'firstUsers' | 'users' | 'history'> {
   const firstUsers = db.prepare(FIRST_USERS).pluck();
   const users = db.prepare(USERS);
   const { member } = storeConnection(db);
@@ -131,8 +132,11 @@ function createListings(db: Connection): Pick<SqliteReader, 'firstUsers' | 'user
     firstUsers: (family, count) => firstUsers.all(family, count) as string[],
     users: (family, { after = '', skip = 0, limit }) => users.all(family, after, limit, skip) as ListedUser[],
     history(family, userKey, { from = '', limit }) {
+      // It begins the transaction in which the items are read as well.
+      const profile = findProfile(family, userKey);
+      if (profile === undefined) return undefined;
       const rows = histories[family].all({ 1: userKey, 2: from, 3: limit }) as [number, string][];
-      return { count: rows[0]?.[0] ?? 0, records: rows.map(([, record]) => record) };
+      return { profile, count: rows[0]?.[0] ?? 0, records: rows.map(([, record]) => record) };
     },
   };
 }
