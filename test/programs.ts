@@ -29,7 +29,6 @@ const PROGRAMS = {
     package: 'chromium',
   },
   caddy: { name: 'Caddy', places: inPath('caddy'), package: 'caddy' },
-  h2load: { name: 'h2load', places: inPath('h2load'), package: 'nghttp2-client' },
   haproxy: { name: 'HAProxy', places: [...inPath('haproxy'), '/usr/sbin/haproxy'], package: 'haproxy' },
   nginx: {
     name: 'nginx',
@@ -45,7 +44,6 @@ const PROGRAMS = {
   curl: { name: 'curl', places: inPath('curl'), package: 'curl' },
   php: { name: 'PHP', places: inPath('php'), package: 'php-cli' },
   python: { name: 'Python', places: inPath('python3'), package: 'python3' },
-  siege: { name: 'siege', places: inPath('siege'), package: 'siege' },
   slowhttptest: { name: 'slowhttptest', places: inPath('slowhttptest'), package: 'slowhttptest' },
   perl: { name: 'Perl', places: inPath('perl'), package: 'perl-base' },
   promtool: { name: 'promtool', places: inPath('promtool'), package: 'prometheus' },
