@@ -333,8 +333,30 @@ describe('gzip', () => {
   });
 });
 
-test('UTF-16 is refused with advice', async () => {
-  await expect(read(Buffer.from(`${BOM}id,name`, 'utf16le'))).rejects.toThrow('UTF-8');
+describe('as Excel saves it', () => {
+  const table = 'id;username;skills\r\n1;Zoë;lettering, print ,\r\n';
+  const seen = '{"id":"1","username":"Zoë","skills":"lettering,print,"}';
+  const swapped = Buffer.from(`${BOM}${table}`, 'utf16le').swap16();
+  test.each<[what: string, content: Buffer, line: number, encoding?: string]>([
+    ['UTF-16', Buffer.from(`${BOM}${table}`, 'utf16le'), 2],
+    ['UTF-16 for Macintosh', swapped, 2],
+    ['UTF-16 with tabs, compressed', gzipSync(Buffer.from(BOM + table.replaceAll(';', '\t'), 'utf16le')), 2],
+    ['a line that names the delimiter', Buffer.from(`${BOM}sep=;\r\n${table}`), 3],
+    ['any delimiter', Buffer.from(`"sep=|"\r\n${table.replaceAll(';', '|')}`), 3],
+    ['windows-1252', Buffer.from(table, 'latin1'), 2, 'windows-1252'],
+  ])('%s', async (_, content, line, encoding) => {
+    for (const size of [1, 65_536]) {
+      const found: Entry[] = [];
+      for await (const batch of readRecords(inChunks(content, size), undefined, encoding))
+        found.push(...batch);
+      expect(shown(found)).toEqual([`${line} ${seen}`]);
+    }
+  });
+
+  test('another encoding than the one that is named', async () => {
+    const read = readRecords(inChunks(Buffer.from([0xff, 0x41]), 1), undefined, 'utf-8');
+    await expect(read.next()).rejects.toThrow('the text is not utf-8');
+  });
 });
 
 test('a member named __proto__ is an ordinary member', async () => {

@@ -94,7 +94,7 @@ describe('what a map may return', () => {
     const module = `export default (object) => [
       { totalShots: 0, id: 1, username: 'ada', skills: object.words },
       { id: 2n, user_id: 1, date: object.at, tags: object.words, price_item: object.price, id_project: object.big }];`;
-    const input = '{"words":["a","b"],"at":"2026-02-28T10:00:00Z","price":9.90,"big":9007199254740993}';
+    const input = '{"words":["a"," b "],"at":"2026-02-28T10:00:00Z","price":9.90,"big":9007199254740993}';
     const { records } = await importWith(module, input);
     expect(records).toContainEqual(
       expect.objectContaining({

@@ -1,4 +1,5 @@
 // `vitrine import`
+import { InvalidArgumentError, Option } from 'commander';
 import type { ImportOptions } from '../import/import.ts';
 import { countedOf } from '../records/printable.ts';
 import { openForChange, openForTrial } from '../stores/open.ts';
@@ -13,7 +14,10 @@ import {
 } from './options.ts';
 
 type ImportFlags = SettingFlags &
-  Pick<ImportOptions, 'replace' | 'maxRemoved' | 'skipInvalid' | 'rejects' | 'dryRun' | 'map' | 'family'>;
+  Pick<
+    ImportOptions,
+    'replace' | 'maxRemoved' | 'skipInvalid' | 'rejects' | 'dryRun' | 'map' | 'family' | 'encoding'
+  >;
 
 export const importCommand = (context: CommandContext) =>
   createCommand('import', 'import records from files into the database: all of them, or none')
@@ -25,6 +29,11 @@ export const importCommand = (context: CommandContext) =>
     .option('--dry-run', 'do everything but the commit, and report the same', false)
     .option('--map <module.mjs>', 'make records of other objects with the default function of this module')
     .addOption(familyOption('the family of profiles that fit both'))
+    .addOption(
+      new Option('--encoding <name>', 'of the files, such as windows-1252 (default: UTF-8)').argParser(
+        encodingArgument,
+      ),
+    )
     .addHelpText(
       'after',
       `
@@ -33,6 +42,14 @@ already (same type and id) is updated, so importing a file again changes nothing
 ${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replace export.ndjson', 'vitrine import --skip-invalid --rejects bad.ndjson - < dump.json', 'vitrine import --dry-run --map mastodon.mjs outbox.json actor.json')}`,
     )
     .action((files: string[], flags: ImportFlags) => runImport(files, flags, context));
+
+function encodingArgument(name: string): string {
+  try {
+    return new TextDecoder(name).encoding;
+  } catch {
+    throw new InvalidArgumentError('It must be the name of an encoding, such as windows-1252.');
+  }
+}
 
 async function runImport(files: string[], flags: ImportFlags, context: CommandContext): Promise<void> {
   if (flags.rejects !== undefined && !flags.skipInvalid)

@@ -1,4 +1,4 @@
-// The bytes of a file: looking at the first ones, and unpacking gzip.
+// The bytes of a file: looking at the first ones, unpacking gzip, and decoding text that is not UTF-8.
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { FormatError } from './entry.ts';
@@ -50,4 +50,18 @@ export async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buf
       throw new FormatError('the gzip data is corrupt: make or fetch the file again');
     throw error;
   }
+}
+
+/** Text of another encoding as UTF-8. */
+export async function* transcode(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  const decode = (chunk?: Buffer) => {
+    try {
+      return Buffer.from(decoder.decode(chunk, { stream: chunk !== undefined }));
+    } catch {
+      throw new FormatError(`the text is not ${decoder.encoding}`);
+    }
+  };
+  for await (const chunk of chunks) yield decode(chunk);
+  yield decode();
 }

@@ -1,12 +1,19 @@
 // CSV whose header names the members.
 import { counted } from '../records/printable.ts';
-import { SCHEMAS } from '../records/schemas.ts';
+import type { RawRecord } from '../records/recognise.ts';
+import { type Member, SCHEMAS } from '../records/schemas.ts';
 import { type CsvRow, createRowCutter } from './csv-rows.ts';
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
 import { isBroken } from './json-text.ts';
 
-const MEMBERS = new Set(Object.values(SCHEMAS).flatMap(({ properties }) => Object.keys(properties)));
+const PROPERTIES = Object.values(SCHEMAS).flatMap(({ properties }) => Object.entries<Member>(properties));
+const MEMBERS = new Set(PROPERTIES.map(([name]) => name));
+const LISTS = PROPERTIES.filter(([, schema]) => schema['x-form'] === 'list').map(([name]) => name);
 const DELIMITERS = [',', ';', '\t'];
+/** Excel reads and writes it before the header. */
+const SEPARATOR_LINE = /^"?sep=([^"\r\n])"?\r?$/i;
+
+const NOT_UTF8 = 'not valid UTF-8: name its encoding, as in --encoding windows-1252';
 
 interface Header {
   readonly names: readonly string[];
@@ -17,16 +24,23 @@ interface Header {
 export function createCsvReader(firstLine: number, isMapped = false): RecordReader {
   const cutter = createRowCutter(firstLine);
   let header: Header | undefined;
+  let delimiter: string | undefined;
   let isRefused = false;
 
   function* readRows(rows: Iterable<CsvRow>): Generator<Entry> {
     for (const row of rows) {
       if (isRefused) return;
       if (header !== undefined) {
-        yield readRow(row, header);
+        yield readRow(row, header, isMapped);
         continue;
       }
-      const found = readHeader(row, isMapped);
+      const named = SEPARATOR_LINE.exec(row.bytes.toString('latin1', 0, 10))?.[1];
+      if (named !== undefined && delimiter === undefined) {
+        delimiter = named;
+        cutter.useDelimiter(delimiter);
+        continue;
+      }
+      const found = readHeader(row, isMapped, delimiter);
       isRefused = !('names' in found);
       if (!('names' in found)) return yield found;
       header = found;
@@ -40,13 +54,13 @@ export function createCsvReader(firstLine: number, isMapped = false): RecordRead
   };
 }
 
-function readHeader(row: CsvRow, isMapped: boolean): Header | Entry {
+function readHeader(row: CsvRow, isMapped: boolean, separator?: string): Header | Entry {
   const text = decodeRow(row);
   if (typeof text !== 'string') return text;
   const unquoted = text.replace(/"[^"]*"/g, '');
-  const delimiter = DELIMITERS.reduce((most, one) =>
-    count(unquoted, one) > count(unquoted, most) ? one : most,
-  );
+  const delimiter =
+    separator ??
+    DELIMITERS.reduce((most, one) => (count(unquoted, one) > count(unquoted, most) ? one : most));
   const names = splitCells(text, delimiter).map((name) => name.trim());
   const isNamed = (name: string) => (isMapped ? name !== '' : MEMBERS.has(name));
   const twice = names.find((name, index) => isNamed(name) && names.indexOf(name) !== index);
@@ -57,13 +71,26 @@ function readHeader(row: CsvRow, isMapped: boolean): Header | Entry {
   return problemAt(row.line, `${expected}, but got ${excerpt(text)}`, asJson(text));
 }
 
+/** People write a space after a comma; the words of tags and skills have none around them. */
+export function trimLists(record: RawRecord): RawRecord {
+  const trim = (word: unknown) => (typeof word === 'string' ? word.trim() : word);
+  const trimmed: RawRecord = {};
+  for (const name of LISTS) {
+    const list = record[name];
+    if (typeof list === 'string') trimmed[name] = list.split(',').map(trim).join(',');
+    else if (Array.isArray(list)) trimmed[name] = list.map(trim);
+  }
+  return Object.keys(trimmed).length === 0 ? record : { ...record, ...trimmed };
+}
+
 /** An empty cell is an absent member. */
-function readRow(row: CsvRow, { names, delimiter }: Header): Entry {
+function readRow(row: CsvRow, { names, delimiter }: Header, isMapped: boolean): Entry {
   const source = decodeRow(row);
   if (typeof source !== 'string') return source;
   const cells = splitCells(source, delimiter);
   const named = cells.map((cell, index) => [names[index] ?? `cell ${index + 1}`, cell] as const);
-  const value = Object.fromEntries(named.filter(([, cell]) => cell !== ''));
+  const given = Object.fromEntries(named.filter(([, cell]) => cell !== ''));
+  const value = isMapped ? given : trimLists(given);
   const text = () => JSON.stringify(value);
   if (cells.length === names.length) return { line: row.line, value, text };
   const problem = `${counted(cells.length, 'cell')} where the header has ${names.length}`;
@@ -98,7 +125,7 @@ function findCharacter(character: string, row: string, from: number): number {
 function decodeRow({ line, bytes, isWellFormed }: CsvRow): string | Entry {
   if (bytes.length > LONGEST_RECORD) return tooLong(line, bytes);
   const text = bytes.toString();
-  if (isBroken(text, bytes)) return problemAt(line, 'not valid UTF-8', asJson(text));
+  if (isBroken(text, bytes)) return problemAt(line, NOT_UTF8, asJson(text));
   if (!isWellFormed)
     return problemAt(line, 'a quotation mark is not closed, or text follows a closed one', asJson(text));
   return text.endsWith('\r') ? text.slice(0, -1) : text;

@@ -1,5 +1,5 @@
 // Recognises the format of a file by its first bytes, never by its name, and yields its raw records.
-import { gunzip, isGzip, peek } from './bytes.ts';
+import { gunzip, isGzip, peek, transcode } from './bytes.ts';
 import { createCsvReader } from './csv.ts';
 import { type Entry, FormatError, LONGEST_RECORD, NoContentError, type RecordReader } from './entry.ts';
 import { createJsonReader } from './json.ts';
@@ -19,14 +19,10 @@ interface MappedInput {
 export async function* readRecords(
   chunks: AsyncIterable<Buffer>,
   mapped?: MappedInput,
+  encoding?: string,
 ): AsyncGenerator<Entry[]> {
-  const file = await peek(chunks, (head) => head.length >= 2);
-  const content = await peek(isGzip(file.head) ? gunzip(file.from(0)) : file.from(0), isFormatClear);
+  const content = await peek(await openText(chunks, encoding), isFormatClear);
   const { head } = content;
-  if (isUtf16(head)) {
-    await content.close();
-    throw new FormatError('the text is UTF-16: save it as UTF-8 and import that');
-  }
   const { first, skipped, line } = readPreamble(head);
   let isEmpty = true;
   const reader = await readerFor(head, line, mapped);
@@ -35,6 +31,17 @@ export async function* readRecords(
     yield batch;
   }
   if (isEmpty && first === head.length) throw new NoContentError();
+}
+
+/** The unpacked file as UTF-8. A byte order mark tells UTF-16. */
+async function openText(chunks: AsyncIterable<Buffer>, encoding?: string): Promise<AsyncIterable<Buffer>> {
+  const file = await peek(chunks, (head) => head.length >= 2);
+  const text = await peek(
+    isGzip(file.head) ? gunzip(file.from(0)) : file.from(0),
+    (head) => head.length >= 2,
+  );
+  const found = encoding ?? findUtf16(text.head);
+  return found === undefined ? text.from(0) : transcode(text.from(0), found);
 }
 
 async function readerFor(head: Buffer, line: number, mapped?: MappedInput): Promise<RecordReader> {
@@ -122,8 +129,9 @@ function breaksOff(line: string): boolean {
   return objects !== 0 && arrays === 0 && !mayGoOn;
 }
 
-function isUtf16(head: Buffer): boolean {
-  return (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
+function findUtf16(head: Buffer): string | undefined {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
+  return head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : undefined;
 }
 
 const PIECE_BYTES = 64 * 1024;

@@ -29,6 +29,8 @@ export interface ImportOptions {
   readonly family?: Family | undefined;
   /** The module that makes records of other objects. */
   readonly map?: string | undefined;
+  /** Of the files, if it is not UTF-8 and no byte order mark tells it. */
+  readonly encoding?: string | undefined;
   readonly onUncaught?: OnUncaught;
   /** Ends the import, which then changes nothing, unless it is being written already. */
   readonly signal?: AbortSignal;
@@ -108,7 +110,7 @@ interface FileBatch {
 }
 
 async function* readFiles(
-  { files, stdin, signal }: ImportOptions,
+  { files, stdin, signal, encoding }: ImportOptions,
   map: RecordMap | undefined,
   counts: Counts,
   onChunk: () => void,
@@ -119,8 +121,8 @@ async function* readFiles(
     const chunks = counted(source, counts, onChunk);
     try {
       for await (const batch of map === undefined
-        ? readRecords(chunks)
-        : map.read(chunks, displayName(path))) {
+        ? readRecords(chunks, undefined, encoding)
+        : map.read(chunks, displayName(path), encoding)) {
         counts.records += batch.length;
         yield { file, batch };
       }

@@ -1,6 +1,7 @@
 // `--map`: a module of the operator makes records of objects of any shape.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
+import { trimLists } from '../formats/csv.ts';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
 import { describeType, isObject, writeJson } from '../formats/json-text.ts';
@@ -45,8 +46,8 @@ export async function loadMap(path: string, onUncaught?: OnUncaught) {
 
   return {
     /** The records that the map makes of a file. */
-    async *read(chunks: AsyncIterable<Buffer>, file: string): AsyncGenerator<Entry[]> {
-      for await (const batch of readRecords(chunks, { lists })) {
+    async *read(chunks: AsyncIterable<Buffer>, file: string, encoding?: string): AsyncGenerator<Entry[]> {
+      for await (const batch of readRecords(chunks, { lists }, encoding)) {
         let mapped: Entry[] = [];
         for (const entry of batch) {
           place = { file, line: entry.line };
@@ -102,7 +103,8 @@ function buildEntries(returned: unknown, line: number, source: string): Entry[] 
   return records.map((value) => {
     if (!isObject(value))
       return problemAt(line, `${WANTED}, and this one returned ${describeType(value)}`, source);
-    return { line, value, text: () => writeJson(value), isMapped: true };
+    const trimmed = trimLists(value);
+    return { line, value: trimmed, text: () => writeJson(trimmed), isMapped: true };
   });
 }
 
