@@ -1,4 +1,6 @@
-// The commands about a whole database: `vitrine migrate`, `check`, `snapshot`, `export` and `remove`.
+// The commands about a whole database: `vitrine migrate`, `check`, `snapshot`, `restore`, `export` and
+// `remove`.
+import { InvalidArgumentError } from 'commander';
 import { shownDatabase } from '../config/database-url.ts';
 import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
@@ -9,8 +11,10 @@ import {
   openExisting,
   openForExport,
   repairDatabase,
+  restoreDatabase,
   snapshotDatabase,
 } from '../stores/open.ts';
+import type { Counts } from '../stores/reader.ts';
 import { type CommandContext, CommandFailed } from './context.ts';
 import { chooseDatabase, createCommand, examples, familyOption, type SettingFlags } from './options.ts';
 
@@ -37,11 +41,7 @@ export const checkCommand = (context: CommandContext) =>
       const { faults, counts } = await checkDatabase(url);
       const sound = faults.length === 0;
       const lines = repaired === undefined ? [] : [`repaired ${repaired} of the lists and ETags`];
-      if (sound)
-        lines.push(
-          `${shown} is sound`,
-          ...KIND_NAMES.map((kind) => `${KINDS[kind].plural}: ${counts?.[kind]}`),
-        );
+      if (sound && counts !== undefined) lines.push(`${shown} is sound`, ...countLines(counts));
       const failure = `${shown} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`;
       context.report({
         summary: lines.join('\n'),
@@ -52,17 +52,53 @@ export const checkCommand = (context: CommandContext) =>
 
 export const snapshotCommand = (context: CommandContext) =>
   createCommand('snapshot', 'write a compact copy of the database that can be served from read-only media')
-    .argument('<file>', 'the file to write; an existing one is replaced at once')
+    .argument('<file>', 'the file to write; an existing one is replaced at once; with --keep a folder')
+    .option('--keep <number>', 'name the copy for the time, and keep so many of them', wholeNumber)
     .option(
       '--forget-takedowns',
       'leave takedowns out; the copy may be served in the place of a file with takedowns',
       false,
     )
-    .addHelpText('after', examples('vitrine snapshot /backup/site.db'))
-    .action(async (file: string, flags: SettingFlags & { forgetTakedowns: boolean }) => {
-      await snapshotDatabase(chooseDatabase(flags, context), file, flags);
-      context.report({ summary: `snapshot written to ${file}`, result: { file } });
+    .addHelpText('after', examples('vitrine snapshot /backup/site.db', 'vitrine snapshot --keep 7 /backup'))
+    .action(async (target: string, flags: SettingFlags & { forgetTakedowns: boolean; keep?: number }) => {
+      const { file, removed } = await snapshotDatabase(chooseDatabase(flags, context), target, flags);
+      const lines = [`snapshot written to ${file}`, ...removed.map((old) => `removed ${old}`)];
+      context.report({ summary: lines.join('\n'), result: { file, removed } });
     });
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 on.');
+  return Number(text);
+}
+
+const RESTORE_HELP = `
+A running server answers with the restored data from its next lookup on, and loses no request. The snapshot is checked
+first, and migrated if it is older: one that is damaged changes nothing. Takedowns since the snapshot stay in force.
+${examples('vitrine restore /backup/site.db', 'vitrine restore --check /backup/site.db')}`;
+
+export const restoreCommand = (context: CommandContext) =>
+  createCommand('restore', 'put what a snapshot holds in the place of what the database holds, at once')
+    .argument('<file>', 'the snapshot')
+    .option('--check', 'only say whether it can be restored, and what it holds', false)
+    .addHelpText('after', RESTORE_HELP)
+    .action(async (file: string, { check, ...flags }: SettingFlags & { check: boolean }) => {
+      const url = chooseDatabase(flags, context);
+      const signal = context.stopSignal();
+      const { counts, takenDown, warning } = await restoreDatabase(url, file, { check, signal }).catch(
+        (error) => {
+          throw signal.aborted ? new CommandFailed('stopped: nothing was restored') : error;
+        },
+      );
+      if (warning !== undefined) context.stderr.write(`${warning}\n`);
+      const { users, items } = takenDown;
+      const isAll = users + items === 0;
+      const without = `without what was taken down since: ${counted(users, 'user')}, ${counted(items, 'item')}`;
+      const done = check ? `${file} can be restored` : `${shownDatabase(url)} was restored from ${file}`;
+      const lines = [done, ...countLines(counts), ...(isAll ? [] : [without])];
+      context.report({ summary: lines.join('\n'), result: { file, check, counts, takenDown } });
+    });
+
+const countLines = (counts: Counts) => KIND_NAMES.map((kind) => `${KINDS[kind].plural}: ${counts[kind]}`);
 
 export const exportCommand = (context: CommandContext) =>
   createCommand('export', 'write every record as NDJSON; importing that elsewhere gives the same answers')

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { compareCommand } from './compare.ts';
 import { AlreadyReported, type CommandContext, type Process } from './context.ts';
-import { checkCommand, exportCommand, migrateCommand, removeCommand, snapshotCommand } from './database.ts';
+import {
+  checkCommand,
+  exportCommand,
+  migrateCommand,
+  removeCommand,
+  restoreCommand,
+  snapshotCommand,
+} from './database.ts';
 import { doctorCommand } from './doctor.ts';
 import { importCommand } from './import.ts';
 import { mediaCommand } from './media.ts';
@@ -24,6 +31,7 @@ const COMMANDS = [
   removeCommand,
   takedownCommand,
   snapshotCommand,
+  restoreCommand,
   migrateCommand,
   checkCommand,
   doctorCommand,

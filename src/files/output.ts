@@ -14,7 +14,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { getSystemErrorMessage } from 'node:util';
 
 /** Nothing was written, or not everything: a sentence for the operator. */
@@ -42,7 +42,7 @@ export function openOutput(file: string, inputs: readonly string[] = []) {
 export function openReplacement(file: string) {
   const target = statIfAny(file) === undefined ? file : realpathSync(file);
   const path = `${target}.${randomUUID()}.unfinished`;
-  removeLeftovers(target);
+  removeLeftovers(dirname(target));
   return {
     path,
     commit(): void {
@@ -51,8 +51,7 @@ export function openReplacement(file: string) {
       sync(dirname(target));
     },
     discard(): void {
-      // SQLite leaves its journal beside a copy that it cannot finish.
-      for (const suffix of ['', '-journal']) rmSync(path + suffix, { force: true });
+      for (const suffix of ['', ...OF_SQLITE]) rmSync(path + suffix, { force: true });
     },
   };
 }
@@ -68,14 +67,15 @@ function sync(path: string): void {
 
 /** No run pauses for so long while it writes a file. */
 const LEFTOVER_MS = 24 * 60 * 60 * 1000;
-const LEFTOVER = /^\.[0-9a-f-]{36}\.unfinished(-journal)?$/;
+/** What SQLite leaves beside a copy that it cannot finish. */
+const OF_SQLITE = ['-journal', '-wal', '-shm'];
+const LEFTOVER = new RegExp(`\\.[0-9a-f-]{36}\\.unfinished(${OF_SQLITE.join('|')})?$`);
 
-/** Removes what runs that were killed have left beside a file. */
-function removeLeftovers(target: string): void {
-  const [folder, name] = [dirname(target), basename(target)];
+/** Removes what runs that were killed have left in a folder. */
+function removeLeftovers(folder: string): void {
   try {
     for (const found of readdirSync(folder)) {
-      if (!found.startsWith(name) || !LEFTOVER.test(found.slice(name.length))) continue;
+      if (!LEFTOVER.test(found)) continue;
       const path = join(folder, found);
       if (Date.now() - statSync(path).mtimeMs > LEFTOVER_MS) rmSync(path, { force: true });
     }

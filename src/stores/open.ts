@@ -6,8 +6,9 @@ import type { MigrationResult } from './migrations.ts';
 import type { Awaitable, Reader, StoreListener } from './reader.ts';
 import { refuseMissing } from './sqlite/file.ts';
 import { openReader } from './sqlite/read.ts';
+import type { RestoreOptions, RestoreResult } from './sqlite/restore.ts';
 import { openServed } from './sqlite/serve.ts';
-import type { SnapshotOptions } from './sqlite/snapshot.ts';
+import type { DatedSnapshot, SnapshotOptions } from './sqlite/snapshot.ts';
 import type { Writer } from './writer.ts';
 
 /** For `await using`, which closes the store at the end of the block. */
@@ -71,15 +72,31 @@ export async function repairDatabase(url: string): Promise<number> {
   return await writer.repair();
 }
 
+/** Writes a snapshot to a file; with `keep` to a folder that keeps so many. */
 export async function snapshotDatabase(
   url: string,
   target: string,
-  options: SnapshotOptions = { forgetTakedowns: false },
-): Promise<void> {
+  { keep, forgetTakedowns = false }: Partial<SnapshotOptions> & { readonly keep?: number | undefined } = {},
+): Promise<DatedSnapshot> {
   if (isPostgresUrl(url))
     throw new StoreError(
       'Only a SQLite file can be copied by snapshot. For PostgreSQL use `vitrine export` or pg_dump.',
     );
-  const { snapshot } = await import('./sqlite/snapshot.ts');
-  snapshot(url, target, options);
+  const { datedSnapshot, snapshot } = await import('./sqlite/snapshot.ts');
+  if (keep !== undefined) return datedSnapshot(url, target, keep, { forgetTakedowns });
+  snapshot(url, target, { forgetTakedowns });
+  return { file: target, removed: [] };
+}
+
+/** Puts what a snapshot holds in the place of what the database holds. */
+export async function restoreDatabase(
+  url: string,
+  file: string,
+  options: RestoreOptions,
+): Promise<RestoreResult> {
+  if (isPostgresUrl(url))
+    throw new StoreError(
+      'Only a SQLite file can be restored from a snapshot. For PostgreSQL use pg_restore, or `vitrine import --replace` with an export.',
+    );
+  return (await import('./sqlite/restore.ts')).restore(url, file, options);
 }

@@ -35,6 +35,10 @@ export function openAnySchema(path: string): Connection {
   return open(path, path, {}, () => {});
 }
 
+/** Opens an existing file of this schema or an older one for reading only. */
+export const openToCopy = (path: string): Connection =>
+  open(path, path, { readonly: true, fileMustExist: true, timeout: 1000 }, (db) => refuseForeign(db, path));
+
 /** Opens a file for loads that are tried only: makes, migrates and converts nothing. */
 export function openForTrial(path: string): Connection {
   return open(path, path, { fileMustExist: true, timeout: 60_000 }, (db) => refuseUnfit(db, path));

@@ -78,7 +78,11 @@ function quickCheck(path: string, db: Connection, want: Inspection['want']): str
 }
 
 /** A file without the takedowns of the one before would bring back what they removed. */
-function lostTakedowns(path: string, db: Connection, takedowns: readonly string[]): string | undefined {
+export function lostTakedowns(
+  path: string,
+  db: Connection,
+  takedowns: readonly string[],
+): string | undefined {
   if (db.prepare('SELECT 1 FROM takedowns_forgotten').get() !== undefined) return undefined;
   const has = db.prepare('SELECT 1 FROM takedowns WHERE hash = ?');
   const lost = takedowns.filter((hash) => has.get(hash) === undefined).length;

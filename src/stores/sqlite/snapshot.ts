@@ -1,10 +1,12 @@
 // `vitrine snapshot`: a compact copy of a file, put in place at once.
-import { statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { openReplacement } from '../../files/output.ts';
 import { StoreError } from '../errors.ts';
 import { type Connection, openForReading } from './connect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
+import { isSameFile } from './file.ts';
 
 export interface SnapshotOptions {
   /** The copy has no takedowns, and may be served in the place of a file that has. */
@@ -31,9 +33,37 @@ export function snapshot(path: string, target: string, options: SnapshotOptions)
   }
 }
 
+export interface DatedSnapshot {
+  readonly file: string;
+  /** Older ones that it took the place of. */
+  readonly removed: readonly string[];
+}
+
+/** A snapshot in a folder, named for its time. Only `keep` of them stay; the oldest go when the new one is whole. */
+export function datedSnapshot(
+  path: string,
+  folder: string,
+  keep: number,
+  options: SnapshotOptions,
+): DatedSnapshot {
+  const name = basename(path, extname(path));
+  const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+  const file = join(folder, `${name}-${time}.db`);
+  snapshot(path, file, options);
+  const isDated = (found: string) =>
+    found.startsWith(`${name}-`) && /^\d{8}T\d{6}Z\.db$/.test(found.slice(name.length + 1));
+  // Not the new one, although a clock that was put back may make it the oldest by its name.
+  const older = readdirSync(folder)
+    .filter((found) => isDated(found) && found !== basename(file))
+    .sort()
+    .map((found) => join(folder, found));
+  const removed = older.slice(0, Math.max(older.length + 1 - keep, 0));
+  for (const old of removed) describeErrors(old, () => rmSync(old, { force: true }));
+  return { file, removed };
+}
+
 function refuseSame(path: string, target: string): void {
-  const [source, existing] = [statSync(path), statSync(target, { throwIfNoEntry: false })];
-  if (source.ino === existing?.ino && source.dev === existing.dev)
+  if (isSameFile(statSync(path), statSync(target, { throwIfNoEntry: false })))
     throw new StoreError(`${target} is the database itself: write the snapshot to another file.`);
 }
 

@@ -1,0 +1,284 @@
+// `vitrine restore` and `vitrine snapshot --keep`: a sound snapshot takes the place of the data at once, any other changes nothing.
+import { once } from 'node:events';
+import { copyFileSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { setImmediate as immediate } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { checkDatabase, openForServing } from '../src/stores/open.ts';
+import { bodyOf, exported, newPath } from './importing.ts';
+import { blog, post } from './records.ts';
+import {
+  databaseOf,
+  done,
+  fixture,
+  importInto,
+  ndjson,
+  ROOT,
+  readRecords,
+  run,
+  tempFile,
+  tempFolder,
+} from './rig.ts';
+
+const OLD = [blog(1, 'ada', { bio: 'old' }), post(1, 1), blog(2, 'bea'), post(2, 2)];
+const NEW = [blog(1, 'ada', { bio: 'new' }), post(1, 1), blog(3, 'cid')];
+
+let snapshot: string;
+beforeAll(async () => {
+  const old = await databaseOf(tempFile('old.ndjson', ndjson(...OLD)));
+  snapshot = join(tempFolder(), 'snapshot.db');
+  await done(['snapshot', '--database-url', old, snapshot]);
+});
+
+async function live(): Promise<string> {
+  const path = newPath();
+  await importInto(path, ['-'], ndjson(...NEW));
+  return path;
+}
+
+function copyOf(from: string, change: (file: string) => unknown = () => {}): string {
+  const copy = join(tempFolder(), 'copy.db');
+  copyFileSync(from, copy);
+  change(copy);
+  return copy;
+}
+
+function withSql(file: string, sql: string): void {
+  const db = new Database(file);
+  db.unsafeMode();
+  db.exec(sql);
+  db.close();
+}
+
+/** Writes over bytes of a file. */
+function scrawl(file: string, at: number, length: number): void {
+  const bytes = readFileSync(file);
+  writeFileSync(file, bytes.fill(0xa5, at, at + length));
+}
+
+const restore = (path: string, file: string, ...flags: string[]) =>
+  run(['restore', '--database-url', path, file, ...flags]);
+
+describe('a snapshot is refused, and nothing changes, if it is', () => {
+  const NO_SNAPSHOTS: [what: string, make: () => string, said: RegExp][] = [
+    ['missing', () => join(tempFolder(), 'no.db'), /no\.db does not exist/],
+    ['empty', () => tempFile('empty.db', ''), /empty\.db is empty/],
+    ['a folder', () => tempFolder(), /is a folder/],
+    ['text', () => tempFile('text.db', 'No database.\n'.repeat(500)), /text\.db is not a SQLite database/],
+    ['cut off', () => copyOf(snapshot, (file) => truncateSync(file, 3 * 8192)), /copy\.db is damaged/],
+    [
+      'with rubbish',
+      () => copyOf(snapshot, (file) => scrawl(file, 3 * 8192, 100)),
+      /copy\.db .*(sound|damaged)/,
+    ],
+    [
+      'with a text of another ETag',
+      () => copyOf(snapshot, (file) => withSql(file, `UPDATE profiles SET etag = '"x"'`)),
+      /copy\.db is not sound: 2 profiles/,
+    ],
+    [
+      "another program's",
+      () => copyOf(snapshot, (file) => withSql(file, 'PRAGMA application_id = 1')),
+      /database of another program/,
+    ],
+    [
+      'of a newer version',
+      () => copyOf(snapshot, (file) => withSql(file, 'PRAGMA user_version = 999')),
+      /newer version/,
+    ],
+    [
+      'never imported into',
+      () => copyOf(snapshot, (file) => withSql(file, 'UPDATE vitrine SET generation = 0')),
+      /copy\.db was never imported into/,
+    ],
+  ];
+  test.each(NO_SNAPSHOTS)('%s', async (_, make, said) => {
+    const path = await live();
+    const before = readFileSync(path);
+    for (const flags of [['--check'], []]) {
+      const { code, stdout, stderr } = await restore(path, make(), ...flags);
+      expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(said)]);
+      expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
+      expect(stderr).not.toContain('unfinished');
+    }
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(readdirSync(dirname(path)).filter((name) => name.includes('unfinished'))).toEqual([]);
+  });
+
+  test('the database itself', async () => {
+    const path = await live();
+    expect((await restore(path, path)).stderr).toContain('is the database itself');
+  });
+});
+
+describe('the data of a snapshot takes the place of', () => {
+  const PLACES: [what: string, place: (path: string) => unknown][] = [
+    ['other data', () => {}],
+    ['a snapshot that was put there', (path) => withSql(path, 'PRAGMA journal_mode = DELETE')],
+    [
+      'a file with pages of another size',
+      (path) => withSql(path, 'PRAGMA journal_mode = DELETE; PRAGMA page_size = 1024; VACUUM'),
+    ],
+    ['an empty file', (path) => truncateSync(path, 0)],
+    ['a file with damaged tables', (path) => scrawl(path, 3 * 8192, 8192)],
+    ['a file too damaged to be opened', (path) => scrawl(path, 100, 2000)],
+    ['an older schema', (path) => copyFileSync(fixture('older/schema-3.db'), path)],
+  ];
+  test.each(PLACES)('%s', async (_, place) => {
+    const path = await live();
+    place(path);
+    const { code, stdout } = await restore(path, snapshot);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^.*site\.db was restored from .*\nmicroblog profiles: 2\nposts: 2\n/),
+    ]);
+    expect(await exported(path)).toEqual(await exported(snapshot));
+    expect((await checkDatabase(path)).faults).toEqual([]);
+    expect(readdirSync(dirname(path)).filter((name) => !/^site\.db(-wal|-shm)?$/.test(name))).toEqual([]);
+    // And it can be imported into.
+    await importInto(path, ['-'], ndjson(...NEW));
+  });
+
+  test('a missing file', async () => {
+    const path = newPath();
+    expect((await restore(path, snapshot)).code).toBe(0);
+    expect(await exported(path)).toEqual(await exported(snapshot));
+  });
+
+  test('newer data, if it is of an older schema', async () => {
+    const path = await live();
+    const older = fixture('older/schema-1.db');
+    const before = readFileSync(older);
+    expect((await restore(path, older)).code).toBe(0);
+    const fresh = newPath();
+    await importInto(fresh, ['-'], ndjson(...readRecords(fixture('older/records.ndjson'))));
+    expect(await exported(path)).toEqual(await exported(fresh));
+    expect(readFileSync(older).equals(before)).toBe(true);
+  });
+});
+
+test('an open store answers with the restored data in its next lookup', async () => {
+  const path = await live();
+  const store = await openForServing(path, () => {});
+  const read = async () => bodyOf(await store.profile('microblog', 'ada'));
+  for (const [command, bio] of [
+    [() => restore(path, snapshot), 'old'],
+    [() => importInto(path, ['-'], ndjson(...NEW)), 'new'],
+    [() => restore(path, snapshot), 'old'],
+  ] as const) {
+    await command();
+    expect(JSON.parse(await read()).bio).toBe(bio);
+    // Reads of one turn share a transaction.
+    await immediate();
+  }
+  await store.close();
+});
+
+test('--check changes nothing', async () => {
+  const path = await live();
+  const before = readFileSync(path);
+  expect((await restore(path, snapshot, '--check')).stdout).toMatch(
+    /snapshot\.db can be restored\nmicroblog profiles: 2\n/,
+  );
+  expect(readFileSync(path).equals(before)).toBe(true);
+  expect((await restore(newPath(), snapshot, '--check')).code).toBe(0);
+});
+
+test('what was taken down since the snapshot stays away, unless the snapshot forgets takedowns', async () => {
+  const path = await live();
+  await done(['takedown', '--database-url', path, '--family', 'microblog', 'ada']);
+  const { stdout } = await restore(path, snapshot);
+  expect(stdout).toContain('without what was taken down since: 1 user, 1 item\n');
+  expect((await exported(path)).join()).not.toContain('"ada"');
+  const forgetting = join(tempFolder(), 'all.db');
+  await done(['snapshot', '--forget-takedowns', '--database-url', snapshot, forgetting]);
+  expect((await restore(path, forgetting)).stdout).not.toContain('taken down');
+  expect((await exported(path)).join()).toContain('"ada"');
+});
+
+test('takedowns that cannot be read are named', async () => {
+  const path = await live();
+  scrawl(path, 100, 2000);
+  expect((await restore(path, snapshot)).stderr).toMatch(
+    /^the takedowns in .*site\.db cannot be read: repeat/,
+  );
+});
+
+/** Has the file locked for writing most of the time. */
+const BUSY_WRITER = `
+  const { workerData: [sqlite, path], parentPort } = require('node:worker_threads');
+  const db = require(sqlite)(path);
+  const pause = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  for (;;) {
+    db.exec('BEGIN IMMEDIATE; UPDATE vitrine SET last_run = last_run');
+    parentPort.postMessage('writing');
+    pause(60);
+    db.exec('COMMIT');
+    pause(4);
+  }`;
+
+test('other writers are waited for', async () => {
+  const path = await live();
+  const workerData = [join(ROOT, 'node_modules/better-sqlite3'), path];
+  const writer = new Worker(BUSY_WRITER, { eval: true, workerData });
+  await once(writer, 'message');
+  expect((await restore(path, snapshot)).code).toBe(0);
+  await writer.terminate();
+  expect(await exported(path)).toEqual(await exported(snapshot));
+});
+
+test('when it is stopped, nothing is restored', async () => {
+  const path = await live();
+  const before = await exported(path);
+  const stop = AbortSignal.abort();
+  expect(await run(['restore', '--database-url', path, snapshot], { signal: stop })).toMatchObject({
+    code: 1,
+    stderr: 'vitrine: stopped: nothing was restored\n',
+  });
+  expect(await exported(path)).toEqual(before);
+});
+
+describe('snapshot --keep', () => {
+  const keep = (folder: string, many: string) =>
+    run(['snapshot', '--database-url', snapshot, '--keep', many, folder]);
+  const older = (days: number) => `snapshot-202001${String(days).padStart(2, '0')}T000000Z.db`;
+
+  test('names the copy for its time, and removes the oldest only', async () => {
+    const folder = tempFolder();
+    for (const name of [older(1), older(2), older(3), 'site-20200101T000000Z.db', 'snapshot-old.db'])
+      writeFileSync(join(folder, name), 'x');
+    const { stdout } = await keep(folder, '2');
+    const [, file = ''] = /^snapshot written to (.*)$/m.exec(stdout) ?? [];
+    expect(basename(file)).toMatch(/^snapshot-\d{8}T\d{6}Z\.db$/);
+    expect(stdout.split('\n').slice(1, -1)).toEqual(
+      [1, 2].map((day) => `removed ${join(folder, older(day))}`),
+    );
+    expect(readdirSync(folder).sort()).toEqual(
+      [older(3), 'site-20200101T000000Z.db', 'snapshot-old.db', basename(file)].sort(),
+    );
+    expect(await exported(file)).toEqual(await exported(snapshot));
+  });
+
+  test('removes nothing if the copy fails, and keeps the copy although its name is the oldest', async () => {
+    const folder = tempFolder();
+    const future = 'snapshot-29990101T000000Z.db';
+    writeFileSync(join(folder, future), 'x');
+    const text = tempFile('snapshot.db', 'No database.\n'.repeat(500));
+    expect((await run(['snapshot', '--database-url', text, '--keep', '1', folder])).code).toBe(1);
+    expect(readdirSync(folder)).toEqual([future]);
+    expect((await keep(folder, '1')).code).toBe(0);
+    expect(readdirSync(folder)).toEqual([expect.stringMatching(/^snapshot-20\d{6}T/)]);
+    for (const many of ['0', '-1', '1.5', 'x']) expect((await keep(folder, many)).code).toBe(2);
+  });
+
+  test('removes what a run that was killed long ago has left', async () => {
+    const folder = tempFolder();
+    const left = join(folder, `${older(1)}.00000000-0000-0000-0000-000000000000.unfinished`);
+    writeFileSync(left, 'x');
+    utimesSync(left, 0, 0);
+    await keep(folder, '3');
+    expect(readdirSync(folder)).toHaveLength(1);
+  });
+});
