@@ -76,16 +76,12 @@ export function whenNear(element, act) {
   observer.observe(element);
 }
 
-/** The first characters of the first two words. @param {string} name */
-export function initialsOf(name) {
-  const words = name
-    .replace(/[^\p{L}\p{N}\s]/gu, ' ')
-    .trim()
-    .split(/\s+/u);
-  const first = words.slice(0, 2).map((word) => [...new Intl.Segmenter().segment(word)][0]?.segment ?? '');
-  // Arabic letters would join to a false word.
-  return first.join(/[\u0600-\u08ff]/.test(name) ? '\u200c' : '').toLocaleUpperCase();
-}
+/** The first letters of the first two words, which do not join to an Arabic word. @param {string} name */
+export const initialsOf = (name) =>
+  (name.match(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu) ?? [])
+    .slice(0, 2)
+    .join(/[\u0600-\u08ff]/.test(name) ? '\u200c' : '')
+    .toUpperCase();
 
 /** Initials for each title; the item's number tells equal ones apart. @param {string[]} titles */
 export function distinctInitials(titles) {
