@@ -35,6 +35,8 @@ const GOES_ON: readonly Row[] = [
   ['absolute-form with an upper-case scheme', target(`HTTP://x${ADA}`), 200],
   ['absolute-form of another host than Host', target(`http://other.example${ADA}`), 200],
   ['absolute-form without a path', target('http://x'), 200],
+  ['absolute-form of https with a port', target(`HTTPS://x:8443${ADA}`), 200],
+  ['absolute-form of an unknown address', target('http://x/nothing'), 404],
   ['absolute-form with a port', target(`http://x:8080${ADA}`), 200],
   ['an unknown address', target('/nowhere'), 404],
   ['two slashes', target(`/${ADA}`), 404],
@@ -103,6 +105,7 @@ const ENDS: readonly Row[] = [
   ['an empty address', target(''), 400],
   ['a space in an address', target('/b/api/username/a b'), 400],
   ['a zero byte in an address', target('/b/api/username/a\0b'), 400],
+  ['letters outside ASCII in an address', target('/b/api/username/\xe9'), 400],
   ['DEL in an address', target('/b/api/username/a\x7fb'), 400],
   ['a space before the method', ` ${get()}`, 400],
   ['tabs as separators', request(`GET\t${ADA}\tHTTP/1.1`, HOST), 400],
@@ -153,6 +156,7 @@ const ENDS: readonly Row[] = [
   ['a control character in a value', get('X: a\x01b'), 400],
   ['a carriage return in a value', get('X: a\rb'), 400],
   ['a line feed in a value that could be a header', get('X: a\nY: b'), 400],
+  ['5,000 headers', get(...Array<string>(5000).fill('X: y')), 431],
   ['headers of 70,000 bytes', get(`X: ${'x'.repeat(70_000)}`), 431],
   // The length of the body.
   ['Content-Length: +5', `${get('Content-Length: +5')}hello`, 400],
@@ -208,6 +212,7 @@ const ENDS: readonly Row[] = [
   ['close among other options', get('Connection: x-option, close'), 200],
   ['nothing is answered after Connection: close', get() + get('Connection: close') + get(), 200, 200],
   ['a good request before a bad one', `${get()}rubbish\r\n\r\n`, 200, 400],
+  ['a request that is answered later before a bad one', `${target('/readyz')}rubbish\r\n\r\n`, 200, 400],
   ['three good requests before a bad one', `${get().repeat(3)}${get('X : y')}`, 200, 200, 200, 400],
   ['a good request before CONNECT', get() + request('CONNECT x:80 HTTP/1.1', HOST), 200, 405],
 ];
