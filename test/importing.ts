@@ -32,6 +32,18 @@ export const tally = (stdout: string, plural: string) =>
 /** The text of the entries a reader found. */
 export const bodyOf = (found: Answer | undefined) => String(found?.body);
 
+/** What a store knows of copies of pictures. */
+export async function readMedia(url: string) {
+  const archive = await openForExport(url);
+  try {
+    const entries: MediaEntry[] = [];
+    for await (const entry of archive.media()) entries.push(entry);
+    return { entries, mediaUrl: await archive.mediaUrl() };
+  } finally {
+    await archive.close();
+  }
+}
+
 /** Remembers copies of pictures, whatever was taken down before. */
 export async function saveMedia(url: string, entries: readonly MediaEntry[]): Promise<void> {
   const archive = await openForExport(url);

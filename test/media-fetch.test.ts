@@ -7,10 +7,10 @@ import { describe, expect, test, vi } from 'vitest';
 import { type FetchOptions, runFetch } from '../src/media/fetch.ts';
 import { createSaver, TakedownMade } from '../src/media/saver.ts';
 import { mediaPath } from '../src/records/media-types.ts';
-import type { Archive } from '../src/stores/archive.ts';
 import { openForChange, openForExport } from '../src/stores/open.ts';
 import type { MediaEntry } from '../src/stores/writer.ts';
-import { putCopy } from './media-folder.ts';
+import { readMedia } from './importing.ts';
+import { copiesIn, putCopy } from './media-folder.ts';
 import { startSite } from './mirror-site.ts';
 import { gif, jpeg, mp3, pdf, png, sha256, svg } from './pictures.ts';
 import { blog, folio, post, shot } from './records.ts';
@@ -52,24 +52,10 @@ async function newStore(records: readonly object[]) {
   const url = await newDatabase();
   await importInto(url, ['-'], ndjson(...records));
 
-  async function read<T>(find: (archive: Archive) => Promise<T>): Promise<T> {
-    const archive = await openForExport(url);
-    try {
-      return await find(archive);
-    } finally {
-      await archive.close();
-    }
-  }
-
   return {
     url,
-    entries: () =>
-      read(async (archive) => {
-        const entries: MediaEntry[] = [];
-        for await (const entry of archive.media()) entries.push(entry);
-        return entries;
-      }),
-    mediaUrl: () => read((archive) => archive.mediaUrl()),
+    entries: async () => (await readMedia(url)).entries,
+    mediaUrl: async () => (await readMedia(url)).mediaUrl,
   };
 }
 
@@ -102,9 +88,6 @@ async function fetchInto(store: Store, hosts: readonly string[], run: Partial<Fe
 const copyOf = (mediaDir: string, { file }: Pick<MediaEntry, 'file'>) =>
   readFileSync(join(mediaDir, mediaPath(file as string)));
 
-/** Every file in the folder but the unfinished ones. */
-const filesIn = (mediaDir: string) =>
-  readdirSync(mediaDir, { recursive: true, encoding: 'utf8' }).filter((name) => /\./.test(name));
 const unfinishedIn = (mediaDir: string) => readdirSync(join(mediaDir, 'incoming'));
 
 /** Fetches one avatar of a host; what became of it. */
@@ -140,7 +123,7 @@ describe('a fetch', () => {
     expect(entries.filter((entry) => entry.file === null)).toEqual([]);
     expect(entries.map(({ url }) => url)).not.toContain(`${host.url}/user5`);
     expect(existsSync(join(mediaDir, mediaPath(file)))).toBe(false);
-    expect(filesIn(mediaDir)).toHaveLength(299);
+    expect(copiesIn(mediaDir)).toHaveLength(299);
   });
 
   test('brings each picture of each kind of record once, and relinks at its end', async () => {
@@ -172,7 +155,7 @@ describe('a fetch', () => {
     ]);
     for (const found of await store.entries())
       expect(sha256(copyOf(mediaDir, found))).toBe(found.file?.slice(0, 64));
-    expect([filesIn(mediaDir).length, unfinishedIn(mediaDir)]).toEqual([3, []]);
+    expect([copiesIn(mediaDir).length, unfinishedIn(mediaDir)]).toEqual([3, []]);
     expect([await store.mediaUrl(), failure]).toEqual([MEDIA_URL, undefined]);
     expect(result.originals).toMatchObject({ fetched: 4, present: 0, failed: 0 });
     expect(summary).toContain('pictures: 4 fetched, 0 already here, 0 gone, 0 failed');
@@ -248,14 +231,6 @@ test('records that name copies in the folder get them without a request, as afte
   expect(await store.entries()).toEqual([
     { url: `${MEDIA_URL}/${name}`, file: name, bytes: png('a').length, reason: null },
   ]);
-});
-
-test('a host that switches to another protocol does not end the run', async () => {
-  const { entry, failure } = await fetchOne(({ socket }) => {
-    socket?.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
-  });
-  expect(entry.reason).toBe('the server switches to another protocol (status 101)');
-  expect(failure).toBe('1 of 1 picture failed');
 });
 
 describe('only named hosts are asked', () => {
@@ -379,12 +354,18 @@ describe('a hostile host', () => {
       'status 404',
     ],
     ['an answer that is not HTTP', (response) => response.socket?.end('hello\r\n\r\n'), /not valid HTTP/],
+    [
+      'another protocol',
+      ({ socket }) =>
+        socket?.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+      'the server switches to another protocol (status 101)',
+    ],
     ['a reset', (response) => response.socket?.resetAndDestroy(), 'the connection was closed before'],
   ])('that sends %s leaves nothing behind', async (_, answer, reason) => {
     const { entry, mediaDir, result } = await fetchOne(answer, { timeout: 0.3 });
     expect(entry).toMatchObject({ file: null, bytes: 0 });
     expect(entry.reason).toMatch(reason);
-    expect([filesIn(mediaDir), unfinishedIn(mediaDir), result.originals.fetched]).toEqual([[], [], 0]);
+    expect([copiesIn(mediaDir), unfinishedIn(mediaDir), result.originals.fetched]).toEqual([[], [], 0]);
   });
 
   test('whose SVG has a script, or comes as gzip: it is kept as it is without', async () => {
@@ -408,7 +389,7 @@ describe('a hostile host', () => {
       },
       { retries: 1, quota: 1200 },
     );
-    expect([times, entry.bytes, filesIn(mediaDir).length, unfinishedIn(mediaDir)]).toEqual([
+    expect([times, entry.bytes, copiesIn(mediaDir).length, unfinishedIn(mediaDir)]).toEqual([
       2,
       body.length,
       1,
@@ -480,7 +461,7 @@ describe('limits', () => {
       Array(3).fill('the host has given as much as --max-host allows'),
     );
     const again = await fetchInto(store, [one.host, other.host], { ...options, mediaDir });
-    expect([filesIn(mediaDir).length, again.result.originals.fetched]).toEqual([3, 0]);
+    expect([copiesIn(mediaDir).length, again.result.originals.fetched]).toEqual([3, 0]);
   });
 
   test('the folder holds no more than --media-quota, and a later run goes on with more', async () => {
@@ -491,7 +472,7 @@ describe('limits', () => {
       'given up: the copies take all of --media-quota; the same command continues where this run ended',
     );
     expect([
-      filesIn(mediaDir).length,
+      copiesIn(mediaDir).length,
       (await store.entries()).length,
       await store.mediaUrl(),
       unfinishedIn(mediaDir),

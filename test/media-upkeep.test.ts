@@ -1,5 +1,5 @@
 // The commands `media relink`, `media status` and `media prune`, and takedowns of users whose pictures were copied.
-import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runPrune } from '../src/media/prune.ts';
@@ -7,6 +7,7 @@ import { mediaPath } from '../src/records/media-types.ts';
 import { normalise } from '../src/records/normalise.ts';
 import { openForChange } from '../src/stores/open.ts';
 import { saveMedia } from './importing.ts';
+import { copiesIn } from './media-folder.ts';
 import { gif, png, sha256 } from './pictures.ts';
 import { folio, shot } from './records.ts';
 import { ask, databaseOf, done, importInto, json, ndjson, run, tempFile, tempFolder } from './rig.ts';
@@ -56,11 +57,6 @@ async function fetched(): Promise<string> {
 
 const media = (database: string, ...args: string[]) =>
   done(['media', ...args, '--database-url', database], { env: { MEDIA_URL: 'https://new.example/media' } });
-
-const filesIn = (database: string) =>
-  readdirSync(`${database}.media`, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.includes('.'),
-  );
 
 describe('media relink', () => {
   test('names copies under MEDIA_URL in the next response of a running server', async () => {
@@ -150,9 +146,9 @@ describe('media prune', () => {
     expect(await media(database, 'prune')).toBe(
       'removed 1 file, 0.0 MB; 3 will be once no record has named them for 24 hours\n',
     );
-    expect(filesIn(database)).toHaveLength(2);
+    expect(copiesIn(`${database}.media`)).toHaveLength(2);
     expect(await media(database, 'prune', '--grace', '0')).toBe('removed 1 file, 0.0 MB\n');
-    expect(filesIn(database)).toEqual([mediaPath(FACE)]);
+    expect(copiesIn(`${database}.media`)).toEqual([mediaPath(FACE)]);
   });
 
   test('leaves young files alone: the database may not know them yet', async () => {
@@ -189,7 +185,7 @@ describe('media prune', () => {
       1,
       expect.stringMatching(/knows of no copies, so nothing in .* is removed/),
     ]);
-    expect(filesIn(other)).toHaveLength(2);
+    expect(copiesIn(`${other}.media`)).toHaveLength(2);
   });
 });
 
@@ -212,9 +208,9 @@ test('a takedown removes the pictures that only its users have', async () => {
   const takedown = (...args: string[]) =>
     done(['takedown', '--family', 'portfolio', '--database-url', database, ...args]);
   expect(await takedown('ada')).toContain('removed 1 user and 1 item, and 1 picture\n');
-  expect(filesIn(database)).toEqual([mediaPath(FACE)]);
+  expect(copiesIn(`${database}.media`)).toEqual([mediaPath(FACE)]);
   // What was not there is not counted.
   rmSync(placeOf(database, FACE));
   expect(await takedown('bob')).toMatch(/removed 1 user and 0 items\n$/);
-  expect(filesIn(database)).toEqual([]);
+  expect(copiesIn(`${database}.media`)).toEqual([]);
 });

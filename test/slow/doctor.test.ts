@@ -1,12 +1,10 @@
 // The doctor: no fault behind nginx as in the guide, and the exact faults of other configurations.
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Send } from '../../src/doctor/deployment.ts';
 import { CHECKS, diagnose } from '../../src/doctor/doctor.ts';
 import { type ProxyName, REMEDIES, type Remedy } from '../../src/doctor/remedies.ts';
 import { freePort } from '../free-port.ts';
+import { startSite } from '../mirror-site.ts';
 import { startNginx, withoutNginx } from '../nginx.ts';
 import { runNginx } from '../nginx-any.ts';
 import { printed } from '../printed.ts';
@@ -37,7 +35,6 @@ const HOST_KEY = 'proxy_cache_key $http_host$request_uri;';
 const IGNORE = 'proxy_ignore_headers Cache-Control Expires;';
 const CASES: readonly Case[] = [
   ['nothing', '', '', 'ok              address          variant b at'],
-  ['nothing, variant a', { base: '/a' }, '', 'variant a at'],
   ['nothing, variant c', { base: '/c' }, '', 'variant c at'],
   ['nothing, asked at the root', { base: '' }, '', 'variant a at'],
   [
@@ -45,12 +42,6 @@ const CASES: readonly Case[] = [
     { location: '/b/', pass: 'http://UPSTREAM/' },
     'address, encoded names',
     '/b works only when written twice, /b/b',
-  ],
-  [
-    'the prefix cut off by rewrite',
-    'rewrite ^/b(/.*)$ $1 break;',
-    'address, encoded names',
-    'the proxy removes the prefix',
   ],
   [
     'a prefix put before',
@@ -72,7 +63,6 @@ const CASES: readonly Case[] = [
     'encoded names',
     '%2F (slash)',
   ],
-  ['names decoded by $uri', { pass: 'http://UPSTREAM$uri' }, 'encoded names', 'does not arrive'],
   [
     'every address rewritten to one without a user',
     { base: '/a', location: '/a/api', add: 'rewrite ^ /a/api/? break;' },
@@ -118,7 +108,6 @@ const CASES: readonly Case[] = [
     'CORS',
     'is missing from 404',
   ],
-  ['CORS stripped', 'proxy_hide_header Access-Control-Allow-Origin;', 'CORS', 'is missing from 200'],
   [
     'no preflight',
     'if ($request_method = OPTIONS) { return 405; }',
@@ -126,12 +115,6 @@ const CASES: readonly Case[] = [
     'a preflight (OPTIONS) gets 405',
   ],
   ['ETag hidden', 'proxy_hide_header ETag;', 'ETag', 'is removed'],
-  [
-    'ETag stripped by a filter',
-    'sub_filter_types application/json; sub_filter nowhere x;',
-    'ETag',
-    'is removed',
-  ],
   [
     'ETag weakened by a filter',
     'sub_filter_types application/json; sub_filter_last_modified on; sub_filter nowhere x;',
@@ -416,31 +399,18 @@ test.each([
   expect(stderr).toContain(words);
 });
 
-describe('another server', () => {
-  const others = new Set<ReturnType<typeof createServer>>();
-  afterAll(() => {
-    for (const other of others) other.closeAllConnections();
-  });
+test('nothing listens', async () => {
+  const { code, stdout } = await run(['doctor', `http://127.0.0.1:${await freePort()}/b`]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^broken +address +connection refused: nothing listens there\n/);
+});
 
-  test('nothing listens', async () => {
-    const { code, stdout } = await run(['doctor', `http://127.0.0.1:${await freePort()}/b`]);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/^broken +address +connection refused: nothing listens there\n/);
-  });
-
-  test('control characters of another server do not reach the terminal', async () => {
-    const other = createServer((_, response) =>
-      response.setHeader('content-type', 'text/\u009b31m').end('\u001b[2J'),
-    );
-    others.add(other);
-    other.listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { code, stdout } = await run([
-      'doctor',
-      `http://127.0.0.1:${(other.address() as AddressInfo).port}`,
-    ]);
-    expect(code).toBe(1);
-    expect(stdout).toContain('which is not from Vitrine');
-    expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
-  });
+test('control characters of another server do not reach the terminal', async () => {
+  const { url } = await startSite((_, response) =>
+    response.setHeader('content-type', 'text/\u009b31m').end('\u001b[2J'),
+  );
+  const { code, stdout } = await run(['doctor', url]);
+  expect(code).toBe(1);
+  expect(stdout).toContain('which is not from Vitrine');
+  expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
 });

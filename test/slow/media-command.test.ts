@@ -3,8 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { mediaPath } from '../../src/records/media-types.ts';
-import { openForExport } from '../../src/stores/open.ts';
-import type { MediaEntry } from '../../src/stores/writer.ts';
+import { readMedia } from '../importing.ts';
 import { mirror, portfolio, startSite } from '../mirror-site.ts';
 import { gif, pdf, png, sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
@@ -26,17 +25,6 @@ const fetchMedia = (database: string, ...more: string[]) =>
 const checkMedia = (database: string, ...more: string[]) =>
   run(['media', 'check', '--database-url', database, ...more]);
 
-async function entriesOf(database: string) {
-  const archive = await openForExport(database);
-  try {
-    const entries: MediaEntry[] = [];
-    for await (const entry of archive.media()) entries.push(entry);
-    return { entries, mediaUrl: await archive.mediaUrl() };
-  } finally {
-    await archive.close();
-  }
-}
-
 const placeOf = (database: string, name: string) => join(`${database}.media`, mediaPath(name));
 const nameOf = (body: Buffer, extension = 'png') => `${sha256(body)}.${extension}`;
 
@@ -53,13 +41,13 @@ describe('media fetch', () => {
   test('into another folder, when the site is gone, does not forget which copies there are', async () => {
     const { host, database } = await twoPictures();
     await fetchMedia(database, '--media-hosts', host.host);
-    const before = await entriesOf(database);
+    const before = await readMedia(database);
     const served = await done(['export', '--media-urls', '--database-url', database]);
     await host.close();
     const other = ['--media-hosts', host.host, '--media-dir', join(tempFolder(), 'other')];
     const { code, stderr } = await fetchMedia(database, ...other);
     expect([code, stderr]).toEqual([1, expect.stringContaining('2 of 2 pictures failed')]);
-    expect(await entriesOf(database)).toEqual(before);
+    expect(await readMedia(database)).toEqual(before);
     expect(await done(['export', '--media-urls', '--database-url', database])).toBe(served);
   });
 
@@ -69,7 +57,7 @@ describe('media fetch', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^pictures: 2 fetched, 0 already here, 0 gone, 0 failed\n/);
     expect(readFileSync(placeOf(database, nameOf(png('a'))))).toEqual(png('a'));
-    const { entries, mediaUrl } = await entriesOf(database);
+    const { entries, mediaUrl } = await readMedia(database);
     expect(entries).toEqual([
       { url: `${host.url}/a`, file: nameOf(png('a')), bytes: png('a').length, reason: null },
       { url: `${host.url}/b`, file: nameOf(gif('b'), 'gif'), bytes: gif('b').length, reason: null },
@@ -90,7 +78,7 @@ describe('media fetch', () => {
       ['--media-url', 'https://two.example/m'],
     ]) {
       expect((await fetchMedia(database, '--media-hosts', host.host, ...more)).code).toBe(0);
-      urls.push((await entriesOf(database)).mediaUrl);
+      urls.push((await readMedia(database)).mediaUrl);
     }
     expect(urls).toEqual(['https://one.example/media', 'https://one.example/media', 'https://two.example/m']);
     expect(host.asked.sort()).toEqual(['/a', '/b']);
@@ -109,19 +97,6 @@ describe('media fetch', () => {
       [0, ''],
     ]);
     expect((await checkMedia(database)).stdout).toBe('copies: 20 sound, 0 missing, 0 damaged\n');
-  });
-
-  test('reports in JSON', async () => {
-    const { host, database } = await twoPictures();
-    const { code, stdout } = await fetchMedia(database, '--media-hosts', host.host, '--json', '--files');
-    expect([code, JSON.parse(stdout)]).toMatchObject([
-      0,
-      {
-        command: 'media fetch',
-        ok: true,
-        result: { originals: { fetched: 2, gone: 1, failed: 0 }, total: 3 },
-      },
-    ]);
   });
 
   test.each([
@@ -209,7 +184,7 @@ describe('mirror --media', () => {
         media: { originals: { fetched: 0, present: 3, notNamed: 1 } },
       },
     });
-    const { entries } = await entriesOf(database);
+    const { entries } = await readMedia(database);
     expect(entries.map(({ file }) => file).sort()).toEqual(
       [nameOf(png('a')), nameOf(gif('b'), 'gif'), nameOf(pdf(), 'pdf'), null].sort(),
     );
@@ -222,7 +197,7 @@ describe('mirror --media', () => {
     );
     const database = join(tempFolder(), 'site.db');
     await mirror(database, 'b', site.url, '--user', 'ada');
-    expect((await entriesOf(database)).entries).toEqual([]);
+    expect((await readMedia(database)).entries).toEqual([]);
     expect(readdirSync(join(database, '..')).filter((name) => name.endsWith('.media'))).toEqual([]);
   });
 });

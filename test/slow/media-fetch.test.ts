@@ -1,12 +1,12 @@
 // A fetch of pictures that is killed at any moment is resumed.
 import { once } from 'node:events';
-import { copyFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { mediaPath } from '../../src/records/media-types.ts';
-import { openForExport } from '../../src/stores/open.ts';
-import type { MediaEntry } from '../../src/stores/writer.ts';
+import { readMedia } from '../importing.ts';
+import { copiesIn } from '../media-folder.ts';
 import { startSite } from '../mirror-site.ts';
 import { png, sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
@@ -57,25 +57,9 @@ const fetchArgs = (database: string, hosts: readonly string[], ...more: string[]
   ...more,
 ];
 
-async function entriesOf(database: string): Promise<MediaEntry[]> {
-  const archive = await openForExport(database);
-  try {
-    const entries: MediaEntry[] = [];
-    for await (const entry of archive.media()) entries.push(entry);
-    return entries;
-  } finally {
-    await archive.close();
-  }
-}
-
-const filesIn = (mediaDir: string) =>
-  readdirSync(mediaDir, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.png'))
-    .sort();
-
 /** Every row with a copy has a whole file. */
 async function expectSound(database: string): Promise<number> {
-  const copies = (await entriesOf(database)).filter(({ file }) => file !== null);
+  const copies = (await readMedia(database)).entries.filter(({ file }) => file !== null);
   for (const { file, bytes } of copies) {
     const path = join(`${database}.media`, mediaPath(file as string));
     expect(statSync(path).size).toBe(bytes);
@@ -95,8 +79,8 @@ test(`kill -9 at ${KILLS} moments of a fetch: it is resumed, and ends as if undi
   await done(fetchArgs(undisturbed, hosts));
   const duration = (times.at(-1) as number) - (times[0] as number);
   const expected = {
-    entries: await entriesOf(undisturbed),
-    files: filesIn(`${undisturbed}.media`),
+    entries: (await readMedia(undisturbed)).entries,
+    files: copiesIn(`${undisturbed}.media`),
     served: await done(['export', '--media-urls', '--database-url', undisturbed]),
   };
   expect(await expectSound(undisturbed)).toBe(USERS * (1 + SHOTS));
@@ -106,8 +90,8 @@ test(`kill -9 at ${KILLS} moments of a fetch: it is resumed, and ends as if undi
   async function finish() {
     await done(fetchArgs(database, hosts));
     expect({
-      entries: await entriesOf(database),
-      files: filesIn(`${database}.media`),
+      entries: (await readMedia(database)).entries,
+      files: copiesIn(`${database}.media`),
       served: await done(['export', '--media-urls', '--database-url', database]),
     }).toEqual(expected);
     rmSync(`${database}.media`, { recursive: true });
