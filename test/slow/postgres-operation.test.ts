@@ -104,8 +104,9 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     await until('away', async () => (await reasonOf(reader)).includes('refuses connections'));
     const lookups = Array.from({ length: 50 }, async () => await reader.profile('microblog', 'user1'));
     const errors = (await Promise.allSettled(lookups)).map((result) => 'reason' in result && result.reason);
-    expect(new Set(errors).size).toBe(1);
-    expect(String(errors[0])).toBe(`StoreError: The database at ${proxy.address} refuses connections.`);
+    expect([...new Set(errors.map(String))]).toEqual([
+      `StoreError: The database at ${proxy.address} refuses connections.`,
+    ]);
   });
 
   test('a restored backup is refused without asking the database, until its generation is new', async () => {

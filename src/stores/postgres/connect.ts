@@ -49,28 +49,18 @@ function readCertificates(path: string): string {
   }
 }
 
-/** Connects to the host that can be written; of two, should an old primary still run, to the one with the newest data. */
-export async function openPrimary(url: string): Promise<HostConnection> {
-  const { candidates, faults } = await connectAll(url);
-  const chosen = await keepNewest(candidates, ({ isStandby }) => !isStandby);
-  if (chosen !== undefined) return chosen;
-  const standbys = candidates.map(
-    ({ name }) => `The database at ${name} is a standby, which cannot be written.`,
-  );
-  throw new StoreError([...faults, ...standbys].join(' '));
-}
+/** Connects to the host that can be written. */
+export const openPrimary = (url: string) => openNewest(url, true);
 
 /** Reads from the host with the newest data, standby or not: all of it as of one moment. */
 export async function openSnapshot(url: string): Promise<HostConnection> {
-  const { candidates, faults } = await connectAll(url);
-  const chosen = await keepNewest(candidates);
-  if (chosen === undefined) throw new StoreError(faults.join(' '));
-  await closeIfFailed(chosen, async ({ client, name }) => {
+  const newest = await openNewest(url, false);
+  return await closeIfFailed(newest, async ({ client, name }) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     refuseUnfit(name, Number(await firstValue(client, 'SELECT schema FROM vitrine')));
     refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
+    return newest;
   });
-  return chosen;
 }
 
 /** Begins to use a connection, which is closed if that fails. */
@@ -86,42 +76,27 @@ export async function closeIfFailed<T>(
   }
 }
 
-interface Candidate extends HostConnection {
-  readonly isStandby: boolean;
-  readonly generation: number;
-}
-
-async function connectAll(url: string) {
+/** Connects to all hosts and keeps the one with the newest data: of two primaries, the old one is behind. */
+async function openNewest(url: string, mustWrite: boolean): Promise<HostConnection> {
   const address = parsePostgresUrl(url);
-  const candidates: Candidate[] = [];
-  const faults: string[] = [];
-  const connectHost = async (where: HostAddress) => {
-    try {
-      candidates.push(await connect(address, where));
-    } catch (error) {
-      faults.push(toStoreError(hostName(where), error).message);
-    }
-  };
-  await Promise.all(address.hosts.map(connectHost));
-  return { candidates, faults };
+  const results = await Promise.allSettled(address.hosts.map((where) => connect(address, where, mustWrite)));
+  const connections = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const [newest, ...others] = connections.toSorted((a, b) => b.generation - a.generation);
+  await Promise.all(others.map(({ client }) => client.end()));
+  if (newest !== undefined) return newest;
+  throw new StoreError(results.map((result) => 'reason' in result && result.reason.message).join(' '));
 }
 
-async function connect(address: PostgresAddress, where: HostAddress): Promise<Candidate> {
+async function connect(address: PostgresAddress, where: HostAddress, mustWrite: boolean) {
   const client = new pg.Client(clientConfig(address, where));
   // Queries report that the connection broke; while it is idle that must not crash the process.
   client.on('error', () => {});
-  return await closeIfFailed({ client, name: hostName(where) }, async (connection) => {
+  return await closeIfFailed({ client, name: hostName(where) }, async ({ name }) => {
     await client.connect();
-    const isStandby = (await firstValue(client, 'SELECT pg_is_in_recovery()')) === 't';
+    if (mustWrite && (await firstValue(client, 'SELECT pg_is_in_recovery()')) === 't')
+      throw new StoreError(`The database at ${name} is a standby, which cannot be written.`);
     const isEmpty = (await firstValue(client, "SELECT to_regclass('vitrine')")) === null;
     const generation = isEmpty ? -1 : Number(await firstValue(client, 'SELECT generation FROM vitrine'));
-    return { ...connection, isStandby, generation };
+    return { client, name, generation };
   });
-}
-
-/** The one with the newest data; closes the others. */
-async function keepNewest(candidates: readonly Candidate[], isFit = (_: Candidate) => true) {
-  const [newest] = candidates.filter(isFit).toSorted((a, b) => b.generation - a.generation);
-  await Promise.all(candidates.filter((other) => other !== newest).map(({ client }) => client.end()));
-  return newest;
 }

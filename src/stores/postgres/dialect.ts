@@ -24,7 +24,6 @@ const FETCH_ROWS = 1000;
 /** The rows of a query, fetched in parts; inside the caller's transaction. */
 async function* fetchRows(client: pg.Client, sql: string): AsyncGenerator<string[]> {
   await client.query(`DECLARE rows NO SCROLL CURSOR FOR ${sql}`);
-  let failed = false;
   try {
     for (;;) {
       const fetch = { text: `FETCH ${FETCH_ROWS} FROM rows`, rowMode: 'array' as const };
@@ -32,12 +31,9 @@ async function* fetchRows(client: pg.Client, sql: string): AsyncGenerator<string
       yield* rows;
       if (rows.length < FETCH_ROWS) return;
     }
-  } catch (error) {
-    failed = true;
-    throw error;
   } finally {
     // In a transaction that failed, nothing but ROLLBACK works.
-    if (!failed) await client.query('CLOSE rows');
+    await client.query('CLOSE rows').catch(() => {});
   }
 }
 

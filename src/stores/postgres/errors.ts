@@ -61,12 +61,6 @@ export const lacks = (tables: string) =>
 /** The SQLSTATE or system code of an error; empty when it has none. */
 const errorCode = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
-/** What is wrong with a host, as a sentence that begins with its name. */
-export function errorMessage(name: string, error: unknown): string {
-  if (error instanceof StoreError) return error.message;
-  return `The database at ${name} ${describe(error)}.`;
-}
-
 function describe(error: unknown): string {
   if (error === undefined) return 'does not answer';
   const code = errorCode(error);
@@ -95,8 +89,11 @@ export const isQueryError = (error: unknown) =>
   NO_FREE_CONNECTION.test((error as Error).message) ||
   /^(22|40|42|57014|XX)/.test(errorCode(error));
 
+/** What is wrong with a host, as a sentence that begins with its name. */
 export const toStoreError = (name: string, error: unknown): StoreError =>
-  error instanceof StoreError ? error : new StoreError(errorMessage(name, error), { cause: error });
+  error instanceof StoreError
+    ? error
+    : new StoreError(`The database at ${name} ${describe(error)}.`, { cause: error });
 
 /** Runs an action on a host; errors of the driver become StoreErrors about that host. */
 export async function describeErrors<T>(name: string, action: () => Promise<T>): Promise<T> {

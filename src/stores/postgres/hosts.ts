@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
-import type { HostState, StoreEvent, StoreListener } from '../reader.ts';
+import type { HostState, StoreListener } from '../reader.ts';
 import type { TextRow } from './dialect.ts';
-import { errorMessage, isLasting } from './errors.ts';
+import { isLasting, toStoreError } from './errors.ts';
 import { createHost, type Host } from './host.ts';
 
 /** How long lookups wait for a host that can be read from. Less than a second, so that they do not count as slow. */
@@ -23,25 +23,28 @@ export type Hosts = Awaited<ReturnType<typeof openHosts>>;
 
 export async function openHosts(url: string, observe: StoreListener) {
   const address = parsePostgresUrl(url);
-  const reports = createReports(observe);
+  const report = createReports(observe);
   const hosts = address.hosts.map((where) => createHost(address, where, onPoll));
-  const choice = createChoice(hosts, reports.newData);
+  const choice = createChoice(hosts, () => {
+    if (started) observe({ type: 'data-changed', message: 'the data changed' });
+  });
   const warning = () => warnOfPrimaries(hosts);
   const close = async () => void (await Promise.all(hosts.map((host) => host.close())));
+  let started = false;
 
   function onPoll(host: Host, wasUp: boolean | undefined): void {
     choice.update(host);
-    reports.polled(host, wasUp, warning());
+    if (started) report(host, wasUp, warning());
   }
 
   await start(hosts);
-  const faults = hosts.filter(({ up }) => up === false).map(faultMessage);
   if (hosts.every(({ up, fault }) => up === false && isLasting(fault))) {
     await close();
-    throw new StoreError(faults.join(' '));
+    throw new StoreError(hosts.map(faultMessage).join(' '));
   }
-  const missing = faults.length < hosts.length ? choice.fault() : undefined;
-  reports.start(faults, missing);
+  if (choice.fault() === EMPTY) observe({ type: 'data-warning', message: EMPTY });
+  for (const host of hosts) report(host, undefined, warning());
+  started = true;
   return {
     newest: choice.newest,
     fault: choice.fault,
@@ -60,7 +63,7 @@ async function start(hosts: readonly Host[]): Promise<void> {
   if (!hosts.some(({ up }) => up)) await starts;
 }
 
-const faultMessage = ({ name, fault }: Host) => errorMessage(name, fault);
+const faultMessage = ({ name, fault }: Host) => toStoreError(name, fault).message;
 
 function warnOfPrimaries(hosts: readonly Host[]): string | undefined {
   const names = hosts.filter(({ writable }) => writable).map(({ name }) => name);
@@ -68,34 +71,21 @@ function warnOfPrimaries(hosts: readonly Host[]): string | undefined {
   return `The databases at ${names.join(' and ')} can all be written. After a failover, an old primary that returns has to be made a standby.`;
 }
 
-/** What the log is told. Changes from before the start has ended are part of its result. */
+/** What the log is told of a host; `wasUp` is undefined if it was told nothing yet. */
 function createReports(observe: StoreListener) {
-  let started = false;
   const warnings = new Set<string>();
-  const report = (type: StoreEvent['type'], message: string) => {
-    if (started) observe({ type, message });
-  };
   const warnOnce = (message: string) => {
     if (!warnings.has(message)) observe({ type: 'data-warning', message });
     warnings.add(message);
   };
 
-  return {
-    start(faults: readonly string[], missing: string | undefined): void {
-      started = true;
-      for (const fault of faults) report('data-fault', fault);
-      if (missing !== undefined) warnOnce(missing);
-    },
-
-    newData: () => report('data-changed', 'the data changed'),
-
-    polled(host: Host, wasUp: boolean | undefined, warning: string | undefined): void {
-      if (host.up && !wasUp) report('data-changed', `the database at ${host.name} answers again`);
-      if (!host.up && wasUp !== false) report('data-fault', faultMessage(host));
-      if (host.mayWrite)
-        warnOnce('the role in DATABASE_URL may change the data: give the server one that may only read');
-      if (warning !== undefined) warnOnce(warning);
-    },
+  return (host: Host, wasUp: boolean | undefined, warning: string | undefined): void => {
+    if (host.up && wasUp === false)
+      observe({ type: 'data-changed', message: `the database at ${host.name} answers again` });
+    if (host.up === false && wasUp !== false) observe({ type: 'data-fault', message: faultMessage(host) });
+    if (host.mayWrite)
+      warnOnce('the role in DATABASE_URL may change the data: give the server one that may only read');
+    if (warning !== undefined) warnOnce(warning);
   };
 }
 
@@ -116,7 +106,6 @@ function createChoice(hosts: readonly Host[], onNewer: () => void) {
   let next = 0;
   /** Since when no host can be read from; undefined while one can. */
   let lostAt: number | undefined = Number.NEGATIVE_INFINITY;
-  let refusal = new StoreError('');
 
   const findCurrent = () => hosts.filter((host) => isCurrent(host, newest));
 
@@ -147,12 +136,8 @@ function createChoice(hosts: readonly Host[], onNewer: () => void) {
 
     isLost: () => lostAt !== undefined && performance.now() - lostAt > WAIT_MS,
 
-    /** What a lookup fails with. The same error for the same reason: an outage refuses thousands a second. */
-    refusal(failure?: string): StoreError {
-      const reason = fault() ?? failure ?? BEHIND;
-      if (refusal.message !== reason) refusal = new StoreError(reason);
-      return refusal;
-    },
+    /** What a lookup fails with. */
+    refusal: (failure?: string) => new StoreError(fault() ?? failure ?? BEHIND),
   };
 }
 
@@ -175,7 +160,7 @@ async function read(choice: Choice, query: pg.QueryConfig): Promise<TextRow> {
       choice.update(host);
       if (host.generation >= choice.newest()) return row;
     } catch (error) {
-      failure = errorMessage(host.name, error);
+      failure = toStoreError(host.name, error).message;
       host.failed(error);
     }
   }

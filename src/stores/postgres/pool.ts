@@ -59,15 +59,16 @@ export function createReadPool(address: PostgresAddress, where: HostAddress) {
 
   return {
     /** A connection of its own, for as long as the caller keeps it. */
-    connect: () => pool.connect(),
+    connect: () => connect(pool),
 
-    query(query: pg.QueryConfig): Promise<TextRow[]> {
-      const { promise, resolve, reject } = Promise.withResolvers<TextRow[]>();
+    async query(query: pg.QueryConfig): Promise<TextRow[]> {
+      const { promise, reject } = Promise.withResolvers<never>();
       pending.add(reject);
-      void queryPool(pool, query)
-        .then(resolve, reject)
-        .finally(() => pending.delete(reject));
-      return promise;
+      try {
+        return await Promise.race([queryPool(pool, query), promise]);
+      } finally {
+        pending.delete(reject);
+      }
     },
 
     /** Fails all queries at once, which pg.Pool does not do, and starts anew. */
@@ -82,34 +83,25 @@ export function createReadPool(address: PostgresAddress, where: HostAddress) {
   };
 }
 
-function openPool(options: pg.PoolConfig) {
-  const pool = new pg.Pool(options);
-  let open = 0;
-  pool
-    .on('error', () => {})
-    .on('connect', () => open++)
-    .on('remove', () => open--);
+const openPool = (options: pg.PoolConfig) => new pg.Pool(options).on('error', () => {});
 
-  /** If the server has no connection to spare, those that are open must do for a while. */
-  async function connect(): Promise<pg.PoolClient> {
-    try {
-      return await pool.connect();
-    } catch (error) {
-      // One of them belongs to the poll.
-      if (!isShortage(error) || open < 2) throw error;
-      pool.options.max = open;
-      setTimeout(() => {
-        pool.options.max = CONNECTIONS;
-      }, SHORTAGE_MS).unref();
-      return await connect();
-    }
+/** If the server has no connection to spare, those that are open must do for a while. */
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    // One of them belongs to the poll.
+    if (!isShortage(error) || pool.totalCount < 2) throw error;
+    pool.options.max = pool.totalCount;
+    setTimeout(() => {
+      pool.options.max = CONNECTIONS;
+    }, SHORTAGE_MS).unref();
+    return await connect(pool);
   }
-
-  return { connect, end: () => pool.end() };
 }
 
-async function queryPool(pool: ReturnType<typeof openPool>, query: pg.QueryConfig): Promise<TextRow[]> {
-  const client = await pool.connect();
+async function queryPool(pool: pg.Pool, query: pg.QueryConfig): Promise<TextRow[]> {
+  const client = await connect(pool);
   try {
     return await readRows(client, query);
   } finally {

@@ -31,31 +31,31 @@ const PERSON = {
       lists.etag, CASE WHEN strpos($3, lists.etag) = 0 THEN '{"' || $4::text || '":' || items || '}' END
     FROM vitrine LEFT JOIN (profiles JOIN lists USING (family, user_key)) ON family = $1 AND user_key = $2`,
 };
+/** A query for one value. */
+const select = (name: string, value: string) => ({
+  name,
+  text: `SELECT generation, (${value}) FROM vitrine`,
+});
 // An index scan for each salt, whatever the planner knows of the tables.
-const TAKEN_DOWN = {
-  name: 'taken_down',
-  text: `SELECT generation, (
-      SELECT bool_or(EXISTS (SELECT 1 FROM takedowns
-        WHERE hash IN (takedown_hash(salt, $1, 'name', $2), takedown_hash(salt, $1, 'name', $3))))
-      FROM takedown_salts)
-    FROM vitrine`,
-};
-const LAST_RUN = { name: 'last run', text: 'SELECT generation, last_run FROM vitrine' };
-const MEDIA_URL = { name: 'media url', text: 'SELECT generation, media_url FROM vitrine' };
-const FIRST_USERS = {
-  name: 'first users',
-  text: `SELECT generation, (SELECT json_agg(username ORDER BY id) FROM (
-      SELECT id, record::json ->> 'username' AS username FROM profiles WHERE family = $1 ORDER BY id LIMIT $2) AS first)
-    FROM vitrine`,
-};
-
-const USERS = {
-  name: 'users',
-  text: `SELECT generation, (SELECT json_agg(json_build_object('key', user_key, 'record', record) ORDER BY user_key) FROM (
-      SELECT user_key, coalesce(served, record) AS record FROM profiles
-      WHERE family = $1 AND user_key > $2 ORDER BY user_key LIMIT $3 OFFSET $4) AS page)
-    FROM vitrine`,
-};
+const TAKEN_DOWN = select(
+  'taken_down',
+  `SELECT bool_or(EXISTS (SELECT 1 FROM takedowns
+     WHERE hash IN (takedown_hash(salt, $1, 'name', $2), takedown_hash(salt, $1, 'name', $3))))
+   FROM takedown_salts`,
+);
+const LAST_RUN = select('last run', 'last_run');
+const MEDIA_URL = select('media url', 'media_url');
+const FIRST_USERS = select(
+  'first users',
+  `SELECT json_agg(username ORDER BY id) FROM (
+     SELECT id, record::json ->> 'username' AS username FROM profiles WHERE family = $1 ORDER BY id LIMIT $2) AS first`,
+);
+const USERS = select(
+  'users',
+  `SELECT json_agg(json_build_object('key', user_key, 'record', record) ORDER BY user_key) FROM (
+     SELECT user_key, coalesce(served, record) AS record FROM profiles
+     WHERE family = $1 AND user_key > $2 ORDER BY user_key LIMIT $3 OFFSET $4) AS page`,
+);
 const historyQuery = (family: Family) => ({
   name: `history of ${family}`,
   text: `SELECT generation, etag, coalesce(served, record), (
@@ -84,7 +84,7 @@ export async function openReader(url: string): Promise<Reader> {
 function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
   async function find(query: pg.QueryConfig, gzip: Gzip): Promise<Answer | undefined> {
     const [, etag, text, packed, isPacked] = await read(query);
-    if (isPacked !== 't' || etag == null) return createAnswer([etag ?? null, text ?? null]);
+    if (isPacked !== 't' || etag == null) return createAnswer(etag, text);
     return { etag, body: packed == null ? null : gzip(Buffer.from(packed.slice(2), 'hex')), isGzip: true };
   }
 
@@ -104,8 +104,9 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
     items: (family, userKey, collection, { known = '', gzip = false } = {}) =>
       find({ ...ITEMS, values: [family, userKey, known, gzip, collection] }, gzipList(collection)),
     async person(family, userKey, collection, known = '') {
-      const [, ...row] = await read({ ...PERSON, values: [family, userKey, known, collection] });
-      const [own, list] = [createAnswer(row.slice(0, 2)), createAnswer(row.slice(2))];
+      const values = [family, userKey, known, collection];
+      const [, etag, record, listEtag, items] = await read({ ...PERSON, values });
+      const [own, list] = [createAnswer(etag, record), createAnswer(listEtag, items)];
       return own && list && [own, list];
     },
     async isTakenDown(family, userKey) {
@@ -136,13 +137,13 @@ function createListings(read: Hosts['read']): Pick<Reader, 'firstUsers' | 'users
     },
     async history(family, userKey, { from = '', limit }) {
       const [, etag, record, items] = await read({ ...HISTORIES[family], values: [userKey, from, limit] });
-      const profile = createAnswer([etag ?? null, record ?? null]);
+      const profile = createAnswer(etag, record);
       return profile && { profile, ...JSON.parse(items ?? '') };
     },
   };
 }
 
-function createAnswer([etag, body]: TextRow): Answer | undefined {
+function createAnswer(etag: TextRow[0] | undefined, body: TextRow[0] | undefined): Answer | undefined {
   return etag == null ? undefined : { etag, body: body == null ? null : Buffer.from(body) };
 }
 
