@@ -292,32 +292,6 @@ test('a flag overrides the environment, and errors name the flag', () => {
   expect(mistakesOf({ port: 'x' }, { PORT: '82' })).toEqual([expect.stringContaining('--port must')]);
 });
 
-test.each([
-  ['127.0.0.1', '127.0.0.1', true],
-  ['0.0.0.0', '127.0.0.1', true],
-  ['127.0.0.1', '0.0.0.0', true],
-  ['::', '127.0.0.1', true],
-  ['::1', '0:0:0:0:0:0:0:0', true],
-  ['localhost', '127.0.0.1', true],
-  ['::1', 'localhost', true],
-  ['127.0.0.1', '127.0.0.2', false],
-  ['192.0.2.1', 'localhost', false],
-  ['/run/vitrine.sock', '0.0.0.0', false],
-  ['LOCALHOST', '127.0.0.1', true],
-  ['example.org', 'Example.ORG', true],
-  ['::ffff:127.0.0.1', '127.0.0.1', true],
-  ['0.0.0.0', '::ffff:127.0.0.1', true],
-  ['0.0.0.0', 'localhost', true],
-  ['0.0.0.0', '::', true],
-  ['0.0.0.0', '::1', false],
-  ['::1', '0.0.0.0', false],
-])('one port on %s and, for the admin port, on %s: refused %s', (host, adminHost, refused) => {
-  const mistakes = mistakesOf({ host, port: '80', adminHost, adminPort: '80' });
-  expect(mistakes).toEqual(refused ? [expect.stringContaining('ADMIN_PORT and PORT are the same')] : []);
-  expect(mistakesOf({ host, port: '80', adminHost, adminPort: '81' })).toEqual([]);
-  expect(mistakesOf({ host, port: '0', adminHost, adminPort: '0' })).toEqual([]);
-});
-
 test('a directory of pages that are turned off is refused', () => {
   expect(mistakesOf({ directory: 'on' })).toEqual([]);
   expect(mistakesOf({ directory: 'on', explorer: 'off' })).toHaveLength(1);

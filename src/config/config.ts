@@ -1,6 +1,6 @@
 // Every setting in one table: default, parser, meaning.
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
-import { addressClashes, type Mount, portClashes } from './clashes.ts';
+import { addressClashes, type Mount } from './clashes.ts';
 import { shownDatabase } from './database-url.ts';
 import { chooseDatabaseUrl, type DatabaseUrlSource, type SettingText } from './database-url-source.ts';
 import {
@@ -289,5 +289,5 @@ export function givenSettings(flags: Flags, environment: Environment): Record<st
 function clashes(config: Config): string[] {
   const settingName = (variant: Variant) => variableName(baseUrlSetting(variant));
   const pages = config.directory && !config.explorer ? ['DIRECTORY=on needs the pages of EXPLORER=on'] : [];
-  return [...addressClashes(listMounts(config), settingName), ...portClashes(config), ...pages];
+  return [...addressClashes(listMounts(config), settingName), ...pages];
 }
