@@ -25,7 +25,6 @@ async function read(content: Buffer | string) {
 }
 
 const MEMBERS = '"id":"1","user":"2","date":"2024-01-01 00:00:00"';
-const R = `{${MEMBERS}}`;
 const isRecord = (value: unknown) => 'row' in normalise(value);
 
 /** Files with the text as the value of a member that no record has. */
@@ -123,53 +122,4 @@ test('where parsers differ, the record is read or refused', async () => {
       const { values, problems } = await read(file);
       expect([where, values.filter(isRecord).length + problems.length]).not.toEqual([where, 0]);
     }
-});
-
-test.each([
-  [R, 1],
-  [`[${R},${R}]`, 2],
-  ['[]', 0],
-  [` \n[ ${R} ]\n `, 1],
-  [`\uFEFF[${R}]`, 1],
-  [`${R}\n${R}\n`, 2],
-  [`[${R}]\n[${R}]\n`, 2],
-  [`{"posts":[${R}]}{"posts":[${R}]}`, 2],
-  [`[${R},]`, 1],
-  [`${R},\n${R},\n`, 2],
-])('the file %j is read', async (file, records) => {
-  const { values, problems } = await read(file);
-  expect([problems, values.length, values.every(isRecord)]).toEqual([[], records, true]);
-});
-
-test('files that are no records, or not well formed, are refused', async () => {
-  const files = [
-    ...[
-      '',
-      ' ',
-      '\uFEFF',
-      '[',
-      ']',
-      '{',
-      ',',
-      '[][]',
-      '[],[]',
-      '[,]',
-      "'",
-      '"',
-      '1',
-      '"text"',
-      'null',
-      '\u0000',
-    ],
-    ...[`[${R}],`, `[${R}]]`, `[${R}}`, `[${R}`, `[${R},,${R}]`, `[${R}${R}]`, `[,${R}]`, `[[${R}]]`],
-    ...[`[${R}]x`, `[${R}]//`, `${R}[${R}]`, '<!doctype html><html></html>'],
-    ...['[', '[{"":'].map((open) => open.repeat(100_000)),
-    Buffer.from(`[${R}]`, 'utf16le'),
-    Buffer.from([0xe5]),
-  ];
-  for (const file of files) {
-    const { problems } = await read(file);
-    expect([file.slice(0, 50), problems.length]).not.toEqual([file.slice(0, 50), 0]);
-    for (const problem of problems) expect(problem).toMatch(/^[\P{Cc}]{5,200}$/u);
-  }
 });
