@@ -278,6 +278,30 @@ describe('Cache-Control', () => {
     await quick.stop();
   });
 
+  test('CDN-Cache-Control is on the same responses, and on no error', async () => {
+    const cdn = await serveHere({ CDN_CACHE_CONTROL: 'max-age=3600, stale-if-error=86400', DIRECTORY: 'on' });
+    const targeted = async (url: string, headers = {}) => {
+      const reply = await ask(cdn, url, { headers });
+      return [reply.status, reply.headers['cache-control'] === CACHING, reply.headers['cdn-cache-control']];
+    };
+    const KEPT = 'max-age=3600, stale-if-error=86400';
+    for (const url of [
+      ...[ADA, '/a/api/?user=ada&post=true', '/b/api/username/ada/shots', '/people/a/ada', '/card/a/ada.svg'],
+      ...['/feeds/a/ada.atom', '/openapi.json', '/people/a', '/people/a.json'],
+    ])
+      expect([url, ...(await targeted(url))]).toEqual([url, 200, true, KEPT]);
+    expect(await targeted(ADA, { 'if-none-match': '*' })).toEqual([304, true, KEPT]);
+    for (const [url, status] of [
+      ['/a/api/?user=nobody', 404],
+      ['/a/api/', 400],
+      ['/people/a/nobody', 404],
+      ['/healthz', 200],
+    ] as const)
+      expect([url, ...(await targeted(url))]).toEqual([url, status, false, undefined]);
+    expect((await ask(server, ADA)).headers).not.toHaveProperty('cdn-cache-control');
+    await cdn.stop();
+  });
+
   test('a 304 has no headers that describe a body', async () => {
     const reply = await ask(server, ADA, { headers: { 'if-none-match': '*' } });
     expect([reply.headers['content-type'], reply.headers['content-length']]).toEqual([undefined, undefined]);

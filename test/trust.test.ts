@@ -135,6 +135,29 @@ describe('request id', () => {
   });
 });
 
+test('a traceparent is logged if it is well-formed, whoever sends it', async () => {
+  const [trace, parent] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
+  const good = `00-${trace}-${parent}-01`;
+  for (const [said, kept] of [
+    [good, good],
+    [`cc-${trace}-${parent}-01-what-the-future-will-be-like`, `cc-${trace}-${parent}-01`],
+    [`cc-${trace}-${parent}-01`, `cc-${trace}-${parent}-01`],
+    [`${good}-more`, undefined],
+    [`cc-${trace}-${parent}-01.more`, undefined],
+    [`ff-${trace}-${parent}-01`, undefined],
+    [`00-${'0'.repeat(32)}-${parent}-01`, undefined],
+    [`00-${trace}-${'0'.repeat(16)}-01`, undefined],
+    [good.toUpperCase(), undefined],
+    [` ${trace}`, undefined],
+    [[good, good], undefined],
+    ['', undefined],
+  ] as const)
+    expect([said, (await lineFor(servers.nobody, { traceparent: said as string })).traceparent]).toEqual([
+      said,
+      kept,
+    ]);
+});
+
 test('no request can forge a log line or send control characters to a terminal', async () => {
   const server = await startServer({ TRUST_PROXY: '127.0.0.1', ACCESS_LOG: 'on' });
   const written: Buffer[] = [];

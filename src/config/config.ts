@@ -11,6 +11,7 @@ import {
   baseUrl,
   between,
   bytes,
+  cacheDirectives,
   databaseUrl,
   duration,
   fileMode,
@@ -106,6 +107,11 @@ export const SETTINGS = {
     'public, max-age=15, stale-while-revalidate=30, stale-if-error=86400',
     headerText,
     '`Cache-Control` of successful responses',
+  ),
+  cdnCacheControl: setting(
+    '',
+    optional(cacheDirectives),
+    '`CDN-Cache-Control` of the same responses, which CDNs follow instead (RFC 9213); if unset, there is none',
   ),
   takedownStatus: setting(
     '404',

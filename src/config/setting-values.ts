@@ -222,6 +222,14 @@ export function headerText(text: string): string {
   return text;
 }
 
+/** A dictionary of structured fields (RFC 9651): a cache ignores anything else as a whole (RFC 9213, 2.1). */
+export function cacheDirectives(text: string): string {
+  const directive = /[a-z*][a-z0-9_.*-]*(?:=(?:\d{1,15}|"[ !#-[\]-~]*"|[A-Za-z*][\w.*:/-]*))?/.source;
+  if (!new RegExp(`^${directive}(?: *, *${directive})*$`).test(text))
+    throw new Mistake('must be directives in lower case, such as max-age=3600, stale-if-error=86400');
+  return text;
+}
+
 export function oneOf<const T extends string>(...words: T[]) {
   return (text: string): T => {
     const word = words.find((candidate) => candidate === text);

@@ -8,7 +8,7 @@ import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts, publicOrigin } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { VERSION } from '../config/version.ts';
-import { type Headers, JSON_TYPE, matches, sendNotModified } from '../http/answer.ts';
+import { caching, type Headers, JSON_TYPE, matches, sendNotModified } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
 import { etagOf } from '../records/etag.ts';
 import type { Family } from '../records/kinds.ts';
@@ -19,7 +19,7 @@ import { createDirectoryViews, sitemap, sitemapIndex } from '../views/directory.
 import { hostConstraint } from './lookup.ts';
 import { pageHeaders } from './page-headers.ts';
 import { pageRoute } from './person-pages.ts';
-import { GUARD, typed } from './web-file.ts';
+import { GUARD, TEXT } from './web-file.ts';
 
 const PAGE_SIZE = 50;
 /** The protocol allows 50,000, which would take 5 MB and as much time as hundreds of pages. */
@@ -35,7 +35,7 @@ interface DirectoryOptions {
 export const directory: FastifyPluginCallbackTypebox<DirectoryOptions> = (app, options, done) => {
   const { config } = options;
   const mounts = listMounts(config);
-  const headers = typed(JSON_TYPE, config.cacheControl);
+  const headers = { 'content-type': JSON_TYPE, ...caching(config) };
   for (const mount of mounts)
     addList(app, options, mount, { url: `/people/${mount.variant}.json`, headers, view: 'json' });
   addSitemaps(app, options, mounts);
@@ -47,7 +47,7 @@ export const directoryPages: FastifyPluginCallbackTypebox<DirectoryOptions> = (a
   const { config } = options;
   const route = pageRoute(config);
   const mounts = listMounts(config);
-  const headers = { ...pageHeaders(config), 'cache-control': config.cacheControl };
+  const headers = { ...pageHeaders(config), ...caching(config) };
   for (const mount of mounts) {
     const url = `/people/${mount.variant}`;
     addList(app, options, mount, { url, headers, view: 'page' });
@@ -98,7 +98,7 @@ function addSitemaps(
   const send = createSender(config);
   const route = pageRoute(config);
   const findStarts = createStarts(store);
-  const xml = { ...GUARD, ...typed('application/xml; charset=utf-8', config.cacheControl) };
+  const xml = { ...GUARD, 'content-type': 'application/xml; charset=utf-8', ...caching(config) };
   const sites = mounts.flatMap(({ variant, base }) => {
     const origin = base.origin ?? publicOrigin(config);
     return origin === undefined ? [] : [{ variant, base, origin, family: VARIANTS[variant].family }];
@@ -137,7 +137,7 @@ function addSitemaps(
       'Allow: /',
       ...[...origins].map((origin) => `Sitemap: ${origin}/sitemap.xml`),
     ];
-    const headers = { ...GUARD, ...typed('text/plain; charset=utf-8', config.cacheControl) };
+    const headers = { ...GUARD, 'content-type': TEXT, ...caching(config) };
     send(reply, headers, lines, () => `${lines.join('\n')}\n`);
   });
 }

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
 import { findSamplesUrl } from '../config/media.ts';
 import { hostKey } from '../config/setting-values.ts';
-import { JSON_TYPE, NotModified } from '../http/answer.ts';
+import { caching, JSON_TYPE, NotModified } from '../http/answer.ts';
 import { errorResponses } from '../http/errors.ts';
 import { PAGE } from '../http/observations.ts';
 import { FIXTURE_PICTURES } from '../samples/people.ts';
@@ -44,7 +44,7 @@ export interface DocsOptions {
 /** The OpenAPI document. */
 export const openapi: FastifyPluginCallbackTypebox<DocsOptions> = (app, options, done) => {
   const { config, exampleUsers } = options;
-  const headers = { 'content-type': JSON_TYPE, 'cache-control': config.cacheControl };
+  const headers = { 'content-type': JSON_TYPE, ...caching(config) };
   const document = forUsers((users) =>
     memoize((host) => createAsset(textFor(host, users, options), headers)),
   );

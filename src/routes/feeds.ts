@@ -4,7 +4,7 @@ import type { Static } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { publicOrigin } from '../config/config.ts';
-import { JSON_TYPE, jsonHeaders, matches, sendNotModified } from '../http/answer.ts';
+import { caching, JSON_TYPE, jsonHeaders, matches, sendNotModified } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
 import { etagOf } from '../records/etag.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
@@ -33,10 +33,9 @@ export function addFeeds(app: FastifyInstance, options: PeopleOptions): void {
   const { variant, base } = mount;
   const page = pageRoute(config);
   const route = { ...page, constraints: hostConstraint(base), schema: { ...page.schema, params: Params } };
-  const caching = { 'cache-control': config.cacheControl };
 
   const add = (extension: string, type: string, write: (feed: Feed) => string) => {
-    const headers = { ...jsonHeaders(config.corsOrigin), ...caching, 'content-type': type };
+    const headers = { ...jsonHeaders(config.corsOrigin), ...caching(config), 'content-type': type };
     const send = createFeedSender(options, headers, write);
     app.get<Named>(`/feeds/${variant}/:username.${extension}`, route, send);
     app.get<Named>(`/feeds/${variant}/:username/:item.${extension}`, route, send);

@@ -5,7 +5,7 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
-import { INERT } from '../http/answer.ts';
+import { caching, INERT } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
 import { fileSize, readWhole } from '../http/file-parts.ts';
 import { PAGE } from '../http/observations.ts';
@@ -40,7 +40,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
       return sendFailure(reply, await absence(username));
     });
 
-  const cached = { 'cache-control': config.cacheControl };
+  const cached = caching(config);
   const look = createLook(config);
   const copyOf = createCopies(config);
   const card = (person: Person, avatar?: string) => look.paint(cardImage(person, avatar));

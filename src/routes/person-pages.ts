@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
-import { NOT_FOUND_CACHING } from '../http/answer.ts';
+import { caching, NOT_FOUND_CACHING } from '../http/answer.ts';
 import { type ErrorCode, FAILURES, sendFailure } from '../http/errors.ts';
 import { PAGE } from '../http/observations.ts';
 import { userKey } from '../records/user-name.ts';
@@ -38,7 +38,7 @@ export function addPersonPages(
   const { variant, base } = mount;
   const { send, absence, versionOf } = createPersonReplies(config, mount, store);
   const pages = createPersonPages(config, mount);
-  const headers = { ...pageHeaders(config), 'cache-control': config.cacheControl };
+  const headers = { ...pageHeaders(config), ...caching(config) };
   const template = { version: versionOf(pages.person), headers, render: pages.person };
   const { schema, ...options } = pageRoute(config);
   const named = { ...options, constraints: hostConstraint(base), schema: { ...schema, params: Params } };
@@ -104,10 +104,10 @@ function sendMissing(
   page: () => string,
 ): FastifyReply {
   // Not for proxies, which would keep a copy for each spelling of Accept, or one for all.
-  const caching = `private, ${NOT_FOUND_CACHING}`;
+  const briefly = `private, ${NOT_FOUND_CACHING}`;
   reply.header('vary', 'Accept');
-  if (!/\btext\/html\b/.test(request.headers.accept ?? '')) return sendFailure(reply, code, caching);
-  reply.headers({ ...pageHeaders(config), 'cache-control': caching });
+  if (!/\btext\/html\b/.test(request.headers.accept ?? '')) return sendFailure(reply, code, briefly);
+  reply.headers({ ...pageHeaders(config), 'cache-control': briefly });
   return reply.code(FAILURES[code].status).send(page());
 }
 

@@ -53,6 +53,7 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
 
   const about = (request: IncomingMessage) => ({
     id: clients.findRequestId(request),
+    traceparent: readTraceparent(request),
     client: clients.findClientAddress(request),
     protocol: clients.findProtocol(request),
     method: request.method,
@@ -94,6 +95,13 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
     },
   };
 }
+
+/** W3C Trace Context: version 00 ends after the flags, later ones may go on; neither id is all zeros. */
+const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(?=$|-)/;
+
+/** Undefined, which is not logged, unless it is well-formed. */
+const readTraceparent = ({ headers }: IncomingMessage) =>
+  TRACEPARENT.exec(String(headers.traceparent ?? ''))?.[0];
 
 /** Fastify keeps the address here where the routed one differs. */
 const originalUrl = (request: IncomingMessage) =>
