@@ -168,7 +168,7 @@ test('an import that is stopped says that nothing was imported, and leaves no da
 });
 
 test('a mistyped file does not migrate an older database', async () => {
-  const path = tempFile('older.db', readFileSync(fixture('older/schema-2.db')));
+  const path = tempFile('older.db', readFileSync(fixture('older/schema-4.db')));
   const before = readFileSync(path);
   for (const args of [['/nowhere.ndjson'], ['--map', '/nowhere.mjs', '-']])
     expect((await into(path, args)).stderr).toMatch(/^vitrine: \/nowhere\S+ does not exist\n$/);

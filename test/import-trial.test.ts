@@ -40,7 +40,7 @@ describe('--dry-run', () => {
   });
 
   test('migrates nothing', async () => {
-    const path = tempFile('older.db', readFileSync(fixture('older/schema-2.db')));
+    const path = tempFile('older.db', readFileSync(fixture('older/schema-4.db')));
     const before = readFileSync(path);
     const { code, stderr } = await into(path, ['--dry-run', '-'], { input: NEW });
     expect([code, stderr]).toEqual([1, expect.stringContaining('has an older schema')]);

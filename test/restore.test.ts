@@ -124,7 +124,7 @@ describe('the data of a snapshot takes the place of', () => {
     ['an empty file', (path) => truncateSync(path, 0)],
     ['a file with damaged tables', (path) => scrawl(path, 3 * 8192, 8192)],
     ['a file too damaged to be opened', (path) => scrawl(path, 100, 2000)],
-    ['an older schema', (path) => copyFileSync(fixture('older/schema-3.db'), path)],
+    ['an older schema', (path) => copyFileSync(fixture('older/schema-4.db'), path)],
   ];
   test.each(PLACES)('%s', async (_, place) => {
     const path = await live();
@@ -149,7 +149,7 @@ describe('the data of a snapshot takes the place of', () => {
 
   test('newer data, if it is of an older schema', async () => {
     const path = await live();
-    const older = fixture('older/schema-1.db');
+    const older = fixture('older/schema-4.db');
     const before = readFileSync(older);
     expect((await restore(path, older)).code).toBe(0);
     const fresh = newPath();

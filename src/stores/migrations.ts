@@ -1,6 +1,7 @@
 // The migrations of a store: the files of a folder, named `NNN-what.sql`, in order.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { StoreError } from './errors.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 
@@ -13,6 +14,14 @@ export interface MigrationResult {
 export interface Migration {
   readonly version: number;
   readonly sql: () => string;
+}
+
+/** Throws if a database was made before the first migration that there is, which makes the tables of version 1.0. */
+export function refuseAncient(name: string, schema: number, [first]: readonly Migration[]): void {
+  if (schema > 0 && first !== undefined && schema < first.version)
+    throw new StoreError(
+      `${name} was made before version 1.0 (schema ${schema}): export it with that version, and import it into a new database.`,
+    );
 }
 
 /** `folder` is a folder in `migrations`. */

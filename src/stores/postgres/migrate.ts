@@ -1,8 +1,7 @@
 // The schema of a PostgreSQL database: whether this program can use it, and bringing it up to date.
 import type pg from 'pg';
-import { userKey } from '../../records/user-name.ts';
 import { StoreError } from '../errors.ts';
-import { listMigrations, type MigrationResult } from '../migrations.ts';
+import { listMigrations, type MigrationResult, refuseAncient } from '../migrations.ts';
 import { packAnswers } from '../packed-rows.ts';
 import { firstValue, storeConnection } from './dialect.ts';
 import { describeErrors, lacks } from './errors.ts';
@@ -37,7 +36,6 @@ async function migrateLocked(client: pg.Client, name: string): Promise<void> {
     await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
     const current = await readSchema(client, name);
     for (const { version, sql } of MIGRATIONS.filter((migration) => migration.version > current)) {
-      if (version === 2) await foldNamesAgain(client);
       await client.query(sql());
       if (version === 5) await packAnswers(storeConnection(client));
       await client.query('UPDATE vitrine SET schema = $1', [version]);
@@ -47,22 +45,6 @@ async function migrateLocked(client: pg.Client, name: string): Promise<void> {
     await client.query('ROLLBACK').catch(() => {});
     throw error;
   }
-}
-
-/** Since schema 2, names are folded more fully. Where that would give two users one key, the later keeps the old one. */
-async function foldNamesAgain(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<[family: string, id: string, key: string, name: string]>({
-    text: `SELECT family, id, user_key, members(record) ->> 'username' FROM profiles
-      WHERE octet_length(user_key) <> length(user_key) ORDER BY family, id`,
-    rowMode: 'array',
-  });
-  for (const [family, id, key, name] of rows)
-    if (userKey(name) !== key)
-      await client.query(
-        `UPDATE profiles SET user_key = $3 WHERE family = $1 AND id = $2 AND NOT EXISTS (
-          SELECT 1 FROM profiles AS other WHERE other.family = $1 AND other.user_key = $3)`,
-        [family, id, userKey(name)],
-      );
 }
 
 /** 0 when there are no tables yet. */
@@ -79,6 +61,7 @@ export function refuseUnfit(name: string, schema: number, least = SCHEMA_VERSION
     throw new StoreError(
       `The database at ${name} was made by a newer version of Vitrine (schema ${schema}, this one knows ${SCHEMA_VERSION}).`,
     );
+  refuseAncient(`The database at ${name}`, schema, MIGRATIONS);
   if (schema < least)
     throw new StoreError(
       `The database at ${name} has an older schema (${schema}, wanted ${SCHEMA_VERSION}): run \`vitrine migrate\`.`,

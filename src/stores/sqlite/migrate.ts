@@ -1,7 +1,7 @@
 // The schema of a file: whether this program can use it, and bringing it up to date.
 import type { Database } from 'better-sqlite3';
 import { NoDataError, StoreError } from '../errors.ts';
-import { listMigrations } from '../migrations.ts';
+import { listMigrations, refuseAncient } from '../migrations.ts';
 
 /** 'VITR' marks a file as ours. */
 const APPLICATION_ID = 0x56495452;
@@ -30,6 +30,7 @@ export function refuseForeign(db: Database, path: string): void {
   if (owner !== APPLICATION_ID && (owner !== 0 || !hasNoTables(db)))
     throw new StoreError(`${path} is a database of another program.`);
   const schema = readSchema(db);
+  refuseAncient(path, schema, MIGRATIONS);
   if (schema > SCHEMA_VERSION)
     throw new StoreError(
       `${path} was made by a newer version of Vitrine (schema ${schema}, this one knows ${SCHEMA_VERSION}).`,

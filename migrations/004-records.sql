@@ -1,34 +1,47 @@
--- `profiles` and `items` hold everything. `record` is the JSON text that is served; the columns beside it are what it is found by.
--- Items lie in the order in which they are read, so that a lookup touches neighbouring pages however many there are.
+-- What is served is stored ready: a profile's record, and for each user the list of their newest 15 items, each with its
+-- ETag. `items` is the truth; `lists` is rewritten for the users whose items an import touched, in the same transaction.
+-- etag_of() is a function of the program: the hash of a text. This is the schema of version 1.0.
 
 CREATE TABLE profiles (
+  n INTEGER PRIMARY KEY,
   family TEXT NOT NULL CHECK (family IN ('microblog', 'portfolio')),
-  user_key TEXT NOT NULL,
+  user_key TEXT NOT NULL, -- the user name, folded: two spellings of one name meet here
   id INTEGER NOT NULL CHECK (id > 0),
+  etag TEXT NOT NULL,
   record TEXT NOT NULL,
-  PRIMARY KEY (family, user_key),
+  UNIQUE (family, user_key),
   UNIQUE (family, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE items (
+  n INTEGER PRIMARY KEY,
   family TEXT NOT NULL,
-  owner INTEGER NOT NULL,
-  date INTEGER NOT NULL, -- its digits: 20240131235959
   id INTEGER NOT NULL CHECK (id > 0),
-  record TEXT NOT NULL,
-  PRIMARY KEY (family, owner, date DESC, id DESC),
-  FOREIGN KEY (family, owner) REFERENCES profiles (family, id) DEFERRABLE INITIALLY DEFERRED
-) STRICT, WITHOUT ROWID;
+  owner INTEGER NOT NULL, -- the id of a profile of the same family
+  date TEXT NOT NULL,
+  record TEXT NOT NULL
+) STRICT;
 
--- Where the item with an id lies. A table, kept by what writes `items`, because an index would be filled in the items'
--- order, all over its pages, and this is filled in its own.
-CREATE TABLE item_keys (
+CREATE TABLE lists (
+  n INTEGER PRIMARY KEY,
   family TEXT NOT NULL,
-  id INTEGER NOT NULL,
+  user_key TEXT NOT NULL,
   owner INTEGER NOT NULL,
-  date INTEGER NOT NULL,
-  PRIMARY KEY (family, id)
-) STRICT, WITHOUT ROWID;
+  etag TEXT NOT NULL,
+  items TEXT NOT NULL, -- '[{…},{…}]', newest first
+  UNIQUE (family, user_key),
+  UNIQUE (family, owner)
+) STRICT;
+
+CREATE UNIQUE INDEX items_by_id ON items (family, id);
+CREATE INDEX items_in_order ON items (family, owner, date DESC, id DESC);
+
+-- When the data changed last, in microseconds since 1970, as in PostgreSQL. It is 0 until the first import has committed;
+-- a server has nothing to serve before.
+
+CREATE TABLE vitrine (generation INTEGER NOT NULL) STRICT;
+
+INSERT INTO vitrine VALUES (0);
 
 -- The members as columns, for whoever opens the file with an SQL tool.
 
