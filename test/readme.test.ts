@@ -249,11 +249,8 @@ function folderOfExports(page: string): string {
   cpSync(join(ROOT, 'fixtures/exports'), folder, { recursive: true });
   const people = codeBlock(page, 'Formats', 'json');
   const ownerless = '{"id":"91","user":"9","date":"2026-02-28 10:00:00"}\n';
-  const map =
-    'export default (actor) => ({ totalPost: 0, id: actor.id, username: actor.preferredUsername });\n';
   writeFileSync(join(folder, 'good.ndjson'), people);
   writeFileSync(join(folder, 'people.ndjson'), people.replace('2026-02-28', '2026-02-30') + ownerless);
-  writeFileSync(join(folder, 'wrong.mjs'), map);
   return folder;
 }
 
