@@ -5,7 +5,7 @@ import { aborted, getSystemErrorMessage } from 'node:util';
 import v8 from 'node:v8';
 import type { Logger } from 'pino';
 import { AlreadyReported, type Process, type ServeStart } from './cli/context.ts';
-import { DONE, FAILED } from './cli/output.ts';
+import { DONE, FAILED, MISUSED } from './cli/output.ts';
 import { runProgram } from './cli/program.ts';
 import type { Config } from './config/config.ts';
 import { createServerLog, prettyFormat } from './telemetry/log.ts';
@@ -13,13 +13,17 @@ import { createServerLog, prettyFormat } from './telemetry/log.ts';
 // Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
 v8.setFlagsFromString('--semi-space-growth-factor=1');
 
+/** The first signal that told the command to stop. */
+let stoppedBy: NodeJS.Signals | undefined;
+
 const io: Process = {
   environment: process.env,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   serve: serveUntilStopped,
-  stopSignal,
+  stopSignal: () => stopSignal('SIGTERM', 'SIGINT', 'SIGHUP'),
+  stoppedBy: () => stoppedBy,
   onUncaught: (listener) => {
     process.on('unhandledRejection', listener).on('uncaughtException', listener);
     return () => process.off('unhandledRejection', listener).off('uncaughtException', listener);
@@ -35,11 +39,12 @@ process.exitCode = FAILED;
 process.once('beforeExit', endUnfinished);
 process.exitCode = await runProgram(io, process.argv.slice(2));
 process.off('beforeExit', endUnfinished);
+if (stoppedBy !== undefined && process.exitCode > MISUSED) endBy(stoppedBy);
 // The channel to the supervisor would keep a worker alive.
 if (cluster.isWorker && process.exitCode !== DONE) process.exit();
 
 async function serveUntilStopped(config: Config, { warnings, json }: ServeStart): Promise<void> {
-  const signal = stopSignal();
+  const signal = stopSignal('SIGTERM', 'SIGINT');
   process.stdout.off('error', endOnOutputError);
   const format = process.stdout.isTTY && !json ? await prettyFormat() : undefined;
   const { log, output } = createServerLog(config, process.stdout, format);
@@ -83,11 +88,12 @@ async function workerStart(): Promise<typeof supervise> {
   return cluster.isWorker ? serveAsWorker : supervise;
 }
 
-/** Aborted by the first signal to stop; the second one ends the process at once. */
-function stopSignal(): AbortSignal {
+/** Aborted by the first of these signals; the second one ends the process at once. */
+function stopSignal(...signals: NodeJS.Signals[]): AbortSignal {
   const stop = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  for (const signal of signals)
     process.on(signal, () => {
+      stoppedBy ??= signal;
       // Ctrl-C and systemd signal every process, and the supervisor its workers again. A worker obeys once; it ends with
       // the supervisor in any case.
       if (stop.signal.aborted && cluster.isPrimary) exitAtOnce();
@@ -96,7 +102,13 @@ function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
-/** What rotates logs sends SIGHUP, which would end the process without a word; SIGUSR1 would open Node's debugger. */
+/** Whoever started this process sees that the signal has ended it: a shell leaves its loop, and systemd sees no failure. */
+function endBy(signal: NodeJS.Signals): void {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+}
+
+/** What rotates logs sends SIGHUP, which would end the process without a word. SIGUSR1 does nothing: see vitrine.js. */
 function ignoreSignals(log: Logger): void {
   for (const signal of ['SIGHUP', 'SIGUSR1'] as const)
     process.on(signal, () => {

@@ -4,6 +4,8 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   // Compiled code is cached, which makes the next start faster. A folder that cannot be written is ignored.
   const cache = `${import.meta.dirname}/../node_modules/.cache/vitrine`;
   process.getBuiltinModule('node:module').enableCompileCache(cache);
+  // It would open Node's debugger, in workers and commands as well.
+  process.on('SIGUSR1', () => {});
   import('./main.ts');
 } else {
   console.error(

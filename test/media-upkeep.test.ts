@@ -119,6 +119,18 @@ test('media check finds each of more copies than it reads at a time', async () =
   expect([code, stdout]).toEqual([1, 'copies: 2 sound, 2500 missing, 0 damaged\n']);
 });
 
+test.each([
+  [['media', 'check'], /^copies: 0 sound.*\nvitrine: stopped: 2 of 2 copies were not checked\n$/],
+  [['media', 'prune'], /^removed 0 files.*\nvitrine: stopped: the same command removes the others\n$/],
+  [['export', 'out.ndjson'], /^vitrine: stopped: out\.ndjson was not written\n$/],
+  [['export'], /^vitrine: stopped: the output is not complete\n$/],
+] as const)('%j says what it has left undone when it is stopped', async (args, said) => {
+  const database = await fetched();
+  const signal = AbortSignal.abort();
+  const { code, stdout, stderr } = await run([...args, '--database-url', database], { signal });
+  expect([code, stdout + stderr]).toEqual([1, expect.stringMatching(said)]);
+});
+
 describe('media prune', () => {
   test('keeps a file that a fetch has met again after it was found to be unknown', async () => {
     const database = await fetched();

@@ -149,7 +149,7 @@ describe('the data of a snapshot takes the place of', () => {
 
   test('newer data, if it is of an older schema', async () => {
     const path = await live();
-    const older = fixture('older/schema-4.db');
+    const older = copyOf(fixture('older/schema-4.db'));
     const before = readFileSync(older);
     expect((await restore(path, older)).code).toBe(0);
     const fresh = newPath();

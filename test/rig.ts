@@ -136,6 +136,7 @@ export const processWith = (environment: Environment, stdout: Buffer[], stderr: 
   stderr: { write: (text) => stderr.push(text) },
   serve: () => Promise.reject(new Error('a server needs a process')),
   stopSignal: () => new AbortController().signal,
+  stoppedBy: () => undefined,
   onUncaught: () => () => {},
 });
 

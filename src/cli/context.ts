@@ -14,6 +14,8 @@ export interface Process {
   readonly serve: (config: Config, start: ServeStart) => Promise<void>;
   /** Aborted by the first signal to stop; the second one ends the process. */
   readonly stopSignal: () => AbortSignal;
+  /** That signal, once it has come. */
+  readonly stoppedBy: () => NodeJS.Signals | undefined;
   readonly onUncaught: OnUncaught;
 }
 

@@ -110,7 +110,12 @@ export const exportCommand = (context: CommandContext) =>
       if (isStdout) context.keepStdoutForData();
       await using archive = await openForExport(chooseDatabase(flags, context));
       const { writeExport } = await import('../import/export.ts');
-      await writeExport(archive, { file, withCopies: flags.mediaUrls, stdout: context.stdout });
+      const signal = context.stopSignal();
+      const run = { file, withCopies: flags.mediaUrls, stdout: context.stdout, signal };
+      await writeExport(archive, run).catch((error) => {
+        const left = isStdout ? 'the output is not complete' : `${file} was not written`;
+        throw signal.aborted ? new CommandFailed(`stopped: ${left}`) : error;
+      });
       context.report({ summary: '', result: { file: isStdout ? null : file } });
     });
 

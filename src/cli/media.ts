@@ -105,13 +105,16 @@ const createCheck = (context: CommandContext): Command =>
       const openArchive = () => openForExport(database);
       const run = { mediaDir, openArchive, out: context.stderr, signal: context.stopSignal() };
       const counts = await runCheck({ quick, removeDamaged, ...run });
-      if (counts === undefined) throw new CommandFailed('stopped');
-      const { files, sound, missing, damaged, removed } = counts;
+      const { files, checked, sound, missing, damaged, removed } = counts;
       const wrong = missing + damaged;
+      const failures = [
+        ...(checked < files ? [`stopped: ${files - checked} of ${files} copies were not checked`] : []),
+        ...(wrong > 0 ? [`${wrong} of ${files} copies ${advise(counts)}`] : []),
+      ];
       context.report({
         summary: `copies: ${sound} sound, ${missing} missing, ${damaged} damaged${removed > 0 ? ' and removed' : ''}`,
         result: counts,
-        failure: wrong === 0 ? undefined : `${wrong} of ${files} copies ${advise(counts)}`,
+        failure: failures.length === 0 ? undefined : failures.join('; '),
       });
     });
 
@@ -137,10 +140,11 @@ const createPrune = (context: CommandContext): Command =>
       await using writer = await openExisting(database);
       const signal = context.stopSignal();
       const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });
-      const { files, bytes, waiting } = result;
+      const { files, bytes, waiting, isStopped } = result;
       const removed = `removed ${counted(files, 'file')}, ${megabytes(bytes)}`;
+      const failure = isStopped ? 'stopped: the same command removes the others' : undefined;
       const later = `; ${waiting} will be once no record has named them for ${grace} hours`;
-      context.report({ summary: waiting === 0 ? removed : removed + later, result });
+      context.report({ summary: waiting === 0 ? removed : removed + later, result, failure });
     });
 
 /** A database without a single copy has no folder: this one must be another's. */

@@ -10,6 +10,8 @@ import { type CommandContext, CommandFailed, type Outcome, type Process, UsageEr
 export const DONE = 0;
 export const FAILED = 1;
 export const MISUSED = 2;
+/** Plus the number of the signal that ended the command, as shells count. */
+export const SIGNALLED = 128;
 
 /** The line that --json prints, the same for every command. */
 interface JsonReport {

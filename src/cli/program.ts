@@ -1,5 +1,6 @@
 // The command line: one file for each command.
 import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { compareCommand } from './compare.ts';
@@ -16,7 +17,7 @@ import { doctorCommand } from './doctor.ts';
 import { importCommand } from './import.ts';
 import { mediaCommand } from './media.ts';
 import { mirrorCommand } from './mirror.ts';
-import { createOutput, DONE, explain, MISUSED, safe } from './output.ts';
+import { createOutput, DONE, explain, FAILED, MISUSED, SIGNALLED, safe } from './output.ts';
 import { printCommand } from './print.ts';
 import { serveCommand } from './serve.ts';
 import { takedownCommand } from './takedown.ts';
@@ -55,7 +56,8 @@ export async function runProgram(io: Process, argv: readonly string[]): Promise<
     if (error instanceof AlreadyReported) return error.exitCode;
     if (!(error instanceof CommanderError)) {
       const { lines, exitCode } = explain(error);
-      return output.end(exitCode, lines);
+      const signal = exitCode === FAILED ? io.stoppedBy() : undefined;
+      return output.end(signal === undefined ? exitCode : SIGNALLED + constants.signals[signal], lines);
     }
     if (error.exitCode === DONE) return DONE;
     // Commander has printed it already, unless its text was to become JSON.

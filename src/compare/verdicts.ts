@@ -131,8 +131,10 @@ export function describeFailure(
   { total, stopped, isResumable }: { total: number; stopped: string | undefined; isResumable: boolean },
 ): string | undefined {
   const reasons: string[] = [];
+  const compared = VERDICTS.reduce((sum, name) => sum + users[name], failed);
+  const left = `${countedOf(total - compared, total, 'user')} left`;
   if (stopped !== undefined)
-    reasons.push(isResumable ? `${stopped}; the same command continues where this run ended` : stopped);
+    reasons.push(`${stopped}; ${isResumable ? 'the same command continues where this run ended' : left}`);
   else if (failed === 0 && VERDICTS.every((name) => name === 'unknown' || users[name] === 0))
     reasons.push('neither site knows any of the users: check the addresses and --variant');
   if (users.different > 0) reasons.push(`${countedOf(users.different, total, 'user')} different`);

@@ -29,19 +29,22 @@ interface ExportOptions {
   /** Whether pictures are named by the addresses of their copies. */
   readonly withCopies: boolean;
   readonly stdout: Writable;
+  readonly signal?: AbortSignal;
 }
 
 /** Writes every record to a file, which appears when it is whole, or to standard output. */
 export async function writeExport(
   source: RecordSource,
-  { file, withCopies, stdout }: ExportOptions,
+  { file, withCopies, stdout, signal }: ExportOptions,
 ): Promise<void> {
   const lines = Readable.from(exportLines(source, withCopies), { objectMode: false, highWaterMark: 1 << 20 });
-  if (file === undefined || file === '-') return await writeToStdout(lines, stdout);
+  if (file === undefined || file === '-') return await writeToStdout(lines, stdout, signal);
   const output = openOutput(file);
   try {
     const out = createWriteStream(output.path, { flags: output.flags, mode: output.mode });
-    await (file.endsWith('.gz') ? pipeline(lines, createGzip(), out) : pipeline(lines, out));
+    await (file.endsWith('.gz')
+      ? pipeline(lines, createGzip(), out, { signal })
+      : pipeline(lines, out, { signal }));
     output.commit();
   } catch (error) {
     throw outputError(file, error);
@@ -53,12 +56,13 @@ export async function writeExport(
 type Stdout = Writable & { readonly fd?: number; readonly isTTY?: boolean };
 
 /** Keeps pace with whoever reads. */
-export async function writeToStdout(lines: Readable, stdout: Stdout): Promise<void> {
+export async function writeToStdout(lines: Readable, stdout: Stdout, signal?: AbortSignal): Promise<void> {
   try {
     const file = findDescriptor(stdout);
     // Node's own stream takes a partial write, as on a disk that is almost full, for a whole one.
-    if (file !== undefined) await pipeline(lines, createWriteStream('', { fd: file, autoClose: false }));
-    else await pipeline(lines, stdout, { end: false });
+    if (file !== undefined)
+      await pipeline(lines, createWriteStream('', { fd: file, autoClose: false }), { signal });
+    else await pipeline(lines, stdout, { end: false, signal });
   } catch (error) {
     throw outputError('to standard output', error);
   }

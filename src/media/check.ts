@@ -22,6 +22,8 @@ interface CheckOptions {
 
 export interface CheckCounts {
   readonly files: number;
+  /** Files that were looked at: fewer if the run was stopped. */
+  checked: number;
   sound: number;
   missing: number;
   damaged: number;
@@ -38,22 +40,22 @@ interface Copy {
   readonly url: string;
 }
 
-/** Undefined if it was stopped. */
-export async function runCheck(options: CheckOptions): Promise<CheckCounts | undefined> {
+export async function runCheck(options: CheckOptions): Promise<CheckCounts> {
   const folder = createMediaFolder(options.mediaDir);
   using report = createRunReport(options.out, 'checking', 'files');
   using scratch = openScratch();
   const files = await listCopies(scratch, options);
-  const counts = { files, sound: 0, missing: 0, damaged: 0, removed: 0 };
+  const counts = { files, checked: 0, sound: 0, missing: 0, damaged: 0, removed: 0 };
   const run = createRun({ report, signal: options.signal, total: files });
   await run.each<Copy>([copiesIn(scratch)], async (copy) => {
     const state = await checkCopy(folder, copy, options);
+    counts.checked++;
     counts[state]++;
     if (state === 'sound') return;
     report.fault(`${copy.file} is ${state}: the copy of ${brief(copy.url, LONGEST_SHOWN)}`);
     if (state === 'damaged' && options.removeDamaged && (await folder.remove(copy.file))) counts.removed++;
   });
-  return run.stopped() === undefined ? counts : undefined;
+  return counts;
 }
 
 /** How many there are. */

@@ -13,6 +13,8 @@ interface PruneOptions {
 interface PruneResult extends PrunedMedia {
   readonly files: number;
   readonly bytes: number;
+  /** Whether it ended before it had looked at every file. */
+  readonly isStopped: boolean;
 }
 
 const BATCH = 1000;
@@ -24,7 +26,7 @@ export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions
   // A younger file may be that of a fetch which has not told the database yet.
   const before = Date.now() - grace * 1000;
   for await (const batch of batchesOf(folder)) {
-    signal.throwIfAborted();
+    if (signal.aborted) break;
     const old = batch.filter(({ changed }) => changed <= before);
     const unknown = new Set(await writer.unknownFiles(old.map(({ name }) => name)));
     for (const { name, bytes } of old.filter((file) => unknown.has(file.name))) {
@@ -34,7 +36,7 @@ export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions
       removed.bytes += bytes;
     }
   }
-  return { ...pruned, ...removed };
+  return { ...pruned, ...removed, isStopped: signal.aborted };
 }
 
 async function* batchesOf(folder: MediaFolder): AsyncGenerator<StoredFile[]> {

@@ -1,7 +1,7 @@
 // Graceful shutdown: requests in flight are answered, idle connections closed, and a second signal exits at once.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, readdirSync, readFileSync, readlinkSync, renameSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, readlinkSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -83,6 +83,26 @@ test('SIGHUP and SIGUSR1 are logged and change nothing: no end, and no debugger'
   expect((await ask(server, '/healthz')).status).toBe(200);
   expect(server.log.filter((line) => /debugger/i.test(line))).toEqual([]);
   expect(await server.stop()).toBe(0);
+});
+
+test('SIGUSR1 opens no debugger in a command or a worker', async () => {
+  const path = join(tempFolder(), 'site.db');
+  const child = vitrine(['import', '--database-url', path, '-']);
+  let stderr = '';
+  child.stderr?.on('data', (chunk) => (stderr += chunk));
+  await until('it to begin', () => existsSync(path));
+  child.kill('SIGUSR1');
+  const server = await startServer({ WORKERS: '2' });
+  const [worker] = readFileSync(`/proc/${server.child.pid}/task/${server.child.pid}/children`, 'utf8').split(
+    ' ',
+  );
+  process.kill(Number(worker), 'SIGUSR1');
+  expect(await server.stop()).toBe(0);
+  child.stdin?.end(ndjson(...people(1, 1)));
+  expect([await once(child, 'close'), `${stderr}${server.log}`]).toEqual([
+    [0, null],
+    expect.not.stringMatching(/debugger/i),
+  ]);
 });
 
 describe.concurrent('while draining', () => {
