@@ -347,14 +347,13 @@ describe('as Excel saves it', () => {
   ])('%s', async (_, content, line, encoding) => {
     for (const size of [1, 65_536]) {
       const found: Entry[] = [];
-      for await (const batch of readRecords(inChunks(content, size), undefined, encoding))
-        found.push(...batch);
+      for await (const batch of readRecords(inChunks(content, size), { encoding })) found.push(...batch);
       expect(shown(found)).toEqual([`${line} ${seen}`]);
     }
   });
 
   test('another encoding than the one that is named', async () => {
-    const read = readRecords(inChunks(Buffer.from([0xff, 0x41]), 1), undefined, 'utf-8');
+    const read = readRecords(inChunks(Buffer.from([0xff, 0x41]), 1), { encoding: 'utf-8' });
     await expect(read.next()).rejects.toThrow('the text is not utf-8');
   });
 });

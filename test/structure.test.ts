@@ -72,7 +72,7 @@ const ROOMS: Record<string, readonly string[]> = {
   remote: ['records', 'stores/sqlite'],
   files: [],
   formats: ['records'],
-  import: ['files', 'formats', 'records', 'stores'],
+  import: ['files', 'formats', 'records', 'stores', 'stores/sqlite'],
   runs: ['files', 'remote'],
   mirror: ['files', 'formats', 'import', 'records', 'remote', 'runs', 'stores', 'stores/sqlite'],
   compare: ['files', 'formats', 'records', 'remote', 'runs', 'stores/sqlite'],

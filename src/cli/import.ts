@@ -9,14 +9,26 @@ import {
   createCommand,
   examples,
   familyOption,
+  forReport,
+  lenientOption,
   maxRemovedOption,
   type SettingFlags,
+  unescapeOption,
 } from './options.ts';
 
 type ImportFlags = SettingFlags &
   Pick<
     ImportOptions,
-    'replace' | 'maxRemoved' | 'skipInvalid' | 'rejects' | 'dryRun' | 'map' | 'family' | 'encoding'
+    | 'replace'
+    | 'maxRemoved'
+    | 'skipInvalid'
+    | 'rejects'
+    | 'dryRun'
+    | 'map'
+    | 'family'
+    | 'encoding'
+    | 'lenient'
+    | 'unescape'
   >;
 
 export const importCommand = (context: CommandContext) =>
@@ -26,6 +38,8 @@ export const importCommand = (context: CommandContext) =>
     .addOption(maxRemovedOption('--replace'))
     .option('--skip-invalid', 'leave bad records out instead of refusing the whole import', false)
     .option('--rejects <file>', 'with --skip-invalid: write the bad records to this file')
+    .addOption(lenientOption())
+    .addOption(unescapeOption())
     .option('--dry-run', 'do everything but the commit, and report the same', false)
     .option('--map <module.mjs>', 'make records of other objects with the default function of this module')
     .addOption(familyOption('the family of profiles that fit both'))
@@ -57,7 +71,7 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   if (files.filter((file) => file === '-').length > 1)
     throw new UsageError('standard input can be read once only');
   const { importFiles, openInputs } = await import('../import/import.ts');
-  const { createImportReport, summary } = await import('../import/report.ts');
+  const { createImportReport, describeMended, summary } = await import('../import/report.ts');
   const { stdin, stderr, onUncaught } = context;
   const { dryRun } = flags;
   const database = chooseDatabase(flags, context);
@@ -73,9 +87,9 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   }
 
   try {
-    const { tallies, warnings, faulty, records, rejectsFault } = await importReporting();
-    for (const warning of warnings) stderr.write(`${warning}\n`);
-    const result = { records, faulty, dryRun, imported: tallies ?? null };
+    const { tallies, warnings, mended, faulty, records, rejectsFault } = await importReporting();
+    for (const warning of [...warnings, ...describeMended(mended)]) stderr.write(`${warning}\n`);
+    const result = { records, faulty, dryRun, ...forReport(mended), imported: tallies ?? null };
     if (tallies === undefined) {
       const failure = `nothing was imported: ${countedOf(faulty, records, 'record')} wrong`;
       return context.report({ summary: '', result, failure });

@@ -20,9 +20,12 @@ import {
   chooseUsers,
   createCommand,
   examples,
+  forReport,
+  lenientOption,
   maxRemovedOption,
   type SettingFlags,
   type UserFlags,
+  unescapeOption,
   variantOption,
 } from './options.ts';
 import { explain } from './output.ts';
@@ -61,17 +64,18 @@ export const mirrorCommand = (context: CommandContext): Command =>
           '--state <file>',
           'file that remembers which users were brought (default: beside the database)',
         )
-        .option('--lenient', 'leave optional fields empty that are not valid, and count them', false)
         .option('--failed <file>', 'write the users that failed or were refused, to be used as --users again')
+        .addOption(lenientOption())
+        .addOption(unescapeOption())
         .option('--restart', 'start from the first user instead of resuming an unfinished run', false),
     ).option('--media', 'copy the pictures that records name as well', false),
   )
     .addHelpText('after', HELP)
     .action((flags: MirrorCommandFlags) => runMirror(flags, context));
 
-const forPrograms = ({ users, tallies, skipped, pruned, emptied }: MirrorResult) => ({
+const forPrograms = ({ users, tallies, skipped, pruned, mended }: MirrorResult) => ({
   users: { ...users, skipped, pruned },
-  emptied,
+  ...forReport(mended),
   imported: tallies,
 });
 

@@ -12,6 +12,7 @@ import { lookalikes } from '../config/lookalikes.ts';
 import { findMediaFolder } from '../config/media.ts';
 import { bytes } from '../config/setting-values.ts';
 import { FAMILIES } from '../records/kinds.ts';
+import type { MendingCounts } from '../records/mending.ts';
 import { readBase } from '../remote/lookups.ts';
 import type { UserSource } from '../remote/user-list.ts';
 import { type RemovalLimit, USUAL_LIMIT } from '../stores/removal-limit.ts';
@@ -77,6 +78,18 @@ function removalLimitArgument(text: string): RemovalLimit {
     throw new InvalidArgumentError('It must be a share from 0% to 100%, or a number.');
   return percent === '' ? { count: amount } : { share: amount / 100 };
 }
+
+export const lenientOption = () =>
+  new Option('--lenient', 'leave optional fields empty that are not valid, and count them').default(false);
+
+export const unescapeOption = () =>
+  new Option('--unescape', 'read texts as HTML, and count those that change: &amp; is &').default(false);
+
+/** What was mended, for programs. */
+export const forReport = ({ emptied, escaped, isUnescaped }: MendingCounts) => ({
+  emptied,
+  unescaped: isUnescaped ? escaped : 0,
+});
 
 export const variantOption = () =>
   new Option('--variant <variant>', "the site's variant").choices(VARIANT_NAMES);

@@ -3,8 +3,9 @@
 
 import { describeType, isObject, readBody } from '../formats/json-text.ts';
 import { type Family, ITEM_CAP, type KindName, kindOf } from '../records/kinds.ts';
+import { resolveAddresses, unescapeTexts } from '../records/mending.ts';
 import type { RawRecord } from '../records/recognise.ts';
-import { type Lookup, MAX_ITEMS, resolveAddresses } from '../remote/lookups.ts';
+import { type Lookup, MAX_ITEMS } from '../remote/lookups.ts';
 import { compareTexts, findForm, findOutside, readTexts, type Texts } from './records.ts';
 import type { Difference, Side } from './verdicts.ts';
 
@@ -54,12 +55,15 @@ function readObject(body: Buffer, base: URL, { lookup, family, collection }: Que
   if ('problem' in read) return read.problem;
   const { value } = read;
   if (!isObject(value)) return `${describeType(value)} instead of an object`;
-  if (lookup === 'profile') return resolveAddresses(value, kindOf(family, 'profile'), base);
+  if (lookup === 'profile') return resolveAddresses(unescapeTexts(value), kindOf(family, 'profile'), base);
   const list = value[collection];
   if (!Array.isArray(list)) return `no list ${collection}`;
   if (list.length > MAX_ITEMS) return `a list of ${list.length} items`;
   if (!list.every(isObject)) return 'a list of other things than objects';
-  return { ...value, [collection]: list.map((item) => resolveAddresses(item, kindOf(family, 'item'), base)) };
+  return {
+    ...value,
+    [collection]: list.map((item) => resolveAddresses(unescapeTexts(item), kindOf(family, 'item'), base)),
+  };
 }
 
 interface Comparison {

@@ -1,6 +1,6 @@
 // The bytes of a file: looking at the first ones, unpacking gzip, and decoding text that is not UTF-8.
 import { pipeline } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { constants, createGunzip } from 'node:zlib';
 import { FormatError } from './entry.ts';
 
 /** Reads until `isEnough` accepts the head, or to the end. */
@@ -36,9 +36,10 @@ export function isGzip(head: Buffer): boolean {
   return head[0] === 0x1f && head[1] === 0x8b;
 }
 
-/** A sentence says if the data is cut off or corrupt. */
-export async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const unpacked = createGunzip({ chunkSize: CHUNK_BYTES });
+/** A sentence says if the data is corrupt, or cut off where it must not be. */
+export async function* gunzip(chunks: AsyncIterable<Buffer>, mayBeCut = false): AsyncGenerator<Buffer> {
+  const finishFlush = mayBeCut ? constants.Z_SYNC_FLUSH : constants.Z_FINISH;
+  const unpacked = createGunzip({ chunkSize: CHUNK_BYTES, finishFlush });
   // Errors reach the loop below as well, and are handled there.
   pipeline(chunks, unpacked, () => {});
   try {

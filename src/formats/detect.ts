@@ -1,5 +1,7 @@
 // Recognises the format of a file by its first bytes, never by its name, and yields its raw records.
+import { constants, gunzipSync } from 'node:zlib';
 import { gunzip, isGzip, peek, transcode } from './bytes.ts';
+import { type ArchiveSink, HAR_HEAD, WARC_HEAD } from './capture.ts';
 import { createCsvReader } from './csv.ts';
 import { type Entry, FormatError, LONGEST_RECORD, NoContentError, type RecordReader } from './entry.ts';
 import { createJsonReader } from './json.ts';
@@ -10,23 +12,27 @@ const [TAB, NEWLINE, RETURN, SPACE, OPEN_TAG, OPEN_ARRAY, OPEN_OBJECT] = [9, 10,
 const BLANKS = [TAB, NEWLINE, RETURN, SPACE];
 const LONGEST_HEAD = 2 * LONGEST_RECORD;
 
-/** For a map: objects may have any members, and lie in lists with these names. */
-interface MappedInput {
-  readonly lists: readonly string[];
+export interface ReadOptions {
+  /** For a map: objects may have any members, and lie in lists with these names. */
+  readonly lists?: readonly string[] | undefined;
+  /** Of the text, if it is not UTF-8 and no byte order mark tells it. */
+  readonly encoding?: string | undefined;
+  /** Takes the answers that an archive holds. */
+  readonly archives?: ArchiveSink | undefined;
 }
 
 /** Yields raw records with their lines in small batches, and reads on when the next batch is asked for. */
 export async function* readRecords(
   chunks: AsyncIterable<Buffer>,
-  mapped?: MappedInput,
-  encoding?: string,
+  options: ReadOptions = {},
 ): AsyncGenerator<Entry[]> {
-  const content = await peek(await openText(chunks, encoding), isFormatClear);
+  const content = await peek(await openText(chunks, options.encoding), isFormatClear);
   const { head } = content;
   const { first, skipped, line } = readPreamble(head);
   let isEmpty = true;
-  const reader = await readerFor(head, line, mapped);
-  for await (const batch of inBatches(content.from(skipped), reader)) {
+  const archive = options.archives && (await openArchive(head, options.archives));
+  const { reader, from } = archive ?? { reader: await readerFor(head, line, options), from: skipped };
+  for await (const batch of inBatches(content.from(from), reader)) {
     isEmpty = false;
     yield batch;
   }
@@ -35,46 +41,77 @@ export async function* readRecords(
 
 /** The unpacked file as UTF-8. A byte order mark tells UTF-16. */
 async function openText(chunks: AsyncIterable<Buffer>, encoding?: string): Promise<AsyncIterable<Buffer>> {
-  const file = await peek(chunks, (head) => head.length >= 2);
-  const text = await peek(
-    isGzip(file.head) ? gunzip(file.from(0)) : file.from(0),
-    (head) => head.length >= 2,
-  );
+  const file = await peek(chunks, (head) => head.length >= (isGzip(head) ? LEAST_GZIP_HEAD : 2));
+  const unpacked = isGzip(file.head) ? gunzip(file.from(0), isGzippedWarc(file.head)) : file.from(0);
+  const text = await peek(unpacked, (head) => head.length >= 2);
   const found = encoding ?? findUtf16(text.head);
   return found === undefined ? text.from(0) : transcode(text.from(0), found);
 }
 
-async function readerFor(head: Buffer, line: number, mapped?: MappedInput): Promise<RecordReader> {
+/** Enough to unpack the first characters. */
+const LEAST_GZIP_HEAD = 1024;
+
+/** A crawler that was stopped leaves a file that is cut off. */
+function isGzippedWarc(head: Buffer): boolean {
+  try {
+    return WARC_HEAD.test(
+      gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH }).toString('latin1', 0, 10),
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** The reader of an archive, and where its first record begins; undefined if the file is none. */
+async function openArchive(head: Buffer, sink: ArchiveSink) {
+  const { first, line } = readPreamble(head);
+  const beginning = head.toString('latin1', first, first + LONGEST_BEGINNING);
+  if (WARC_HEAD.test(beginning)) {
+    sink.open();
+    const { createWarcReader } = await import('./warc.ts');
+    return { reader: createWarcReader(sink), from: first };
+  }
+  const [log] = HAR_HEAD.exec(beginning) ?? [];
+  if (log === undefined) return undefined;
+  sink.open();
+  const { createHarReader } = await import('./har.ts');
+  return { reader: createHarReader(line + log.split('\n').length - 1, sink), from: first + log.length };
+}
+
+async function readerFor(head: Buffer, line: number, { lists }: ReadOptions): Promise<RecordReader> {
   const first = head[readPreamble(head).first];
   if (first === OPEN_TAG) {
-    if (mapped === undefined) throw new FormatError('XML needs a map that makes records of it: see --map');
+    if (lists === undefined) throw new FormatError('XML needs a map that makes records of it: see --map');
     const { createXmlReader } = await import('./xml.ts');
-    return createXmlReader(line, mapped.lists);
+    return createXmlReader(line, lists);
   }
-  const hasLists = mapped !== undefined && mapped.lists.length > 0;
+  const hasLists = lists !== undefined && lists.length > 0;
   if (first === OPEN_ARRAY || (first === OPEN_OBJECT && (hasLists || !hasRecordsOnLines(head))))
-    return createJsonReader(line, mapped?.lists);
+    return createJsonReader(line, lists);
   return first === undefined || first === OPEN_OBJECT
     ? createNdjsonReader(line)
-    : createCsvReader(line, mapped !== undefined);
+    : createCsvReader(line, lists !== undefined);
 }
+
+/** Enough to know an archive. */
+const LEAST_HEAD = 16;
 
 /** Whether more bytes could not change the format, or would be too many to wait for. */
 function isFormatClear(head: Buffer): boolean {
   if (head.length > LONGEST_HEAD) return true;
   const { first } = readPreamble(head);
-  if (head.length < 3 || first === head.length || beginsAssignment(head, first)) return false;
+  if (head.length < LEAST_HEAD || first === head.length || beginsAssignment(head, first)) return false;
   return head[first] !== OPEN_OBJECT || firstLines(head).next !== undefined;
 }
 
 /** What a file of a Twitter archive begins with. */
 const ASSIGNMENT = /^window\.YTD\.\w+\.part\d+ *= *(?=[[{])/;
-const LONGEST_ASSIGNMENT = 200;
+const LONGEST_BEGINNING = 200;
 
 /** Whether it is the first part of one. */
 function beginsAssignment(head: Buffer, first: number): boolean {
-  const text = head.toString('latin1', first, first + LONGEST_ASSIGNMENT);
-  if (text.length === LONGEST_ASSIGNMENT) return false;
+  const text = head.toString('latin1', first, first + LONGEST_BEGINNING);
+  if (text.length === LONGEST_BEGINNING) return false;
   return text.startsWith('window.YTD.') ? !/[[{\n]/.test(text) : 'window.YTD.'.startsWith(text);
 }
 
@@ -91,7 +128,7 @@ function readPreamble(head: Buffer) {
     line++;
     skipped = first + 1;
   }
-  const [assignment] = ASSIGNMENT.exec(head.toString('latin1', first, first + LONGEST_ASSIGNMENT)) ?? [];
+  const [assignment] = ASSIGNMENT.exec(head.toString('latin1', first, first + LONGEST_BEGINNING)) ?? [];
   if (assignment === undefined) return { first, skipped, line };
   return { first: first + assignment.length, skipped: first + assignment.length, line };
 }

@@ -1,4 +1,5 @@
 // What every reader yields: raw records, or the problem in a record's place, each with its line.
+import type { KindName } from '../records/kinds.ts';
 import { printable } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';
 
@@ -8,6 +9,8 @@ export type Entry = {
   readonly text: () => string;
   /** Whether it is what a map returned. */
   readonly isMapped?: boolean;
+  /** The kind of the record, if its place tells it. */
+  readonly kind?: KindName;
 } & ({ readonly value: RawRecord } | { readonly problem: string });
 
 /** One entry, or the many of a response body, made when they are asked for. */
@@ -59,12 +62,12 @@ export class NoContentError extends FormatError {
 }
 
 /** Joins a record that lies across several pieces of a file. */
-export function createCarry() {
+export function createCarry(longest = LONGEST_RECORD) {
   let parts: Buffer[] = [];
   let length = 0;
 
   function add(bytes: Buffer): void {
-    if (length > LONGEST_RECORD || bytes.length === 0) return;
+    if (length > longest || bytes.length === 0) return;
     parts.push(bytes);
     length += bytes.length;
   }

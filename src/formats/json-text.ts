@@ -8,8 +8,8 @@ import { type Entries, type Entry, excerpt, LONGEST_RECORD, oneLine, problemAt, 
 const REPLACEMENT = '\uFFFD';
 
 /** Reads the bytes of one value. */
-export function readBytes(bytes: Buffer, line: number): Entries {
-  if (bytes.length > LONGEST_RECORD) return tooLong(line, bytes);
+export function readBytes(bytes: Buffer, line: number, longest = LONGEST_RECORD): Entries {
+  if (bytes.length > longest) return tooLong(line, bytes);
   const text = bytes.toString();
   return isBroken(text, bytes) ? problemAt(line, 'not valid UTF-8', text) : readText(text, line);
 }

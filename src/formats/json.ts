@@ -31,8 +31,12 @@ interface Bracket {
 type Step = (scanner: Scanner, piece: Buffer, at: number) => number;
 
 /** `lists` names members that hold lists of records, wherever they stand in an object; the rest of it is passed over. */
-export function createJsonReader(firstLine: number, lists: readonly string[] = []): RecordReader {
-  const scanner = createScanner(firstLine, lists);
+export function createJsonReader(
+  firstLine: number,
+  lists: readonly string[] = [],
+  longest = LONGEST_RECORD,
+): RecordReader {
+  const scanner = createScanner(firstLine, lists, longest);
   return {
     *read(piece) {
       for (let at = 0; at < piece.length; ) {
@@ -49,8 +53,9 @@ export function createJsonReader(firstLine: number, lists: readonly string[] = [
 
 type Scanner = ReturnType<typeof createScanner>;
 
-const createScanner = (line: number, lists: readonly string[]) => ({
-  carry: createCarry(),
+const createScanner = (line: number, lists: readonly string[], longest: number) => ({
+  carry: createCarry(longest),
+  longest,
   lists: createNamedLists(lists),
   /** From the outermost to the innermost. */
   brackets: [] as Bracket[],
@@ -219,7 +224,7 @@ function goOnBehindList(scanner: Scanner): void {
 }
 
 function endValue(scanner: Scanner, bytes: Buffer): void {
-  if (!scanner.heldList) scanner.found.push(readBytes(bytes, scanner.start));
+  if (!scanner.heldList) scanner.found.push(readBytes(bytes, scanner.start, scanner.longest));
   scanner.afterValue = true;
   scanner.step = betweenValues;
   if (scanner.brackets.length === 0) scanner.valueEnd = scanner.line;

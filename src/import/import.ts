@@ -2,21 +2,23 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { addAbortSignal, Readable } from 'node:stream';
+import type { Capture } from '../formats/capture.ts';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, NoContentError } from '../formats/entry.ts';
 import type { Family } from '../records/kinds.ts';
-import { normalise } from '../records/normalise.ts';
+import { createMender, type Mender, type MendingOptions } from '../records/mending.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { createPlaceholders } from '../records/row.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Load, Writer } from '../stores/writer.ts';
+import { createCaptures } from './captures.ts';
 import { createFaultReport, describePlace, displayName, encodePlace, type FaultReport } from './faults.ts';
 import type { OnUncaught, RecordMap } from './map.ts';
 import { openRejects } from './rejects.ts';
 import type { Progress } from './report.ts';
 import { createWarnings, type Warnings } from './warnings.ts';
 
-export interface ImportOptions {
+export interface ImportOptions extends MendingOptions {
   /** Paths; `-` is standard input. */
   readonly files: readonly string[];
   readonly stdin: AsyncIterable<Buffer>;
@@ -64,13 +66,14 @@ export async function importFiles(
   using rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
   const report = createFaultReport(files, options.onFault, rejects, map !== undefined);
   const warnings = createWarnings((place) => describePlace(files, place));
+  const mender = createMender(options);
   const counts: Counts = { bytes: 0, records: 0 };
   const show = (phase: Progress['phase']) => onProgress({ phase, totalBytes, ...counts });
   try {
     const load = await writer.load({ replace, maxRemoved, skipInvalid, onMisfit: report.misfit });
     try {
-      const add = createAdder(load, report, warnings, options);
-      for await (const { file, batch } of readFiles(options, map, counts, () => show('reading'))) {
+      const add = createAdder(load, report, warnings, mender, options);
+      for await (const { file, batch } of readFiles(options, map, warnings, counts, () => show('reading'))) {
         for (const entry of batch) await add(entry, encodePlace(file, entry.line));
         rejects?.throwFault();
         options.signal?.throwIfAborted();
@@ -84,6 +87,7 @@ export async function importFiles(
         tallies,
         /** Lines about what was taken but is probably not meant so. */
         warnings: warnings.lines(),
+        mended: mender.counts,
         faulty: report.count(),
         records: counts.records,
         /** Why the faulty records could not be written, although the others were imported. */
@@ -97,6 +101,8 @@ export async function importFiles(
     map?.close();
   }
 }
+
+const REPLACED_BODIES = 'bodies that cannot be used, in whose place are others of the same address';
 
 interface Counts {
   bytes: number;
@@ -112,16 +118,19 @@ interface FileBatch {
 async function* readFiles(
   { files, stdin, signal, encoding }: ImportOptions,
   map: RecordMap | undefined,
+  warnings: Warnings,
   counts: Counts,
   onChunk: () => void,
 ): AsyncGenerator<FileBatch> {
   let empty: string | undefined;
+  using captures = createCaptures();
   for (const [file, path] of files.entries()) {
     const source = path === '-' ? stoppable(stdin, signal) : createReadStream(path, { signal });
     const chunks = counted(source, counts, onChunk);
+    const archives = { open: captures.open, add: (capture: Capture) => captures.add(capture, file) };
     try {
       for await (const batch of map === undefined
-        ? readRecords(chunks, undefined, encoding)
+        ? readRecords(chunks, { encoding, archives })
         : map.read(chunks, displayName(path), encoding)) {
         counts.records += batch.length;
         yield { file, batch };
@@ -132,6 +141,12 @@ async function* readFiles(
       else throw error;
     }
   }
+  for (const found of captures.entries()) {
+    counts.records += found.batch.length;
+    yield found;
+  }
+  for (const { file, line, url, flaw } of captures.replaced())
+    warnings.warn(REPLACED_BODIES, encodePlace(file, line), () => `${url}: ${flaw}`);
   for await (const batch of map?.end() ?? []) {
     counts.records += batch.length;
     yield { file: files.length - 1, batch };
@@ -163,6 +178,7 @@ function createAdder(
   load: Load,
   report: FaultReport,
   warnings: Warnings,
+  mender: Mender,
   { skipInvalid, family }: ImportOptions,
 ) {
   async function addPlaceholders(source: RawRecord, place: number): Promise<void> {
@@ -172,7 +188,7 @@ function createAdder(
   return (entry: Entry, place: number): void | Promise<void> => {
     if ('problem' in entry)
       return report.entry(place, entry, [{ member: 'record', reason: entry.problem, got: '' }]);
-    const result = normalise(entry.value, undefined, family);
+    const result = mender.normalise(entry.value, entry.kind, family);
     if ('faults' in result) {
       report.entry(place, entry, result.faults);
       return skipInvalid ? undefined : addPlaceholders(entry.value, place);

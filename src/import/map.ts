@@ -47,7 +47,7 @@ export async function loadMap(path: string, onUncaught?: OnUncaught) {
   return {
     /** The records that the map makes of a file. */
     async *read(chunks: AsyncIterable<Buffer>, file: string, encoding?: string): AsyncGenerator<Entry[]> {
-      for await (const batch of readRecords(chunks, { lists }, encoding)) {
+      for await (const batch of readRecords(chunks, { lists, encoding })) {
         let mapped: Entry[] = [];
         for (const entry of batch) {
           place = { file, line: entry.line };

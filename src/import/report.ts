@@ -1,6 +1,7 @@
 // What people see of an import: its progress, and a table of what it changed.
 import { bar, createReport, megabytes, secondsLeft, type Terminal } from '../files/terminal.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
+import type { MendingCounts } from '../records/mending.ts';
 import { counted } from '../records/printable.ts';
 import type { Tallies } from '../stores/writer.ts';
 
@@ -26,6 +27,16 @@ function describe({ phase, bytes, totalBytes, records }: Progress, seconds: numb
   const share = Math.min(bytes / totalBytes, 1);
   const size = `${megabytes(bytes)} of ${megabytes(totalBytes)}`;
   return `reading  ${bar(share)}  ${size}  ${speed}, ${secondsLeft(share, seconds)} s left`;
+}
+
+/** A line for each way in which records were mended. */
+export function describeMended({ emptied, escaped, isUnescaped }: MendingCounts): string[] {
+  const fields = Object.entries(emptied).map(([member, times]) => `${member} ${times} times`);
+  const texts = counted(escaped, 'text');
+  const what = isUnescaped
+    ? `${texts} read as HTML`
+    : `${texts} with HTML entities kept as they are: --unescape reads them`;
+  return [...(fields.length > 0 ? [`left empty: ${fields.join(', ')}`] : []), ...(escaped > 0 ? [what] : [])];
 }
 
 const COLUMNS = ['new', 'changed', 'unchanged', 'removed'] as const;

@@ -1,6 +1,7 @@
 // What the steps of a mirror share, and what a visit to a user leaves.
 import type { Terminal } from '../files/terminal.ts';
 import type { Family } from '../records/kinds.ts';
+import type { Mender, MendingCounts, MendingOptions } from '../records/mending.ts';
 import type { Row } from '../records/row.ts';
 import type { Lookup } from '../remote/lookups.ts';
 import type { SiteClient, SiteOptions } from '../remote/site-client.ts';
@@ -14,7 +15,7 @@ import type { Tallies, Writer } from '../stores/writer.ts';
 import type { LastFetch, MirrorMemory } from './memory.ts';
 
 /** The flags of the command that are passed on as they are. */
-export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 'signal'> {
+export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 'signal'>, MendingOptions {
   readonly from: URL;
   /** Whether users that the mirror brought are removed when the site does not know them any more. */
   readonly prune: boolean;
@@ -23,8 +24,6 @@ export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 's
   /** Whether users who are here under the same name and id are taken over. */
   readonly adopt: boolean;
   readonly restart: boolean;
-  /** Whether optional members that are not valid are left empty. */
-  readonly lenient: boolean;
   /** A file for the users that failed or were refused, with the reasons. */
   readonly failed?: string;
 }
@@ -46,6 +45,7 @@ export interface Mirror extends MirrorOptions {
   readonly run: Run;
   readonly site: SiteClient;
   readonly counts: MirrorCounts;
+  readonly mender: Mender;
   /** Whether a user was taken down here, by the key of the name or by id. */
   readonly isTakenDown: (what: 'name' | 'id', value: string) => boolean;
   /** The users of the current batch by their ids. */
@@ -60,8 +60,7 @@ export interface MirrorCounts {
   readonly users: Record<Outcome, number>;
   readonly tallies: Tallies;
   pruned: number;
-  /** How often --lenient left a member empty. */
-  readonly emptied: Record<string, number>;
+  readonly mended: MendingCounts;
 }
 
 export type Outcome = 'found' | 'unchanged' | 'unknown' | 'refused' | 'failed' | 'takenDown';

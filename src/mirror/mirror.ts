@@ -1,6 +1,7 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
 import { openRejects, type Rejects } from '../import/rejects.ts';
 import { type Family, KINDS, kindOf } from '../records/kinds.ts';
+import { createMender } from '../records/mending.ts';
 import { printable } from '../records/printable.ts';
 import { userKey } from '../records/user-name.ts';
 import { createSiteClient } from '../remote/site-client.ts';
@@ -37,9 +38,10 @@ async function mirrorList(list: UserList, memory: MirrorMemory, report: RunRepor
   const asked = { ...options, timeout, signal: run.signal, userAgent: 'vitrine-mirror' };
   using site = createSiteClient({ ...asked, base: options.from });
   using failedFile = options.failed === undefined ? undefined : openRejects(options.failed, []);
-  const counts = newCounts();
+  const mender = createMender(options, true);
+  const counts = newCounts(mender.counts);
   const batch = { claims: new Map(), failures: new Map() };
-  const context = { family, memory, run, site, counts, isTakenDown, ...batch, onFault: report.fault };
+  const context = { family, memory, run, site, counts, mender, isTakenDown, ...batch, onFault: report.fault };
   const mirror: Mirror = { ...options, ...context };
   await mirrorUsers(list, mirror, failedFile);
   const anyoneKnown = counts.users.refused > 0 || memory.anyoneKnown();

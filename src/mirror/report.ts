@@ -1,6 +1,7 @@
 // The summary of a mirror, and why it failed, as text.
-import { summary } from '../import/report.ts';
+import { describeMended, summary } from '../import/report.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
+import type { MendingCounts } from '../records/mending.ts';
 import { counted, countedOf } from '../records/printable.ts';
 import type { Tallies } from '../stores/writer.ts';
 import type { MirrorCounts } from './context.ts';
@@ -14,18 +15,18 @@ export interface MirrorResult extends Readonly<MirrorCounts> {
   readonly stopped: string | undefined;
 }
 
-export function newCounts(): MirrorCounts {
+export function newCounts(mended: MendingCounts): MirrorCounts {
   const tally = () => ({ new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 });
   return {
     users: { found: 0, unchanged: 0, unknown: 0, refused: 0, failed: 0, takenDown: 0 },
     tallies: Object.fromEntries(KIND_NAMES.map((kind) => [kind, tally()])) as Tallies,
     pruned: 0,
-    emptied: {},
+    mended,
   };
 }
 
 /** The counts of users, then the records in the form of an import's summary. */
-export function mirrorSummary({ users, tallies, skipped, pruned, emptied }: MirrorResult): string {
+export function mirrorSummary({ users, tallies, skipped, pruned, mended }: MirrorResult): string {
   const { found, unchanged, unknown, failed, refused, takenDown } = users;
   const counts = [`${found} found`, `${unchanged} unchanged`, `${unknown} unknown`, `${failed} failed`];
   if (refused > 0) counts.push(`${refused} refused`);
@@ -33,10 +34,9 @@ export function mirrorSummary({ users, tallies, skipped, pruned, emptied }: Mirr
   if (skipped > 0) counts.push(`${skipped} already done by the unfinished run`);
   if (pruned > 0) counts.push(`${pruned} removed here`);
   const loaded = Object.values(tallies).some((tally) => Object.values(tally).some((count) => count > 0));
-  const fields = Object.entries(emptied).map(([member, times]) => `${member} ${times} times`);
   return [
     `users: ${counts.join(', ')}`,
-    ...(fields.length > 0 ? [`left empty: ${fields.join(', ')}`] : []),
+    ...describeMended(mended),
     ...(loaded ? [summary(tallies)] : []),
   ].join('\n');
 }

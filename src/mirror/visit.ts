@@ -1,13 +1,13 @@
 // One visit to one user of the site: both lookups, checked; what came of it. Data that was not asked for is refused.
 import { describeType, isObject, readBody } from '../formats/json-text.ts';
 import { KINDS, type KindName, kindOf } from '../records/kinds.ts';
+import { resolveAddresses } from '../records/mending.ts';
 import { type Fault, type NormaliseResult, normalise } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
 import type { Row } from '../records/row.ts';
-import { type Member, SCHEMAS } from '../records/schemas.ts';
 import { userKey } from '../records/user-name.ts';
 import { SiteError } from '../remote/http-client.ts';
-import { type Lookup, MAX_ITEMS, resolveAddresses } from '../remote/lookups.ts';
+import { type Lookup, MAX_ITEMS } from '../remote/lookups.ts';
 import type { SiteResponse, Validators } from '../remote/site-client.ts';
 import { COLLECTIONS } from '../variants.ts';
 import { type Mirror, reportRefusal, type VisitResult } from './context.ts';
@@ -132,20 +132,9 @@ function parseItem(item: unknown, kind: KindName, owner: string, mirror: Mirror)
   return { faults: [{ member, reason: `must be the id of the profile, ${owner}`, got: result.row.owner }] };
 }
 
-function parseRecord(
-  raw: unknown,
-  kind: KindName,
-  { from, lenient, counts: { emptied } }: Mirror,
-): NormaliseResult {
+function parseRecord(raw: unknown, kind: KindName, { from, mender }: Mirror): NormaliseResult {
   if (!isObject(raw)) return normalise(raw, kind);
-  const source = resolveAddresses(raw, kind, from);
-  const result = normalise(source, kind);
-  if ('row' in result || !lenient) return result;
-  const members = SCHEMAS[kind].properties as Record<string, Member>;
-  const bad = result.faults.map(({ member }) => member);
-  if (bad.some((member) => members[member]?.default === undefined)) return result;
-  for (const member of bad) emptied[member] = (emptied[member] ?? 0) + 1;
-  return normalise({ ...source, ...Object.fromEntries(bad.map((member) => [member, undefined])) }, kind);
+  return mender.normalise(resolveAddresses(raw, kind, from), kind);
 }
 
 function findList(value: unknown): unknown[] | undefined {

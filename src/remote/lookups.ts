@@ -1,8 +1,6 @@
 // Base addresses of other sites, and the lookups below them.
-import { FILE_MEMBERS, type KindName, PICTURE_MEMBERS } from '../records/kinds.ts';
-import type { RawRecord } from '../records/recognise.ts';
-import { type Member, SCHEMAS } from '../records/schemas.ts';
 import type { LookupAddresses } from '../variants.ts';
+
 /** A site lists 15. One that lists far more does not speak this API. */
 export const MAX_ITEMS = 1000;
 
@@ -20,20 +18,3 @@ export function readBase(text: string): URL | string {
 
 /** The path of a base address; empty for the root. */
 export const basePath = ({ pathname }: URL) => (pathname === '/' ? '' : pathname);
-
-/**
- * A record as a browser reads its addresses: `www.…` has the site's scheme, and those of pictures and files may be relative.
- * A relative address is one with a point or a slash; other texts stay what they are.
- */
-export function resolveAddresses(raw: RawRecord, kind: KindName, base: URL): RawRecord {
-  const files = [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS[kind]];
-  const resolved: Record<string, unknown> = {};
-  for (const [member, schema] of Object.entries(SCHEMAS[kind].properties as Record<string, Member>)) {
-    const text = raw[member];
-    if (schema['x-form'] !== 'url' || typeof text !== 'string' || /^[a-z][a-z\d+.-]*:/i.test(text)) continue;
-    if (/^www\./i.test(text)) resolved[member] = `${base.protocol}//${text}`;
-    else if (files.includes(member) && /[./]/.test(text))
-      resolved[member] = URL.parse(text, `${base.origin}${basePath(base)}/`)?.href ?? text;
-  }
-  return { ...raw, ...resolved };
-}

@@ -1,0 +1,115 @@
+// WARC: what a crawler recorded. A record is held in memory only if it may be an answer of this API.
+import { readLookup } from '../variants.ts';
+import { type ArchiveSink, decodeBody, LONGEST_ANSWER, WARC_HEAD } from './capture.ts';
+import { type Entry, FormatError, problemAt, type RecordReader } from './entry.ts';
+
+const LONGEST_HEADER = 64 * 1024;
+const HEADER_END = /\r?\n\r?\n/;
+const NO_BYTES = Buffer.alloc(0);
+
+type Headers = ReadonlyMap<string, string>;
+
+interface WarcRecord {
+  readonly number: number;
+  readonly headers: Headers;
+  /** Undefined if the block is passed over. */
+  readonly parts: Buffer[] | undefined;
+  /** How many bytes of the block are still to come. */
+  missing: number;
+}
+
+export function createWarcReader(sink: ArchiveSink): RecordReader {
+  let held: Buffer = NO_BYTES;
+  let record: WarcRecord | undefined;
+  let number = 0;
+
+  function endRecord({ number, headers, parts }: WarcRecord): void {
+    if (parts !== undefined) readBlock(number, headers, Buffer.concat(parts), sink);
+    record = undefined;
+  }
+
+  /** Reads as far as the bytes go. */
+  function advance(): boolean {
+    if (record !== undefined) {
+      const part = held.subarray(0, record.missing);
+      record.parts?.push(part);
+      record.missing -= part.length;
+      held = held.subarray(part.length);
+      if (record.missing > 0) return false;
+      endRecord(record);
+      return true;
+    }
+    const start = held.findIndex((byte) => byte !== 13 && byte !== 10);
+    held = start === -1 ? NO_BYTES : held.subarray(start);
+    const header = splitHeader(held);
+    if (header === undefined) {
+      if (held.length > LONGEST_HEADER)
+        throw new FormatError(`record ${number + 1} of the archive is malformed`);
+      return false;
+    }
+    number++;
+    const length = Number(header.headers.get('content-length'));
+    if (!WARC_HEAD.test(header.first) || !(length >= 0))
+      throw new FormatError(`record ${number} of the archive is malformed`);
+    held = header.rest;
+    const parts = mayBeAnswer(header.headers, length) ? [] : undefined;
+    record = { number, headers: header.headers, parts, missing: length };
+    return true;
+  }
+
+  return {
+    read(piece) {
+      held = held.length === 0 ? piece : Buffer.concat([held, piece]);
+      while (held.length > 0 && advance());
+      return [];
+    },
+    end(): Entry[] {
+      if (record !== undefined && record.missing === 0) endRecord(record);
+      if (record === undefined && held.length === 0) return [];
+      const url = record === undefined ? undefined : targetOf(record.headers);
+      return [
+        problemAt(number, `the archive is cut off in this record${url === undefined ? '' : `, ${url}`}`),
+      ];
+    },
+  };
+}
+
+function splitHeader(bytes: Buffer): { first: string; headers: Headers; rest: Buffer } | undefined {
+  const text = bytes.toString('latin1', 0, LONGEST_HEADER);
+  const end = HEADER_END.exec(text);
+  if (end === null) return undefined;
+  const [first = '', ...lines] = bytes.toString('utf8', 0, end.index).split(/\r?\n/);
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const [, name = '', value = ''] = /^([^:]+):\s*(.*?)\s*$/.exec(line) ?? [];
+    headers.set(name.toLowerCase(), value);
+  }
+  return { first, headers, rest: bytes.subarray(end.index + end[0].length) };
+}
+
+/** Old versions of Wget write the address in angle brackets. */
+const targetOf = (headers: Headers) => headers.get('warc-target-uri')?.replace(/^<(.*)>$/, '$1');
+
+function mayBeAnswer(headers: Headers, length: number): boolean {
+  if (!/^(response|revisit)$/.test(headers.get('warc-type') ?? '') || length > LONGEST_ANSWER) return false;
+  const url = URL.parse(targetOf(headers) ?? '');
+  return url !== null && readLookup(url) !== undefined;
+}
+
+function readBlock(number: number, headers: Headers, block: Buffer, sink: ArchiveSink): void {
+  const http = splitHeader(block);
+  const status = /^HTTP\/\S+ (\d+)/.exec(http?.first ?? '')?.[1];
+  const isRevisit = headers.get('warc-type') === 'revisit';
+  if (status !== '200' && !(isRevisit && (status === undefined || status === '304'))) return;
+  const decoded = isRevisit || http === undefined ? undefined : decodeBody(http.rest, http.headers);
+  const truncated = headers.get('warc-truncated');
+  sink.add({
+    line: number,
+    url: targetOf(headers) as string,
+    time: Date.parse(headers.get('warc-date') ?? '') || 0,
+    body: decoded?.body,
+    digest: headers.get('warc-payload-digest'),
+    flaw:
+      decoded?.flaw ?? (truncated === undefined ? undefined : `it is cut off (WARC-Truncated: ${truncated})`),
+  });
+}

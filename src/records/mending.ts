@@ -1,0 +1,92 @@
+// Mends records of real sites: addresses as browsers read them, texts that were escaped for HTML, invalid optional members.
+import { decodeHTMLStrict } from 'entities';
+import { type Family, FILE_MEMBERS, type KindName, PICTURE_MEMBERS } from './kinds.ts';
+import { type NormaliseResult, normalise } from './normalise.ts';
+import { type RawRecord, recogniseKind } from './recognise.ts';
+import { type Member, SCHEMAS } from './schemas.ts';
+
+export interface MendingOptions {
+  /** Whether optional members that are not valid are left empty. */
+  readonly lenient?: boolean | undefined;
+  /** Whether texts are read as HTML: `&amp;` is an ampersand. */
+  readonly unescape?: boolean | undefined;
+}
+
+/** What was mended. */
+export interface MendingCounts {
+  /** How often each member was left empty. */
+  readonly emptied: Record<string, number>;
+  /** Texts with HTML entities, and whether they were read as HTML. */
+  escaped: number;
+  readonly isUnescaped: boolean;
+}
+
+export type Mender = ReturnType<typeof createMender>;
+
+/** `normalise` for records of real sites. With `watch`, escaped texts are counted also where they stay as they are. */
+export function createMender(
+  { lenient = false, unescape: isUnescaped = false }: MendingOptions,
+  watch = false,
+) {
+  const counts: MendingCounts = { emptied: {}, escaped: 0, isUnescaped };
+
+  return {
+    counts,
+    normalise(raw: RawRecord, known?: KindName, family?: Family): NormaliseResult {
+      const plain = isUnescaped || watch ? unescapeTexts(raw, counts) : raw;
+      const source = isUnescaped ? plain : raw;
+      const result = normalise(source, known, family);
+      if ('row' in result || !lenient) return result;
+      const bad = result.faults.map(({ member }) => member);
+      if (!areOptional(bad, source, known, family)) return result;
+      for (const member of bad) counts.emptied[member] = (counts.emptied[member] ?? 0) + 1;
+      const emptied = Object.fromEntries(bad.map((member) => [member, undefined]));
+      return normalise({ ...source, ...emptied }, known, family);
+    },
+  };
+}
+
+function areOptional(
+  members: readonly string[],
+  source: RawRecord,
+  known?: KindName,
+  family?: Family,
+): boolean {
+  const recognised = known === undefined ? recogniseKind(source, family) : { kind: known };
+  if (!('kind' in recognised)) return false;
+  const schemas = SCHEMAS[recognised.kind].properties as Record<string, Member>;
+  return members.every((member) => schemas[member]?.default !== undefined);
+}
+
+const ENTITY = /&(?:#\d+|#x[\da-f]+|[a-z][a-z\d]*);/i;
+
+/** A record whose texts are read as HTML. */
+export function unescapeTexts(
+  raw: RawRecord,
+  counts: Pick<MendingCounts, 'escaped'> = { escaped: 0 },
+): RawRecord {
+  let read = raw;
+  for (const [member, value] of Object.entries(raw)) {
+    if (typeof value !== 'string' || !ENTITY.test(value)) continue;
+    counts.escaped++;
+    read = { ...read, [member]: decodeHTMLStrict(value) };
+  }
+  return read;
+}
+
+/**
+ * A record as a browser reads its addresses: `www.…` has the site's scheme, and those of pictures and files may be relative.
+ * A relative address is one with a point or a slash; other texts stay what they are.
+ */
+export function resolveAddresses(raw: RawRecord, kind: KindName, base: URL): RawRecord {
+  const files = [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS[kind]];
+  const resolved: Record<string, unknown> = {};
+  for (const [member, schema] of Object.entries(SCHEMAS[kind].properties as Record<string, Member>)) {
+    const text = raw[member];
+    if (schema['x-form'] !== 'url' || typeof text !== 'string' || /^[a-z][a-z\d+.-]*:/i.test(text)) continue;
+    if (/^www\./i.test(text)) resolved[member] = `${base.protocol}//${text}`;
+    else if (files.includes(member) && /[./]/.test(text))
+      resolved[member] = URL.parse(text, `${base.href.replace(/\/$/, '')}/`)?.href ?? text;
+  }
+  return { ...raw, ...resolved };
+}
