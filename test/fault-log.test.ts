@@ -2,7 +2,7 @@
 import { truncateSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { StoreError } from '../src/stores/errors.ts';
-import { createFaultLog, createSlowLog } from '../src/telemetry/bundled-log.ts';
+import { createBundledLog } from '../src/telemetry/bundled-log.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { ask, databaseOf, fixture } from './rig.ts';
 import { serveHere } from './serve-here.ts';
@@ -20,11 +20,11 @@ const total = (lines: readonly FaultLine[]) => lines.reduce((sum, { count }) => 
 function logFaults(...errors: unknown[]): FaultLine[] {
   const lines: FaultLine[] = [];
   const log = createLog({ logLevel: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
-  const faults = createFaultLog(log);
+  const bundles = createBundledLog(log);
   errors.forEach((error, nr) => {
-    faults.add(error, { url: `/${nr}` });
+    bundles.addFailure(error, { url: `/${nr}` });
   });
-  faults.stop();
+  bundles.stop();
   return lines;
 }
 
@@ -59,11 +59,11 @@ test('several causes have a line each, up to a limit', () => {
 test('slow requests have a line with the first of each kind, and one with the count of the others', () => {
   const lines: LogLine[] = [];
   const log = createLog({ logLevel: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
-  const slow = createSlowLog(log);
+  const bundles = createBundledLog(log);
   const request = { variant: 'a', name: 'items', status: 200 } as const;
-  for (let nr = 0; nr < 500; nr++) slow.add({ ...request, ...{ url: `/${nr}`, ms: 1000 + nr } });
-  slow.add({ ...request, status: 503 });
-  slow.stop();
+  for (let nr = 0; nr < 500; nr++) bundles.addSlow({ ...request, ...{ url: `/${nr}`, ms: 1000 + nr } });
+  bundles.addSlow({ ...request, status: 503 });
+  bundles.stop();
   expect(lines).toMatchObject([
     { level: 40, msg: 'slow request', url: '/0', ms: 1000, ...request, count: 1 },
     { ...request, status: 503, count: 1 },

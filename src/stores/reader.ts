@@ -22,16 +22,9 @@ export interface LookupOptions {
   readonly gzip?: boolean;
 }
 
-export interface StoreEvents {
-  /** How often other data replaced what was served. */
-  swaps: number;
-  /** How often other data was refused. */
-  refusals: number;
-}
-
 /** What happened to the data that is served, as a sentence for the log. */
 export interface StoreEvent {
-  readonly type: 'data-changed' | 'data-warning' | 'data-fault';
+  readonly type: 'data-changed' | 'data-swapped' | 'data-warning' | 'data-refused' | 'data-fault';
   readonly message: string;
 }
 export type StoreListener = (event: StoreEvent) => void;
@@ -43,8 +36,6 @@ export interface HostState {
   readonly up: boolean;
   /** How many seconds its data is older than the newest, by the times of the imports. */
   readonly lag: number;
-  /** Lookups go to it. */
-  readonly inUse: boolean;
   /** It is a primary. */
   readonly writable: boolean;
 }
@@ -117,7 +108,6 @@ export interface Reader {
   lastImport(): number | undefined;
   /** When an import was committed last, also one that changed nothing; undefined when it is not known. */
   lastImportRun(): Awaitable<number | undefined>;
-  readonly events: StoreEvents;
   hosts?(): HostState[];
   /** Why what is served is not the file in its place, as a sentence; undefined when it is. */
   waiting?(): string | undefined;

@@ -8,77 +8,68 @@ import { StoreError } from '../stores/errors.ts';
 const PERIOD_MS = 1000;
 /** Messages may differ from request to request: causes beyond these share one line. */
 const MOST_CAUSES = 20;
+const OTHERS = { err: { type: 'Error', message: 'other errors' } };
 
-/** Failed requests, by error. */
-export function createFaultLog(log: Logger) {
-  const others = { err: { type: 'Error', message: 'other errors' } };
-  const { add, stop } = createBundles<object>((line) => log.error(line, 'request failed'), others);
-  return {
-    add(error: unknown, request: object): void {
-      const err = summarise(error);
-      // A fault of the data is a sentence: where in our code it came from tells nothing.
-      const shown = error instanceof Error && !(error instanceof StoreError) ? error : err;
-      add({ err }, { ...request, err: shown });
-    },
-    stop,
-  };
+interface Bundle {
+  readonly level: 'warn' | 'error';
+  readonly message: string;
+  /** What all that it counts have in common. */
+  readonly cause: object;
+  count: number;
 }
 
-/** Slow requests, by what they asked for and their status. */
-export function createSlowLog(log: Logger) {
-  const { add, stop } = createBundles<object>((line) => log.warn(line, 'slow request'), {});
-  return {
-    add: (line: Operation & { readonly status: number }) =>
-      add({ variant: line.variant, name: line.name, status: line.status }, line),
-    stop,
-  };
-}
-
-/** Connections that the server closed, by the reason. */
-export function createConnectionLog(log: Logger) {
-  const others = { reason: 'connections closed' };
-  const { add, stop } = createBundles(
-    ({ reason, count }) => log.warn({ connections: count }, reason),
-    others,
-  );
-  return { add: (reason: string) => add({ reason }, { reason }), stop };
-}
-
-/** `others`: what the lines beyond MOST_CAUSES have in common. */
-function createBundles<Cause extends object>(
-  write: (line: Cause & { readonly count: number }) => void,
-  others: Cause,
-) {
-  const bundles = new Map<string, { readonly cause: Cause; count: number }>();
+export function createBundledLog(log: Logger) {
+  const bundles = new Map<string, Bundle>();
   let timer: NodeJS.Timeout | undefined;
+
+  const write = ({ level, message, cause, count }: Bundle) => log[level]({ ...cause, count }, message);
 
   /** Logs what was counted; a cause that did not come again is forgotten. */
   function flush(): void {
     for (const [key, bundle] of bundles) {
       if (bundle.count === 0) bundles.delete(key);
-      else write({ ...bundle.cause, count: bundle.count });
+      else write(bundle);
       bundle.count = 0;
     }
     timer = bundles.size > 0 ? setTimeout(flush, PERIOD_MS).unref() : undefined;
   }
 
-  function open(cause: Cause) {
-    const key = JSON.stringify(cause);
-    const bundle = bundles.get(key) ?? { cause, count: 0 };
-    bundles.set(key, bundle);
-    return bundle;
+  function open(bundle: Bundle): Bundle {
+    const key = JSON.stringify(bundle);
+    const found = bundles.get(key) ?? { ...bundle };
+    bundles.set(key, found);
+    return found;
+  }
+
+  /** `line`: what is logged of the first of a cause. */
+  function add(level: Bundle['level'], message: string, cause: object, line: object): void {
+    const bundle: Bundle = { level, message, cause, count: 0 };
+    const isNew = !bundles.has(JSON.stringify(bundle));
+    if (isNew && bundles.size < MOST_CAUSES) {
+      open(bundle);
+      write({ ...bundle, cause: line, count: 1 });
+    } else open(isNew ? { ...bundle, cause: OTHERS } : bundle).count++;
+    timer ??= setTimeout(flush, PERIOD_MS).unref();
   }
 
   return {
-    /** `line`: what is logged of the first of a cause. */
-    add(cause: Cause, line: Cause): void {
-      const isNew = !bundles.has(JSON.stringify(cause));
-      if (isNew && bundles.size < MOST_CAUSES) {
-        open(cause);
-        write({ ...line, count: 1 });
-      } else open(isNew ? others : cause).count++;
-      timer ??= setTimeout(flush, PERIOD_MS).unref();
+    /** A request that failed, by its error. */
+    addFailure(error: unknown, request: object): void {
+      const err = summarise(error);
+      // A fault of the data is a sentence: where in our code it came from tells nothing.
+      const shown = error instanceof Error && !(error instanceof StoreError) ? error : err;
+      add('error', 'request failed', { err }, { ...request, err: shown });
     },
+
+    /** A slow request, by what it asked for and its status. */
+    addSlow(line: Operation & { readonly status: number }): void {
+      const { variant, name, status } = line;
+      add('warn', 'slow request', { variant, name, status }, line);
+    },
+
+    /** A connection that the server closed, by the reason. */
+    addConnection: (reason: string) => add('warn', reason, {}, {}),
+
     /** Logs what was counted so far. */
     stop(): void {
       flush();

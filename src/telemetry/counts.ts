@@ -8,11 +8,12 @@ export const BUCKETS = [
 
 export type Counts = ReturnType<typeof createCounts>;
 
-/** Requests by operation and status, and how long they took; refused requests and connections. */
+/** Requests by operation and status, and how long they took; refused requests and connections; replaced data. */
 export function createCounts() {
   const tallies = new Map<Operation, { statuses: Map<number, number>; buckets: Float64Array; sum: number }>();
   const refused = { overload: 0, rate: 0 };
   const connections = { refused: 0, stalled: 0 };
+  const files = { swapped: 0, refused: 0 };
 
   function add({ operation, status }: ResponseEvent, seconds: number): void {
     let tally = tallies.get(operation);
@@ -31,12 +32,15 @@ export function createCounts() {
     tallies,
     refused,
     connections,
+    files,
     /** `ms`: how long the response took. */
     observe(event: Observation, ms: number): void {
       if (event.type === 'response') add(event, ms / 1000);
       else if (event.type === 'request-refused') refused[event.reason]++;
       else if (event.type === 'connection-refused') connections.refused++;
       else if (event.type === 'connection-stalled') connections.stalled++;
+      else if (event.type === 'data-swapped') files.swapped++;
+      else if (event.type === 'data-refused') files.refused++;
     },
   };
 }

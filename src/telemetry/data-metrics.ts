@@ -89,14 +89,14 @@ export const DATA_METRICS: readonly Metric[] = [
     type: 'counter',
     aggregator: 'max',
     help: 'Database files put into service.',
-    read: ({ store }) => store.events.swaps,
+    read: ({ counts }) => counts.files.swapped,
   },
   {
     name: 'vitrine_store_refusals_total',
     type: 'counter',
     aggregator: 'max',
     help: 'Database files refused because they cannot be served.',
-    read: ({ store }) => store.events.refusals,
+    read: ({ counts }) => counts.files.refused,
   },
   {
     name: 'vitrine_store_waiting',
@@ -155,13 +155,6 @@ export const DATA_METRICS: readonly Metric[] = [
       cause: 'Replication is slow or has stopped.',
       command: 'SELECT * FROM pg_stat_replication on the primary',
     },
-  },
-  {
-    name: 'vitrine_postgres_in_use',
-    type: 'gauge',
-    aggregator: 'min',
-    help: '1 while lookups go to the PostgreSQL host: it answers, and has the newest data.',
-    read: (sources) => hostSamples(sources, ({ inUse }) => (inUse ? 1 : 0)),
   },
   {
     name: 'vitrine_postgres_writable',

@@ -9,7 +9,7 @@ export interface MetricsSources {
   readonly openConnections: () => Promise<number>;
   readonly store: Pick<
     Reader,
-    'version' | 'schema' | 'lastImport' | 'lastImportRun' | 'counts' | 'events' | 'waiting' | 'hosts'
+    'version' | 'schema' | 'lastImport' | 'lastImportRun' | 'counts' | 'waiting' | 'hosts'
   >;
   /** Log lines that could not be written. */
   readonly droppedLines: () => number;

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { type Clients, createClients } from '../edge/clients.ts';
 import type { Observation, ResponseEvent } from '../http/observations.ts';
-import { createConnectionLog, createFaultLog, createSlowLog } from './bundled-log.ts';
+import { createBundledLog } from './bundled-log.ts';
 import { createCounts } from './counts.ts';
 
 const CONNECTIONS_REFUSED =
@@ -46,9 +46,7 @@ interface EventLogOptions {
 
 /** Writes to the log: faults, slow requests, refused connections, and what happens to the data. */
 function createEventLog({ config, log, clients }: EventLogOptions) {
-  const faults = createFaultLog(log);
-  const slowRequests = createSlowLog(log);
-  const connections = createConnectionLog(log);
+  const bundles = createBundledLog(log);
   const slow = config.slowRequest === 0 ? Number.POSITIVE_INFINITY : config.slowRequest;
 
   const about = (request: IncomingMessage) => ({
@@ -65,7 +63,7 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
     const line = { ...about(request), ...operation, status, bytes, ms: Math.round(ms * 1000) / 1000 };
     if (ms < slow) log.info(line, 'request');
     else if (config.accessLog) log.warn(line, 'slow request');
-    else slowRequests.add(line);
+    else bundles.addSlow(line);
   }
 
   return {
@@ -75,24 +73,22 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
         case 'response':
           return logResponse(event, ms);
         case 'request-failed':
-          return faults.add(event.error, about(event.request));
+          return bundles.addFailure(event.error, about(event.request));
         case 'connection-refused':
-          return connections.add(CONNECTIONS_REFUSED);
+          return bundles.addConnection(CONNECTIONS_REFUSED);
         case 'connection-stalled':
-          return connections.add(CONNECTIONS_STALLED);
+          return bundles.addConnection(CONNECTIONS_STALLED);
         case 'data-changed':
+        case 'data-swapped':
           return log.info(event.message);
         case 'data-warning':
           return log.warn(event.message);
         case 'data-fault':
+        case 'data-refused':
           return log.error(event.message);
       }
     },
-    stop(): void {
-      faults.stop();
-      slowRequests.stop();
-      connections.stop();
-    },
+    stop: bundles.stop,
   };
 }
 

@@ -54,7 +54,6 @@ describe('a client that ends its side after its request gets the answer', () => 
       users: () => [],
       history: () => undefined,
       counts: () => ({ 'microblog profile': 0, 'portfolio profile': 0, post: 0, shot: 0 }),
-      events: { swaps: 0, refusals: 0 },
       person: () => undefined,
       mediaUrl: () => undefined,
       fault: async () => undefined,

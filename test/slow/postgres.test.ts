@@ -115,14 +115,14 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
   async function metricsOfHost({ address }: PostgresServer) {
     const metrics = await metricsOf(server);
     const of = (name: string) => metrics.get(`vitrine_postgres_${name}{host="${address}"}`);
-    return { up: of('up'), inUse: of('in_use'), lag: of('lag_seconds'), writable: of('writable') };
+    return { up: of('up'), lag: of('lag_seconds'), writable: of('writable') };
   }
 
   test('a standby is killed and restarted', async () => {
     const standby = cluster.standbys[0] as PostgresServer;
-    await expect.poll(() => metricsOfHost(standby), PATIENT).toMatchObject({ up: 1, inUse: 1, lag: 0 });
+    await expect.poll(() => metricsOfHost(standby), PATIENT).toMatchObject({ up: 1, lag: 0 });
     await underLoad(() => standby.kill());
-    await expect.poll(() => metricsOfHost(standby), PATIENT).toMatchObject({ up: 0, inUse: 0 });
+    await expect.poll(() => metricsOfHost(standby), PATIENT).toMatchObject({ up: 0 });
     await standby.start();
     await underLoad(() => {});
   });
@@ -154,7 +154,7 @@ describe.runIf(havePostgres)('a primary and two standbys', () => {
       await load(url, 4);
       await reached(second, 4);
       await until('generation 4', () => lookups.newest() === 4);
-      await expect.poll(() => metricsOfHost(first), PATIENT).toMatchObject({ up: 1, inUse: 0 });
+      await expect.poll(() => metricsOfHost(first), PATIENT).toMatchObject({ up: 1 });
       await until('its lag', async () => Number((await metricsOfHost(first)).lag) > 0);
       await delay(1000);
       await lookups.stop();

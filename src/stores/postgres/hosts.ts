@@ -95,7 +95,7 @@ function state(host: Host, newest: number): HostState {
   const { name, up = false, generation, writable } = host;
   // A generation is the time of an import, in microseconds. A host that never answered has none.
   const lag = generation === 0 ? 0 : (newest - generation) / 1e6;
-  return { name, up, lag, writable, inUse: isCurrent(host, newest) && newest > 0 };
+  return { name, up, lag, writable };
 }
 
 type Choice = ReturnType<typeof createChoice>;

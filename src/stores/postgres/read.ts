@@ -89,7 +89,6 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
   }
 
   return {
-    events: { swaps: 0, refusals: 0 },
     version: hosts.newest,
     schema: SCHEMA_VERSION,
     lastImport: () => importTime(hosts.newest()),

@@ -62,7 +62,6 @@ function createReader(db: Connection, path: string): SqliteReader {
     takedownHashes: () => takedowns.all() as string[],
     mediaUrl: () => mediaUrl.get() as string | undefined,
     counts: () => readCounts(db),
-    events: { swaps: 0, refusals: 0 },
     fault() {
       try {
         refuseUnfit(db, path);

@@ -2,7 +2,7 @@
 // and the one before is served on.
 import { rmSync } from 'node:fs';
 import { printable } from '../../records/printable.ts';
-import type { StoreEvents, StoreListener } from '../reader.ts';
+import type { StoreListener } from '../reader.ts';
 import { type FileStats, foreignLog, isSameFile, readStats, refuseForeignLog, signature } from './file.ts';
 import { type Finding, inspectAside } from './inspect.ts';
 import { openReader, type SqliteReader } from './read.ts';
@@ -15,16 +15,14 @@ interface Refusal {
   readonly mayPass: boolean;
 }
 
-export function createReplacement(path: string, events: StoreEvents, observe: StoreListener) {
+export function createReplacement(path: string, observe: StoreListener) {
   let refusal: Refusal | undefined;
 
   /** Says so once, however often it is tried again. */
   function refuse(seen: string, { fault, mayPass = false }: Finding): void {
     const sentence = `${printable(fault ?? '')} The data before stays.`;
-    if (refusal?.sentence !== sentence || refusal.signature !== seen) {
-      events.refusals++;
-      observe({ type: 'data-fault', message: sentence });
-    }
+    if (refusal?.sentence !== sentence || refusal.signature !== seen)
+      observe({ type: 'data-refused', message: sentence });
     refusal = { signature: seen, sentence, mayPass };
   }
 

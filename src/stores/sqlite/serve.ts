@@ -1,7 +1,7 @@
 // The file that is served: the data in it may change, another file may be renamed over it, and there may be no file yet.
 // The path is looked at four times a second.
 import { countOnce } from '../counts.ts';
-import type { Reader, StoreEvents, StoreListener } from '../reader.ts';
+import type { Reader, StoreListener } from '../reader.ts';
 import { type Absence, createAbsence } from './absence.ts';
 import { type FileStats, isSameFile, isWritten, readStats } from './file.ts';
 import { inspectAside } from './inspect.ts';
@@ -21,7 +21,6 @@ export function openServed(path: string, observe: StoreListener): Reader {
   timer.unref();
   const { reader } = watch;
   return {
-    events: watch.events,
     waiting: watch.waiting,
     version: service.version,
     schema: SCHEMA_VERSION,
@@ -123,8 +122,7 @@ function reopenIfNewer(path: string, reader: SqliteReader | undefined, put: Serv
 }
 
 function createWatch(path: string, observe: StoreListener, absence: Absence, service: Service) {
-  const events: StoreEvents = { swaps: 0, refusals: 0 };
-  const replacement = createReplacement(path, events, observe);
+  const replacement = createReplacement(path, observe);
   const missing = createMissing(path, observe);
   let closed = false;
 
@@ -147,14 +145,12 @@ function createWatch(path: string, observe: StoreListener, absence: Absence, ser
     const opened = await replacement.open(current, stats, service.takedowns());
     if (closed || opened === undefined) return void opened?.close();
     service.put(opened);
-    events.swaps++;
-    observe({ type: 'data-changed', message: 'another file took the place of the data' });
+    observe({ type: 'data-swapped', message: 'another file took the place of the data' });
   }
 
   const lookOnce = unlessRunning(look);
 
   return {
-    events,
     waiting: () => missing.warning() ?? replacement.refusal(),
 
     poll: () => (service.reader() === undefined ? lookAgain() : lookOnce()),
