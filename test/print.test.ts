@@ -197,30 +197,75 @@ describe('compose', () => {
 });
 
 describe('Kubernetes', () => {
-  test.each([{}, POSTGRES])('%j: what is referred to exists', (env) => {
-    const documents = parseAllDocuments(printed('kubernetes', env));
+  test.each([
+    ['kubernetes', {}, 'StatefulSet'],
+    ['kubernetes', POSTGRES, 'Deployment'],
+    ['kubernetes-snapshots', {}, 'Deployment'],
+    ['kubernetes-snapshots', POSTGRES, 'Deployment'],
+  ] as const)('%s %j: what is referred to exists', (name, env, kind) => {
+    const documents = parseAllDocuments(printed(name, { ...env, BASE_URL_B: 'https://folio.example/b' }));
     expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
-    const [workload, service] = documents.map((document) => document.toJS());
+    const parts = documents.map((document) => document.toJS());
+    const [workload, service] = parts;
+    const part = (wanted: string) => parts.find((found) => found.kind === wanted);
     const { template, selector, volumeClaimTemplates = [] } = workload.spec;
     const [container] = template.spec.containers;
-    expect(workload).toMatchObject({
-      apiVersion: 'apps/v1',
-      kind: env === POSTGRES ? 'Deployment' : 'StatefulSet',
-    });
+    expect(workload).toMatchObject({ apiVersion: 'apps/v1', kind });
     expect(template.metadata.labels).toMatchObject(selector.matchLabels);
     expect(template.metadata.labels).toMatchObject(service.spec.selector);
     const ports = container.ports.map(({ name }: { name: string }) => name);
     for (const probe of [container.readinessProbe, container.livenessProbe])
       expect(ports).toContain(probe.httpGet.port);
     expect(ports).toContain(service.spec.ports[0].targetPort);
-    const volumes = [
-      ...(template.spec.volumes ?? []).map(({ name }: { name: string }) => name),
-      ...volumeClaimTemplates.map(({ metadata }: { metadata: { name: string } }) => metadata.name),
-    ];
-    for (const { name } of container.volumeMounts) expect(volumes).toContain(name);
+
+    const job = part('CronJob').spec.jobTemplate.spec.template;
+    for (const { spec } of [template, job]) expectMounted(spec, volumeClaimTemplates);
+    // The service must not send requests to the job.
+    expect(job.metadata.labels).not.toMatchObject(service.spec.selector);
     for (const { name, value } of container.env)
       expect([name, typeof name, typeof value]).toEqual([name, 'string', 'string']);
+
+    const [open, guarded] = part('NetworkPolicy').spec.ingress;
+    expect([open.ports[0].port, open.from, guarded.ports[0].port]).toEqual(['http', undefined, 'admin']);
+    expect(guarded.from).toHaveLength(1);
+    const [rule] = part('Ingress').spec.rules;
+    expect(rule).toMatchObject({ host: 'folio.example' });
+    expect(rule.http.paths[0].backend.service).toEqual({
+      name: service.metadata.name,
+      port: { name: service.spec.ports[0].name },
+    });
+    expect(part('Ingress').spec.tls[0].hosts).toEqual(['folio.example']);
+    // One pod that may never be away would keep its node from being drained.
+    expect(part('PodDisruptionBudget')?.spec.selector).toEqual(kind === 'Deployment' ? selector : undefined);
+    expect(template.spec.topologySpreadConstraints?.[0].labelSelector).toEqual(
+      kind === 'Deployment' ? selector : undefined,
+    );
   });
+
+  interface PodSpec {
+    readonly volumes?: { name: string }[];
+    readonly initContainers?: PodSpec['containers'];
+    readonly containers: { volumeMounts: { name: string }[] }[];
+  }
+
+  function expectMounted(
+    { volumes = [], initContainers = [], containers }: PodSpec,
+    claims: { metadata: { name: string } }[],
+  ): void {
+    const names = [...volumes.map(({ name }) => name), ...claims.map(({ metadata }) => metadata.name)];
+    for (const { volumeMounts } of [...initContainers, ...containers])
+      for (const { name } of volumeMounts) expect(names).toContain(name);
+  }
+});
+
+test('timers: the commands that change or copy the data, with its settings', () => {
+  const text = printed('systemd-timers', { MEDIA_DIR: '/srv/pictures', RATE_LIMIT: '600/1m' });
+  for (const name of ['mirror', 'import', 'media', 'snapshot'])
+    expect(text).toMatch(new RegExp(`^ExecStart=.*vitrine\\.js ${name} `, 'm'));
+  expect(text.match(/^Environment="DATABASE_URL=\/var\/lib\/vitrine\/site\.db"$/gm)).toHaveLength(4);
+  expect(text.match(/^ReadWritePaths=.*"\/srv\/pictures"$/gm)).toHaveLength(4);
+  expect(text).not.toContain('RATE_LIMIT');
+  expect(printed('systemd-timers', POSTGRES)).toMatch(/vitrine\.js export .*\n/);
 });
 
 describe('metrics', () => {

@@ -13,7 +13,9 @@ const NAMES = Object.keys({
   varnish: 0,
   compose: 0,
   kubernetes: 0,
+  'kubernetes-snapshots': 0,
   systemd: 0,
+  'systemd-timers': 0,
   'prometheus-rules': 0,
   'grafana-dashboard': 0,
 } satisfies Record<TextName, 0>);

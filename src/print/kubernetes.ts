@@ -1,4 +1,4 @@
-// `vitrine print kubernetes`
+// `vitrine print kubernetes`, and `vitrine print kubernetes-snapshots`: pods that each have a copy of the newest snapshot.
 import {
   containerAdminPort,
   containerSettings,
@@ -7,25 +7,45 @@ import {
   MEDIA_MOUNT,
   mountedMedia,
 } from './deployment.ts';
+import {
+  CONTAINER_SECURITY,
+  type DataSource,
+  IMAGE,
+  POD_SECURITY,
+  surroundings,
+} from './kubernetes-surroundings.ts';
 
 const EXAMPLE_NETWORK = '10.0.0.0/8';
 /** Seconds in which every node of the cluster learns that a pod is going away. */
 const NOTICE = 5;
 
 export function kubernetes(deployment: Deployment): string {
-  const { port, stopTime, file, memory, trustProxy = EXAMPLE_NETWORK } = deployment;
-  const adminPort = containerAdminPort(deployment);
-  const isFile = file !== undefined;
-  const notice = ownDelay(deployment) ? 0 : NOTICE;
+  const source = deployment.file === undefined ? 'postgres' : 'claim';
   return `# Kubernetes for Vitrine: \`vitrine print kubernetes | kubectl apply -f -\`, after changing \`image\` and TRUST_PROXY.
-${isFile ? IMPORT : SECRET}
+${source === 'claim' ? IMPORT : SECRET}${workload(deployment, source)}${surroundings(deployment, source)}`;
+}
+
+export function kubernetesSnapshots(deployment: Deployment): string {
+  const ofFile = { ...deployment, file: deployment.file ?? 'site.db' };
+  return `# Kubernetes for Vitrine on many nodes: \`vitrine print kubernetes-snapshots | kubectl apply -f -\`, after changing \`image\` and
+# TRUST_PROXY. Each pod begins with the newest snapshot in the claim vitrine-snapshots, which the job writes; pods on several
+# nodes need an access mode ReadWriteMany. They take the next one with: kubectl rollout restart deployment/vitrine
+${workload(ofFile, 'snapshots')}${surroundings(ofFile, 'snapshots')}`;
+}
+
+function workload(deployment: Deployment, source: DataSource): string {
+  const { port, stopTime, memory, trustProxy = EXAMPLE_NETWORK } = deployment;
+  const adminPort = containerAdminPort(deployment);
+  const isOne = source === 'claim';
+  const notice = ownDelay(deployment) ? 0 : NOTICE;
+  return `
 apiVersion: apps/v1
-kind: ${isFile ? 'StatefulSet' : 'Deployment'}
+kind: ${isOne ? 'StatefulSet' : 'Deployment'}
 metadata:
   name: vitrine
   labels: { app: vitrine }
 spec:
-${isFile ? '  serviceName: vitrine\n  replicas: 1  # each pod has a file of its own: see "Many nodes"\n' : '  replicas: 2\n'}  selector:
+${isOne ? '  serviceName: vitrine\n  replicas: 1  # each pod has a file of its own: for more, print kubernetes-snapshots\n' : '  replicas: 2\n'}  selector:
     matchLabels: { app: vitrine }
   template:
     metadata:
@@ -36,20 +56,12 @@ ${isFile ? '  serviceName: vitrine\n  replicas: 1  # each pod has a file of its 
     spec:
       automountServiceAccountToken: false
       terminationGracePeriodSeconds: ${stopTime + notice}
-      securityContext:
-        runAsNonRoot: true
-        runAsUser: 1000
-        runAsGroup: 1000
-        fsGroup: 1000
-        seccompProfile: { type: RuntimeDefault }
-      containers:
+${isOne ? '' : SPREAD}      securityContext:
+${lines(POD_SECURITY, '        ')}${source === 'snapshots' ? newestSnapshot() : ''}      containers:
         - name: vitrine
-          image: registry.example.org/vitrine:1
+          image: ${IMAGE}
           securityContext:
-            readOnlyRootFilesystem: true
-            allowPrivilegeEscalation: false
-            capabilities: { drop: [ALL] }
-          resources:
+${lines(CONTAINER_SECURITY, '            ')}          resources:
             requests: { cpu: 100m, memory: ${Math.ceil(memory / 2)}Mi }
             limits: { memory: ${memory}Mi }
           env:
@@ -67,16 +79,29 @@ ${lines(settingsOf(deployment), '            ')}          ports:
             periodSeconds: 10
             failureThreshold: 6
           volumeMounts:
-${isFile ? '            - { name: data, mountPath: /data }\n' : SECRET_MOUNT}${volumesOf(deployment)}${SERVICE}`;
+${source === 'postgres' ? SECRET_MOUNT : '            - { name: data, mountPath: /data }\n'}${volumesOf(deployment, source)}${SERVICE}`;
 }
 
-/** What is mounted besides the data: the folder of pictures from a claim of the operator's. */
-function volumesOf(deployment: Deployment): string {
-  const isFile = deployment.file !== undefined;
+/** Volumes: the data, and the folder of pictures from a claim of the operator's. */
+function volumesOf(deployment: Deployment, source: DataSource): string {
   const hasMedia = mountedMedia(deployment) !== undefined;
-  const volumes = isFile && !hasMedia ? '' : `      volumes:\n${isFile ? '' : SECRET_VOLUME}`;
-  return `${hasMedia ? MEDIA_VOLUME_MOUNT : ''}${volumes}${hasMedia ? MEDIA_VOLUME : ''}${isFile ? VOLUME : ''}`;
+  const volumes = `${source === 'postgres' ? SECRET_VOLUME : ''}${source === 'snapshots' ? SNAPSHOT_VOLUMES : ''}${hasMedia ? MEDIA_VOLUME : ''}`;
+  const claim = source === 'claim' ? VOLUME : '';
+  return `${hasMedia ? MEDIA_VOLUME_MOUNT : ''}${volumes === '' ? '' : `      volumes:\n${volumes}`}${claim}`;
 }
+
+/** An empty folder is no reason not to start: the pod is not ready until it has data. */
+const newestSnapshot = () => `      initContainers:
+        - name: snapshot
+          image: ${IMAGE}
+          command: [sh, -c, 'set -- /snapshots/staging-*.db; [ ! -e "$1" ] || { shift $(($# - 1)); exec vitrine restore "$1"; }']
+          securityContext:
+${lines(CONTAINER_SECURITY, '            ')}          resources:
+            limits: { memory: 256Mi }
+          volumeMounts:
+            - { name: data, mountPath: /data }
+            - { name: snapshots, mountPath: /snapshots, readOnly: true }
+`;
 
 const ownDelay = ({ others }: Deployment) => others.some(([name]) => name === 'SHUTDOWN_DELAY');
 
@@ -122,6 +147,19 @@ const VOLUME = `  volumeClaimTemplates:
           requests: { storage: 10Gi }
 `;
 const SECRET_MOUNT = `            - { name: secret, mountPath: /run/secrets/vitrine, readOnly: true }
+`;
+const SNAPSHOT_VOLUMES = `        - name: data
+          emptyDir: {}
+        - name: snapshots
+          persistentVolumeClaim: { claimName: vitrine-snapshots, readOnly: true }
+`;
+const SPREAD = `      # On several nodes, so that losing one leaves the others.
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels: { app: vitrine }
 `;
 const SECRET_VOLUME = `        - name: secret
           secret: { secretName: vitrine }

@@ -6,6 +6,9 @@ import { type Deployment, lines, STATE } from './deployment.ts';
 
 const PROGRAM = '/opt/vitrine/src/vitrine.js';
 
+/** The command line of a unit. */
+export const start = (words: string) => `ExecStart=/usr/bin/node ${PROGRAM} ${words}`;
+
 export function systemd(deployment: Deployment): string {
   const { socket, socketMode, listenHost, port, adminHost, adminPort, stopTime, file, others } = deployment;
   const settings = [
@@ -40,12 +43,8 @@ Wants=network-online.target
 
 [Service]
 # Node 24 or newer, which \`npm ci --omit=dev\` does not bring and Debian has not yet, and a checkout after that command.
-ExecStart=/usr/bin/node ${PROGRAM} serve
-${lines(settings)}${database(file)}User=vitrine
-StateDirectory=vitrine
-WorkingDirectory=${STATE}
-UMask=0027
-Restart=on-failure
+${start('serve')}
+${lines(settings)}${importHint(file)}${database(file)}${ACCOUNT}Restart=on-failure
 # The signal goes to the server alone, which passes it on to its workers.
 KillMode=mixed
 TimeoutStopSec=${stopTime}s
@@ -56,7 +55,13 @@ WantedBy=multi-user.target
 `;
 }
 
-const HARDENING = `# What it does not need.
+export const ACCOUNT = `User=vitrine
+StateDirectory=vitrine
+WorkingDirectory=${STATE}
+UMask=0027
+`;
+
+export const HARDENING = `# What it does not need.
 CapabilityBoundingSet=
 NoNewPrivileges=yes
 ProtectSystem=strict
@@ -82,7 +87,7 @@ SystemCallFilter=@system-service
 `;
 
 /** One word for systemd, in which a percent sign begins a specifier. */
-const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&').replaceAll('%', '%%')}"`;
+export const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&').replaceAll('%', '%%')}"`;
 
 /** systemd takes no host names. */
 function streamHost(host: string): string {
@@ -90,15 +95,22 @@ function streamHost(host: string): string {
   return isIPv6(host) ? `[${host}]` : host;
 }
 
-function database(file: string | undefined): string {
+const pathOf = (file: string) => (isAbsolute(file) ? file : join(STATE, file));
+
+const importHint = (file: string | undefined) =>
+  file === undefined
+    ? ''
+    : `# Import data with: sudo -u vitrine node ${PROGRAM} import --database-url ${shellWord(pathOf(file))} people.ndjson\n`;
+
+/** The database, and the right to write beside it. */
+export function database(file: string | undefined): string {
   if (file === undefined)
     return `# A file with the postgres:// URL, readable by root only.
 LoadCredential=database-url:/etc/vitrine/database-url
 Environment=DATABASE_URL_FILE=%d/database-url
 `;
-  const path = isAbsolute(file) ? file : join(STATE, file);
+  const path = pathOf(file);
   const folder = dirname(path);
-  return `# Import data with: sudo -u vitrine node ${PROGRAM} import --database-url ${shellWord(path)} people.ndjson
-Environment=${quoted(`DATABASE_URL=${path}`)}
+  return `Environment=${quoted(`DATABASE_URL=${path}`)}
 ${folder === STATE ? '' : `ReadWritePaths=${quoted(folder)}\n`}`;
 }

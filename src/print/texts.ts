@@ -4,10 +4,11 @@ import { caddy } from './caddy.ts';
 import { compose } from './compose.ts';
 import type { Deployment } from './deployment.ts';
 import { haproxy } from './haproxy.ts';
-import { kubernetes } from './kubernetes.ts';
+import { kubernetes, kubernetesSnapshots } from './kubernetes.ts';
 import { grafanaDashboard, prometheusRules } from './monitoring.ts';
 import { nginx } from './nginx.ts';
 import { systemd } from './systemd.ts';
+import { systemdTimers } from './systemd-timers.ts';
 import { varnish } from './varnish.ts';
 
 export const TEXTS = {
@@ -17,7 +18,9 @@ export const TEXTS = {
   varnish,
   compose,
   kubernetes,
+  'kubernetes-snapshots': kubernetesSnapshots,
   systemd,
+  'systemd-timers': systemdTimers,
   'prometheus-rules': () => prometheusRules(METRICS),
   'grafana-dashboard': () => grafanaDashboard(METRICS),
 } satisfies Record<string, (deployment: Deployment) => string>;

@@ -4,12 +4,12 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { KEY, SIGNED } from '../certificates.ts';
 import { haproxyFile, startFront } from '../fronts.ts';
-import { readPage } from '../pages.ts';
 import { printed } from '../printed.ts';
 import { pathOf, skipWithout } from '../programs.ts';
-import { tempFile, tempFolder } from '../rig.ts';
+import { ROOT, tempFile, tempFolder } from '../rig.ts';
 
 const exec = promisify(execFile);
 
@@ -102,30 +102,74 @@ test.skipIf(skipWithout('varnish')).each(SETTINGS)('Varnish %j', async (env) => 
   await exec(pathOf('varnish'), ['-C', '-j', 'none', '-f', file, '-n', tempFolder()], { maxBuffer: 2 ** 24 });
 });
 
-test.skipIf(skipWithout('systemdAnalyze')).each(SETTINGS)('systemd %j', async (env) => {
+const SYSTEMD = (['systemd', 'systemd-timers'] as const).flatMap((name) =>
+  SETTINGS.map((env) => [name, env] as const),
+);
+test.skipIf(skipWithout('systemdAnalyze')).each(SYSTEMD)('%s %j', async (name, env) => {
   const folder = tempFolder();
-  const units = printed('systemd', env).split(/^# \/etc\/systemd\/system\/(.*)\n/m);
-  mkdirSync(join(folder, 'units'));
-  const paths = ['vitrine.socket', 'vitrine.service'].map((name) => {
-    const path = join(folder, 'units', name);
-    writeFileSync(path, fillUnit(units[units.indexOf(name) + 1]));
-    return path;
-  });
+  const [, ...units] = printed(name, env).split(/^# \/etc\/systemd\/system\/(.*)\n/m);
+  const paths: string[] = [];
+  for (let at = 0; at < units.length; at += 2) {
+    paths.push(join(folder, units[at] as string));
+    writeFileSync(paths.at(-1) as string, fillUnit(units[at + 1]));
+  }
+  expect(paths).toHaveLength(name === 'systemd' ? 2 : 8);
   const { stderr } = await exec(pathOf('systemdAnalyze'), ['verify', ...paths]);
   expect(stderr).toBe('');
 });
 
-test.skipIf(skipWithout('systemdAnalyze'))('systemd: the timer of the guide', async () => {
-  const units = [
-    ...readPage('src/guides/running.md').matchAll(/^```ini\n# [^\n]*\/(vitrine-import\.\w+)\n(.*?)^```/gms),
-  ];
-  expect(units.map(([, name]) => name)).toEqual(['vitrine-import.service', 'vitrine-import.timer']);
+// TypeScript knows every member of the API, and refuses unknown ones: as `kubectl apply --validate=strict` does.
+test.each(
+  (['kubernetes', 'kubernetes-snapshots'] as const).flatMap((name) =>
+    SETTINGS.map((env) => [name, env] as const),
+  ),
+)('%s %j fits the types of Kubernetes', async (name, env) => {
+  const types = join(ROOT, 'node_modules/kubernetes-types');
+  const check = async (documents: Resource[]) => {
+    const lines = documents.map((document) => {
+      const { apiVersion, kind } = document;
+      const from = `${types}/${apiVersion === 'v1' ? 'core/v1' : apiVersion.replace('.k8s.io', '')}.d.ts`;
+      return `(${JSON.stringify(document)}) satisfies import(${JSON.stringify(from)}).${kind};`;
+    });
+    const file = tempFile('documents.mts', `${lines.join('\n')}\nexport {};\n`);
+    const options = [
+      '--ignoreConfig',
+      '--noEmit',
+      '--strict',
+      '--skipLibCheck',
+      '--module',
+      'nodenext',
+      '--types',
+      '',
+    ];
+    return await exec(join(ROOT, 'node_modules/.bin/tsc'), [...options, file]).catch(({ stdout }) =>
+      String(stdout),
+    );
+  };
+  const documents = parseAllDocuments(printed(name, env)).map((document) => document.toJS() as Resource);
+  expect(documents.map(({ kind }) => kind)).toContain('NetworkPolicy');
+  expect(await check(documents)).toEqual({ stdout: '', stderr: '' });
+  const [workload] = documents as [Resource];
+  expect(await check([{ ...workload, spec: { ...workload.spec, replica: 2 } }])).toContain(
+    '\'"replica"\' does not exist',
+  );
+});
+
+interface Resource {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly spec: Record<string, unknown>;
+}
+
+test('the init container restores the newest snapshot, and begins without one', async () => {
   const folder = tempFolder();
-  const paths = units.map(([, name = '', unit]) => {
-    writeFileSync(join(folder, name), fillUnit(unit));
-    return join(folder, name);
-  });
-  expect((await exec(pathOf('systemdAnalyze'), ['verify', ...paths])).stderr).toBe('');
+  const [workload] = parseAllDocuments(printed('kubernetes-snapshots')).map((document) => document.toJS());
+  const [{ command }] = workload.spec.template.spec.initContainers;
+  const line = command.at(-1).replace('vitrine', 'echo').replace('/snapshots', folder);
+  const start = async () => (await exec('sh', ['-c', line])).stdout;
+  expect(await start()).toBe('');
+  for (const day of [1, 3, 2]) writeFileSync(join(folder, `staging-2026010${day}T000000Z.db`), '');
+  expect(await start()).toBe(`restore ${folder}/staging-20260103T000000Z.db\n`);
 });
 
 /** The program is installed elsewhere here. */
