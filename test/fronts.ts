@@ -26,6 +26,10 @@ export async function startFront(name: ProxyName, ...servers: Servers): Promise<
   return { port, tlsPort };
 }
 
+/** nginx before a server on this port. */
+export const startNginx = (port: number, env: Env = {}) =>
+  startFront('nginx', { ...env, PORT: String(port) });
+
 /** The line of the configuration that names a server, as printed for each of them. */
 function serverLines(
   name: ProxyName,

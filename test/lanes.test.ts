@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { PAGES, readPage } from './pages.ts';
 import { ROOT } from './rig.ts';
 
-const RIGS = /from '\.\/(programs|browser|browser-launch|nginx|nginx-any|postgres-rig)\.ts'/;
+const RIGS = /from '\.\/(programs|browser|browser-launch|nginx-any|fronts|postgres-rig)\.ts'/;
 const quick = globSync('test/*.test.ts', { cwd: ROOT });
 const slow = globSync('test/slow/*.test.ts', { cwd: ROOT });
 

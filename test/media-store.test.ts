@@ -7,7 +7,7 @@ import { checkDatabase, openForChange, openForExport, openForLookups } from '../
 import type { Writer } from '../src/stores/writer.ts';
 import { bodyOf, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { done, importInto, ndjson, newDatabase, storeName } from './rig.ts';
+import { importInto, ndjson, newDatabase, storeName } from './rig.ts';
 
 const OLD = 'https://old.example';
 const MEDIA = 'https://new.example/media';
@@ -285,12 +285,5 @@ describe(`copies of pictures in ${storeName()}`, () => {
     const after = await openForExport(url);
     expect(await after.mediaSummary()).toMatchObject({ copies: 0 });
     await after.close();
-  });
-
-  test('export --media-urls writes what is served', async () => {
-    const url = await linked();
-    const lines = await done(['export', '--media-urls', '--database-url', url]);
-    expect(lines.split('\n')[0]).toContain(`"avatar":"${MEDIA}/${file('a')}"`);
-    expect(await done(['export', '--database-url', url])).not.toContain(MEDIA);
   });
 });

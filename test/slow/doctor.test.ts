@@ -4,8 +4,8 @@ import type { Send } from '../../src/doctor/deployment.ts';
 import { CHECKS, diagnose } from '../../src/doctor/doctor.ts';
 import { type ProxyName, REMEDIES, type Remedy } from '../../src/doctor/remedies.ts';
 import { freePort } from '../free-port.ts';
+import { startNginx, withoutProxy } from '../fronts.ts';
 import { startSite } from '../mirror-site.ts';
-import { startNginx, withoutNginx } from '../nginx.ts';
 import { runNginx } from '../nginx-any.ts';
 import { printed } from '../printed.ts';
 import { databaseOf, fixture, type LocalServer, run } from '../rig.ts';
@@ -262,7 +262,7 @@ function serverBlock(one: Case, port: number): string {
 const brokenIn = (report: string) =>
   [...report.matchAll(/^broken {8} {2}(.+?) {2}/gm)].map(([, name]) => name);
 
-describe.skipIf(withoutNginx)('nginx', () => {
+describe.skipIf(withoutProxy('nginx'))('nginx', () => {
   const ports = new Map<string, number>();
   beforeAll(async () => {
     const free = new Set<number>();

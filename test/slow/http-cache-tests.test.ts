@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startNginx, withoutNginx } from '../nginx.ts';
+import { startNginx, withoutProxy } from '../fronts.ts';
 import { ROOT } from '../rig.ts';
 
 const MINUTE = 60_000;
@@ -107,7 +107,7 @@ const DIFFERENT = {
   ],
 };
 
-describe.skipIf(withoutNginx)('http-cache-tests', () => {
+describe.skipIf(withoutProxy('nginx'))('http-cache-tests', () => {
   let origin: Awaited<ReturnType<typeof startOrigin>>;
   let published: Awaited<ReturnType<typeof symbolsOf>>;
   beforeAll(async () => {

@@ -3,7 +3,7 @@ import { copyFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../free-port.ts';
-import { withoutNginx } from '../nginx.ts';
+import { withoutProxy } from '../fronts.ts';
 import { runNginx } from '../nginx-any.ts';
 import { ask, done, ndjson, type Reply, type Server, startServer, tempFolder } from '../rig.ts';
 import { bodiesOf, generation, generationOf, linesOf, startLoad, until } from '../stress.ts';
@@ -18,7 +18,7 @@ interface Node {
   readonly server: Server;
 }
 
-describe.skipIf(withoutNginx)('three nodes behind nginx', () => {
+describe.skipIf(withoutProxy('nginx'))('three nodes behind nginx', () => {
   const nodes: Node[] = [];
   const snapshots = new Map<number, string>();
   const staging = join(tempFolder(), 'staging.db');

@@ -155,19 +155,11 @@ describe.concurrent('while draining', () => {
     for (const reply of parseReplies(await heard)) expect(reply.status).toBeGreaterThanOrEqual(400);
   });
 
-  test('a second signal exits at once', async () => {
+  test.each(SIGNALS)('a second signal, %s, exits at once', async (signal) => {
     const server = await startServer({ SHUTDOWN_DELAY: '1h' });
     server.child.kill('SIGTERM');
     await logged(server, /^stopping$/);
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toBe(1);
-  });
-
-  test('so does a second signal of another kind', async () => {
-    const server = await startServer({ SHUTDOWN_DELAY: '1h' });
-    server.child.kill('SIGTERM');
-    await logged(server, /^stopping$/);
-    server.child.kill('SIGINT');
+    server.child.kill(signal);
     expect(await server.ended).toBe(1);
   });
 });

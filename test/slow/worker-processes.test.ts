@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../free-port.ts';
 import {
   ask,
   databaseOf,
@@ -16,7 +17,7 @@ import {
   tempFile,
   ugly,
 } from '../rig.ts';
-import { adminOf, until } from '../stress.ts';
+import { adminOf, metricsOf, startLoad, until } from '../stress.ts';
 
 let server: Server;
 let admin: { port: number };
@@ -164,4 +165,49 @@ describe('a worker that cannot start', () => {
     expect(code).toBe(1);
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
+});
+
+const KILLS = 5;
+const CLOSE_WAIT = '08';
+
+/** Connections of a local port that the client has closed and the server has not. */
+function abandoned(port: number): string[] {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, address, , state]) => address?.endsWith(local) && state === CLOSE_WAIT)
+    .map((columns) => columns.join(' '));
+}
+
+it(`${KILLS} killed workers leave no client waiting`, async () => {
+  const port = await freePort();
+  const database = await databaseOf(fixture('microblog.ndjson'));
+  const server = await startServer({
+    DATABASE_URL: database,
+    WORKERS: '4',
+    PORT: String(port),
+    ADMIN_PORT: '0',
+  });
+  const load = startLoad(
+    server,
+    ['/a/api/?user=ada'],
+    (_, { status }) => (status === 200 ? undefined : `status ${status}`),
+    32,
+  );
+  for (let kill = 1; kill <= KILLS; kill++) {
+    await until('four that serve', async () => (await metricsOf(server)).get('vitrine_workers') === 4);
+    const alive = workersOf(server);
+    const victim = alive[kill % alive.length] as number;
+    process.kill(victim, 'SIGKILL');
+    await until('its end', () => !workersOf(server).includes(victim));
+    await load.more(200);
+  }
+  // Ends only when every client has got an answer or an error to its last request.
+  const faults = await load.stop();
+  expect(faults.filter((fault) => !/ECONNRESET|EPIPE|socket hang up/.test(fault))).toEqual([]);
+  expect(load.answered()).toBeGreaterThan(KILLS * 200);
+  expect((await ask(server, '/healthz')).status).toBe(200);
+  await until('the server to close what clients have closed', () => abandoned(port).length === 0);
+  expect(await server.stop()).toBe(0);
 });
