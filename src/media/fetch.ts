@@ -115,7 +115,6 @@ async function listOriginals(fetch: Fetch, archive: Archive): Promise<number> {
   for await (const { bytes } of folder.files()) limits.addHeld(bytes);
   for await (const entry of archive.originals(files)) {
     const { url } = entry;
-    if (!originals.isNew(url)) continue;
     const refused = refusePlaceholder(entry, fetch);
     const copy = refused ?? (await findCopy(entry, fetch));
     if (copy === undefined) {

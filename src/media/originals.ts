@@ -9,11 +9,9 @@ export type Originals = ReturnType<typeof createOriginals>;
 export function createOriginals() {
   const db = openScratch();
   db.exec(`
-    CREATE TABLE seen (url TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE wanted (n INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL);
     CREATE INDEX wanted_of_host ON wanted (host, n);
     CREATE TABLE files (name TEXT PRIMARY KEY) WITHOUT ROWID;`);
-  const see = db.prepare('INSERT OR IGNORE INTO seen VALUES (?)');
   const insert = db.prepare('INSERT INTO wanted (url, host) VALUES (?, ?)');
   const addFile = db.prepare('INSERT OR IGNORE INTO files VALUES (?)');
   const page = db.prepare('SELECT n, url FROM wanted WHERE host = ? AND n > ? ORDER BY n LIMIT ?');
@@ -29,8 +27,6 @@ export function createOriginals() {
   }
 
   return {
-    /** Whether the address was not seen before. */
-    isNew: (url: string) => see.run(url).changes > 0,
     want: (url: string) => void insert.run(url, readHost(url)),
     /** Whether the file was not counted before: many originals may lead to one. */
     isNewFile: (name: string) => addFile.run(name).changes > 0,

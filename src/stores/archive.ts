@@ -73,8 +73,8 @@ export function createArchive(
     owners: (family: Family, users: readonly string[], items: readonly string[]) =>
       owners(db, family, users, items),
     /** What became of each address that was tried. */
-    media: () => media(db, [ALL_MEDIA]),
-    /** The addresses of pictures in records, with `files` of other files too, and what is known of each; some twice. */
+    media: () => media(db, ALL_MEDIA),
+    /** The addresses of pictures in records, with `files` of other files too, and what is known of each. */
     originals: (files: boolean) => media(db, originals(db.member, files)),
     mediaSummary: () => mediaSummary(db),
     missing: () => missing(db),
@@ -166,10 +166,9 @@ function recordQueries(member: MemberSql | undefined): string[] {
   ];
 }
 
-async function* media({ rows }: Rows, queries: readonly string[]): AsyncGenerator<MediaEntry> {
-  for (const query of queries)
-    for await (const [url = '', file = null, bytes, reason = null] of rows(query))
-      yield { url, file, bytes: Number(bytes), reason };
+async function* media({ rows }: Rows, query: string): AsyncGenerator<MediaEntry> {
+  for await (const [url = '', file = null, bytes, reason = null] of rows(query))
+    yield { url, file, bytes: Number(bytes), reason };
 }
 
 async function* missing({ rows, member }: Rows): AsyncGenerator<MissingCopy> {

@@ -94,16 +94,17 @@ export const missingCopies = (member: MemberSql) =>
     }),
   );
 
-/** The addresses that records name, with what is known of each: file, bytes and reason. */
-export const originals = (member: MemberSql, files: boolean) =>
-  KIND_NAMES.flatMap((kind) =>
+/** The addresses that records name, each once, with what is known of it: file, bytes and reason. */
+export function originals(member: MemberSql, files: boolean): string {
+  const named = KIND_NAMES.flatMap((kind) =>
     (files ? copiedMembers(kind) : PICTURE_MEMBERS[kind]).map(
-      (name) => `
-      SELECT found.url, file, bytes, reason FROM (
-        SELECT DISTINCT ${member(name)} AS url FROM ${table(kind)} WHERE family = '${KINDS[kind].family}') AS found
-      LEFT JOIN media ON media.url = found.url WHERE found.url <> ''`,
+      (name) => `SELECT ${member(name)} AS url FROM ${table(kind)} WHERE family = '${KINDS[kind].family}'`,
     ),
   );
+  return `
+    SELECT found.url, file, bytes, reason FROM (${named.join(' UNION ')}) AS found
+    LEFT JOIN media ON media.url = found.url WHERE found.url <> ''`;
+}
 
 export const SUM_OF_COPIES = `
   SELECT (SELECT count(*) FROM media WHERE file IS NOT NULL), count(*), coalesce(sum(bytes), 0)
