@@ -27,7 +27,7 @@ beforeAll(async () => {
   server = await serveHere({ DATABASE_URL: path });
 });
 
-const etagOf = async (url: string, from = server) => (await ask(from, url)).headers.etag as string;
+const computeEtag = async (url: string, from = server) => (await ask(from, url)).headers.etag as string;
 
 // `E` stands for the response's ETag, E for the text inside its quotes.
 const MATCHING = [
@@ -47,7 +47,7 @@ describe('If-None-Match', () => {
   ])('is answered %i', async (status, patterns) => {
     for (const pattern of patterns)
       for (const url of [ADA, ADAS]) {
-        const etag = await etagOf(url);
+        const etag = await computeEtag(url);
         const header = pattern.replaceAll('E', etag.slice(1, -1));
         for (const method of ['GET', 'HEAD']) {
           const reply = await ask(server, url, { method, headers: { 'if-none-match': header } });
@@ -58,7 +58,7 @@ describe('If-None-Match', () => {
   });
 
   test('several header lines count as one list', async () => {
-    const etag = await etagOf(ADA);
+    const etag = await computeEtag(ADA);
     const lines = `If-None-Match: "x"\r\nIf-None-Match: ${etag}\r\n`;
     const [reply] = await sendRaw(
       server,
@@ -70,7 +70,7 @@ describe('If-None-Match', () => {
   test.each(['/a/api/?user=nobody', '/b/api/username/nobody/shots', '/nothing'])(
     '%s is 404 whatever the tag',
     async (url) => {
-      for (const tag of ['*', '"x"', await etagOf(ADA)])
+      for (const tag of ['*', '"x"', await computeEtag(ADA)])
         for (const method of ['GET', 'HEAD'])
           expect((await ask(server, url, { method, headers: { 'if-none-match': tag } })).status).toBe(404);
     },
@@ -84,7 +84,7 @@ describe('If-None-Match', () => {
   });
 
   test("another user's ETag does not match", async () => {
-    const headers = { 'if-none-match': await etagOf('/b/api/username/pekka') };
+    const headers = { 'if-none-match': await computeEtag('/b/api/username/pekka') };
     expect((await ask(server, '/b/api/username/ada', { headers })).status).toBe(200);
   });
 
@@ -111,7 +111,7 @@ describe('ETag', () => {
   });
 
   test('differs when the body differs', async () => {
-    const tags = await Promise.all([...ADDRESSES, '/b/api/username/pekka'].map((url) => etagOf(url)));
+    const tags = await Promise.all([...ADDRESSES, '/b/api/username/pekka'].map((url) => computeEtag(url)));
     // B and C share their records, so a profile and a list have the same ETag in both.
     expect(new Set(tags).size).toBe(tags.length - 2);
   });

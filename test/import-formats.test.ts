@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { expectedRecord, type Kind, type Raw } from './expected.ts';
 import { into, newPath, recordsIn, tally } from './importing.ts';
-import { kindOf } from './records.ts';
+import { findKind } from './records.ts';
 import { readRecords, tempFile, ugly } from './rig.ts';
 
 /** A saved body without the commas that strict JSON forbids; none of these texts breaks a line. */
@@ -62,7 +62,7 @@ const SAVED: [Kind, Raw][] = [
 ];
 const TIES_FILE = ugly('date-ties.ndjson');
 const TIES = readRecords(TIES_FILE);
-const TIED = TIES.map((raw): [Kind, Raw] => [kindOf(raw), raw]);
+const TIED = TIES.map((raw): [Kind, Raw] => [findKind(raw), raw]);
 const SPACED = `\ufeff\r\n${TIES.map((raw) => JSON.stringify(raw)).join('\r\n\r\n')}`;
 
 test.each<[what: string, files: string[], input: Buffer | string, expected: [Kind, Raw][]]>([

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { etagOf } from '../src/records/etag.ts';
+import { computeEtag } from '../src/records/etag.ts';
 import { type Family, KINDS, type KindName } from '../src/records/kinds.ts';
 import type { Row } from '../src/records/row.ts';
 import { checkDatabase, openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
@@ -128,11 +128,11 @@ describe(`loads into ${storeName()}`, () => {
             const { family } = KINDS[row.kind];
             const found = await reader.profile(family, row.userKey);
             expect(bodyOf(found)).toBe(row.record);
-            expect(found?.etag).toBe(etagOf(row.record));
+            expect(found?.etag).toBe(computeEtag(row.record));
             const list = `[${model.items(family, row.id).slice(0, 15).join()}]`;
             const items = await reader.items(family, row.userKey, 'list');
             expect(bodyOf(items)).toBe(`{"list":${list}}`);
-            expect(items?.etag).toBe(etagOf(list));
+            expect(items?.etag).toBe(computeEtag(list));
           }
         } finally {
           await reader.close();

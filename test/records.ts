@@ -31,7 +31,7 @@ export const shot = (id: Id, user: Id, more: Raw = {}): Raw => ({
   ...more,
 });
 
-export const kindOf = (raw: Raw): Kind =>
+export const findKind = (raw: Raw): Kind =>
   'user' in raw
     ? 'post'
     : 'user_id' in raw

@@ -1,7 +1,7 @@
 // `vitrine import`
 import { InvalidArgumentError, Option } from 'commander';
 import type { ImportOptions } from '../import/import.ts';
-import { countedOf } from '../records/printable.ts';
+import { countedPart } from '../records/printable.ts';
 import { openForChange, openForTrial } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import {
@@ -91,7 +91,7 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
     for (const warning of [...warnings, ...describeMended(mended)]) stderr.write(`${warning}\n`);
     const result = { records, faulty, dryRun, ...forReport(mended), imported: tallies ?? null };
     if (tallies === undefined) {
-      const failure = `nothing was imported: ${countedOf(faulty, records, 'record')} wrong`;
+      const failure = `nothing was imported: ${countedPart(faulty, records, 'record')} wrong`;
       return context.report({ summary: '', result, failure });
     }
     const leftOut = faulty > 0 ? `\n${faulty} left out` : '';

@@ -2,7 +2,7 @@
 // does not matter; a list may just be newer than the other.
 
 import { describeType, isObject, readBody } from '../formats/json-text.ts';
-import { type Family, ITEM_CAP, type KindName, kindOf } from '../records/kinds.ts';
+import { type Family, findKind, ITEM_CAP, type KindName } from '../records/kinds.ts';
 import { resolveAddresses, unescapeTexts } from '../records/mending.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { type Lookup, MAX_ITEMS } from '../remote/lookups.ts';
@@ -33,7 +33,7 @@ export function compareBodies(oldBody: Buffer, newBody: Buffer, question: Questi
 }
 
 function compareProfiles(one: RawRecord, other: RawRecord, { family }: Question): Comparison {
-  const kind = kindOf(family, 'profile');
+  const kind = findKind(family, 'profile');
   return {
     differences: compareTexts(readTexts(one, kind), readTexts(other, kind)),
     newest: undefined,
@@ -44,7 +44,7 @@ function compareProfiles(one: RawRecord, other: RawRecord, { family }: Question)
 function compareLists(one: RawRecord, other: RawRecord, { family, collection }: Question): Comparison {
   // Checked when the bodies were read.
   const [oldList, newList] = [one[collection], other[collection]] as [RawRecord[], RawRecord[]];
-  const compared = compareItems(oldList, newList, kindOf(family, 'item'));
+  const compared = compareItems(oldList, newList, findKind(family, 'item'));
   const around = findOutside(one, other, (member) => member === collection);
   return { ...compared, outside: [...around, ...compared.outside] };
 }
@@ -55,14 +55,14 @@ function readObject(body: Buffer, base: URL, { lookup, family, collection }: Que
   if ('problem' in read) return read.problem;
   const { value } = read;
   if (!isObject(value)) return `${describeType(value)} instead of an object`;
-  if (lookup === 'profile') return resolveAddresses(unescapeTexts(value), kindOf(family, 'profile'), base);
+  if (lookup === 'profile') return resolveAddresses(unescapeTexts(value), findKind(family, 'profile'), base);
   const list = value[collection];
   if (!Array.isArray(list)) return `no list ${collection}`;
   if (list.length > MAX_ITEMS) return `a list of ${list.length} items`;
   if (!list.every(isObject)) return 'a list of other things than objects';
   return {
     ...value,
-    [collection]: list.map((item) => resolveAddresses(unescapeTexts(item), kindOf(family, 'item'), base)),
+    [collection]: list.map((item) => resolveAddresses(unescapeTexts(item), findKind(family, 'item'), base)),
   };
 }
 

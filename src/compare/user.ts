@@ -1,6 +1,6 @@
 // One user: asks both sites for the profile and the items, and says how their answers compare.
 import { hash } from 'node:crypto';
-import { type KindName, kindOf } from '../records/kinds.ts';
+import { findKind, type KindName } from '../records/kinds.ts';
 import type { Lookup } from '../remote/lookups.ts';
 import type { SiteClient, SiteResponse } from '../remote/site-client.ts';
 import type { VariantRow } from '../variants.ts';
@@ -20,7 +20,7 @@ export async function compareUser(user: string, sites: ComparedSites): Promise<U
   const profile = await compareLookup(user, 'profile', sites);
   if (profile.old === null || profile.new === null) return { user, profile, items: null };
   const items = await compareLookup(user, 'items', sites);
-  return { user, profile: dateByItems(profile, items, kindOf(sites.variant.family, 'profile')), items };
+  return { user, profile: dateByItems(profile, items, findKind(sites.variant.family, 'profile')), items };
 }
 
 async function compareLookup(

@@ -1,5 +1,5 @@
 // What a comparison can come to, for one answer, for a user, and for all of them: counts, the summary, and why it failed.
-import { counted, countedOf } from '../records/printable.ts';
+import { counted, countedPart } from '../records/printable.ts';
 
 /** From the best to the worst. */
 export const VERDICTS = [
@@ -132,13 +132,13 @@ export function describeFailure(
 ): string | undefined {
   const reasons: string[] = [];
   const compared = VERDICTS.reduce((sum, name) => sum + users[name], failed);
-  const left = `${countedOf(total - compared, total, 'user')} left`;
+  const left = `${countedPart(total - compared, total, 'user')} left`;
   if (stopped !== undefined)
     reasons.push(`${stopped}; ${isResumable ? 'the same command continues where this run ended' : left}`);
   else if (failed === 0 && VERDICTS.every((name) => name === 'unknown' || users[name] === 0))
     reasons.push('neither site knows any of the users: check the addresses and --variant');
-  if (users.different > 0) reasons.push(`${countedOf(users.different, total, 'user')} different`);
-  if (users.missing > 0) reasons.push(`${countedOf(users.missing, total, 'user')} missing on one site`);
+  if (users.different > 0) reasons.push(`${countedPart(users.different, total, 'user')} different`);
+  if (users.missing > 0) reasons.push(`${countedPart(users.missing, total, 'user')} missing on one site`);
   if (failed > 0) reasons.push(`${failed} of ${counted(total, 'user')} could not be compared`);
   return reasons.length === 0 ? undefined : reasons.join('; ');
 }

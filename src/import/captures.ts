@@ -3,7 +3,7 @@
 import type { Capture } from '../formats/capture.ts';
 import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
 import { isObject, readBody, writeJson } from '../formats/json-text.ts';
-import { type Family, KINDS, kindOf, type RecordKind } from '../records/kinds.ts';
+import { type Family, findKind, KINDS, type RecordKind } from '../records/kinds.ts';
 import { resolveAddresses } from '../records/mending.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { digitsText, scalarText } from '../records/scalar.ts';
@@ -121,14 +121,14 @@ function readProfile(value: RawRecord, { family, userKey: wanted, line, url }: K
   const name = scalarText(value.username);
   if (name !== undefined && userKey(name) !== wanted)
     return problemAt(line, `the profile of ${url} is not the user's who was asked for`, writeJson(value));
-  return recordAt(line, value, kindOf(family, 'profile'), url);
+  return recordAt(line, value, findKind(family, 'profile'), url);
 }
 
 function readItems(value: RawRecord, { family, line, url }: KeptCapture, owner?: string): Entry[] {
   const list = COLLECTIONS.map((name) => value[name]).find((found) => Array.isArray(found));
   if (list === undefined)
     return [problemAt(line, `the body of ${url} cannot be used: it has no list of items`)];
-  const kind = kindOf(family, 'item');
+  const kind = findKind(family, 'item');
   const member = (KINDS[kind] as RecordKind).owner ?? '';
   return (list as unknown[]).map((item) => {
     if (!isObject(item)) return problemAt(line, `an item of ${url} is no JSON object`, writeJson(item));
@@ -138,7 +138,7 @@ function readItems(value: RawRecord, { family, line, url }: KeptCapture, owner?:
   });
 }
 
-function recordAt(line: number, raw: RawRecord, kind: ReturnType<typeof kindOf>, url: string): Entry {
+function recordAt(line: number, raw: RawRecord, kind: ReturnType<typeof findKind>, url: string): Entry {
   const lookup = readLookup(new URL(url));
   const value = resolveAddresses(raw, kind, lookup?.base ?? new URL(url));
   return { line, value, kind, text: () => writeJson(value) };

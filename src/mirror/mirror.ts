@@ -1,6 +1,6 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
 import { openRejects, type Rejects } from '../import/rejects.ts';
-import { type Family, KINDS, kindOf } from '../records/kinds.ts';
+import { type Family, findKind, KINDS } from '../records/kinds.ts';
 import { createMender } from '../records/mending.ts';
 import { printable } from '../records/printable.ts';
 import { userKey } from '../records/user-name.ts';
@@ -167,7 +167,7 @@ async function refusePruning(
   limit: RemovalLimit,
   { family, openReader }: Mirror,
 ): Promise<string | undefined> {
-  const kind = kindOf(family, 'profile');
+  const kind = findKind(family, 'profile');
   await using reader = await openReader();
   const of = (await reader.counts())[kind];
   try {

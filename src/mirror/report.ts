@@ -2,7 +2,7 @@
 import { describeMended, summary } from '../import/report.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
-import { counted, countedOf } from '../records/printable.ts';
+import { counted, countedPart } from '../records/printable.ts';
 import type { Tallies } from '../stores/writer.ts';
 import type { MirrorCounts } from './context.ts';
 
@@ -54,7 +54,7 @@ export function mirrorFailure(
   if (failed > 0) reasons.push(`${failed} of ${counted(total, 'user')} failed`);
   if (users.refused > 0)
     reasons.push(
-      `${countedOf(users.refused, total, 'user', ['was', 'were'])} refused, because this mirror did not bring what is here: ` +
+      `${countedPart(users.refused, total, 'user', ['was', 'were'])} refused, because this mirror did not bring what is here: ` +
         'use a second database (--database-url) for another site, or --adopt for users of this site',
     );
   if (refusal !== undefined) reasons.push(refusal);

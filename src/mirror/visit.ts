@@ -1,6 +1,6 @@
 // One visit to one user of the site: both lookups, checked; what came of it. Data that was not asked for is refused.
 import { describeType, isObject, readBody } from '../formats/json-text.ts';
-import { KINDS, type KindName, kindOf } from '../records/kinds.ts';
+import { findKind, KINDS, type KindName } from '../records/kinds.ts';
 import { resolveAddresses } from '../records/mending.ts';
 import { type Fault, type NormaliseResult, normalise } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
@@ -96,7 +96,7 @@ function parseProfile(body: Buffer, user: string, mirror: Mirror): ParsedBody {
   const read = readBody(body);
   if ('problem' in read) return refused('record', read.problem);
   if (!isObject(read.value)) return refused('record', `must be a profile, not ${describeType(read.value)}`);
-  const result = parseRecord(read.value, kindOf(mirror.family, 'profile'), mirror);
+  const result = parseRecord(read.value, findKind(mirror.family, 'profile'), mirror);
   if ('faults' in result) return { rows: [], faults: result.faults };
   if (result.row.userKey !== userKey(user))
     return refused('username', 'is not the user who was asked for', read.value.username);
@@ -112,7 +112,7 @@ function parseItems(body: Buffer, owner: string, mirror: Mirror): ParsedBody {
     return refused('record', `must be an object with a list: ${COLLECTIONS.join(', ')}`);
   if (list.length > MAX_ITEMS)
     return refused('record', `must not list more than ${MAX_ITEMS} items`, String(list.length));
-  const kind = kindOf(mirror.family, 'item');
+  const kind = findKind(mirror.family, 'item');
   const rows: Row[] = [];
   const faults: Fault[] = [];
   for (const [index, item] of list.entries()) {

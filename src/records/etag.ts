@@ -4,5 +4,5 @@ import { hash } from 'node:crypto';
 /** As many base64url characters as 132 bits need: more than enough never to meet a collision. */
 const LENGTH = 22;
 
-export const etagOf = (text: string | Buffer): string =>
+export const computeEtag = (text: string | Buffer): string =>
   `"${hash('sha256', text, 'base64url').slice(0, LENGTH)}"`;

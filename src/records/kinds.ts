@@ -28,7 +28,7 @@ export const KINDS = {
 export type KindName = keyof typeof KINDS;
 export const KIND_NAMES = Object.keys(KINDS) as KindName[];
 
-export const kindOf = (family: Family, role: Role): KindName =>
+export const findKind = (family: Family, role: Role): KindName =>
   KIND_NAMES.find((kind) => KINDS[kind].family === family && KINDS[kind].role === role) as KindName;
 
 /** The members that lead to a picture. */

@@ -11,11 +11,11 @@ export function printable(text: string): string {
 /** A value in at most 60 printable characters, or another number of them, for a message. */
 export function brief(value: unknown, longest = LONGEST_QUOTE): string {
   if (value === undefined) return '';
-  const text = typeof value === 'string' ? value : jsonOf(value);
+  const text = typeof value === 'string' ? value : toJson(value);
   return text.length > longest ? `${printable(text.slice(0, longest))}…` : printable(text);
 }
 
-function jsonOf(value: unknown): string {
+function toJson(value: unknown): string {
   // JSON has no word for NaN.
   if (typeof value === 'bigint' || typeof value === 'number') return String(value);
   try {
@@ -36,7 +36,7 @@ export const shellWord = (word: string) =>
 export const counted = (count: number, noun: string) => `${count} ${count === 1 ? noun : `${noun}s`}`;
 
 /** `1 of 3 users is`, `2 of 3 users are`. */
-export const countedOf = (
+export const countedPart = (
   count: number,
   total: number,
   noun: string,

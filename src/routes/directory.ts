@@ -10,7 +10,7 @@ import { hostKey } from '../config/setting-values.ts';
 import { VERSION } from '../config/version.ts';
 import { caching, type Headers, JSON_TYPE, matches, sendNotModified } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
-import { etagOf } from '../records/etag.ts';
+import { computeEtag } from '../records/etag.ts';
 import type { Family } from '../records/kinds.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
 import type { ListedUser, Reader } from '../stores/reader.ts';
@@ -154,7 +154,7 @@ function createSender(config: Config) {
     data: unknown,
     render: () => string,
   ): FastifyReply {
-    const etag = etagOf(settings + JSON.stringify(data));
+    const etag = computeEtag(settings + JSON.stringify(data));
     const { 'content-type': type = '', ...others } = { ...headers, etag };
     if (matches(reply.request.headers['if-none-match'], etag)) return sendNotModified(reply, others);
     return reply.headers(others).type(type).send(render());

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { publicOrigin } from '../config/config.ts';
 import { caching, JSON_TYPE, jsonHeaders, matches, sendNotModified } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
-import { etagOf } from '../records/etag.ts';
+import { computeEtag } from '../records/etag.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
 import { VARIANTS } from '../variants.ts';
@@ -80,7 +80,7 @@ function createFeedSender(
     const shown = archive === undefined ? countCurrent(count) : ITEM_CAP;
     const older = records[shown] && JSON.parse(records[shown]).id;
     const items = `{"${collection}":[${records.slice(0, shown).join()}]}`;
-    const etag = `"${[version(), profile.etag.slice(1, -1), etagOf(items + older).slice(1, -1)].join('.')}"`;
+    const etag = `"${[version(), profile.etag.slice(1, -1), computeEtag(items + older).slice(1, -1)].join('.')}"`;
     const { 'content-type': type = '', ...others } = { ...headers, etag };
     if (matches(request.headers['if-none-match'], etag)) return sendNotModified(reply, others);
     const person = readPerson(variant, history.profile.body, Buffer.from(items));

@@ -5,7 +5,7 @@ import type { Mount } from '../config/clashes.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import { type Headers, matches, sendNotModified } from '../http/answer.ts';
-import { etagOf } from '../records/etag.ts';
+import { computeEtag } from '../records/etag.ts';
 import { userKey } from '../records/user-name.ts';
 import type { Awaitable, PersonAnswers, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
@@ -47,7 +47,7 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
     /** The version of a template. No start waits for the specimen. */
     versionOf(render: (person: Person) => string): () => string {
       let version: string | undefined;
-      return () => (version ??= etagOf(settings + render(specimen(variant))).slice(1, -1));
+      return () => (version ??= computeEtag(settings + render(specimen(variant))).slice(1, -1));
     },
 
     /** Whether there is a user with this name; otherwise nothing is sent. */
@@ -83,6 +83,6 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
   };
 }
 
-/** ETags of data have no dot, see `etagOf`. */
+/** ETags of data have no dot, see `computeEtag`. */
 const etagFor = ({ version }: Template, answers: PersonAnswers) =>
   `"${[version(), ...answers.map(({ etag }) => etag.slice(1, -1))].join('.')}"`;

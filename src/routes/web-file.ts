@@ -13,7 +13,7 @@ import {
 } from '../http/answer.ts';
 import { errorResponses } from '../http/errors.ts';
 import { PAGE } from '../http/observations.ts';
-import { etagOf } from '../records/etag.ts';
+import { computeEtag } from '../records/etag.ts';
 
 export const HTML = 'text/html; charset=utf-8';
 export const SCRIPT = 'text/javascript; charset=utf-8';
@@ -57,7 +57,7 @@ export function createAsset(content: Buffer | string, headers: Headers): Asset {
   const body = Buffer.from(content);
   const isWorth = body.length > WORTH_COMPRESSING && !COMPRESSED_ALREADY.test(headers['content-type'] ?? '');
   const packed = isWorth ? gzipSync(body, { level: 9 }) : undefined;
-  return { body, packed, headers: { ...headers, etag: etagOf(body) } };
+  return { body, packed, headers: { ...headers, etag: computeEtag(body) } };
 }
 
 export function sendAsset(reply: FastifyReply, { body, packed, headers }: Asset): FastifyReply {

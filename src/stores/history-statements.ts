@@ -1,5 +1,5 @@
 // A user's items from one of them on, newest first, in text that SQLite and PostgreSQL both understand.
-import { type Family, kindOf } from '../records/kinds.ts';
+import { type Family, findKind } from '../records/kinds.ts';
 import { type MemberSql, servedText } from './media-statements.ts';
 
 /**
@@ -7,7 +7,7 @@ import { type MemberSql, servedText } from './media-statements.ts';
  * return, each with the number of items from the first one on. It takes one scan of the index of the user's items.
  */
 export const selectHistory = (family: Family, member: MemberSql) => `
-  SELECT older, CASE WHEN media_url IS NULL THEN record ELSE ${servedText(kindOf(family, 'item'), member)} END
+  SELECT older, CASE WHEN media_url IS NULL THEN record ELSE ${servedText(findKind(family, 'item'), member)} END
   FROM (
     SELECT older, date, id, record FROM (
       SELECT owner, from_date, from_id, (

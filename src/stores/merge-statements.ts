@@ -2,7 +2,7 @@
 //
 // CROSS JOIN is an inner join whose tables SQLite goes through in the order they are written in: without it, a small
 // import could scan a whole table.
-import { type Family, ITEM_CAP, KIND_NAMES, KINDS, type KindName, kindOf } from '../records/kinds.ts';
+import { type Family, findKind, ITEM_CAP, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
 
 /** The columns that a writer fills; `n` numbers the rows in the order they came. */
 export const STAGED_COLUMNS = ['kind', 'place', 'id', 'user_key', 'owner', 'date', 'record'] as const;
@@ -53,8 +53,8 @@ export function linkStatements(kind: KindName, served: string): string[] {
 }
 
 export function statementsFor(family: Family) {
-  const profileKind = stagedKind(kindOf(family, 'profile'));
-  const itemKind = stagedKind(kindOf(family, 'item'));
+  const profileKind = stagedKind(findKind(family, 'profile'));
+  const itemKind = stagedKind(findKind(family, 'item'));
   return {
     profileKind,
     itemKind,

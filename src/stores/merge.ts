@@ -3,7 +3,7 @@
 // `staged` holds the rows of an import as they came. For each family the steps below drop repeated ids, take out the
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
-import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName, kindOf } from '../records/kinds.ts';
+import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
 import { countRows, type Rows, type StoreConnection } from './connection.ts';
 import { HAS_COPIES, namedCopies, servedText } from './media-statements.ts';
 import {
@@ -41,14 +41,14 @@ export async function merge(
     misfits += await takeOutClashes(db, statements, replace);
     const profiles = await move(db, statements.profiles, replace);
     await linkProfiles(db, family);
-    tallies[kindOf(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
+    tallies[findKind(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
     misfits += await takeOut(db, statements.ownerless(skipInvalid));
     if (isRefused()) continue;
     const items = await move(db, statements.items, replace);
-    tallies[kindOf(family, 'item')] = { ...items, takenDown: takenDown.items };
+    tallies[findKind(family, 'item')] = { ...items, takenDown: takenDown.items };
     const removals = [
-      countRemoval(kindOf(family, 'profile'), profiles),
-      countRemoval(kindOf(family, 'item'), items),
+      countRemoval(findKind(family, 'profile'), profiles),
+      countRemoval(findKind(family, 'item'), items),
     ];
     if (maxRemoved !== undefined) refuseExcess('--replace', removals, maxRemoved);
     await rebuildLists(db, family);
@@ -110,19 +110,19 @@ async function move(db: StoreConnection, kind: KindStatements, replace: boolean)
 
 /** Rebuilds the lists of the users in `touched`; a user who is gone has none. */
 export async function rebuildLists(db: StoreConnection, family: Family): Promise<void> {
-  const record = await servedIn(db, kindOf(family, 'item'));
+  const record = await servedIn(db, findKind(family, 'item'));
   for (const statement of listStatements(family, record)) await db.run(statement);
 }
 
 async function addNamedCopies(db: StoreConnection, family: Family): Promise<void> {
   if (!(await hasCopies(db))) return;
-  for (const kind of [kindOf(family, 'profile'), kindOf(family, 'item')])
+  for (const kind of [findKind(family, 'profile'), findKind(family, 'item')])
     for (const statement of namedCopies(kind, stagedKind(kind), db.member)) await db.run(statement);
 }
 
 /** Names copies of pictures in the profiles that were staged. */
 async function linkProfiles(db: StoreConnection, family: Family): Promise<void> {
-  const kind = kindOf(family, 'profile');
+  const kind = findKind(family, 'profile');
   if (!(await hasCopies(db))) return;
   for (const statement of linkStatements(kind, servedText(kind, db.member))) await db.run(statement);
 }

@@ -1,5 +1,5 @@
 // Whether a database holds what it should: every list as its items give it, every ETag its text's, nothing misfiled.
-import { FAMILIES, type Family, kindOf } from '../records/kinds.ts';
+import { FAMILIES, type Family, findKind } from '../records/kinds.ts';
 import type { Rows, StoreConnection } from './connection.ts';
 import type { MemberSql } from './media-statements.ts';
 import { rebuildLists, servedIn } from './merge.ts';
@@ -70,8 +70,8 @@ async function* wronglyPacked(db: Rows): AsyncGenerator<string[]> {
 
 async function wrongRows(db: Rows, family: Family) {
   return {
-    profiles: wrongProfiles(family, await servedIn(db, kindOf(family, 'profile'))),
-    lists: wrongLists(family, await servedIn(db, kindOf(family, 'item'))),
+    profiles: wrongProfiles(family, await servedIn(db, findKind(family, 'profile'))),
+    lists: wrongLists(family, await servedIn(db, findKind(family, 'item'))),
   };
 }
 
@@ -99,7 +99,7 @@ export async function repairContents(db: StoreConnection): Promise<number> {
 }
 
 async function repairProfiles(db: StoreConnection, family: Family): Promise<number> {
-  const record = await servedIn(db, kindOf(family, 'profile'));
+  const record = await servedIn(db, findKind(family, 'profile'));
   const served = await db.run(
     `UPDATE profiles SET served = nullif(${record}, record), packed = NULL WHERE family = '${family}' AND ${isServedWrong(record)}`,
   );

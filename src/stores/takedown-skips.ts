@@ -1,5 +1,5 @@
 // What was taken down and comes again: an import leaves it out, inside the caller's transaction.
-import { type Family, kindOf } from '../records/kinds.ts';
+import { type Family, findKind } from '../records/kinds.ts';
 import type { StoreConnection } from './connection.ts';
 import { stagedKind } from './merge-statements.ts';
 import { ID_TEXT, isListed, MAY_BE_UNUSUAL, unusualNames } from './takedowns.ts';
@@ -32,8 +32,8 @@ export async function skipTakenDown(db: StoreConnection, family: Family, listed:
 
 /** What an import brings of users and items in the list. */
 function skipStatements(family: Family) {
-  const profile = stagedKind(kindOf(family, 'profile'));
-  const item = stagedKind(kindOf(family, 'item'));
+  const profile = stagedKind(findKind(family, 'profile'));
+  const item = stagedKind(findKind(family, 'item'));
   return {
     /** Users by name or id, also those of whom only items came. */
     findUsers: `

@@ -19,6 +19,31 @@ interface Bundle {
 }
 
 export function createBundledLog(log: Logger) {
+  const { add, stop } = createBundles(log);
+  return {
+    /** A request that failed, by its error. */
+    addFailure(error: unknown, request: object): void {
+      const err = summarise(error);
+      // A fault of the data is a sentence: where in our code it came from tells nothing.
+      const shown = error instanceof Error && !(error instanceof StoreError) ? error : err;
+      add('error', 'request failed', { err }, { ...request, err: shown });
+    },
+
+    /** A slow request, by what it asked for and its status. */
+    addSlow(line: Operation & { readonly status: number }): void {
+      const { variant, name, status } = line;
+      add('warn', 'slow request', { variant, name, status }, line);
+    },
+
+    /** A connection that the server closed, by the reason. */
+    addConnection: (reason: string) => add('warn', reason, {}, {}),
+
+    /** Logs what was counted so far. */
+    stop,
+  };
+}
+
+function createBundles(log: Logger) {
   const bundles = new Map<string, Bundle>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -52,30 +77,12 @@ export function createBundledLog(log: Logger) {
     timer ??= setTimeout(flush, PERIOD_MS).unref();
   }
 
-  return {
-    /** A request that failed, by its error. */
-    addFailure(error: unknown, request: object): void {
-      const err = summarise(error);
-      // A fault of the data is a sentence: where in our code it came from tells nothing.
-      const shown = error instanceof Error && !(error instanceof StoreError) ? error : err;
-      add('error', 'request failed', { err }, { ...request, err: shown });
-    },
+  function stop(): void {
+    flush();
+    clearTimeout(timer);
+  }
 
-    /** A slow request, by what it asked for and its status. */
-    addSlow(line: Operation & { readonly status: number }): void {
-      const { variant, name, status } = line;
-      add('warn', 'slow request', { variant, name, status }, line);
-    },
-
-    /** A connection that the server closed, by the reason. */
-    addConnection: (reason: string) => add('warn', reason, {}, {}),
-
-    /** Logs what was counted so far. */
-    stop(): void {
-      flush();
-      clearTimeout(timer);
-    },
-  };
+  return { add, stop };
 }
 
 function summarise(error: unknown): { readonly type: string; readonly message: string } {

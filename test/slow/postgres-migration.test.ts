@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { etagOf } from '../../src/records/etag.ts';
+import { computeEtag } from '../../src/records/etag.ts';
 import { KINDS } from '../../src/records/kinds.ts';
 import { normalise } from '../../src/records/normalise.ts';
 import { checkDatabase, openForChange, openForServing } from '../../src/stores/open.ts';
@@ -28,7 +28,8 @@ function inserts(records: readonly object[]): string {
     if ('faults' in result) throw new Error(JSON.stringify(result.faults));
     const { kind, id, userKey, owner, date, record: text } = result.row;
     const { family } = KINDS[kind];
-    const values = owner === '' ? [family, userKey, id, text, etagOf(text)] : [family, owner, date, id, text];
+    const values =
+      owner === '' ? [family, userKey, id, text, computeEtag(text)] : [family, owner, date, id, text];
     const table = owner === '' ? 'profiles' : 'items';
     statements.set(`${kind} ${id}`, `INSERT INTO ${table} VALUES (${values.map(quoted)});`);
   }
@@ -110,7 +111,7 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     ['a long text', 'x'.repeat(100_000)],
   ])('etag_of() computes the same ETag as the program: %s', async (_, text) => {
     const [row] = await cluster.primary.sql(`SELECT etag_of(${quoted(text)}) AS etag`, fresh);
-    expect(row?.etag).toBe(etagOf(text));
+    expect(row?.etag).toBe(computeEtag(text));
   });
 
   test('importing the same records again writes no row', async () => {

@@ -1,6 +1,6 @@
 // What SQL that both stores share needs of SQLite: functions that it has not, and statements as on any connection.
 import type { Database, Statement } from 'better-sqlite3';
-import { etagOf } from '../../records/etag.ts';
+import { computeEtag } from '../../records/etag.ts';
 import type { StoreConnection } from '../connection.ts';
 import { COUNTS, countsFrom } from '../counts.ts';
 import { packSync } from '../packing.ts';
@@ -8,7 +8,7 @@ import type { Counts } from '../reader.ts';
 import { takedownHash } from '../takedowns.ts';
 
 export function addFunctions(db: Database): void {
-  db.function('etag_of', { deterministic: true }, (text) => etagOf(String(text)));
+  db.function('etag_of', { deterministic: true }, (text) => computeEtag(String(text)));
   db.function('pack', { deterministic: true }, (text) => packSync(String(text)));
   db.function('takedown_hash', { deterministic: true }, (salt, family, what, value) =>
     takedownHash(String(salt), String(family), String(what), String(value)),
