@@ -9,7 +9,7 @@ import {
   openForServing,
   openForTrial,
 } from '../src/stores/open.ts';
-import type { Answer, HistoryOptions, ListOptions, Reader } from '../src/stores/reader.ts';
+import type { Answer, HistoryOptions, Reader } from '../src/stores/reader.ts';
 import type { RemovalLimit } from '../src/stores/removal-limit.ts';
 import type { Tallies } from '../src/stores/writer.ts';
 import type { Raw } from './expected.ts';
@@ -392,13 +392,13 @@ describe(`the ${storeName()} store`, () => {
     });
 
     test('users in the order of their names, from any of them on', async () => {
-      const keys = async (options: ListOptions) =>
-        (await reader.users('microblog', options)).map(({ key }) => key);
-      expect(await keys({ limit: 2 })).toEqual(['last', 'none']);
-      expect(await keys({ limit: 2, after: 'none' })).toEqual(['one']);
-      expect(await keys({ limit: 9, skip: 1 })).toEqual(['none', 'one']);
-      const [user] = await reader.users('microblog', { after: 'o', limit: 1 });
-      expect(user?.record).toBe(bodyOf(await reader.profile('microblog', 'one')));
+      const names = async (options: Parameters<typeof reader.usernames>[1]) =>
+        (await reader.usernames('microblog', options)).map(({ key, username }) => [key, username].join());
+      expect(await names({ limit: 2 })).toEqual(['last,last', 'none,none']);
+      expect(await names({ limit: 2, after: 'none' })).toEqual(['one,one']);
+      expect(await names({ limit: 9, skip: 1 })).toEqual(['none,none', 'one,one']);
+      const records = await reader.users('microblog', { after: 'n', limit: 9 });
+      expect(records[1]).toBe(bodyOf(await reader.profile('microblog', 'one')));
     });
 
     test('the whole history of a user, from any item on', async () => {

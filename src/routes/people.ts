@@ -6,7 +6,7 @@ import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
 import { caching, INERT } from '../http/answer.ts';
-import { RequestError, sendFailure } from '../http/errors.ts';
+import { sendFailure } from '../http/errors.ts';
 import { fileSize, readWhole } from '../http/file-parts.ts';
 import { PAGE } from '../http/observations.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
@@ -14,11 +14,12 @@ import { cardImage } from '../views/card-image.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
 import { previewImage } from '../views/preview-image.ts';
-import { createPngRenderer, shownText } from '../views/render-png.ts';
+import { renderPng, shownText } from '../views/render-png.ts';
 import { addFeeds } from './feeds.ts';
 import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
 import { INERT_WITH_PICTURE } from './page-headers.ts';
 import { createPersonReplies, type PeopleOptions, type Template } from './person-replies.ts';
+import { createTurns } from './turns.ts';
 import { SVG } from './web-file.ts';
 
 const Params = Type.Object({ username: UserInput });
@@ -57,18 +58,14 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   serve(`/card/${variant}/:username.png`, {
     version: versionOf(preview),
     headers: { ...INERT, ...cached, 'content-type': 'image/png' },
-    async render(person) {
-      const png = await renderPng(preview(person));
-      if (png === undefined) throw new RequestError('OVERLOADED');
-      return png;
-    },
+    render: (person) => inTurn(() => renderPng(preview(person))),
   });
   addFeeds(app, options);
   done();
 };
 
-/** Shared by all variants: one render at a time. */
-const renderPng = createPngRenderer();
+/** Shared by all variants. */
+const inTurn = createTurns();
 
 /** An image is loaded with each view of a page of others, so it should be small. */
 const MOST_INLINE_BYTES = 128 * 1024;

@@ -1,6 +1,6 @@
 // Files held in memory: what their routes share, and assets that are made when they are first asked for.
 
-import { gzipSync } from 'node:zlib';
+import { createGunzip, type Gunzip, gzipSync } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import {
@@ -43,12 +43,17 @@ export const fileRoute = {
 };
 
 /** A body that does not change while the server runs, with its headers. */
-export interface Asset {
-  readonly body: Buffer;
-  /** The compressed body, where that saves anything worth a header. */
-  readonly packed: Buffer | undefined;
+export type Asset = {
   readonly headers: Headers & { readonly etag: string };
-}
+} & (
+  | {
+      readonly body: Buffer;
+      /** The compressed body, where that saves anything worth a header. */
+      readonly packed: Buffer | undefined;
+    }
+  /** Of a large one, only the compressed body is kept: it is unpacked for clients that do not take it. */
+  | { readonly body?: undefined; readonly packed: Buffer }
+);
 
 const WORTH_COMPRESSING = 1024;
 const COMPRESSED_ALREADY = /^image\/(?!svg)/;
@@ -60,7 +65,8 @@ export function createAsset(content: Buffer | string, headers: Headers): Asset {
   return { body, packed, headers: { ...headers, etag: computeEtag(body) } };
 }
 
-export function sendAsset(reply: FastifyReply, { body, packed, headers }: Asset): FastifyReply {
+export function sendAsset(reply: FastifyReply, asset: Asset): FastifyReply {
+  const { packed, headers } = asset;
   const { 'if-none-match': known, 'accept-encoding': accepted } = reply.request.headers;
   const { 'content-type': type = '', ...others } = headers;
   const isGzip = packed !== undefined && acceptsGzip(accepted);
@@ -75,7 +81,15 @@ export function sendAsset(reply: FastifyReply, { body, packed, headers }: Asset)
   return reply
     .headers(others)
     .type(type)
-    .send(isGzip ? packed : body);
+    .send(isGzip ? packed : asset.body === undefined ? unpack(reply, asset.packed) : asset.body);
+}
+
+/** The length is at the end of what gzip packs. */
+function unpack(reply: FastifyReply, packed: Buffer): Gunzip {
+  reply.header('content-length', packed.readUInt32LE(packed.length - 4));
+  const body = createGunzip();
+  body.end(packed);
+  return body;
 }
 
 /** Serves one file. No start waits for its content. */

@@ -31,6 +31,7 @@ import { people } from '../routes/people.ts';
 import { addPersonPages } from '../routes/person-pages.ts';
 import { probes } from '../routes/probes.ts';
 import { queryStyle } from '../routes/query-style.ts';
+import { sitemaps } from '../routes/sitemaps.ts';
 import { StoreError } from '../stores/errors.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -107,7 +108,10 @@ function registerData(app: FastifyInstance, { config, store, observe, exampleUse
   app.register(openapi, { config, exampleUsers, describe });
   app.register(media, { config, observe });
   if (config.explorer) app.register(oembed, { config, store });
-  if (config.directory) app.register(directory, { config, store });
+  if (config.directory) {
+    app.register(directory, { config, store });
+    app.register(sitemaps, { config, store });
+  }
   for (const mount of listMounts(config)) app.register(people, { config, mount, store, exampleUsers });
 }
 

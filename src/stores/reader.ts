@@ -42,17 +42,15 @@ export interface HostState {
 
 export type PersonAnswers = readonly [profile: Answer, items: Answer];
 
-/** A user in the order of names. */
-export interface ListedUser {
+export interface ListedName {
   readonly key: string;
-  /** The profile as it is served. */
-  readonly record: string;
+  /** As it was imported. */
+  readonly username: string;
 }
 
 export interface ListOptions {
   /** The key of a name: users behind it. */
   readonly after?: string;
-  readonly skip?: number;
   readonly limit: number;
 }
 
@@ -97,8 +95,13 @@ export interface Reader {
   mediaUrl(): Awaitable<string | undefined>;
   /** The names of the users with the lowest ids. */
   firstUsers(family: Family, count: number): Awaitable<readonly string[]>;
-  /** Users in the order of their keys. */
-  users(family: Family, options: ListOptions): Awaitable<readonly ListedUser[]>;
+  /** Profiles as they are served, in the order of the users' keys. */
+  users(family: Family, options: ListOptions): Awaitable<readonly string[]>;
+  /** Names in the order of their keys. */
+  usernames(
+    family: Family,
+    options: ListOptions & { readonly skip?: number },
+  ): Awaitable<readonly ListedName[]>;
   /** Also what the list of the newest items leaves out. Without a record: the user has no such item. */
   history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History | undefined>;
   counts(): Awaitable<Counts>;

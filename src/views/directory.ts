@@ -1,4 +1,4 @@
-// The list of all people: as a page, as JSON, and as sitemaps (sitemaps.org, protocol 0.9).
+// The list of all people: as a page, as JSON, and as sitemaps.
 import type { Mount } from '../config/clashes.ts';
 import type { Config } from '../config/config.ts';
 import { VARIANTS } from '../variants.ts';
@@ -9,13 +9,9 @@ import { layout } from './person-page.ts';
 import { createPictureSource, picture } from './pictures.ts';
 import { readPerson } from './read-person.ts';
 
-/** A profile as it is stored. */
-interface Listed {
-  readonly record: string;
-}
-
 export interface ListedPage {
-  readonly users: readonly Listed[];
+  /** Their profiles, as they are served. */
+  readonly users: readonly string[];
   /** The name that the page begins behind; empty for the first page. */
   readonly after: string;
   readonly isLast: boolean;
@@ -28,7 +24,7 @@ export function createDirectoryViews(config: Config, { variant, base }: Mount) {
   const look = createLook(config);
   const source = createPictureSource(config, ROOT);
   const noItems = Buffer.from(JSON.stringify({ [VARIANTS[variant].collection]: [] }));
-  const read = ({ record }: Listed) => readPerson(variant, Buffer.from(record), noItems);
+  const read = (record: string) => readPerson(variant, Buffer.from(record), noItems);
   const address = (file: string, after: string) =>
     after === '' ? file : `${file}?${new URLSearchParams({ after })}`;
 
@@ -84,21 +80,20 @@ export function createDirectoryViews(config: Config, { variant, base }: Mount) {
   };
 }
 
-/** The protocol allows 2,048. A file stays below 500 KB, and who has a longer name is in the directory all the same. */
+/** The protocol allows 2,048, and 50 MB in a file. Who has a longer name is in the directory all the same. */
 const LONGEST_ADDRESS = 450;
 
-/** `folder` is the address of the directory, which the first file names as well. */
-export function sitemap(folder: string, users: readonly Listed[], isFirst: boolean): string {
-  const pages = users
-    .map(({ record }) => `${folder}/${encodeURIComponent(JSON.parse(record).username)}`)
-    .filter(({ length }) => length <= LONGEST_ADDRESS);
-  return listed('urlset', 'url', isFirst ? [folder, ...pages] : pages);
-}
+const XML = '<?xml version="1.0" encoding="UTF-8"?>\n';
+const NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"';
 
-export const sitemapIndex = (files: readonly string[]) => listed('sitemapindex', 'sitemap', files);
+/** What stands around the entries of a sitemap. */
+export const SITEMAP = { start: `${XML}<urlset ${NAMESPACE}>\n`, end: '</urlset>\n' };
 
-const listed = (list: string, entry: string, addresses: readonly string[]) =>
-  markup`<?xml version="1.0" encoding="UTF-8"?>
-<${list} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-${addresses.map((address) => markup`<${entry}><loc>${address}</loc></${entry}>\n`)}</${list}>
-`.text;
+export const sitemapEntries = (addresses: readonly string[]): string =>
+  addresses
+    .filter(({ length }) => length <= LONGEST_ADDRESS)
+    .map((address) => markup`<url><loc>${address}</loc></url>\n`.text)
+    .join('');
+
+export const sitemapIndex = (files: readonly string[]): string =>
+  `${XML}<sitemapindex ${NAMESPACE}>\n${files.map((file) => markup`<sitemap><loc>${file}</loc></sitemap>\n`.text).join('')}</sitemapindex>\n`;

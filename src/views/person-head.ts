@@ -1,4 +1,5 @@
 // What search engines, link previews and feed readers find in the head of a person's page.
+import type { InteractionCounter, ProfilePage, WithContext } from 'schema-dts';
 import type { Mount } from '../config/clashes.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import type { Look } from './look.ts';
@@ -43,20 +44,20 @@ const previewPicture = (address: string, title: string) =>
     <meta property="og:image:height" content="${PREVIEW.height}">
     <meta property="og:image:alt" content="The card of ${title}">`;
 
-/** A `ProfilePage` of schema.org. */
+/** The types hold it against the vocabulary of schema.org. */
 function linkedData(
   { id, name, username, bio, avatar, links, counts, items }: Person,
   page: string | undefined,
-) {
+): WithContext<ProfilePage> {
   const newest = items[0]?.date;
   const [[, published], [, followers], [, following]] = counts as [
     [string, string],
     [string, string],
     [string, string],
   ];
-  const counter = (action: string, digits: string) => ({
+  const counter = (action: 'FollowAction' | 'WriteAction', digits: string): InteractionCounter => ({
     '@type': 'InteractionCounter',
-    interactionType: `https://schema.org/${action}`,
+    interactionType: { '@type': action },
     userInteractionCount: Math.min(Number(digits), Number.MAX_SAFE_INTEGER),
   });
   return {

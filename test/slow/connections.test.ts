@@ -52,6 +52,7 @@ describe('a client that ends its side after its request gets the answer', () => 
       isTakenDown: () => false,
       firstUsers: () => [],
       users: () => [],
+      usernames: () => [],
       history: () => undefined,
       counts: () => ({ 'microblog profile': 0, 'portfolio profile': 0, post: 0, shot: 0 }),
       person: () => undefined,
