@@ -49,6 +49,7 @@ const PROGRAMS = {
   promtool: { name: 'promtool', places: inPath('promtool'), package: 'prometheus' },
   systemdAnalyze: { name: 'systemd-analyze', places: inPath('systemd-analyze'), package: 'systemd' },
   varnish: { name: 'Varnish', places: [...inPath('varnishd'), '/usr/sbin/varnishd'], package: 'varnish' },
+  wget: { name: 'Wget', places: inPath('wget'), package: 'wget' },
 } satisfies Record<string, Program>;
 
 export type ProgramName = keyof typeof PROGRAMS;

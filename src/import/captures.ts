@@ -71,7 +71,7 @@ export function createCaptures() {
       if (lookup === undefined) return;
       answers++;
       const whole = body === undefined ? undefined : readAnswer(body);
-      const key = digest ?? `${file}:${line}`;
+      const key = digest ?? `answer ${answers}`;
       const isReadable = typeof whole !== 'string';
       if (body !== undefined && isReadable) keepBody.run(key, body);
       const problem = isReadable ? null : (flaw ?? whole);

@@ -14,7 +14,7 @@ const importing = (...args: string[]) =>
 /** A file with a line for each number, written in parts. */
 function fileOfLines(head: string, lines: number, line: (number: number) => string): string {
   const path = tempFile('many', head);
-  const part = 25_000;
+  const part = 5_000;
   for (let from = 0; from < lines; from += part)
     appendFileSync(path, Array.from({ length: part }, (_, index) => line(from + index + 1)).join(''));
   return path;
@@ -53,4 +53,29 @@ test.each<[what: string, head: string, line: (number: number) => string, foot: s
   const map = tempFile('map.mjs', MAP);
   const { code, stdout } = await importing('--map', map, file);
   expect([code, tally(stdout, 'posts')?.[0]]).toEqual([0, line(1).startsWith(',') ? 100_001 : 100_000]);
+});
+
+const answer = (id: number) =>
+  JSON.stringify({ id, username: `u${id}`, totalShots: 0, bio: 'x'.repeat(500) });
+const address = (id: number) => `http://old.example/api/username/u${id}`;
+
+function warcRecord(id: number): string {
+  const block = `HTTP/1.1 200 OK\r\n\r\n${answer(id)}`;
+  const head = `WARC-Type: response\r\nWARC-Target-URI: ${address(id)}\r\nContent-Length: ${block.length}`;
+  return `WARC/1.1\r\n${head}\r\n\r\n${block}\r\n\r\n`;
+}
+
+function harEntry(id: number): string {
+  const response = { status: 200, content: { text: answer(id) } };
+  return `${id === 1 ? '' : ','}${JSON.stringify({ request: { url: address(id) }, response })}`;
+}
+
+test.each<[what: string, head: string, record: (id: number) => string, foot: string]>([
+  ['WARC', '', warcRecord, ''],
+  ['HAR', '{"log":{"entries":[', harEntry, ']}}'],
+])('a %s archive of 20,000 answers', async (_, head, record, foot) => {
+  const file = fileOfLines(head, 20_000, record);
+  appendFileSync(file, foot);
+  const { code, stdout } = await importing(file);
+  expect([code, tally(stdout, 'portfolio profiles')]).toEqual([0, [20_000, 0, 0, 0]]);
 });
