@@ -42,3 +42,19 @@ export async function firstValue(client: pg.ClientBase, sql: string): Promise<st
   const { rows } = await client.query<TextRow>({ text: sql, rowMode: 'array' });
   return rows[0]?.[0];
 }
+
+export async function inTransaction<T>(
+  client: pg.Client,
+  begin: string,
+  action: () => Promise<T>,
+): Promise<T> {
+  await client.query(begin);
+  try {
+    const result = await action();
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}

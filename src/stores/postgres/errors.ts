@@ -13,12 +13,6 @@ const BY_CODE: Record<string, string> = {
   ENETUNREACH: 'cannot be reached',
   CERT_HAS_EXPIRED: 'has an expired certificate',
   ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another host name',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'has a certificate that is not trusted: name its authority by sslrootcert',
-  SELF_SIGNED_CERT_IN_CHAIN: 'has a certificate that is not trusted: name its authority by sslrootcert',
-  UNABLE_TO_GET_ISSUER_CERT: 'has a certificate that is not trusted: name its authority by sslrootcert',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'has a certificate that is not trusted: name its authority by sslrootcert',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'has a certificate that is not trusted: name its authority by sslrootcert',
   '25006': 'is read-only',
   '28000': 'does not let this user in',
   '28P01': 'does not accept the user or the password',
@@ -42,12 +36,13 @@ const BY_CODE: Record<string, string> = {
 /** What pg.Pool says after a query waited in vain for the queries before it, which a lock may hold up. */
 const NO_FREE_CONNECTION = /^timeout exceeded when trying to connect/;
 
-/** Errors of the driver, which have no code. */
+/** Errors of the driver, which have no code, and of certificates, which have many. */
 const BY_MESSAGE: readonly [pattern: RegExp, words: string][] = [
   [NO_FREE_CONNECTION, 'took too long to answer'],
   [/timeout/i, 'does not answer'],
   [/unsupported startup parameter/i, 'is behind a PgBouncer that needs ignore_startup_parameters = options'],
   [/terminated|not queryable|was closed/i, 'closed the connection'],
+  [/certificate/, 'has a certificate that is not trusted: name its authority by sslrootcert'],
   [/SSL/, 'does not offer encryption: give it a certificate, or leave sslmode out'],
   [/password/i, 'asks for a password: put it into DATABASE_URL or PGPASSWORD'],
 ];

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { StoreError } from '../errors.ts';
 import { listMigrations, type MigrationResult, refuseAncient } from '../migrations.ts';
 import { packAnswers } from '../packed-rows.ts';
-import { firstValue, storeConnection } from './dialect.ts';
+import { firstValue, inTransaction, storeConnection } from './dialect.ts';
 import { describeErrors, lacks } from './errors.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
@@ -17,34 +17,22 @@ export const MISSING_TABLES = `(
   SELECT string_agg(name, ', ') FROM unnest(ARRAY['profiles', 'items', 'lists', 'takedown_salts', 'takedowns', 'media']) AS name
   WHERE to_regclass(name) IS NULL)`;
 
-/** Makes the tables, or brings them to the current schema. */
-export async function migrate(client: pg.Client, name: string): Promise<MigrationResult> {
-  return await describeErrors(name, async () => {
-    if ((await firstValue(client, 'SHOW server_encoding')) !== 'UTF8')
-      throw new StoreError(`The database at ${name} must be made with ENCODING 'UTF8'.`);
-    const from = await readSchema(client, name);
-    if (from < SCHEMA_VERSION) await migrateLocked(client, name);
-    refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
-    return { from, to: SCHEMA_VERSION };
-  });
-}
+/** Makes the tables, or brings them to the current schema, in one transaction. */
+export const migrate = (client: pg.Client, name: string): Promise<MigrationResult> =>
+  describeErrors(name, () => inTransaction(client, 'BEGIN', () => migrateLocked(client, name)));
 
-/** All migrations that are due, in one transaction. */
-async function migrateLocked(client: pg.Client, name: string): Promise<void> {
-  await client.query('BEGIN');
-  try {
-    await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
-    const current = await readSchema(client, name);
-    for (const { version, sql } of MIGRATIONS.filter((migration) => migration.version > current)) {
-      await client.query(sql());
-      if (version === 5) await packAnswers(storeConnection(client));
-      await client.query('UPDATE vitrine SET schema = $1', [version]);
-    }
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => {});
-    throw error;
+async function migrateLocked(client: pg.Client, name: string): Promise<MigrationResult> {
+  if ((await firstValue(client, 'SHOW server_encoding')) !== 'UTF8')
+    throw new StoreError(`The database at ${name} must be made with ENCODING 'UTF8'.`);
+  await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
+  const from = await readSchema(client, name);
+  for (const { version, sql } of MIGRATIONS.filter((migration) => migration.version > from)) {
+    await client.query(sql());
+    if (version === 5) await packAnswers(storeConnection(client));
+    await client.query('UPDATE vitrine SET schema = $1', [version]);
   }
+  refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
+  return { from, to: SCHEMA_VERSION };
 }
 
 /** 0 when there are no tables yet. */

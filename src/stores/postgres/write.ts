@@ -5,7 +5,7 @@ import { WORK_TABLES } from '../merge-statements.ts';
 import type { MigrationResult } from '../migrations.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
-import { firstValue, storeConnection } from './dialect.ts';
+import { firstValue, inTransaction, storeConnection } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import { MISSING_TABLES, migrate, readSchema, refuseMissing, refuseUnfit } from './migrate.ts';
 import { type Stage, startStage } from './stage.ts';
@@ -43,7 +43,7 @@ function writerOn(connection: HostConnection): Writer {
     load: (options) => describeErrors(name, () => startLoad(connection, options)),
     change: (action) =>
       describeErrors(name, () =>
-        inTransaction(client, async () => {
+        inTransaction(client, BEGIN, async () => {
           await takeTurn(client);
           return await action(storeConnection(client));
         }),
@@ -53,20 +53,8 @@ function writerOn(connection: HostConnection): Writer {
 }
 
 // For the transaction only: through a pooler, others get the same connection later. Another import is waited for a minute.
-const SETTINGS =
-  "SET LOCAL lock_timeout = '1min'; SET LOCAL work_mem = '64MB'; SET LOCAL maintenance_work_mem = '64MB'";
-
-async function inTransaction<T>(client: pg.Client, action: () => Promise<T>): Promise<T> {
-  await client.query(`BEGIN; ${SETTINGS}`);
-  try {
-    const result = await action();
-    await client.query('COMMIT');
-    return result;
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => {});
-    throw error;
-  }
-}
+const BEGIN =
+  "BEGIN; SET LOCAL lock_timeout = '1min'; SET LOCAL work_mem = '64MB'; SET LOCAL maintenance_work_mem = '64MB'";
 
 const WORK = Object.entries(WORK_TABLES)
   .map(([name, columns]) => `CREATE TEMP TABLE ${name} (${columns}) ON COMMIT DROP`)
@@ -79,7 +67,7 @@ async function takeTurn(client: pg.Client): Promise<void> {
 }
 
 async function startLoad({ client, name }: HostConnection, options: LoadOptions): Promise<Load> {
-  await client.query(`BEGIN; ${SETTINGS}`);
+  await client.query(BEGIN);
   const stage = await startStage(client);
   return {
     add(row, place) {
