@@ -1,23 +1,10 @@
 // Imports update, replace or skip records, or change nothing.
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { checkDatabase } from '../src/stores/open.ts';
 import type { Raw } from './expected.ts';
 import { into, newPath, recordsIn, tally } from './importing.ts';
 import { blog, folio, post } from './records.ts';
-import {
-  databaseOf,
-  importInto,
-  ndjson,
-  readLines,
-  readRecords,
-  spawned,
-  tempFile,
-  tempFolder,
-  ugly,
-  vitrine,
-} from './rig.ts';
+import { databaseOf, importInto, ndjson, readLines, readRecords, tempFile, tempFolder, ugly } from './rig.ts';
 
 test('--replace removes records missing from the files, in their families only', async () => {
   const path = await databaseOf(
@@ -73,35 +60,4 @@ describe('--skip-invalid', () => {
     expect(readLines(rejects)).toEqual(readLines(ugly('invalid.ndjson')));
     expect(stdout).toContain(`${readLines(rejects).length} left out`);
   });
-});
-
-test('an import killed at any moment keeps the old data, and the next one succeeds', async () => {
-  const path = newPath();
-  const crowd = (mark: string) =>
-    ndjson(
-      blog(1, 'crowd', { bio: mark }),
-      ...Array.from({ length: 6000 }, (_, id) => post(id + 1, 1, { post_details: mark })),
-    );
-  const [old, young] = [tempFile('old.ndjson', crowd('old')), tempFile('new.ndjson', crowd('new'))];
-  await importInto(path, [old]);
-  const before = await recordsIn(path);
-  const after = before.map((line) => line.replace('"old"', '"new"'));
-  const started = performance.now();
-  await spawned(['import', '--database-url', newPath(), young]);
-  const whole = performance.now() - started;
-  for (let moment = 1; moment <= 6; moment++) {
-    const child = vitrine(['import', '--database-url', path, young]);
-    const ended = once(child, 'close');
-    // Spread over an import; the exact moments do not matter.
-    setTimeout(() => child.kill('SIGKILL'), (whole * (moment - Math.random())) / 6);
-    const [code] = await ended;
-    expect((await checkDatabase(path)).faults).toEqual([]);
-    const now = await recordsIn(path);
-    const landed = now.join('\n') === after.join('\n');
-    expect(now).toEqual(landed ? after : before);
-    if (code === 0) expect(landed).toBe(true);
-    if (landed) await importInto(path, [old]);
-  }
-  expect((await into(path, [young])).code).toBe(0);
-  expect(await recordsIn(path)).toEqual(after);
 });

@@ -33,6 +33,13 @@ describeInBrowser('the explorer', (eye) => {
     server = await serveHere();
   });
 
+  /** Opens the portfolio of a sample user, and waits until it is shown. */
+  async function openAda(visit: Parameters<typeof eye.open>[1] = {}): Promise<Page> {
+    const page = await eye.open(`${server.url}/?variant=b&user=ada`, visit);
+    await waitForText(heading(page), 'Ada');
+    return page;
+  }
+
   test.each([
     { variant: 'a', user: 'Amara', name: 'Amara Okafor', items: 15, colorScheme: 'light', viewport: DESKTOP },
     { variant: 'a', user: 'mo farouk', name: 'محمد فاروق', items: 15, colorScheme: 'dark', viewport: PHONE },
@@ -131,8 +138,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('the JSON comes right after status, time and size; code and headers follow', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
-    await waitForText(heading(page), 'Ada');
+    const page = await openAda();
     const tops =
       await page.evaluate(`['.facts', '#body .json', '#snippets pre', '#details summary', '.secondary']
       .map((part) => document.querySelector('#request ' + part).getBoundingClientRect().top)`);
@@ -214,8 +220,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('works by keyboard, with a visible focus', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
-    await waitForText(heading(page), 'Ada');
+    const page = await openAda();
     const focused = () =>
       page.evaluate(
         "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent ?? '').trim()",
@@ -279,8 +284,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('a 503 shows Retry-After, and Try again works', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`, { expected: /status of 503/ });
-    await waitForText(heading(page), 'Ada');
+    const page = await openAda({ expected: /status of 503/ });
     const body = JSON.stringify({
       statusCode: '503',
       code: 'OVERLOADED',
@@ -299,8 +303,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('a 200 that is not a profile is reported', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
-    await waitForText(heading(page), 'Ada');
+    const page = await openAda();
     await page.route('**/api/**', (route) =>
       route.fulfill({ status: 200, contentType: 'text/html', body: '<h1>Welcome to the proxy' }),
     );
@@ -550,8 +553,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test.each([320, 1280])('code breaks between words only, at %i px', async (width) => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`, { viewport: { width, height: 800 } });
-    await waitForText(heading(page), 'Ada');
+    const page = await openAda({ viewport: { width, height: 800 } });
     const broken =
       await page.evaluate(`[...document.querySelectorAll('.address, .code-line, .source code')].flatMap((line) => {
       const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
@@ -577,8 +579,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('Try again is not offered for an address that does not exist', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`, { expected: NOT_FOUND });
-    await waitForText(heading(page), 'Ada');
+    const page = await openAda({ expected: NOT_FOUND });
     await page.route('**/api/**', (route) => route.fulfill({ status: 404, body: 'Not found' }));
     await show(page, 'elodie');
     await waitForText(heading(page), 'Nothing at this address');
@@ -586,8 +587,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('printing shows the profile only, in light colours', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`, { colorScheme: 'dark' });
-    await waitForText(heading(page), 'Ada');
+    const page = await openAda({ colorScheme: 'dark' });
     await page.emulateMedia({ media: 'print' });
     for (const hidden of ['#choose', '#people', '#request', '#card', 'nav[aria-label=Sections]'])
       expect([hidden, await page.locator(hidden).isVisible()]).toEqual([hidden, false]);
@@ -596,8 +596,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('while another user loads, the request panel is busy as well', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
-    await waitForText(heading(page), 'Ada');
+    const page = await openAda();
     await page.route('**/api/**', () => {});
     await show(page, 'elodie');
     await page.locator('#request[aria-busy]').waitFor();
@@ -611,8 +610,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('Back and Forward also change a field that has the focus', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
-    await waitForText(heading(page), 'Ada');
+    const page = await openAda();
     await page.getByLabel('User name').fill('elodie');
     await page.keyboard.press('Enter');
     await waitForText(heading(page), 'Élodie');
@@ -629,8 +627,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('choosing a person keeps the focus on that person', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
-    await waitForText(heading(page), 'Ada');
+    const page = await openAda();
     await page.locator('#people').getByRole('link', { name: 'elodie' }).focus();
     await page.keyboard.press('Enter');
     await waitForText(heading(page), 'Élodie');
@@ -639,8 +636,7 @@ describeInBrowser('the explorer', (eye) => {
   });
 
   test('a second skip link leads to the request', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
-    await waitForText(heading(page), 'Ada');
+    const page = await openAda();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the request');
