@@ -41,6 +41,8 @@ const PROGRAMS = {
     places: [...postgresFolders(), ...inPath('initdb')],
     package: 'postgresql',
   },
+  zsh: { name: 'zsh', places: inPath('zsh'), package: 'zsh' },
+  fish: { name: 'fish', places: inPath('fish'), package: 'fish' },
   curl: { name: 'curl', places: inPath('curl'), package: 'curl' },
   php: { name: 'PHP', places: inPath('php'), package: 'php-cli' },
   python: { name: 'Python', places: inPath('python3'), package: 'python3' },

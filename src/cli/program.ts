@@ -4,6 +4,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { compareCommand } from './compare.ts';
+import { completionCommand } from './completion.ts';
 import { AlreadyReported, type CommandContext, type Process } from './context.ts';
 import {
   checkCommand,
@@ -37,6 +38,7 @@ const COMMANDS = [
   checkCommand,
   doctorCommand,
   printCommand,
+  completionCommand,
 ];
 
 const PACKAGE = join(import.meta.dirname, '../../package.json');

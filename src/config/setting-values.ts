@@ -231,13 +231,13 @@ export function cacheDirectives(text: string): string {
 }
 
 export function oneOf<const T extends string>(...words: T[]) {
-  return (text: string): T => {
+  function parse(text: string): T {
     const word = words.find((candidate) => candidate === text);
     if (word === undefined) throw new Mistake(`must be one of ${words.join(', ')}`);
     return word;
-  };
+  }
+  return Object.assign(parse, { words });
 }
 
-export function onOff(text: string): boolean {
-  return oneOf('on', 'off')(text) === 'on';
-}
+const SWITCH = oneOf('on', 'off');
+export const onOff = Object.assign((text: string): boolean => SWITCH(text) === 'on', { words: SWITCH.words });
