@@ -24,7 +24,6 @@ export const SAME: [warm: string, url: string][] = [
   ['/feeds/b/ada.json', '/feeds/b/ada.json?user=pekka'],
   ['/card/b/ada.svg', '/card/b/ada.svg?x'],
   ['/people/b', '/people/b?x=1'],
-  ['/people/b.json?after=ada', '/people/b.json?x=1&after=ada&after=zoe&y'],
   ['/', '/?variant=b&user=ada'],
   ['/embed.js', '/embed.js?v=1'],
   ['/openapi.json', '/openapi.json?x=1?y'],

@@ -730,6 +730,15 @@ describe('the directory', () => {
     }
   });
 
+  test.each([
+    '/people/b?after=u0007',
+    '/people/b.json?after=x',
+    '/oembed?url=https://b.example/people/b/u0001?x=1',
+  ])('any number of addresses leaves no copies in shared caches: %s', async (path) => {
+    const { status, headers } = await get(path);
+    expect([status, headers['cache-control']]).toEqual([200, 'private, no-cache']);
+  });
+
   test('leaves out a user who is taken down at once', async () => {
     const own = await databaseOf(tempFile('two.ndjson', ndjson(folio(1, 'stays'), folio(2, 'leaves'))));
     const served = await serveHere({ DATABASE_URL: own, ...settings });

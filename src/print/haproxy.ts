@@ -58,13 +58,11 @@ ${https ? '    http-request redirect scheme https code 301 unless { ssl_fc }\n' 
     http-request set-header X-Forwarded-Proto https if { ssl_fc }
     http-request set-header X-Forwarded-Proto http if !{ ssl_fc }
     http-request set-header X-Request-Id %[uuid()]
-    # Only \`user\`, \`post\`, \`after\` and those of oEmbed matter. All other parameters are dropped, so that they cannot
-    # fill the cache with copies. What has one of them twice is for Vitrine to reject.
+    # Only \`user\` and \`post\` matter. All other parameters are dropped, so that they cannot fill the cache with copies.
+    # What has one of them twice is for Vitrine to reject.
     acl repeated pathq -m reg '${query.repeated}'
     http-request replace-pathq '${query.userAndPost}' '\\1?user\\2&post\\3' if !repeated
     http-request replace-pathq '${query.user}' '\\1?user\\2' if !repeated
-    http-request replace-pathq '${query.after}' '\\1?\\2'
-    http-request replace-pathq '${query.oembed}' '\\1?\\2&\\3&\\4&\\5'
     http-request replace-pathq '${query.none}' '\\1' if !repeated
     # Vitrine compresses its answers. HAProxy cannot unpack them, so it keeps two copies: for clients that take gzip, and
     # for the few that do not.

@@ -30,15 +30,13 @@ upstream vitrine {
     keepalive_timeout ${proxyKeepAlive(deployment)}s;  # less than KEEP_ALIVE_TIMEOUT
 }
 
-# The request target that is sent to Vitrine and used as cache key. Only \`user\`, \`post\`, \`after\`
-# and those of oEmbed matter. All other parameters are dropped, so that they cannot fill the cache with copies.
+# The request target that is sent to Vitrine and used as cache key. Only \`user\` and \`post\`
+# matter. All other parameters are dropped, so that they cannot fill the cache with copies.
 map $request_uri $vitrine_target {
     default $request_uri;
     "~${query.repeated}" $request_uri;  # for Vitrine to reject
     "~${query.userAndPost}" $1?user$2&post$3;
     "~${query.user}" $1?user$2;
-    "~${query.after}" $1?$2;
-    "~${query.oembed}" $1?$2&$3&$4&$5;
     "~${query.none}" $1;
 }
 ${originMap(corsOrigin)}

@@ -6,12 +6,11 @@ import type { Deployment } from './deployment.ts';
 const USER = '(?:u|%75)(?:s|%73)(?:e|%65)(?:r|%72)';
 const POST = '(?:p|%70)(?:o|%6[fF])(?:s|%73)(?:t|%74)';
 
-const OEMBED = ['url', 'format', 'maxwidth', 'maxheight'];
-
 /**
- * Only `user` and `post` matter to lookups, and only at the addresses of variants that have them in the query; only `after`
- * to lists of people, and four parameters to oEmbed. Proxies drop all others, so that those cannot fill a cache with
- * copies. These match a path with its query, at most one of them, in PCRE's syntax.
+ * Only `user` and `post` matter to lookups, and only at the addresses of variants that have them in the query. Proxies drop
+ * all others, so that those cannot fill a cache with copies. Lists of people from a name on, and oEmbed, keep their queries:
+ * no shared cache stores these answers. The patterns match a path with its query, in PCRE's syntax; of `user` and `post`
+ * with other parameters, only where each stands there once.
  */
 export function lookupQuery({ queryBases }: Deployment) {
   const paths = queryBases.map((path) => `${path.replace(/[^\w/~-]/g, hexEscape)}/api/?`).join('|');
@@ -23,10 +22,6 @@ export function lookupQuery({ queryBases }: Deployment) {
     /** Path, `user` and `post`: their values with the equals sign. */
     userAndPost: `^(${paths})\\?(?=(?:.*&)?${USER}${value})(?=(?:.*&)?${POST}${value}).*$`,
     user: `^(${paths})\\?(?!(?:.*&)?${POST}(?:[=&]|$))(?:.*&)?${USER}(=[^&]*)?(?:&.*)?$`,
-    /** Path and `after`. */
-    after: `^(/people/[a-z](?:\\.json)?)\\?(?:.*?&)?(after=[^&]*)(?:&.*)?$`,
-    /** Path and whichever of the parameters are there. */
-    oembed: `^(/oembed)\\?${OEMBED.map((name) => `(?=(?:.*?&)?(${name}=[^&]*)|)`).join('')}.*$`,
     /** The path alone, where no query matters. */
     none: `^(?!(?:${paths})\\?|/oembed\\?|/people/[a-z](?:\\.json)?\\?(?:.*&)?after=)([^?]*)\\?.*$`,
   };

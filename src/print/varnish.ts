@@ -36,13 +36,11 @@ sub vcl_recv {
     # Neither matters to Vitrine, and both would keep Varnish from caching.
     unset req.http.Cookie;
     unset req.http.Authorization;
-    # Only \`user\`, \`post\`, \`after\` and those of oEmbed matter. All other parameters are dropped, so that they cannot
-    # fill the cache with copies. What has one of them twice is for Vitrine to reject.
+    # Only \`user\` and \`post\` matter. All other parameters are dropped, so that they cannot fill the cache with copies.
+    # What has one of them twice is for Vitrine to reject.
     if (req.url !~ "${query.repeated}") {
         set req.url = regsub(req.url, "${query.userAndPost}", "\\1?user\\2&post\\3");
         set req.url = regsub(req.url, "${query.user}", "\\1?user\\2");
-        set req.url = regsub(req.url, "${query.after}", "\\1?\\2");
-        set req.url = regsub(req.url, "${query.oembed}", "\\1?\\2&\\3&\\4&\\5");
         set req.url = regsub(req.url, "${query.none}", "\\1");
     }
 ${lines(ignoredOrigins(corsOrigin), '    ')}    set req.http.X-Request-Id = req.xid;

@@ -6,7 +6,7 @@ import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { VERSION } from '../config/version.ts';
-import { caching, type Headers, JSON_TYPE, matches, sendNotModified } from '../http/answer.ts';
+import { caching, type Headers, JSON_TYPE, matches, sendNotModified, UNSHARED } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
 import { computeEtag } from '../records/etag.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
@@ -28,7 +28,7 @@ interface DirectoryOptions {
 export const directory: FastifyPluginCallbackTypebox<DirectoryOptions> = (app, options, done) => {
   const { config } = options;
   const mounts = listMounts(config);
-  const headers = { 'content-type': JSON_TYPE, ...caching(config) };
+  const headers = { 'content-type': JSON_TYPE };
   for (const mount of mounts)
     addList(app, options, mount, { url: `/people/${mount.variant}.json`, headers, view: 'json' });
   done();
@@ -77,7 +77,11 @@ function addList(
     const users = await store.users(VARIANTS[variant].family, found);
     const isLast = users.length <= PAGE_SIZE;
     const shown = users.slice(0, PAGE_SIZE);
-    return send(reply, headers, [url, after, users], () => render({ users: shown, after, isLast }));
+    // Every name would be an address of its own in a cache.
+    const kept = after === '' ? caching(config) : UNSHARED;
+    return send(reply, { ...headers, ...kept }, [url, after, users], () =>
+      render({ users: shown, after, isLast }),
+    );
   });
 }
 

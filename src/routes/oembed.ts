@@ -3,7 +3,7 @@
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { type Config, listMounts } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
-import { caching, JSON_TYPE } from '../http/answer.ts';
+import { JSON_TYPE, UNSHARED } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
 import { userNameFault } from '../records/user-name.ts';
 import type { Reader } from '../stores/reader.ts';
@@ -20,7 +20,8 @@ interface OembedOptions {
 
 export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { config, store }, done) => {
   const look = createLook(config);
-  const headers = { ...caching(config), 'content-type': JSON_TYPE };
+  // A page has endlessly many addresses here.
+  const headers = { ...UNSHARED, 'content-type': JSON_TYPE };
   const sites = listMounts(config).map((mount) => {
     const replies = createPersonReplies(config, mount, store);
     const embeddingOf = (origin: string, { username }: Person, room: Room): Embedding => {
@@ -33,7 +34,9 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
         ...room,
       };
     };
-    const version = replies.versionOf((person) => write(person, embeddingOf('', person, EVERYWHERE)));
+    const version = replies.versionOf((person) =>
+      write(person, embeddingOf(mount.base.origin ?? '', person, EVERYWHERE)),
+    );
     return { mount, replies, embeddingOf, version };
   });
 

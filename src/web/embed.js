@@ -187,7 +187,7 @@ for (const name of ATTRIBUTES)
     },
   });
 
-/** From the first base that answers; they share the time. */
+/** From the first base that knows whether there is this user; they share the time. */
 async function load([base, ...others], variant, user, count, signal, ms = TIMEOUT_MS / (others.length + 1)) {
   try {
     return [
@@ -195,7 +195,7 @@ async function load([base, ...others], variant, user, count, signal, ms = TIMEOU
       ...(await loadFrom(base, variant, user, count, AbortSignal.any([signal, AbortSignal.timeout(ms)]))),
     ];
   } catch (error) {
-    if (others.length === 0 || signal.aborted || error.retry === false) throw error;
+    if (others.length === 0 || signal.aborted || error.isFinal) throw error;
     return load(others, variant, user, count, signal, ms);
   }
 }
@@ -220,7 +220,7 @@ async function request(address, user, signal) {
   if (ok && data) return data;
   if (ok) throw fail(NOT_A_PROFILE, true);
   if (data?.code === 'USER_NOT_FOUND' || status === 410)
-    throw fail(`No user named “${user.slice(0, 60).toWellFormed()}”.`);
+    throw Object.assign(fail(`No user named “${user.slice(0, 60).toWellFormed()}”.`), { isFinal: true });
   if (status === 404) throw fail('Nothing at this address: check the attributes `base` and `variant`.');
   throw fail(`${UNAVAILABLE} (${status}).`, status === 429 || status >= 500);
 }

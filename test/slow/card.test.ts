@@ -150,9 +150,11 @@ describeInBrowser('the card', (eye) => {
 
   test('events tell the outcome, the next base is asked if one fails, final errors collapse the card', async () => {
     const away = await startSite((_request, response) => void response.destroy());
+    const readable = { 'access-control-allow-origin': '*' };
     const busy = await startSite((_request, response) => void response.writeHead(503).end());
+    const closed = await startSite((_request, response) => void response.writeHead(403, readable).end());
     const page = await open('', {
-      origins: [server.url, away.url, busy.url],
+      origins: [server.url, away.url, busy.url, closed.url],
       expected: /status of|ERR_|CORS/,
     });
     const outcome = (base: string, user: string) =>
@@ -166,7 +168,7 @@ describeInBrowser('the card', (eye) => {
       })`);
     const base = `${server.url}/b`;
     expect(await outcome(base, 'ada')).toEqual(['ada', 6, true]);
-    expect(await outcome(`${away.url} ${busy.url}  ${base}`, 'ada')).toEqual(['ada', 6, true]);
+    expect(await outcome(`${away.url} ${busy.url}  ${closed.url} ${base}`, 'ada')).toEqual(['ada', 6, true]);
     const unknown = ['No user named “nobody”.', false, false];
     expect(await outcome(`${base} ${away.url}`, 'nobody')).toEqual(unknown);
     const unavailable = ['The profile is not available right now.', true, true];
