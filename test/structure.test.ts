@@ -93,6 +93,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'telemetry',
     'views',
   ],
+  publish: ['config', 'files', 'http', 'print', 'records', 'routes', 'runs', 'server', 'stores', 'telemetry'],
   cli: [
     'compare',
     'config',
@@ -102,6 +103,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'media',
     'mirror',
     'print',
+    'publish',
     'records',
     'remote',
     'stores',

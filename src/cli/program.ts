@@ -20,6 +20,7 @@ import { mediaCommand } from './media.ts';
 import { mirrorCommand } from './mirror.ts';
 import { createOutput, DONE, explain, FAILED, MISUSED, SIGNALLED, safe } from './output.ts';
 import { printCommand } from './print.ts';
+import { publishCommand } from './publish.ts';
 import { serveCommand } from './serve.ts';
 import { takedownCommand } from './takedown.ts';
 
@@ -38,6 +39,7 @@ const COMMANDS = [
   checkCommand,
   doctorCommand,
   printCommand,
+  publishCommand,
   completionCommand,
 ];
 

@@ -86,7 +86,7 @@ ${lines([...originHeader(corsOrigin), ...headers], '        ')}        return 50
 }
 
 /** The begin of the server; over TLS if the base URLs say so, and then with a redirect. */
-function listening({ https, names }: Deployment): string {
+export function listening({ https, names }: Deployment): string {
   const folder = `/etc/letsencrypt/live/${names[0]}`;
   const tls = [
     'listen 443 ssl http2;  # from nginx 1.25.1 on, without a warning: listen 443 ssl; http2 on;',

@@ -26,7 +26,7 @@ const LARGEST_ID = 2n ** 63n - 1n;
 const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID;
 
 /** How many of all items are in the feed itself; the rest fills archives. */
-const countCurrent = (all: number) => (all <= ITEM_CAP ? all : ITEM_CAP + (all % ITEM_CAP));
+export const countCurrent = (all: number) => (all <= ITEM_CAP ? all : ITEM_CAP + (all % ITEM_CAP));
 
 export function addFeeds(app: FastifyInstance, options: PeopleOptions): void {
   const { config, mount } = options;

@@ -1,0 +1,51 @@
+// `vitrine publish`
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import { ConfigError, readConfig, SETTING_NAMES } from '../config/config.ts';
+import type { HostName } from '../publish/hosts.ts';
+import type { Part } from '../publish/source.ts';
+import { type CommandContext, UsageError } from './context.ts';
+import { createCommand, examples, type SettingFlags } from './options.ts';
+
+/** Not taken from the tables, which are loaded only when something is published. */
+const HOSTS = Object.keys({ nginx: 0, caddy: 0 } satisfies Record<HostName, 0>);
+const PARTS = Object.keys({ pages: 0, cards: 0, previews: 0, feeds: 0, media: 0 } satisfies Record<Part, 0>);
+
+interface PublishFlags extends SettingFlags {
+  readonly for: HostName;
+  readonly without?: string;
+  readonly dryRun: boolean;
+}
+
+const HELP = `
+Every answer of the server becomes a file below <folder>, and the configuration of the host says which file answers which
+address. Run it again after each import: only what changed is written, and it appears at once. --without leaves out parts
+that take long for many users: ${PARTS.join(', ')}.
+${examples('vitrine publish /srv/site --for nginx', 'vitrine publish /srv/site --for caddy --without previews,feeds')}`;
+
+export const publishCommand = (context: CommandContext) =>
+  createCommand('publish', 'make a file of every answer, for a host of static files', SETTING_NAMES)
+    .argument('<folder>', 'the folder to publish to')
+    .addOption(new Option('--for <host>', 'the host of the files').choices(HOSTS).makeOptionMandatory())
+    .option('--without <parts>', 'parts to leave out, separated by commas')
+    .option('--dry-run', 'say what would be written, and write nothing', false)
+    .addHelpText('after', HELP)
+    .action(async (folder: string, { for: host, without = '', dryRun, ...flags }: PublishFlags) => {
+      const parts = without.split(',').filter(Boolean);
+      const unknown = parts.find((part) => !PARTS.includes(part));
+      if (unknown !== undefined) throw new UsageError(`--without takes ${PARTS.join(', ')}, not ${unknown}`);
+      const config = readConfig(flags, context.environment);
+      const { databaseUrl } = config;
+      if (databaseUrl === undefined)
+        throw new ConfigError(['name the database: set DATABASE_URL or give --database-url']);
+      if (config.corsOrigin !== '*' && config.corsOrigin.length > 0)
+        throw new ConfigError(['CORS_ORIGIN must be * or none: files cannot tell origins apart']);
+      if (config.directory)
+        throw new ConfigError(['DIRECTORY must be off: lists of everybody are not published']);
+      const { runPublish } = await import('../publish/publish.ts');
+      const run = { folder: resolve(folder), host, dryRun, without: new Set(parts as Part[]) };
+      const { stderr: out } = context;
+      context.report(
+        await runPublish({ ...run, config: { ...config, databaseUrl }, out, signal: context.stopSignal() }),
+      );
+    });

@@ -1,0 +1,148 @@
+// Which file answers which address: a closed table, from which the configuration of every host is made. Patterns match
+// the request target as it was sent. They are in a syntax that PCRE, RE2 and JavaScript share, so there is no lookahead.
+// A name stands in an address and in the name of its file in one spelling, that of encodeURIComponent. This spelling has
+// no slash, so no address can lead out of the folder.
+import { type Config, listMounts } from '../config/config.ts';
+import type { ErrorCode } from '../http/errors.ts';
+import { MEDIA_TYPES } from '../records/media-types.ts';
+import { isInQuery, STYLES, VARIANTS, type Variant } from '../variants.ts';
+
+export interface Target {
+  /** A regular expression for the request target, from its start to its end. */
+  readonly pattern: string;
+  /** The host, if only requests for it are meant. */
+  readonly host: string | undefined;
+  /** The path of the file, with $1 and $2 for groups of the pattern; undefined where there is none. */
+  readonly file?: string;
+  /** The error where there is no such file. */
+  readonly error: ErrorCode;
+}
+
+/** The extensions of both forms of a feed, in addresses and in the names of files, where each type has its own. */
+export const FEEDS = { atom: 'atom', json: 'jsonfeed' } as const;
+
+const SAFE = "[A-Za-z0-9_.!~*'()-]";
+const NAME = `((?:${SAFE}|%[0-9A-F][0-9A-F])+)`;
+const ANY_QUERY = '(?:\\?.*)?';
+
+/** Longer names would not leave room for an extension in the name of a file. */
+const LONGEST = 240;
+
+/** How a user is named in addresses and files; undefined if the name is too long for a file. */
+export function spell(name: string): string | undefined {
+  const spelled = encodeURIComponent(name);
+  return spelled.length > LONGEST ? undefined : spelled;
+}
+
+export const dataFile = (variant: Variant, lookup: 'profile' | 'items', spelled: string) =>
+  `data/${variant}/${lookup}/${spelled}.json`;
+
+/** The folder of the files that are there once for each host, such as the explorer. */
+export const siteFolder = (host: string | undefined) => (host === undefined ? 'site' : `site@${host}`);
+
+/** The hosts that base URLs name; one that is undefined where none does. */
+export const listHosts = (config: Config) => [...new Set(listMounts(config).map(({ base }) => base.host))];
+
+/** Every target, in the order in which they are tried. `site` are the addresses that have one file each. */
+export function listTargets(config: Config, site: ReadonlyMap<string, SiteFile>): Target[] {
+  const exact = [...site].map(([file, { host, address }]) => ({
+    ...{ host, file },
+    pattern: literal(address) + ANY_QUERY,
+    error: 'ROUTE_NOT_FOUND' as const,
+  }));
+  const media = Object.keys(MEDIA_TYPES).map((extension) => ({
+    host: undefined,
+    pattern: `/media/([0-9a-f][0-9a-f])([0-9a-f]+)\\.${extension}${ANY_QUERY}`,
+    file: `media/$1/$1$2.${extension}`,
+    error: 'ROUTE_NOT_FOUND' as const,
+  }));
+  return [
+    ...listMounts(config).flatMap(({ variant, base }) => [
+      ...lookupTargets(variant, base.path).map((target) => ({ ...target, host: base.host })),
+      ...personTargets(config, variant).map((target) => ({ ...target, host: base.host })),
+    ]),
+    ...media,
+    ...exact,
+  ];
+}
+
+export interface SiteFile {
+  readonly host: string | undefined;
+  readonly address: string;
+}
+
+type HostlessTarget = Omit<Target, 'host'>;
+
+function lookupTargets(variant: Variant, path: string): HostlessTarget[] {
+  const { style } = VARIANTS[variant];
+  return isInQuery(style) ? queryTargets(variant, path) : pathTargets(variant, path);
+}
+
+/** Everything that is not the canonical address of a user is an error, the same as the server's wherever that is possible. */
+function queryTargets(variant: Variant, path: string): HostlessTarget[] {
+  const api = `${literal(path + STYLES.query.profile.split('/?')[0])}/?`;
+  const begin = `${api}\\?(?:.*&)?`;
+  const more = '(?:&.*)?';
+  const [profile, items] = (['profile', 'items'] as const).map((each) => dataFile(variant, each, '$1'));
+  return [
+    { pattern: `${begin}user(?:=[^&]*)?&(?:.*&)?user(?:[=&].*)?`, error: 'USER_REPEATED' },
+    { pattern: `${begin}user=?${more}`, error: 'USER_MISSING' },
+    { pattern: `${begin}post(?:=[^&]*)?&(?:.*&)?post(?:[=&].*)?`, error: 'POST_MALFORMED' },
+    {
+      pattern: `${begin}user=${NAME}&(?:.*&)?post=true${more}`,
+      file: items as string,
+      error: 'USER_NOT_FOUND',
+    },
+    {
+      pattern: `${begin}post=true&(?:.*&)?user=${NAME}${more}`,
+      file: items as string,
+      error: 'USER_NOT_FOUND',
+    },
+    { pattern: `${begin}user=[^&]+&(?:.*&)?post=true${more}`, error: 'USER_NOT_FOUND' },
+    { pattern: `${begin}post=true&(?:.*&)?user=[^&]+${more}`, error: 'USER_NOT_FOUND' },
+    { pattern: `${begin}post=true${more}`, error: 'USER_MISSING' },
+    { pattern: `${begin}post(?:[=&].*)?`, error: 'POST_MALFORMED' },
+    { pattern: `${begin}user=${NAME}${more}`, file: profile as string, error: 'USER_NOT_FOUND' },
+    { pattern: `${begin}user=[^&]+${more}`, error: 'USER_NOT_FOUND' },
+    { pattern: `${api}${ANY_QUERY}`, error: 'USER_MISSING' },
+  ];
+}
+
+function pathTargets(variant: Variant, path: string): HostlessTarget[] {
+  const lookups = (['profile', 'items'] as const).map((lookup) => ({
+    address: literal(path + STYLES.path[lookup]) + ANY_QUERY,
+    file: dataFile(variant, lookup, '$1'),
+  }));
+  const empty = literal(path + STYLES.path.profile.replace('/:username', ''));
+  return [
+    ...lookups.map(({ address, file }) => ({
+      ...{ file, pattern: address.replace(':username', NAME) },
+      error: 'USER_NOT_FOUND' as const,
+    })),
+    ...lookups.map(({ address }) => ({
+      pattern: address.replace(':username', '[^/?]+'),
+      error: 'USER_NOT_FOUND' as const,
+    })),
+    { pattern: `${empty}/?(?:/shots)?${ANY_QUERY}`, error: 'USER_MISSING' },
+  ];
+}
+
+function personTargets({ explorer }: Config, variant: Variant): HostlessTarget[] {
+  const error = 'USER_NOT_FOUND';
+  const page = { pattern: `/people/${variant}/${NAME}`, file: `pages/${variant}/$1.html` };
+  const card = { pattern: `/card/${variant}/${NAME}\\.svg`, file: `cards/${variant}/$1.svg` };
+  const preview = { pattern: `/card/${variant}/${NAME}\\.png`, file: `previews/${variant}/$1.png` };
+  const feeds = Object.entries(FEEDS).flatMap(([written, extension]) => [
+    { pattern: `/feeds/${variant}/${NAME}\\.${written}`, file: `feeds/${variant}/$1.${extension}` },
+    {
+      pattern: `/feeds/${variant}/${NAME}/([0-9]+)\\.${written}`,
+      file: `archives/${variant}/$1_$2.${extension}`,
+    },
+  ]);
+  return [...(explorer ? [page] : []), card, preview, ...feeds].map(({ pattern, file }) => ({
+    ...{ file, error },
+    pattern: pattern + ANY_QUERY,
+  }));
+}
+
+const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
