@@ -18,11 +18,13 @@ let stoppedBy: NodeJS.Signals | undefined;
 
 const io: Process = {
   environment: process.env,
+  pid: process.pid,
+  isRunning,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   serve: serveUntilStopped,
-  stopSignal: () => stopSignal('SIGTERM', 'SIGINT', 'SIGHUP'),
+  stopSignal: (signals = ['SIGTERM', 'SIGINT', 'SIGHUP']) => stopSignal(...signals),
   stoppedBy: () => stoppedBy,
   onUncaught: (listener) => {
     process.on('unhandledRejection', listener).on('uncaughtException', listener);
@@ -30,6 +32,7 @@ const io: Process = {
   },
 };
 
+let hasServed = false;
 process.stdout.on('error', endOnOutputError);
 // Progress and messages that nobody can read are no reason to stop.
 process.stderr.on('error', () => {});
@@ -40,10 +43,10 @@ process.once('beforeExit', endUnfinished);
 process.exitCode = await runProgram(io, process.argv.slice(2));
 process.off('beforeExit', endUnfinished);
 if (stoppedBy !== undefined && process.exitCode > MISUSED) endBy(stoppedBy);
-// The channel to the supervisor would keep a worker alive.
-if (cluster.isWorker && process.exitCode !== DONE) process.exit();
+// Log lines that nobody reads, and a worker's channel to the supervisor, would keep a server alive.
+if (hasServed || (cluster.isWorker && process.exitCode !== DONE)) process.exit();
 
-async function serveUntilStopped(config: Config, { warnings, json }: ServeStart): Promise<void> {
+async function serveUntilStopped(config: Config, { warnings, json, onServing }: ServeStart): Promise<void> {
   const signal = stopSignal('SIGTERM', 'SIGINT');
   process.stdout.off('error', endOnOutputError);
   const format = process.stdout.isTTY && !json ? await prettyFormat() : undefined;
@@ -53,10 +56,9 @@ async function serveUntilStopped(config: Config, { warnings, json }: ServeStart)
     for (const warning of warnings) log.warn(warning);
   }
   ignoreSignals(log);
-  await runServer(config, log, signal, output.dropped);
+  await runServer(config, log, signal, output.dropped, onServing);
   await output.flush();
-  // Lines that nobody reads, and the channel to the supervisor, would keep the process alive.
-  process.exit(DONE);
+  hasServed = true;
 }
 
 async function runServer(
@@ -64,6 +66,7 @@ async function runServer(
   log: Logger,
   signal: AbortSignal,
   droppedLines: () => number,
+  onServing: ServeStart['onServing'],
 ): Promise<void> {
   // Only `serve` loads the server's code, and only WORKERS > 1 the supervisor's.
   const { announce, serve, WorkerFailed } = await import('./server/serve.ts');
@@ -77,6 +80,7 @@ async function runServer(
   // The signal came before the server had started.
   if (running === undefined) return;
   if (cluster.isPrimary) announce(config, log, running);
+  onServing?.(log);
   await aborted(signal, process);
   if (cluster.isPrimary) log.info('stopping');
   await running.stop();
@@ -120,6 +124,15 @@ function exitAtOnce(): never {
   // One that is still starting would report that the supervisor is gone, with a stack.
   for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
   process.exit(FAILED);
+}
+
+/** Whether a process has this id, of whomever it is. */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 /** Nothing is left that could settle the command. */

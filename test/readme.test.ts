@@ -236,11 +236,11 @@ async function serverWithOwnData(): Promise<LocalServer> {
   for (const name of ['package.json', 'src', 'node_modules'])
     symlinkSync(join(ROOT, name), join(checkout, name));
   const script = codeBlock('README.md', 'Your own data', 'sh');
-  const start = 'DATABASE_URL=site.db npm start\n';
+  const start = 'npm start -- people.ndjson\n';
   expect(script.endsWith(start)).toBe(true);
   writeFileSync(join(checkout, 'paste.sh'), script.slice(0, -start.length));
   await exec('bash', ['-e', 'paste.sh'], { cwd: checkout });
-  return serveHere({ DATABASE_URL: join(checkout, 'site.db') });
+  return serveHere({}, [join(checkout, 'people.ndjson')]);
 }
 
 /** The exports of the guide and their maps, and the files of its smaller examples. */

@@ -22,12 +22,13 @@ export async function serveHere(env: Environment = {}, args: readonly string[] =
   const url = await new Promise<string>((resolve, reject) => {
     const io: Process = {
       ...processWith({ ...SERVER_SETTINGS, ...env }, [], stderr),
-      async serve(config, { warnings }) {
+      async serve(config, { warnings, onServing }) {
         if (config.workers > 1) throw new Error('several workers need startServer');
         const { log, output } = createServerLog(config, out);
         for (const warning of warnings) log.warn(warning);
         const running = await serve(config, log, { droppedLines: output.dropped });
         announce(config, log, running);
+        onServing?.(log);
         resolve(running.url);
         await once(stopSignal.signal, 'abort');
         await running.stop();

@@ -1,11 +1,13 @@
 // What a command may touch of the process it runs in, and the errors it ends with.
 import type { Writable } from 'node:stream';
+import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import type { ProcessNumbers } from '../files/private-folder.ts';
 import type { Terminal } from '../files/terminal.ts';
 import type { OnUncaught } from '../import/map.ts';
 
 /** The process that a command line runs in. */
-export interface Process {
+export interface Process extends ProcessNumbers {
   readonly environment: Record<string, string | undefined>;
   readonly stdin: AsyncIterable<Buffer>;
   readonly stdout: Writable;
@@ -13,7 +15,7 @@ export interface Process {
   /** Runs the server until it is told to stop. */
   readonly serve: (config: Config, start: ServeStart) => Promise<void>;
   /** Aborted by the first signal to stop; the second one ends the process. */
-  readonly stopSignal: () => AbortSignal;
+  readonly stopSignal: (signals?: readonly NodeJS.Signals[]) => AbortSignal;
   /** That signal, once it has come. */
   readonly stoppedBy: () => NodeJS.Signals | undefined;
   readonly onUncaught: OnUncaught;
@@ -24,6 +26,8 @@ export interface ServeStart {
   readonly warnings: readonly string[];
   /** Whether the log is JSON on a terminal as well. */
   readonly json: boolean;
+  /** Called once the server answers. */
+  readonly onServing?: ((log: Logger) => void) | undefined;
 }
 
 /** What a command did, for people and for programs. */

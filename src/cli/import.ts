@@ -1,5 +1,5 @@
 // `vitrine import`
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ImportOptions } from '../import/import.ts';
 import { countedPart } from '../records/printable.ts';
 import { openForChange, openForTrial } from '../stores/open.ts';
@@ -17,30 +17,16 @@ import {
 } from './options.ts';
 
 type ImportFlags = SettingFlags &
-  Pick<
-    ImportOptions,
-    | 'replace'
-    | 'maxRemoved'
-    | 'skipInvalid'
-    | 'rejects'
-    | 'dryRun'
-    | 'map'
-    | 'family'
-    | 'encoding'
-    | 'lenient'
-    | 'unescape'
-  >;
+  ReadingFlags &
+  Pick<ImportOptions, 'replace' | 'maxRemoved' | 'skipInvalid' | 'rejects' | 'dryRun'>;
 
-export const importCommand = (context: CommandContext) =>
-  createCommand('import', 'import records from files into the database: all of them, or none')
-    .argument('<file...>', 'NDJSON, JSON or CSV, with --map also XML; also as .gz; - is standard input')
-    .option('--replace', 'make the files the whole of each family in them', false)
-    .addOption(maxRemovedOption('--replace'))
-    .option('--skip-invalid', 'leave bad records out instead of refusing the whole import', false)
-    .option('--rejects <file>', 'with --skip-invalid: write the bad records to this file')
-    .addOption(lenientOption())
-    .addOption(unescapeOption())
-    .option('--dry-run', 'do everything but the commit, and report the same', false)
+/** What files hold, and how they are read. */
+export const FILES_MEANING = 'NDJSON, JSON or CSV, with --map also XML; also as .gz';
+
+export type ReadingFlags = Pick<ImportOptions, 'map' | 'family' | 'encoding' | 'lenient' | 'unescape'>;
+
+export const addReadingOptions = (command: Command) =>
+  command
     .option('--map <module.mjs>', 'make records of other objects with the default function of this module')
     .addOption(familyOption('the family of profiles that fit both'))
     .addOption(
@@ -48,6 +34,19 @@ export const importCommand = (context: CommandContext) =>
         encodingArgument,
       ),
     )
+    .addOption(lenientOption())
+    .addOption(unescapeOption());
+
+export const importCommand = (context: CommandContext) =>
+  addReadingOptions(
+    createCommand('import', 'import records from files into the database: all of them, or none'),
+  )
+    .argument('<file...>', `${FILES_MEANING}; - is standard input`)
+    .option('--replace', 'make the files the whole of each family in them', false)
+    .addOption(maxRemovedOption('--replace'))
+    .option('--skip-invalid', 'leave bad records out instead of refusing the whole import', false)
+    .option('--rejects <file>', 'with --skip-invalid: write the bad records to this file')
+    .option('--dry-run', 'do everything but the commit, and report the same', false)
     .addHelpText(
       'after',
       `

@@ -54,7 +54,7 @@ export async function runProgram(io: Process, argv: readonly string[]): Promise<
   for (const command of [program, ...program.commands])
     command.hook('preSubcommand', (_, found) => void names.push(found.name()));
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(namesFile(argv[0]) ? ['serve', ...argv] : argv, { from: 'user' });
     return output.end(DONE);
   } catch (error) {
     if (error instanceof AlreadyReported) return error.exitCode;
@@ -69,6 +69,9 @@ export async function runProgram(io: Process, argv: readonly string[]): Promise<
     return output.end(MISUSED, output.context.json ? [sentence] : []);
   }
 }
+
+/** No command has a dot or a slash in its name: `vitrine people.ndjson` serves the file. */
+const namesFile = (word = '') => /^[^-].*[./\\]|^[./\\]/.test(word);
 
 export function createProgram(context: CommandContext): Command {
   const program = new Command('vitrine')

@@ -1,54 +1,96 @@
 // `vitrine serve`
 import { type Config, ConfigError, listMounts, readConfig, SETTING_NAMES } from '../config/config.ts';
-import { shownDatabase } from '../config/database-url.ts';
+import { describeData } from '../config/database-url.ts';
 import { lookalikes } from '../config/lookalikes.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { StoreError } from '../stores/errors.ts';
 import { openForLookups, openForServing } from '../stores/open.ts';
 import type { Counts } from '../stores/reader.ts';
-import { type CommandContext, UsageError } from './context.ts';
+import { type CommandContext, type ServeStart, UsageError } from './context.ts';
+import { addReadingOptions, FILES_MEANING, type ReadingFlags } from './import.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
+import { serveFiles } from './serve-files.ts';
 
-interface ServeFlags extends SettingFlags {
+interface ServeFlags extends SettingFlags, ReadingFlags {
   readonly samples: boolean;
   readonly check: boolean;
 }
 
 export const serveCommand = (context: CommandContext) =>
-  createCommand('serve', 'answer HTTP requests from the database', SETTING_NAMES)
+  addReadingOptions(
+    createCommand('serve', 'answer HTTP requests from a database or from files', SETTING_NAMES),
+  )
+    .argument('[file...]', `files to serve instead of a database: ${FILES_MEANING}`)
     .option('--samples', 'serve sample users if no database is named', false)
     .option('--check', 'say what would be served, and exit with 0, or with 2 if that cannot be', false)
     .addHelpText(
       'after',
-      examples(
-        'vitrine serve --samples',
-        'vitrine serve --database-url site.db --port 80 --base-url-a /',
-        'vitrine serve --check',
-      ),
+      `
+Files are imported when the server starts and again whenever they are saved. \`vitrine FILE\` is short for it.
+${examples(
+  'vitrine serve people.ndjson posts.csv',
+  'vitrine serve --samples',
+  'vitrine serve --database-url site.db --port 80 --base-url-a /',
+  'vitrine serve --check',
+)}`,
     )
-    .action((flags: ServeFlags) => runServe(flags, context));
+    .action((files: string[], flags: ServeFlags) => runServe(files, flags, context));
 
-async function runServe({ samples, check, ...flags }: ServeFlags, context: CommandContext): Promise<void> {
-  const warnings = lookalikes(context.environment);
+async function runServe(
+  files: readonly string[],
+  { samples, check, map, family, encoding, lenient, unescape: isUnescaping, ...flags }: ServeFlags,
+  context: CommandContext,
+): Promise<void> {
+  const run = (config: Config, onServing?: ServeStart['onServing']) =>
+    check ? checkServe(config, context) : startServe(config, context, onServing);
+  const reading: ReadingFlags = { map, family, encoding, lenient, unescape: isUnescaping };
+  if (files.length > 0) {
+    const config = readConfig(flags, withoutDatabase(flags, context));
+    return await serveFiles({ files, ...reading }, context, (settings, onServing) =>
+      run({ ...config, ...settings }, onServing),
+    );
+  }
+  const [option] = Object.entries(reading).find(([, value]) => value !== undefined && value !== false) ?? [];
+  if (option !== undefined) throw new UsageError(`--${option} goes with files to serve`);
   const config = readConfig(flags, context.environment);
   if (config.databaseUrl === undefined && !samples)
     throw new ConfigError([
       'name the database: set DATABASE_URL or give --database-url; --samples serves sample users',
-      ...warnings,
+      ...lookalikes(context.environment),
     ]);
-  if (check) return await checkServe(config, warnings, context);
-  const { json, quiet } = context;
-  await context.serve(quiet ? { ...config, logLevel: atLeastWarnings(config) } : config, { warnings, json });
+  await run(config);
+}
+
+/** The database of the environment, as the container has one, is not meant where files are named. */
+function withoutDatabase(
+  flags: SettingFlags,
+  { environment }: CommandContext,
+): CommandContext['environment'] {
+  if (flags.databaseUrl !== undefined || flags.databaseUrlFile !== undefined)
+    throw new UsageError('name files to serve or a database, not both');
+  return { ...environment, DATABASE_URL: undefined, DATABASE_URL_FILE: undefined };
+}
+
+async function startServe(
+  config: Config,
+  { environment, json, quiet, serve }: CommandContext,
+  onServing: ServeStart['onServing'],
+): Promise<void> {
+  const warnings = lookalikes(environment);
+  await serve(quiet ? { ...config, logLevel: atLeastWarnings(config) } : config, {
+    ...{ warnings, json, onServing },
+  });
 }
 
 const atLeastWarnings = ({ logLevel }: Config): Config['logLevel'] =>
   ['trace', 'debug', 'info'].includes(logLevel) ? 'warn' : logLevel;
 
-async function checkServe(config: Config, warnings: string[], context: CommandContext): Promise<void> {
+async function checkServe(config: Config, context: CommandContext): Promise<void> {
   const { databaseUrl } = config;
+  const warnings = lookalikes(context.environment);
   const counts = databaseUrl === undefined ? undefined : await readCounts(databaseUrl, warnings);
-  const data = databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl);
+  const data = describeData(config);
   const variants = Object.fromEntries(
     listMounts(config).map(({ variant, base }) => [variant, describeAddress(config, base)]),
   );

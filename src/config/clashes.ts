@@ -1,4 +1,4 @@
-// Where variants are served. Two base addresses must differ: one variant would hide users of the other.
+// Settings that exclude each other. Two base addresses must differ: one variant would hide users of the other.
 import type { Variant } from '../variants.ts';
 import type { BaseUrl } from './setting-values.ts';
 
@@ -25,3 +25,6 @@ export function addressClashes(
 /** A base address without a host is served on every host. */
 const shareHost = (one: BaseUrl, two: BaseUrl) =>
   one.host === undefined || two.host === undefined || one.host === two.host;
+
+export const pageClashes = ({ directory, explorer }: Record<'directory' | 'explorer', boolean>): string[] =>
+  directory && !explorer ? ['DIRECTORY=on needs the pages of EXPLORER=on'] : [];

@@ -1,7 +1,7 @@
 // Every setting in one table: default, parser, meaning.
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
-import { addressClashes, type Mount } from './clashes.ts';
-import { shownDatabase } from './database-url.ts';
+import { addressClashes, type Mount, pageClashes } from './clashes.ts';
+import { type ServedFiles, shownDatabase } from './database-url.ts';
 import { chooseDatabaseUrl, type DatabaseUrlSource, type SettingText } from './database-url-source.ts';
 import {
   absoluteUrl,
@@ -194,7 +194,8 @@ export const SETTINGS = {
 } satisfies Record<string, Setting<unknown>>;
 
 export type SettingName = keyof typeof SETTINGS;
-export type Config = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
+type Values = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
+export type Config = Values & ServedFiles;
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
 export const listMounts = (config: Config): Mount[] =>
@@ -294,6 +295,5 @@ export function givenSettings(flags: Flags, environment: Environment): Record<st
 
 function clashes(config: Config): string[] {
   const settingName = (variant: Variant) => variableName(baseUrlSetting(variant));
-  const pages = config.directory && !config.explorer ? ['DIRECTORY=on needs the pages of EXPLORER=on'] : [];
-  return [...addressClashes(listMounts(config), settingName), ...pages];
+  return [...addressClashes(listMounts(config), settingName), ...pageClashes(config)];
 }

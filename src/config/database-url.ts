@@ -85,3 +85,18 @@ export function shownDatabase(url: string): string {
     return `${scheme}…`;
   }
 }
+
+export type ServedFiles = {
+  /** Files that are served themselves: the database was made of them. */
+  readonly files?: readonly string[];
+};
+
+interface ServedData extends ServedFiles {
+  readonly databaseUrl: string | undefined;
+}
+
+/** What is served, without secrets. */
+export function describeData({ files, databaseUrl }: ServedData): string {
+  if (files !== undefined) return files.join(', ');
+  return databaseUrl === undefined ? 'the sample users' : shownDatabase(databaseUrl);
+}

@@ -1,5 +1,5 @@
 // Loads the module of `--map` and says in a sentence what is wrong with it.
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FormatError } from '../formats/entry.ts';
@@ -20,8 +20,10 @@ interface MapModule {
 const MODULE = 'export default (object, kit) => …';
 
 export async function loadModule(path: string): Promise<MapModule> {
-  if (!existsSync(path)) throw new FormatError(`${path} does not exist`);
-  const { href } = pathToFileURL(resolve(path));
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) throw new FormatError(`${path} does not exist`);
+  // Node keeps a module by its address: one that was saved since is another.
+  const href = `${pathToFileURL(resolve(path))}?${stats.mtimeMs}`;
   const describe = (error: unknown) => describeThrown(error, href, basename(path));
   const module: Record<string, unknown> = await import(href).catch((error) => {
     throw new FormatError(`${path} cannot be loaded: ${describe(error)}`);

@@ -17,10 +17,6 @@ export function createExampleUsers(
 ): () => Awaitable<ExampleUsers> {
   const given =
     exampleUsers === 'auto' && databaseUrl === undefined ? [...SAMPLE_PEOPLE.keys()] : exampleUsers;
-  if (given !== 'auto') {
-    const users = { microblog: given, portfolio: given };
-    return () => users;
-  }
   let known: { version: number; users: Promise<ExampleUsers> } | undefined;
   return () => {
     const version = store.version();
@@ -29,6 +25,7 @@ export function createExampleUsers(
   };
 
   async function read(): Promise<ExampleUsers> {
+    if (given !== 'auto') return { microblog: given, portfolio: given };
     try {
       const [microblog, portfolio] = await Promise.all([
         store.firstUsers('microblog', COUNT),

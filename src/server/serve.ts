@@ -5,7 +5,7 @@ import type { Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { type Config, listMounts } from '../config/config.ts';
-import { shownDatabase } from '../config/database-url.ts';
+import { describeData } from '../config/database-url.ts';
 import { findMediaUrl, findSamplesUrl } from '../config/media.ts';
 import { closeAllConnections, closeSilentConnections } from '../edge/http-server.ts';
 import { printable } from '../records/printable.ts';
@@ -127,15 +127,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined):
 /** Logs the addresses, the data, and lines to try. */
 export function announce(config: Config, log: Logger, { url, adminUrl }: RunningServer): void {
   const { databaseUrl, workers } = config;
-  log.info(
-    {
-      url,
-      adminUrl,
-      data: databaseUrl === undefined ? 'the sample users' : printable(shownDatabase(databaseUrl)),
-      workers,
-    },
-    'serving',
-  );
+  log.info({ url, adminUrl, data: printable(describeData(config)), workers }, 'serving');
   if (databaseUrl === undefined) log.info(`These are sample users. Try:\n${tryLines(config, url)}`);
 }
 

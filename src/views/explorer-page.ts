@@ -12,7 +12,7 @@ import { readWeb } from './web-files.ts';
 /** Names of users to begin with. */
 type Names = Readonly<Record<'microblog' | 'portfolio', readonly string[]>>;
 
-/** For who runs the sample users: the three lines that replace them. They scroll on phones, so they take the focus. */
+/** For who runs the sample users: the two lines that replace them. They scroll on phones, so they take the focus. */
 const OWN_DATA = markup`<div class="own">
           <figure class="code">
             <figcaption>
@@ -21,8 +21,7 @@ const OWN_DATA = markup`<div class="own">
             </figcaption>
             <pre id="own" tabindex="0" role="region" aria-labelledby="own-title"><code>${[
               `echo '{"id":"1","username":"mira","name":"Mira","skills":"type"}' > people.ndjson`,
-              'npm run -s vitrine -- import --database-url site.db people.ndjson',
-              'DATABASE_URL=site.db npm start',
+              'npm start -- people.ndjson',
             ].join('\n')}</code></pre>
           </figure>
         </div>`;
@@ -85,6 +84,8 @@ function configurationOf(config: Config, mounts: readonly Mount[], samples: bool
     samples: samples ? findSamplesUrl(config) : null,
     people: { microblog: people(users.microblog), portfolio: people(users.portfolio) },
     imageHosts: listPictureOrigins(config),
+    // The page is made anew whenever the data changed.
+    live: config.files === undefined ? null : Date.now(),
   };
 }
 

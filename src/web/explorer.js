@@ -4,6 +4,7 @@ import { isResponse, itemsIn, profileIn, sendRequest, urlOf } from './explorer/a
 import { drawCardSection, hideCardSection, pageOf } from './explorer/card-section.js';
 import { byId, copyButton, el } from './explorer/dom.js';
 import { drawItems, itemNoun } from './explorer/items.js';
+import { watchData } from './explorer/live.js';
 import { drawNotice, isUnknownUser, noticeFor } from './explorer/notices.js';
 import { drawPeople, isPlainClick, personLink } from './explorer/people.js';
 import { createPictures } from './explorer/pictures.js';
@@ -41,6 +42,7 @@ byId('choose').addEventListener('submit', (event) => {
   navigate({ user: userField.value });
 });
 window.addEventListener('popstate', () => show(currentState()));
+watchData(showAgain);
 if (variants.length === 0)
   profilePane.replaceChildren(
     notice({
@@ -61,6 +63,11 @@ function navigate(change) {
   const address = addressAfter(change);
   if (address !== location.href.replace(/#.*/, '')) history.pushState(null, '', address);
   else loaded = undefined;
+  show(currentState());
+}
+
+function showAgain() {
+  loaded = undefined;
   show(currentState());
 }
 
@@ -215,10 +222,7 @@ function notice(content) {
   return drawNotice(content, {
     personLink: (name) => personLink(name, pictures, choosePerson),
     variantLink,
-    onRetry() {
-      loaded = undefined;
-      show(currentState());
-    },
+    onRetry: showAgain,
   });
 }
 
@@ -244,7 +248,7 @@ function listenToControls() {
     });
   const own = document.getElementById('own');
   if (own !== null)
-    byId('copy-own').replaceWith(copyButton('the three lines', () => own.textContent ?? '', announce));
+    byId('copy-own').replaceWith(copyButton('the two lines', () => own.textContent ?? '', announce));
 }
 
 /** The radio buttons for the variant and for the request. @returns {NodeListOf<HTMLInputElement>} */

@@ -1,4 +1,5 @@
 // The explorer in a browser: all variants, both colour schemes, phone and keyboard, hostile data, failing servers.
+import { writeFileSync } from 'node:fs';
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -180,11 +181,11 @@ describeInBrowser('the explorer', (eye) => {
         page.getByRole('heading', { name: 'Load your own data' }),
       ])
         expect(((await part.boundingBox())?.y ?? Infinity) < viewport.height / 2).toBe(true);
-      await page.getByRole('button', { name: 'Copy the three lines' }).click();
+      await page.getByRole('button', { name: 'Copy the two lines' }).click();
       await waitForText(page.getByRole('status'), 'copied');
       const copied = (await page.evaluate('navigator.clipboard.readText()')) as string;
-      expect(copied.split('\n')).toHaveLength(3);
-      expect(copied).toMatch(/^echo .*"username":"mira".*\n.*import/);
+      expect(copied.split('\n')).toHaveLength(2);
+      expect(copied).toMatch(/^echo .*"username":"mira".*\nnpm start -- people.ndjson$/);
     }
   });
 
@@ -410,6 +411,19 @@ describeInBrowser('the explorer', (eye) => {
       await serveHere({ PORT: String(first.port), DATABASE_URL });
       await page.goto(first.url);
       await waitForText(heading(page), 'The First');
+    });
+
+    test('a file that is served and saved shows at once, and who is new in it', async () => {
+      const record = { id: '3', username: 'first', name: 'Before', totalShots: '0' };
+      const file = tempFile('people.ndjson', ndjson(record));
+      const own = await serveHere({}, [file]);
+      const page = await eye.open(own.url);
+      await waitForText(heading(page), 'Before');
+      await page.evaluate('window.isSamePage = true');
+      writeFileSync(file, ndjson({ ...record, name: 'After' }, { ...record, id: '4', username: 'second' }));
+      await waitForText(heading(page), 'After');
+      await waitForText(page.locator('#people'), 'second');
+      expect(await page.evaluate('window.isSamePage')).toBe(true);
     });
 
     test('without example users or recent users it asks for a name', async () => {

@@ -13,7 +13,8 @@ export const root = new URL('.', import.meta.url);
 
 /**
  * Written into the page by the server.
- * @type {{ variants: Variant[], samples: string | null, people: Record<Variant['family'], Person[]>, imageHosts: '*' | string[] }}
+ * @type {{ variants: Variant[], samples: string | null, people: Record<Variant['family'], Person[]>, imageHosts: '*' | string[],
+ *   live: number | null }}
  */
 export const configuration = JSON.parse(byId('configuration').textContent ?? 'null');
 

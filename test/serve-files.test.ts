@@ -1,0 +1,137 @@
+// `vitrine serve FILE…`: files are served themselves, and again whenever they are saved.
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ask, json, type LocalServer, ndjson, run, tempFile, tempFolder } from './rig.ts';
+import { serveHere } from './serve-here.ts';
+import { until } from './stress.ts';
+
+const MIRA = { id: '1', username: 'mira', name: 'Mira', skills: 'type' };
+const FERRY = { id: '2', user_id: '1', date: '2026-02-28 10:00:00', title: 'Ferry' };
+const PROFILE = '/b/api/username/mira';
+
+/** The titles of mira's shots; undefined while there is no such user. */
+async function titles(server: LocalServer): Promise<string[] | undefined> {
+  const reply = await ask(server, `${PROFILE}/shots`);
+  return reply.status === 200 ? json(reply).Shots.map(({ title }: { title: string }) => title) : undefined;
+}
+
+const untilTitles = (server: LocalServer, wanted: string[] | undefined) =>
+  until(`the titles ${wanted}`, async () => String(await titles(server)) === String(wanted));
+
+const untilLogged = (server: LocalServer, text: string) =>
+  until(text, async () => server.log.some((line) => line.includes(text)));
+
+const privateFolders = () =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith(`vitrine-${process.pid}-`));
+
+describe('files that are served', () => {
+  test('are served as saved, however an editor saves them, until the end', async () => {
+    const folder = tempFolder();
+    const [people, shots] = [join(folder, 'people.json'), join(folder, 'shots.csv')];
+    const writeShots = (path: string, ...names: string[]) =>
+      writeFileSync(
+        path,
+        `id,user_id,date,title\n${names.map((name, index) => `${index + 5},1,2026-02-28 10:00:00,${name}\n`).join('')}`,
+      );
+    writeFileSync(people, JSON.stringify([MIRA]));
+    writeShots(shots, 'One');
+    const server = await serveHere({ DATABASE_URL: 'other.db', WORKERS: '2' }, [people, shots]);
+    expect(await titles(server)).toEqual(['One']);
+    expect(server.log.join('\n')).toContain(`"data":"${people}, ${shots}","workers":1`);
+
+    writeShots(shots, 'One', 'Two');
+    await untilTitles(server, ['Two', 'One']);
+
+    writeShots(`${shots}.new`, 'Two');
+    renameSync(`${shots}.new`, shots);
+    await untilTitles(server, ['Two']);
+
+    renameSync(people, `${people}~`);
+    await untilLogged(server, `${people} is missing`);
+    expect(await titles(server)).toEqual(['Two']);
+    writeFileSync(people, JSON.stringify([{ ...MIRA, username: 'mika' }]));
+    await untilTitles(server, undefined);
+    expect(existsSync('other.db')).toBe(false);
+
+    expect(privateFolders()).toHaveLength(1);
+    expect(await server.stop()).toBe(0);
+    expect(privateFolders()).toEqual([]);
+  });
+
+  test('stay as they were while a saved one is wrong: the log names line and field', async () => {
+    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
+    const server = await serveHere({}, [file]);
+    for (const [content, fault] of [
+      [ndjson(MIRA, { ...FERRY, date: '2026-02-30' }), 'people.ndjson:2: date: must be a real date'],
+      [`${ndjson(MIRA)}{"id":"2",\n`, 'people.ndjson:2: record: not valid JSON'],
+      ['', 'people.ndjson has no records'],
+    ] as const) {
+      writeFileSync(file, content);
+      await untilLogged(server, fault);
+      expect(await titles(server)).toEqual(['Ferry']);
+    }
+    writeFileSync(file, ndjson(MIRA, { ...FERRY, title: 'Mended' }));
+    await untilTitles(server, ['Mended']);
+    await server.stop();
+  });
+
+  test('are mapped anew when the map is saved', async () => {
+    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
+    const map = tempFile('map.mjs', 'export default (record) => record;');
+    const server = await serveHere({}, [file, '--map', map]);
+    expect(await titles(server)).toEqual(['Ferry']);
+    writeFileSync(map, 'export default (record) => ({ ...record, title: record.title?.toUpperCase() });');
+    await untilTitles(server, ['FERRY']);
+    await server.stop();
+  });
+
+  test('are served without the word serve', async () => {
+    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
+    const { stdout } = await run(['serve', '--check', file]);
+    expect(stdout).toContain(
+      `would serve ${file}: 0 microblog profiles, 0 posts, 1 portfolio profile, 1 shot`,
+    );
+    expect((await run([file, '--check'])).stdout).toBe(stdout);
+  });
+
+  test.each<[string, string[], number, RegExp]>([
+    ['a file that is not there', ['none.ndjson'], 1, /^vitrine: none\.ndjson does not exist\n$/],
+    ['a folder', ['.'], 1, /^vitrine: \. is a folder: name the files in it\n$/],
+    ['an empty file', [tempFile('empty.json', '')], 1, /^vitrine: .*empty\.json has no records\n$/],
+    [
+      'no text',
+      [tempFile('x.bin', Buffer.from([0xff]))],
+      1,
+      /x\.bin:1: .*UTF-8.*\nvitrine: nothing is served/,
+    ],
+    [
+      'faulty records',
+      [tempFile('f.ndjson', ndjson(MIRA, MIRA, {}))],
+      1,
+      /:3: .*\nvitrine: nothing is served: 1 of 3 records is/,
+    ],
+    [
+      'standard input',
+      ['-'],
+      2,
+      /^vitrine: serve reads files again .* standard input can be read once only\n$/,
+    ],
+    ['a device', ['/dev/null'], 2, /^vitrine: .*\/dev\/null can be read once only\n$/],
+    ['a database as well', ['x.json', '--database-url', 'site.db'], 2, /^vitrine: .* not both\n$/],
+    ['a map without files', ['--map', 'x.mjs'], 2, /^vitrine: --map goes with files/],
+  ])('%s is refused in a sentence', async (_, args, exitCode, sentence) => {
+    const { code, stdout, stderr } = await run(['serve', '--check', ...args]);
+    expect([code, stdout, stderr]).toEqual([exitCode, '', expect.stringMatching(sentence)]);
+    expect(privateFolders()).toEqual([]);
+  });
+
+  test('what a run that was killed has left is removed, and nothing else', async () => {
+    const folders = [`vitrine-${process.pid}-killed`, 'vitrine-1-others'].map((name) => join(tmpdir(), name));
+    for (const folder of folders) mkdirSync(folder, { recursive: true });
+    await run(['serve', '--check', tempFile('people.ndjson', ndjson(MIRA))]);
+    expect(folders.map((folder) => existsSync(folder))).toEqual([false, true]);
+    rmSync(folders[1] as string, { recursive: true });
+  });
+});
