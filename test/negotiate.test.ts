@@ -6,7 +6,7 @@ import { readConfig } from '../src/config/config.ts';
 import { acceptsGzip } from '../src/http/answer.ts';
 import { buildApp } from '../src/server/app.ts';
 import { openForServing } from '../src/stores/open.ts';
-import { createGzip, pack, packSync } from '../src/stores/packing.ts';
+import { createGzip, pack } from '../src/stores/packing.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { createTelemetry } from '../src/telemetry/telemetry.ts';
 import { folio, shot } from './records.ts';
@@ -38,18 +38,18 @@ test.each([
   expect(acceptsGzip(header)).toBe(accepts);
 });
 
-test('a packed text is a gzip body by itself and between two others, whatever their lengths', async () => {
+test('a packed text is a gzip body by itself and between two others, whatever their lengths', () => {
   for (const length of [0, 1, 1023, 7000, 300_000]) {
     const text = 'aé"\u{1f600}'.repeat(length).slice(0, length);
-    for (const packed of [await pack(text), packSync(text)])
-      for (const [before, after] of [
-        ['', ''],
-        ['{"Shots":', '}'],
-        ['{"ä":', ''],
-      ] as const)
-        expect(gunzipSync(createGzip(before, after)(packed)).equals(Buffer.from(before + text + after))).toBe(
-          true,
-        );
+    const packed = pack(text);
+    for (const [before, after] of [
+      ['', ''],
+      ['{"Shots":', '}'],
+      ['{"ä":', ''],
+    ] as const)
+      expect(gunzipSync(createGzip(before, after)(packed)).equals(Buffer.from(before + text + after))).toBe(
+        true,
+      );
   }
 });
 

@@ -28,9 +28,7 @@ export async function packAnswers(db: StoreConnection): Promise<void> {
       const rows: string[][] = [];
       for await (const row of db.rows(unpacked)) rows.push(row);
       if (rows.length === 0) break;
-      const packed = await Promise.all(rows.map(([, , text = '']) => pack(text)));
-      for (const [index, [family = '', id = '']] of rows.entries())
-        await db.run(store, [packed[index] as Buffer, family, id]);
+      for (const [family = '', id = '', text = ''] of rows) await db.run(store, [pack(text), family, id]);
     }
   }
 }

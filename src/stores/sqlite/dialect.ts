@@ -3,13 +3,13 @@ import type { Database, Statement } from 'better-sqlite3';
 import { computeEtag } from '../../records/etag.ts';
 import type { StoreConnection } from '../connection.ts';
 import { COUNTS, countsFrom } from '../counts.ts';
-import { packSync } from '../packing.ts';
+import { pack } from '../packing.ts';
 import type { Counts } from '../reader.ts';
 import { takedownHash } from '../takedowns.ts';
 
 export function addFunctions(db: Database): void {
   db.function('etag_of', { deterministic: true }, (text) => computeEtag(String(text)));
-  db.function('pack', { deterministic: true }, (text) => packSync(String(text)));
+  db.function('pack', { deterministic: true }, (text) => pack(String(text)));
   db.function('takedown_hash', { deterministic: true }, (salt, family, what, value) =>
     takedownHash(String(salt), String(family), String(what), String(value)),
   );
