@@ -270,6 +270,11 @@ describe('snapshot --keep', () => {
     expect(readdirSync(folder)).toEqual([future]);
     expect((await keep(folder, '1')).code).toBe(0);
     expect(readdirSync(folder)).toEqual([expect.stringMatching(/^snapshot-20\d{6}T/)]);
+    for (const wrong of [text, join(folder, 'no')])
+      expect((await keep(wrong, '1')).stderr).toBe(`vitrine: ${wrong} is not a folder: create it first.\n`);
+    expect((await run(['snapshot', '--database-url', snapshot, folder])).stderr).toMatch(
+      /is a folder: name a file/,
+    );
     for (const many of ['0', '-1', '1.5', 'x']) expect((await keep(folder, many)).code).toBe(2);
   });
 

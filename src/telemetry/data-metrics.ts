@@ -81,7 +81,7 @@ export const DATA_METRICS: readonly Metric[] = [
       severity: 'warning',
       symptom: 'Half of the users of an hour ago are gone.',
       cause: 'An import with `--replace` of an incomplete file.',
-      command: 'import the complete file, or restore the backup',
+      command: 'import the complete file, or vitrine restore FILE',
     },
   },
   {

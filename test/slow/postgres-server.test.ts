@@ -135,6 +135,7 @@ describe.runIf(havePostgres)('one server', () => {
       2,
       /sslmode, sslrootcert, connect_timeout/,
     ],
+    ['a restore', 'postgres://me:hush@127.0.0.1:1/db', 1, /pg_restore/, ['restore', '/tmp/x']],
     ['a snapshot', 'postgres://me:hush@127.0.0.1:1/db', 1, /export/, ['snapshot', '/tmp/x']],
   ])(
     'refused in a sentence: %s',

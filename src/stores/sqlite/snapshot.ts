@@ -15,6 +15,7 @@ export interface SnapshotOptions {
 
 /** The copy needs no other file beside it, so it can be served from read-only media. */
 export function snapshot(path: string, target: string, options: SnapshotOptions): void {
+  if (isFolder(target)) throw new StoreError(`${target} is a folder: name a file in it, or give --keep.`);
   const db = openForReading(path, path);
   try {
     refuseSame(path, target);
@@ -46,6 +47,7 @@ export function datedSnapshot(
   keep: number,
   options: SnapshotOptions,
 ): DatedSnapshot {
+  if (!isFolder(folder)) throw new StoreError(`${folder} is not a folder: create it first.`);
   const name = basename(path, extname(path));
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const file = join(folder, `${name}-${time}.db`);
@@ -61,6 +63,8 @@ export function datedSnapshot(
   for (const old of removed) describeErrors(old, () => rmSync(old, { force: true }));
   return { file, removed };
 }
+
+const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 function refuseSame(path: string, target: string): void {
   if (isSameFile(statSync(path), statSync(target, { throwIfNoEntry: false })))
