@@ -103,7 +103,7 @@ describe('help', () => {
 describe('wrong usage', () => {
   const DB = ['--database-url', '/nowhere/site.db'];
   test.each([
-    [['publish'], "unknown command 'publish'"],
+    [['pubish'], "unknown command 'pubish'"],
     [['check', '--deep'], "unknown option '--deep'"],
     [['import', ...DB], "missing required argument 'file'"],
     [['import', '--rejects', 'x', 'y', ...DB], '--rejects goes with --skip-invalid'],
