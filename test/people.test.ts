@@ -469,8 +469,25 @@ describe('the feeds', () => {
     expect(after.found).toHaveLength(count + 20);
     for (const [path, body] of before.archives)
       expect([path, after.archives.get(path)]).toEqual([path, body]);
-    for (const item of ['2', '0', '99999999999999999999', 'x'])
+    // Nor when the oldest item goes: the others are where they were.
+    await done(['takedown', '--database-url', url, '--family', 'portfolio', '--item', '1']);
+    for (const path of after.archives.keys())
+      expect([path, (await ask(own, path, { headers })).status]).toEqual([
+        path,
+        path.includes('/1.') ? 404 : 200,
+      ]);
+    expect((await followAtom()).found).toEqual(after.found.slice(0, -1));
+    for (const item of ['1', '0', '99999999999999999999', 'x'])
       expect((await ask(own, `/feeds/b/ada/${item}.atom`, { headers })).status).toBe(404);
+    // Shared caches keep an archive for one item in eight only.
+    const caching = await Promise.all(
+      after.found
+        .slice(0, -1)
+        .map(async (id) => (await ask(own, `/feeds/b/ada/${id}.atom`, { headers })).headers['cache-control']),
+    );
+    expect(caching.filter((text) => text !== 'private, no-cache').length).toBeLessThanOrEqual(
+      caching.length / 5 + 1,
+    );
   });
 
   test('do not depend on the host that was asked', async () => {

@@ -93,7 +93,7 @@ test('publishes what the server answers, with a manifest of it', async () => {
       ...['data/a/profile/ada.json', 'data/a/profile/Ada.json', 'data/a/profile/zo%C3%AB.json'],
       ...['data/a/items/ada.json', 'data/a/items/ada.json.gz', 'data/c/items/ada.json'],
       ...['pages/a/Ada.html', 'cards/b/ada.svg', 'previews/b/ada.png', 'feeds/a/ada.atom'],
-      ...['feeds/a/ada.jsonfeed', 'archives/a/ada_15.atom', `media/${copy.slice(0, 2)}/${copy}`],
+      ...['feeds/a/ada.jsonfeed', 'archives/a/ada_18.atom', `media/${copy.slice(0, 2)}/${copy}`],
       ...['site/index.html', 'site/openapi.json', 'site/docs.html', 'site/embed.js'],
     ]),
   );

@@ -405,13 +405,13 @@ describe(`the ${storeName()} store`, () => {
       const history = async (options: HistoryOptions) => {
         const found = await reader.history('microblog', 'one', options);
         expect(bodyOf(found?.profile)).toBe(bodyOf(await reader.profile('microblog', 'one')));
-        return [found?.count, ...(found?.records ?? []).map((record) => JSON.parse(record).id)];
+        return found?.records.map((record) => JSON.parse(record).id);
       };
       const everything = Array.from({ length: 20 }, (_, nth) => String(20 - nth));
-      expect(await history({ limit: 15 })).toEqual([20, ...(await ids('one'))]);
-      expect(await history({ limit: 99 })).toEqual([20, ...everything]);
-      expect(await history({ from: '4', limit: 2 })).toEqual([4, '4', '3']);
-      expect(await history({ from: '4711', limit: 2 })).toEqual([0]);
+      expect(await history({ limit: 15 })).toEqual(await ids('one'));
+      expect(await history({ limit: 99 })).toEqual(everything);
+      expect(await history({ from: '4', limit: 2 })).toEqual(['4', '3']);
+      expect(await history({ from: '4711', limit: 2 })).toEqual([]);
       expect((await reader.history('microblog', 'none', { limit: 2 }))?.records).toEqual([]);
       expect(await reader.history('portfolio', 'none', { limit: 2 })).toBeUndefined();
     });

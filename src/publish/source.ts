@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import { findMediaFolder } from '../config/media.ts';
-import { FAMILIES, type Family, ITEM_CAP } from '../records/kinds.ts';
+import { FAMILIES, type Family } from '../records/kinds.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
-import { countCurrent } from '../routes/feeds.ts';
+import { readFeed } from '../routes/feeds.ts';
 import type { Awaitable, ListedName, Reader } from '../stores/reader.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { type Asker, type Content, toContent } from './ask.ts';
@@ -174,13 +174,10 @@ function shownFiles(
 /** The first items of a feed's archives. */
 async function findArchives({ store }: SourceOptions, { family, key }: User): Promise<string[]> {
   const found: string[] = [];
-  const idOf = (record: string | undefined) => record && (JSON.parse(record).id as string);
-  const newest = await store.history(family, key, { limit: 2 * ITEM_CAP });
-  let from = newest && idOf(newest.records[countCurrent(newest.count)]);
-  while (from !== undefined) {
-    found.push(from);
-    const archive = await store.history(family, key, { from, limit: ITEM_CAP + 1 });
-    from = idOf(archive?.records[ITEM_CAP]);
+  let feed = await readFeed(store, family, key);
+  while (feed?.older !== undefined) {
+    found.push(feed.older);
+    feed = await readFeed(store, family, key, feed.older);
   }
   return found;
 }

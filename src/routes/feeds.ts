@@ -1,14 +1,16 @@
-// A user's items as feeds. The newest are in the feed itself; older ones in archives of 15, which the feed leads to
-// (RFC 5005). Archives are counted from the oldest item, so that a new item changes none: the feed holds 15 to 29.
+// A user's items as feeds. The newest are in the feed itself; older ones in archives, which the feed leads to (RFC 5005).
+// Where an archive begins is told by the item's id alone, so no item that comes or goes changes another archive, and no
+// item has to be counted.
 import type { Static } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { publicOrigin } from '../config/config.ts';
-import { caching, JSON_TYPE, jsonHeaders, matches, sendNotModified } from '../http/answer.ts';
+import { caching, JSON_TYPE, jsonHeaders, matches, sendNotModified, UNSHARED } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
 import { computeEtag } from '../records/etag.ts';
-import { ITEM_CAP } from '../records/kinds.ts';
+import { type Family, ITEM_CAP } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
+import type { Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { atomFeed, type Feed, jsonFeed } from '../views/feeds.ts';
 import { createLook } from '../views/look.ts';
@@ -25,8 +27,24 @@ type Named = { Params: Static<typeof Params> };
 const LARGEST_ID = 2n ** 63n - 1n;
 const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID;
 
-/** How many of all items are in the feed itself; the rest fills archives. */
-export const countCurrent = (all: number) => (all <= ITEM_CAP ? all : ITEM_CAP + (all % ITEM_CAP));
+/** One id in eight, whether they are numbered one by one or not: a multiplicative hash. */
+const isBorder = (id: string) => BigInt.asUintN(32, BigInt(id) * 2_654_435_761n) < 2n ** 29n;
+
+/** Further items, at most, where no border ends them before. */
+const MOST_OLDER = 15;
+
+/** What is in a feed, or in the archive that begins with an item, and with which item the next archive begins. */
+export async function readFeed(store: Reader, family: Family, userKey: string, archive?: string) {
+  const least = archive === undefined ? ITEM_CAP : 1;
+  const most = least + MOST_OLDER;
+  const from = archive === undefined ? {} : { from: archive };
+  const history = await store.history(family, userKey, { ...from, limit: most + 1 });
+  if (history === undefined) return undefined;
+  const ids = history.records.map((record): string => JSON.parse(record).id);
+  const border = ids.findIndex((id, nth) => nth >= least && isBorder(id));
+  const shown = border === -1 ? most : border;
+  return { profile: history.profile, records: history.records.slice(0, shown), older: ids[shown] };
+}
 
 export function addFeeds(app: FastifyInstance, options: PeopleOptions): void {
   const { config, mount } = options;
@@ -35,7 +53,7 @@ export function addFeeds(app: FastifyInstance, options: PeopleOptions): void {
   const route = { ...page, constraints: hostConstraint(base), schema: { ...page.schema, params: Params } };
 
   const add = (extension: string, type: string, write: (feed: Feed) => string) => {
-    const headers = { ...jsonHeaders(config.corsOrigin), ...caching(config), 'content-type': type };
+    const headers = { ...jsonHeaders(config.corsOrigin), 'content-type': type };
     const send = createFeedSender(options, headers, write);
     app.get<Named>(`/feeds/${variant}/:username.${extension}`, route, send);
     app.get<Named>(`/feeds/${variant}/:username/:item.${extension}`, route, send);
@@ -69,21 +87,17 @@ function createFeedSender(
     const key = userKey(username);
     // A user has no item 0.
     const from = archive === undefined || isId(archive) ? archive : '0';
-    const history = await store.history(family, key, {
-      limit: 2 * ITEM_CAP,
-      ...(from !== undefined && { from }),
-    });
-    if (!history?.profile.body) return sendFailure(reply, await absence(username));
-    const { profile, count, records } = history;
-    if (archive !== undefined && (count === 0 || count % ITEM_CAP !== 0))
-      throw new RequestError('ROUTE_NOT_FOUND');
-    const shown = archive === undefined ? countCurrent(count) : ITEM_CAP;
-    const older = records[shown] && JSON.parse(records[shown]).id;
-    const items = `{"${collection}":[${records.slice(0, shown).join()}]}`;
+    const feed = await readFeed(store, family, key, from);
+    if (!feed?.profile.body) return sendFailure(reply, await absence(username));
+    const { profile, records, older } = feed;
+    if (archive !== undefined && records.length === 0) throw new RequestError('ROUTE_NOT_FOUND');
+    const items = `{"${collection}":[${records.join()}]}`;
     const etag = `"${[version(), profile.etag.slice(1, -1), computeEtag(items + older).slice(1, -1)].join('.')}"`;
-    const { 'content-type': type = '', ...others } = { ...headers, etag };
+    // Any item may begin an archive, so that no address stops working; but only borders are asked for by all readers.
+    const kept = archive === undefined || isBorder(archive) ? caching(config) : UNSHARED;
+    const { 'content-type': type = '', ...others } = { ...headers, ...kept, etag };
     if (matches(request.headers['if-none-match'], etag)) return sendNotModified(reply, others);
-    const person = readPerson(variant, history.profile.body, Buffer.from(items));
+    const person = readPerson(variant, feed.profile.body, Buffer.from(items));
     return reply
       .headers(others)
       .type(type)

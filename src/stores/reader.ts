@@ -57,8 +57,6 @@ export interface ListOptions {
 /** A user with their items, newest first, as of one moment. */
 export interface History {
   readonly profile: Answer;
-  /** How many there are from the first one on. */
-  readonly count: number;
   /** As they are served. */
   readonly records: readonly string[];
 }

@@ -65,8 +65,7 @@ const USERNAMES = select(
 const historyQuery = (family: Family) => ({
   name: `history of ${family}`,
   text: `SELECT generation, etag, coalesce(served, record), (
-      SELECT json_build_object('count', coalesce(max(count), 0), 'records', coalesce(json_agg(record), '[]'))
-      FROM (${selectHistory(family, member)}) AS page (count, record))
+      SELECT json_agg(record) FROM (${selectHistory(family, member)}) AS page (record))
     FROM vitrine LEFT JOIN profiles ON family = '${family}' AND user_key = $1`,
 });
 const HISTORIES = { microblog: historyQuery('microblog'), portfolio: historyQuery('portfolio') };
@@ -147,7 +146,7 @@ function createListings(read: Hosts['read']): Pick<Reader, 'firstUsers' | 'users
     async history(family, userKey, { from = '', limit }) {
       const [, etag, record, items] = await read({ ...HISTORIES[family], values: [userKey, from, limit] });
       const profile = createAnswer(etag, record);
-      return profile && { profile, ...JSON.parse(items ?? '') };
+      return profile && { profile, records: JSON.parse(items ?? '[]') };
     },
   };
 }

@@ -127,8 +127,8 @@ function createListings(
   const usernames = db.prepare(USERNAMES);
   const { member } = storeConnection(db);
   const histories = {
-    microblog: db.prepare(selectHistory('microblog', member)).raw(),
-    portfolio: db.prepare(selectHistory('portfolio', member)).raw(),
+    microblog: db.prepare(selectHistory('microblog', member)).pluck(),
+    portfolio: db.prepare(selectHistory('portfolio', member)).pluck(),
   };
   return {
     firstUsers: (family, count) => firstUsers.all(family, count) as string[],
@@ -139,8 +139,7 @@ function createListings(
       // It begins the transaction in which the items are read as well.
       const profile = findProfile(family, userKey);
       if (profile === undefined) return undefined;
-      const rows = histories[family].all({ 1: userKey, 2: from, 3: limit }) as [number, string][];
-      return { profile, count: rows[0]?.[0] ?? 0, records: rows.map(([, record]) => record) };
+      return { profile, records: histories[family].all({ 1: userKey, 2: from, 3: limit }) as string[] };
     },
   };
 }
