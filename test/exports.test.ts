@@ -1,22 +1,18 @@
-// The exports of other programs under fixtures/exports, imported with the maps that the guide shows.
-import { readFileSync } from 'node:fs';
+// The exports of other programs under fixtures/exports, imported with the maps of the package.
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Raw } from './expected.ts';
 import { exported, into, newPath, tally } from './importing.ts';
-import { fixture, tempFile } from './rig.ts';
+import { done, fixture, ROOT, tempFolder } from './rig.ts';
 
-/** A copy of a map: a module remembers what it was given, so each import in this process needs one of its own. */
-const mapOf = (name: string) => tempFile('map.mjs', readFileSync(fixture(join('exports', name))));
+const FILES = 'https://media.example.org/ada/';
 
 /** Imports an export with its map, twice; returns the records and what was printed. */
 async function importExport(map: string, ...files: string[]) {
   const path = newPath();
-  const importWith = () =>
-    into(path, [
-      ...['--family', 'portfolio', '--map', mapOf(map)],
-      ...files.map((file) => fixture(join('exports', file))),
-    ]);
+  const args = ['--family', 'portfolio', '--map', map, '--files-url', FILES];
+  const importWith = () => into(path, [...args, ...files.map((file) => fixture(join('exports', file)))]);
   const first = await importWith();
   const again = await importWith();
   const records: Raw[] = (await exported(path)).map((line) => JSON.parse(line));
@@ -26,15 +22,19 @@ async function importExport(map: string, ...files: string[]) {
 const items = (records: Raw[]) => records.filter(({ date }) => date !== undefined);
 
 describe.each<[string, string[], string, number]>([
+  ['mastodon', ['.'], 'posts', 4],
   ['mastodon', ['outbox.json', 'actor.json'], 'posts', 4],
-  ['mastodon', ['actor.json', 'outbox.json'], 'posts', 4],
   ['wordpress', ['site.xml'], 'shots', 2],
-  ['instagram', ['posts_1.json', 'personal_information.json'], 'shots', 4],
-  ['table', ['works.csv', 'people.csv'], 'shots', 3],
-])('%s: %j', (name, files, plural, count) => {
+  ['instagram', ['.'], 'shots', 4],
+  ['twitter', ['.'], 'posts', 3],
+  ['twitter', ['data/tweets.js', 'data/deleted-tweets.js', 'data/profile.js', 'data/account.js'], 'posts', 3],
+  ['bluesky', ['.'], 'posts', 2],
+  [fixture('exports/table.mjs'), ['table/works.csv', 'table/people.csv'], 'shots', 3],
+])('%s: %j', (map, files, plural, count) => {
   let result: Awaited<ReturnType<typeof importExport>>;
+  const isReady = !map.includes('/');
   beforeAll(async () => {
-    result = await importExport(`${name}.mjs`, ...files.map((file) => join(name, file)));
+    result = await importExport(map, ...files.map((file) => join(isReady ? map : '', file)));
   });
 
   test('is imported without warnings, and once more without changes', () => {
@@ -44,7 +44,16 @@ describe.each<[string, string[], string, number]>([
   });
 
   test('holds nothing that was not public, no HTML and no broken text', () => {
-    for (const secret of ['blue pot', 'For followers', 'Not yet', 'boat', 'private.example', '+358', '1990'])
+    for (const secret of [
+      'blue pot',
+      'For followers',
+      'Not yet',
+      'boat',
+      'private.example',
+      '+358',
+      '1990',
+      'RT @',
+    ])
       expect(result.text).not.toContain(secret);
     expect(result.text).not.toMatch(/<\w|&amp;|Ã|â€|undefined|\[object/);
   });
@@ -53,13 +62,13 @@ describe.each<[string, string[], string, number]>([
     for (const user of result.records.filter(({ username }) => username !== undefined)) {
       const own = items(result.records).filter((item) => (item.user ?? item.user_id) === user.id);
       expect(own.length).toBeGreaterThan(0);
-      if (name !== 'table') expect(Number(user.totalPost ?? user.totalShots)).toBe(own.length);
+      if (isReady) expect(Number(user.totalPost ?? user.totalShots)).toBe(own.length);
     }
   });
 });
 
 test('Mastodon: texts, pictures, video and content warning', async () => {
-  const { records } = await importExport('mastodon.mjs', 'mastodon/outbox.json', 'mastodon/actor.json');
+  const { records } = await importExport('mastodon', 'mastodon');
   expect(records[0]).toMatchObject({
     username: 'ada',
     bio: 'Cartographer of small places.\nMaps & ferries.',
@@ -81,7 +90,7 @@ test('Mastodon: texts, pictures, video and content warning', async () => {
 });
 
 test('WordPress: a featured picture that comes after its post, tags, excerpts', async () => {
-  const { records } = await importExport('wordpress.mjs', 'wordpress/site.xml');
+  const { records } = await importExport('wordpress', 'wordpress/site.xml');
   expect(items(records)).toEqual([
     expect.objectContaining({
       title: 'Ferry timetable – second proof',
@@ -99,11 +108,7 @@ test('WordPress: a featured picture that comes after its post, tags, excerpts', 
 });
 
 test('Instagram: characters, hashtags, several pictures, video', async () => {
-  const { records } = await importExport(
-    'instagram.mjs',
-    'instagram/posts_1.json',
-    'instagram/personal_information.json',
-  );
+  const { records } = await importExport('instagram', 'instagram');
   expect(records[0]).toMatchObject({
     username: 'mira.draws',
     bio: 'Letters and ferries ⛴️\nHelsinki – Göteborg',
@@ -118,24 +123,154 @@ test('Instagram: characters, hashtags, several pictures, video', async () => {
   ]);
 });
 
-test('Instagram: a profile without a photo, and one in another language', async () => {
+describe('Instagram: profiles', () => {
   const information = JSON.parse(
     readFileSync(fixture('exports/instagram/personal_information.json'), 'utf8'),
   );
   const [profile] = information.profile_user;
-  const imported = (changed: object) =>
-    into(newPath(), [
-      ...['--family', 'portfolio', '--map', mapOf('instagram.mjs')],
-      tempFile('personal_information.json', JSON.stringify({ profile_user: [{ ...profile, ...changed }] })),
-    ]);
-  expect((await imported({ media_map_data: undefined })).code).toBe(0);
-  expect((await imported({ string_map_data: { Benutzername: { value: 'mira' } } })).stderr).toMatch(
-    /the end function of the map threw: set the language of the account to English, and export again/,
+  const bytes = (text: string) => Buffer.from(text).toString('latin1');
+  const spanish = {
+    'Correo electrónico': 'mira@private.example',
+    'Nombre de usuario': 'mira.draws',
+    Nombre: 'Mira Halonen',
+    Biografía: 'Letras',
+    'Fecha de nacimiento': '1990-01-01',
+  };
+  const unknown = {
+    用户名: 'mira.draws',
+    姓名: 'Mira Halonen',
+    邮箱: 'mira@private.example',
+    网站: 'https://halonen.example/',
+  };
+  const labelled = (texts: Record<string, string>) => ({
+    media_map_data: undefined,
+    string_map_data: Object.fromEntries(
+      Object.entries(texts).map(([label, value]) => [bytes(label), { value: bytes(value) }]),
+    ),
+  });
+
+  test.each<[what: string, changed: object, more: string[], folder: string, seen: object | string]>([
+    [
+      'without a photo',
+      { media_map_data: undefined },
+      [],
+      'x',
+      { username: 'mira.draws', name: 'Mira Halonen', avatar: '' },
+    ],
+    [
+      'in Spanish',
+      labelled(spanish),
+      [],
+      'x',
+      { username: 'mira.draws', name: 'Mira Halonen', bio: 'Letras' },
+    ],
+    [
+      'in another language',
+      labelled(unknown),
+      ['--export-user', 'mira'],
+      'x',
+      { username: 'mira', name: '', website: 'https://halonen.example/' },
+    ],
+    [
+      'in a folder with its name',
+      labelled(unknown),
+      [],
+      'instagram-mira.draws-2026-02-28-x1',
+      { username: 'mira.draws', bio: '' },
+    ],
+    ['that does not say whose it is', labelled(unknown), [], 'x', 'give --export-user NAME'],
+  ])('%s', async (_, changed, more, name, seen) => {
+    const folder = join(tempFolder(), name);
+    cpSync(fixture('exports/instagram'), folder, { recursive: true });
+    writeFileSync(
+      join(folder, 'personal_information.json'),
+      JSON.stringify({ profile_user: [{ ...profile, ...changed }] }),
+    );
+    const path = newPath();
+    const { stderr } = await into(path, ['--family', 'portfolio', '--map', 'instagram', ...more, folder]);
+    if (typeof seen === 'string') return expect(stderr).toContain(seen);
+    const lines = await exported(path);
+    expect(JSON.parse(lines[0] as string)).toMatchObject(seen);
+    expect([lines.length, lines.join().includes('private.example')]).toEqual([5, false]);
+  });
+});
+
+test('Twitter: links and pictures, texts as they were written, the newest film', async () => {
+  const { records } = await importExport('twitter', 'twitter');
+  expect(records[0]).toMatchObject({
+    ...{ id: '322603863', username: 'mira_draws', name: 'Mira Halonen ⛴️', location: 'Helsinki' },
+    ...{ totalFollowers: '2', totalFollowing: '1', bio: 'Letters & ferries.\nHelsinki' },
+    avatar: `${FILES}data/profile_media/322603863-HSLiX96Z.jpg`,
+  });
+  expect(
+    items(records).map(({ id, date, post_details, photo, video_url }) => [
+      id,
+      date,
+      post_details,
+      photo || video_url,
+    ]),
+  ).toEqual([
+    ['1593006617125326851', '2025-04-08 14:56:43', '@friend Exactly', ''],
+    [
+      '1593006617125326848',
+      '2022-11-16 21:52:28',
+      'First ice < 3 cm & ferries\n\nhttps://halonen.example/ice?a=1&b=2',
+      `${FILES}data/tweets_media/1593006617125326848-D9V6hdTXsAAgTGr.jpg`,
+    ],
+    [
+      '1593006617125326849',
+      '2022-03-05 22:00:00',
+      'The press at work',
+      `${FILES}data/tweets_media/1593006617125326849-smtZI8u_MFMb0-ie.mp4`,
+    ],
+  ]);
+});
+
+test('Bluesky: keys from the names of files, whole links, pictures at its own hosts', async () => {
+  const { records } = await importExport('bluesky', 'bluesky');
+  const did = 'did:plc:ewvi7nxzyoun6zhxrhs64oiz';
+  expect(records[0]).toMatchObject({ username: did, name: 'Mira Halonen', totalFollowing: '1' });
+  expect(
+    items(records).map(({ date, post_details, photo, video_url }) => [
+      date,
+      post_details,
+      photo || video_url,
+    ]),
+  ).toEqual(
+    expect.arrayContaining([
+      [
+        '2023-04-28 19:31:55',
+        'Erstes Eis ❄️ https://halonen.example/ice?a=1&b=2 & more',
+        `https://cdn.bsky.app/img/feed_fullsize/plain/${did}/bafkreiiceiceiceiceiceiceiceiceiceiceiceiceiceiceiceiceicey@jpeg`,
+      ],
+      [
+        '2024-09-12 08:00:00',
+        'The press at work',
+        expect.stringContaining('https://video.bsky.app/watch/did%3Aplc%3A'),
+      ],
+    ]),
   );
 });
 
+test('the maps of the package are those that the help names; without --files-url they leave pictures out', async () => {
+  const names = readdirSync(join(ROOT, 'src/maps')).map((file) => file.replace('.mjs', ''));
+  expect((await done(['import', '--help'])).replace(/\s+/g, ' ')).toContain(
+    names.join(', ').replace(/, (\w+)$/, ' or $1'),
+  );
+  const { code, stderr } = await into(newPath(), ['--map', 'mastodon', fixture('exports/mastodon')]);
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringMatching(/^warning: pictures and films left out: \d+: .*--files-url\n$/),
+  ]);
+});
+
+test('a folder without files of the export', async () => {
+  const { code, stderr } = await into(newPath(), ['--map', 'twitter', fixture('exports/wordpress')]);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/wordpress has no files of such an export\n$/)]);
+});
+
 test('tables: UUIDs, milliseconds, prices, names with @', async () => {
-  const { records } = await importExport('table.mjs', 'table/people.csv', 'table/works.csv');
+  const { records } = await importExport(fixture('exports/table.mjs'), 'table/people.csv', 'table/works.csv');
   expect(records.map(({ username }) => username).filter(Boolean)).toEqual(['joan', 'tomoko']);
   expect(records).toContainEqual(
     expect.objectContaining({

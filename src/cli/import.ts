@@ -16,18 +16,27 @@ import {
   unescapeOption,
 } from './options.ts';
 
+/** The files of src/maps. */
+const READY_MAPS = 'bluesky, instagram, mastodon, twitter or wordpress';
+
 type ImportFlags = SettingFlags &
   ReadingFlags &
   Pick<ImportOptions, 'replace' | 'maxRemoved' | 'skipInvalid' | 'rejects' | 'dryRun'>;
 
 /** What files hold, and how they are read. */
-export const FILES_MEANING = 'NDJSON, JSON or CSV, with --map also XML; also as .gz';
+export const FILES_MEANING =
+  'NDJSON, JSON, CSV, HAR or WARC; with --map also XML, and folders of archives; also as .gz';
 
-export type ReadingFlags = Pick<ImportOptions, 'map' | 'family' | 'encoding' | 'lenient' | 'unescape'>;
+export type ReadingFlags = Pick<
+  ImportOptions,
+  'map' | 'filesUrl' | 'exportUser' | 'family' | 'encoding' | 'lenient' | 'unescape'
+>;
 
 export const addReadingOptions = (command: Command) =>
   command
-    .option('--map <module.mjs>', 'make records of other objects with the default function of this module')
+    .option('--map <map>', `make records of other objects with a JavaScript module, or with ${READY_MAPS}`)
+    .option('--files-url <url>', "with --map: where the export's own pictures and films are published")
+    .option('--export-user <name>', 'with --map: whose export it is, where the export does not say it')
     .addOption(familyOption('the family of profiles that fit both'))
     .addOption(
       new Option('--encoding <name>', 'of the files, such as windows-1252 (default: UTF-8)').argParser(
@@ -52,7 +61,7 @@ export const importCommand = (context: CommandContext) =>
       `
 The type of a record is inferred from its fields; a saved response body can be imported as well. A record that is there
 already (same type and id) is updated, so importing a file again changes nothing.
-${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replace export.ndjson', 'vitrine import --skip-invalid --rejects bad.ndjson - < dump.json', 'vitrine import --dry-run --map mastodon.mjs outbox.json actor.json')}`,
+${examples('vitrine import people.ndjson posts.csv.gz', 'vitrine import --replace export.ndjson', 'vitrine import --skip-invalid --rejects bad.ndjson - < dump.json', 'vitrine import --dry-run --map mastodon archive/')}`,
     )
     .action((files: string[], flags: ImportFlags) => runImport(files, flags, context));
 

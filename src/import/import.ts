@@ -1,6 +1,7 @@
 // Files -> records in the store: all of them, or none, or the good ones.
-import { createReadStream } from 'node:fs';
+import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import type { Capture } from '../formats/capture.ts';
 import { readRecords } from '../formats/detect.ts';
@@ -13,12 +14,12 @@ import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Load, Writer } from '../stores/writer.ts';
 import { createCaptures } from './captures.ts';
 import { createFaultReport, describePlace, displayName, encodePlace, type FaultReport } from './faults.ts';
-import type { OnUncaught, RecordMap } from './map.ts';
+import type { ExportFacts, OnUncaught, RecordMap } from './map.ts';
 import { openRejects } from './rejects.ts';
 import type { Progress } from './report.ts';
 import { createWarnings, type Warnings } from './warnings.ts';
 
-export interface ImportOptions extends MendingOptions {
+export interface ImportOptions extends MendingOptions, ExportFacts {
   /** Paths; `-` is standard input. */
   readonly files: readonly string[];
   readonly stdin: AsyncIterable<Buffer>;
@@ -44,16 +45,33 @@ export interface ImportOptions extends MendingOptions {
 }
 
 /** Loads the map and looks for the files, before a database is opened or created. */
-export async function openInputs({
-  files,
-  map,
-  onUncaught,
-}: Pick<ImportOptions, 'files' | 'map' | 'onUncaught'>) {
+export async function openInputs(options: Pick<ImportOptions, 'files' | 'map' | 'onUncaught'> & ExportFacts) {
+  const map = await openMap(options);
+  const files = options.files.flatMap((file) =>
+    map?.files === undefined ? file : listFolder(file, map.files),
+  );
   /** Unknown if standard input is among the files. */
   const totalBytes = await addSizes(files);
-  if (map === undefined) return { map, totalBytes };
+  return { map, files, totalBytes };
+}
+
+async function openMap({
+  map,
+  onUncaught,
+  ...facts
+}: Pick<ImportOptions, 'map' | 'onUncaught'> & ExportFacts) {
+  if (map === undefined) return undefined;
   const { loadMap } = await import('./map.ts');
-  return { map: await loadMap(map, onUncaught), totalBytes };
+  return await loadMap(map, onUncaught, facts);
+}
+
+/** The files of an unpacked export that its map reads. */
+function listFolder(path: string, files: RegExp): string[] {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path];
+  const all = readdirSync(path, { recursive: true, encoding: 'utf8' });
+  const found = all.filter((name) => files.test(name)).sort();
+  if (found.length === 0) throw new FormatError(`${path} has no files of such an export`);
+  return found.map((name) => join(path, name));
 }
 
 export async function importFiles(
@@ -61,8 +79,8 @@ export async function importFiles(
   options: ImportOptions,
   inputs?: Awaited<ReturnType<typeof openInputs>>,
 ) {
-  const { files, replace, maxRemoved, skipInvalid, dryRun, onProgress } = options;
-  const { map, totalBytes } = inputs ?? (await openInputs(options));
+  const { replace, maxRemoved, skipInvalid, dryRun, onProgress } = options;
+  const { map, files, totalBytes } = inputs ?? (await openInputs(options));
   using rejects = options.rejects === undefined ? undefined : openRejects(options.rejects, files);
   const report = createFaultReport(files, options.onFault, rejects, map !== undefined);
   const warnings = createWarnings((place) => describePlace(files, place));
@@ -73,7 +91,9 @@ export async function importFiles(
     const load = await writer.load({ replace, maxRemoved, skipInvalid, onMisfit: report.misfit });
     try {
       const add = createAdder(load, report, warnings, mender, options);
-      for await (const { file, batch } of readFiles(options, map, warnings, counts, () => show('reading'))) {
+      for await (const { file, batch } of readFiles({ ...options, files }, map, warnings, counts, () =>
+        show('reading'),
+      )) {
         for (const entry of batch) await add(entry, encodePlace(file, entry.line));
         rejects?.throwFault();
         options.signal?.throwIfAborted();
@@ -86,7 +106,7 @@ export async function importFiles(
         /** Undefined when nothing was imported because records were faulty. */
         tallies,
         /** Lines about what was taken but is probably not meant so. */
-        warnings: warnings.lines(),
+        warnings: [...warnings.lines(), ...missingFiles(map)],
         mended: mender.counts,
         faulty: report.count(),
         records: counts.records,
@@ -103,6 +123,13 @@ export async function importFiles(
 }
 
 const REPLACED_BODIES = 'bodies that cannot be used, in whose place are others of the same address';
+
+function missingFiles(map: RecordMap | undefined): string[] {
+  const count = map?.unpublished() ?? 0;
+  if (count === 0) return [];
+  const advice = "publish the export's files, and give their address with --files-url";
+  return [`warning: pictures and films left out: ${count}: ${advice}`];
+}
 
 interface Counts {
   bytes: number;

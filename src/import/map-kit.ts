@@ -22,6 +22,10 @@ export type MapTools = typeof kit & {
   /** The name of the file that the object is in, and its line there. */
   readonly file: () => string;
   readonly line: () => number;
+  /** The address of a file of the export, if --files-url says where they are published. */
+  readonly media: (path: unknown) => string | undefined;
+  /** The name of the user whose export it is, if --export-user says it. */
+  readonly user: () => string | undefined;
 };
 
 const isNothing = (value: unknown) => value === undefined || value === null || value === '';

@@ -1,5 +1,5 @@
 // Loads the module of `--map` and says in a sentence what is wrong with it.
-import { statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FormatError } from '../formats/entry.ts';
@@ -13,28 +13,41 @@ interface MapModule {
   readonly end: ((tools: MapTools) => unknown) | undefined;
   /** Members of JSON, or elements of XML, that hold the objects. */
   readonly lists: readonly string[];
+  /** The files that are read of a folder. */
+  readonly files: RegExp | undefined;
   /** What was thrown in it, with the line of the module. */
   readonly describe: (error: unknown) => string;
 }
 
 const MODULE = 'export default (object, kit) => …';
 
+/** Those of the package, by their names. */
+const READY_MAPS = new URL('../maps/', import.meta.url);
+let loads = 0;
+
+function findModule(path: string): URL {
+  const ready = /^\w+$/.test(path) ? new URL(`${path}.mjs`, READY_MAPS) : undefined;
+  if (ready !== undefined && existsSync(ready)) return ready;
+  if (!existsSync(path)) throw new FormatError(`${path} does not exist`);
+  return pathToFileURL(resolve(path));
+}
+
 export async function loadModule(path: string): Promise<MapModule> {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) throw new FormatError(`${path} does not exist`);
-  // Node keeps a module by its address: one that was saved since is another.
-  const href = `${pathToFileURL(resolve(path))}?${stats.mtimeMs}`;
+  // A module remembers what it was given: each import needs one of its own.
+  const href = `${findModule(path).href}?import=${++loads}`;
   const describe = (error: unknown) => describeThrown(error, href, basename(path));
   const module: Record<string, unknown> = await import(href).catch((error) => {
     throw new FormatError(`${path} cannot be loaded: ${describe(error)}`);
   });
-  const { default: map, end, lists = [] } = module;
+  const { default: map, end, lists = [], files } = module;
   if (!isFunction(map)) throw new FormatError(`${path} has no default function: ${MODULE}`);
   if (end !== undefined && !isFunction(end))
     throw new FormatError(`${path}: end must be a function: export const end = (kit) => …`);
   if (!Array.isArray(lists) || !lists.every((name) => typeof name === 'string' && name !== ''))
     throw new FormatError(`${path}: lists must be an array of names, such as ['orderedItems']`);
-  return { map, end, lists, describe };
+  if (files !== undefined && !(files instanceof RegExp))
+    throw new FormatError(`${path}: files must be a regular expression for names, such as /\\.json$/`);
+  return { map, end, lists, files, describe };
 }
 
 const isFunction = (value: unknown): value is (...given: unknown[]) => unknown => typeof value === 'function';

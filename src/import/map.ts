@@ -6,7 +6,7 @@ import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
 import { describeType, isObject, writeJson } from '../formats/json-text.ts';
 import { isWrittenNumber } from '../records/scalar.ts';
-import { kit } from './map-kit.ts';
+import { kit, type MapTools } from './map-kit.ts';
 import { loadModule } from './map-module.ts';
 
 const BATCH_ENTRIES = 1000;
@@ -20,10 +20,30 @@ const origin = new AsyncLocalStorage<string>();
 
 export type RecordMap = Awaited<ReturnType<typeof loadMap>>;
 
-export async function loadMap(path: string, onUncaught?: OnUncaught) {
-  const { map, end, lists, describe } = await loadModule(path);
+/** What the operator says of an export. */
+export interface ExportFacts {
+  /** Where its files are published. */
+  readonly filesUrl?: string | undefined;
+  /** Whose it is. */
+  readonly exportUser?: string | undefined;
+}
+
+export async function loadMap(path: string, onUncaught?: OnUncaught, facts: ExportFacts = {}) {
+  const { map, end, lists, files, describe } = await loadModule(path);
   let place = { file: path, line: 1 };
-  const tools = { ...kit, file: () => place.file, line: () => place.line };
+  let unpublished = 0;
+  const tools: MapTools = {
+    ...kit,
+    file: () => place.file,
+    line: () => place.line,
+    media(path) {
+      if (typeof path !== 'string' || path === '') return undefined;
+      if (facts.filesUrl !== undefined) return kit.url(path.replace(/^\//, ''), facts.filesUrl);
+      unpublished++;
+      return undefined;
+    },
+    user: () => facts.exportUser,
+  };
   const placeName = () => `${place.file}:${place.line}`;
 
   const errors = watchErrors(placeName, describe, onUncaught);
@@ -71,6 +91,10 @@ export async function loadMap(path: string, onUncaught?: OnUncaught) {
       await turn();
       yield* checked(last);
     },
+    /** The files that it reads of a folder. */
+    files,
+    /** How many files of the export have no address. */
+    unpublished: () => unpublished,
     /** Later errors are not the map's any more. */
     close: errors.stop,
   };

@@ -1,0 +1,76 @@
+// An archive of Twitter or X -> variant A.
+
+export const files = /(^|\/)(account|profile|tweets?(-part\d+)?|follow(er|ing)(-part\d+)?)\.js$/;
+
+let account;
+let profile = {};
+const tweets = [];
+const counts = { follower: 0, following: 0 };
+
+export default (object, kit) => {
+  if (object.account) account = object.account;
+  if (object.profile) profile = object.profile;
+  if (object.follower) counts.follower++;
+  if (object.following) counts.following++;
+  // Deleted posts are in the archive as well. RT begins somebody else's.
+  const { tweet } = object;
+  if (tweet && !tweet.deleted_at && !tweet.full_text.startsWith('RT @')) tweets.push(postOf(tweet, kit));
+};
+
+function postOf(tweet, kit) {
+  const media = tweet.extended_entities?.media ?? tweet.entities?.media ?? [];
+  const photo = media.find(({ type }) => type === 'photo');
+  const video = media.find(({ video_info }) => video_info);
+  const fileOf = (url) =>
+    url && `data/tweets_media/${tweet.id_str}-${new URL(url).pathname.split('/').at(-1)}`;
+  return {
+    id: tweet.id_str,
+    date: kit.date(tweet.created_at),
+    post_details: textOf(tweet, media, kit),
+    photo: kit.media(fileOf(photo?.media_url_https)),
+    video_url: kit.media(fileOf(video && bestOf(video))),
+    status: 1,
+    status_general: 1,
+  };
+}
+
+/** The archive holds the variant with the highest bit rate. */
+const bestOf = ({ video_info: { variants } }) =>
+  variants.toSorted((one, other) => Number(other.bitrate ?? -1) - Number(one.bitrate ?? -1))[0]?.url;
+
+/** With the addresses that t.co stands for, and without those of pictures. */
+function textOf({ full_text: text, entities }, media, kit) {
+  const links = [...(entities?.urls ?? []), ...media.map(({ url }) => ({ url, expanded_url: '' }))];
+  const whole = links.reduce((now, { url, expanded_url }) => now.replaceAll(url, expanded_url ?? url), text);
+  // Only & < > are escaped.
+  return whole
+    .split('\n')
+    .map((line) => kit.text(line))
+    .join('\n')
+    .trim();
+}
+
+export const end = (kit) => {
+  if (account === undefined) throw new Error('account.js is missing, which says whose archive it is');
+  const { bio, website, location } = profile.description ?? {};
+  const fileOf = (url) =>
+    url && `data/profile_media/${account.accountId}-${new URL(url).pathname.split('/').at(-1)}`;
+  const avatar = kit.media(fileOf(profile.avatarMediaUrl));
+  const cover = kit.media(fileOf(profile.headerMediaUrl));
+  const user = {
+    totalPost: tweets.length,
+    totalFollowers: counts.follower,
+    totalFollowing: counts.following,
+    id: account.accountId,
+    username: account.username,
+    name: account.accountDisplayName,
+    location,
+    website,
+    bio,
+    avatar,
+    avatar_large: avatar,
+    cover_image: cover,
+    cover_large: cover,
+  };
+  return [user, ...tweets.map((tweet) => ({ ...tweet, user: account.accountId }))];
+};
