@@ -31,12 +31,8 @@ export function createServerLog(
   return { log, output };
 }
 
-/** pino-pretty, if that development dependency is installed; undefined in the container. */
-export async function prettyFormat(): Promise<Format | undefined> {
-  try {
-    const { default: pretty } = await import('pino-pretty');
-    return pretty.prettyFactory({ translateTime: 'HH:MM:ss' });
-  } catch {
-    return undefined;
-  }
+/** Lines for people. Only a terminal needs it, and loading it takes time. */
+export async function prettyFormat(): Promise<Format> {
+  const { default: pretty } = await import('pino-pretty');
+  return pretty.prettyFactory({ translateTime: 'HH:MM:ss' });
 }
