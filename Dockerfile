@@ -26,8 +26,9 @@ LABEL org.opencontainers.image.title="Vitrine" \
       org.opencontainers.image.description="Serves people's public profiles and their latest work as JSON, read-only, over HTTP." \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="${VERSION}"
-# SQLite's temporary files go to the volume: a read-only container has no other room for them.
-ENV HOST=0.0.0.0 PORT=8080 DATABASE_URL=/data/site.db SQLITE_TMPDIR=/data
+# SQLite's temporary files go to the volume: a read-only container has no other room for them. SIGUSR1 opens no debugger,
+# not even before the program is loaded.
+ENV HOST=0.0.0.0 PORT=8080 DATABASE_URL=/data/site.db SQLITE_TMPDIR=/data NODE_OPTIONS=--disable-sigusr1
 WORKDIR /app
 COPY --from=build --chown=root:root /app ./
 RUN ln -s /app/src/vitrine.js /usr/local/bin/vitrine && install -d -o node -g node /data

@@ -6,8 +6,8 @@ import { type Deployment, lines, STATE } from './deployment.ts';
 
 const PROGRAM = '/opt/vitrine/src/vitrine.js';
 
-/** The command line of a unit. */
-export const start = (words: string) => `ExecStart=/usr/bin/node ${PROGRAM} ${words}`;
+/** The command line of a unit. SIGUSR1 opens no debugger, not even before the program is loaded. */
+export const start = (words: string) => `ExecStart=/usr/bin/node --disable-sigusr1 ${PROGRAM} ${words}`;
 
 export function systemd(deployment: Deployment): string {
   const { socket, socketMode, listenHost, port, adminHost, adminPort, stopTime, file, others } = deployment;
