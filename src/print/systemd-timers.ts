@@ -28,7 +28,8 @@ const jobs = ({ file }: Deployment): Job[] => [
 ];
 
 export function systemdTimers(deployment: Deployment): string {
-  const units = jobs(deployment).map((job) => service(job, deployment) + timer(job));
+  const all = jobs(deployment);
+  const units = all.map((job, at) => service(job, all.slice(0, at), deployment) + timer(job));
   return `# Nightly jobs. Keep those that you need, change their commands, and save each unit in /etc/systemd/system under the name in
 # its first line. Then:
 #   install -d -o vitrine -g vitrine ${BACKUPS}
@@ -41,14 +42,16 @@ ${units.join('')}`;
 /** Other settings concern the server only. */
 const OF_COMMANDS = /^(BASE_URL|MEDIA)_/;
 
-function service({ name, words }: Job, deployment: Deployment): string {
+/** One at a time, also after a night in which the machine was off: those before it come first. */
+function service({ name, words }: Job, before: readonly Job[], deployment: Deployment): string {
+  const others = before.map((job) => ` vitrine-${job.name}.service`).join('');
   const settings = deployment.others.filter(([setting]) => OF_COMMANDS.test(setting));
   const media = mountedMedia(deployment);
   const folders = media === undefined ? [BACKUPS] : [BACKUPS, media];
   return `# /etc/systemd/system/vitrine-${name}.service
 [Unit]
 Description=Vitrine: ${name}
-After=network-online.target
+After=network-online.target${others}
 Wants=network-online.target
 
 [Service]
