@@ -90,7 +90,7 @@ complete -o default -F _vitrine vitrine
 
 /** zsh runs what is written for bash. */
 function zsh(entries: readonly Entry[]): string {
-  return `autoload -U +X compinit && compinit -u
+  return `(( $+functions[compdef] )) || { autoload -U +X compinit && compinit -i; }
 autoload -U +X bashcompinit && bashcompinit
 ${bash(entries)}`;
 }
