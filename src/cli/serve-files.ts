@@ -12,12 +12,12 @@ import { type CommandContext, UsageError } from './context.ts';
 import type { ReadingFlags } from './import.ts';
 import { explain } from './output.ts';
 
-export interface FilesToServe extends ReadingFlags {
+interface FilesToServe extends ReadingFlags {
   readonly files: readonly string[];
 }
 
 /** What the rest of `serve` does with the database; it may watch the files meanwhile. */
-export type ServeDatabase = (
+type ServeDatabase = (
   settings: Pick<Config, 'databaseUrl' | 'files' | 'workers'>,
   onServing: (log: Logger) => void,
 ) => Promise<void>;

@@ -20,7 +20,7 @@ export interface PostgresAddress {
 }
 
 const SSL_MODES = ['disable', 'require', 'verify-full'] as const;
-export type SslMode = (typeof SSL_MODES)[number];
+type SslMode = (typeof SSL_MODES)[number];
 
 const STANDARD_PORT = 5432;
 const PARAMETERS = ['sslmode', 'sslrootcert', 'connect_timeout'];

@@ -155,7 +155,7 @@ export function duration(text: string): number {
   return value;
 }
 
-export interface Rate {
+interface Rate {
   readonly requests: number;
   /** Milliseconds. */
   readonly window: number;

@@ -42,12 +42,12 @@ export function logo(text: string): Logo {
 }
 
 /** An accent colour on light or dark pages, and two paler ones for the edges of the case. */
-export interface Accent {
+interface Accent {
   readonly glass: string;
   readonly edge: string;
   readonly faint: string;
 }
-export type Accents = Record<'light' | 'dark', Accent>;
+type Accents = Record<'light' | 'dark', Accent>;
 
 /** The background with the least contrast, and the colour that leads away from it. */
 const THEMES = {

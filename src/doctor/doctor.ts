@@ -1,5 +1,5 @@
 // Sends the requests of a front-end to a public address, and reports what a proxy on the way broke and how to fix it.
-import { printable } from '../records/printable.ts';
+import { counted, printable } from '../records/printable.ts';
 import { createHttpClient, SiteError } from '../remote/http-client.ts';
 import type { Variant } from '../variants.ts';
 import { ADDRESS_CHECKS } from './address-checks.ts';
@@ -56,8 +56,8 @@ export async function diagnose({ base, variant, user, timeout }: DoctorOptions):
 }
 
 function failureOf(broken: number, unchecked: number): string | undefined {
-  if (broken > 0) return `${broken} ${broken === 1 ? 'check' : 'checks'} found something broken`;
-  if (unchecked > 0) return `${unchecked} ${unchecked === 1 ? 'check' : 'checks'} could not be made`;
+  if (broken > 0) return `${counted(broken, 'check')} found something broken`;
+  if (unchecked > 0) return `${counted(unchecked, 'check')} could not be made`;
   return undefined;
 }
 

@@ -13,7 +13,7 @@ const CONNECTION_BYTES = 16 * 1024;
 const FEWEST = 256;
 
 /** Infinity where the system sets or tells none. */
-export interface SystemLimits {
+interface SystemLimits {
   readonly files: number;
   readonly memory: number;
 }

@@ -8,7 +8,7 @@ import { Connection, findConnection, TimedRequest } from './connection.ts';
 import { affordableConnections } from './connection-limit.ts';
 import { createRefusals, type RefusalOptions } from './refusals.ts';
 
-export interface HttpServerOptions extends RefusalOptions {
+interface HttpServerOptions extends RefusalOptions {
   /** While it does, each connection ends with its next answer. */
   readonly isDraining?: () => boolean;
 }

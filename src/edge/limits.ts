@@ -10,7 +10,7 @@ import type { Observer } from '../http/observations.ts';
 import type { Clients } from './clients.ts';
 
 /** What is left of a client's limit. */
-export interface Allowance {
+interface Allowance {
   readonly refused: boolean;
   readonly headers: Headers;
 }
@@ -62,7 +62,7 @@ export function createRateLimit(
   };
 }
 
-export interface LimitsOptions {
+interface LimitsOptions {
   readonly config: Pick<Config, 'maxLoopDelay'>;
   readonly rateLimit: RateLimit | undefined;
   readonly observe: Observer;

@@ -12,7 +12,7 @@ export interface Saves {
   stop(): void;
 }
 
-export interface SaveListener {
+interface SaveListener {
   /** Files were saved, all are there, and nobody is writing them. */
   onSave(): Promise<void>;
   onMissing(file: string): void;

@@ -12,18 +12,30 @@ const BAR_WIDTH = 24;
 const REDRAW_MS = 100;
 const LINE_MS = 5000;
 
-/** One line that is redrawn on a terminal, and repeated at intervals elsewhere. */
-function createDisplay(out: Terminal, now = () => performance.now()) {
-  const started = now();
+const FAULTS_SHOWN = 20;
+
+/**
+ * What people see of a long command: its progress, in one line that is redrawn on a terminal and repeated at intervals
+ * elsewhere, and the first of its faults.
+ */
+export function createReport(out: Terminal) {
+  const started = performance.now();
   const every = out.isTTY ? REDRAW_MS : LINE_MS;
   let next = started + every;
   let drawn = false;
+  let faults = 0;
+
+  /** Removes the bar before something else is written. */
+  function clear(): void {
+    if (drawn && out.isTTY) out.write('\r\x1b[K');
+    drawn = false;
+  }
 
   return {
     /** A `transient` line is shown at once, but only on a terminal. */
     show(describe: (seconds: number) => string, { transient = false } = {}): void {
       if (out.isQuiet) return;
-      const time = now();
+      const time = performance.now();
       if (time < next && !transient) return;
       next = time + every;
       const line = describe((time - started) / 1000);
@@ -31,30 +43,13 @@ function createDisplay(out: Terminal, now = () => performance.now()) {
       else if (!transient) out.write(`${line}\n`);
       drawn = true;
     },
-    /** Removes the bar before something else is written. */
-    clear(): void {
-      if (drawn && out.isTTY) out.write('\r\x1b[K');
-      drawn = false;
-    },
-  };
-}
-
-const FAULTS_SHOWN = 20;
-
-/** What people see of a long command: its progress, and the first of its faults. */
-export function createReport(out: Terminal) {
-  const display = createDisplay(out);
-  let faults = 0;
-
-  return {
-    show: display.show,
     fault(line: string): void {
       if (++faults > FAULTS_SHOWN) return;
-      display.clear();
+      clear();
       out.write(`${line}\n`);
     },
     [Symbol.dispose](): void {
-      display.clear();
+      clear();
       if (faults > FAULTS_SHOWN) out.write(`… and ${faults - FAULTS_SHOWN} more\n`);
     },
   };

@@ -12,7 +12,7 @@ const [TAB, NEWLINE, RETURN, SPACE, OPEN_TAG, OPEN_ARRAY, OPEN_OBJECT] = [9, 10,
 const BLANKS = [TAB, NEWLINE, RETURN, SPACE];
 const LONGEST_HEAD = 2 * LONGEST_RECORD;
 
-export interface ReadOptions {
+interface ReadOptions {
   /** For a map: objects may have any members, and lie in lists with these names. */
   readonly lists?: readonly string[] | undefined;
   /** Of the text, if it is not UTF-8 and no byte order mark tells it. */

@@ -21,7 +21,7 @@ export const caching = ({ cacheControl, cdnCacheControl }: CacheSettings): Heade
 /** For what has more addresses than a shared cache should keep copies of. Browsers ask each time whether theirs is current. */
 export const UNSHARED: Headers = { 'cache-control': 'private, no-cache' };
 
-export type CacheSettings = Pick<Config, 'cacheControl' | 'cdnCacheControl'>;
+type CacheSettings = Pick<Config, 'cacheControl' | 'cdnCacheControl'>;
 
 /** For answers that are data and never a document. */
 const DATA_ONLY = {

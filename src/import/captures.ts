@@ -48,8 +48,6 @@ interface KeptCapture {
   readonly flaw: string | null;
 }
 
-export type Captures = ReturnType<typeof createCaptures>;
-
 export function createCaptures() {
   const db = openScratch();
   db.exec(TABLES);

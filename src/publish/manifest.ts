@@ -53,7 +53,7 @@ export function readBeside(file: string, onGone: (entry: Entry) => void) {
   };
 }
 
-export async function* readEntries(file: string): AsyncGenerator<Entry> {
+async function* readEntries(file: string): AsyncGenerator<Entry> {
   if (!existsSync(file)) return;
   for await (const line of createInterface({ input: createReadStream(file) })) yield JSON.parse(line);
 }

@@ -22,7 +22,7 @@ import { type Answered, listUnits, type Part } from './source.ts';
 import { listHosts, listTargets, type SiteFile } from './targets.ts';
 import { openTree, openTrial, type Tree } from './tree.ts';
 
-export interface PublishOptions {
+interface PublishOptions {
   readonly folder: string;
   readonly host: HostName;
   readonly without: ReadonlySet<Part>;
@@ -32,7 +32,7 @@ export interface PublishOptions {
   readonly signal: AbortSignal;
 }
 
-export interface PublishCounts {
+interface PublishCounts {
   files: number;
   bytes: number;
   written: number;

@@ -29,7 +29,7 @@ export interface Unit extends Place {
   readonly files: readonly Answered[];
 }
 
-export interface SourceOptions {
+interface SourceOptions {
   readonly asker: Asker;
   readonly config: Config;
   readonly store: Reader;

@@ -203,7 +203,7 @@ function linkOrCopy(file: string, path: string): void {
   }
 }
 
-export type LineWriter = ReturnType<typeof createLineWriter>;
+type LineWriter = ReturnType<typeof createLineWriter>;
 
 const CHUNK = 64 * 1024;
 

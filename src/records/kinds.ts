@@ -7,7 +7,7 @@ export const ITEM_CAP = 15;
 export type Family = 'microblog' | 'portfolio';
 export const FAMILIES: readonly Family[] = ['microblog', 'portfolio'];
 
-export type Role = 'profile' | 'item';
+type Role = 'profile' | 'item';
 
 export interface RecordKind {
   readonly family: Family;

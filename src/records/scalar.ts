@@ -1,7 +1,7 @@
 // JSON scalars as text. Numbers keep their digits as written: 9.90 stays 9.90, and 9007199254740993 keeps its last digit.
 
 /** What `JSON.rawJSON` returns; `JSON.stringify` writes it as it was. */
-export interface WrittenNumber {
+interface WrittenNumber {
   readonly rawJSON: string;
 }
 

@@ -45,7 +45,7 @@ const LONGEST_SKIPPED = 64 * 1024;
  * What a failure is about. A `passing` one is worth repeating the request. Others are those of one `answer` or of the whole
  * `site`, or the site has `closed`: it asks for a longer pause than a run waits.
  */
-export type FailureKind = 'passing' | 'answer' | 'site' | 'closed';
+type FailureKind = 'passing' | 'answer' | 'site' | 'closed';
 
 /** A request that failed. */
 export class SiteError extends Error {

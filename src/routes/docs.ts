@@ -34,7 +34,7 @@ import {
 /** What front-end developers read; the other guides are for operators. */
 const GUIDES = ['api', 'recipes'];
 
-export interface DocsOptions {
+interface DocsOptions {
   readonly config: Config;
   readonly exampleUsers: () => Awaitable<ExampleUsers>;
   /** The OpenAPI document as it is for one host. */

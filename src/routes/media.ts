@@ -30,7 +30,7 @@ const Params = Type.Object({
 const FileBytes = Type.Unsafe<Buffer | Readable>(Type.String({ description: 'The file.' }));
 const PartBytes = Type.Unsafe<Buffer | Readable>(Type.String({ description: 'The part of the file.' }));
 
-export interface MediaOptions {
+interface MediaOptions {
   readonly config: Config;
   /** Called with errors that come when the headers have been sent. */
   readonly observe: Observer;

@@ -34,7 +34,7 @@ const A_DAY = 'public, max-age=86400';
 
 const Picture = Type.Object({ picture: Type.String() });
 
-export interface PagesOptions {
+interface PagesOptions {
   readonly config: Config;
   /** Undefined when the explorer is off. */
   readonly explorerPage: ExplorerPage | undefined;

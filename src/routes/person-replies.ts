@@ -30,11 +30,9 @@ export interface Template {
 }
 
 /** Something that belongs to it could not be read, but may be there the next time: its ETag is never taken for current. */
-export interface Incomplete {
+interface Incomplete {
   readonly incomplete: string;
 }
-
-export type PersonReplies = ReturnType<typeof createPersonReplies>;
 
 export function createPersonReplies(config: Config, { variant }: Mount, store: Reader) {
   const { family, collection } = VARIANTS[variant];

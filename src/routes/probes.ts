@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { JSON_TYPE } from '../http/answer.ts';
 import { PROBE, RECEIVED_OVER } from '../http/observations.ts';
 
-export interface Readiness {
+interface Readiness {
   /** Why requests should go elsewhere; undefined when they may come. */
   readonly unready: () => Promise<string | undefined>;
 }

@@ -38,7 +38,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type RouteStyle, VARIANTS } from '../variants.ts';
 import { createExplorerPage } from '../views/explorer-page.ts';
 
-export interface AppOptions {
+interface AppOptions {
   readonly config: Config;
   readonly store: Reader;
   readonly telemetry: Telemetry;

@@ -11,7 +11,7 @@ export interface MigrationResult {
   readonly to: number;
 }
 
-export interface Migration {
+interface Migration {
   readonly version: number;
   readonly sql: () => string;
 }

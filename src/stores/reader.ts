@@ -48,14 +48,14 @@ export interface ListedName {
   readonly username: string;
 }
 
-export interface ListOptions {
+interface ListOptions {
   /** The key of a name: users behind it. */
   readonly after?: string;
   readonly limit: number;
 }
 
 /** A user with their items, newest first, as of one moment. */
-export interface History {
+interface History {
   readonly profile: Answer;
   /** As they are served. */
   readonly records: readonly string[];

@@ -23,7 +23,7 @@ export interface TakedownResult {
 }
 
 /** A hash in the list. The name and the id of a user, and the ids of their items, share the entry, which is the hash of the name. */
-export interface TakedownEntry {
+interface TakedownEntry {
   readonly hash: string;
   readonly entry: string;
   readonly family: Family;
@@ -38,7 +38,7 @@ export interface TakedownList {
   readonly entries: readonly TakedownEntry[];
 }
 
-export type HashedValue = 'name' | 'id' | 'item';
+type HashedValue = 'name' | 'id' | 'item';
 
 /** The salt is of a fixed length, so it can stand before the text. PostgreSQL has a function of its own for the same. */
 export const takedownHash = (salt: string, family: string, what: string, value: string): string =>

@@ -24,7 +24,7 @@ export interface Sample {
   readonly value: number;
 }
 
-export interface Panel {
+interface Panel {
   readonly title: string;
   readonly expr: string;
   /** Grafana's name of the unit; a plain number without one. */
@@ -34,7 +34,7 @@ export interface Panel {
 }
 
 /** When to wake somebody, and what that person needs to know. */
-export interface Alert {
+interface Alert {
   readonly name: string;
   readonly expr: string;
   /** How long it must last. */

@@ -9,7 +9,7 @@ import { layout } from './person-page.ts';
 import { createPictureSource, picture } from './pictures.ts';
 import { readPerson } from './read-person.ts';
 
-export interface ListedPage {
+interface ListedPage {
   /** Their profiles, as they are served. */
   readonly users: readonly string[];
   /** The name that the page begins behind; empty for the first page. */

@@ -13,7 +13,7 @@ const MOST_TILES = 6;
 const [WIDE, BOLD] = [1.1, 1.25];
 
 /** Leaves out what cannot be shown. */
-export type Shown = (text: string) => string;
+type Shown = (text: string) => string;
 
 export function previewImage(person: Person, site: string, shown: Shown): string {
   const { username, verified, counts } = person;

@@ -14,7 +14,7 @@ import { errorTable, recordTable } from './reference-tables.ts';
 type Names = Readonly<Record<'microblog' | 'portfolio', readonly string[]>>;
 
 /** Renders the page for a document, with users to begin with. */
-export type ReferencePage = (document: object, users: Names) => string;
+type ReferencePage = (document: object, users: Names) => string;
 
 export function createReferencePage(config: Config): ReferencePage {
   const mounts = listMounts(config);

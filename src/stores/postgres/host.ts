@@ -36,7 +36,7 @@ export interface Host {
 const UNKNOWN = { up: undefined, fault: undefined, generation: 0, writable: false, mayWrite: false };
 
 /** Called after each poll and failure, with what `up` was before. */
-export type PollListener = (host: Host, wasUp: boolean | undefined) => void;
+type PollListener = (host: Host, wasUp: boolean | undefined) => void;
 
 export function createHost(address: PostgresAddress, where: HostAddress, onPoll: PollListener): Host {
   const pool = createReadPool(address, where);

@@ -9,7 +9,7 @@ import { readCounts } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import { refuseUnimported } from './migrate.ts';
 
-export interface Inspection {
+interface Inspection {
   readonly path: string;
   /** `end`: whether the file ends where it should. `soundness`: whether all of it is in order. */
   readonly want: 'end' | 'soundness' | 'counts';
