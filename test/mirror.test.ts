@@ -190,6 +190,39 @@ describe.concurrent('lenient reading', () => {
     expect(await namesIn(database)).toEqual(['ada', 'bob']);
   });
 
+  test('--map makes records of what the site serves; another reading fetches again what has not changed', async () => {
+    const people = {
+      ada: { profile: { uid: 1, who: 'ada', about: '<p>a &amp;amp; b</p>' }, shots: { works: [{ n: 5 }] } },
+    };
+    const site = await startSite((request, response) => {
+      if (request.headers['if-none-match'] === '"1"') return void response.writeHead(304).end();
+      portfolio(people)(request, response.setHeader('etag', '"1"'));
+    });
+    const module = (body: string) => tempFile('map.mjs', `export const lists = ['works'];\n${body}`);
+    const map = module(`export default ({ uid, who, about, n }, kit) => who
+      ? { id: uid, username: who, bio: kit.text(about), location: kit.file() }
+      : [1, 2].map((i) => ({ id: n + i, user_id: 1, date: '2020-01-01 00:00:00' }));`);
+    const database = newPath();
+    const run = (...more: string[]) => mirror(database, 'b', site.url, '--user', 'ada', ...more);
+    expect((await run('--map', map)).stdout).toMatch(
+      /^users: 1 found.*\n1 text with HTML entities kept as they are: --unescape/,
+    );
+    const records = await exported(database);
+    expect(records).toContain(`"location":"${site.url}/api/username/ada","social_link"`);
+    expect(records).toMatch(/"bio":"a &amp; b".*\n.*"id":"7".*\n.*"id":"6"/);
+    expect((await run('--map', map)).stdout).toMatch(/^users: 0 found, 1 unchanged/);
+    expect((await run('--map', map, '--unescape')).stdout).toMatch(
+      /^users: 1 found.*\n1 text read as HTML\n/,
+    );
+    expect(await exported(database)).toContain('"bio":"a & b"');
+    for (const [wrong, words] of [
+      ['export default () => {};', 'record: the map must return one record for the profile'],
+      ['export default () => { throw new Error("no"); };', 'ada: the map threw: no'],
+      ['export default () => {}; export const end = () => {};', 'never calls end'],
+    ] as const)
+      expect((await run('--map', module(wrong))).stderr).toContain(words);
+  });
+
   test('asks for changes by Last-Modified when there is no ETag', async () => {
     const date = 'Mon, 01 Jan 2024 00:00:00 GMT';
     const table = portfolio({ ada: { profile: folio(1, 'ada') } });

@@ -65,6 +65,7 @@ export const mirrorCommand = (context: CommandContext): Command =>
           'file that remembers which users were brought (default: beside the database)',
         )
         .option('--failed <file>', 'write the users that failed or were refused, to be used as --users again')
+        .option('--map <module.mjs>', 'make records of what the site serves, as in import')
         .addOption(lenientOption())
         .addOption(unescapeOption())
         .option('--restart', 'start from the first user instead of resuming an unfinished run', false),

@@ -1,5 +1,6 @@
 // Loads the module of `--map` and says in a sentence what is wrong with it.
-import { existsSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FormatError } from '../formats/entry.ts';
@@ -15,6 +16,8 @@ interface MapModule {
   readonly lists: readonly string[];
   /** The files that are read of a folder. */
   readonly files: RegExp | undefined;
+  /** Another one after each change of the module. */
+  readonly version: string;
   /** What was thrown in it, with the line of the module. */
   readonly describe: (error: unknown) => string;
 }
@@ -34,7 +37,8 @@ function findModule(path: string): URL {
 
 export async function loadModule(path: string): Promise<MapModule> {
   // A module remembers what it was given: each import needs one of its own.
-  const href = `${findModule(path).href}?import=${++loads}`;
+  const file = findModule(path);
+  const href = `${file.href}?import=${++loads}`;
   const describe = (error: unknown) => describeThrown(error, href, basename(path));
   const module: Record<string, unknown> = await import(href).catch((error) => {
     throw new FormatError(`${path} cannot be loaded: ${describe(error)}`);
@@ -47,7 +51,7 @@ export async function loadModule(path: string): Promise<MapModule> {
     throw new FormatError(`${path}: lists must be an array of names, such as ['orderedItems']`);
   if (files !== undefined && !(files instanceof RegExp))
     throw new FormatError(`${path}: files must be a regular expression for names, such as /\\.json$/`);
-  return { map, end, lists, files, describe };
+  return { map, end, lists, files, version: hash('sha256', readFileSync(file)), describe };
 }
 
 const isFunction = (value: unknown): value is (...given: unknown[]) => unknown => typeof value === 'function';

@@ -5,6 +5,7 @@ import { trimLists } from '../formats/csv.ts';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
 import { describeType, isObject, writeJson } from '../formats/json-text.ts';
+import type { RawRecord } from '../records/recognise.ts';
 import { isWrittenNumber } from '../records/scalar.ts';
 import { kit, type MapTools } from './map-kit.ts';
 import { loadModule } from './map-module.ts';
@@ -16,7 +17,12 @@ const WANTED = 'a map returns a record, an array of records, or nothing';
 export type OnUncaught = (listener: (error: unknown) => void) => () => void;
 
 /** Where in the input the object is for which the map was called; also known to what the call leaves behind. */
-const origin = new AsyncLocalStorage<string>();
+const origin = new AsyncLocalStorage<Place>();
+
+interface Place {
+  readonly file: string;
+  readonly line: number;
+}
 
 export type RecordMap = Awaited<ReturnType<typeof loadMap>>;
 
@@ -29,13 +35,13 @@ export interface ExportFacts {
 }
 
 export async function loadMap(path: string, onUncaught?: OnUncaught, facts: ExportFacts = {}) {
-  const { map, end, lists, files, describe } = await loadModule(path);
-  let place = { file: path, line: 1 };
+  const { map, end, lists, files, version, describe } = await loadModule(path);
+  let place: Place = { file: path, line: 1 };
   let unpublished = 0;
   const tools: MapTools = {
     ...kit,
-    file: () => place.file,
-    line: () => place.line,
+    file: () => (origin.getStore() ?? place).file,
+    line: () => (origin.getStore() ?? place).line,
     media(path) {
       if (typeof path !== 'string' || path === '') return undefined;
       if (facts.filesUrl !== undefined) return kit.url(path.replace(/^\//, ''), facts.filesUrl);
@@ -44,23 +50,20 @@ export async function loadMap(path: string, onUncaught?: OnUncaught, facts: Expo
     },
     user: () => facts.exportUser,
   };
-  const placeName = () => `${place.file}:${place.line}`;
-
-  const errors = watchErrors(placeName, describe, onUncaught);
+  const errors = watchErrors(() => place, describe, onUncaught);
 
   async function* checked(entries: Entry[]): AsyncGenerator<Entry[]> {
     yield entries;
     errors.throwFirst();
   }
 
-  async function apply(entry: Extract<Entry, { readonly value: unknown }>): Promise<Entry[]> {
-    // The map may change the object.
-    const source = entry.text();
+  /** The records that the map makes of an object. `source` is its text: the map may change it. */
+  async function apply(object: RawRecord, source: string, place: Place): Promise<Entry[]> {
     try {
-      const returned = origin.run(placeName(), map, withPlainNumbers(entry.value), tools);
-      return buildEntries(isPromise(returned) ? await returned : returned, entry.line, source);
+      const returned = origin.run(place, map, withPlainNumbers(object), tools);
+      return buildEntries(isPromise(returned) ? await returned : returned, place.line, source);
     } catch (error) {
-      return [problemAt(entry.line, `the map threw: ${describe(error)}`, source)];
+      return [problemAt(place.line, `the map threw: ${describe(error)}`, source)];
     }
   }
 
@@ -71,7 +74,8 @@ export async function loadMap(path: string, onUncaught?: OnUncaught, facts: Expo
         let mapped: Entry[] = [];
         for (const entry of batch) {
           place = { file, line: entry.line };
-          for (const record of 'problem' in entry ? [entry] : await apply(entry)) mapped.push(record);
+          for (const record of 'problem' in entry ? [entry] : await apply(entry.value, entry.text(), place))
+            mapped.push(record);
           if (mapped.length < BATCH_ENTRIES) continue;
           yield mapped;
           mapped = [];
@@ -83,7 +87,7 @@ export async function loadMap(path: string, onUncaught?: OnUncaught, facts: Expo
     async *end(): AsyncGenerator<Entry[]> {
       let last: Entry[] = [];
       try {
-        if (end !== undefined) last = buildEntries(await origin.run(placeName(), end, tools), place.line, '');
+        if (end !== undefined) last = buildEntries(await origin.run(place, end, tools), place.line, '');
       } catch (error) {
         throw new FormatError(`the end function of the map threw: ${describe(error)}`);
       }
@@ -91,6 +95,11 @@ export async function loadMap(path: string, onUncaught?: OnUncaught, facts: Expo
       await turn();
       yield* checked(last);
     },
+    apply,
+    lists,
+    /** Whether it makes records after the last file. */
+    hasEnd: end !== undefined,
+    version,
     /** The files that it reads of a folder. */
     files,
     /** How many files of the export have no address. */
@@ -102,13 +111,14 @@ export async function loadMap(path: string, onUncaught?: OnUncaught, facts: Expo
 
 /** Errors that calls of the map leave behind, in a timer or a promise. */
 function watchErrors(
-  placeName: () => string,
+  currentPlace: () => Place,
   describe: (error: unknown) => string,
   onUncaught: OnUncaught | undefined,
 ) {
   let first: string | undefined;
   let stopListening = onUncaught?.((error) => {
-    first ??= `${origin.getStore() ?? placeName()}: an error that the map did not catch: ${describe(error)}`;
+    const { file, line } = origin.getStore() ?? currentPlace();
+    first ??= `${file}:${line}: an error that the map did not catch: ${describe(error)}`;
   });
   return {
     throwFirst(): void {

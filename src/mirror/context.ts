@@ -1,5 +1,6 @@
 // What the steps of a mirror share, and what a visit to a user leaves.
 import type { Terminal } from '../files/terminal.ts';
+import type { RecordMap } from '../import/map.ts';
 import type { Family } from '../records/kinds.ts';
 import type { Mender, MendingCounts, MendingOptions } from '../records/mending.ts';
 import type { Row } from '../records/row.ts';
@@ -24,6 +25,8 @@ export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 's
   /** Whether users who are here under the same name and id are taken over. */
   readonly adopt: boolean;
   readonly restart: boolean;
+  /** The module that makes records of what the site serves. */
+  readonly map?: string;
   /** A file for the users that failed or were refused, with the reasons. */
   readonly failed?: string;
 }
@@ -46,6 +49,9 @@ export interface Mirror extends MirrorOptions {
   readonly site: SiteClient;
   readonly counts: MirrorCounts;
   readonly mender: Mender;
+  readonly recordMap: RecordMap | undefined;
+  /** How bodies are read: what was read otherwise is fetched again. */
+  readonly reading: string;
   /** Whether a user was taken down here, by the key of the name or by id. */
   readonly isTakenDown: (what: 'name' | 'id', value: string) => boolean;
   /** The users of the current batch by their ids. */

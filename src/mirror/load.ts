@@ -89,7 +89,9 @@ async function note(visits: readonly Visit[], mirror: Mirror): Promise<void> {
   mirror.memory.save(
     visits.map(({ key, outcome, fetched }) => {
       const localVersion = here.get(key)?.version;
-      const lastFetch = fetched && localVersion !== undefined ? { ...fetched, localVersion } : undefined;
+      const { reading } = mirror;
+      const lastFetch =
+        fetched && localVersion !== undefined ? { ...fetched, localVersion, reading } : undefined;
       return { userKey: key, known: outcome !== 'unknown', id: fetched?.id, lastFetch };
     }),
   );

@@ -14,6 +14,8 @@ export interface LastFetch {
   readonly items: Validators;
   /** The version of our copy after it. If that has changed since, "not modified" does not describe our copy. */
   readonly localVersion: string;
+  /** How the bodies were read; absent if as they were. */
+  readonly reading?: string;
 }
 
 interface Note {

@@ -1,4 +1,6 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
+import { FormatError } from '../formats/entry.ts';
+import type { RecordMap } from '../import/map.ts';
 import { openRejects, type Rejects } from '../import/rejects.ts';
 import { type Family, findKind, KINDS } from '../records/kinds.ts';
 import { createMender } from '../records/mending.ts';
@@ -38,10 +40,24 @@ async function mirrorList(list: UserList, memory: MirrorMemory, report: RunRepor
   const asked = { ...options, timeout, signal: run.signal, userAgent: 'vitrine-mirror' };
   using site = createSiteClient({ ...asked, base: options.from });
   using failedFile = options.failed === undefined ? undefined : openRejects(options.failed, []);
+  const recordMap = options.map === undefined ? undefined : await loadMirrorMap(options.map);
+  const reading = `${options.unescape ? 'unescaped ' : ''}${recordMap?.version ?? ''}`;
   const mender = createMender(options, true);
   const counts = newCounts(mender.counts);
   const batch = { claims: new Map(), failures: new Map() };
-  const context = { family, memory, run, site, counts, mender, isTakenDown, ...batch, onFault: report.fault };
+  const context = {
+    family,
+    memory,
+    run,
+    site,
+    counts,
+    mender,
+    recordMap,
+    reading,
+    isTakenDown,
+    ...batch,
+    onFault: report.fault,
+  };
   const mirror: Mirror = { ...options, ...context };
   await mirrorUsers(list, mirror, failedFile);
   const anyoneKnown = counts.users.refused > 0 || memory.anyoneKnown();
@@ -50,6 +66,13 @@ async function mirrorList(list: UserList, memory: MirrorMemory, report: RunRepor
   const failure = mirrorFailure(result, { total: list.total(), unusable: list.invalid(), refusal });
   failedFile?.commit();
   return { summary: mirrorSummary(result), result, failure };
+}
+
+async function loadMirrorMap(path: string): Promise<RecordMap> {
+  const { loadMap } = await import('../import/map.ts');
+  const map = await loadMap(path);
+  if (map.hasEnd) throw new FormatError(`${path}: a mirror goes user by user and never calls end`);
+  return map;
 }
 
 /** Erases users who were taken down since the last run. The store leaves out those who are taken down during this one. */
@@ -98,7 +121,10 @@ async function* dueUsers(list: UserList, mirror: Mirror): AsyncGenerator<DueUser
     const fetched = due.filter(({ lastFetch }) => lastFetch !== undefined).map(({ key }) => key);
     const here = await readUsers(mirror, fetched);
     for (const { name, key, lastFetch } of due) {
-      const isIntact = lastFetch !== undefined && here.get(key)?.version === lastFetch.localVersion;
+      const isIntact =
+        lastFetch !== undefined &&
+        here.get(key)?.version === lastFetch.localVersion &&
+        (lastFetch.reading ?? '') === mirror.reading;
       yield { name, key, last: isIntact ? lastFetch : undefined };
     }
   }

@@ -26,7 +26,7 @@ export async function visitUser(
   }
   const profileRows =
     profile.state === 'body'
-      ? accept(name, 'profile', parseProfile(profile.body, name, mirror), mirror)
+      ? accept(name, 'profile', await parseProfile(profile.body, name, mirror), mirror)
       : NO_ROWS;
   if (profileRows === undefined) return FAILED;
   // Without a body there was a validator, so there was a last fetch.
@@ -39,7 +39,9 @@ export async function visitUser(
   if (items.state === 'unknown')
     throw new SiteError(`${site.urlOf(name, 'items')}: status 404 although the profile exists`, 'answer');
   const itemRows =
-    items.state === 'body' ? accept(name, 'items', parseItems(items.body, id, mirror), mirror) : NO_ROWS;
+    items.state === 'body'
+      ? accept(name, 'items', await parseItems(items.body, id, name, mirror), mirror)
+      : NO_ROWS;
   if (itemRows === undefined) return FAILED;
   const isUnchanged = profile.state === 'unchanged' && items.state === 'unchanged';
   return {
@@ -86,42 +88,63 @@ function accept(
 const chooseValidators = (response: SiteResponse, last: Validators | undefined): Validators =>
   response.state === 'body' ? response.validators : (last as Validators);
 
+const NOT_ONE = 'the map must return one record for the profile';
+
+/** What the map makes of an object of the site; without a map, the object. Throws where the map did. */
+async function applyMap(
+  value: unknown,
+  user: string,
+  lookup: Lookup,
+  { recordMap, site }: Mirror,
+): Promise<unknown[]> {
+  if (recordMap === undefined || !isObject(value)) return [value];
+  const file = site.urlOf(user, lookup);
+  const entries = await recordMap.apply(value, '', { file, line: 1 });
+  return entries.map((entry) => {
+    if ('problem' in entry) throw new SiteError(`${file}: ${entry.problem}`, 'answer');
+    return entry.value;
+  });
+}
+
 interface ParsedBody {
   readonly rows: readonly Row[];
   readonly faults: readonly Fault[];
 }
 
 /** A body that must be the profile of this user. */
-function parseProfile(body: Buffer, user: string, mirror: Mirror): ParsedBody {
+async function parseProfile(body: Buffer, user: string, mirror: Mirror): Promise<ParsedBody> {
   const read = readBody(body);
   if ('problem' in read) return refused('record', read.problem);
   if (!isObject(read.value)) return refused('record', `must be a profile, not ${describeType(read.value)}`);
-  const result = parseRecord(read.value, findKind(mirror.family, 'profile'), mirror);
+  const [profile, ...others] = await applyMap(read.value, user, 'profile', mirror);
+  if (profile === undefined || others.length > 0) return refused('record', NOT_ONE);
+  const result = parseRecord(profile, findKind(mirror.family, 'profile'), mirror);
   if ('faults' in result) return { rows: [], faults: result.faults };
   if (result.row.userKey !== userKey(user))
-    return refused('username', 'is not the user who was asked for', read.value.username);
+    return refused('username', 'is not the user who was asked for', result.row.userKey);
   return { rows: [result.row], faults: [] };
 }
 
 /** A body that must be a list of this owner's items. */
-function parseItems(body: Buffer, owner: string, mirror: Mirror): ParsedBody {
+async function parseItems(body: Buffer, owner: string, user: string, mirror: Mirror): Promise<ParsedBody> {
   const read = readBody(body);
   if ('problem' in read) return refused('record', read.problem);
-  const list = findList(read.value);
-  if (list === undefined)
-    return refused('record', `must be an object with a list: ${COLLECTIONS.join(', ')}`);
+  const names = [...COLLECTIONS, ...(mirror.recordMap?.lists ?? [])];
+  const list = findList(read.value, names);
+  if (list === undefined) return refused('record', `must be an object with a list: ${names.join(', ')}`);
   if (list.length > MAX_ITEMS)
     return refused('record', `must not list more than ${MAX_ITEMS} items`, String(list.length));
   const kind = findKind(mirror.family, 'item');
   const rows: Row[] = [];
   const faults: Fault[] = [];
-  for (const [index, item] of list.entries()) {
-    const result = parseItem(item, kind, owner, mirror);
-    if ('row' in result) rows.push(result.row);
-    else
-      for (const fault of result.faults)
-        faults.push({ ...fault, member: `item ${index + 1}: ${fault.member}` });
-  }
+  for (const [index, item] of list.entries())
+    for (const record of await applyMap(item, user, 'items', mirror)) {
+      const result = parseItem(record, kind, owner, mirror);
+      if ('row' in result) rows.push(result.row);
+      else
+        for (const fault of result.faults)
+          faults.push({ ...fault, member: `item ${index + 1}: ${fault.member}` });
+    }
   return { rows, faults };
 }
 
@@ -137,9 +160,9 @@ function parseRecord(raw: unknown, kind: KindName, { from, mender }: Mirror): No
   return mender.normalise(resolveAddresses(raw, kind, from), kind);
 }
 
-function findList(value: unknown): unknown[] | undefined {
+function findList(value: unknown, names: readonly string[]): unknown[] | undefined {
   if (!isObject(value)) return undefined;
-  return COLLECTIONS.map((name) => value[name]).find((list) => Array.isArray(list));
+  return names.map((name) => value[name]).find((list) => Array.isArray(list));
 }
 
 const refused = (member: string, reason: string, got: unknown = ''): ParsedBody => ({
