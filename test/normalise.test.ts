@@ -1,6 +1,7 @@
 // `normalise` turns raw objects into records whose members are strings, or lists one fault per wrong member.
 import { describe, expect, test } from 'vitest';
-import { brief, MAX_RECORD_BYTES, normalise } from '../src/records/normalise.ts';
+import { MAX_RECORD_BYTES, normalise } from '../src/records/normalise.ts';
+import { brief } from '../src/records/printable.ts';
 import { parseKeepingDigits } from '../src/records/scalar.ts';
 import { expectedRecord, type Kind, ORDERS, type Raw } from './expected.ts';
 

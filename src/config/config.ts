@@ -2,7 +2,7 @@
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
 import { addressClashes, type Mount, pageClashes } from './clashes.ts';
 import { type ServedFiles, shownDatabase } from './database-url.ts';
-import { chooseDatabaseUrl, type DatabaseUrlSource, type SettingText } from './database-url-source.ts';
+import { chooseDatabaseUrl, type SettingText } from './database-url-source.ts';
 import {
   absoluteUrl,
   address,
@@ -231,7 +231,7 @@ export function readConfig(flags: Flags = {}, environment: Environment = {}): Co
   const values = SETTING_NAMES.map((name) => {
     let given = findText(name, flags, environment);
     try {
-      if (name === 'databaseUrl') given = chooseDatabaseUrl(databaseUrlSources(flags, environment));
+      if (name === 'databaseUrl') given = findDatabaseUrl(flags, environment);
       return [name, parseSetting(name, given)];
     } catch (error) {
       if (!(error instanceof Mistake)) throw error;
@@ -250,16 +250,12 @@ const findText = (name: SettingName, flags: Flags, environment: Environment): Se
     ? { text: environment[variableName(name)], label: variableName(name) }
     : { text: flags[name], label: flagName(name) };
 
-const databaseUrlSources = (flags: Flags, environment: Environment): DatabaseUrlSource[] => [
-  {
-    url: { text: flags.databaseUrl, label: flagName('databaseUrl') },
-    file: { text: flags.databaseUrlFile, label: flagName('databaseUrlFile') },
-  },
-  {
-    url: findText('databaseUrl', {}, environment),
-    file: findText('databaseUrlFile', {}, environment),
-  },
-];
+/** Of the two settings, those of the environment count unless there is a flag for one. */
+function findDatabaseUrl(flags: Flags, environment: Environment): SettingText {
+  const hasFlag = flags.databaseUrl !== undefined || Boolean(flags.databaseUrlFile?.trim());
+  const find = (name: SettingName) => (hasFlag ? findText(name, flags, {}) : findText(name, {}, environment));
+  return chooseDatabaseUrl(find('databaseUrl'), find('databaseUrlFile'));
+}
 
 function parseSetting(name: SettingName, given: SettingText): unknown {
   const { parse, emptyCounts }: Setting<unknown> = SETTINGS[name];

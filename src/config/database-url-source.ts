@@ -11,23 +11,14 @@ export interface SettingText {
   readonly isSecret?: boolean;
 }
 
-export interface DatabaseUrlSource {
-  readonly url: SettingText;
-  readonly file: SettingText;
-}
-
 const isBlank = ({ text = '' }: SettingText) => text.trim() === '';
 
-/** DATABASE_URL as it is or from its file, in the first source that has one; flags come before the environment. */
-export function chooseDatabaseUrl(sources: readonly DatabaseUrlSource[]): SettingText {
-  for (const { url, file } of sources) {
-    if (isBlank(file) && url.text === undefined) continue;
-    if (isBlank(file)) return url;
-    if (!isBlank(url))
-      throw new Mistake(`${url.label} and ${file.label} are both set: give one, and leave the other empty`);
-    return { text: readSecret(file), label: file.label, isSecret: true };
-  }
-  return (sources.at(-1) as DatabaseUrlSource).url;
+/** DATABASE_URL as it is, or from its file. */
+export function chooseDatabaseUrl(url: SettingText, file: SettingText): SettingText {
+  if (isBlank(file)) return url;
+  if (!isBlank(url))
+    throw new Mistake(`${url.label} and ${file.label} are both set: give one, and leave the other empty`);
+  return { text: readSecret(file), label: file.label, isSecret: true };
 }
 
 const LONGEST_SECRET = 8192;

@@ -10,8 +10,6 @@ import { digitsText, scalarText } from './scalar.ts';
 import { type Form, LARGEST_ID, type Member, SCHEMAS, ZERO_DATE } from './schemas.ts';
 import { userKey, userNameFault } from './user-name.ts';
 
-export { brief };
-
 export interface Fault {
   readonly member: string;
   readonly reason: string;

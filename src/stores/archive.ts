@@ -1,6 +1,6 @@
 // Everything in a database, as of one moment: for exports, checks, takedowns, and for whoever fetches copies of pictures.
 import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
-import type { Rows } from './connection.ts';
+import { firstRow, type Rows } from './connection.ts';
 import { COUNTS, countsFrom } from './counts.ts';
 import type { StoreError } from './errors.ts';
 import { takedownsMark } from './media.ts';
@@ -80,10 +80,7 @@ export function createArchive(
     missing: () => missing(db),
     takedownsMark: () => takedownsMark(db),
     /** What the addresses of copies begin with; undefined when nothing was linked yet. */
-    async mediaUrl(): Promise<string | undefined> {
-      for await (const [url] of db.rows(MEDIA_URL)) return url;
-      return undefined;
-    },
+    mediaUrl: async () => (await firstRow(db, MEDIA_URL))[0],
     close,
   };
 }
@@ -94,16 +91,10 @@ export interface CheckResult {
   readonly counts: Counts | undefined;
 }
 
-const counts = async ({ rows }: Rows): Promise<Counts> => countsFrom(await all(rows(COUNTS)));
+const counts = async ({ rows }: Rows): Promise<Counts> => countsFrom(await Array.fromAsync(rows(COUNTS)));
 
 const takedowns = async ({ rows }: Rows): Promise<TakedownList> =>
-  takedownList(await all(rows(ALL_SALTS)), await all(rows(ALL_ENTRIES)));
-
-async function all(rows: ReturnType<Rows['rows']>): Promise<string[][]> {
-  const found: string[][] = [];
-  for await (const row of rows) found.push(row);
-  return found;
-}
+  takedownList(await Array.fromAsync(rows(ALL_SALTS)), await Array.fromAsync(rows(ALL_ENTRIES)));
 
 async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGenerator<string> {
   for (const query of recordQueries(withCopies ? member : undefined))
@@ -177,8 +168,7 @@ async function* missing({ rows, member }: Rows): AsyncGenerator<MissingCopy> {
       yield { kind, whose, member: name, url, reason };
 }
 
-async function mediaSummary({ rows }: Rows): Promise<MediaSummary> {
-  for await (const [copies, files, bytes] of rows(SUM_OF_COPIES))
-    return { copies: Number(copies), files: Number(files), bytes: Number(bytes) };
-  return { copies: 0, files: 0, bytes: 0 };
+async function mediaSummary(db: Rows): Promise<MediaSummary> {
+  const [copies, files, bytes] = await firstRow(db, SUM_OF_COPIES);
+  return { copies: Number(copies), files: Number(files), bytes: Number(bytes) };
 }

@@ -17,7 +17,9 @@ export interface StoreConnection {
 /** What reading needs of it. */
 export type Rows = Pick<StoreConnection, 'rows' | 'member' | 'hex'>;
 
-export async function countRows(db: Rows, query: string): Promise<number> {
-  for await (const [number] of db.rows(query)) return Number(number);
-  return 0;
+export async function firstRow(db: Rows, query: string): Promise<readonly (string | undefined)[]> {
+  for await (const row of db.rows(query)) return row;
+  return [];
 }
+
+export const countRows = async (db: Rows, query: string) => Number((await firstRow(db, query))[0] ?? 0);

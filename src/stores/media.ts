@@ -1,7 +1,7 @@
 // Copies of pictures: remembered, linked into what is served, and forgotten when no record names them any more. All inside
 // the caller's transaction, with the work tables of an import.
 
-import { countRows, type Rows, type StoreConnection } from './connection.ts';
+import { countRows, firstRow, type Rows, type StoreConnection } from './connection.ts';
 import {
   ADD_NAME,
   COUNT_MARKED,
@@ -32,10 +32,7 @@ export async function saveMedia(
 }
 
 /** Changes with every takedown. */
-export async function takedownsMark(db: Rows): Promise<string> {
-  for await (const [mark = ''] of db.rows(TAKEDOWNS_MARK)) return mark;
-  return '';
-}
+export const takedownsMark = async (db: Rows) => (await firstRow(db, TAKEDOWNS_MARK))[0] ?? '';
 
 /** How many rows that changed. */
 export async function relink(db: StoreConnection, mediaUrl: string): Promise<number> {
@@ -60,18 +57,16 @@ export async function pruneMedia(db: StoreConnection, grace: number): Promise<Pr
  */
 export async function forgetUnnamed(db: StoreConnection, removeFiles: RemoveFiles): Promise<void> {
   await fillNamed(db);
-  const files: string[] = [];
-  for await (const [file] of db.rows(FILES_UNNAMED)) files.push(file as string);
-  await removeFiles(files);
+  const files = await Array.fromAsync(db.rows(FILES_UNNAMED));
+  await removeFiles(files.map(([file = '']) => file));
   await db.run(FORGET_UNNAMED);
 }
 
 /** Of the names of files, those that no copy has. */
 export async function unknownFiles(db: StoreConnection, names: readonly string[]): Promise<string[]> {
   for (const name of names) await db.run(ADD_NAME, [name]);
-  const unknown: string[] = [];
-  for await (const [name] of db.rows(NAMES_WITHOUT_COPY)) unknown.push(name as string);
-  return unknown;
+  const unknown = await Array.fromAsync(db.rows(NAMES_WITHOUT_COPY));
+  return unknown.map(([name = '']) => name);
 }
 
 async function fillNamed(db: StoreConnection): Promise<void> {

@@ -28,8 +28,8 @@ export async function merge(
   let misfits = 0;
   const isRefused = () => ending === 'refuse' || (misfits > 0 && !skipInvalid);
   for (const index of INDEXES) await db.run(index);
-  const kinds = new Set<number>();
-  for await (const [kind] of db.rows('SELECT DISTINCT kind FROM staged')) kinds.add(Number(kind));
+  const staged = await Array.fromAsync(db.rows('SELECT DISTINCT kind FROM staged'));
+  const kinds = new Set(staged.map(([kind]) => Number(kind)));
   const listed = await listedKinds(db);
   for (const family of FAMILIES) {
     const statements = statementsFor(family);

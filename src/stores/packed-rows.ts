@@ -25,8 +25,7 @@ export async function packAnswers(db: StoreConnection): Promise<void> {
     const unpacked = `SELECT family, CAST(${key} AS text), ${text} FROM ${table} WHERE ${isUnpacked(text)} LIMIT ${BATCH}`;
     const store = `UPDATE ${table} SET packed = $1 WHERE family = $2 AND ${key} = $3`;
     for (;;) {
-      const rows: string[][] = [];
-      for await (const row of db.rows(unpacked)) rows.push(row);
+      const rows = await Array.fromAsync(db.rows(unpacked));
       if (rows.length === 0) break;
       for (const [family = '', id = '', text = ''] of rows) await db.run(store, [pack(text), family, id]);
     }
@@ -45,8 +44,7 @@ export async function* findWronglyPacked(db: Rows): AsyncGenerator<PackedRow> {
 
 /** Packs again what is packed wrongly; how many rows that were. */
 export async function repairPacked(db: StoreConnection): Promise<number> {
-  const wrong: PackedRow[] = [];
-  for await (const row of findWronglyPacked(db)) wrong.push(row);
+  const wrong = await Array.fromAsync(findWronglyPacked(db));
   for (const { table, family, id } of wrong) {
     const key = table === 'lists' ? 'owner' : 'id';
     await db.run(`UPDATE ${table} SET packed = NULL WHERE family = $1 AND ${key} = $2`, [family, id]);

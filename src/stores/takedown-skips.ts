@@ -6,10 +6,8 @@ import { ID_TEXT, isListed, MAY_BE_UNUSUAL, unusualNames } from './takedowns.ts'
 
 /** The families and kinds that have takedowns: without any, nothing has to be hashed. */
 export async function listedKinds(db: StoreConnection): Promise<ReadonlySet<string>> {
-  const listed = new Set<string>();
-  for await (const [family, kind] of db.rows('SELECT DISTINCT family, kind FROM takedowns'))
-    listed.add(`${family} ${kind}`);
-  return listed;
+  const listed = await Array.fromAsync(db.rows('SELECT DISTINCT family, kind FROM takedowns'));
+  return new Set(listed.map(([family, kind]) => `${family} ${kind}`));
 }
 
 /** Leaves out what was taken down. It is in this transaction, so a takedown during a long import counts as well. */
