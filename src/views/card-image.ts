@@ -48,7 +48,8 @@ export function cardImage(person: Person, avatar?: string): string {
 function drawHead(person: Person, avatar: string | undefined): Block {
   const { name, username, bio, verified, counts } = person;
   const bioLines = wrapped(bio, 15, INNER, 3);
-  const shownName = clipped(name, 20, INNER - 30);
+  // Beside the name, where it ends in one font, the mark would stand on it in another.
+  const mark = markup`<g transform="translate(${MARGIN + 62} 110)"><circle class="ring" r="11"/><circle class="glass" r="9"/><path class="on" d="M-3.500 0l2.500 3 4.500-5.500" fill="none" stroke-width="2"/></g>`;
   const countsTop = 176 + bioLines.length * 21;
   const shownCounts = counts
     .slice(0, 2)
@@ -57,8 +58,8 @@ function drawHead(person: Person, avatar: string | undefined): Block {
   const drawn = markup`${gradient('cover', `${username} cover`)}<rect width="${WIDTH}" height="84" fill="url(#cover)"/>
 ${gradient('avatar', username)}<circle class="ring" cx="${MARGIN + 36}" cy="84" r="40"/><circle cx="${MARGIN + 36}" cy="84" r="36" fill="url(#avatar)"/>
 <text class="w" x="${MARGIN + 36}" y="92" font-size="23" text-anchor="middle">${initialsOf(name)}</text>${avatar && picture(avatar)}
-<text class="b" x="${MARGIN}" y="150" font-size="20">${shownName}</text>
-${verified ? markup`<g transform="translate(${MARGIN + widthOf(shownName, 20) + 16} 143)"><circle class="glass" r="8"/><path class="on" d="M-3.500 0l2.500 3 4.500-5.500" fill="none" stroke-width="2"/></g>` : undefined}
+${verified && mark}
+<text class="b" x="${MARGIN}" y="150" font-size="20">${clipped(name, 20, INNER)}</text>
 <text class="q" x="${MARGIN}" y="171" font-size="13">${clipped(`@${username}`, 13, INNER)}</text>
 ${bioLines.map((line, index) => markup`<text x="${MARGIN}" y="${197 + index * 21}" font-size="15">${line}</text>`)}
 <text class="q" x="${MARGIN}" y="${countsTop + 24}" font-size="13" xml:space="preserve">${shownCounts}</text>`;

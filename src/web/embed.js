@@ -76,8 +76,9 @@ const NOT_A_PROFILE = 'The response is not a profile.';
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(SHEET);
 
-/** An error whose message is shown on the card; `retry`: the same request may succeed later. */
-const fail = (message, retry = false) => Object.assign(new Error(message), { retry });
+/** An error whose message is shown on the card; `retry`: the same request may succeed later; `isFinal`: no other base knows more. */
+const fail = (message, retry = false, isFinal = false) =>
+  Object.assign(new Error(message), { retry, isFinal });
 
 const LOADING = ['base', 'variant', 'user', 'items'];
 const ATTRIBUTES = [...LOADING, 'theme'];
@@ -220,7 +221,7 @@ async function request(address, user, signal) {
   if (ok && data) return data;
   if (ok) throw fail(NOT_A_PROFILE, true);
   if (data?.code === 'USER_NOT_FOUND' || status === 410)
-    throw Object.assign(fail(`No user named “${user.slice(0, 60).toWellFormed()}”.`), { isFinal: true });
+    throw fail(`No user named “${user.slice(0, 60).toWellFormed()}”.`, false, true);
   if (status === 404) throw fail('Nothing at this address: check the attributes `base` and `variant`.');
   throw fail(`${UNAVAILABLE} (${status}).`, status === 429 || status >= 500);
 }
