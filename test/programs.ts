@@ -28,6 +28,7 @@ const PROGRAMS = {
     ],
     package: 'chromium',
   },
+  apache: { name: 'Apache', places: [...inPath('apache2'), '/usr/sbin/apache2'], package: 'apache2' },
   caddy: { name: 'Caddy', places: inPath('caddy'), package: 'caddy' },
   haproxy: { name: 'HAProxy', places: [...inPath('haproxy'), '/usr/sbin/haproxy'], package: 'haproxy' },
   nginx: {

@@ -8,7 +8,7 @@ import { type CommandContext, UsageError } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 
 /** Not taken from the tables, which are loaded only when something is published. */
-const HOSTS = Object.keys({ nginx: 0, caddy: 0 } satisfies Record<HostName, 0>);
+const HOSTS = Object.keys({ nginx: 0, caddy: 0, apache: 0 } satisfies Record<HostName, 0>);
 const PARTS = Object.keys({ pages: 0, cards: 0, previews: 0, feeds: 0, media: 0 } satisfies Record<Part, 0>);
 
 interface PublishFlags extends SettingFlags {
@@ -34,6 +34,9 @@ export const publishCommand = (context: CommandContext) =>
       const parts = without.split(',').filter(Boolean);
       const unknown = parts.find((part) => !PARTS.includes(part));
       if (unknown !== undefined) throw new UsageError(`--without takes ${PARTS.join(', ')}, not ${unknown}`);
+      // It stands in the host's configuration, where other characters have meanings.
+      if (!/^[\w./@+-]+$/.test(resolve(folder)))
+        throw new UsageError('the path of the folder must be of letters, digits and ._@+-');
       const config = readConfig(flags, context.environment);
       const { databaseUrl } = config;
       if (databaseUrl === undefined)

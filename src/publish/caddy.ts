@@ -4,7 +4,7 @@ import { METHODS } from '../http/answer.ts';
 import { FAILURES } from '../http/errors.ts';
 import { deploymentOf, lines } from '../print/deployment.ts';
 import type { Headers } from './ask.ts';
-import { hasHosts, listErrors, type Site, wholePattern } from './tables.ts';
+import { hasHosts, kindOf, listErrors, type Site, wholePattern } from './tables.ts';
 import type { Target } from './targets.ts';
 
 export function caddy(site: Site): string {
@@ -76,10 +76,6 @@ ${lines(added, '\t\t\t')}			respond ${quote(body)} ${status}
 }
 `;
 }
-
-/** Files in a folder have the headers of the folder; one that is there once has its own. */
-const kindOf = (file: string, folders: ReadonlyMap<string, Headers>) =>
-  folders.has(file) ? file : (file.split('/', 1)[0] as string);
 
 function headersOf(kind: string, headers: Headers, at: number): string {
   const rows = Object.entries(headers).map(([name, value]) => `header @kind${at} ${name} ${quote(value)}`);

@@ -1,4 +1,5 @@
 // The hosts that a site can be published for.
+import { apache } from './apache.ts';
 import { caddy } from './caddy.ts';
 import { nginx } from './nginx.ts';
 import type { Site } from './tables.ts';
@@ -12,6 +13,7 @@ interface Host {
 export const HOSTS = {
   nginx: { file: 'nginx.conf', write: nginx },
   caddy: { file: 'Caddyfile', write: caddy },
+  apache: { file: 'apache.conf', write: apache },
 } as const satisfies Record<string, Host>;
 
 export type HostName = keyof typeof HOSTS;

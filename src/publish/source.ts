@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import { findMediaFolder } from '../config/media.ts';
+import { JSON_TYPE } from '../http/answer.ts';
+import { ERROR_CODES, type ErrorCode, FAILURES } from '../http/errors.ts';
+import { computeEtag } from '../records/etag.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { readFeed } from '../routes/feeds.ts';
@@ -50,12 +53,22 @@ export async function* listUnits(
   options: SourceOptions,
   site: ReadonlyMap<string, SiteFile>,
 ): AsyncGenerator<Unit> {
+  for (const code of ERROR_CODES.toSorted()) yield errorFile(code);
   for (const [path, { host, address }] of site)
     yield { group: 0, user: path, files: [answered(options, [{ path, address }], path, host)] };
   for (const [at, family] of FAMILIES.entries())
     for await (const user of listUsers(options, family))
       yield { group: at + 1, user: user.key, files: await userFiles(options, user) };
   yield* listCopies(options);
+}
+
+/** The body of an error, which has no address. */
+function errorFile(code: ErrorCode): Unit {
+  const path = `errors/${code}.json`;
+  const { body } = FAILURES[code];
+  const etag = computeEtag(body);
+  const ask = (known?: string) => (known === etag ? ('same' as const) : { etag, type: JSON_TYPE, body });
+  return { group: 0, user: path, files: [{ paths: [{ path }], ask }] };
 }
 
 const USERS_AT_ONCE = 200;

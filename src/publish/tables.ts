@@ -1,7 +1,7 @@
 // What the configurations of all hosts are made from.
 import type { Config } from '../config/config.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
-import type { HeaderTables } from './ask.ts';
+import type { Headers, HeaderTables } from './ask.ts';
 import type { Target } from './targets.ts';
 
 export interface Site {
@@ -40,3 +40,7 @@ export function headerValues({ headers: { folders } }: Site): Map<string, Map<st
         found.set(name, (found.get(name) ?? new Map()).set(folder, value));
   return found;
 }
+
+/** Files in a folder have the headers of the folder; one that is there once has its own. */
+export const kindOf = (file: string, folders: ReadonlyMap<string, Headers>) =>
+  folders.has(file) ? file : (file.split('/', 1)[0] as string);

@@ -8,13 +8,18 @@ import { freePort } from '../free-port.ts';
 import { runNginx } from '../nginx-any.ts';
 import { skipWithout } from '../programs.ts';
 import { startProxy } from '../proxies.ts';
+import { folio } from '../records.ts';
 import {
   databaseOf,
+  dial,
   done,
   exchange,
   fixture,
+  hearOut,
   type LocalServer,
+  ndjson,
   readLines,
+  tempFile,
   tempFolder,
   ugly,
 } from '../rig.ts';
@@ -35,11 +40,46 @@ const HOSTS = {
       await startProxy('caddy', ['run', '--config', config, '--adapter', 'caddyfile'], [port]);
     },
   },
+  apache: {
+    file: 'apache.conf',
+    async start(text: string, port: number) {
+      const folder = tempFolder();
+      const modules = [
+        'mpm_event',
+        'authz_core',
+        'dir',
+        'mime',
+        'negotiation',
+        'rewrite',
+        'headers',
+        'alias',
+      ];
+      const config = join(folder, 'apache2.conf');
+      writeFileSync(
+        config,
+        `${modules.map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so\n`).join('')}
+ServerName localhost
+ServerRoot ${folder}
+PidFile ${folder}/pid
+ErrorLog ${folder}/error.log
+Listen 127.0.0.1:${port}
+TypesConfig /dev/null
+AddLanguage en .en
+AddEncoding x-gzip .gz
+AddHandler type-map .var
+<Directory />
+  Require all denied
+</Directory>
+${text.replace('<VirtualHost *:80>', `<VirtualHost 127.0.0.1:${port}>`)}`,
+      );
+      await startProxy('apache', ['-D', 'FOREGROUND', '-f', config], [port]);
+    },
+  },
 } as const;
 
-/** Headers that a host of files cannot have as the server has them, or that each sets itself. */
+/** Headers that a host of files cannot have as the server has them; to Apache, the file of `x.en` is in English. */
 const OWN =
-  /^(?:etag|last-modified|date|server|connection|keep-alive|accept-ranges|vary|content-length|transfer-encoding|content-encoding)$/;
+  /^(?:etag|last-modified|date|server|connection|keep-alive|accept-ranges|vary|content-length|transfer-encoding|content-encoding|content-language)$/;
 
 const shown = async (host: Pick<LocalServer, 'port'>, address: string, headers = {}) => {
   const reply = await exchange(host, address, { headers });
@@ -53,11 +93,21 @@ beforeAll(async () => {
   database = await databaseOf(
     ...['microblog.ndjson', 'portfolio.ndjson'].map(fixture),
     ugly('hostile-names.ndjson'),
+    // Endings that mean something to web servers.
+    tempFile(
+      'endings.ndjson',
+      ndjson(
+        ...['gz', 'en', 'var', 'php', 'html', 'htaccess', 'json.gz'].map((ending, at) =>
+          folio(9_000_000 + at, `x.${ending}`),
+        ),
+        folio(9_100_000, '.htaccess'),
+      ),
+    ),
   );
   server = await serveHere({ DATABASE_URL: database });
 });
 
-describe.each(['nginx', 'caddy'] as const)('%s', (name) => {
+describe.each(['nginx', 'caddy', 'apache'] as const)('%s', (name) => {
   describe.skipIf(skipWithout(name))('with its configuration', () => {
     const host = { port: 0 };
     let entries: Entry[];
@@ -139,26 +189,104 @@ describe.each(['nginx', 'caddy'] as const)('%s', (name) => {
       expect([again.status, again.body]).toEqual([304, '']);
     });
 
-    test('no address leads out of the folder', async () => {
-      for (const part of [
-        '..%2f..%2fmanifest.ndjson',
-        '../../manifest',
-        '%2e%2e/x',
-        '..\\x',
-        '%00',
-        '.',
-        '..',
-      ]) {
-        for (const address of [
-          `/a/api/?user=${part}`,
-          `/b/api/username/${part}`,
-          `/media/${part}`,
-          `/${part}`,
-        ]) {
-          const { status, body } = await exchange(host, address);
-          expect([status < 500, /^\{"group"|^map /m.test(body)], address).toEqual([true, false]);
-        }
+    test('no hostile address leads out of the folder, or is an error of the host', async () => {
+      const wrong: unknown[] = [];
+      const outside = (body: string) => /^\{"group"|^map |^<VirtualHost|root:|^\S+ \{$/m.test(body);
+      for (const address of hostileAddresses(HOSTILE)) {
+        const socket = await dial(host);
+        const heard = hearOut(socket);
+        socket.write(`GET ${address} HTTP/1.1\r\nHost: 127.0.0.1:${host.port}\r\nConnection: close\r\n\r\n`);
+        const reply = String(await heard);
+        if (!/^HTTP\/1\.[01] [234]/.test(reply) || outside(reply)) wrong.push([address, reply]);
       }
+      expect(wrong).toEqual([]);
     });
   });
 });
+
+const HOSTILE = 10_000;
+const PARTS = [
+  ...[
+    '..',
+    '.',
+    '/',
+    '\\',
+    '%2e',
+    '%2E%2e',
+    '%2f',
+    '%5c',
+    '%00',
+    '%0a',
+    '%0d%0a',
+    '%252e%252e%252f',
+    '%',
+    '%zz',
+  ],
+  ...[
+    '%c0%ae',
+    '%u002e',
+    ';',
+    '&',
+    '&&',
+    '=',
+    '?',
+    '#',
+    '+',
+    '$1',
+    '{1}',
+    '{path}',
+    '%{ENV:HOME}',
+    '*',
+    '[a-z]',
+  ],
+  ...[
+    'user=ada',
+    'post=true',
+    'manifest.ndjson',
+    'nginx.conf',
+    'Caddyfile',
+    'apache.conf',
+    'etc/passwd',
+    'ada',
+  ],
+  ...[
+    '.json',
+    '.gz',
+    '.html',
+    'errors/',
+    '-errors/USER_MISSING',
+    'data/a/profile',
+    '~',
+    '"',
+    "'",
+    '<',
+    '|',
+    'é',
+  ],
+  'x'.repeat(300),
+  '../'.repeat(30),
+];
+const STARTS = [
+  '/a/api/?user=',
+  '/a/api?',
+  '/b/api/username/',
+  '/people/a/',
+  '/card/b/',
+  '/feeds/c/',
+  '/media/',
+  '/',
+  '',
+];
+
+/** The same addresses each time. */
+function* hostileAddresses(count: number): Generator<string> {
+  let state = 1;
+  const choose = <T>(list: readonly T[]): T => {
+    state = (state * 48_271) % 2_147_483_647;
+    return list[state % list.length] as T;
+  };
+  for (let number = 0; number < count; number++) {
+    const parts = Array.from({ length: choose([1, 2, 3, 4, 6]) }, () => choose(PARTS));
+    yield choose(STARTS) + parts.join('');
+  }
+}
