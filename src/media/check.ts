@@ -6,13 +6,13 @@ import { brief } from '../records/printable.ts';
 import { createRun } from '../runs/each.ts';
 import { createRunReport } from '../runs/report.ts';
 import type { Archive } from '../stores/archive.ts';
-import type { Opened } from '../stores/open.ts';
+import type { StoreHandle } from '../stores/open.ts';
 import { type Connection, openScratch } from '../stores/sqlite/connect.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 
 interface CheckOptions {
   readonly mediaDir: string;
-  readonly openArchive: () => Promise<Opened<Archive>>;
+  readonly openArchive: () => Promise<StoreHandle<Archive>>;
   /** Whether only sizes are looked at. */
   readonly quick: boolean;
   readonly removeDamaged: boolean;

@@ -4,7 +4,7 @@ import { createFileClient, type FileClient, type FileClientOptions } from '../re
 import { createRun, type Run } from '../runs/each.ts';
 import { createRunReport, type RunReport } from '../runs/report.ts';
 import type { Archive } from '../stores/archive.ts';
-import type { Opened } from '../stores/open.ts';
+import type { StoreHandle } from '../stores/open.ts';
 import type { MediaEntry, Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, type Originals, readHost } from './originals.ts';
@@ -48,7 +48,7 @@ export interface FetchOptions extends FetchFlags {
   readonly mediaDir: string;
   /** What records name copies by. */
   readonly mediaUrl: string;
-  readonly openArchive: () => Promise<Opened<Archive>>;
+  readonly openArchive: () => Promise<StoreHandle<Archive>>;
   readonly writer: Pick<Writer, 'saveMedia' | 'relink' | 'unknownFiles'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;

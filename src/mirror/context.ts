@@ -9,7 +9,7 @@ import type { SiteClient, SiteOptions } from '../remote/site-client.ts';
 import type { UserSource } from '../remote/user-list.ts';
 import type { Run } from '../runs/each.ts';
 import type { Archive } from '../stores/archive.ts';
-import type { Opened } from '../stores/open.ts';
+import type { StoreHandle } from '../stores/open.ts';
 import type { Reader } from '../stores/reader.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Tallies, Writer } from '../stores/writer.ts';
@@ -32,8 +32,8 @@ export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 's
 }
 
 export interface MirrorOptions extends MirrorFlags {
-  readonly openReader: () => Promise<Opened<Reader>>;
-  readonly openArchive: () => Promise<Opened<Archive>>;
+  readonly openReader: () => Promise<StoreHandle<Reader>>;
+  readonly openArchive: () => Promise<StoreHandle<Archive>>;
   readonly writer: Writer;
   readonly users: UserSource;
   /** The path of the state file. */

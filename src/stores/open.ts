@@ -12,9 +12,9 @@ import type { DatedSnapshot, SnapshotOptions } from './sqlite/snapshot.ts';
 import type { Writer } from './writer.ts';
 
 /** For `await using`, which closes the store at the end of the block. */
-export type Opened<Store> = Store & AsyncDisposable;
+export type StoreHandle<Store> = Store & AsyncDisposable;
 
-const closing = <Store extends { close(): Awaitable<void> }>(store: Store): Opened<Store> =>
+const closing = <Store extends { close(): Awaitable<void> }>(store: Store): StoreHandle<Store> =>
   Object.assign(store, { [Symbol.asyncDispose]: async () => await store.close() });
 
 const reading = (url: string) =>
@@ -29,24 +29,24 @@ export async function openForServing(url: string, observe: StoreListener): Promi
 }
 
 /** Opens an existing database for a few lookups. */
-export const openForLookups = async (url: string): Promise<Opened<Reader>> =>
+export const openForLookups = async (url: string): Promise<StoreHandle<Reader>> =>
   closing(await (await reading(url)).openReader(url));
 
 /** Opens a SQLite database held in memory. */
 export const openSamples = (bytes: Buffer): Reader => openReader(bytes);
 
 /** Opens a database for changes; creates it where it is missing. */
-export const openForChange = async (url: string): Promise<Opened<Writer>> =>
+export const openForChange = async (url: string): Promise<StoreHandle<Writer>> =>
   closing(await (await writing(url)).openWriter(url));
 
 /** Opens a database for changes of what it holds: a file that is missing is a mistake. */
-export async function openExisting(url: string): Promise<Opened<Writer>> {
+export async function openExisting(url: string): Promise<StoreHandle<Writer>> {
   if (!isPostgresUrl(url)) refuseMissing(url);
   return openForChange(url);
 }
 
 /** Opens a database to try a load on it, which changes nothing and creates nothing. */
-export async function openForTrial(url: string): Promise<Opened<Writer>> {
+export async function openForTrial(url: string): Promise<StoreHandle<Writer>> {
   const { openTemporary, openTrialWriter } = await import('./sqlite/write.ts');
   if (!isPostgresUrl(url)) return closing(openTrialWriter(url));
   const postgres = await import('./postgres/write.ts');
@@ -54,7 +54,7 @@ export async function openForTrial(url: string): Promise<Opened<Writer>> {
 }
 
 /** Opens a database to read everything in it, as of one moment. */
-export const openForExport = async (url: string): Promise<Opened<Archive>> =>
+export const openForExport = async (url: string): Promise<StoreHandle<Archive>> =>
   closing(await (await reading(url)).openArchive(url));
 
 export async function checkDatabase(url: string): Promise<CheckResult> {

@@ -6,7 +6,7 @@ export const BUCKETS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ];
 
-export type Counts = ReturnType<typeof createCounts>;
+export type RequestCounts = ReturnType<typeof createCounts>;
 
 /** Requests by operation and status, and how long they took; refused requests and connections; replaced data. */
 export function createCounts() {

@@ -1,11 +1,11 @@
 // What a metric is: its samples for Prometheus, its panel on the dashboard, its alert, its row in the guide.
 import type { Aggregator } from '@prometheus-io/client';
 import type { Awaitable, Reader } from '../stores/reader.ts';
-import type { Counts } from './counts.ts';
+import type { RequestCounts } from './counts.ts';
 
 /** Where the values come from. */
 export interface MetricsSources {
-  readonly counts: Counts;
+  readonly counts: RequestCounts;
   readonly openConnections: () => Promise<number>;
   readonly store: Pick<
     Reader,

@@ -1,6 +1,6 @@
 // Metrics of requests and connections.
 import type { Operation } from '../http/observations.ts';
-import { BUCKETS, type Counts } from './counts.ts';
+import { BUCKETS, type RequestCounts } from './counts.ts';
 import type { Metric, Sample } from './metric.ts';
 
 const DURATION = 'vitrine_request_duration_seconds';
@@ -107,7 +107,7 @@ export const REQUEST_METRICS: readonly Metric[] = [
 
 const operationLabels = ({ variant, name }: Operation) => ({ variant, operation: name });
 
-const requestSamples = ({ tallies }: Counts): Sample[] =>
+const requestSamples = ({ tallies }: RequestCounts): Sample[] =>
   [...tallies].flatMap(([operation, { statuses }]) =>
     [...statuses].map(([status, value]) => ({
       labels: { ...operationLabels(operation), status: String(status) },
@@ -116,7 +116,7 @@ const requestSamples = ({ tallies }: Counts): Sample[] =>
   );
 
 /** The client's own histogram observes each request one by one, which costs more than counting in arrays. */
-function durationSamples({ tallies }: Counts): Sample[] {
+function durationSamples({ tallies }: RequestCounts): Sample[] {
   return [...tallies].flatMap(([operation, { buckets, sum }]) => {
     const labels = operationLabels(operation);
     let count = 0;

@@ -68,7 +68,9 @@ function describe(error: unknown): string {
 /** The name of the table is the one part of the message that is not translated. */
 function describeMissingTable(message: string): string {
   if (/\bvitrine\b/.test(message)) return NO_TABLES;
-  return lacks(/\b(profiles|items|lists|takedown_salts|takedowns)\b/.exec(message)?.[0] ?? 'one or more');
+  return lacks(
+    /\b(profiles|items|lists|takedown_salts|takedowns|media)\b/.exec(message)?.[0] ?? 'one or more',
+  );
 }
 
 /** Whether the settings are wrong, so that waiting does not help. */
