@@ -23,6 +23,8 @@ const untilTitles = (server: LocalServer, wanted: string[] | undefined) =>
 const untilLogged = (server: LocalServer, text: string) =>
   until(text, async () => server.log.some((line) => line.includes(text)));
 
+const databaseFile = tempFile('site.db', 'SQLite format 3\0');
+
 const privateFolders = () =>
   readdirSync(tmpdir()).filter((name) => name.startsWith(`vitrine-${process.pid}-`));
 
@@ -119,6 +121,7 @@ describe('files that are served', () => {
       /^vitrine: serve reads files again .* standard input can be read once only\n$/,
     ],
     ['a device', ['/dev/null'], 2, /^vitrine: .*\/dev\/null can be read once only\n$/],
+    ['a database', [databaseFile], 2, /^vitrine: .*\.db is a database: give it with --database-url\n$/],
     ['a database as well', ['x.json', '--database-url', 'site.db'], 2, /^vitrine: .* not both\n$/],
     ['a map without files', ['--map', 'x.mjs'], 2, /^vitrine: --map goes with files/],
   ])('%s is refused in a sentence', async (_, args, exitCode, sentence) => {

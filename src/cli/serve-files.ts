@@ -3,6 +3,7 @@ import { existsSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { isDatabase } from '../files/output.ts';
 import { createPrivateFolder } from '../files/private-folder.ts';
 import { lookAt, type Saves, watchSaves } from '../files/saves.ts';
 import type { Terminal } from '../files/terminal.ts';
@@ -28,7 +29,7 @@ export async function serveFiles(
   serve: ServeDatabase,
 ): Promise<void> {
   const { files, map } = source;
-  refuseStreams(files);
+  refuseUnfit(files);
   const watched = map !== undefined && existsSync(map) ? [...files, map] : files;
   const before = lookAt(watched);
   const stop = context.stopSignal(['SIGTERM', 'SIGINT']);
@@ -105,7 +106,9 @@ async function loadAgain(load: Load, log: Logger, isObsolete: () => boolean): Pr
   log.warn('the data before is served until the files are saved again');
 }
 
-function refuseStreams(files: readonly string[]): void {
+function refuseUnfit(files: readonly string[]): void {
+  const database = files.find((file) => file !== '-' && isDatabase(file));
+  if (database !== undefined) throw new UsageError(`${database} is a database: give it with --database-url`);
   const stream = files.find((file) => file === '-' || isStream(file));
   if (stream === undefined) return;
   const name = stream === '-' ? 'standard input' : stream;

@@ -118,7 +118,7 @@ const isSameFile = (one: Stats, other: Stats | undefined) =>
 
 const SQLITE_HEADER = 'SQLite format 3\0';
 
-function isDatabase(path: string): boolean {
+export function isDatabase(path: string): boolean {
   if (!statIfAny(path)?.isFile()) return false;
   const head = Buffer.alloc(SQLITE_HEADER.length);
   const fd = openSync(path, 'r');
