@@ -80,6 +80,7 @@ test('publishes what the server answers, with a manifest of it', async () => {
   for (const { path, address, type, etag, bytes, sha256: sum } of entries) {
     const body = readFileSync(fileOf(folder, path));
     expect([body.length, sha256(body)], path).toEqual([bytes, sum]);
+    if (path.startsWith('errors/')) continue;
     if (address === undefined) {
       expect(gunzipSync(body), path).toEqual(readFileSync(fileOf(folder, path.replace(/\.gz$/, ''))));
       continue;
@@ -94,7 +95,13 @@ test('publishes what the server answers, with a manifest of it', async () => {
       ...['data/a/items/ada.json', 'data/a/items/ada.json.gz', 'data/c/items/ada.json'],
       ...['pages/a/Ada.html', 'cards/b/ada.svg', 'previews/b/ada.png', 'feeds/a/ada.atom'],
       ...['feeds/a/ada.jsonfeed', 'archives/a/ada_18.atom', `media/${copy.slice(0, 2)}/${copy}`],
-      ...['site/index.html', 'site/openapi.json', 'site/docs.html', 'site/embed.js'],
+      ...[
+        'errors/USER_NOT_FOUND.json',
+        'site/index.html',
+        'site/openapi.json',
+        'site/docs.html',
+        'site/embed.js',
+      ],
     ]),
   );
 });
@@ -157,7 +164,7 @@ test('leaves out parts, and what was published of them', async () => {
   await publish();
   await publish('--without', 'pages,cards,previews,feeds,media');
   expect(readdirSync(join(folder, 'current/files/data'))).toEqual(['a', 'b', 'c']);
-  expect(entriesOf(folder).filter(({ path }) => !/^(?:data|site)\//.test(path))).toEqual([]);
+  expect(entriesOf(folder).filter(({ path }) => !/^(?:data|errors|site)\//.test(path))).toEqual([]);
 });
 
 test.each([
