@@ -11,7 +11,7 @@ const FILES = 'https://media.example.org/ada/';
 /** Imports an export with its map, twice; returns the records and what was printed. */
 async function importExport(map: string, ...files: string[]) {
   const path = newPath();
-  const args = ['--family', 'portfolio', '--map', map, '--files-url', FILES];
+  const args = ['--family', 'portfolio', '--map', map, '--files-url', FILES.slice(0, -1)];
   const importWith = () => into(path, [...args, ...files.map((file) => fixture(join('exports', file)))]);
   const first = await importWith();
   const again = await importWith();

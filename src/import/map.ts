@@ -44,7 +44,8 @@ export async function loadMap(path: string, onUncaught?: OnUncaught, facts: Expo
     line: () => (origin.getStore() ?? place).line,
     media(path) {
       if (typeof path !== 'string' || path === '') return undefined;
-      if (facts.filesUrl !== undefined) return kit.url(path.replace(/^\//, ''), facts.filesUrl);
+      if (facts.filesUrl !== undefined)
+        return kit.url(path.replace(/^\//, ''), facts.filesUrl.replace(/\/?$/, '/'));
       unpublished++;
       return undefined;
     },
