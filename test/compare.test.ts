@@ -7,7 +7,7 @@ import { type CompareOptions, runCompare } from '../src/compare/compare.ts';
 import { compareAnswers } from '../src/compare/user.ts';
 import type { UserComparison } from '../src/compare/verdicts.ts';
 import { isPublic } from '../src/remote/public-addresses.ts';
-import { portfolio, startSite } from './mirror-site.ts';
+import { crowd, portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
 import { databaseOf, fixture, readLines, run, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
@@ -290,13 +290,9 @@ describe.concurrent('two sites', () => {
   });
 
   test('gives up a site that is down, and asks for the failed users again when it is resumed', async () => {
-    const names = Array.from({ length: 60 }, (_, index) => `user${index}`);
-    const people = Object.fromEntries(
-      names.map((name, index) => [name, { profile: folio(index + 1, name) }]),
-    );
-    const old = await siteOf(people);
+    const { names, answer } = crowd(60);
+    const old = await startSite(answer);
     let down = true;
-    const answer = portfolio(people);
     const other = await startSite((request, response) => {
       if (down && !request.url?.includes('user0')) response.writeHead(500).end();
       else answer(request, response);

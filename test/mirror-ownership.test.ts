@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createMemory } from '../src/mirror/memory.ts';
 import { openForChange } from '../src/stores/open.ts';
 import { newPath, recordsIn } from './importing.ts';
-import { mirrorArgs, mirrorHere, portfolio, startSite } from './mirror-site.ts';
+import { crowd, mirrorArgs, mirrorHere, portfolio, startSite } from './mirror-site.ts';
 import { folio, shot } from './records.ts';
 import { done, importInto, ndjson, newDatabase, run, storeName, tempFile, tempFolder } from './rig.ts';
 
@@ -184,12 +184,7 @@ describe(`a mirror into ${storeName()}`, () => {
 
   test('what is imported while a mirror runs is protected at once', async () => {
     const database = await databaseWith();
-    const answer = portfolio({
-      ...Object.fromEntries(
-        Array.from({ length: 40 }, (_, n) => [`user${n}`, { profile: folio(n + 1, `user${n}`) }]),
-      ),
-      mallory: { profile: folio(99, 'mallory') },
-    });
+    const { names, answer } = crowd(40, { mallory: { profile: folio(99, 'mallory') } });
     let imported = false;
     const site = await startSite(async (request, response) => {
       // In the second batch.
@@ -199,8 +194,8 @@ describe(`a mirror into ${storeName()}`, () => {
       }
       answer(request, response);
     });
-    const names = [...Array.from({ length: 40 }, (_, n) => `user${n}`), 'mallory'];
-    const { summary, faults } = await mirrorHere(database, site.url, names, { concurrency: 1 });
+    const run = { concurrency: 1 };
+    const { summary, faults } = await mirrorHere(database, site.url, [...names, 'mallory'], run);
     expect(summary).toMatch(/^users: 40 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
     expect(faults).toContain('mallory: id: belongs to "kim" here');
   });

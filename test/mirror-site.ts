@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { MirrorOptions } from '../src/mirror/context.ts';
 import { runMirror } from '../src/mirror/mirror.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
+import { folio } from './records.ts';
 import { atEnd, done, run, tempFolder } from './rig.ts';
 
 const FAST = ['--rate', '5000', '--start-rate', '5000'];
@@ -13,6 +14,8 @@ const FAST = ['--rate', '5000', '--start-rate', '5000'];
 export const mirrorArgs = (database: string, variant: string, from: string, ...more: string[]) =>
   ['mirror', '--database-url', database, '--variant', variant, '--from', from].concat(FAST, more);
 export const mirror = (...args: Parameters<typeof mirrorArgs>) => run(mirrorArgs(...args));
+
+type People = Record<string, { profile: unknown; shots?: unknown }>;
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -33,8 +36,15 @@ export async function startSite(answer: Answer) {
   return { asked, close, url: `http://127.0.0.1:${(site.address() as AddressInfo).port}` };
 }
 
+/** So many users: their names, and responses of variant B for them and for others. */
+export function crowd(size: number, others: People = {}) {
+  const names = Array.from({ length: size }, (_, index) => `user${index}`);
+  const people = names.map((name, index) => [name, { profile: folio(index + 1, name) }] as const);
+  return { names, answer: portfolio({ ...Object.fromEntries(people), ...others }) };
+}
+
 /** Responses of variant B from a table of bodies; all other users are unknown. */
-export function portfolio(people: Record<string, { profile: unknown; shots?: unknown }>): Answer {
+export function portfolio(people: People): Answer {
   return ({ url = '' }, response) => {
     const [, name = '', items] = /^\/api\/username\/([^/?]*)(\/shots)?$/.exec(url) ?? [];
     const of = people[decodeURIComponent(name)];

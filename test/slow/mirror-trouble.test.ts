@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { newPath } from '../importing.ts';
-import { mirror, mirrorArgs, namesIn, portfolio, startSite } from '../mirror-site.ts';
+import { crowd, mirror, mirrorArgs, namesIn, portfolio, startSite } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';
 import { done, run, spawned, tempFile, tempFolder, vitrine } from '../rig.ts';
 import { until } from '../stress.ts';
@@ -26,10 +26,7 @@ describe('a site in trouble', () => {
   });
 
   test('a long Retry-After ends the run, and the next run resumes it', async () => {
-    const names = Array.from({ length: 70 }, (_, i) => `user${i}`);
-    const table = portfolio(
-      Object.fromEntries(names.map((name, i) => [name, { profile: folio(i + 1, name) }])),
-    );
+    const { names, answer: table } = crowd(70);
     let closed = true;
     const site = await startSite((request, response) => {
       if (closed && request.url?.includes('user50'))
@@ -54,15 +51,7 @@ describe('a site in trouble', () => {
   });
 
   test('a killed run is resumed', async () => {
-    const names = Array.from({ length: 100 }, (_, i) => `user${i}`);
-    const table = portfolio(
-      Object.fromEntries(
-        names.map((name, i) => [
-          name,
-          { profile: folio(i + 1, name), shots: { Shots: [shot(i + 1, i + 1)] } },
-        ]),
-      ),
-    );
+    const { names, answer: table } = crowd(100);
     let stuck = true;
     const site = await startSite((request, response) => {
       // Never answered: that is where it is killed.
@@ -145,10 +134,7 @@ describe('a site in trouble', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     '%s ends a run with its summary, and the next run resumes it',
     async (signal) => {
-      const names = Array.from({ length: 40 }, (_, i) => `user${i}`);
-      const table = portfolio(
-        Object.fromEntries(names.map((name, i) => [name, { profile: folio(i + 1, name) }])),
-      );
+      const { names, answer: table } = crowd(40);
       let stuck = true;
       const site = await startSite((request, response) => {
         if (!(stuck && request.url?.includes('user35'))) table(request, response);
@@ -203,10 +189,7 @@ describe('a site in trouble', () => {
   test('never gets more requests at a time than --concurrency', async () => {
     let open = 0;
     let most = 0;
-    const names = Array.from({ length: 30 }, (_, i) => `user${i}`);
-    const table = portfolio(
-      Object.fromEntries(names.map((name, i) => [name, { profile: folio(i + 1, name) }])),
-    );
+    const { names, answer: table } = crowd(30);
     const site = await startSite((request, response) => {
       most = Math.max(most, ++open);
       response.on('close', () => open--);
