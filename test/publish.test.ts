@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Entry } from '../src/publish/manifest.ts';
 import { putCopy } from './media-folder.ts';
 import { sha256 } from './pictures.ts';
@@ -24,6 +24,7 @@ import {
   ndjson,
   readLines,
   run,
+  storeName,
   tempFile,
   tempFolder,
 } from './rig.ts';
@@ -61,138 +62,141 @@ const QUICK = ['--without', 'previews'];
 async function site(records: object[] = PEOPLE) {
   const database = await databaseOf(tempFile('people.ndjson', ndjson(...records)));
   const folder = join(tempFolder(), 'site');
+  const mediaDir = tempFolder();
   const publish = async (...args: string[]) => {
     const ran = await run(['publish', folder, '--for', 'nginx', '--json', ...args], {
-      env: { DATABASE_URL: database, PORT: '0' },
+      env: { DATABASE_URL: database, MEDIA_DIR: mediaDir, PORT: '0' },
     });
     return { ...ran, ...json({ body: ran.stdout }) };
   };
-  return { database, folder, publish };
+  return { database, mediaDir, folder, publish };
 }
 
-test('publishes what the server answers, with a manifest of it', async () => {
-  const { database, folder, publish } = await site();
-  const copy = putCopy(`${database}.media`, 'a picture');
-  const { code, result } = await publish();
-  const entries = entriesOf(folder);
-  expect([code, result.files, result.tooLong]).toEqual([0, entries.length, 1]);
-  const server = await serveHere({ DATABASE_URL: database });
-  for (const { path, address, type, etag, bytes, sha256: sum } of entries) {
-    const body = readFileSync(fileOf(folder, path));
-    expect([body.length, sha256(body)], path).toEqual([bytes, sum]);
-    if (path.startsWith('errors/')) continue;
-    if (address === undefined) {
-      expect(gunzipSync(body), path).toEqual(readFileSync(fileOf(folder, path.replace(/\.gz$/, ''))));
-      continue;
+describe(`published from ${storeName()}`, () => {
+  test('publishes what the server answers, with a manifest of it', async () => {
+    const { database, mediaDir, folder, publish } = await site();
+    const copy = putCopy(mediaDir, 'a picture');
+    const { code, result } = await publish();
+    const entries = entriesOf(folder);
+    expect([code, result.files, result.tooLong]).toEqual([0, entries.length, 1]);
+    const server = await serveHere({ DATABASE_URL: database, MEDIA_DIR: mediaDir });
+    for (const { path, address, type, etag, bytes, sha256: sum } of entries) {
+      const body = readFileSync(fileOf(folder, path));
+      expect([body.length, sha256(body)], path).toEqual([bytes, sum]);
+      if (path.startsWith('errors/')) continue;
+      if (address === undefined) {
+        expect(gunzipSync(body), path).toEqual(readFileSync(fileOf(folder, path.replace(/\.gz$/, ''))));
+        continue;
+      }
+      const { status, headers } = await exchange(server, address, { method: 'HEAD' });
+      expect([status, headers['content-type'], headers.etag], address).toEqual([200, type, etag]);
     }
-    const { status, headers } = await exchange(server, address, { method: 'HEAD' });
-    expect([status, headers['content-type'], headers.etag], address).toEqual([200, type, etag]);
-  }
-  const paths = entries.map(({ path }) => path);
-  expect(paths).toEqual(
-    expect.arrayContaining([
-      ...['data/a/profile/ada.json', 'data/a/profile/Ada.json', 'data/a/profile/zo%C3%AB.json'],
-      ...['data/a/items/ada.json', 'data/a/items/ada.json.gz', 'data/c/items/ada.json'],
-      ...['pages/a/Ada.html', 'cards/b/ada.svg', 'previews/b/ada.png', 'feeds/a/ada.atom'],
-      ...['feeds/a/ada.jsonfeed', 'archives/a/ada_18.atom', `media/${copy.slice(0, 2)}/${copy}`],
-      ...[
-        'errors/USER_NOT_FOUND.json',
-        'site/index.html',
-        'site/openapi.json',
-        'site/docs.html',
-        'site/embed.js',
-      ],
-    ]),
-  );
-});
+    const paths = entries.map(({ path }) => path);
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        ...['data/a/profile/ada.json', 'data/a/profile/Ada.json', 'data/a/profile/zo%C3%AB.json'],
+        ...['data/a/items/ada.json', 'data/a/items/ada.json.gz', 'data/c/items/ada.json'],
+        ...['pages/a/Ada.html', 'cards/b/ada.svg', 'previews/b/ada.png', 'feeds/a/ada.atom'],
+        ...['feeds/a/ada.jsonfeed', 'archives/a/ada_18.atom', `media/${copy.slice(0, 2)}/${copy}`],
+        ...[
+          'errors/USER_NOT_FOUND.json',
+          'site/index.html',
+          'site/openapi.json',
+          'site/docs.html',
+          'site/embed.js',
+        ],
+      ]),
+    );
+  });
 
-test('a second run writes what changed, and removes who is gone, in both trees', async () => {
-  const { database, folder, publish } = await site();
-  await publish(...QUICK);
-  const first = stateOf(folder);
-  expect((await publish(...QUICK)).result).toMatchObject({ written: 0, removed: 0 });
-  expect(stateOf(folder)).toEqual(first);
+  test('a second run writes what changed, and removes who is gone, in both trees', async () => {
+    const { database, folder, publish } = await site();
+    await publish(...QUICK);
+    const first = stateOf(folder);
+    expect((await publish(...QUICK)).result).toMatchObject({ written: 0, removed: 0 });
+    expect(stateOf(folder)).toEqual(first);
 
-  await importInto(database, ['-'], ndjson(folio(1, 'ada', { name: 'Ada the Second' })));
-  expect((await publish('--dry-run', ...QUICK)).result.written).toBeGreaterThan(0);
-  expect(stateOf(folder)).toEqual(first);
-  await publish(...QUICK);
-  const second = stateOf(folder);
-  expect(
-    changed(first, second).filter(
-      (path) => !/^(?:data\/[bc]\/profile|pages|cards|previews|feeds)\/?/.test(path),
-    ),
-  ).toEqual([]);
-  expect(changed(first, second)).toContain('data/b/profile/ada.json');
-  expect(changed(first, second).filter((path) => path.includes('/a/'))).toEqual([]);
+    await importInto(database, ['-'], ndjson(folio(1, 'ada', { name: 'Ada the Second' })));
+    expect((await publish('--dry-run', ...QUICK)).result.written).toBeGreaterThan(0);
+    expect(stateOf(folder)).toEqual(first);
+    await publish(...QUICK);
+    const second = stateOf(folder);
+    expect(
+      changed(first, second).filter(
+        (path) => !/^(?:data\/[bc]\/profile|pages|cards|previews|feeds)\/?/.test(path),
+      ),
+    ).toEqual([]);
+    expect(changed(first, second)).toContain('data/b/profile/ada.json');
+    expect(changed(first, second).filter((path) => path.includes('/a/'))).toEqual([]);
 
-  await run(['takedown', '--database-url', database, '--family', 'microblog', 'ada']);
-  await publish(...QUICK);
-  const left = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  expect(left.filter((path) => /\/a\/(?:.*\/)?ada/i.test(path))).toEqual([]);
-  expect(left).toContain('trees/0/files/data/a/profile/zo%C3%AB.json');
-  expect(left).toContain('trees/1/files/data/a/profile/zo%C3%AB.json');
-});
+    await run(['takedown', '--database-url', database, '--family', 'microblog', 'ada']);
+    await publish(...QUICK);
+    const left = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    expect(left.filter((path) => /\/a\/(?:.*\/)?ada/i.test(path))).toEqual([]);
+    expect(left).toContain('trees/0/files/data/a/profile/zo%C3%AB.json');
+    expect(left).toContain('trees/1/files/data/a/profile/zo%C3%AB.json');
+  });
 
-test.each([
-  [
-    'has changed files',
-    (folder: string, spare: string) => rmSync(join(folder, 'trees', spare, 'manifest.ndjson')),
-  ],
-  ['is gone', (folder: string, spare: string) => rmSync(join(folder, 'trees', spare), { recursive: true })],
-  [
-    'has an own manifest',
-    (folder: string, spare: string) => {
-      const manifest = join(folder, 'trees', spare, 'manifest.ndjson');
-      renameSync(manifest, `${manifest}.old`);
+  test.each([
+    [
+      'has changed files',
+      (folder: string, spare: string) => rmSync(join(folder, 'trees', spare, 'manifest.ndjson')),
+    ],
+    ['is gone', (folder: string, spare: string) => rmSync(join(folder, 'trees', spare), { recursive: true })],
+    [
+      'has an own manifest',
+      (folder: string, spare: string) => {
+        const manifest = join(folder, 'trees', spare, 'manifest.ndjson');
+        renameSync(manifest, `${manifest}.old`);
+      },
+    ],
+  ])(
+    'after a run was killed, and the tree that is not served %s, the next one completes',
+    async (_, damage) => {
+      const { folder, publish } = await site();
+      await publish();
+      const before = stateOf(folder);
+      damage(folder, readlinkSync(join(folder, 'current')).endsWith('0') ? '1' : '0');
+      expect((await publish()).result).toMatchObject({ written: 0, removed: 0 });
+      expect(stateOf(folder)).toEqual(before);
     },
-  ],
-])(
-  'after a run was killed, and the tree that is not served %s, the next one completes',
-  async (_, damage) => {
+  );
+
+  test('leaves out parts, and what was published of them', async () => {
     const { folder, publish } = await site();
     await publish();
-    const before = stateOf(folder);
-    damage(folder, readlinkSync(join(folder, 'current')).endsWith('0') ? '1' : '0');
-    expect((await publish()).result).toMatchObject({ written: 0, removed: 0 });
-    expect(stateOf(folder)).toEqual(before);
-  },
-);
-
-test('leaves out parts, and what was published of them', async () => {
-  const { folder, publish } = await site();
-  await publish();
-  await publish('--without', 'pages,cards,previews,feeds,media');
-  expect(readdirSync(join(folder, 'current/files/data'))).toEqual(['a', 'b', 'c']);
-  expect(entriesOf(folder).filter(({ path }) => !/^(?:data|errors|site)\//.test(path))).toEqual([]);
-});
-
-test.each([
-  [['--without', 'everything'], {}, /--without takes pages, cards, previews, feeds, media, not everything/],
-  [[], { CORS_ORIGIN: 'https://a.example' }, /CORS_ORIGIN must be \* or none/],
-  [[], { DIRECTORY: 'on' }, /DIRECTORY must be off/],
-  [[], { DATABASE_URL: '' }, /name the database/],
-])('refuses %s with %s', async (args, env, sentence) => {
-  const { database, folder } = await site([blog(1, 'ada')]);
-  const ran = await run(['publish', folder, '--for', 'nginx', ...args], {
-    env: { DATABASE_URL: database, ...env },
+    await publish('--without', 'pages,cards,previews,feeds,media');
+    expect(readdirSync(join(folder, 'current/files/data'))).toEqual(['a', 'b', 'c']);
+    expect(entriesOf(folder).filter(({ path }) => !/^(?:data|errors|site)\//.test(path))).toEqual([]);
   });
-  expect([ran.code, ran.stderr]).toEqual([2, expect.stringMatching(sentence)]);
-  expect(existsSync(folder)).toBe(false);
-});
 
-test('of two runs at a time, one is refused', async () => {
-  const { publish } = await site();
-  const codes = (await Promise.all([publish(...QUICK), publish(...QUICK)])).map(({ code }) => code);
-  expect(codes.sort()).toEqual([0, 1]);
-});
+  test.each([
+    [['--without', 'everything'], {}, /--without takes pages, cards, previews, feeds, media, not everything/],
+    [[], { CORS_ORIGIN: 'https://a.example' }, /CORS_ORIGIN must be \* or none/],
+    [[], { DIRECTORY: 'on' }, /DIRECTORY must be off/],
+    [[], { DATABASE_URL: '' }, /name the database/],
+  ])('refuses %s with %s', async (args, env, sentence) => {
+    const { database, folder } = await site([blog(1, 'ada')]);
+    const ran = await run(['publish', folder, '--for', 'nginx', ...args], {
+      env: { DATABASE_URL: database, ...env },
+    });
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringMatching(sentence)]);
+    expect(existsSync(folder)).toBe(false);
+  });
 
-test('a folder with a `current` of its own is left as it is', async () => {
-  const { folder, publish } = await site();
-  await publish(...QUICK);
-  const link = join(folder, 'current');
-  rmSync(link);
-  renameSync(join(folder, 'trees'), link);
-  expect(await publish()).toMatchObject({ code: 1, errors: [expect.stringMatching(/is not a link/)] });
-  expect(lstatSync(link).isDirectory()).toBe(true);
+  test('of two runs at a time, one is refused', async () => {
+    const { publish } = await site();
+    const codes = (await Promise.all([publish(...QUICK), publish(...QUICK)])).map(({ code }) => code);
+    expect(codes.sort()).toEqual([0, 1]);
+  });
+
+  test('a folder with a `current` of its own is left as it is', async () => {
+    const { folder, publish } = await site();
+    await publish(...QUICK);
+    const link = join(folder, 'current');
+    rmSync(link);
+    renameSync(join(folder, 'trees'), link);
+    expect(await publish()).toMatchObject({ code: 1, errors: [expect.stringMatching(/is not a link/)] });
+    expect(lstatSync(link).isDirectory()).toBe(true);
+  });
 });

@@ -1,14 +1,16 @@
 // A published site behind real web servers, with exactly the configurations that are written: what they answer is what the
 // server answers.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/publish/manifest.ts';
 import { freePort } from '../free-port.ts';
 import { runNginx } from '../nginx-any.ts';
+import { sha256 } from '../pictures.ts';
 import { skipWithout } from '../programs.ts';
 import { startProxy } from '../proxies.ts';
-import { folio } from '../records.ts';
+import { blog, folio } from '../records.ts';
 import {
   databaseOf,
   dial,
@@ -16,12 +18,16 @@ import {
   exchange,
   fixture,
   hearOut,
+  importInto,
   type LocalServer,
   ndjson,
+  newDatabase,
   readLines,
+  spawned,
   tempFile,
   tempFolder,
   ugly,
+  vitrine,
 } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
@@ -201,6 +207,56 @@ describe.each(['nginx', 'caddy', 'apache'] as const)('%s', (name) => {
       }
       expect(wrong).toEqual([]);
     });
+  });
+});
+
+describe('a run that is killed', () => {
+  const KILLS = 10;
+  const USERS = 200;
+
+  /** Checks that each file is the one of the manifest, and that there are no others; the import that all are of. */
+  function servedGeneration(folder: string): string {
+    const files = join(folder, 'current/files');
+    const generations = new Set<string | undefined>();
+    const entries = readLines(join(folder, 'current/manifest.ndjson')).map(
+      (line) => JSON.parse(line) as Entry,
+    );
+    for (const { path, sha256: sum } of entries) {
+      const body = readFileSync(join(files, path));
+      expect(sha256(body), path).toBe(sum);
+      if (/^data\/a\/profile\/[^.]*\.json$/.test(path)) generations.add(JSON.parse(String(body)).name);
+    }
+    const found = readdirSync(files, { recursive: true, withFileTypes: true }).filter((file) =>
+      file.isFile(),
+    );
+    expect([found.length, generations.size]).toEqual([entries.length, 1]);
+    return [...generations][0] as string;
+  }
+
+  test('leaves the old state or the new one in service, and the next run completes', async () => {
+    const url = await newDatabase();
+    const folder = join(tempFolder(), 'site');
+    const people = (name: string) =>
+      ndjson(...Array.from({ length: USERS }, (_, at) => blog(at + 1, `u${at}`, { name })));
+    const args = ['publish', folder, '--for', 'nginx', '--without', 'previews,cards,feeds'];
+    const env = { DATABASE_URL: url };
+    await importInto(url, ['-'], people('0'));
+    const began = performance.now();
+    await spawned(args, { env });
+    const whole = performance.now() - began;
+    let old = '0';
+    for (let kill = 1; kill <= KILLS; kill++) {
+      await importInto(url, ['-'], people(String(kill)));
+      const child = vitrine(args, env);
+      const timer = setTimeout(() => child.kill('SIGKILL'), (whole * kill) / KILLS);
+      await once(child, 'close');
+      clearTimeout(timer);
+      expect([old, String(kill)]).toContain(servedGeneration(folder));
+      await done(args, { env });
+      old = servedGeneration(folder);
+      expect(old).toBe(String(kill));
+      expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', '1']);
+    }
   });
 });
 
