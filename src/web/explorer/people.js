@@ -32,7 +32,6 @@ export function personLink(name, pictures, onChoose) {
     kind: 'avatar chip',
     seed: name,
     initials: initialsOf(name),
-    eager: true,
   });
   const current = name.toLowerCase() === currentState().user.toLowerCase();
   const link = el(

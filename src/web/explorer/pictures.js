@@ -41,14 +41,15 @@ function drawPicture(source, { kind, seed, alt = '', initials = '', eager = fals
     initials && el('span', { class: 'initials', 'aria-hidden': 'true' }, initials),
   );
   if (source === undefined) frame.classList.add('bare');
-  else if (eager) loadInto(frame, source);
+  else if (eager) loadInto(frame, source, 'high');
   else whenNear(frame, () => loadInto(frame, source));
   return frame;
 }
 
-/** @param {HTMLElement} frame @param {string} source */
-function loadInto(frame, source) {
-  const image = el('img', { alt: '', decoding: 'async', referrerpolicy: 'no-referrer', src: source });
+/** @param {HTMLElement} frame @param {string} source @param {'high'} [fetchpriority] */
+function loadInto(frame, source, fetchpriority) {
+  const attributes = { alt: '', decoding: 'async', referrerpolicy: 'no-referrer', fetchpriority };
+  const image = el('img', { ...attributes, src: source });
   image.addEventListener('error', () => {
     image.remove();
     frame.classList.add('bare');
