@@ -117,10 +117,10 @@ test('an export to standard output reports on standard error', async () => {
 });
 
 test('wrong usage without a command has the same shape', async () => {
-  const { code, stdout } = await run(['publish', '--json']);
+  const { code, stdout } = await run(['nosuch', '--json']);
   expect([code, JSON.parse(stdout)]).toEqual([
     2,
-    { command: null, ok: false, exitCode: 2, result: null, errors: ["unknown command 'publish'"], notes: [] },
+    { command: null, ok: false, exitCode: 2, result: null, errors: ["unknown command 'nosuch'"], notes: [] },
   ]);
 });
 
