@@ -86,22 +86,16 @@ export function createLookups({ variant, store, writeAnswer, takedownStatus }: V
 
   const createLookup =
     (operation: Operation, find: (key: string, options: LookupOptions) => Awaitable<Answer | undefined>) =>
-    (request: FastifyRequest, reply: FastifyReply, user: string): Awaitable<void> => {
+    async (request: FastifyRequest, reply: FastifyReply, user: string): Promise<void> => {
       const key = userKey(user);
       const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = request.headers;
       const options = { known: knownEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
-      const send = (answer: Answer | undefined): Awaitable<void> => {
-        if (answer === undefined) return sendMissing(reply, key);
-        reply.hijack();
-        writeAnswer(request.raw, reply.raw, operation, answer, options.known);
-      };
-      // SQLite answers at once: with an async function here, a lookup cost 2.75 × bare node:http instead of 2.16 (npm run bench).
-      const found = find(key, options);
-      return found instanceof Promise ? found.then(send) : send(found);
+      const answer = await find(key, options);
+      if (answer === undefined)
+        return void sendFailure(reply, await missingUser(store, takedownStatus, family, key));
+      reply.hijack();
+      writeAnswer(request.raw, reply.raw, operation, answer, options.known);
     };
-
-  const sendMissing = async (reply: FastifyReply, key: string) =>
-    void sendFailure(reply, await missingUser(store, takedownStatus, family, key));
 
   const operations = { profile: { variant, name: 'profile' }, items: { variant, name: 'items' } } as const;
   return {
