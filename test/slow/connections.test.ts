@@ -105,7 +105,7 @@ describe('WRITE_TIMEOUT', () => {
     });
     expect((await ask(brief, ADA)).status).toBe(200);
     await until('a line in the log', () =>
-      linesOf(brief).some(({ msg, connections }) => /WRITE_TIMEOUT/.test(msg) && Number(connections) > 0),
+      linesOf(brief).some(({ msg, count }) => /WRITE_TIMEOUT/.test(msg) && Number(count) > 0),
     );
   });
 
@@ -157,7 +157,7 @@ describe('many connections', () => {
     const counted = await until('a count and lines for all', async () => {
       const refused = (await metricsOf(limited)).get('vitrine_connections_refused_total') ?? 0;
       const lines = linesOf(limited).filter(({ msg }) => /MAX_CONNECTIONS/.test(msg));
-      const logged = lines.reduce((sum, { connections }) => sum + Number(connections), 0);
+      const logged = lines.reduce((sum, { count }) => sum + Number(count), 0);
       return refused > 0 && refused === LIMIT - open.size && refused === logged && { refused, lines };
     });
     expect(counted.lines.length).toBeLessThan(counted.refused);
