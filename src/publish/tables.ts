@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
 import type { Headers, HeaderTables } from './ask.ts';
-import type { Target } from './targets.ts';
+import { listHosts, type Target } from './targets.ts';
 
 export interface Site {
   readonly config: Config;
@@ -13,8 +13,7 @@ export interface Site {
 }
 
 /** Whether targets tell hosts apart. */
-export const hasHosts = ({ targets }: Pick<Site, 'targets'>) =>
-  new Set(targets.map(({ host }) => host)).size > 2;
+export const hasHosts = ({ config }: Pick<Site, 'config'>) => listHosts(config).length > 1;
 
 /** The pattern of a target, from its start to its end; with the host before it where several are served. */
 export function wholePattern({ host, pattern }: Target, withHost: boolean): string {

@@ -42,7 +42,14 @@ const HOSTS = {
     async start(text: string, port: number) {
       const config = join(tempFolder(), 'Caddyfile');
       const global = '{\n\tadmin off\n\tauto_https off\n}\n';
-      writeFileSync(config, global + text.replace('http://profiles.example.org', `http://127.0.0.1:${port}`));
+      writeFileSync(
+        config,
+        global +
+          text.replace(
+            /http:\/\/[a-z.]+\.(?:example|org)(?=,| \{)/g,
+            (name) => `${name.replace('profiles.example.org', '127.0.0.1')}:${port}`,
+          ),
+      );
       await startProxy('caddy', ['run', '--config', config, '--adapter', 'caddyfile'], [port]);
     },
   },
@@ -164,6 +171,26 @@ describe.each(['nginx', 'caddy', 'apache'] as const)('%s', (name) => {
     ])('answers %s as the server does, with %s', async (address, status) => {
       expect(await shown(host, address)).toEqual(await shown(server, address));
       expect((await shown(host, address)).status).toBe(status);
+    });
+
+    test('tells hosts apart, if base URLs name several', async () => {
+      const env = {
+        ...{ DATABASE_URL: database, PORT: '0', BASE_URL_C: '' },
+        ...{ BASE_URL_A: 'http://one.example/a', BASE_URL_B: 'http://two.example/b' },
+      };
+      const folder = join(tempFolder(), 'site');
+      await done(['publish', folder, '--for', name, '--without', 'previews,cards,feeds,pages'], { env });
+      const port = await freePort();
+      await HOSTS[name].start(readFileSync(join(folder, 'current', HOSTS[name].file), 'utf8'), port);
+      const own = await serveHere(env);
+      for (const host of ['one.example', 'two.example'])
+        for (const address of ['/a/api/?user=ada', '/b/api/username/ada/shots', '/openapi.json', '/docs']) {
+          const [published, served] = [
+            await shown({ port }, address, { host }),
+            await shown(own, address, { host }),
+          ];
+          expect(published, host + address).toEqual(served);
+        }
     });
 
     test('refuses to write, and tells browsers so', async () => {
