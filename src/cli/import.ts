@@ -78,7 +78,8 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
     throw new UsageError('--rejects goes with --skip-invalid');
   if (files.filter((file) => file === '-').length > 1)
     throw new UsageError('standard input can be read once only');
-  const { importFiles, openInputs } = await import('../import/import.ts');
+  const { importFiles } = await import('../import/import.ts');
+  const { openInputs } = await import('../import/inputs.ts');
   const { createImportReport, describeMended, summary } = await import('../import/report.ts');
   const { stdin, stderr, onUncaught } = context;
   const { dryRun } = flags;

@@ -1,7 +1,5 @@
 // Files -> records in the store: all of them, or none, or the good ones.
-import { createReadStream, readdirSync, statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createReadStream } from 'node:fs';
 import { addAbortSignal, Readable } from 'node:stream';
 import type { Capture } from '../formats/capture.ts';
 import { readRecords } from '../formats/detect.ts';
@@ -14,14 +12,13 @@ import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Load, Writer } from '../stores/writer.ts';
 import { createCaptures } from './captures.ts';
 import { createFaultReport, describePlace, displayName, encodePlace, type FaultReport } from './faults.ts';
-import type { ExportFacts, OnUncaught, RecordMap } from './map.ts';
+import { type InputOptions, openInputs } from './inputs.ts';
+import type { RecordMap } from './map.ts';
 import { openRejects } from './rejects.ts';
 import type { Progress } from './report.ts';
 import { createWarnings, type Warnings } from './warnings.ts';
 
-export interface ImportOptions extends MendingOptions, ExportFacts {
-  /** Paths; `-` is standard input. */
-  readonly files: readonly string[];
+export interface ImportOptions extends MendingOptions, InputOptions {
   readonly stdin: AsyncIterable<Buffer>;
   readonly replace: boolean;
   readonly maxRemoved?: RemovalLimit;
@@ -30,11 +27,8 @@ export interface ImportOptions extends MendingOptions, ExportFacts {
   readonly dryRun?: boolean;
   /** The family of profiles that fit both. */
   readonly family?: Family | undefined;
-  /** The module that makes records of other objects. */
-  readonly map?: string | undefined;
   /** Of the files, if it is not UTF-8 and no byte order mark tells it. */
   readonly encoding?: string | undefined;
-  readonly onUncaught?: OnUncaught;
   /** Ends the import, which then changes nothing, unless it is being written already. */
   readonly signal?: AbortSignal;
   /** The file for the faulty records. */
@@ -42,36 +36,6 @@ export interface ImportOptions extends MendingOptions, ExportFacts {
   readonly onProgress: (progress: Progress) => void;
   /** Called with each fault: `FILE:LINE: member: what is wrong, got "…"`. */
   readonly onFault: (line: string) => void;
-}
-
-/** Loads the map and looks for the files, before a database is opened or created. */
-export async function openInputs(options: Pick<ImportOptions, 'files' | 'map' | 'onUncaught'> & ExportFacts) {
-  const map = await openMap(options);
-  const files = options.files.flatMap((file) =>
-    map?.files === undefined ? file : listFolder(file, map.files),
-  );
-  /** Unknown if standard input is among the files. */
-  const totalBytes = await addSizes(files);
-  return { map, files, totalBytes };
-}
-
-async function openMap({
-  map,
-  onUncaught,
-  ...facts
-}: Pick<ImportOptions, 'map' | 'onUncaught'> & ExportFacts) {
-  if (map === undefined) return undefined;
-  const { loadMap } = await import('./map.ts');
-  return await loadMap(map, onUncaught, facts);
-}
-
-/** The files of an unpacked export that its map reads. */
-function listFolder(path: string, files: RegExp): string[] {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path];
-  const all = readdirSync(path, { recursive: true, encoding: 'utf8' });
-  const found = all.filter((name) => files.test(name)).sort();
-  if (found.length === 0) throw new FormatError(`${path} has no files of such an export`);
-  return found.map((name) => join(path, name));
 }
 
 export async function importFiles(
@@ -223,13 +187,4 @@ function createAdder(
     warnings.look(result.row, entry.value, place);
     return load.add(result.row, place);
   };
-}
-
-/** How many bytes all files have. */
-async function addSizes(files: readonly string[]): Promise<number | undefined> {
-  if (files.includes('-')) return undefined;
-  const all = await Promise.all(files.map(async (file) => ({ file, stats: await stat(file) })));
-  const folder = all.find(({ stats }) => stats.isDirectory());
-  if (folder !== undefined) throw new FormatError(`${folder.file} is a folder: name the files in it`);
-  return all.reduce((sum, { stats }) => sum + stats.size, 0);
 }
