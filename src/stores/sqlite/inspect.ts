@@ -1,6 +1,7 @@
 // Looks at a whole database file: whether it is sound, or how many records it holds. Both read much, so a worker thread
 // does it; only the check before a server's start runs in the main thread.
 import { statSync } from 'node:fs';
+import { execArgv } from 'node:process';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { NoDataError, StoreError } from '../errors.ts';
 import type { Counts } from '../reader.ts';
@@ -32,7 +33,8 @@ export function inspectAside(inspection: Inspection): Promise<Finding> {
     const failed = (reason: unknown) =>
       resolve({ fault: `${inspection.path} could not be checked: ${reason}.`, mayPass: true });
     try {
-      const worker = new Worker(new URL(import.meta.url), { workerData: inspection });
+      // Threads of an installed package load TypeScript by a hook, too: see installed.js.
+      const worker = new Worker(new URL(import.meta.url), { workerData: inspection, execArgv });
       worker.once('message', resolve);
       worker.once('error', (error) => failed(error.message));
       worker.once('exit', () => failed('the check ended early'));
