@@ -65,8 +65,8 @@ export type WriteAnswer = ReturnType<typeof createAnswerWriter>;
 
 /**
  * Writes stored bytes straight to the response: the one way around Fastify's reply. `reply.headers().send()` with its hooks
- * would cost 3 to 4 µs of a lookup's 23. The responses of one turn of the event loop are sent at its end: when each is sent
- * at once, each wakes the proxy or client on the same machine, and a lookup costs 1.4 to 1.9 × as much (npm run bench).
+ * would cost 3 to 4 µs of a lookup's 23. The responses of one turn of the event loop are sent at its end: sent one by one
+ * between the reads, a lookup costs 1.4 to 1.9 × as much (npm run bench).
  */
 export function createAnswerWriter(config: CacheSettings & Pick<Config, 'corsOrigin'>, observe: Observer) {
   const common = Object.entries({

@@ -103,7 +103,7 @@ async function measureImport({ folder, items, rounds }: CostOptions): Promise<Pr
     {
       what: 'CPU of an import against one by hand without lists',
       figure: costs.own / costs.byHand,
-      atMost: 3.3,
+      atMost: 2.9,
       unit: '×',
     },
     { what: 'database against the NDJSON of its export', figure: size, atMost: 2.8, unit: '×' },

@@ -30,8 +30,8 @@ const MANY_USERS = 20_000;
 const HIT_USERS = 300;
 
 export const GROUPS = {
-  '15 items': (stage: Stage) => startKind(stage, 'items', { random: 3.5, p99: 1 }),
-  profile: (stage: Stage) => startKind(stage, 'profile', { random: 2.8 }),
+  '15 items': (stage: Stage) => startKind(stage, 'items', { random: 2.1, p99: 0.34 }),
+  profile: (stage: Stage) => startKind(stage, 'profile', { random: 2 }),
   '304 Not Modified': startNotModified,
   '404 unknown user': startNotFound,
   '15 items, gzip': startGzip,
@@ -144,7 +144,7 @@ async function startNotModified(stage: Stage): Promise<Partial<Row>[]> {
   const target = { ...lookups('items', stage.size.users), etags };
   return [
     { ...always, name: BARE, servers: [bare], target: one },
-    { ...always, name: RANDOM, servers: [random], target, atMost: 3.2 },
+    { ...always, name: RANDOM, servers: [random], target, atMost: 2.1 },
   ];
 }
 
@@ -156,7 +156,7 @@ async function startNotFound(stage: Stage): Promise<Partial<Row>[]> {
   const always = { target, status: 404, expected };
   return [
     { ...always, name: BARE, servers: [bare] },
-    { ...always, name: 'Vitrine, unknown users', servers: [random], atMost: 3.2 },
+    { ...always, name: 'Vitrine, unknown users', servers: [random], atMost: 2.6 },
   ];
 }
 
@@ -170,7 +170,7 @@ async function startGzip(stage: Stage): Promise<Partial<Row>[]> {
   const { items } = stage.bodies();
   return [
     { name: BARE, servers: [bare], target, expected: items.slice(0, 1) },
-    { name: RANDOM, servers: [random], target, expected: items, atMost: 3.7 },
+    { name: RANDOM, servers: [random], target, expected: items, atMost: 2.2 },
   ];
 }
 
