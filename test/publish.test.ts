@@ -162,6 +162,14 @@ describe(`published from ${storeName()}`, () => {
     },
   );
 
+  test('user names may contain U+2028 and U+2029', async () => {
+    const names = ['a\u2028b', 'c\u2029d'];
+    const { folder, publish } = await site(names.map((name, at) => blog(at + 1, name)));
+    await publish(...QUICK);
+    expect(await publish(...QUICK)).toMatchObject({ code: 0, result: { written: 0, removed: 0 } });
+    expect(entriesOf(folder).map(({ user }) => user)).toEqual(expect.arrayContaining(names));
+  });
+
   test('leaves out parts, and what was published of them', async () => {
     const { folder, publish } = await site();
     await publish();

@@ -1,7 +1,6 @@
 // The manifest of a published tree: a line of JSON for each file, in the order in which the files are made. So the next run
 // reads it line by line beside its own work, and holds the files of one user at a time.
 import { createReadStream, existsSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 
 /** One file. */
 export interface Entry {
@@ -53,7 +52,13 @@ export function readBeside(file: string, onGone: (entry: Entry) => void) {
   };
 }
 
+/** Splits on \n only: node:readline also splits on U+2028 and U+2029, which a user name may contain. */
 async function* readEntries(file: string): AsyncGenerator<Entry> {
   if (!existsSync(file)) return;
-  for await (const line of createInterface({ input: createReadStream(file) })) yield JSON.parse(line);
+  let rest = '';
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield JSON.parse(line);
+  }
 }
