@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { checkDatabase, openForServing } from '../src/stores/open.ts';
 import { bodyOf, exported, newPath } from './importing.ts';
 import { blog, post } from './records.ts';
@@ -197,6 +197,33 @@ test('what was taken down since the snapshot stays away, unless the snapshot for
   expect((await restore(path, forgetting)).stdout).not.toContain('taken down');
   expect((await exported(path)).join()).toContain('"ada"');
 });
+
+test.each([4096, 1024])(
+  'a takedown right before the file is overwritten stays, pages of %i bytes',
+  async (size) => {
+    const path = await live();
+    withSql(path, `PRAGMA journal_mode = DELETE; PRAGMA page_size = ${size}; VACUUM`);
+    const backup = Database.prototype.backup;
+    let isTakenDown = false;
+    const spy = vi.spyOn(Database.prototype, 'backup').mockImplementation(async function (
+      this: Database.Database,
+      target,
+      options,
+    ) {
+      if (target === path && !isTakenDown) {
+        isTakenDown = true;
+        await done(['takedown', '--database-url', path, '--family', 'microblog', 'ada']);
+      }
+      return await backup.call(this, target, options as Database.BackupOptions);
+    });
+    const { stdout } = await restore(path, snapshot);
+    spy.mockRestore();
+    expect(isTakenDown).toBe(true);
+    expect(stdout).toContain('without what was taken down since: 1 user, 1 item\n');
+    expect((await exported(path)).join()).not.toContain('"ada"');
+    expect((await checkDatabase(path)).faults).toEqual([]);
+  },
+);
 
 test('takedowns that cannot be read are named', async () => {
   const path = await live();

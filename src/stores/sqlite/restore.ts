@@ -46,9 +46,7 @@ export async function restore(
     if (check) return { counts, takenDown: NOTHING, warning: undefined };
     const live = openLive(path);
     try {
-      const kept = await keepTakedowns(live, path, copy.path);
-      signal.throwIfAborted();
-      await putInPlace(copy, live, path, signal);
+      const kept = await putInPlace(copy, live, path, signal);
       return { counts, ...kept };
     } finally {
       live?.close();
@@ -116,25 +114,28 @@ function openLive(path: string): Connection | undefined {
 const NOTHING: RemovalCounts = { users: 0, items: 0 };
 
 /** What was taken down since the snapshot must not come back with it. */
-async function keepTakedowns(
+async function putInPlace(
+  copy: Copy,
   live: Connection | undefined,
   path: string,
-  copyPath: string,
+  signal: AbortSignal,
 ): Promise<Omit<RestoreResult, 'counts'>> {
-  const hashes = readTakedowns(live);
-  if (hashes === undefined && existsSync(path)) {
-    const warning = `the takedowns in ${path} cannot be read: repeat those that are newer than the snapshot`;
+  const isReadable = readTakedowns(live) !== undefined || !existsSync(path);
+  const warning = isReadable
+    ? undefined
+    : `the takedowns in ${path} cannot be read: repeat those that are newer than the snapshot`;
+  if (live === undefined) {
+    signal.throwIfAborted();
+    putFile(copy, path);
     return { takenDown: NOTHING, warning };
   }
-  if (!lacksTakedowns(copyPath, hashes ?? [])) return { takenDown: NOTHING, warning: undefined };
-  const archive = openArchive(path);
-  const list = await archive.takedowns();
-  await archive.close();
-  const writer = openWriter(copyPath);
-  // The copies of their pictures were removed by the takedown.
-  const takenDown = await writer.adoptTakedowns(list, () => {});
-  await writer.close();
-  return { takenDown, warning: undefined };
+  let takenDown = NOTHING;
+  do {
+    const { users, items } = await adoptTakedowns(copy.path, live, path);
+    takenDown = { users: takenDown.users + users, items: takenDown.items + items };
+    signal.throwIfAborted();
+  } while (!(await overwrite(live, copy.path, path, signal)));
+  return { takenDown, warning };
 }
 
 /** Undefined if they cannot be read. */
@@ -146,34 +147,64 @@ function readTakedowns(live: Connection | undefined): string[] | undefined {
   }
 }
 
-function lacksTakedowns(copyPath: string, hashes: readonly string[]): boolean {
+const lacksTakedowns = (copy: Connection, copyPath: string, live: Connection) =>
+  lostTakedowns(copyPath, copy, readTakedowns(live) ?? []) !== undefined;
+
+async function adoptTakedowns(copyPath: string, live: Connection, path: string): Promise<RemovalCounts> {
   const copy = openForReading(copyPath, copyPath);
+  const isComplete = !lacksTakedowns(copy, copyPath, live);
+  copy.close();
+  if (isComplete) return NOTHING;
+  const archive = openArchive(path);
+  const list = await archive.takedowns();
+  await archive.close();
+  const writer = openWriter(copyPath);
+  // The copies of their pictures were removed by the takedown.
+  const takenDown = await writer.adoptTakedowns(list, () => {});
+  await writer.close();
+  return takenDown;
+}
+
+/** False, and nothing was changed, if the database has a takedown that the copy lacks: one that was just made. */
+async function overwrite(
+  live: Connection,
+  copyPath: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const copy = openForWriting(copyPath);
+  let isComplete: boolean | undefined;
+  const refuseIncomplete = () => {
+    isComplete ??= !lacksTakedowns(copy, copyPath, live);
+    if (!isComplete) throw new StoreError(`There are new takedowns in ${path}.`);
+  };
   try {
-    return lostTakedowns(copyPath, copy, hashes) !== undefined;
+    matchPageSize(copy, live);
+    await backUp(copy, path, signal, refuseIncomplete).finally(() => emptyLog(live));
+    return true;
+  } catch (error) {
+    if (isComplete !== false) throw error;
+    return false;
   } finally {
     copy.close();
   }
 }
 
-async function putInPlace(
-  copy: Copy,
-  live: Connection | undefined,
-  path: string,
-  signal: AbortSignal,
-): Promise<void> {
+/** A backup into a database in WAL mode cannot change the size of its pages. */
+function matchPageSize(copy: Connection, live: Connection): void {
+  const pageSize = (db: Connection) => db.pragma('page_size', { simple: true });
+  if (pageSize(copy) === pageSize(live)) return;
+  copy.pragma('journal_mode = DELETE');
+  copy.pragma(`page_size = ${pageSize(live)}`);
+  copy.exec('VACUUM');
+}
+
+/** In the place of a file that is missing, or too damaged to be opened. */
+function putFile(copy: Copy, path: string): void {
   const prepared = openForWriting(copy.path);
-  try {
-    const pageSize = (db: Connection) => db.pragma('page_size', { simple: true });
-    if (live !== undefined && pageSize(live) === pageSize(prepared)) {
-      await backUp(prepared, path, signal).finally(() => emptyLog(live));
-      return;
-    }
-    // As a snapshot is, so that whatever log lies there is known to be another file's.
-    prepared.pragma('journal_mode = DELETE');
-  } finally {
-    prepared.close();
-  }
-  live?.close();
+  // As a snapshot is, so that whatever log lies there is known to be another file's.
+  prepared.pragma('journal_mode = DELETE');
+  prepared.close();
   copy.commit();
   for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
 }
@@ -184,10 +215,17 @@ const WAIT_MS = 60_000;
 const AGAIN_MS = 50;
 
 /** Readers of the target see all of it at once, when it is complete. */
-async function backUp(source: Connection, target: string, signal: AbortSignal): Promise<void> {
+async function backUp(
+  source: Connection,
+  target: string,
+  signal: AbortSignal,
+  refuse = () => {},
+): Promise<void> {
   const start = performance.now();
+  // Called first when the write lock of the target is held but nothing is written. What it throws undoes the backup.
   const progress = () => {
     signal.throwIfAborted();
+    refuse();
     return PAGES_AT_ONCE;
   };
   try {
