@@ -1,15 +1,16 @@
 // `vitrine publish`: what is in the folder, what a second run changes, and what a killed run leaves.
 import {
   existsSync,
-  lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
+  writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../src/publish/manifest.ts';
@@ -147,7 +148,9 @@ describe(`published from ${storeName()}`, () => {
       'has an own manifest',
       (folder: string, spare: string) => {
         const manifest = join(folder, 'trees', spare, 'manifest.ndjson');
-        renameSync(manifest, `${manifest}.old`);
+        const text = readFileSync(manifest);
+        rmSync(manifest);
+        writeFileSync(manifest, text);
       },
     ],
   ])(
@@ -198,13 +201,31 @@ describe(`published from ${storeName()}`, () => {
     expect(codes.sort()).toEqual([0, 1]);
   });
 
-  test('a folder with a `current` of its own is left as it is', async () => {
-    const { folder, publish } = await site();
-    await publish(...QUICK);
-    const link = join(folder, 'current');
-    rmSync(link);
-    renameSync(join(folder, 'trees'), link);
-    expect(await publish()).toMatchObject({ code: 1, errors: [expect.stringMatching(/is not a link/)] });
-    expect(lstatSync(link).isDirectory()).toBe(true);
+  test.each<[string, (folder: string) => unknown]>([
+    ['current', (folder) => mkdirSync(join(folder, 'current'))],
+    ['current', (folder) => symlinkSync('releases/1', join(folder, 'current'))],
+    ['current', (folder) => symlinkSync('trees/10', join(folder, 'current'))],
+    ['current.next', (folder) => writeFileSync(join(folder, 'current.next'), 'mine')],
+    ['trees', (folder) => writeFileSync(join(folder, 'trees'), 'mine')],
+    ['trees/oak.txt', (folder) => putMine(join(folder, 'trees/oak.txt'))],
+    ['trees/changes', (folder) => putMine(join(folder, 'trees/changes/mine'))],
+    ['trees/0', (folder) => putMine(join(folder, 'trees/0'))],
+    ['trees/0/mine', (folder) => putMine(join(folder, 'trees/0/mine'))],
+    ['trees/1/nginx.conf', (folder) => putMine(join(folder, 'trees/1/nginx.conf/mine'))],
+  ])('refuses a folder whose `%s` is not its own, and leaves it as it is', async (path, put) => {
+    const { folder, publish } = await site([blog(1, 'ada')]);
+    mkdirSync(folder);
+    put(folder);
+    const list = () => readdirSync(folder, { recursive: true }).sort();
+    const before = list();
+    const errors = [`${join(folder, path)} was not made by \`vitrine publish\`: specify another folder`];
+    for (const args of [[], ['--dry-run']])
+      expect(await publish(...QUICK, ...args)).toMatchObject({ code: 1, errors });
+    expect(list()).toEqual(before);
   });
 });
+
+function putMine(file: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, 'mine');
+}

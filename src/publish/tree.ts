@@ -16,7 +16,6 @@ import {
   opendirSync,
   openSync,
   readdirSync,
-  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -31,8 +30,7 @@ import { platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { OutputError } from '../files/output.ts';
-
-const MANIFEST = 'manifest.ndjson';
+import { MANIFEST, readServed, refuseOthers } from './folder.ts';
 
 export interface Tree {
   /** The manifest of the tree that is served; there may be none. */
@@ -50,12 +48,14 @@ export interface Tree {
 
 /** `configuration` is the name of the file for the host: a tree for another host is not continued. */
 export async function openTree(folder: string, configuration: string): Promise<Tree> {
+  refuseOthers(folder);
   mkdirSync(join(folder, 'trees'), { recursive: true });
   const unlock = await lock(folder);
   const served = readServed(folder);
   const [name, other] = served?.endsWith('0') ? ['1', '0'] : ['0', '1'];
   const [spare, live] = [join(folder, 'trees', name as string), join(folder, 'trees', other as string)];
-  const isContinued = served !== undefined && existsSync(join(live, configuration));
+  const isContinued =
+    served !== undefined && [configuration, MANIFEST].every((name) => existsSync(join(live, name)));
   if (!isContinued || !isInStep(live, spare)) {
     rmSync(spare, { recursive: true, force: true });
     if (isContinued) linkAll(live, spare);
@@ -121,6 +121,7 @@ export async function openTree(folder: string, configuration: string): Promise<T
 
 /** A run that changes nothing. */
 export async function openTrial(folder: string, configuration: string): Promise<Tree> {
+  refuseOthers(folder);
   const served = readServed(folder);
   const live = join(folder, served ?? 'none');
   const manifest = join(live, existsSync(join(live, configuration)) ? MANIFEST : 'none');
@@ -129,16 +130,6 @@ export async function openTrial(folder: string, configuration: string): Promise<
     newManifest: () => ({ file: manifest, add() {}, finish() {} }),
     serve: async () => {},
   };
-}
-
-/** The tree that is served, as the link names it. */
-function readServed(folder: string): string | undefined {
-  try {
-    return readlinkSync(join(folder, 'current'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new OutputError(`${join(folder, 'current')} is not a link that \`vitrine publish\` made`);
-  }
 }
 
 function isInStep(live: string, spare: string): boolean {
