@@ -186,16 +186,19 @@ test('--check changes nothing', async () => {
   expect((await restore(newPath(), snapshot, '--check')).code).toBe(0);
 });
 
-test('what was taken down since the snapshot stays away, unless the snapshot forgets takedowns', async () => {
-  const path = await live();
-  await done(['takedown', '--database-url', path, '--family', 'microblog', 'ada']);
-  const { stdout } = await restore(path, snapshot);
-  expect(stdout).toContain('without what was taken down since: 1 user, 1 item\n');
-  expect((await exported(path)).join()).not.toContain('"ada"');
+test('what was taken down since the snapshot stays away, also if the snapshot forgets takedowns', async () => {
   const forgetting = join(tempFolder(), 'all.db');
   await done(['snapshot', '--forget-takedowns', '--database-url', snapshot, forgetting]);
-  expect((await restore(path, forgetting)).stdout).not.toContain('taken down');
-  expect((await exported(path)).join()).toContain('"ada"');
+  for (const file of [snapshot, forgetting]) {
+    const path = await live();
+    await done(['takedown', '--database-url', path, '--family', 'microblog', 'ada']);
+    const { stdout } = await restore(path, file);
+    expect(stdout).toContain('without what was taken down since: 1 user, 1 item\n');
+    expect((await exported(path)).join()).not.toContain('"ada"');
+    // An import does not bring it back either.
+    await importInto(path, ['-'], ndjson(...NEW));
+    expect((await exported(path)).join()).not.toContain('"ada"');
+  }
 });
 
 test.each([4096, 1024])(

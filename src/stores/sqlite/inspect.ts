@@ -80,19 +80,19 @@ function quickCheck(path: string, db: Connection, want: Inspection['want']): str
 }
 
 /** A file without the takedowns of the one before would bring back what they removed. */
-export function lostTakedowns(
-  path: string,
-  db: Connection,
-  takedowns: readonly string[],
-): string | undefined {
+function lostTakedowns(path: string, db: Connection, takedowns: readonly string[]): string | undefined {
   if (db.prepare('SELECT 1 FROM takedowns_forgotten').get() !== undefined) return undefined;
-  const has = db.prepare('SELECT 1 FROM takedowns WHERE hash = ?');
-  const lost = takedowns.filter((hash) => has.get(hash) === undefined).length;
+  const lost = countLost(db, takedowns);
   if (lost === 0) return undefined;
   return (
     `${path} lacks ${lost} of the ${takedowns.length} hashes of takedowns that are served: before a file is put ` +
     'in place, run `vitrine takedown --from` on it with the file that it replaces.'
   );
+}
+
+export function countLost(db: Connection, takedowns: readonly string[]): number {
+  const has = db.prepare('SELECT 1 FROM takedowns WHERE hash = ?');
+  return takedowns.filter((hash) => has.get(hash) === undefined).length;
 }
 
 /** SQLite reads what a broken copy lacks of its last page as zeros, and finds no fault. */

@@ -9,7 +9,7 @@ import type { RemovalCounts } from '../removal.ts';
 import { type Connection, openForReading, openForWriting, openToCopy } from './connect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { isSameFile } from './file.ts';
-import { lostTakedowns } from './inspect.ts';
+import { countLost } from './inspect.ts';
 import { readSchema, refuseUnimported } from './migrate.ts';
 import { openArchive } from './read.ts';
 import { emptyLog } from './stage.ts';
@@ -147,12 +147,12 @@ function readTakedowns(live: Connection | undefined): string[] | undefined {
   }
 }
 
-const lacksTakedowns = (copy: Connection, copyPath: string, live: Connection) =>
-  lostTakedowns(copyPath, copy, readTakedowns(live) ?? []) !== undefined;
+/** Also of a snapshot that forgets takedowns: it leaves out its own, not those of the database. */
+const lacksTakedowns = (copy: Connection, live: Connection) => countLost(copy, readTakedowns(live) ?? []) > 0;
 
 async function adoptTakedowns(copyPath: string, live: Connection, path: string): Promise<RemovalCounts> {
   const copy = openForReading(copyPath, copyPath);
-  const isComplete = !lacksTakedowns(copy, copyPath, live);
+  const isComplete = !lacksTakedowns(copy, live);
   copy.close();
   if (isComplete) return NOTHING;
   const archive = openArchive(path);
@@ -175,7 +175,7 @@ async function overwrite(
   const copy = openForWriting(copyPath);
   let isComplete: boolean | undefined;
   const refuseIncomplete = () => {
-    isComplete ??= !lacksTakedowns(copy, copyPath, live);
+    isComplete ??= !lacksTakedowns(copy, live);
     if (!isComplete) throw new StoreError(`There are new takedowns in ${path}.`);
   };
   try {
