@@ -78,9 +78,15 @@ export function createAnswerWriter(config: CacheSettings & Pick<Config, 'corsOri
     ...jsonHeaders(config.corsOrigin),
   }).flat();
 
-  function send(response: ServerResponse, event: ResponseEvent, body?: Buffer): void {
+  function end(response: ServerResponse, event: ResponseEvent, body?: Buffer): void {
     response.end(body);
     observe(event);
+  }
+
+  function send(response: ServerResponse, event: ResponseEvent, body?: Buffer): void {
+    // A response behind another of its connection is not sent yet, but its bytes must count: Node then reads no further.
+    if (response.socket === null) end(response, event, body);
+    else setImmediate(end, response, event, body);
   }
 
   /** 200 with the body, or 304 when the client has it already. */
@@ -94,13 +100,13 @@ export function createAnswerWriter(config: CacheSettings & Pick<Config, 'corsOri
     const headers = ['etag', isGzip ? gzipEtag(etag) : etag, ...common];
     if (body === null || known === ANY) {
       response.writeHead(304, headers);
-      setImmediate(send, response, { type: 'response', request, operation, status: 304, bytes: 0 });
+      send(response, { type: 'response', request, operation, status: 304, bytes: 0 });
       return;
     }
     if (isGzip) headers.push('content-encoding', 'gzip');
     response.writeHead(200, ['content-type', JSON_TYPE, 'content-length', String(body.length), ...headers]);
     const event = { type: 'response', request, operation, status: 200, bytes: body.length } as const;
-    setImmediate(send, response, event, body);
+    send(response, event, body);
   };
 }
 
