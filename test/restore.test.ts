@@ -1,6 +1,14 @@
 // `vitrine restore` and `vitrine snapshot --keep`: a sound snapshot takes the place of the data at once, any other changes nothing.
 import { once } from 'node:events';
-import { copyFileSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -271,41 +279,67 @@ test('when it is stopped, nothing is restored', async () => {
 });
 
 describe('snapshot --keep', () => {
-  const keep = (folder: string, many: string) =>
-    run(['snapshot', '--database-url', snapshot, '--keep', many, folder]);
-  const older = (days: number) => `snapshot-202001${String(days).padStart(2, '0')}T000000Z.db`;
+  const keep = (folder: string, many: string, database = snapshot) =>
+    run(['snapshot', '--database-url', database, '--keep', many, folder]);
+  /** What the names of this database's copies begin with. */
+  let prefix: string;
+  beforeAll(async () => {
+    const folder = tempFolder();
+    await keep(folder, '1');
+    const [name = ''] = readdirSync(folder);
+    [prefix = ''] = /^snapshot-[0-9a-f]{8}-(?=\d{8}T\d{6}Z\.db$)/.exec(name) ?? [];
+  });
+  const older = (days: number) => `${prefix}202001${String(days).padStart(2, '0')}T000000Z.db`;
 
   test('names the copy for its time, and removes the oldest only', async () => {
     const folder = tempFolder();
-    for (const name of [older(1), older(2), older(3), 'site-20200101T000000Z.db', 'snapshot-old.db'])
-      writeFileSync(join(folder, name), 'x');
+    const others = ['site-20200101T000000Z.db', 'snapshot-20200101T000000Z.db', 'snapshot-old.db'];
+    for (const name of [older(1), older(2), older(3), ...others]) writeFileSync(join(folder, name), 'x');
     const { stdout } = await keep(folder, '2');
     const [, file = ''] = /^snapshot written to (.*)$/m.exec(stdout) ?? [];
-    expect(basename(file)).toMatch(/^snapshot-\d{8}T\d{6}Z\.db$/);
+    expect(basename(file)).toMatch(new RegExp(`^${prefix}\\d{8}T\\d{6}Z\\.db$`));
     expect(stdout.split('\n').slice(1, -1)).toEqual(
       [1, 2].map((day) => `removed ${join(folder, older(day))}`),
     );
-    expect(readdirSync(folder).sort()).toEqual(
-      [older(3), 'site-20200101T000000Z.db', 'snapshot-old.db', basename(file)].sort(),
-    );
+    expect(readdirSync(folder).sort()).toEqual([older(3), ...others, basename(file)].sort());
     expect(await exported(file)).toEqual(await exported(snapshot));
+  });
+
+  test('leaves the copies of another database of the same name, and knows this one by a link', async () => {
+    const folder = tempFolder();
+    const other = join(tempFolder(), 'snapshot.db');
+    copyFileSync(snapshot, other);
+    const link = join(tempFolder(), 'snapshot.db');
+    symlinkSync(other, link);
+    await keep(folder, '1');
+    const [first] = readdirSync(folder);
+    await keep(folder, '1', other);
+    await keep(folder, '1', link);
+    const names = readdirSync(folder);
+    expect(names).toHaveLength(2);
+    expect(names).toContain(first);
   });
 
   test('removes nothing if the copy fails, and keeps the copy although its name is the oldest', async () => {
     const folder = tempFolder();
-    const future = 'snapshot-29990101T000000Z.db';
-    writeFileSync(join(folder, future), 'x');
-    const text = tempFile('snapshot.db', 'No database.\n'.repeat(500));
-    expect((await run(['snapshot', '--database-url', text, '--keep', '1', folder])).code).toBe(1);
-    expect(readdirSync(folder)).toEqual([future]);
-    expect((await keep(folder, '1')).code).toBe(0);
-    expect(readdirSync(folder)).toEqual([expect.stringMatching(/^snapshot-20\d{6}T/)]);
+    const text = copyOf(snapshot);
+    await keep(folder, '1', text);
+    writeFileSync(text, 'No database.\n'.repeat(500));
+    const before = readdirSync(folder);
+    expect((await keep(folder, '1', text)).code).toBe(1);
+    expect(readdirSync(folder)).toEqual(before);
     for (const wrong of [text, join(folder, 'no')])
       expect((await keep(wrong, '1')).stderr).toBe(`vitrine: ${wrong} is not a folder: create it first.\n`);
+    const future = tempFolder();
+    writeFileSync(join(future, `${prefix}29990101T000000Z.db`), 'x');
+    expect((await keep(future, '1')).code).toBe(0);
+    expect(readdirSync(future)).toEqual([expect.stringMatching(/-20\d{6}T\d{6}Z\.db$/)]);
     expect((await run(['snapshot', '--database-url', snapshot, folder])).stderr).toMatch(
       /is a folder: name a file/,
     );
     for (const many of ['0', '-1', '1.5', 'x']) expect((await keep(folder, many)).code).toBe(2);
+    const missing = join(tempFolder(), 'no.db');
+    expect((await keep(folder, '1', missing)).stderr).toMatch(/^vitrine: .*no\.db does not exist/);
   });
 
   test('removes what a run that was killed long ago has left', async () => {

@@ -1,12 +1,13 @@
 // `vitrine snapshot`: a compact copy of a file, put in place at once.
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { openReplacement } from '../../files/output.ts';
 import { StoreError } from '../errors.ts';
 import { type Connection, openForReading } from './connect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
-import { isSameFile } from './file.ts';
+import { isSameFile, refuseMissing } from './file.ts';
 
 export interface SnapshotOptions {
   /** The copy has no takedowns, and may be served in the place of a file that has. */
@@ -40,7 +41,10 @@ export interface DatedSnapshot {
   readonly removed: readonly string[];
 }
 
-/** A snapshot in a folder, named for its time. Only `keep` of them stay; the oldest go when the new one is whole. */
+/**
+ * A snapshot in a folder, named for its database and time. Only `keep` of them stay; the oldest go when the new one is
+ * whole.
+ */
 export function datedSnapshot(
   path: string,
   folder: string,
@@ -48,7 +52,7 @@ export function datedSnapshot(
   options: SnapshotOptions,
 ): DatedSnapshot {
   if (!isFolder(folder)) throw new StoreError(`${folder} is not a folder: create it first.`);
-  const name = basename(path, extname(path));
+  const name = snapshotName(path);
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const file = join(folder, `${name}-${time}.db`);
   snapshot(path, file, options);
@@ -62,6 +66,13 @@ export function datedSnapshot(
   const removed = older.slice(0, Math.max(older.length + 1 - keep, 0));
   for (const old of removed) describeErrors(old, () => rmSync(old, { force: true }));
   return { file, removed };
+}
+
+/** Other databases, of the same name too, may have their snapshots in the same folder. */
+function snapshotName(path: string): string {
+  refuseMissing(path);
+  const hash = createHash('sha256').update(realpathSync(path)).digest('hex');
+  return `${basename(path, extname(path))}-${hash.slice(0, 8)}`;
 }
 
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
