@@ -163,6 +163,23 @@ describe('the page of a person', () => {
     for (const name of ['cover-ada', 'avatar-ada']) expect(body).toContain(`src="../../samples/${name}.svg"`);
   });
 
+  test('runs from right to left if the name does, or the bio of a name without letters', async () => {
+    const directionOf = (page: string) => /<main id="main" dir="(\w+)"/.exec(page)?.[1];
+    const sample = (await ask(server, '/people/b/Mo%20Farouk')).body;
+    const records = ndjson(
+      folio(1, 'arabic', { name: 'محمد', bio: 'Lamps made of glass' }),
+      folio(2, 'latin', { name: 'Mo', bio: 'مصابيح من زجاج' }),
+      folio(3, '123', { name: '123', bio: 'مصابيح من زجاج' }),
+    );
+    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('rtl.ndjson', records)) });
+    const pages = await Promise.all(
+      ['arabic', 'latin', '123'].map(async (name) => (await ask(own, `/people/b/${name}`)).body),
+    );
+    expect([sample, ...pages].map(directionOf)).toEqual(['rtl', 'rtl', 'ltr', 'rtl']);
+    // An English sentence keeps its full stop at its end.
+    expect(pages[0]).toContain('<bdi>No shots yet.</bdi>');
+  });
+
   test('links to files, JSON and feeds that are served, below any prefix', async () => {
     for (const path of ['/people/a/mo%20farouk', '/people/b/o%27neill', '/people/b/%E6%9E%97%E6%99%93']) {
       const { status, body } = await ask(server, path);

@@ -7,7 +7,7 @@ import { type PictureSource, picture } from './pictures.ts';
 const EAGER_PICTURES = 3;
 
 export function personItems({ noun, items }: Person, source: PictureSource): Markup {
-  if (items.length === 0) return markup`<p class="no-items">No ${noun} yet.</p>`;
+  if (items.length === 0) return markup`<p class="no-items"><bdi>No ${noun} yet.</bdi></p>`;
   const marks = distinctInitials(items);
   const drawn = items.map((item, nth) =>
     noun === 'shots' ? shot(item, nth, marks[nth] ?? '', source) : post(item, source),

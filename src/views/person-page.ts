@@ -3,7 +3,7 @@ import type { Mount } from '../config/clashes.ts';
 import type { Config } from '../config/config.ts';
 import { createLook, type Look } from './look.ts';
 import { type Markup, markup } from './markup.ts';
-import { initialsOf, type Person, shortened } from './person.ts';
+import { type Direction, directionOf, initialsOf, type Person, shortened } from './person.ts';
 import { personHead } from './person-head.ts';
 import { openable, outside, personItems } from './person-items.ts';
 import { createPictureSource, type PictureSource, picture } from './pictures.ts';
@@ -48,7 +48,7 @@ interface Layout {
   readonly main: Markup;
   readonly name: string;
   readonly links?: Markup;
-  readonly direction?: 'ltr' | 'rtl';
+  readonly direction?: Direction;
   readonly footer?: Markup;
 }
 
@@ -158,18 +158,6 @@ function placesOf({ location, country, links }: Person): Markup[] {
 function shownUrl(url: string): string {
   const { host, pathname } = new URL(url);
   return shortened(`${host.replace(/^www\./, '')}${pathname.replace(/\/$/, '')}`, 60);
-}
-
-const LONGEST_SAMPLE = 3000;
-
-/** The direction that most letters of the person's texts have. */
-function directionOf({ name, bio, location, items }: Person): 'ltr' | 'rtl' {
-  const text = [name, bio, location, ...items.map(({ title, text }) => title + text)]
-    .join(' ')
-    .slice(0, LONGEST_SAMPLE);
-  const count = (script: RegExp) => text.match(script)?.length ?? 0;
-  const rtl = count(/[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/gu);
-  return rtl > 0 && rtl * 2 > count(/\p{L}/gu) ? 'rtl' : 'ltr';
 }
 
 interface Missing {

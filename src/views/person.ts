@@ -72,6 +72,24 @@ export const initialsOf = (text: string) =>
     .join(/[\u0600-\u08ff]/.test(text) ? '\u200c' : '')
     .toUpperCase();
 
+export type Direction = 'ltr' | 'rtl';
+
+const LONGEST_SAMPLE = 1000;
+
+/** The direction of a page: the one of the name; where it has no letters, of the bio, and last of the items. */
+export function directionOf({ name, bio, items }: Person): Direction {
+  const texts = [name, bio, ...items.map(({ title, text }) => `${title} ${text}`)];
+  return textDirection(texts.find((text) => /\p{L}/u.test(text)) ?? '');
+}
+
+/** The direction that most of its letters have. */
+export function textDirection(text: string): Direction {
+  const sample = text.slice(0, LONGEST_SAMPLE);
+  const count = (script: RegExp) => sample.match(script)?.length ?? 0;
+  const rtl = count(/[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/gu);
+  return rtl > 0 && rtl * 2 > count(/\p{L}/gu) ? 'rtl' : 'ltr';
+}
+
 /** Colours of what has no picture: gradients of the palette, dark enough for white initials. */
 export const HUES = [
   ['#0f7462', '#073f36'],
