@@ -11,9 +11,11 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 const MONTH = `(?<month>${MONTHS.join('|')})`;
 /** `Sat, 5 Mar 2022 22:00:00 +0200`, and `Sat Mar 05 22:00:00 +0000 2022` in Twitter's archives. */
 const NAMED_DATES = [
-  `(?:\\w{3}, )?(?<day>\\d{1,2}) ${MONTH} (?<year>\\d{4}) (?<time>\\d\\d:\\d\\d(?::\\d\\d)?) (?<zone>[+-]\\d{4}|GMT|UTC?)`,
+  `(?:\\w{3}, *)?(?<day>\\d{1,2}) ${MONTH} (?<year>\\d{4}) (?<time>\\d\\d:\\d\\d(?::\\d\\d)?) (?<zone>[+-]\\d{4}|GMT|UTC?|Z|[ECMP][SD]T)(?: \\(.*\\))?`,
   `\\w{3} ${MONTH} (?<day>\\d\\d) (?<time>\\d\\d:\\d\\d:\\d\\d) (?<zone>[+-]\\d{4}) (?<year>\\d{4})`,
 ].map((pattern) => new RegExp(`^${pattern}$`));
+/** The zones of North America, which RFC 2822 names: hours behind UTC in standard time. */
+const ZONES = { E: 5, C: 6, M: 7, P: 8 };
 /** Seconds reach this number in the year 5138, milliseconds did in 1973. */
 const LEAST_MILLISECONDS = 1e11;
 
@@ -56,12 +58,18 @@ function readDateText(text: string): string | undefined {
     const { day, month, year, time, zone } = pattern.exec(text)?.groups ?? {};
     if (day === undefined || month === undefined) continue;
     const number = String(MONTHS.indexOf(month) + 1).padStart(2, '0');
-    return utcFromIso(`${year}-${number}-${day.padStart(2, '0')}T${time}${zone?.replace(/^[GU].*/, 'Z')}`);
+    return utcFromIso(`${year}-${number}-${day.padStart(2, '0')}T${time}${readZone(zone)}`);
   }
   if (DAY.test(text)) return utcFromIso(`${text} 00:00:00`);
   if (!EPOCH.test(text)) return utcFromIso(text);
   const time = Number(text);
   return wireDate(Math.abs(time) < LEAST_MILLISECONDS ? time * 1000 : time);
+}
+
+function readZone(zone = ''): string {
+  const hours = ZONES[zone[0] as keyof typeof ZONES];
+  if (hours === undefined) return zone.replace(/^[GU].*/, 'Z');
+  return `-0${zone[1] === 'D' ? hours - 1 : hours}00`;
 }
 
 /** A URL, made absolute with the help of `base` if it is relative. */
