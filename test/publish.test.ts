@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -171,6 +172,49 @@ describe(`published from ${storeName()}`, () => {
     await publish(...QUICK);
     expect(await publish(...QUICK)).toMatchObject({ code: 0, result: { written: 0, removed: 0 } });
     expect(entriesOf(folder).map(({ user }) => user)).toEqual(expect.arrayContaining(names));
+  });
+
+  const DAMAGES: readonly [string, (file: string) => void][] = [
+    ['was lost', (file) => rmSync(file)],
+    ['was cut short', (file) => truncateSync(file, 1)],
+  ];
+  const DAMAGED = [
+    'data/a/items/ada.json',
+    'data/a/items/Ada.json.gz',
+    'site/index.html',
+    'errors/USER_NOT_FOUND.json',
+  ];
+  const LOCATIONS = ['in the tree that is served', 'in the other tree', 'in both trees'] as const;
+  test.each(DAMAGES.flatMap(([what, damage]) => LOCATIONS.map((location) => ({ what, damage, location }))))(
+    'repairs a file that $what $location',
+    async ({ damage, location }) => {
+      const { folder, publish } = await site();
+      await publish(...QUICK);
+      const isServed = (name: string) => readlinkSync(join(folder, 'current')) === `trees/${name}`;
+      const trees = ['0', '1'].filter((name) => LOCATIONS.indexOf(location) !== (isServed(name) ? 1 : 0));
+      for (const tree of trees)
+        for (const path of DAMAGED) damage(join(folder, 'trees', tree, 'files', path));
+      for (let publication = 1; publication <= 3; publication++) {
+        expect((await publish(...QUICK)).code).toBe(0);
+        for (const { path, sha256: sum } of entriesOf(folder))
+          expect(sha256(readFileSync(fileOf(folder, path))), path).toBe(sum);
+      }
+      const [one, other] = ['0', '1'].map((tree) =>
+        readdirSync(join(folder, 'trees', tree), { recursive: true }).sort(),
+      );
+      expect(one).toEqual(other);
+    },
+  );
+
+  test('the manifest has the addresses of the present base URL', async () => {
+    const { database, folder, publish } = await site();
+    await publish(...QUICK);
+    const ran = await run(['publish', folder, '--for', 'nginx', ...QUICK], {
+      env: { DATABASE_URL: database, PORT: '0', BASE_URL_A: '/elsewhere' },
+    });
+    expect(ran.code).toBe(0);
+    const lookup = entriesOf(folder).find(({ path }) => path === 'data/a/profile/ada.json');
+    expect(lookup?.address).toBe('/elsewhere/api/?user=ada');
   });
 
   test('leaves out parts, and what was published of them', async () => {

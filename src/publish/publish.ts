@@ -169,20 +169,23 @@ async function bringUpToDate(
   { tree, counts, place }: FileWork,
 ): Promise<Entry[]> {
   const old = paths.map(({ path }) => before.get(path));
-  const isWhole = old.every((entry) => entry !== undefined && entry.etag === old[0]?.etag);
+  const packed = paths.map(({ path }) => before.get(path + PACKED)).filter((entry) => entry !== undefined);
+  const isWhole =
+    old.every((entry) => entry !== undefined && entry.etag === old[0]?.etag && tree.has(entry)) &&
+    packed.every(tree.has);
   const content = await ask(isWhole ? old[0]?.etag : undefined);
   if (content === undefined) return [];
   if (content === 'same') {
-    const packed = paths.map(({ path }) => before.get(path + PACKED));
-    const entries = [...old, ...packed].filter((entry) => entry !== undefined);
-    counts.unchanged += entries.length;
-    return entries;
+    // A base URL that has changed changes addresses, not answers.
+    const entries = paths.map(({ path, address }) => ({ ...(before.get(path) as Entry), address }));
+    counts.unchanged += entries.length + packed.length;
+    return [...entries, ...packed];
   }
   const entries = write(tree, content, paths, place);
   const body = await content.pack?.();
   if (body) {
-    const packed = paths.map(({ path }) => ({ path: path + PACKED }));
-    entries.push(...write(tree, { ...content, etag: gzipEtag(content.etag), body }, packed, place));
+    const packedPaths = paths.map(({ path }) => ({ path: path + PACKED }));
+    entries.push(...write(tree, { ...content, etag: gzipEtag(content.etag), body }, packedPaths, place));
   }
   counts.written += entries.length;
   return entries;

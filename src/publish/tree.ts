@@ -31,10 +31,13 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { OutputError } from '../files/output.ts';
 import { MANIFEST, readServed, refuseOthers } from './folder.ts';
+import type { Entry } from './manifest.ts';
 
 export interface Tree {
   /** The manifest of the tree that is served; there may be none. */
   readonly manifest: string;
+  /** Whether the file is there, in its size. */
+  has(file: Pick<Entry, 'path' | 'bytes'>): boolean;
   write(path: string, body: Buffer | { readonly file: string }): void;
   /** Another path of the same file. */
   link(existing: string, path: string): void;
@@ -92,6 +95,7 @@ export async function openTree(folder: string, configuration: string): Promise<T
 
   return {
     manifest: isContinued ? join(live, MANIFEST) : join(folder, 'trees', 'none'),
+    has: (file) => hasFile(spare, file),
     write(path, body) {
       create(path, (whole) =>
         Buffer.isBuffer(body) ? writeFileSync(whole, body, { flag: 'wx' }) : linkOrCopy(body.file, whole),
@@ -126,10 +130,16 @@ export async function openTrial(folder: string, configuration: string): Promise<
   const live = join(folder, served ?? 'none');
   const manifest = join(live, existsSync(join(live, configuration)) ? MANIFEST : 'none');
   return {
+    has: (file) => hasFile(live, file),
     ...{ manifest, write() {}, link() {}, remove() {}, close() {} },
     newManifest: () => ({ file: manifest, add() {}, finish() {} }),
     serve: async () => {},
   };
+}
+
+function hasFile(tree: string, { path, bytes }: Pick<Entry, 'path' | 'bytes'>): boolean {
+  const found = statSync(join(tree, 'files', path), { throwIfNoEntry: false });
+  return found?.isFile() === true && found.size === bytes;
 }
 
 function isInStep(live: string, spare: string): boolean {
