@@ -89,7 +89,9 @@ function rules(site: Site, target: Target): string[] {
   const { folder, headers } = site;
   const host = target.host?.replace(/[.[\]]/g, '\\$&');
   const conditions = [
-    ...(hasHosts(site) && host !== undefined ? [`RewriteCond %{HTTP_HOST} "^${host}$" [NC]`] : []),
+    ...(hasHosts(site) && host !== undefined
+      ? [`RewriteCond %{HTTP_HOST} "^${host}\\.?(?::\\d+)?$" [NC]`]
+      : []),
     `RewriteCond %{THE_REQUEST} "^[A-Z]+ ${target.pattern} HTTP/"`,
   ];
   if (target.file === undefined) {

@@ -190,6 +190,9 @@ describe.each(['nginx', 'caddy', 'apache'] as const)('%s', (name) => {
             await shown(own, address, { host }),
           ];
           expect(published, host + address).toEqual(served);
+          if (name === 'caddy') continue;
+          for (const spelling of [`${host}:80`, `${host}:${port}`, `${host}.`, host.toUpperCase()])
+            expect(await shown({ port }, address, { host: spelling }), spelling + address).toEqual(served);
         }
     });
 
