@@ -1,6 +1,6 @@
 // `vitrine restore` and `vitrine snapshot --keep`: a sound snapshot takes the place of the data at once, any other changes nothing.
 import { once } from 'node:events';
-import {
+import fs, {
   copyFileSync,
   readdirSync,
   readFileSync,
@@ -9,6 +9,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -242,6 +243,53 @@ test('takedowns that cannot be read are named', async () => {
   expect((await restore(path, snapshot)).stderr).toMatch(
     /^the takedowns in .*site\.db cannot be read: repeat/,
   );
+});
+
+describe('where a file is put in the place of none that can be opened', () => {
+  test.each(['missing', 'damaged'])('a writer that opens it at once keeps its log: %s', async (kind) => {
+    const path = kind === 'missing' ? newPath() : await live();
+    if (kind === 'damaged') scrawl(path, 100, 2000);
+    const rename = fs.renameSync;
+    const writers: Database.Database[] = [];
+    fs.renameSync = (from, to) => {
+      rename(from, to);
+      if (to !== path) return;
+      const writer = new Database(path);
+      writer.pragma('journal_mode = WAL');
+      writer.exec(`UPDATE vitrine SET generation = 4711`);
+      writers.push(writer);
+    };
+    syncBuiltinESMExports();
+    const { code } = await restore(path, snapshot);
+    fs.renameSync = rename;
+    syncBuiltinESMExports();
+    const reader = new Database(path, { readonly: true });
+    const read = reader.prepare('SELECT generation FROM vitrine').pluck().get();
+    reader.close();
+    for (const writer of writers) writer.close();
+    expect([code, writers.length, read]).toEqual([0, 1, 4711]);
+  });
+
+  test('a file that appears meanwhile stays', async () => {
+    const path = newPath();
+    const made = await live();
+    const pragma = Database.prototype.pragma;
+    const spy = vi.spyOn(Database.prototype, 'pragma').mockImplementation(function (
+      this: Database.Database,
+      source,
+      options,
+    ) {
+      if (source === 'journal_mode = DELETE' && this.name.startsWith(path)) copyFileSync(made, path);
+      return pragma.call(this, source, options);
+    });
+    const { code, stderr } = await restore(path, snapshot);
+    spy.mockRestore();
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/site\.db was just replaced .*: try again\.\n$/),
+    ]);
+    expect(await exported(path)).toEqual(await exported(made));
+  });
 });
 
 /** Has the file locked for writing most of the time. */

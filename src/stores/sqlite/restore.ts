@@ -38,8 +38,7 @@ export async function restore(
   { check, signal }: RestoreOptions,
 ): Promise<RestoreResult> {
   if (!existsSync(file)) throw new StoreError(`${file} does not exist.`);
-  if (isSameFile(statSync(file), statSync(path, { throwIfNoEntry: false })))
-    throw new StoreError(`${file} is the database itself.`);
+  if (isSameFile(statSync(file), statIfAny(path))) throw new StoreError(`${file} is the database itself.`);
   const copy = openReplacement(path);
   try {
     const counts = await prepare(copy.path, { path, file, signal });
@@ -201,13 +200,23 @@ function matchPageSize(copy: Connection, live: Connection): void {
 
 /** In the place of a file that is missing, or too damaged to be opened. */
 function putFile(copy: Copy, path: string): void {
+  const found = statIfAny(path);
   const prepared = openForWriting(copy.path);
   // As a snapshot is, so that whatever log lies there is known to be another file's.
   prepared.pragma('journal_mode = DELETE');
   prepared.close();
-  copy.commit();
-  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+  // A database that another process makes within the next few lines is lost: renaming takes no lock.
+  const now = statIfAny(path);
+  if (now !== undefined && !isSameFile(now, found))
+    throw new StoreError(`${path} was just replaced by another process: try again.`);
+  describeErrors(path, () => {
+    // Not after the file is in place: a writer that opens it at once has a log of its own.
+    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+    copy.commit();
+  });
 }
+
+const statIfAny = (path: string) => statSync(path, { throwIfNoEntry: false });
 
 /** In each turn of the event loop. */
 const PAGES_AT_ONCE = 500;
