@@ -33,7 +33,9 @@ export function lookupAddresses(style: RouteStyle, base: string, user: string): 
 }
 
 /** What an address of a site with this API asks for; undefined if it is no lookup. */
-export function readLookup({ origin, pathname, searchParams }: URL) {
+export function readLookup({ protocol, origin, pathname, searchParams }: URL) {
+  // Others, as file: and chrome-extension:, have no origin.
+  if (!/^https?:$/.test(protocol)) return undefined;
   for (const style of STYLE_NAMES)
     for (const lookup of ['items', 'profile'] as const) {
       const [path = '', query = ''] = STYLES[style][lookup].split('?');

@@ -76,6 +76,11 @@ const chunked = (body: string, end = '0\r\n\r\n') =>
 test.each<[what: string, headers: string, body: string | Buffer]>([
   ['plain', '', profile()],
   ['chunked', 'Transfer-Encoding: chunked\r\n', chunked(profile())],
+  [
+    'chunked, with a chunk for each byte',
+    'Transfer-Encoding: chunked\r\n',
+    `${[...profile(), ...' '.repeat(60_000)].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`,
+  ],
   ['named chunked, but joined', 'transfer-encoding: chunked\r\n', profile()],
   ['gzip', 'Content-Encoding: gzip\r\n', gzipSync(profile())],
   ['deflate', 'content-encoding: deflate\r\n', deflateSync(profile())],
@@ -198,6 +203,27 @@ test('addresses are resolved, HAR bodies may be base64, and other entries of any
     ),
   );
   expect([said, records]).toEqual(['', [expect.objectContaining({ avatar: `${SITE}/img/a.png` })]]);
+});
+
+test.each(['0.5', '1e3', '-1', 'Infinity', '9007199254740993'])(
+  'names a WARC record whose length is %s',
+  async (length) => {
+    const archive = String(warc({ body: profile() })).replace(
+      /Content-Length: \d+/,
+      `Content-Length: ${length}`,
+    );
+    expect((await importArchives(archive)).said).toContain('record 1 of the archive is malformed');
+  },
+);
+
+test('addresses that are not of the web are passed over', async () => {
+  const path = 'x/api/username/ada';
+  const others = [`file:///${path}`, `chrome-extension://${path}`, 'blob:http://x/api/username/ada'];
+  const { said, records } = await importArchives(
+    har(...[...others, ADA].map((url) => harEntry({ url, body: profile({ name: 'Ada' }) }))),
+    warc(...others.map((url) => ({ url, body: profile({ name: 'other' }) }))),
+  );
+  expect([said, records]).toEqual(['', [expect.objectContaining({ name: 'Ada' })]]);
 });
 
 test('an archive without answers of this API', async () => {

@@ -80,13 +80,13 @@ function joinChunks(raw: Buffer): DecodedBody | undefined {
   for (let at = 0; ; ) {
     const end = raw.indexOf('\n', at);
     const size = /^([\da-f]+)\s*(;.*)?\r?$/i.exec(raw.toString('latin1', at, end === -1 ? at : end))?.[1];
-    const body = Buffer.concat(parts);
     if (size === undefined) {
       if (at === 0) return undefined;
+      const body = Buffer.concat(parts);
       return { body, flaw: `it is cut off after ${body.length} bytes` };
     }
     const length = Number.parseInt(size, 16);
-    if (length === 0) return { body };
+    if (length === 0) return { body: Buffer.concat(parts) };
     parts.push(raw.subarray(end + 1, end + 1 + length));
     at = end + 1 + length;
     if (raw[at] === 13) at++;

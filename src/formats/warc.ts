@@ -48,8 +48,9 @@ export function createWarcReader(sink: ArchiveSink): RecordReader {
       return false;
     }
     number++;
-    const length = Number(header.headers.get('content-length'));
-    if (!WARC_HEAD.test(header.first) || !(length >= 0))
+    const digits = header.headers.get('content-length') ?? '';
+    const length = /^\d+$/.test(digits) ? Number(digits) : Number.NaN;
+    if (!WARC_HEAD.test(header.first) || !Number.isSafeInteger(length))
       throw new FormatError(`record ${number} of the archive is malformed`);
     held = header.rest;
     const parts = mayBeAnswer(header.headers, length) ? [] : undefined;
