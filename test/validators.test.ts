@@ -138,6 +138,12 @@ describe('sitemaps of 100,000 people', () => {
       expect((await get(file, { 'if-none-match': headers.get('etag') })).status).toBe(304);
   });
 
+  test('are made once, whatever the query string', async () => {
+    const addresses = Array.from({ length: 20 }, (_, nth) => `/sitemap-b-1.xml?n=${nth}`);
+    const replies = await Promise.all(addresses.map((address) => get(address)));
+    expect(replies.map(({ status }) => status)).toEqual(addresses.map(() => 200));
+  });
+
   test('leave out at once who is taken down', async () => {
     const before = await get('/sitemap-b-1.xml');
     expect(await before.text()).toContain('/first<');

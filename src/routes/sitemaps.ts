@@ -60,8 +60,7 @@ export const sitemaps: FastifyPluginCallbackTypebox<SitemapOptions> = (app, { co
       `/sitemap-${variant}-:number.xml`,
       { ...route, constraints: hostConstraint(base) },
       async (request, reply) => {
-        const { url, params } = request;
-        const number = Number(params.number);
+        const number = Number(request.params.number);
         const after = (await findStarts(family))[number - 1];
         if (after === undefined) throw new RequestError('ROUTE_NOT_FOUND');
         const folder = `${origin}/people/${variant}`;
@@ -72,7 +71,7 @@ export const sitemaps: FastifyPluginCallbackTypebox<SitemapOptions> = (app, { co
         const pages = () => readPages(store, { folder, family, after });
         const packed = isKnown
           ? NOTHING
-          : await keep(url, () => inTurn(() => pipeline(pages(), createGzip(), buffer)));
+          : await keep(`${folder} ${number}`, () => inTurn(() => pipeline(pages(), createGzip(), buffer)));
         return sendAsset(reply, { packed, headers: { ...xml, etag } });
       },
     );
