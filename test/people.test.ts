@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writtenDate } from '../src/views/person.ts';
+import { previewImage } from '../src/views/preview-image.ts';
+import { specimen } from '../src/views/read-person.ts';
 import { shownText } from '../src/views/render-png.ts';
 import { blog, folio, post, shot } from './records.ts';
 import {
@@ -606,6 +608,33 @@ describe('the preview image', () => {
 
   test('leaves out letters that its fonts do not have', () => {
     expect(shownText('Ada 日本 Léa مريم Привет 🗺')).toBe('Ada  Léa مريم Привет');
+  });
+
+  const drawn = (more: object) => previewImage({ ...specimen('b'), ...more }, 'Galerie', shownText);
+  const textsIn = (svg: string) =>
+    [...svg.matchAll(/<text [^>]*>(.*?)<\/text>/g)].map(([, text = '']) =>
+      text.replace(/[\u202a-\u202c]/g, ''),
+    );
+
+  test('of a name in letters that its fonts do not have shows the user name, or the name of the site', () => {
+    const named = textsIn(drawn({ name: '林晓', username: 'Lin Xiao', counts: [] }));
+    expect(named.slice(0, 3)).toEqual(['LX', 'Lin Xiao', '@Lin Xiao']);
+    const unnamed = textsIn(drawn({ name: '林晓', username: '林晓', counts: [] }));
+    expect(unnamed.slice(0, 3)).toEqual(['G', 'Galerie', '']);
+  });
+
+  test('shows ordinary names whole, in smaller letters or on two lines', () => {
+    for (const name of ['Beatriz Souza Cavalcanti', 'Dr. Katarzyna Wójcik-Lewandowska'])
+      expect(textsIn(drawn({ name, verified: true })).join(' ')).toContain(name);
+    expect(textsIn(drawn({ name: 'Wide '.repeat(40) })).join(' ')).toContain('…');
+  });
+
+  test('of a name from right to left begins at the right, and cuts a text at its end', () => {
+    const svg = drawn({ name: 'مريم عبد الرحمن', bio: 'مصابيح من زجاج '.repeat(20) });
+    expect(svg).toContain('<g text-anchor="end">');
+    expect(svg).toMatch(/<text x="916"[^>]*>\u202bمريم عبد الرحمن\u202c</);
+    // The embedding puts the ellipsis, which has no direction, at the left.
+    expect(svg).toMatch(/\u202b[^<\u202c]*…\u202c</);
   });
 
   test('is made one at a time; whoever would wait long is asked to come back', async () => {

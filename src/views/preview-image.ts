@@ -2,63 +2,113 @@
 // is a picture, and a letter that no font has would be a box in it.
 import { clipped, gradient, grouped, widthOf, wrapped } from './card-image.ts';
 import { type Markup, markup } from './markup.ts';
-import { initialsOf, type Person, shortened, writtenDate } from './person.ts';
+import {
+  type Direction,
+  directionOf,
+  initialsOf,
+  type Person,
+  shortened,
+  textDirection,
+  writtenDate,
+} from './person.ts';
 
 export const PREVIEW = { width: 1200, height: 630 } as const;
 const MARGIN = 64;
 const INNER = PREVIEW.width - 2 * MARGIN;
 const TOP = 150;
+/** What the avatar takes of the width. */
+const AVATAR = 220;
 const MOST_TILES = 6;
 /** How much wider our fonts are than the estimate of the card's. */
 const [WIDE, BOLD] = [1.1, 1.25];
+const NAME_SIZES = [60, 50, 42];
+/** Of a name on two lines. */
+const SMALL_NAME = 36;
 
 /** Leaves out what cannot be shown. */
 type Shown = (text: string) => string;
 
+/** Where things are: from right to left, everything is mirrored. */
+interface Side {
+  readonly anchor: 'start' | 'end';
+  readonly x: (x: number, width?: number) => number;
+}
+
+const SIDES: Readonly<Record<Direction, Side>> = {
+  ltr: { anchor: 'start', x: (x) => x },
+  rtl: { anchor: 'end', x: (x, width = 0) => PREVIEW.width - x - width },
+};
+
 export function previewImage(person: Person, site: string, shown: Shown): string {
-  const { username, verified, counts } = person;
-  const handle = `@${shown(username)}`;
-  const name = clipped(shown(person.name) || shown(username), 60 * BOLD, INNER - 220);
-  const words = wrapped(shown(shortened(person.bio, 300)), 30 * WIDE, INNER, 2);
-  const numbers = counts
-    .slice(0, 2)
-    .filter(([, digits]) => /[1-9]/.test(digits))
-    .map(([label, digits]) => `${grouped(digits)} ${label.toLowerCase()}`);
-  const left = MARGIN + 220;
+  const { username, verified, bio } = person;
+  const side = SIDES[directionOf(person)];
+  const readable = (text: string) => (/[\p{L}\p{N}]/u.test(shown(text)) ? shown(text) : '');
+  const name = readable(person.name) || readable(username) || readable(site);
+  const { lines, size, baselines } = fitName(name, INNER - AVATAR - (verified ? 60 : 0));
+  const left = MARGIN + AVATAR;
+  const markX = Math.min(left + widthOf(lines.at(-1) ?? '', size * BOLD) + 34, PREVIEW.width - MARGIN);
+  const markY = (baselines.at(-1) ?? 0) - 20;
+  const center = side.x(MARGIN + 90);
   return markup`<svg xmlns="http://www.w3.org/2000/svg" width="${PREVIEW.width}" height="${PREVIEW.height}" viewBox="0 0 ${PREVIEW.width} ${PREVIEW.height}" font-family="DejaVu Sans" fill="#13201c">
 <rect width="100%" height="100%" fill="#ffffff"/>
 ${gradient('cover', `${username} cover`)}<rect width="100%" height="${TOP}" fill="url(#cover)"/>
-${gradient('avatar', username)}<circle cx="${MARGIN + 90}" cy="${TOP + 20}" r="98" fill="#ffffff"/><circle cx="${MARGIN + 90}" cy="${TOP + 20}" r="90" fill="url(#avatar)"/>
-<text x="${MARGIN + 90}" y="${TOP + 42}" font-size="62" font-weight="700" fill="#ffffff" text-anchor="middle">${shown(initialsOf(person.name))}</text>
-<text x="${left}" y="${TOP + 76}" font-size="60" font-weight="700">${name}</text>
-${verified && markup`<g transform="translate(${Math.min(left + widthOf(name, 60 * BOLD) + 34, PREVIEW.width - MARGIN)} ${TOP + 56})"><circle r="20" fill="#0c6b5b"/><path d="M-9 0l6 8 11-14" fill="none" stroke="#ffffff" stroke-width="5"/></g>`}
-<text x="${left}" y="${TOP + 122}" font-size="30" fill="#52625d">${clipped([handle, ...numbers].join('  ·  '), 30 * WIDE, INNER - 220)}</text>
-${words.map((line, nth) => markup`<text x="${MARGIN}" y="${TOP + 196 + nth * 44}" font-size="30">${line}</text>`)}
-${person.noun === 'shots' ? tiles(person, shown) : posts(person, shown)}
+${gradient('avatar', username)}<circle cx="${center}" cy="${TOP + 20}" r="98" fill="#ffffff"/><circle cx="${center}" cy="${TOP + 20}" r="90" fill="url(#avatar)"/>
+<text x="${center}" y="${TOP + 42}" font-size="62" font-weight="700" fill="#ffffff" text-anchor="middle">${initialsOf(name)}</text>
+<g text-anchor="${side.anchor}">
+${lines.map((line, nth) => markup`<text x="${side.x(left)}" y="${baselines[nth]}" font-size="${size}" font-weight="700">${directed(line, name)}</text>`)}
+<text x="${side.x(left)}" y="${TOP + 122}" font-size="30" fill="#52625d">${factsLine(person, shown)}</text>
+${wrapped(shown(shortened(bio, 300)), 30 * WIDE, INNER, 2).map((line, nth) => markup`<text x="${side.x(MARGIN)}" y="${TOP + 196 + nth * 44}" font-size="30">${directed(line, bio)}</text>`)}
+${person.noun === 'shots' ? tiles(person, shown, side) : posts(person, shown, side)}
+</g>
+${verified && markup`<g transform="translate(${side.x(markX)} ${markY})"><circle r="20" fill="#0c6b5b"/><path d="M-9 0l6 8 11-14" fill="none" stroke="#ffffff" stroke-width="5"/></g>`}
 <rect y="${PREVIEW.height - 10}" width="100%" height="10" fill="#0c6b5b"/>
-<text x="${PREVIEW.width - MARGIN}" y="${PREVIEW.height - 26}" font-size="22" fill="#52625d" text-anchor="end">${shown(site)}</text>
+<text x="${side.x(PREVIEW.width - MARGIN)}" y="${PREVIEW.height - 26}" font-size="22" fill="#52625d" text-anchor="${side.anchor === 'start' ? 'end' : 'start'}">${shown(site)}</text>
 </svg>`.text;
 }
 
-function tiles({ items }: Person, shown: Shown): Markup {
+/** The name in the largest letters in which it fits one line, or on two lines. */
+function fitName(name: string, width: number) {
+  const size = NAME_SIZES.find((size) => widthOf(name, size * BOLD) <= width);
+  if (size !== undefined) return { lines: [name], size, baselines: [TOP + 76] };
+  const lines = wrapped(name, SMALL_NAME * BOLD, width, 2);
+  return { lines, size: SMALL_NAME, baselines: lines.length === 1 ? [TOP + 76] : [TOP + 38, TOP + 80] };
+}
+
+/** The user name, unless letters of it cannot be shown, and numbers. */
+function factsLine(person: Person, shown: Shown): string {
+  const { username, counts } = person;
+  const numbers = counts
+    .slice(0, 2)
+    .filter(([, digits]) => /[1-9]/.test(digits))
+    .map(([label, digits]) => directed(`${grouped(digits)} ${label.toLowerCase()}`, label));
+  const handle = shown(username) === username ? [`@${username}`] : [];
+  const line = clipped([...handle, ...numbers].join('  ·  '), 30 * WIDE, INNER - AVATAR);
+  return directed(line, textDirection(username) === 'rtl' ? username : '');
+}
+
+/** A line with the direction of its whole text as Unicode characters: the renderer knows no `direction`. */
+const directed = (line: string, whole: string) =>
+  textDirection(whole) === 'rtl' ? `\u202b${line}\u202c` : `\u202a${line}\u202c`;
+
+function tiles({ items }: Person, shown: Shown, side: Side): Markup {
   const gap = 20;
   const width = (INNER - (MOST_TILES - 1) * gap) / MOST_TILES;
   const height = width * 0.75;
   const y = PREVIEW.height - height - 66;
   return markup`${items.slice(0, MOST_TILES).map(({ id, title }, nth) => {
-    const x = MARGIN + nth * (width + gap);
+    const x = side.x(MARGIN + nth * (width + gap), width);
     return markup`${gradient(`tile${nth}`, `${title} ${id}`)}<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="8" fill="url(#tile${nth})"/>
 <text x="${x + width / 2}" y="${y + height / 2 + 13}" font-size="36" font-weight="700" fill="#ffffff" text-anchor="middle">${shown(initialsOf(title))}</text>
 `;
   })}`;
 }
 
-function posts({ items }: Person, shown: Shown): Markup | undefined {
+function posts({ items }: Person, shown: Shown, side: Side): Markup | undefined {
   const [newest] = items;
   if (newest === undefined) return undefined;
   const y = TOP + 300;
   const lines = wrapped(shown(shortened(newest.text, 400)), 26 * WIDE, INNER - 40, 3);
-  return markup`<rect x="${MARGIN}" y="${y - 26}" width="6" height="${lines.length * 38 + 34}" fill="#0c6b5b"/>
-${lines.map((line, nth) => markup`<text x="${MARGIN + 32}" y="${y + nth * 38}" font-size="26">${line}</text>`)}
-<text x="${MARGIN + 32}" y="${y + lines.length * 38}" font-size="22" fill="#52625d">${writtenDate(newest.date)}</text>`;
+  return markup`<rect x="${side.x(MARGIN, 6)}" y="${y - 26}" width="6" height="${lines.length * 38 + 34}" fill="#0c6b5b"/>
+${lines.map((line, nth) => markup`<text x="${side.x(MARGIN + 32)}" y="${y + nth * 38}" font-size="26">${directed(line, newest.text)}</text>`)}
+<text x="${side.x(MARGIN + 32)}" y="${y + lines.length * 38}" font-size="22" fill="#52625d">${writtenDate(newest.date)}</text>`;
 }
