@@ -1,8 +1,18 @@
 // `vitrine serve FILE…`: files are served themselves, and again whenever they are saved.
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { createPrivateFolder } from '../src/files/private-folder.ts';
 import { ask, json, type LocalServer, ndjson, run, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { until } from './stress.ts';
@@ -130,11 +140,26 @@ describe('files that are served', () => {
     expect(privateFolders()).toEqual([]);
   });
 
-  test('what a run that was killed has left is removed, and nothing else', async () => {
-    const folders = [`vitrine-${process.pid}-killed`, 'vitrine-1-others'].map((name) => join(tmpdir(), name));
+  test('what a run that was killed has left is removed after days, and nothing else', async () => {
+    // Another container may have the same process ids.
+    const names = [`vitrine-${process.pid}-killed`, 'vitrine-1-others', `vitrine-${process.pid}-recent`];
+    const folders = names.map((name) => join(tmpdir(), name));
     for (const folder of folders) mkdirSync(folder, { recursive: true });
+    for (const folder of folders.slice(0, 2)) utimesSync(folder, 1, 1);
     await run(['serve', '--check', tempFile('people.ndjson', ndjson(MIRA))]);
-    expect(folders.map((folder) => existsSync(folder))).toEqual([false, true]);
-    rmSync(folders[1] as string, { recursive: true });
+    expect(folders.map((folder) => existsSync(folder))).toEqual([false, true, true]);
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('the folder of a run stays recent', () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      using folder = createPrivateFolder({ pid: process.pid, isRunning: () => true });
+      utimesSync(folder.path, 1, 1);
+      vi.advanceTimersByTime(60 * 60 * 1000);
+      expect(statSync(folder.path).mtimeMs).toBeGreaterThan(1000);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

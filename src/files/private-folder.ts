@@ -1,7 +1,7 @@
 // A temporary folder of one run. What runs that were killed have left behind is removed by the next one.
-import { lstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { OutputError } from './output.ts';
 
 export interface ProcessNumbers {
@@ -10,20 +10,30 @@ export interface ProcessNumbers {
 }
 
 const NAME = /^vitrine-(\d+)-\w{6}$/;
-/** Those of this process, which are no leftovers. In a container, each run may have the same process id. */
-const own = new Set<string>();
+/** Process ids do not tell whether a run in another container has ended, so each run keeps its folder recent. */
+const TOUCH_MS = 60 * 60 * 1000;
+const LEFTOVER_MS = 48 * TOUCH_MS;
 
 export function createPrivateFolder(processes: ProcessNumbers): { readonly path: string } & Disposable {
   const path = createFolder(join(tmpdir(), `vitrine-${processes.pid}-`));
-  own.add(basename(path));
   removeLeftovers(path, processes);
+  const timer = setInterval(touch, TOUCH_MS, path).unref();
   return {
     path,
     [Symbol.dispose]() {
+      clearInterval(timer);
       rmSync(path, { recursive: true, force: true });
-      own.delete(basename(path));
     },
   };
+}
+
+function touch(path: string): void {
+  try {
+    const now = new Date();
+    utimesSync(path, now, now);
+  } catch {
+    // Somebody removed it; the database that is open is served on.
+  }
 }
 
 function createFolder(prefix: string): string {
@@ -42,11 +52,12 @@ function removeLeftovers(folder: string, { pid, isRunning }: ProcessNumbers): vo
   const { uid } = statSync(folder);
   for (const name of readdirSync(tmpdir())) {
     const owner = Number(NAME.exec(name)?.[1]);
-    if (Number.isNaN(owner) || own.has(name) || (owner !== pid && isRunning(owner))) continue;
+    if (Number.isNaN(owner) || (owner !== pid && isRunning(owner))) continue;
     const path = join(tmpdir(), name);
     try {
       const stats = lstatSync(path);
-      if (stats.isDirectory() && stats.uid === uid) rmSync(path, { recursive: true });
+      const isLeftover = Date.now() - stats.mtimeMs > LEFTOVER_MS;
+      if (isLeftover && stats.isDirectory() && stats.uid === uid) rmSync(path, { recursive: true });
     } catch {
       // Another run removed it first.
     }
