@@ -12,7 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
+import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../src/publish/manifest.ts';
 import { putCopy } from './media-folder.ts';
@@ -243,6 +245,26 @@ describe(`published from ${storeName()}`, () => {
     const { publish } = await site();
     const codes = (await Promise.all([publish(...QUICK), publish(...QUICK)])).map(({ code }) => code);
     expect(codes.sort()).toEqual([0, 1]);
+  });
+
+  test.skipIf(storeName() !== 'SQLite')('ends with a sentence if the data never stops changing', async () => {
+    const { database, folder, publish } = await site();
+    await publish(...QUICK);
+    const served = readlinkSync(join(folder, 'current'));
+    let isPublishing = true;
+    const publishing = publish(...QUICK).finally(() => {
+      isPublishing = false;
+    });
+    const db = new Database(database);
+    db.pragma('synchronous = OFF');
+    for (; isPublishing; await setImmediate()) db.exec('UPDATE vitrine SET generation = generation + 1');
+    db.close();
+    const errors = [
+      expect.stringMatching(/^the data changed during each of 10 passes: publish again when no/),
+    ];
+    expect(await publishing).toMatchObject({ code: 1, errors });
+    expect(readlinkSync(join(folder, 'current'))).toBe(served);
+    expect((await publish(...QUICK)).code).toBe(0);
   });
 
   test.each<[string, (folder: string) => unknown]>([

@@ -95,11 +95,14 @@ interface PassOptions extends PublishOptions {
   readonly report: Report;
 }
 
+/** Each pass after the first reads only what has changed, and is short. */
+const MAX_PASSES = 10;
+
 /** Data that changes on the way is read again, so that all files are of one moment. */
 async function passUntilSteady(options: PassOptions): Promise<PublishCounts> {
   const { store, tree } = options;
   let previous = tree.manifest;
-  for (;;) {
+  for (let passes = 1; passes <= MAX_PASSES; passes++) {
     const version = store.version();
     const counts = { files: 0, bytes: 0, written: 0, unchanged: 0, removed: 0, tooLong: 0 };
     const manifest = tree.newManifest();
@@ -108,6 +111,9 @@ async function passUntilSteady(options: PassOptions): Promise<PublishCounts> {
     if (store.version() === version) return counts;
     previous = manifest.file;
   }
+  throw new OutputError(
+    `the data changed during each of ${MAX_PASSES} passes: publish again when no import is running; what was published before is served on`,
+  );
 }
 
 interface Lists {
