@@ -730,6 +730,28 @@ describe('the directory', () => {
     }
   });
 
+  test('off, pages about missing users name only users whom the operator chose', async () => {
+    const own = await databaseOf(tempFile('three.ndjson', ndjson(folio(1, 'stays'), folio(2, 'leaves'))));
+    const html = { accept: 'text/html' };
+    const pagesOf = async (more: Record<string, string>) => {
+      const served = await serveHere({ DATABASE_URL: own, TAKEDOWN_STATUS: '410', ...more });
+      const answers = await Promise.all(
+        ['/people/b/nobody', '/people/b', '/people/b/leaves'].map((path) =>
+          ask(served, path, { headers: html }),
+        ),
+      );
+      return answers.map(({ status, body }) => [status, body.includes('>stays<')]);
+    };
+    await done(['takedown', '--database-url', own, '--family', 'portfolio', 'leaves']);
+    const statuses = [404, 404, 410];
+    expect(await pagesOf({})).toEqual(statuses.map((status) => [status, false]));
+    expect(await pagesOf({ EXAMPLE_USERS: 'stays' })).toEqual(statuses.map((status) => [status, true]));
+    const served = await serveHere({ DATABASE_URL: own, TAKEDOWN_STATUS: '410' });
+    const { body } = await ask(served, '/people/b/leaves', { headers: html });
+    expect(body).toContain('“leaves” was removed');
+    expect(body).not.toContain('Check the spelling');
+  });
+
   test('lists everybody once by name, in pages of 50, with links on', async () => {
     const found: string[] = [];
     let page = '/people/b';

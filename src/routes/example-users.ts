@@ -10,6 +10,13 @@ export type ExampleUsers = Readonly<Record<Family, readonly string[]>>;
 const COUNT = 5;
 const NOBODY: ExampleUsers = { microblog: [], portfolio: [] };
 
+/** Without the directory, pages about missing users name only those whom the operator chose, and the samples. */
+export const createSuggestedUsers = (
+  { directory, exampleUsers, databaseUrl }: Config,
+  users: () => Awaitable<ExampleUsers>,
+): (() => Awaitable<ExampleUsers>) =>
+  directory || exampleUsers !== 'auto' || databaseUrl === undefined ? users : () => NOBODY;
+
 /** Their names; a new object whenever the data may have changed. */
 export function createExampleUsers(
   { exampleUsers, databaseUrl }: Config,

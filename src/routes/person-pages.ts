@@ -14,7 +14,7 @@ import type { Awaitable, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { createLook } from '../views/look.ts';
 import { createPersonPages, missingPage, type PageLink } from '../views/person-page.ts';
-import type { ExampleUsers } from './example-users.ts';
+import { createSuggestedUsers, type ExampleUsers } from './example-users.ts';
 import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
 import { pageHeaders } from './page-headers.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
@@ -38,6 +38,7 @@ export function addPersonPages(
   const { variant, base } = mount;
   const { send, absence, versionOf } = createPersonReplies(config, mount, store);
   const pages = createPersonPages(config, mount);
+  const suggestedUsers = createSuggestedUsers(config, exampleUsers);
   const headers = { ...pageHeaders(config), ...caching(config) };
   const template = { version: versionOf(pages.person), headers, render: pages.person };
   const { schema, ...options } = pageRoute(config);
@@ -48,11 +49,12 @@ export function addPersonPages(
     if (await send(request, reply, username, template)) return reply;
     const [code, users, other] = [
       await absence(username),
-      await exampleUsers(),
+      await suggestedUsers(),
       await findElsewhere(config, mount, store, username),
     ];
     const links = users[VARIANTS[variant].family].map((name) => linkTo('', name));
-    return sendMissing(request, reply, config, code, () => pages.unknown(username, [...other, ...links]));
+    const page = code === 'USER_GONE' ? pages.removed : pages.unknown;
+    return sendMissing(request, reply, config, code, () => page(username, [...other, ...links]));
   });
   app.get<Named>(`/people/${variant}/:username/`, named, (request, reply) => {
     reply
@@ -70,9 +72,10 @@ export function addIndexes(
 ): void {
   const look = createLook(config);
   const mounts = listMounts(config);
+  const suggestedUsers = createSuggestedUsers(config, exampleUsers);
   const index = (url: string, root: string, shown: readonly Mount[]) =>
     app.get(url, pageRoute(config), async (request, reply) => {
-      const users = await exampleUsers();
+      const users = await suggestedUsers();
       const links = shown
         .filter(({ base }) => base.host === undefined || base.host === hostKey(request.headers.host ?? ''))
         .flatMap(({ variant }) =>

@@ -32,6 +32,12 @@ export function createPersonPages(config: Config, mount: Mount) {
         direction: directionOf(person),
         footer: markup`<p>Put this on a page of your own: <a href="${explorer(person.username)}#card">a card</a>.</p>`,
       }),
+    /** For the name of a user who was taken down. */
+    removed(name: string, links: readonly PageLink[]): string {
+      const title = `“${shortened(name, 60)}” was removed`;
+      const lead = `The site took this user down.${links.length > 0 ? ' You can look at:' : ''}`;
+      return missingPage(look, ROOT, { title, lead, links });
+    },
     /** For a name that nobody has. */
     unknown(name: string, links: readonly PageLink[]): string {
       const title = `No user named “${shortened(name, 60)}”`;
