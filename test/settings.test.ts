@@ -369,3 +369,10 @@ describe('a server', () => {
     }
   });
 });
+
+test('DIRECTORY=on without a host in a base address warns that there is no sitemap', async () => {
+  const check = async (...more: string[]) =>
+    (await run(['serve', '--samples', '--check', '--directory', 'on', ...more])).stderr;
+  expect(await check()).toContain('there is no /sitemap.xml and no /robots.txt');
+  expect(await check('--base-url-b', 'https://b.example')).not.toContain('sitemap');
+});

@@ -1,5 +1,12 @@
 // `vitrine serve`
-import { type Config, ConfigError, listMounts, readConfig, SETTING_NAMES } from '../config/config.ts';
+import {
+  type Config,
+  ConfigError,
+  listMounts,
+  publicOrigin,
+  readConfig,
+  SETTING_NAMES,
+} from '../config/config.ts';
 import { describeData } from '../config/database-url.ts';
 import { lookalikes } from '../config/lookalikes.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
@@ -77,10 +84,19 @@ async function startServe(
   { environment, json, quiet, serve }: CommandContext,
   onServing: ServeStart['onServing'],
 ): Promise<void> {
-  const warnings = lookalikes(environment);
+  const warnings = settingWarnings(config, environment);
   await serve(quiet ? { ...config, logLevel: atLeastWarnings(config) } : config, {
     ...{ warnings, json, onServing },
   });
+}
+
+function settingWarnings(config: Config, environment: CommandContext['environment']): string[] {
+  const warnings = lookalikes(environment);
+  if (config.directory && publicOrigin(config) === undefined)
+    warnings.push(
+      'DIRECTORY=on without a host in any BASE_URL_…: there is no /sitemap.xml and no /robots.txt. Set one such as BASE_URL_B=https://example.com',
+    );
+  return warnings;
 }
 
 const atLeastWarnings = ({ logLevel }: Config): Config['logLevel'] =>
@@ -88,7 +104,7 @@ const atLeastWarnings = ({ logLevel }: Config): Config['logLevel'] =>
 
 async function checkServe(config: Config, context: CommandContext): Promise<void> {
   const { databaseUrl } = config;
-  const warnings = lookalikes(context.environment);
+  const warnings = settingWarnings(config, context.environment);
   const counts = databaseUrl === undefined ? undefined : await readCounts(databaseUrl, warnings);
   const data = describeData(config);
   const variants = Object.fromEntries(
