@@ -195,6 +195,19 @@ describe('Instagram: profiles', () => {
   });
 });
 
+test('Twitter: an avatar whose address is malformed is left out', async () => {
+  const folder = tempFolder();
+  cpSync(fixture('exports/twitter'), folder, { recursive: true });
+  const file = join(folder, 'data/profile.js');
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/"https:[^"]+HSLiX96Z.jpg"/, '"no address"'));
+  const path = newPath();
+  await into(path, ['--map', 'twitter', '--files-url', FILES, folder]);
+  expect(JSON.parse((await exported(path))[0] as string)).toMatchObject({
+    username: 'mira_draws',
+    avatar: '',
+  });
+});
+
 test('Twitter: links and pictures, texts as they were written, the newest film', async () => {
   const { records } = await importExport('twitter', 'twitter');
   expect(records[0]).toMatchObject({

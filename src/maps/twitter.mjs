@@ -53,8 +53,10 @@ function textOf({ full_text: text, entities }, media, kit) {
 export const end = (kit) => {
   if (account === undefined) throw new Error('account.js is missing, which says whose archive it is');
   const { bio, website, location } = profile.description ?? {};
-  const fileOf = (url) =>
-    url && `data/profile_media/${account.accountId}-${new URL(url).pathname.split('/').at(-1)}`;
+  const fileOf = (url) => {
+    const name = URL.parse(url)?.pathname.split('/').at(-1);
+    return name && `data/profile_media/${account.accountId}-${name}`;
+  };
   const avatar = kit.media(fileOf(profile.avatarMediaUrl));
   const cover = kit.media(fileOf(profile.headerMediaUrl));
   const user = {
