@@ -4,7 +4,6 @@ import { type ArchiveSink, decodeBody, LONGEST_ANSWER, WARC_HEAD } from './captu
 import { type Entry, FormatError, problemAt, type RecordReader } from './entry.ts';
 
 const LONGEST_HEADER = 64 * 1024;
-const HEADER_END = /\r?\n\r?\n/;
 const NO_BYTES = Buffer.alloc(0);
 
 type Headers = ReadonlyMap<string, string>;
@@ -76,16 +75,24 @@ export function createWarcReader(sink: ArchiveSink): RecordReader {
 }
 
 function splitHeader(bytes: Buffer): { first: string; headers: Headers; rest: Buffer } | undefined {
-  const text = bytes.toString('latin1', 0, LONGEST_HEADER);
-  const end = HEADER_END.exec(text);
-  if (end === null) return undefined;
-  const [first = '', ...lines] = bytes.toString('utf8', 0, end.index).split(/\r?\n/);
+  const end = findBlankLine(bytes);
+  if (end === undefined) return undefined;
+  const [first = '', ...lines] = bytes.toString('utf8', 0, end).trimEnd().split(/\r?\n/);
   const headers = new Map<string, string>();
   for (const line of lines) {
     const [, name = '', value = ''] = /^([^:]+):\s*(.*?)\s*$/.exec(line) ?? [];
     headers.set(name.toLowerCase(), value);
   }
-  return { first, headers, rest: bytes.subarray(end.index + end[0].length) };
+  return { first, headers, rest: bytes.subarray(end) };
+}
+
+/** The place behind it. Looks no further, since records may be tiny. */
+function findBlankLine(bytes: Buffer): number | undefined {
+  for (let at = bytes.indexOf(10); at !== -1 && at < LONGEST_HEADER; at = bytes.indexOf(10, at + 1)) {
+    const next = bytes[at + 1] === 13 ? at + 2 : at + 1;
+    if (bytes[next] === 10) return next + 1;
+  }
+  return undefined;
 }
 
 /** Old versions of Wget write the address in angle brackets. */
