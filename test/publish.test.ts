@@ -247,6 +247,18 @@ describe(`published from ${storeName()}`, () => {
     expect(codes.sort()).toEqual([0, 1]);
   });
 
+  test('is refused while a process in any container holds the lock file', async () => {
+    const { folder, publish } = await site([blog(1, 'ada')]);
+    await publish(...QUICK);
+    const db = new Database(join(folder, 'trees/lock'));
+    db.exec('BEGIN EXCLUSIVE');
+    const errors = [`another run publishes to ${folder}: wait for its end`];
+    expect(await publish(...QUICK)).toMatchObject({ code: 1, errors });
+    db.close();
+    expect((await publish(...QUICK)).code).toBe(0);
+    expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', '1', 'lock']);
+  });
+
   test.skipIf(storeName() !== 'SQLite')('ends with a sentence if the data never stops changing', async () => {
     const { database, folder, publish } = await site();
     await publish(...QUICK);

@@ -93,7 +93,19 @@ const ROOMS: Record<string, readonly string[]> = {
     'telemetry',
     'views',
   ],
-  publish: ['config', 'files', 'http', 'print', 'records', 'routes', 'runs', 'server', 'stores', 'telemetry'],
+  publish: [
+    'config',
+    'files',
+    'http',
+    'print',
+    'records',
+    'routes',
+    'runs',
+    'server',
+    'stores',
+    'stores/sqlite',
+    'telemetry',
+  ],
   cli: [
     'compare',
     'config',
@@ -171,7 +183,7 @@ describe('a request', () => {
 
 describe('one place for each dependency', () => {
   test.each([
-    [/^better-sqlite3$/, /^stores\/sqlite\/|^mirror\/state-file\.ts$/],
+    [/^better-sqlite3$/, /^stores\/sqlite\//],
     [/^pg(-copy-streams)?$/, /^stores\/postgres\//],
     [/^fastify$|^@fastify\/(type|swagger)/, /^(server|routes|openapi|edge|http)\//],
     [/^commander$/, /^cli\//],

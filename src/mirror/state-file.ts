@@ -1,8 +1,8 @@
 // The state of a mirror, kept between runs in a SQLite file.
-import Database from 'better-sqlite3';
 import { StoreError } from '../stores/errors.ts';
 import type { Connection } from '../stores/sqlite/connect.ts';
 import { describeErrors } from '../stores/sqlite/errors.ts';
+import { openExclusive } from '../stores/sqlite/exclusive.ts';
 
 /** 'VITN' marks a file as the state of a mirror. */
 const APPLICATION_ID = 0x5649544e;
@@ -34,9 +34,12 @@ const LOCK_WAIT_MS = 1000;
 /** Opens the file for one run: a second one would resume it while it goes on. */
 export function openState(path: string): Connection {
   return describeErrors(path, () => {
-    const db = new Database(path, { timeout: LOCK_WAIT_MS });
+    const db = openExclusive(path, LOCK_WAIT_MS);
+    if (db === undefined)
+      throw new StoreError(
+        `another mirror is using ${path}: wait until it has ended, or give this one a state file of its own with --state`,
+      );
     try {
-      lock(db, path);
       refuseOtherFiles(db, path);
       // The name of a user who was taken down in the middle of a run must not stay in a free page.
       db.pragma('secure_delete = ON');
@@ -47,18 +50,6 @@ export function openState(path: string): Connection {
       throw error;
     }
   });
-}
-
-function lock(db: Connection, path: string): void {
-  db.pragma('locking_mode = EXCLUSIVE');
-  try {
-    db.exec('BEGIN EXCLUSIVE; COMMIT');
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
-    throw new StoreError(
-      `another mirror is using ${path}: wait until it has ended, or give this one a state file of its own with --state`,
-    );
-  }
 }
 
 function refuseOtherFiles(db: Connection, path: string): void {

@@ -5,6 +5,8 @@ import { OutputError } from '../files/output.ts';
 import { HOSTS } from './hosts.ts';
 
 export const MANIFEST = 'manifest.ndjson';
+/** Stays in `trees/` between runs: a lock on a file that is removed locks nothing. */
+export const LOCK = 'lock';
 
 const LINKS = ['current', 'current.next'];
 const TREES = ['0', '1'];
@@ -37,7 +39,7 @@ function isOurLink(path: string): boolean {
 const isInTrees = (entry: Dirent) =>
   TREES.includes(entry.name)
     ? entry.isDirectory()
-    : entry.isFile() && /^(?:changes|manifest-\d+)$/.test(entry.name);
+    : entry.isFile() && /^(?:lock|changes|manifest-\d+)$/.test(entry.name);
 
 const isInTree = (entry: Dirent) =>
   entry.name === 'files' ? entry.isDirectory() : entry.isFile() && IN_TREE.includes(entry.name);

@@ -2,8 +2,6 @@
 // turns the link with one rename, and then makes the same changes to the first. Unchanged files are one file in both, by
 // hard links, and keep their time. A tree is in step with the served one if their manifests are one file; any other tree,
 // such as one whose run was killed, is made anew from the served one.
-import { hash } from 'node:crypto';
-import { once } from 'node:events';
 import {
   closeSync,
   constants,
@@ -25,12 +23,11 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
-import { platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { OutputError } from '../files/output.ts';
-import { MANIFEST, readServed, refuseOthers } from './folder.ts';
+import { openExclusive } from '../stores/sqlite/exclusive.ts';
+import { LOCK, MANIFEST, readServed, refuseOthers } from './folder.ts';
 import type { Entry } from './manifest.ts';
 
 export interface Tree {
@@ -53,7 +50,7 @@ export interface Tree {
 export async function openTree(folder: string, configuration: string): Promise<Tree> {
   refuseOthers(folder);
   mkdirSync(join(folder, 'trees'), { recursive: true });
-  const unlock = await lock(folder);
+  const unlock = lock(folder);
   const served = readServed(folder);
   const [name, other] = served?.endsWith('0') ? ['1', '0'] : ['0', '1'];
   const [spare, live] = [join(folder, 'trees', name as string), join(folder, 'trees', other as string)];
@@ -67,7 +64,7 @@ export async function openTree(folder: string, configuration: string): Promise<T
   rmSync(join(spare, MANIFEST), { force: true });
 
   for (const found of readdirSync(join(folder, 'trees')))
-    if (!['0', '1'].includes(found)) rmSync(join(folder, 'trees', found));
+    if (!['0', '1', LOCK].includes(found)) rmSync(join(folder, 'trees', found));
 
   const changesFile = join(folder, 'trees', 'changes');
   const changes = createLineWriter(changesFile);
@@ -230,16 +227,9 @@ function createLineWriter(file: string) {
   };
 }
 
-/** One run at a time. The system frees the address of a process that ends, however it ends. */
-async function lock(folder: string): Promise<() => void> {
-  if (platform() !== 'linux') return () => {};
-  const server = createServer().unref();
-  server.listen(`\0vitrine-publish-${hash('sha256', realpathSync(folder))}`);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new OutputError(`another run publishes to ${folder}: wait for its end`);
-  }
-  return () => server.close();
+/** One run at a time. */
+function lock(folder: string): () => void {
+  const db = openExclusive(join(folder, 'trees', LOCK), 0);
+  if (db === undefined) throw new OutputError(`another run publishes to ${folder}: wait for its end`);
+  return () => void db.close();
 }

@@ -285,7 +285,7 @@ describe('a run that is killed', () => {
       await done(args, { env });
       old = servedGeneration(folder);
       expect(old).toBe(String(kill));
-      expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', '1']);
+      expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', '1', 'lock']);
     }
   });
 });
