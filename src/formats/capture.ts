@@ -25,6 +25,8 @@ export interface ArchiveSink {
   /** An archive begins. */
   open(): void;
   add(capture: Capture): void;
+  /** An entry is too long to be read: probably a picture or a film. */
+  skip(line: number): void;
 }
 
 /** Fifteen records of 64 KiB, each byte written as an escape of six. */

@@ -17,8 +17,8 @@ export function createHarReader(firstLine: number, sink: ArchiveSink): RecordRea
       if ('value' in entry) {
         const capture = readEntry(entry.value, entry.line);
         if (capture !== undefined) sink.add(capture);
-        // Pictures and films may be too long; answers of this API are not.
-      } else if (entry.problem !== HEAD_END && !entry.problem.startsWith('longer than')) yield entry;
+      } else if (entry.problem.startsWith('longer than')) sink.skip(entry.line);
+      else if (entry.problem !== HEAD_END) yield entry;
     }
   }
 

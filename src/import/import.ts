@@ -86,6 +86,7 @@ export async function importFiles(
   }
 }
 
+const SKIPPED_ENTRIES = 'entries of archives that were passed over';
 const REPLACED_BODIES = 'bodies that cannot be used, in whose place are others of the same address';
 
 function missingFiles(map: RecordMap | undefined): string[] {
@@ -118,7 +119,12 @@ async function* readFiles(
   for (const [file, path] of files.entries()) {
     const source = path === '-' ? stoppable(stdin, signal) : createReadStream(path, { signal });
     const chunks = counted(source, counts, onChunk);
-    const archives = { open: captures.open, add: (capture: Capture) => captures.add(capture, file) };
+    const archives = {
+      open: captures.open,
+      add: (capture: Capture) => captures.add(capture, file),
+      skip: (line: number) =>
+        warnings.warn(SKIPPED_ENTRIES, encodePlace(file, line), () => 'too long to be read'),
+    };
     try {
       for await (const batch of map === undefined
         ? readRecords(chunks, { encoding, archives })
