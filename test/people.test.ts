@@ -343,6 +343,22 @@ test.each(['&', ',', 'a ', '"', '日', '🗺', '\u0001'])(
   },
 );
 
+test('long texts are whole on pages, which stay smaller than 500 KB', async () => {
+  const long = (of: string, bytes: number) => `${of.repeat(bytes / Buffer.byteLength(of))}END`;
+  const work = (nth: number, user: number, description: string) => shot(nth + 1, user, { description });
+  const records = ndjson(
+    folio(1, 'ordinary', { bio: long("It's long. ", 60_000) }),
+    ...Array.from({ length: 15 }, (_, nth) => work(nth, 1, long('words ', 6000))),
+    folio(2, 'huge', { bio: long('日', 60_000) }),
+    ...Array.from({ length: 15 }, (_, nth) => work(nth + 15, 2, long('日', 60_000))),
+  );
+  const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('texts.ndjson', records)) });
+  const { body } = await ask(own, '/people/b/ordinary');
+  expect(body.match(/END<\/p>/g)).toHaveLength(16);
+  for (const path of ['/people/b/huge', '/feeds/b/huge.atom', '/feeds/b/huge.json'])
+    expect(Buffer.byteLength((await ask(own, path)).body)).toBeLessThan(500_000);
+});
+
 describe('unusual data', () => {
   let own: LocalServer;
   beforeAll(async () => {

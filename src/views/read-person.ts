@@ -12,6 +12,10 @@ type Data = Readonly<Record<string, string>>;
 
 // Pages, feeds and cards are made for each request, so what one record can cost them is limited here.
 const MAX_TEXT = 2000;
+/** Bytes of markup for longer texts of one person: these are whole until it is spent, the bio first. */
+const LONG_TEXTS = 256 * 1024;
+/** Pages and their JSON-LD have the bio. */
+const BIO_COPIES = 2;
 /** Each character that markup escapes costs as much as many others; no text that people read has so many. */
 const MANY_ESCAPED = /^(?:[^&<>"']*[&<>"']){400}/;
 const MAX_TITLE = 200;
@@ -31,11 +35,12 @@ export function readPerson(variant: Variant, profile: Buffer, items: Buffer): Pe
   const digits = (member: string) => (data[member] ?? '').slice(0, MAX_TITLE);
   const address = (member: string) => readUrl(data[member]);
   const posts = family === 'microblog';
+  const readText = createTextReader();
   return {
     id: data.id ?? '',
     username: data.username ?? '',
     name: visible(title('name')) || (data.username ?? ''),
-    bio: readText(data.bio),
+    bio: readText(data.bio, BIO_COPIES),
     verified: /[1-9]/.test(title('verified')),
     location: visible(title('location')),
     country: cut(data.country, 3).toUpperCase(),
@@ -51,7 +56,7 @@ export function readPerson(variant: Variant, profile: Buffer, items: Buffer): Pe
       ...(posts ? [['Favourites', digits('totalFavs')] as const] : [['Likes', digits('Likes')] as const]),
     ],
     noun: posts ? 'posts' : 'shots',
-    items: list.map(posts ? readPost : readShot),
+    items: list.map((item) => (posts ? readPost(item, readText) : readShot(item, readText))),
   };
 }
 
@@ -84,13 +89,27 @@ function asUri(url: string): string {
 
 const visible = (text: string) => (/[\p{L}\p{N}\p{P}\p{S}]/u.test(text) ? text : '');
 
-function readText(text: string | undefined): string {
+type TextReader = (text: string | undefined, copies?: number) => string;
+
+function createTextReader(): TextReader {
+  let left = LONG_TEXTS;
+  return (text = '', copies = 1) => {
+    if (text.length <= MAX_TEXT || text.length > left) return shortText(text);
+    const escaped = escapeText(text);
+    const bytes = Buffer.byteLength(escaped) * copies;
+    if (bytes > left || escaped.length > 1.5 * text.length) return shortText(text);
+    left -= bytes;
+    return visible(text);
+  };
+}
+
+function shortText(text: string): string {
   const start = cut(text, MAX_TEXT);
   const [escaped] = MANY_ESCAPED.exec(start) ?? [];
   return visible(escaped === undefined ? start : cut(start, escaped.length));
 }
 
-function readPost(post: Data): Item {
+function readPost(post: Data, readText: TextReader): Item {
   const address = (member: string) => readUrl(post[member]);
   const title = (member: string) => visible(cut(post[member], MAX_TITLE));
   const video = extra('Video', address('video_url'), title('video_title'), address('video_thumbnail'));
@@ -110,7 +129,7 @@ function readPost(post: Data): Item {
   };
 }
 
-function readShot(shot: Data): Item {
+function readShot(shot: Data, readText: TextReader): Item {
   const address = (member: string) => readUrl(shot[member]);
   const shop = extra('Buy', address('url_purchased'));
   const file = extra('File', address('attachment'));
