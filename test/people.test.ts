@@ -182,6 +182,15 @@ describe('the page of a person', () => {
     expect(pages[0]).toContain('<bdi>No shots yet.</bdi>');
   });
 
+  test('numbers tiles whose titles have the same initials', async () => {
+    const titles = ['Lake Fog', 'Blue Jar', 'Low Fire'];
+    const records = ndjson(folio(1, 'x'), ...titles.map((title, nth) => shot(9 - nth, 1, { title })));
+    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('same.ndjson', records)) });
+    const { body } = await ask(own, '/people/b/x');
+    const marks = [...body.matchAll(/>((?:LF|BJ)\d*)</g)].map(([, mark]) => mark);
+    expect(marks).toEqual(['LF', 'BJ', 'LF2']);
+  });
+
   test('links to files, JSON and feeds that are served, below any prefix', async () => {
     for (const path of ['/people/a/mo%20farouk', '/people/b/o%27neill', '/people/b/%E6%9E%97%E6%99%93']) {
       const { status, body } = await ask(server, path);

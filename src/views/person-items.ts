@@ -92,13 +92,13 @@ const when = ({ date }: Item): Markup =>
 export const outside = (url: string, content: Markup | string, name?: string): Markup =>
   markup`<a${name && markup` class="${name}"`} href="${url}" rel="noopener noreferrer nofollow">${content}</a>`;
 
-/** Initials for each title; the item's number tells equal ones apart. */
+/** Initials for each title; equal ones are numbered: LF, LF2, LF3. */
 function distinctInitials(items: readonly Item[]): string[] {
-  const seen = new Set<string>();
-  return items.map(({ title }, nth) => {
+  const counts = new Map<string, number>();
+  return items.map(({ title }) => {
     const initials = initialsOf(title);
-    const isTaken = initials === '' || seen.has(initials);
-    seen.add(initials);
-    return isTaken ? `${initials}${nth + 1}` : initials;
+    const count = (counts.get(initials) ?? 0) + 1;
+    counts.set(initials, count);
+    return count > 1 || initials === '' ? `${initials}${count}` : initials;
   });
 }
