@@ -89,6 +89,23 @@ describe('files that are served', () => {
     await server.stop();
   });
 
+  test('are served again when one is saved or added in a folder that a map reads', async () => {
+    const map = tempFile(
+      'map.mjs',
+      String.raw`export const files = /\.json$/; export default (record) => record;`,
+    );
+    const folder = tempFolder();
+    mkdirSync(join(folder, 'data'));
+    writeFileSync(join(folder, 'data/people.json'), JSON.stringify([MIRA, FERRY]));
+    const server = await serveHere({}, [folder, '--map', map]);
+    expect(await titles(server)).toEqual(['Ferry']);
+    writeFileSync(join(folder, 'data/people.json'), JSON.stringify([MIRA, { ...FERRY, title: 'Tram' }]));
+    await untilTitles(server, ['Tram']);
+    writeFileSync(join(folder, 'data/more.json'), JSON.stringify([{ ...FERRY, id: '3', title: 'Bus' }]));
+    await untilTitles(server, ['Bus', 'Tram']);
+    await server.stop();
+  });
+
   test('are mapped anew when the map is saved', async () => {
     const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
     const map = tempFile('map.mjs', 'export default (record) => record;');

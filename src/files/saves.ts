@@ -1,8 +1,11 @@
 // Notices that files were saved. The files are looked at, since a folder's watcher is silent on network drives and in
 // containers, and follows the wrong file when an editor renames a new one over it.
-import { statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 
 const POLL_MS = 100;
+/** Folders with many files are looked at less often: at most this part of the time. */
+const LOOKING_SHARE = 0.1;
 /** Editors that write a new file may have no file at the path for a moment. */
 const MISSING_POLLS = 10;
 
@@ -35,6 +38,13 @@ export function watchSaves(files: readonly string[], before: string, listener: S
   }
 
   function poll(): void {
+    const start = performance.now();
+    look();
+    const took = performance.now() - start;
+    timer = setTimeout(poll, Math.max(POLL_MS, took / LOOKING_SHARE));
+  }
+
+  function look(): void {
     if (isBusy) return;
     const now = lookAt(files);
     const isAtRest = now === seen;
@@ -49,16 +59,20 @@ export function watchSaves(files: readonly string[], before: string, listener: S
     });
   }
 
-  const timer = setInterval(poll, POLL_MS);
-  return { isStale: () => lookAt(files) !== known, stop: () => clearInterval(timer) };
+  let timer = setTimeout(poll, POLL_MS);
+  return { isStale: () => lookAt(files) !== known, stop: () => clearTimeout(timer) };
 }
 
 const MISSING = 'missing';
 
-function signature(file: string): string {
+/** Of a folder, such as an unpacked export, with all that is in it. */
+function signature(path: string): string {
   try {
-    const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
-    return [ino, size, mtimeNs, ctimeNs].join(' ');
+    const stats = statSync(path, { bigint: true });
+    const { ino, size, mtimeNs, ctimeNs } = stats;
+    const own = [ino, size, mtimeNs, ctimeNs].join(' ');
+    if (!stats.isDirectory()) return own;
+    return [own, ...readdirSync(path).map((name) => signature(join(path, name)))].join();
   } catch {
     return MISSING;
   }
