@@ -259,7 +259,9 @@ describe(`published from ${storeName()}`, () => {
     expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', '1', 'lock']);
   });
 
-  test.skipIf(storeName() !== 'SQLite')('ends with a sentence if the data never stops changing', async () => {
+  // Changed by another connection, which is SQLite's here.
+  const testOnSqlite = storeName() === 'SQLite' ? test : () => {};
+  testOnSqlite('ends with a sentence if the data never stops changing', async () => {
     const { database, folder, publish } = await site();
     await publish(...QUICK);
     const served = readlinkSync(join(folder, 'current'));
