@@ -1,32 +1,21 @@
 // The configuration of Apache for a published site.
 import { extname } from 'node:path';
-import { METHODS } from '../http/answer.ts';
 import { deploymentOf, lines } from '../print/deployment.ts';
-import { hasHosts, headerValues, kindOf, listErrors, type Site } from './tables.ts';
+import { errorHeaders, hasHosts, headerValues, kindOf, listErrors, PREFLIGHT, type Site } from './tables.ts';
 import type { Target } from './targets.ts';
 
 /** Endings that mean an encoding to Apache, also in the middle of a name: a user may be called so. */
 const ENCODINGS = '.gz .tgz .Z .bz2 .xz .br .zst';
 
 export function apache(site: Site): string {
-  const { config, folder, targets, headers } = site;
-  const { names } = deploymentOf(config, {});
-  const [name = '', ...aliases] = names;
+  const { folder } = site;
   const files = `${folder}/current/files`;
-  const statuses = [...new Set([405, ...listErrors(site).map(({ status }) => status)])];
-  const own = Object.entries(headers.folders.get('errors') ?? {}).filter(
-    ([header]) => header !== 'cache-control',
-  );
   return `# Apache for the site that \`vitrine publish\` keeps in ${folder}. Include this file where it is, load mod_rewrite,
 # mod_headers and mod_mime (a2enmod rewrite headers mime), and reload Apache after the settings of Vitrine have changed;
 # new data needs no reload.
 
 <VirtualHost *:80>
-    ServerName ${name}
-${lines(
-  aliases.map((alias) => `ServerAlias ${alias}`),
-  '    ',
-)}    DocumentRoot "${files}"
+${serverNames(site)}    DocumentRoot "${files}"
     AllowEncodedSlashes NoDecode
     FileETag MTime Size
     <Directory "${files}">
@@ -50,38 +39,61 @@ ${lines(
 
     # Which file answers which request. What is not listed has none, so no address leads out of the folder.
 ${lines(
-  targets.flatMap((target) => rules(site, target)),
+  site.targets.flatMap((target) => rules(site, target)),
   '    ',
 )}    RewriteRule ^ - [R=404,L,E=vitrine_error:ROUTE_NOT_FOUND]
 
-${lines(
-  statuses.map((status) => `ErrorDocument ${status} "/-errors/%{reqenv:vitrine_error}"`),
-  '    ',
-)}
+${errorDocuments(site)}
     Header set Content-Encoding gzip env=vitrine_gzip
     Header merge Vary Accept-Encoding env=vitrine_kind
-${lines(
-  [...headerValues(site)].flatMap(([header, folders]) =>
-    [...folders].map(
-      ([kind, value]) => `Header set ${header} "${value}" "expr=reqenv('vitrine_kind') == '${kind}'"`,
-    ),
-  ),
-  '    ',
-)}
-${lines(
-  own.map(
-    ([header, value]) =>
-      `Header always set ${header} "${value}" "expr=%{REQUEST_STATUS} -ge 400 || %{REQUEST_STATUS} -eq 204"`,
-  ),
-  '    ',
-)}    Header always set Cache-Control max-age=5 "expr=%{REQUEST_STATUS} -eq 404"
-    Header always set Cache-Control no-store "expr=%{REQUEST_STATUS} -ge 400 && %{REQUEST_STATUS} -ne 404"
-    Header always set Allow "${METHODS}" "expr=%{REQUEST_STATUS} -eq 405 || %{REQUEST_STATUS} -eq 204"
-    Header always set Access-Control-Allow-Methods "${METHODS}" "expr=%{REQUEST_STATUS} -eq 204"
-    Header always set Access-Control-Allow-Headers * "expr=%{REQUEST_STATUS} -eq 204"
-    Header always set Access-Control-Max-Age 86400 "expr=%{REQUEST_STATUS} -eq 204"
-</VirtualHost>
+${headersByKind(site)}
+${headersOfErrors(site)}</VirtualHost>
 `;
+}
+
+function serverNames({ config }: Site): string {
+  const [name = '', ...aliases] = deploymentOf(config, {}).names;
+  return lines([`ServerName ${name}`, ...aliases.map((alias) => `ServerAlias ${alias}`)], '    ');
+}
+
+const errorDocuments = (site: Site) =>
+  lines(
+    [...new Set([405, ...listErrors(site).map(({ status }) => status)])].map(
+      (status) => `ErrorDocument ${status} "/-errors/%{reqenv:vitrine_error}"`,
+    ),
+    '    ',
+  );
+
+const headersByKind = (site: Site) =>
+  lines(
+    [...headerValues(site)].flatMap(([header, folders]) =>
+      [...folders].map(
+        ([kind, value]) => `Header set ${header} "${value}" "expr=reqenv('vitrine_kind') == '${kind}'"`,
+      ),
+    ),
+    '    ',
+  );
+
+function headersOfErrors(site: Site): string {
+  const always = (header: string, value: string, condition: string) =>
+    `Header always set ${header} ${value} "expr=${condition}"`;
+  const is = (status: number) => `%{REQUEST_STATUS} -eq ${status}`;
+  const isError = '%{REQUEST_STATUS} -ge 400';
+  return lines(
+    [
+      ...errorHeaders(site).map(([header, value]) =>
+        always(header, `"${value}"`, `${isError} || ${is(204)}`),
+      ),
+      always('Cache-Control', 'max-age=5', is(404)),
+      always('Cache-Control', 'no-store', `${isError} && %{REQUEST_STATUS} -ne 404`),
+      ...PREFLIGHT.map(([header, value]) =>
+        header === 'Allow'
+          ? always(header, `"${value}"`, `${is(405)} || ${is(204)}`)
+          : always(header, value.includes(' ') ? `"${value}"` : value, is(204)),
+      ),
+    ],
+    '    ',
+  );
 }
 
 /** The compressed file for those that take it, then the file. */

@@ -1,104 +1,79 @@
 // The configuration of nginx for a published site.
-
 import { METHODS } from '../http/answer.ts';
 import { FAILURES } from '../http/errors.ts';
 import { deploymentOf, lines } from '../print/deployment.ts';
 import { listening } from '../print/nginx.ts';
-import { hasHosts, headerValues, listErrors, type Site, wholePattern } from './tables.ts';
+import {
+  errorHeaders,
+  hasHosts,
+  headerValues,
+  listErrors,
+  PREFLIGHT,
+  type Site,
+  wholePattern,
+} from './tables.ts';
+import type { Target } from './targets.ts';
 
 export function nginx(site: Site): string {
-  const { config, folder, targets, headers } = site;
-  const withHost = hasHosts(site);
-  const request = withHost ? '$host$request_uri' : '$request_uri';
-  const errors = listErrors(site);
-  const values = [...headerValues(site)];
-  const common = Object.entries(headers.folders.get('errors') ?? {}).filter(
-    ([name]) => name !== 'cache-control',
-  );
-  const added = common.map(([name, value]) => `add_header ${name} ${quote(value)} always;`);
-  const types = [...headers.types].filter(([extension]) => extension !== '');
+  const { config, folder } = site;
   return `# nginx for the site that \`vitrine publish\` keeps in ${folder}. Include this file where it is, in the http
 # block, and reload nginx after the settings of Vitrine have changed; new data needs no reload.
 
 # Which file answers which request. What is not listed has none, so no address leads out of the folder.
-map ${request} $vitrine_file {
-    default /-;
-${lines(
-  targets.flatMap((target) =>
-    target.file === undefined
-      ? [`${quote(`~${wholePattern(target, withHost)}`)} /-;`]
-      : [`${quote(`~${wholePattern(target, withHost)}`)} ${quote(`/${target.file}`)};`],
-  ),
-  '    ',
-)}}
-
-map ${request} $vitrine_error {
-    default ROUTE_NOT_FOUND;
-${lines(
-  targets
-    .filter(({ error }) => error !== 'ROUTE_NOT_FOUND')
-    .map((target) => `${quote(`~${wholePattern(target, withHost)}`)} ${target.error};`),
-  '    ',
-)}}
-
-map $vitrine_error $vitrine_error_caching {
-${lines(
-  errors.map(({ code, caching }) => `${code} ${caching};`),
-  '    ',
-)}}
-
-${values.map(([name, folders]) => headerMap(name, folders)).join('\n')}
+${targetMaps(site)}
+${errorCaching(site)}
+${headerMaps(site)}
 ${listening(deploymentOf(config, {}))}
     root ${quote(`${folder}/current/files`)};
     gzip_static on;
     gzip_vary on;
-    types {
-${lines(
-  types.map(([extension, type]) => `${quote(type)} ${extension};`),
-  '        ',
-)}    }
-
+${types(site)}
     location / {
-        if ($request_method = OPTIONS) {
-            add_header Allow ${quote(METHODS)};
-            add_header Access-Control-Allow-Methods ${quote(METHODS)};
-            add_header Access-Control-Allow-Headers *;
-            add_header Access-Control-Max-Age 86400;
-${lines(added, '            ')}            return 204;
-        }
-        if ($request_method !~ "^(?:GET|HEAD)$") {
+${preflight(site)}        if ($request_method !~ "^(?:GET|HEAD)$") {
             return 405;
         }
         error_page 405 @refused;
         error_page 403 404 @none;
         try_files $vitrine_file @none;
 ${lines(
-  values.map(([name]) => `add_header ${name} ${variable(name)};`),
+  [...headerValues(site)].map(([name]) => `add_header ${name} ${variable(name)};`),
   '        ',
 )}    }
 
-    location @none {
-        types { }
-        default_type "application/json; charset=utf-8";
-        add_header Cache-Control $vitrine_error_caching always;
-${lines(added, '        ')}${lines(
-  errors.map(({ code, status, body }) => `if ($vitrine_error = ${code}) { return ${status} '${body}'; }`),
-  '        ',
-)}        return 404;
-    }
-
-    location @refused {
-        types { }
-        default_type "application/json; charset=utf-8";
-        add_header Allow ${quote(METHODS)} always;
-        add_header Cache-Control no-store always;
-${lines(added, '        ')}        return 405 '${FAILURES.METHOD_NOT_ALLOWED.body}';
-    }
-}
+${errorLocations(site)}}
 `;
 }
 
-const variable = (name: string) => `$vitrine_${name.replaceAll('-', '_')}`;
+/** The file and the error of each request. */
+function targetMaps(site: Site): string {
+  const withHost = hasHosts(site);
+  const request = withHost ? '$host$request_uri' : '$request_uri';
+  const row = (target: Target, value: string) => `${quote(`~${wholePattern(target, withHost)}`)} ${value};`;
+  return `map ${request} $vitrine_file {
+    default /-;
+${lines(
+  site.targets.map((target) => row(target, target.file === undefined ? '/-' : quote(`/${target.file}`))),
+  '    ',
+)}}
+
+map ${request} $vitrine_error {
+    default ROUTE_NOT_FOUND;
+${lines(
+  site.targets.filter(({ error }) => error !== 'ROUTE_NOT_FOUND').map((target) => row(target, target.error)),
+  '    ',
+)}}
+`;
+}
+
+const errorCaching = (site: Site) => `map $vitrine_error $vitrine_error_caching {
+${lines(
+  listErrors(site).map(({ code, caching }) => `${code} ${caching};`),
+  '    ',
+)}}
+`;
+
+const headerMaps = (site: Site) =>
+  [...headerValues(site)].map(([name, folders]) => headerMap(name, folders)).join('\n');
 
 /** A header for each folder; nginx sends none that is empty. */
 function headerMap(name: string, folders: ReadonlyMap<string, string>): string {
@@ -108,5 +83,48 @@ function headerMap(name: string, folders: ReadonlyMap<string, string>): string {
   });
   return `map $vitrine_file ${variable(name)} {\n${lines(['default "";', ...rows], '    ')}}\n`;
 }
+
+const types = ({ headers }: Site) => `    types {
+${lines(
+  [...headers.types]
+    .filter(([extension]) => extension !== '')
+    .map(([extension, type]) => `${quote(type)} ${extension};`),
+  '        ',
+)}    }
+`;
+
+const preflight = (site: Site) => `        if ($request_method = OPTIONS) {
+${lines(
+  PREFLIGHT.map(([name, value]) => `add_header ${name} ${value.includes(' ') ? quote(value) : value};`),
+  '            ',
+)}${lines(addErrorHeaders(site), '            ')}            return 204;
+        }
+`;
+
+const addErrorHeaders = (site: Site) =>
+  errorHeaders(site).map(([name, value]) => `add_header ${name} ${quote(value)} always;`);
+
+const errorLocations = (site: Site) => `    location @none {
+        types { }
+        default_type "application/json; charset=utf-8";
+        add_header Cache-Control $vitrine_error_caching always;
+${lines(addErrorHeaders(site), '        ')}${lines(
+  listErrors(site).map(
+    ({ code, status, body }) => `if ($vitrine_error = ${code}) { return ${status} '${body}'; }`,
+  ),
+  '        ',
+)}        return 404;
+    }
+
+    location @refused {
+        types { }
+        default_type "application/json; charset=utf-8";
+        add_header Allow ${quote(METHODS)} always;
+        add_header Cache-Control no-store always;
+${lines(addErrorHeaders(site), '        ')}        return 405 '${FAILURES.METHOD_NOT_ALLOWED.body}';
+    }
+`;
+
+const variable = (name: string) => `$vitrine_${name.replaceAll('-', '_')}`;
 
 const quote = (text: string) => `"${text.replace(/["\\]/g, (one) => (one === '"' ? '\\"' : one))}"`;

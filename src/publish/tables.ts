@@ -1,5 +1,6 @@
 // What the configurations of all hosts are made from.
 import type { Config } from '../config/config.ts';
+import { METHODS } from '../http/answer.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
 import type { Headers, HeaderTables } from './ask.ts';
 import { listHosts, type Target } from './targets.ts';
@@ -29,6 +30,18 @@ export function listErrors({ targets }: Pick<Site, 'targets'>) {
     return { code, status, body: body.toString(), caching: status === 404 ? 'max-age=5' : 'no-store' };
   });
 }
+
+/** The headers that all errors have, besides how long they are kept. */
+export const errorHeaders = ({ headers: { folders } }: Pick<Site, 'headers'>) =>
+  Object.entries(folders.get('errors') ?? {}).filter(([name]) => name !== 'cache-control');
+
+/** What browsers are told before they ask, besides the headers of errors. */
+export const PREFLIGHT = [
+  ['Allow', METHODS],
+  ['Access-Control-Allow-Methods', METHODS],
+  ['Access-Control-Allow-Headers', '*'],
+  ['Access-Control-Max-Age', '86400'],
+] as const;
 
 /** The values of a header: by folder, or by the path of a file that is there once. */
 export function headerValues({ headers: { folders } }: Site): Map<string, Map<string, string>> {
