@@ -237,7 +237,6 @@ function folderOfExports(page: string): string {
   cpSync(join(ROOT, 'fixtures/exports'), folder, { recursive: true });
   const people = codeBlock(page, 'Formats', 'json');
   const ownerless = '{"id":"91","user":"9","date":"2026-02-28 10:00:00"}\n';
-  writeFileSync(join(folder, 'good.ndjson'), people);
   writeFileSync(join(folder, 'people.ndjson'), people.replace('2026-02-28', '2026-02-30') + ownerless);
   return folder;
 }
