@@ -8,6 +8,7 @@ import { AlreadyReported, type Process, type ServeStart } from './cli/context.ts
 import { DONE, FAILED, MISUSED } from './cli/output.ts';
 import { runProgram } from './cli/program.ts';
 import type { Config } from './config/config.ts';
+import { printable } from './records/printable.ts';
 import { createServerLog, prettyFormat } from './telemetry/log.ts';
 
 // Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
@@ -26,16 +27,13 @@ const io: Process = {
   serve: serveUntilStopped,
   stopSignal: (signals = ['SIGTERM', 'SIGINT', 'SIGHUP']) => stopSignal(...signals),
   stoppedBy: () => stoppedBy,
-  onUncaught: (listener) => {
-    process.on('unhandledRejection', listener).on('uncaughtException', listener);
-    return () => process.off('unhandledRejection', listener).off('uncaughtException', listener);
-  },
 };
 
 let hasServed = false;
 process.stdout.on('error', endOnOutputError);
 // Progress and messages that nobody can read are no reason to stop.
 process.stderr.on('error', () => {});
+process.on('uncaughtException', endOnUncaught);
 
 // Whatever ends the process early, such as a map that calls process.exit(), is no success.
 process.exitCode = FAILED;
@@ -49,6 +47,7 @@ if (hasServed || (cluster.isWorker && process.exitCode !== DONE)) process.exit()
 async function serveUntilStopped(config: Config, { warnings, json, onServing }: ServeStart): Promise<void> {
   const signal = stopSignal('SIGTERM', 'SIGINT');
   process.stdout.off('error', endOnOutputError);
+  process.off('uncaughtException', endOnUncaught);
   const format = process.stdout.isTTY && !json ? await prettyFormat() : undefined;
   const { log, output } = createServerLog(config, process.stdout, format);
   if (cluster.isPrimary) {
@@ -138,6 +137,15 @@ function isRunning(pid: number): boolean {
 /** Nothing is left that could settle the command. */
 function endUnfinished(): never {
   process.stderr.write('vitrine: nothing was done: a promise, such as one of a map, is never settled\n');
+  process.exit(FAILED);
+}
+
+/** Such as one that a map left behind in a timer or a promise. A server's is printed by Node, with its stack. */
+function endOnUncaught(error: unknown): never {
+  const [sentence, place = ''] = (error instanceof Error && error.stack ? error.stack : String(error)).split(
+    '\n',
+  );
+  process.stderr.write(`vitrine: an error that nothing caught: ${printable(`${sentence}${place}`)}\n`);
   process.exit(FAILED);
 }
 

@@ -203,9 +203,13 @@ test('addresses are resolved, HAR bodies may be base64, and entries that are too
     ),
   );
   expect(records).toEqual([expect.objectContaining({ avatar: `${SITE}/img/a.png` })]);
-  expect(said).toBe(
-    'warning: entries of archives that were passed over: 1. The first is archive:1: too long to be read\n',
+  const warning = 'warning: entries of archives that were passed over: 1. The first is archive';
+  expect(said).toBe(`${warning}:1: too long to be read\n`);
+  const films = { url: 'http://old.example/film', body: Buffer.alloc(9_000_000) };
+  const answer = await importArchives(
+    warc(films, { body: profile().padEnd(9_000_000) }, { body: profile() }),
   );
+  expect([answer.said, answer.records.length]).toEqual([`${warning}:2: too long to be read\n`, 1]);
 });
 
 test.each(['0.5', '1e3', '-1', 'Infinity', '9007199254740993'])(

@@ -195,17 +195,20 @@ describe('Instagram: profiles', () => {
   });
 });
 
-test('Twitter: an avatar whose address is malformed is left out', async () => {
+test('Twitter: pictures whose addresses are malformed are left out', async () => {
   const folder = tempFolder();
   cpSync(fixture('exports/twitter'), folder, { recursive: true });
-  const file = join(folder, 'data/profile.js');
-  writeFileSync(file, readFileSync(file, 'utf8').replace(/"https:[^"]+HSLiX96Z.jpg"/, '"no address"'));
+  for (const name of ['data/profile.js', 'data/tweets.js']) {
+    const file = join(folder, name);
+    const pictures = /"https:[^"]+(HSLiX96Z|D9V6hdTXsAAgTGr)\.jpg"/g;
+    writeFileSync(file, readFileSync(file, 'utf8').replace(pictures, '"no address"'));
+  }
   const path = newPath();
   await into(path, ['--map', 'twitter', '--files-url', FILES, folder]);
-  expect(JSON.parse((await exported(path))[0] as string)).toMatchObject({
-    username: 'mira_draws',
-    avatar: '',
-  });
+  const records = (await exported(path)).map((line) => JSON.parse(line));
+  expect(records).toHaveLength(4);
+  expect(records[0]).toMatchObject({ username: 'mira_draws', avatar: '' });
+  expect(records.map(({ photo = '' }) => photo).join('')).toBe('');
 });
 
 test('Twitter: links and pictures, texts as they were written, the newest film', async () => {

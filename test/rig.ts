@@ -139,7 +139,6 @@ export const processWith = (environment: Environment, stdout: Buffer[], stderr: 
   serve: () => Promise.reject(new Error('a server needs a process')),
   stopSignal: () => new AbortController().signal,
   stoppedBy: () => undefined,
-  onUncaught: () => () => {},
 });
 
 /** Runs a command in a process of its own and waits for its exit. */

@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import type { ProcessNumbers } from '../files/private-folder.ts';
 import type { Terminal } from '../files/terminal.ts';
-import type { OnUncaught } from '../import/map.ts';
 
 /** The process that a command line runs in. */
 export interface Process extends ProcessNumbers {
@@ -18,7 +17,6 @@ export interface Process extends ProcessNumbers {
   readonly stopSignal: (signals?: readonly NodeJS.Signals[]) => AbortSignal;
   /** That signal, once it has come. */
   readonly stoppedBy: () => NodeJS.Signals | undefined;
-  readonly onUncaught: OnUncaught;
 }
 
 export interface ServeStart {

@@ -81,11 +81,11 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   const { importFiles } = await import('../import/import.ts');
   const { openInputs } = await import('../import/inputs.ts');
   const { createImportReport, describeMended, summary } = await import('../import/report.ts');
-  const { stdin, stderr, onUncaught } = context;
+  const { stdin, stderr } = context;
   const { dryRun } = flags;
   const database = chooseDatabase(flags, context);
   const signal = context.stopSignal();
-  const options = { ...flags, files, stdin, onUncaught, signal };
+  const options = { ...flags, files, stdin, signal };
   const inputs = await openInputs(options);
   await using writer = await (dryRun ? openForTrial(database) : openForChange(database));
 

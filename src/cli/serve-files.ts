@@ -70,14 +70,14 @@ type Load = ReturnType<typeof createLoader>;
  * is not in the files any more is gone, and where the files are refused, the data before stays.
  */
 function createLoader(folder: string, source: FilesToServe, context: CommandContext, signal: AbortSignal) {
-  const { stdin, onUncaught } = context;
+  const { stdin } = context;
   const next = join(folder, 'next.db');
 
   return async (out: Terminal) => {
     const { importFiles } = await import('../import/import.ts');
     const { createImportReport, describeMended } = await import('../import/report.ts');
     using report = createImportReport(out);
-    const options = { ...source, stdin, onUncaught, signal, replace: false, skipInvalid: false };
+    const options = { ...source, stdin, signal, replace: false, skipInvalid: false };
     const run = { ...options, onProgress: report.progress, onFault: report.fault };
     const writer = await openForChange(next);
     const { tallies, mended, warnings, ...result } = await importFiles(writer, run).finally(() =>

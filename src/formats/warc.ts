@@ -52,8 +52,15 @@ export function createWarcReader(sink: ArchiveSink): RecordReader {
     if (!WARC_HEAD.test(header.first) || !Number.isSafeInteger(length))
       throw new FormatError(`record ${number} of the archive is malformed`);
     held = header.rest;
-    const parts = mayBeAnswer(header.headers, length) ? [] : undefined;
-    record = { number, headers: header.headers, parts, missing: length };
+    const isHeld = mayBeAnswer(header.headers);
+    const isTooLong = length > LONGEST_ANSWER;
+    if (isHeld && isTooLong) sink.skip(number);
+    record = {
+      number,
+      headers: header.headers,
+      parts: isHeld && !isTooLong ? [] : undefined,
+      missing: length,
+    };
     return true;
   }
 
@@ -98,8 +105,8 @@ function findBlankLine(bytes: Buffer): number | undefined {
 /** Old versions of Wget write the address in angle brackets. */
 const targetOf = (headers: Headers) => headers.get('warc-target-uri')?.replace(/^<(.*)>$/, '$1');
 
-function mayBeAnswer(headers: Headers, length: number): boolean {
-  if (!/^(response|revisit)$/.test(headers.get('warc-type') ?? '') || length > LONGEST_ANSWER) return false;
+function mayBeAnswer(headers: Headers): boolean {
+  if (!/^(response|revisit)$/.test(headers.get('warc-type') ?? '')) return false;
   const url = URL.parse(targetOf(headers) ?? '');
   return url !== null && readLookup(url) !== undefined;
 }

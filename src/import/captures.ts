@@ -1,6 +1,6 @@
 // The answers of archives: the newest whole capture of each lookup becomes records when all files are read. They wait in a
 // scratch file, because archives may be larger than memory.
-import type { Capture } from '../formats/capture.ts';
+import type { ArchiveSink, Capture } from '../formats/capture.ts';
 import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
 import { isObject, readBody, writeJson } from '../formats/json-text.ts';
 import { type Family, findKind, KINDS, type RecordKind } from '../records/kinds.ts';
@@ -10,6 +10,8 @@ import { digitsText, scalarText } from '../records/scalar.ts';
 import { userKey } from '../records/user-name.ts';
 import { openScratch } from '../stores/sqlite/connect.ts';
 import { COLLECTIONS, readLookup, VARIANT_NAMES, VARIANTS } from '../variants.ts';
+import { encodePlace } from './faults.ts';
+import type { Warnings } from './warnings.ts';
 
 const TABLES = `
   CREATE TABLE bodies (digest TEXT PRIMARY KEY, body BLOB NOT NULL);
@@ -48,20 +50,44 @@ interface KeptCapture {
   readonly flaw: string | null;
 }
 
-export function createCaptures() {
+const SKIPPED = 'entries of archives that were passed over';
+const REPLACED_BODIES = 'bodies that cannot be used, in whose place are others of the same address';
+
+/** The captures of all archives. The scratch file is made with the first archive. */
+export function createCaptures(warnings: Warnings) {
+  let kept: ReturnType<typeof openCaptures> | undefined;
+
+  return {
+    /** Takes what the archive holds that is the file of this number. */
+    sinkFor: (file: number): ArchiveSink => ({
+      open() {
+        kept ??= openCaptures();
+      },
+      add: (capture) => kept?.add(capture, file),
+      skip: (line) => warnings.warn(SKIPPED, encodePlace(file, line), () => 'too long to be read'),
+    }),
+
+    /** The records of the newest captures, each capture with the number of its file. */
+    *entries(): Generator<{ readonly file: number; readonly batch: Entry[] }> {
+      if (kept === undefined) return;
+      yield* kept.entries();
+      for (const { file, line, url, flaw } of kept.replaced())
+        warnings.warn(REPLACED_BODIES, encodePlace(file, line), () => `${url}: ${flaw}`);
+    },
+
+    [Symbol.dispose]: () => kept?.close(),
+  };
+}
+
+function openCaptures() {
   const db = openScratch();
   db.exec(TABLES);
   const keepBody = db.prepare('INSERT OR IGNORE INTO bodies VALUES (?, ?)');
   const keepCapture = db.prepare('INSERT INTO captures VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
-  const body = db.prepare('SELECT body FROM bodies WHERE digest = ?').pluck();
-  let archives = 0;
+  const readBody = db.prepare('SELECT body FROM bodies WHERE digest = ?').pluck();
   let answers = 0;
 
   return {
-    open(): void {
-      archives++;
-    },
-
     /** Keeps an answer of this API, and passes over anything else. */
     add({ line, url, time, body, digest, flaw }: Capture, file: number): void {
       const parsed = URL.parse(url);
@@ -80,9 +106,8 @@ export function createCaptures() {
       keepCapture.run(family, userKey(lookup.user), isProfile, time, file, line, url, key, problem);
     },
 
-    /** The records of the newest captures, each capture with the number of its file. */
     *entries(): Generator<{ readonly file: number; readonly batch: Entry[] }> {
-      if (archives > 0 && answers === 0) throw new FormatError(NO_ANSWERS);
+      if (answers === 0) throw new FormatError(NO_ANSWERS);
       let owner: { readonly id: string; readonly key: string } | undefined;
       for (const capture of db.prepare(NEWEST).iterate() as Iterable<KeptCapture>) {
         const { family, userKey, isProfile, file, line, url, digest, flaw } = capture;
@@ -91,7 +116,7 @@ export function createCaptures() {
           yield { file, batch: [problemAt(line, `the body of ${url} cannot be used: ${flaw}`)] };
           continue;
         }
-        const value = readAnswer(body.get(digest) as Buffer) as RawRecord;
+        const value = readAnswer(readBody.get(digest) as Buffer) as RawRecord;
         if (isProfile) owner = { id: digitsText(value.id) ?? '', key };
         const batch = isProfile
           ? [readProfile(value, capture)]
@@ -103,7 +128,7 @@ export function createCaptures() {
     /** Those that cannot be used, and in whose place another one is. */
     replaced: () => db.prepare(REPLACED).all() as KeptCapture[],
 
-    [Symbol.dispose]: () => void db.close(),
+    close: () => void db.close(),
   };
 }
 

@@ -1,7 +1,6 @@
 // Files -> records in the store: all of them, or none, or the good ones.
 import { createReadStream } from 'node:fs';
 import { addAbortSignal, Readable } from 'node:stream';
-import type { Capture } from '../formats/capture.ts';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, NoContentError } from '../formats/entry.ts';
 import type { Family } from '../records/kinds.ts';
@@ -51,43 +50,36 @@ export async function importFiles(
   const mender = createMender(options);
   const counts: Counts = { bytes: 0, records: 0 };
   const show = (phase: Progress['phase']) => onProgress({ phase, totalBytes, ...counts });
+  const load = await writer.load({ replace, maxRemoved, skipInvalid, onMisfit: report.misfit });
   try {
-    const load = await writer.load({ replace, maxRemoved, skipInvalid, onMisfit: report.misfit });
-    try {
-      const add = createAdder(load, report, warnings, mender, options);
-      for await (const { file, batch } of readFiles({ ...options, files }, map, warnings, counts, () =>
-        show('reading'),
-      )) {
-        for (const entry of batch) await add(entry, encodePlace(file, entry.line));
-        rejects?.throwFault();
-        options.signal?.throwIfAborted();
-      }
-      show('writing');
-      const isRefused = report.count() > 0 && !skipInvalid;
-      const tallies = await load.finish(isRefused ? 'refuse' : dryRun ? 'try' : 'commit');
-      if (tallies !== undefined) rejects?.commit();
-      return {
-        /** Undefined when nothing was imported because records were faulty. */
-        tallies,
-        /** Lines about what was taken but is probably not meant so. */
-        warnings: [...warnings.lines(), ...missingFiles(map)],
-        mended: mender.counts,
-        faulty: report.count(),
-        records: counts.records,
-        /** Why the faulty records could not be written, although the others were imported. */
-        rejectsFault: rejects?.fault()?.message,
-      };
-    } catch (error) {
-      await load.abandon();
-      throw error;
+    const add = createAdder(load, report, warnings, mender, options);
+    const onChunk = () => show('reading');
+    for await (const { file, batch } of readFiles({ ...options, files }, map, warnings, counts, onChunk)) {
+      counts.records += batch.length;
+      for (const entry of batch) await add(entry, encodePlace(file, entry.line));
+      rejects?.throwFault();
+      options.signal?.throwIfAborted();
     }
-  } finally {
-    map?.close();
+    show('writing');
+    const isRefused = report.count() > 0 && !skipInvalid;
+    const tallies = await load.finish(isRefused ? 'refuse' : dryRun ? 'try' : 'commit');
+    if (tallies !== undefined) rejects?.commit();
+    return {
+      /** Undefined when nothing was imported because records were faulty. */
+      tallies,
+      /** Lines about what was taken but is probably not meant so. */
+      warnings: [...warnings.lines(), ...missingFiles(map)],
+      mended: mender.counts,
+      faulty: report.count(),
+      records: counts.records,
+      /** Why the faulty records could not be written, although the others were imported. */
+      rejectsFault: rejects?.fault()?.message,
+    };
+  } catch (error) {
+    await load.abandon();
+    throw error;
   }
 }
-
-const SKIPPED_ENTRIES = 'entries of archives that were passed over';
-const REPLACED_BODIES = 'bodies that cannot be used, in whose place are others of the same address';
 
 function missingFiles(map: RecordMap | undefined): string[] {
   const count = map?.unpublished() ?? 0;
@@ -115,41 +107,25 @@ async function* readFiles(
   onChunk: () => void,
 ): AsyncGenerator<FileBatch> {
   let empty: string | undefined;
-  using captures = createCaptures();
+  using captures = createCaptures(warnings);
   for (const [file, path] of files.entries()) {
     const source = path === '-' ? stoppable(stdin, signal) : createReadStream(path, { signal });
     const chunks = counted(source, counts, onChunk);
-    const archives = {
-      open: captures.open,
-      add: (capture: Capture) => captures.add(capture, file),
-      skip: (line: number) =>
-        warnings.warn(SKIPPED_ENTRIES, encodePlace(file, line), () => 'too long to be read'),
-    };
+    const archives = captures.sinkFor(file);
     try {
-      for await (const batch of map === undefined
-        ? readRecords(chunks, { encoding, archives })
-        : map.read(chunks, displayName(path), encoding)) {
-        counts.records += batch.length;
-        yield { file, batch };
-      }
+      const batches =
+        map === undefined
+          ? readRecords(chunks, { encoding, archives })
+          : map.read(chunks, displayName(path), encoding);
+      for await (const batch of batches) yield { file, batch };
     } catch (error) {
       if (error instanceof NoContentError) empty ??= path;
       else if (error instanceof FormatError) throw new FormatError(`${displayName(path)}: ${error.message}`);
       else throw error;
     }
   }
-  for (const found of captures.entries()) {
-    counts.records += found.batch.length;
-    yield found;
-  }
-  for (const { file, line, url, flaw } of captures.replaced())
-    warnings.warn(REPLACED_BODIES, encodePlace(file, line), () => `${url}: ${flaw}`);
-  for await (const batch of map?.end() ?? []) {
-    counts.records += batch.length;
-    yield { file: files.length - 1, batch };
-  }
-  // What is thrown while the records are written is not the map's.
-  map?.close();
+  yield* captures.entries();
+  yield { file: files.length - 1, batch: (await map?.end()) ?? [] };
   // One empty file among others does no harm; but to import nothing at all is a mistake.
   if (empty !== undefined && counts.records === 0)
     throw new FormatError(`${displayName(empty)} has no records`);

@@ -3,14 +3,13 @@ import { readdirSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FormatError } from '../formats/entry.ts';
-import type { ExportFacts, OnUncaught } from './map.ts';
+import type { ExportFacts } from './map.ts';
 
 export interface InputOptions extends ExportFacts {
   /** Paths; `-` is standard input. */
   readonly files: readonly string[];
   /** The module that makes records of other objects, or the name of a ready one. */
   readonly map?: string | undefined;
-  readonly onUncaught?: OnUncaught;
 }
 
 /** Loads the map and looks for the files, before a database is opened or created. */
@@ -24,10 +23,10 @@ export async function openInputs(options: InputOptions) {
   return { map, files, totalBytes };
 }
 
-async function openMap({ map, onUncaught, ...facts }: InputOptions) {
+async function openMap({ map, filesUrl, exportUser }: InputOptions) {
   if (map === undefined) return undefined;
   const { loadMap } = await import('./map.ts');
-  return await loadMap(map, onUncaught, facts);
+  return await loadMap(map, { filesUrl, exportUser });
 }
 
 /** The files of an unpacked export that its map reads. */

@@ -1,30 +1,24 @@
 // `--map`: a module of the operator makes records of objects of any shape.
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { hash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { trimLists } from '../formats/csv.ts';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
 import { describeType, isObject, writeJson } from '../formats/json-text.ts';
+import { brief } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { isWrittenNumber } from '../records/scalar.ts';
 import { kit, type MapTools } from './map-kit.ts';
-import { loadModule } from './map-module.ts';
 
-const BATCH_ENTRIES = 1000;
+const MODULE = 'export default (object, kit) => …';
 const WANTED = 'a map returns a record, an array of records, or nothing';
 
-/** Listens to errors that nothing caught, and to promises whose rejection nothing handled; returns how to stop it. */
-export type OnUncaught = (listener: (error: unknown) => void) => () => void;
-
-/** Where in the input the object is for which the map was called; also known to what the call leaves behind. */
-const origin = new AsyncLocalStorage<Place>();
-
-interface Place {
-  readonly file: string;
-  readonly line: number;
-}
-
-export type RecordMap = Awaited<ReturnType<typeof loadMap>>;
+/** The maps of the package, by their names. */
+const READY_MAPS = new URL('../maps/', import.meta.url);
+let loads = 0;
 
 /** What the operator says of an export. */
 export interface ExportFacts {
@@ -34,102 +28,117 @@ export interface ExportFacts {
   readonly exportUser?: string | undefined;
 }
 
-export async function loadMap(path: string, onUncaught?: OnUncaught, facts: ExportFacts = {}) {
-  const { map, end, lists, files, version, describe } = await loadModule(path);
-  let place: Place = { file: path, line: 1 };
-  let unpublished = 0;
-  const tools: MapTools = {
-    ...kit,
-    file: () => (origin.getStore() ?? place).file,
-    line: () => (origin.getStore() ?? place).line,
-    media(path) {
-      if (typeof path !== 'string' || path === '') return undefined;
-      if (facts.filesUrl !== undefined)
-        return kit.url(path.replace(/^\//, ''), facts.filesUrl.replace(/\/?$/, '/'));
-      unpublished++;
-      return undefined;
-    },
-    user: () => facts.exportUser,
-  };
-  const errors = watchErrors(() => place, describe, onUncaught);
+/** Where in the input an object is. */
+interface Place {
+  readonly file: string;
+  readonly line: number;
+}
 
-  async function* checked(entries: Entry[]): AsyncGenerator<Entry[]> {
-    yield entries;
-    errors.throwFirst();
-  }
+export type RecordMap = Awaited<ReturnType<typeof loadMap>>;
+
+export async function loadMap(path: string, facts: ExportFacts = {}) {
+  const { map, end, lists, files, version, describe } = await loadModule(path);
+  const tools = createTools(facts);
+  let last: Place = { file: path, line: 1 };
 
   /** The records that the map makes of an object. `source` is its text: the map may change it. */
   async function apply(object: RawRecord, source: string, place: Place): Promise<Entry[]> {
     try {
-      const returned = origin.run(place, map, withPlainNumbers(object), tools);
-      return buildEntries(isPromise(returned) ? await returned : returned, place.line, source);
+      return buildEntries(await map(withPlainNumbers(object), tools.at(place)), place.line, source);
     } catch (error) {
       return [problemAt(place.line, `the map threw: ${describe(error)}`, source)];
     }
   }
 
   return {
-    /** The records that the map makes of a file. */
+    apply,
+    /** The records that the map makes of a file, those of each object together. */
     async *read(chunks: AsyncIterable<Buffer>, file: string, encoding?: string): AsyncGenerator<Entry[]> {
-      for await (const batch of readRecords(chunks, { lists, encoding })) {
-        let mapped: Entry[] = [];
+      for await (const batch of readRecords(chunks, { lists, encoding }))
         for (const entry of batch) {
-          place = { file, line: entry.line };
-          for (const record of 'problem' in entry ? [entry] : await apply(entry.value, entry.text(), place))
-            mapped.push(record);
-          if (mapped.length < BATCH_ENTRIES) continue;
-          yield mapped;
-          mapped = [];
+          last = { file, line: entry.line };
+          yield 'problem' in entry ? [entry] : await apply(entry.value, entry.text(), last);
         }
-        yield* checked(mapped);
-      }
     },
     /** The records that it makes after the last file. */
-    async *end(): AsyncGenerator<Entry[]> {
-      let last: Entry[] = [];
+    async end(): Promise<Entry[]> {
       try {
-        if (end !== undefined) last = buildEntries(await origin.run(place, end, tools), place.line, '');
+        return end === undefined ? [] : buildEntries(await end(tools.at(last)), last.line, '');
       } catch (error) {
         throw new FormatError(`the end function of the map threw: ${describe(error)}`);
+      } finally {
+        // A promise of the map that was rejected and not awaited ends the process, before anything is committed.
+        await turn();
       }
-      // Node reports a rejection once all promises have had their turn.
-      await turn();
-      yield* checked(last);
     },
-    apply,
     lists,
     /** Whether it makes records after the last file. */
     hasEnd: end !== undefined,
+    /** Another one after each change of the module. */
     version,
     /** The files that it reads of a folder. */
     files,
     /** How many files of the export have no address. */
-    unpublished: () => unpublished,
-    /** Later errors are not the map's any more. */
-    close: errors.stop,
+    unpublished: tools.unpublished,
   };
 }
 
-/** Errors that calls of the map leave behind, in a timer or a promise. */
-function watchErrors(
-  currentPlace: () => Place,
-  describe: (error: unknown) => string,
-  onUncaught: OnUncaught | undefined,
-) {
-  let first: string | undefined;
-  let stopListening = onUncaught?.((error) => {
-    const { file, line } = origin.getStore() ?? currentPlace();
-    first ??= `${file}:${line}: an error that the map did not catch: ${describe(error)}`;
-  });
+function createTools({ filesUrl, exportUser }: ExportFacts) {
+  let unpublished = 0;
+
+  function media(path: unknown): string | undefined {
+    if (typeof path !== 'string' || path === '') return undefined;
+    if (filesUrl !== undefined) return kit.url(path.replace(/^\//, ''), filesUrl.replace(/\/?$/, '/'));
+    unpublished++;
+    return undefined;
+  }
+
   return {
-    throwFirst(): void {
-      if (first !== undefined) throw new Error(first);
-    },
-    stop(): void {
-      stopListening?.();
-      stopListening = undefined;
-    },
+    at: ({ file, line }: Place): MapTools => ({
+      ...kit,
+      media,
+      user: () => exportUser,
+      file: () => file,
+      line: () => line,
+    }),
+    unpublished: () => unpublished,
   };
+}
+
+async function loadModule(path: string) {
+  // A module remembers what it was given: each import needs one of its own.
+  const file = findModule(path);
+  const href = `${file.href}?import=${++loads}`;
+  const describe = (error: unknown) => describeThrown(error, href, basename(path));
+  const module: Record<string, unknown> = await import(href).catch((error) => {
+    throw new FormatError(`${path} cannot be loaded: ${describe(error)}`);
+  });
+  const { default: map, end, lists = [], files } = module;
+  if (!isFunction(map)) throw new FormatError(`${path} has no default function: ${MODULE}`);
+  if (end !== undefined && !isFunction(end))
+    throw new FormatError(`${path}: end must be a function: export const end = (kit) => …`);
+  if (!Array.isArray(lists) || !lists.every((name) => typeof name === 'string' && name !== ''))
+    throw new FormatError(`${path}: lists must be an array of names, such as ['orderedItems']`);
+  if (files !== undefined && !(files instanceof RegExp))
+    throw new FormatError(`${path}: files must be a regular expression for names, such as /\\.json$/`);
+  return { map, end, lists: lists as string[], files, version: hash('sha256', readFileSync(file)), describe };
+}
+
+function findModule(path: string): URL {
+  const ready = /^\w+$/.test(path) ? new URL(`${path}.mjs`, READY_MAPS) : undefined;
+  if (ready !== undefined && existsSync(ready)) return ready;
+  if (!existsSync(path)) throw new FormatError(`${path} does not exist`);
+  return pathToFileURL(resolve(path));
+}
+
+const isFunction = (value: unknown): value is (...given: unknown[]) => unknown => typeof value === 'function';
+
+/** What was thrown, with the line of the module. */
+function describeThrown(error: unknown, href: string, name: string): string {
+  if (!(error instanceof Error)) return brief(error) || typeof error;
+  const [sentence = ''] = String(error).split('\n');
+  const line = /^\d+/.exec(String(error.stack).split(`${href}:`)[1] ?? '')?.[0];
+  return sentence.replace(/^Error: /, '') + (line === undefined ? '' : ` (${name}:${line})`);
 }
 
 function buildEntries(returned: unknown, line: number, source: string): Entry[] {
@@ -142,9 +151,6 @@ function buildEntries(returned: unknown, line: number, source: string): Entry[] 
     return { line, value: trimmed, text: () => writeJson(trimmed), isMapped: true };
   });
 }
-
-const isPromise = (value: unknown): value is Promise<unknown> =>
-  typeof (value as Promise<unknown> | undefined)?.then === 'function';
 
 /** Numbers whose digits JavaScript would change become texts: 9.90, and ids beyond 2^53. */
 function withPlainNumbers(value: unknown): unknown {
