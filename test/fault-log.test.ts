@@ -1,6 +1,12 @@
 // An outage is logged once a cause and second, with counts that add up to the requests that failed or were slow.
+import { once } from 'node:events';
 import { truncateSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { readConfig } from '../src/config/config.ts';
+import { createAnswerWriter } from '../src/http/answer.ts';
 import { StoreError } from '../src/stores/errors.ts';
 import { createBundledLog } from '../src/telemetry/bundled-log.ts';
 import { createLog } from '../src/telemetry/log.ts';
@@ -85,4 +91,38 @@ test('a server whose data cannot be read logs a handful of lines for a thousand 
   expect(total(lines)).toBe(failed.length);
   expect(lines.length).toBeLessThan(30);
   expect(lines[0]).toMatchObject({ url: '/a/api/?user=ada', id: failed[0]?.headers['x-request-id'] });
+});
+
+describe('an answer that cannot be written', () => {
+  test('is a fault that is logged when its ETag is damaged: no request hangs', async () => {
+    const path = await databaseOf(fixture('microblog.ndjson'));
+    const db = new Database(path);
+    db.exec(`UPDATE profiles SET etag = '"a' || char(10) || 'b"' WHERE user_key = 'ada'`);
+    db.close();
+    const server = await serveHere({ DATABASE_URL: path });
+    expect((await ask(server, '/a/api/?user=ada')).status).toBe(500);
+    expect((await ask(server, '/a/api/?user=ada&post=true')).status).toBe(200);
+    expect(linesOf(server).filter(({ msg }) => msg === 'request failed')).toHaveLength(1);
+  });
+
+  // It is written at the end of the turn, when nobody can catch what is thrown.
+  test.each<[string, (response: ServerResponse) => unknown]>([
+    ['its response was destroyed', (response) => response.destroy()],
+    ['its connection was reset', ({ socket }) => socket?.resetAndDestroy()],
+    ['its connection was ended', ({ socket }) => socket?.end()],
+  ])('since %s meanwhile is counted, and others are answered', async (_, spoil) => {
+    const seen: string[] = [];
+    const write = createAnswerWriter(readConfig(), ({ type }) => void seen.push(type));
+    const operation = { variant: 'a', name: 'profile' } as const;
+    const server = createServer((request, response) => {
+      write(request, response, operation, { etag: '"x"', body: Buffer.from('{}') }, undefined);
+      if (request.url === '/spoilt') spoil(response);
+    }).listen(0);
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await expect(fetch(`${url}/spoilt`)).rejects.toThrow();
+    expect(await (await fetch(url)).text()).toBe('{}');
+    expect(seen).toEqual(['response', 'response']);
+    server.close().closeAllConnections();
+  });
 });

@@ -78,6 +78,7 @@ export function createAnswerWriter(config: CacheSettings & Pick<Config, 'corsOri
     ...jsonHeaders(config.corsOrigin),
   }).flat();
 
+  /** Nothing is thrown where the client is gone: Node drops what is written then. */
   function end(response: ServerResponse, event: ResponseEvent, body?: Buffer): void {
     response.end(body);
     observe(event);

@@ -93,8 +93,9 @@ export function createLookups({ variant, store, writeAnswer, takedownStatus }: V
       const answer = await find(key, options);
       if (answer === undefined)
         return void sendFailure(reply, await missingUser(store, takedownStatus, family, key));
-      reply.hijack();
       writeAnswer(request.raw, reply.raw, operation, answer, options.known);
+      // Not before: what throws here, such as a damaged ETag, is answered by Fastify.
+      reply.hijack();
     };
 
   const operations = { profile: { variant, name: 'profile' }, items: { variant, name: 'items' } } as const;
