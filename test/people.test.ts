@@ -676,7 +676,7 @@ describe('the preview image', () => {
     async () => {
       const own = await startServer();
       const readers = Array.from({ length: 64 }, async () => {
-        for (let nth = 0; nth < 20; nth++) await ask(own, '/card/b/ada.png');
+        for (let nth = 0; nth < 8; nth++) await ask(own, '/card/b/ada.png');
       });
       await Promise.all(readers);
       const status = readFileSync(`/proc/${own.child.pid}/status`, 'utf8');

@@ -30,7 +30,7 @@ import {
 } from '../rig.ts';
 import { bodiesOf, generation, until } from '../stress.ts';
 
-const KILLS = 32;
+const KILLS = 16;
 const AT_A_TIME = 2;
 
 /** The digest of its export. */

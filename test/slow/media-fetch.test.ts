@@ -12,9 +12,8 @@ import { folio, shot } from '../records.ts';
 import { databaseOf, done, ndjson, tempFile, tempFolder, vitrine } from '../rig.ts';
 import { until } from '../stress.ts';
 
-const KILLS = 15;
-/** Kills after which a fetch may end undisturbed; their moments are spread over a fetch. */
-const GROUP = 5;
+/** Their moments are spread over a fetch. */
+const KILLS = 5;
 const HOSTS = 4;
 const USERS = 50;
 const SHOTS = 7;
@@ -101,14 +100,14 @@ test(`kill -9 at ${KILLS} moments of a fetch: it is resumed, and ends as if undi
     const child = vitrine(fetchArgs(database, hosts));
     const ended = once(child, 'close');
     // By how far it has come, not by the clock.
-    const part = (requests * ((kill % GROUP) + 1)) / (GROUP + 1);
+    const part = (requests * (kill + 1)) / (KILLS + 1);
     await until('a part of it', () => child.exitCode !== null || times.length - before > part, 60);
     child.kill('SIGKILL');
     await ended;
     const saved = await expectSound(database);
     if (child.signalCode === null) outcomes.done++;
     else outcomes[saved === 0 ? 'nothing saved' : 'partly saved']++;
-    if (child.signalCode === null || kill % GROUP === GROUP - 1) await finish();
+    if (child.signalCode === null || kill === KILLS - 1) await finish();
   }
   console.log(`kill -9: ${JSON.stringify(outcomes)}`);
   expect(outcomes['partly saved']).toBeGreaterThan(KILLS / 5);

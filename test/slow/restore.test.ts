@@ -12,8 +12,8 @@ import { exported } from '../importing.ts';
 import { ask, databaseOf, ndjson, spawned, startServer, tempFile, tempFolder, vitrine } from '../rig.ts';
 import { generationOf, startLoad } from '../stress.ts';
 
-const RESTORES = 24;
-const KILLS = 24;
+const RESTORES = 12;
+const KILLS = 12;
 
 const snapshotOf = (number: number) => sources[number % GENERATIONS]?.snapshot as string;
 

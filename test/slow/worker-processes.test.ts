@@ -167,7 +167,7 @@ describe('a worker that cannot start', () => {
   });
 });
 
-const KILLS = 5;
+const KILLS = 3;
 const CLOSE_WAIT = '08';
 
 /** Connections of a local port that the client has closed and the server has not. */
