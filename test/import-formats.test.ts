@@ -68,6 +68,12 @@ const SPACED = `\ufeff\r\n${TIES.map((raw) => JSON.stringify(raw)).join('\r\n\r\
 test.each<[what: string, files: string[], input: Buffer | string, expected: [Kind, Raw][]]>([
   ['saved response bodies', SAVED_FILES, '', SAVED],
   ['NDJSON', [TIES_FILE], '', TIED],
+  [
+    'CSV whose header tells the kind',
+    ['-'],
+    'id,username,skills\n1,ada,\n',
+    [['portfolio profile', { id: 1, username: 'ada' }]],
+  ],
   ['NDJSON from standard input, compressed', ['-'], gzipSync(readFileSync(TIES_FILE)), TIED],
   ['NDJSON with a byte order mark, CRLF and blank lines', ['-'], SPACED, TIED],
   ['a JSON array', ['-'], JSON.stringify(TIES, null, 2), TIED],

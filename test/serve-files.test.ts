@@ -1,17 +1,9 @@
 // `vitrine serve FILE…`: files are served themselves, and again whenever they are saved.
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createPrivateFolder } from '../src/files/private-folder.ts';
 import { ask, json, type LocalServer, ndjson, run, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
@@ -36,7 +28,7 @@ const untilLogged = (server: LocalServer, text: string) =>
 const databaseFile = tempFile('site.db', 'SQLite format 3\0');
 
 const privateFolders = () =>
-  readdirSync(tmpdir()).filter((name) => name.startsWith(`vitrine-${process.pid}-`));
+  readdirSync(tmpdir()).filter((name) => name.startsWith(`vitrine-${hostname()}-${process.pid}-`));
 
 describe('files that are served', () => {
   test('are served as saved, however an editor saves them, until the end', async () => {
@@ -52,6 +44,7 @@ describe('files that are served', () => {
     const server = await serveHere({ DATABASE_URL: 'other.db', WORKERS: '2' }, [people, shots]);
     expect(await titles(server)).toEqual(['One']);
     expect(server.log.join('\n')).toContain(`"data":"${people}, ${shots}","workers":1`);
+    expect(server.log.join('\n')).toContain('one process serves the files: WORKERS has no effect');
 
     writeShots(shots, 'One', 'Two');
     await untilTitles(server, ['Two', 'One']);
@@ -68,6 +61,7 @@ describe('files that are served', () => {
     expect(existsSync('other.db')).toBe(false);
 
     expect(privateFolders()).toHaveLength(1);
+    expect(server.log.join('\n')).not.toContain('took the place');
     expect(await server.stop()).toBe(0);
     expect(privateFolders()).toEqual([]);
   });
@@ -118,7 +112,8 @@ describe('files that are served', () => {
 
   test('are served without the word serve', async () => {
     const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
-    const { stdout } = await run(['serve', '--check', file]);
+    const { stdout, stderr } = await run(['serve', '--check', '--workers', '2', file]);
+    expect(stderr).toBe('vitrine: one process serves the files: WORKERS has no effect\n');
     expect(stdout).toContain(
       `would serve ${file}: 0 microblog profiles, 0 posts, 1 portfolio profile, 1 shot`,
     );
@@ -150,33 +145,25 @@ describe('files that are served', () => {
     ['a device', ['/dev/null'], 2, /^vitrine: .*\/dev\/null can be read once only\n$/],
     ['a database', [databaseFile], 2, /^vitrine: .*\.db is a database: give it with --database-url\n$/],
     ['a database as well', ['x.json', '--database-url', 'site.db'], 2, /^vitrine: .* not both\n$/],
-    ['a map without files', ['--map', 'x.mjs'], 2, /^vitrine: --map goes with files/],
+    ['a map without files', ['--map', 'x.mjs'], 2, /^vitrine: --map, .* goes with files to serve\n$/],
   ])('%s is refused in a sentence', async (_, args, exitCode, sentence) => {
     const { code, stdout, stderr } = await run(['serve', '--check', ...args]);
     expect([code, stdout, stderr]).toEqual([exitCode, '', expect.stringMatching(sentence)]);
     expect(privateFolders()).toEqual([]);
   });
 
-  test('what a run that was killed has left is removed after days, and nothing else', async () => {
-    // Another container may have the same process ids.
-    const names = [`vitrine-${process.pid}-killed`, 'vitrine-1-others', `vitrine-${process.pid}-recent`];
+  test('what runs that were killed have left is removed, and nothing else', async () => {
+    const prefix = `vitrine-${hostname()}`;
+    const ended = spawnSync('true').pid;
+    const names = [
+      ...[`${prefix}-${process.pid}-killed`, `${prefix}-${ended}-killed`],
+      ...[`${prefix}-1-others`, `vitrine-elsewhere-${ended}-others`, `${prefix}-${ended}-others.d`],
+    ];
     const folders = names.map((name) => join(tmpdir(), name));
     for (const folder of folders) mkdirSync(folder, { recursive: true });
-    for (const folder of folders.slice(0, 2)) utimesSync(folder, 1, 1);
-    await run(['serve', '--check', tempFile('people.ndjson', ndjson(MIRA))]);
-    expect(folders.map((folder) => existsSync(folder))).toEqual([false, true, true]);
+    const isRunning = (pid: number) => pid !== ended;
+    createPrivateFolder({ pid: process.pid, isRunning })[Symbol.dispose]();
+    expect(folders.map((folder) => existsSync(folder))).toEqual([false, false, true, true, true]);
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-  });
-
-  test('the folder of a run stays recent', () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    try {
-      using folder = createPrivateFolder({ pid: process.pid, isRunning: () => true });
-      utimesSync(folder.path, 1, 1);
-      vi.advanceTimersByTime(60 * 60 * 1000);
-      expect(statSync(folder.path).mtimeMs).toBeGreaterThan(1000);
-    } finally {
-      vi.useRealTimers();
-    }
   });
 });

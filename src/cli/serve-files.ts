@@ -19,7 +19,7 @@ interface FilesToServe extends ReadingFlags {
 
 /** What the rest of `serve` does with the database; it may watch the files meanwhile. */
 type ServeDatabase = (
-  settings: Pick<Config, 'databaseUrl' | 'files' | 'workers'>,
+  settings: Pick<Config, 'databaseUrl' | 'files'>,
   onServing: (log: Logger) => void,
 ) => Promise<void>;
 
@@ -56,7 +56,7 @@ export async function serveFiles(
       onMissing: (file) => log.warn(`${file} is missing: its data is served until it is back`),
     });
   };
-  await serve({ databaseUrl: databaseIn(folder.path), files, workers: 1 }, onServing);
+  await serve({ databaseUrl: databaseIn(folder.path), files }, onServing);
   saves?.stop();
   await loading;
 }

@@ -46,27 +46,29 @@ ${examples(
 
 async function runServe(
   files: readonly string[],
-  { samples, check, map, family, encoding, lenient, unescape: isUnescaping, ...flags }: ServeFlags,
+  { samples, check, ...flags }: ServeFlags,
   context: CommandContext,
 ): Promise<void> {
-  const run = (config: Config, onServing?: ServeStart['onServing']) =>
-    check ? checkServe(config, context) : startServe(config, context, onServing);
-  const reading: ReadingFlags = { map, family, encoding, lenient, unescape: isUnescaping };
+  const { map, filesUrl, exportUser, family, encoding, lenient, unescape: isUnescaping, ...settings } = flags;
+  const reading = { map, filesUrl, exportUser, family, encoding, lenient, unescape: isUnescaping };
+  const run = (config: Config, warnings: string[], onServing?: ServeStart['onServing']) =>
+    check ? checkServe(config, warnings, context) : startServe(config, warnings, context, onServing);
   if (files.length > 0) {
-    const config = readConfig(flags, withoutDatabase(flags, context));
-    return await serveFiles({ files, ...reading }, context, (settings, onServing) =>
-      run({ ...config, ...settings }, onServing),
+    const config = readConfig(settings, withoutDatabase(settings, context));
+    const warnings = config.workers > 1 ? ['one process serves the files: WORKERS has no effect'] : [];
+    return await serveFiles({ files, ...reading }, context, (served, onServing) =>
+      run({ ...config, ...served, workers: 1 }, warnings, onServing),
     );
   }
-  const [option] = Object.entries(reading).find(([, value]) => value !== undefined && value !== false) ?? [];
-  if (option !== undefined) throw new UsageError(`--${option} goes with files to serve`);
-  const config = readConfig(flags, context.environment);
+  if (Object.values(reading).some((value) => value !== undefined && value !== false))
+    throw new UsageError('--map, and what else says how files are read, goes with files to serve');
+  const config = readConfig(settings, context.environment);
   if (config.databaseUrl === undefined && !samples)
     throw new ConfigError([
       'name the database: set DATABASE_URL or give --database-url; --samples serves sample users',
       ...lookalikes(context.environment),
     ]);
-  await run(config);
+  await run(config, []);
 }
 
 /** The database of the environment, as the container has one, is not meant where files are named. */
@@ -81,12 +83,14 @@ function withoutDatabase(
 
 async function startServe(
   config: Config,
+  warnings: readonly string[],
   { environment, json, quiet, serve }: CommandContext,
   onServing: ServeStart['onServing'],
 ): Promise<void> {
-  const warnings = settingWarnings(config, environment);
   await serve(quiet ? { ...config, logLevel: atLeastWarnings(config) } : config, {
-    ...{ warnings, json, onServing },
+    warnings: [...warnings, ...settingWarnings(config, environment)],
+    json,
+    onServing,
   });
 }
 
@@ -102,9 +106,9 @@ function settingWarnings(config: Config, environment: CommandContext['environmen
 const atLeastWarnings = ({ logLevel }: Config): Config['logLevel'] =>
   ['trace', 'debug', 'info'].includes(logLevel) ? 'warn' : logLevel;
 
-async function checkServe(config: Config, context: CommandContext): Promise<void> {
+async function checkServe(config: Config, others: readonly string[], context: CommandContext): Promise<void> {
   const { databaseUrl } = config;
-  const warnings = settingWarnings(config, context.environment);
+  const warnings = [...others, ...settingWarnings(config, context.environment)];
   const counts = databaseUrl === undefined ? undefined : await readCounts(databaseUrl, warnings);
   const data = describeData(config);
   const variants = Object.fromEntries(

@@ -1,6 +1,6 @@
 // A temporary folder of one run. What runs that were killed have left behind is removed by the next one.
-import { lstatSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OutputError } from './output.ts';
 
@@ -9,30 +9,27 @@ export interface ProcessNumbers {
   readonly isRunning: (pid: number) => boolean;
 }
 
-const NAME = /^vitrine-(\d+)-\w{6}$/;
-/** Process ids do not tell whether a run in another container has ended, so each run keeps its folder recent. */
-const TOUCH_MS = 60 * 60 * 1000;
-const LEFTOVER_MS = 48 * TOUCH_MS;
+/** Containers that share a folder for temporary files may have the same process ids, but have other host names. */
+const PREFIX = `vitrine-${hostname()}-`;
 
 export function createPrivateFolder(processes: ProcessNumbers): { readonly path: string } & Disposable {
-  const path = createFolder(join(tmpdir(), `vitrine-${processes.pid}-`));
+  const path = createFolder(join(tmpdir(), `${PREFIX}${processes.pid}-`));
   removeLeftovers(path, processes);
-  const timer = setInterval(touch, TOUCH_MS, path).unref();
-  return {
-    path,
-    [Symbol.dispose]() {
-      clearInterval(timer);
-      rmSync(path, { recursive: true, force: true });
-    },
-  };
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-function touch(path: string): void {
-  try {
-    const now = new Date();
-    utimesSync(path, now, now);
-  } catch {
-    // Somebody removed it; the database that is open is served on.
+function removeLeftovers(own: string, { pid, isRunning }: ProcessNumbers): void {
+  const { uid } = lstatSync(own);
+  for (const name of readdirSync(tmpdir()).filter((found) => found.startsWith(PREFIX))) {
+    const path = join(tmpdir(), name);
+    const owner = Number(/^(\d+)-\w{6}$/.exec(name.slice(PREFIX.length))?.[1]);
+    if (path === own || Number.isNaN(owner) || (owner !== pid && isRunning(owner))) continue;
+    try {
+      const stats = lstatSync(path);
+      if (stats.isDirectory() && stats.uid === uid) rmSync(path, { recursive: true });
+    } catch {
+      // Another run removed it first.
+    }
   }
 }
 
@@ -45,21 +42,5 @@ function createFolder(prefix: string): string {
       `no temporary folder can be made in ${tmpdir()} (${code}): set TMPDIR to a folder that can be written`,
       { cause: error },
     );
-  }
-}
-
-function removeLeftovers(folder: string, { pid, isRunning }: ProcessNumbers): void {
-  const { uid } = statSync(folder);
-  for (const name of readdirSync(tmpdir())) {
-    const owner = Number(NAME.exec(name)?.[1]);
-    if (Number.isNaN(owner) || (owner !== pid && isRunning(owner))) continue;
-    const path = join(tmpdir(), name);
-    try {
-      const stats = lstatSync(path);
-      const isLeftover = Date.now() - stats.mtimeMs > LEFTOVER_MS;
-      if (isLeftover && stats.isDirectory() && stats.uid === uid) rmSync(path, { recursive: true });
-    } catch {
-      // Another run removed it first.
-    }
   }
 }

@@ -1,4 +1,5 @@
 // CSV whose header names the members.
+import { KIND_NAMES, type KindName } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
@@ -18,6 +19,8 @@ const NOT_UTF8 = 'not valid UTF-8: name its encoding, as in --encoding windows-1
 interface Header {
   readonly names: readonly string[];
   readonly delimiter: string;
+  /** The kind of every row, if only one has all these members. */
+  readonly kind: KindName | undefined;
 }
 
 /** With `isMapped`, the header may name anything. */
@@ -66,9 +69,15 @@ function readHeader(row: CsvRow, isMapped: boolean, separator?: string): Header 
   const twice = names.find((name, index) => isNamed(name) && names.indexOf(name) !== index);
   if (twice !== undefined)
     return problemAt(row.line, `the header names ${excerpt(twice)} twice`, asJson(text));
-  if (names.some(isNamed)) return { names, delimiter };
+  if (names.some(isNamed)) return { names, delimiter, kind: isMapped ? undefined : findKind(names) };
   const expected = 'expected JSON, or a CSV header that names the members, such as id,username,name';
   return problemAt(row.line, `${expected}, but got ${excerpt(text)}`, asJson(text));
+}
+
+function findKind(names: readonly string[]): KindName | undefined {
+  const known = names.filter((name) => MEMBERS.has(name));
+  const [kind, other] = KIND_NAMES.filter((one) => known.every((name) => name in SCHEMAS[one].properties));
+  return other === undefined ? kind : undefined;
 }
 
 /** People write a space after a comma; the words of tags and skills have none around them. */
@@ -84,7 +93,7 @@ export function trimLists(record: RawRecord): RawRecord {
 }
 
 /** An empty cell is an absent member. */
-function readRow(row: CsvRow, { names, delimiter }: Header, isMapped: boolean): Entry {
+function readRow(row: CsvRow, { names, delimiter, kind }: Header, isMapped: boolean): Entry {
   const source = decodeRow(row);
   if (typeof source !== 'string') return source;
   const cells = splitCells(source, delimiter);
@@ -92,7 +101,7 @@ function readRow(row: CsvRow, { names, delimiter }: Header, isMapped: boolean): 
   const given = Object.fromEntries(named.filter(([, cell]) => cell !== ''));
   const value = isMapped ? given : trimLists(given);
   const text = () => JSON.stringify(value);
-  if (cells.length === names.length) return { line: row.line, value, text };
+  if (cells.length === names.length) return { line: row.line, value, text, kind };
   const problem = `${counted(cells.length, 'cell')} where the header has ${names.length}`;
   return { line: row.line, problem, text };
 }

@@ -10,7 +10,7 @@ export type Entry = {
   /** Whether it is what a map returned. */
   readonly isMapped?: boolean;
   /** The kind of the record, if its place tells it. */
-  readonly kind?: KindName;
+  readonly kind?: KindName | undefined;
 } & ({ readonly value: RawRecord } | { readonly problem: string });
 
 /** One entry, or the many of a response body, made when they are asked for. */

@@ -39,7 +39,7 @@ function elapsed(request: IncomingMessage): number {
 }
 
 interface EventLogOptions {
-  readonly config: Pick<Config, 'accessLog' | 'slowRequest'>;
+  readonly config: Pick<Config, 'accessLog' | 'files' | 'slowRequest'>;
   readonly log: Logger;
   readonly clients: Clients;
 }
@@ -78,8 +78,10 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
           return bundles.addConnection(CONNECTIONS_REFUSED);
         case 'connection-stalled':
           return bundles.addConnection(CONNECTIONS_STALLED);
-        case 'data-changed':
         case 'data-swapped':
+          // `serve FILE` says itself what it has imported.
+          return config.files === undefined ? log.info(event.message) : undefined;
+        case 'data-changed':
           return log.info(event.message);
         case 'data-warning':
           return log.warn(event.message);
