@@ -654,6 +654,16 @@ describe('the preview image', () => {
     expect(textsIn(drawn({ name: 'Wide '.repeat(40) })).join(' ')).toContain('…');
   });
 
+  test('has the mark of a verified user beside the initials, however wide the name is', () => {
+    const findMark = (name: string) =>
+      /translate\((\d+) (\d+)\)/
+        .exec(drawn({ name, username: name, verified: true }))
+        ?.slice(1)
+        .map(Number);
+    for (const name of ['Ada', 'Wide '.repeat(40), '林晓']) expect(findMark(name)).toEqual([218, 234]);
+    expect(findMark('مريم')).toEqual([1200 - 218, 234]);
+  });
+
   test('of a name from right to left begins at the right, and cuts a text at its end', () => {
     const svg = drawn({ name: 'مريم عبد الرحمن', bio: 'مصابيح من زجاج '.repeat(20) });
     expect(svg).toContain('<g text-anchor="end">');
@@ -792,6 +802,16 @@ describe('the directory', () => {
     expect([pages, found]).toEqual([3, names.map((user) => user.toUpperCase())]);
     expect(name).toContain('&lt;u0001&gt;');
     expect(name).toContain('<link rel="canonical" href="https://b.example/people/b">');
+  });
+
+  test('shows the beginning of long names', async () => {
+    const long = folio(1, 'n'.repeat(255), { name: 'Name '.repeat(50) });
+    const served = await serveHere({
+      ...settings,
+      DATABASE_URL: await databaseOf(tempFile('long.ndjson', ndjson(long))),
+    });
+    const { body } = await ask(served, '/people/b', { headers });
+    expect(body).toMatch(/class="name">(Name ){11}Name…<.*class="handle">@n{59}…</s);
   });
 
   test.each([

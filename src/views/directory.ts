@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { VARIANTS } from '../variants.ts';
 import { createLook } from './look.ts';
 import { markup } from './markup.ts';
-import { initialsOf, type Person, shortened } from './person.ts';
+import { initialsOf, LONGEST_TITLE, type Person, shortened } from './person.ts';
 import { layout } from './person-page.ts';
 import { createPictureSource, picture } from './pictures.ts';
 import { readPerson } from './read-person.ts';
@@ -38,7 +38,7 @@ export function createDirectoryViews(config: Config, { variant, base }: Mount) {
       initials: initialsOf(name),
     });
     return markup`<li><a href="${variant}/${encodeURIComponent(username)}">${avatar}
-          <span class="who"><bdi class="name">${name}</bdi> <bdi class="handle">@${username}</bdi>
+          <span class="who"><bdi class="name">${shortened(name, LONGEST_TITLE)}</bdi> <bdi class="handle">@${shortened(username, LONGEST_TITLE)}</bdi>
           ${bio && markup`<span class="line" dir="auto">${shortened(bio, LONGEST_BIO)}</span>`}</span></a></li>
         `;
   };

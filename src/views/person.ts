@@ -59,9 +59,9 @@ export function writtenDate(date: string): string {
   return `${MONTHS[(month ?? 1) - 1]} ${day}, ${year}`;
 }
 
-const LONGEST_TITLE = 60;
+/** Of a name or user name where it stands for the whole person. */
+export const LONGEST_TITLE = 60;
 
-/** A title for the whole person. */
 export const titleOf = ({ name, username }: Person) =>
   `${shortened(name, LONGEST_TITLE)} (@${shortened(username, LONGEST_TITLE)})`;
 

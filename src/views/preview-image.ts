@@ -44,10 +44,8 @@ export function previewImage(person: Person, site: string, shown: Shown): string
   const side = SIDES[directionOf(person)];
   const readable = (text: string) => (/[\p{L}\p{N}]/u.test(shown(text)) ? shown(text) : '');
   const name = readable(person.name) || readable(username) || readable(site);
-  const { lines, size, baselines } = fitName(name, INNER - AVATAR - (verified ? 60 : 0));
+  const { lines, size, baselines } = fitName(name, INNER - AVATAR);
   const left = MARGIN + AVATAR;
-  const markX = Math.min(left + widthOf(lines.at(-1) ?? '', size * BOLD) + 34, PREVIEW.width - MARGIN);
-  const markY = (baselines.at(-1) ?? 0) - 20;
   const center = side.x(MARGIN + 90);
   return markup`<svg xmlns="http://www.w3.org/2000/svg" width="${PREVIEW.width}" height="${PREVIEW.height}" viewBox="0 0 ${PREVIEW.width} ${PREVIEW.height}" font-family="DejaVu Sans" fill="#13201c">
 <rect width="100%" height="100%" fill="#ffffff"/>
@@ -60,7 +58,7 @@ ${lines.map((line, nth) => markup`<text x="${side.x(left)}" y="${baselines[nth]}
 ${wrapped(shown(shortened(bio, 300)), 30 * WIDE, INNER, 2).map((line, nth) => markup`<text x="${side.x(MARGIN)}" y="${TOP + 196 + nth * 44}" font-size="30">${directed(line, bio)}</text>`)}
 ${person.noun === 'shots' ? tiles(person, shown, side) : posts(person, shown, side)}
 </g>
-${verified && markup`<g transform="translate(${side.x(markX)} ${markY})"><circle r="20" fill="#0c6b5b"/><path d="M-9 0l6 8 11-14" fill="none" stroke="#ffffff" stroke-width="5"/></g>`}
+${verified && markup`<g transform="translate(${side.x(MARGIN + 154)} ${TOP + 84})"><circle r="28" fill="#ffffff"/><circle r="22" fill="#0c6b5b"/><path d="M-9 0l6 8 11-14" fill="none" stroke="#ffffff" stroke-width="5"/></g>`}
 <rect y="${PREVIEW.height - 10}" width="100%" height="10" fill="#0c6b5b"/>
 <text x="${side.x(PREVIEW.width - MARGIN)}" y="${PREVIEW.height - 26}" font-size="22" fill="#52625d" text-anchor="${side.anchor === 'start' ? 'end' : 'start'}">${shown(site)}</text>
 </svg>`.text;
