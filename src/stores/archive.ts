@@ -66,7 +66,7 @@ export function createArchive(
       return { faults: await findFaults(db), counts: await counts(db) };
     },
     counts: () => counts(db),
-    takedowns: () => takedowns(db),
+    takedowns: () => readTakedowns(db),
     /** Every record's JSON text, profiles before items, in an order that depends on the data only. */
     records: (withCopies = false) => records(db, withCopies),
     /** The users and items that have these ids, which must be digits. */
@@ -93,7 +93,7 @@ export interface CheckResult {
 
 const counts = async ({ rows }: Rows): Promise<Counts> => countsFrom(await Array.fromAsync(rows(COUNTS)));
 
-const takedowns = async ({ rows }: Rows): Promise<TakedownList> =>
+export const readTakedowns = async ({ rows }: Rows): Promise<TakedownList> =>
   takedownList(await Array.fromAsync(rows(ALL_SALTS)), await Array.fromAsync(rows(ALL_ENTRIES)));
 
 async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGenerator<string> {

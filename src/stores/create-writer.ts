@@ -60,7 +60,7 @@ export function createWriter(store: StoreAccess): Writer {
  * A new generation. It is the time, so that what is imported after a standby was promoted is newer than what the lost
  * primary had last, wherever that had come to.
  */
-const advance = ({ now }: StoreConnection) =>
+export const advance = ({ now }: StoreConnection) =>
   `UPDATE vitrine SET generation = CASE WHEN generation < ${now} THEN ${now} ELSE generation + 1 END`;
 
 interface ImportResult {

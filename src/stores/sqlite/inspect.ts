@@ -90,7 +90,7 @@ function lostTakedowns(path: string, db: Connection, takedowns: readonly string[
   );
 }
 
-export function countLost(db: Connection, takedowns: readonly string[]): number {
+function countLost(db: Connection, takedowns: readonly string[]): number {
   const has = db.prepare('SELECT 1 FROM takedowns WHERE hash = ?');
   return takedowns.filter((hash) => has.get(hash) === undefined).length;
 }

@@ -88,7 +88,7 @@ interface CopyPaths {
   readonly unfinished: string;
 }
 
-function vacuumInto(db: Connection, { path, target, unfinished }: CopyPaths): void {
+export function vacuumInto(db: Connection, { path, target, unfinished }: CopyPaths): void {
   try {
     // SQLite counts the copy as a change.
     db.pragma('query_only = OFF');

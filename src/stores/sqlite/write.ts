@@ -79,7 +79,7 @@ function writerOn(db: Connection, path: string): Writer {
 }
 
 /** In a transaction with the work tables of an import. */
-async function change<T>(
+export async function change<T>(
   db: Connection,
   path: string,
   action: (merging: StoreConnection) => Promise<T>,
@@ -114,7 +114,7 @@ async function inTransaction<T>(
 }
 
 /** Writes the whole file anew, without its unused space; why that was not possible, as a sentence. */
-function eraseTraces(db: Connection, path: string): string | undefined {
+export function eraseTraces(db: Connection, path: string): string | undefined {
   try {
     db.exec('VACUUM');
     return emptyLog(db) ? undefined : 'Another process, such as an export, is reading it.';
