@@ -6,7 +6,7 @@ import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
 import { caching, INERT } from '../http/answer.ts';
-import { sendFailure } from '../http/errors.ts';
+import { RequestError, sendFailure } from '../http/errors.ts';
 import { fileSize, readWhole } from '../http/file-parts.ts';
 import { PAGE } from '../http/observations.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
@@ -19,7 +19,6 @@ import { addFeeds } from './feeds.ts';
 import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
 import { INERT_WITH_PICTURE } from './page-headers.ts';
 import { createPersonReplies, type PeopleOptions, type Template } from './person-replies.ts';
-import { createTurns } from './turns.ts';
 import { SVG } from './web-file.ts';
 
 const Params = Type.Object({ username: UserInput });
@@ -64,8 +63,23 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   done();
 };
 
-/** Shared by all variants. */
-const inTurn = createTurns();
+/** Previews that wait for the one that is made: rendering is done one at a time, so that it cannot take all of the memory. */
+const MOST_WAITING = 8;
+let waiting = 0;
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs a task after those before it, of all variants; asks whoever would wait behind many to come back. */
+async function inTurn<T>(task: () => Promise<T>): Promise<T> {
+  if (waiting > MOST_WAITING) throw new RequestError('OVERLOADED');
+  waiting++;
+  const result = last.then(task);
+  last = result.catch(() => {});
+  try {
+    return await result;
+  } finally {
+    waiting--;
+  }
+}
 
 /** An image is loaded with each view of a page of others, so it should be small. */
 const MOST_INLINE_BYTES = 128 * 1024;

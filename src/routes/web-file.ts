@@ -1,6 +1,6 @@
 // Files held in memory: what their routes share, and assets that are made when they are first asked for.
 
-import { createGunzip, type Gunzip, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import {
@@ -43,17 +43,12 @@ export const fileRoute = {
 };
 
 /** A body that does not change while the server runs, with its headers. */
-export type Asset = {
+export interface Asset {
   readonly headers: Headers & { readonly etag: string };
-} & (
-  | {
-      readonly body: Buffer;
-      /** The compressed body, where that saves anything worth a header. */
-      readonly packed: Buffer | undefined;
-    }
-  /** Of a large one, only the compressed body is kept: it is unpacked for clients that do not take it. */
-  | { readonly body?: undefined; readonly packed: Buffer }
-);
+  readonly body: Buffer;
+  /** The compressed body, where that saves anything worth a header. */
+  readonly packed: Buffer | undefined;
+}
 
 const WORTH_COMPRESSING = 1024;
 const COMPRESSED_ALREADY = /^image\/(?!svg)/;
@@ -65,8 +60,7 @@ export function createAsset(content: Buffer | string, headers: Headers): Asset {
   return { body, packed, headers: { ...headers, etag: computeEtag(body) } };
 }
 
-export function sendAsset(reply: FastifyReply, asset: Asset): FastifyReply {
-  const { packed, headers } = asset;
+export function sendAsset(reply: FastifyReply, { body, packed, headers }: Asset): FastifyReply {
   const { 'if-none-match': known, 'accept-encoding': accepted } = reply.request.headers;
   const { 'content-type': type = '', ...others } = headers;
   const isGzip = packed !== undefined && acceptsGzip(accepted);
@@ -81,15 +75,7 @@ export function sendAsset(reply: FastifyReply, asset: Asset): FastifyReply {
   return reply
     .headers(others)
     .type(type)
-    .send(isGzip ? packed : asset.body === undefined ? unpack(reply, asset.packed) : asset.body);
-}
-
-/** The length is at the end of what gzip packs. */
-function unpack(reply: FastifyReply, packed: Buffer): Gunzip {
-  reply.header('content-length', packed.readUInt32LE(packed.length - 4));
-  const body = createGunzip();
-  body.end(packed);
-  return body;
+    .send(isGzip ? packed : body);
 }
 
 /** Serves one file. No start waits for its content. */

@@ -80,20 +80,20 @@ export function createDirectoryViews(config: Config, { variant, base }: Mount) {
   };
 }
 
-/** The protocol allows 2,048, and 50 MB in a file. Who has a longer name is in the directory all the same. */
+/** The protocol allows 2,048. Who has a longer name is in the directory all the same. */
 const LONGEST_ADDRESS = 450;
 
 const XML = '<?xml version="1.0" encoding="UTF-8"?>\n';
 const NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"';
 
-/** What stands around the entries of a sitemap. */
-export const SITEMAP = { start: `${XML}<urlset ${NAMESPACE}>\n`, end: '</urlset>\n' };
-
-export const sitemapEntries = (addresses: readonly string[]): string =>
-  addresses
+export function sitemap(addresses: readonly string[]): string {
+  const entries = addresses
     .filter(({ length }) => length <= LONGEST_ADDRESS)
-    .map((address) => markup`<url><loc>${address}</loc></url>\n`.text)
-    .join('');
+    .map((address) => markup`<url><loc>${address}</loc></url>\n`.text);
+  return `${XML}<urlset ${NAMESPACE}>\n${entries.join('')}</urlset>\n`;
+}
 
-export const sitemapIndex = (files: readonly string[]): string =>
-  `${XML}<sitemapindex ${NAMESPACE}>\n${files.map((file) => markup`<sitemap><loc>${file}</loc></sitemap>\n`.text).join('')}</sitemapindex>\n`;
+export function sitemapIndex(files: readonly string[]): string {
+  const entries = files.map((file) => markup`<sitemap><loc>${file}</loc></sitemap>\n`.text);
+  return `${XML}<sitemapindex ${NAMESPACE}>\n${entries.join('')}</sitemapindex>\n`;
+}
