@@ -127,21 +127,11 @@ const CASES: [name: string, content: string | Buffer, seen: string[]][] = [
     '{"posts":[{"id":"1"}]}{"Posts":[\n{"id":"2"}]}\n{\n"id":"3"}\n[{"id":"4"}]',
     ['1 {"id":"1"}', '2 {"id":"2"}', '3 {"id":"3"}', '5 {"id":"4"}'],
   ],
-  ['two arrays on one line', '[][]', ['1 ! line break is missing before this array']],
-  ['two arrays on two lines', '[]\n[]', []],
   [
-    'an array next to a record',
-    '{"a":"1"}[{"a":"2"}]{"a":"3"}',
-    [
-      '1 {"a":"1"}',
-      '1 ! line break is missing before this array',
-      '1 {"a":"2"}',
-      '1 ! line break is missing before this record',
-      '1 {"a":"3"}',
-    ],
+    'arrays and records, with and without commas',
+    '[][{"a":"1"}{"a":"2"},,],{"posts":[,]}{"a":"3"}[]',
+    ['1 {"a":"1"}', '1 {"a":"2"}', '1 {"a":"3"}'],
   ],
-  ['a comma alone in an array', '[,]', ['1 ! comma']],
-  ['a comma alone in a body', '{"posts":[,]}', ['1 ! comma']],
   ['a comma alone in an object', '{,}', ['1 ! not valid JSON']],
   [
     'a body of two lists',
@@ -163,11 +153,6 @@ const CASES: [name: string, content: string | Buffer, seen: string[]][] = [
     'junk between and after',
     '[{"a":"1"} x\n,{"a":"2"}]\nrubbish "\n{"a":"3"}]',
     ['1 {"a":"1"}', '1 ! got "x"', '2 {"a":"2"}', '3 ! rubbish', '4 {"a":"3"}', '4 ! unexpected ]'],
-  ],
-  [
-    'commas that are missing or too many',
-    '[{"a":"1"}{"a":"2"},,]',
-    ['1 {"a":"1"}', '1 ! missing', '1 {"a":"2"}', '1 ! no record before'],
   ],
   [
     'broken elements',
@@ -219,15 +204,11 @@ const CASES: [name: string, content: string | Buffer, seen: string[]][] = [
     ['2 {"id":"1","name":"a;\\"b"}', '3 {"id":"2","name":"c\\t\\"d"}', '4 {"id":"3","name":"e;\\"f"}'],
   ],
   [
-    'CSV whose lines end with CR',
-    'id,name\r1,a\r\r2,"b\rc"\r3,d',
-    ['2 {"id":"1","name":"a"}', '4 {"id":"2","name":"b\\rc"}', '6 {"id":"3","name":"d"}'],
-  ],
-  [
     'CSV whose lines end with LF and whose cells hold CR',
     'id,name\n1,a\rb\n2,"c"\r\n3,"d"\re\n',
     ['2 {"id":"1","name":"a\\rb"}', '3 {"id":"2","name":"c"}', '4 ! quotation mark'],
   ],
+  ['CSV whose lines end with CR', 'id,name\r1,a\r', ['1 ! a line feed, not with a return alone']],
   ['CSV without rows', 'id,name\n', []],
   ['CSV with unknown columns, some without a name', 'id,,x,x\n1,2,3,4\n', ['2 {"id":"1","":"2","x":"4"}']],
   [

@@ -38,7 +38,6 @@ const FILES = [
   `{"posts":[${JSON.stringify(records[1])},]}`,
   csv,
   csv.replaceAll('\n', '\r\n'),
-  csv.replaceAll('\n', '\r'),
   csv.replaceAll(',', ';'),
 ];
 const SCRAPS = [

@@ -6,7 +6,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export interface CsvRow {
   readonly line: number;
-  /** Without the line feed or lone return at its end. */
+  /** Without the line feed at its end. */
   readonly bytes: Buffer;
   /** False when a quotation mark is never closed, or text follows a closed one. */
   readonly isWellFormed: boolean;
@@ -14,7 +14,6 @@ export interface CsvRow {
 
 export function createRowCutter(firstLine: number) {
   const carry = createCarry();
-  const lineEnds = createLineEnds();
   const cells = createCells();
   let line = firstLine;
   let start = firstLine;
@@ -33,17 +32,11 @@ export function createRowCutter(firstLine: number) {
       let from = 0;
       for (let at = 0; at < piece.length; at++) {
         const byte = piece[at] as number;
-        if (lineEnds.isSecondHalf(byte)) {
-          from = at + 1;
-          continue;
-        }
-        const endsLine = lineEnds.isEnd(byte);
-        if (endsLine) line++;
-        if (!endsLine || cells.isInQuotes()) {
+        if (byte === NEWLINE) line++;
+        if (byte !== NEWLINE || cells.isInQuotes()) {
           cells.add(byte);
           continue;
         }
-        lineEnds.rowEnded(byte);
         const row = endRow(piece.subarray(from, at));
         from = at + 1;
         if (!isBlank(row.bytes)) yield row;
@@ -96,30 +89,6 @@ function createCells() {
       place = 'cell start';
       isWellFormed = true;
       return result;
-    },
-  };
-}
-
-/** Rows end with a line feed, with a return and a line feed, or with a return. */
-function createLineEnds() {
-  /** Whether a lone return ends a row: the end of the first row decides. */
-  let returnEndsRow: boolean | undefined;
-  let endedByReturn = false;
-
-  return {
-    /** Whether the byte is the line feed after a return that has ended a row. */
-    isSecondHalf(byte: number): boolean {
-      if (!endedByReturn) return false;
-      endedByReturn = false;
-      returnEndsRow ??= byte !== NEWLINE;
-      return byte === NEWLINE;
-    },
-
-    isEnd: (byte: number): boolean => byte === NEWLINE || (byte === RETURN && returnEndsRow !== false),
-
-    rowEnded(byte: number): void {
-      endedByReturn = byte === RETURN;
-      if (!endedByReturn) returnEndsRow ??= false;
     },
   };
 }

@@ -60,6 +60,8 @@ export function createCsvReader(firstLine: number, isMapped = false): RecordRead
 function readHeader(row: CsvRow, isMapped: boolean, separator?: string): Header | Entry {
   const text = decodeRow(row);
   if (typeof text !== 'string') return text;
+  if (text.includes('\r'))
+    return problemAt(row.line, 'lines must end with a line feed, not with a return alone', asJson(text));
   const unquoted = text.replace(/"[^"]*"/g, '');
   const delimiter =
     separator ??

@@ -5,7 +5,7 @@ import { type ArchiveSink, HAR_HEAD, WARC_HEAD } from './capture.ts';
 import { createCsvReader } from './csv.ts';
 import { type Entry, FormatError, LONGEST_RECORD, NoContentError, type RecordReader } from './entry.ts';
 import { createJsonReader } from './json.ts';
-import { endOfString, isWholeObject } from './json-text.ts';
+import { isWholeObject } from './json-text.ts';
 import { createNdjsonReader } from './ndjson.ts';
 
 const [TAB, NEWLINE, RETURN, SPACE, OPEN_TAG, OPEN_ARRAY, OPEN_OBJECT] = [9, 10, 13, 32, 60, 91, 123];
@@ -144,26 +144,13 @@ function firstLines(head: Buffer): { readonly line: string; readonly next: strin
   return { line: head.toString('utf8', first, end), next };
 }
 
+/** How a line of JSON ends before the first record of a list, or between two. */
+const GOES_ON = /(\[|\},|:)\s*$/;
+
 // A broken first line must not turn a file of lines into one broken JSON text.
 function hasRecordsOnLines(head: Buffer): boolean {
   const { line, next } = firstLines(head);
-  return isWholeObject(line) || (next === '{' && breaksOff(line));
-}
-
-/** Whether a line ends inside a string or an object where no `{` can follow, as it can in an array and after a colon. */
-function breaksOff(line: string): boolean {
-  let objects = 0;
-  let arrays = 0;
-  for (let at = 0; at < line.length; at++) {
-    if (line[at] === '"') at = endOfString(line, at);
-    if (at === line.length) return arrays === 0;
-    if (line[at] === '{') objects++;
-    if (line[at] === '}') objects--;
-    if (line[at] === '[') arrays++;
-    if (line[at] === ']') arrays--;
-  }
-  const mayGoOn = line.trimEnd().endsWith(':');
-  return objects !== 0 && arrays === 0 && !mayGoOn;
+  return isWholeObject(line) || (next === '{' && !GOES_ON.test(line));
 }
 
 function findUtf16(head: Buffer): string | undefined {

@@ -153,7 +153,7 @@ function isBlank(character: string | undefined): boolean {
 }
 
 /** Where the string that opens at `from` closes; the text's length if it never does. */
-export function endOfString(text: string, from: number): number {
+function endOfString(text: string, from: number): number {
   let at = from + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
   return Math.min(at, text.length);

@@ -15,6 +15,7 @@ import { createNamedLists } from './named-lists.ts';
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, BACKSLASH] = [9, 10, 13, 32, 34, 44, 92];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
 
+const SEPARATORS = [SPACE, NEWLINE, RETURN, TAB, COMMA];
 const JUNK_ENDS = [NEWLINE, COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT];
 const NO_BYTES = Buffer.alloc(0);
 const LIST_SEEN = Buffer.from(']');
@@ -63,11 +64,6 @@ const createScanner = (line: number, lists: readonly string[], longest: number) 
   found: [] as Entries[],
   line,
   step: betweenValues as Step,
-  /** Whether a comma may come next. */
-  afterValue: false,
-  /** The lines on which the last value outside of all brackets, and the last such array, ended. */
-  valueEnd: 0,
-  arrayEnd: 0,
 
   // About the value that is being read.
   start: 0,
@@ -92,44 +88,25 @@ function report(scanner: Scanner, problem: string, line = scanner.line, source =
   scanner.found.push(problemAt(line, problem, source));
 }
 
+/** Commas between values are passed over, whether they are needed or not. */
 function betweenValues(scanner: Scanner, piece: Buffer, at: number): number {
   const byte = piece[at] as number;
   if (byte === NEWLINE) scanner.line++;
-  if (byte === SPACE || byte === NEWLINE || byte === RETURN || byte === TAB) return at + 1;
-  if (byte === COMMA) takeComma(scanner);
-  else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) closeBracket(scanner, byte);
-  else if (byte === OPEN_ARRAY && scanner.brackets.length === 0) openTopArray(scanner);
+  if (SEPARATORS.includes(byte)) return at + 1;
+  if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) closeBracket(scanner, byte);
+  else if (byte === OPEN_ARRAY && scanner.brackets.length === 0) openBracket(scanner, CLOSE_ARRAY);
   else return beginValue(scanner, byte, at);
   return at + 1;
 }
 
-function takeComma(scanner: Scanner): void {
-  if (!scanner.afterValue) report(scanner, 'a comma with no record before it');
-  scanner.afterValue = false;
-}
-
 function closeBracket(scanner: Scanner, byte: number): void {
-  const { brackets, line } = scanner;
-  scanner.afterValue = true;
-  if (brackets.at(-1)?.closer !== byte) return report(scanner, `unexpected ${String.fromCharCode(byte)}`);
-  const closed = brackets.pop();
-  if (closed?.isNamedList) return goOnBehindList(scanner);
-  if (brackets.length > 0) return;
-  scanner.valueEnd = line;
-  if (byte === CLOSE_OBJECT) return;
-  scanner.arrayEnd = line;
-  scanner.afterValue = false;
-}
-
-// Response bodies that were saved one after another may touch, but a second array on a line is a mistake.
-function openTopArray(scanner: Scanner): void {
-  if (scanner.line === scanner.valueEnd) report(scanner, 'a line break is missing before this array');
-  openBracket(scanner, CLOSE_ARRAY);
+  const { brackets } = scanner;
+  if (brackets.at(-1)?.closer !== byte) report(scanner, `unexpected ${String.fromCharCode(byte)}`);
+  else if (brackets.pop()?.isNamedList) goOnBehindList(scanner);
 }
 
 function openBracket(scanner: Scanner, closer: number, line = scanner.line, isNamedList = false): void {
   scanner.brackets.push({ closer, line, isNamedList });
-  scanner.afterValue = false;
   scanner.step = betweenValues;
 }
 
@@ -139,23 +116,13 @@ function beginValue(scanner: Scanner, byte: number, at: number): number {
     scanner.step = insideJunk;
     return at;
   }
-  const problem = misplacement(scanner);
-  if (problem !== undefined) report(scanner, problem);
+  if (scanner.brackets.at(-1)?.closer === CLOSE_OBJECT) report(scanner, 'a record outside of the list');
   scanner.heldList = false;
   scanner.mayHoldList =
     byte === OPEN_OBJECT &&
     !scanner.brackets.some(({ closer, isNamedList }) => closer === CLOSE_OBJECT || isNamedList);
   scanner.step = insideValue;
   return at;
-}
-
-/** Why no record may begin here. */
-function misplacement({ brackets, afterValue, line, arrayEnd }: Scanner): string | undefined {
-  const around = brackets.at(-1);
-  if (around === undefined)
-    return line === arrayEnd ? 'a line break is missing before this record' : undefined;
-  if (around.closer === CLOSE_OBJECT) return 'a record outside of the list';
-  return afterValue ? 'a comma is missing before this record' : undefined;
 }
 
 // Every byte of every record passes through this loop and the next.
@@ -225,9 +192,7 @@ function goOnBehindList(scanner: Scanner): void {
 
 function endValue(scanner: Scanner, bytes: Buffer): void {
   if (!scanner.heldList) scanner.found.push(readBytes(bytes, scanner.start, scanner.longest));
-  scanner.afterValue = true;
   scanner.step = betweenValues;
-  if (scanner.brackets.length === 0) scanner.valueEnd = scanner.line;
 }
 
 // Junk ends where a record could begin, and at the end of its line: one quotation mark must not swallow the rest.
@@ -238,7 +203,6 @@ function insideJunk(scanner: Scanner, piece: Buffer, from: number): number {
     if (byte !== NEWLINE && (scanner.inString || !JUNK_ENDS.includes(byte))) continue;
     endJunk(scanner, scanner.carry.take(piece.subarray(from, at)));
     scanner.inString = false;
-    scanner.afterValue = true;
     scanner.step = betweenValues;
     return at;
   }
