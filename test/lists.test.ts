@@ -49,13 +49,13 @@ test.each([4, 5])('a file of schema %i is migrated without changing its data', a
     const { code, stderr } = await run([command, '--database-url', url]);
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/^vitrine: .*older schema \(\d, wanted 8\): run `vitrine migrate`.*\n$/),
+      expect.stringMatching(/^vitrine: .*older schema \(\d, wanted 9\): run `vitrine migrate`.*\n$/),
     ]);
   }
   expect(await done(['migrate', '--database-url', url])).toBe(
-    `${url} was migrated from schema ${version} to schema 8\n`,
+    `${url} was migrated from schema ${version} to schema 9\n`,
   );
-  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 8 already\n`);
+  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 9 already\n`);
   await expectSame(url, records);
   const server = await serveHere({ DATABASE_URL: url });
   expect((await ask(server, '/readyz')).status).toBe(200);

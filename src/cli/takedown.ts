@@ -125,8 +125,8 @@ const STATES: Record<TakedownState, (shown: string) => string> = {
 };
 
 async function takeDown(writer: Writer, subjects: NamedSubject[], copies: Removal): Promise<Outcome> {
-  const changes = await writer.takeDown(subjects, copies.remove);
-  const result = { ...changes, pictures: copies.count() };
+  const { states, users, items } = await writer.takeDown(subjects, copies.remove);
+  const result = { states, users, items, pictures: copies.count() };
   const lines = subjects.map(({ shown }, index) => STATES[result.states[index] as TakedownState](shown));
   return { summary: [...lines, removedLine(result)].join('\n'), result };
 }
@@ -147,8 +147,8 @@ async function undoTakedowns(writer: Writer, subjects: NamedSubject[]): Promise<
 }
 
 async function adopt(writer: Writer, list: TakedownList, copies: Removal): Promise<Outcome> {
-  const changes = await writer.adoptTakedowns(list, copies.remove);
-  const removed = { ...changes, pictures: copies.count() };
+  const { users, items } = await writer.adoptTakedowns(list, copies.remove);
+  const removed = { users, items, pictures: copies.count() };
   const takedowns = withoutIds(list).length;
   return {
     summary: `took over ${counted(takedowns, 'takedown')}\n${removedLine(removed)}`,

@@ -1,5 +1,6 @@
 // Everything in a database, as of one moment: for exports, checks, takedowns, and for whoever fetches copies of pictures.
 import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
+import { readNews } from './changes.ts';
 import { firstRow, type Rows } from './connection.ts';
 import { COUNTS, countsFrom } from './counts.ts';
 import type { StoreError } from './errors.ts';
@@ -79,6 +80,8 @@ export function createArchive(
     mediaSummary: () => mediaSummary(db),
     missing: () => missing(db),
     takedownsMark: () => takedownsMark(db),
+    /** Whose answers changed since a generation. */
+    changes: (since: number | undefined) => readNews(db, since),
     /** What the addresses of copies begin with; undefined when nothing was linked yet. */
     mediaUrl: async () => (await firstRow(db, MEDIA_URL))[0],
     close,

@@ -2,7 +2,7 @@
 //
 // CROSS JOIN is an inner join whose tables SQLite goes through in the order they are written in: without it, a small
 // import could scan a whole table.
-import { type Family, findKind, ITEM_CAP, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
+import { type Family, findKind, ITEM_CAP, KIND_NAMES, type KindName } from '../records/kinds.ts';
 
 /** The columns that a writer fills; `n` numbers the rows in the order they came. */
 export const STAGED_COLUMNS = ['kind', 'place', 'id', 'user_key', 'owner', 'date', 'record'] as const;
@@ -33,24 +33,24 @@ export const listOfProfile = (record: string) => `(
 /** A limit that never cuts. It keeps SQLite from computing the list once for each mention of it. */
 const MAX_ROWS = '9223372036854775807';
 
+/**
+ * Rebuilds the lists of `touched`. A list that stays as it was is left alone, so that it does not count as changed. Users who
+ * were renamed may have taken each other's names: their lists first lose their owner.
+ */
 export const listStatements = (family: Family, record: string) => [
-  `DELETE FROM lists WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)`,
+  `UPDATE lists SET owner = -owner WHERE family = '${family}' AND owner IN (SELECT owner FROM touched) AND NOT EXISTS (
+     SELECT 1 FROM profiles
+     WHERE profiles.family = '${family}' AND profiles.id = lists.owner AND profiles.user_key = lists.user_key)`,
   `INSERT INTO lists (family, user_key, owner, etag, items)
    SELECT '${family}', user_key, id, etag_of(items), items FROM (
      SELECT user_key, id, ${listOfProfile(record)} AS items
      FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner
-     ORDER BY id LIMIT ${MAX_ROWS} OFFSET 0) AS built`,
+     ORDER BY id LIMIT ${MAX_ROWS} OFFSET 0) AS built WHERE true
+   ON CONFLICT (family, user_key) DO UPDATE
+   SET owner = excluded.owner, etag = excluded.etag, items = excluded.items, packed = NULL
+   WHERE lists.owner <> excluded.owner OR lists.etag <> excluded.etag OR lists.items <> excluded.items`,
+  `DELETE FROM lists WHERE family = '${family}' AND owner < 0`,
 ];
-
-/** Names copies of pictures in the staged profiles. */
-export function linkStatements(kind: KindName, served: string): string[] {
-  const isStaged = `family = '${KINDS[kind].family}' AND id IN (SELECT id FROM staged WHERE kind = ${stagedKind(kind)})`;
-  return [
-    `UPDATE profiles SET served = nullif(${served}, record), packed = NULL
-     WHERE ${isStaged} AND served IS DISTINCT FROM nullif(${served}, record)`,
-    `UPDATE profiles SET etag = etag_of(served) WHERE ${isStaged} AND served IS NOT NULL AND etag <> etag_of(served)`,
-  ];
-}
 
 export function statementsFor(family: Family) {
   const profileKind = stagedKind(findKind(family, 'profile'));
@@ -58,7 +58,8 @@ export function statementsFor(family: Family) {
   return {
     profileKind,
     itemKind,
-    profiles: profileStatements(family, profileKind),
+    /** `served` is the SQL for a profile as it is served. */
+    profiles: (served: string) => profileStatements(family, profileKind, served),
     items: itemStatements(family, itemKind),
 
     /** Of rows with one id only the last stays. */
@@ -118,17 +119,19 @@ export interface KindStatements {
   readonly insert: string;
 }
 
-function profileStatements(family: Family, kind: number): KindStatements {
+function profileStatements(family: Family, kind: number, served: string): KindStatements {
   const same = `profiles.family = '${family}' AND profiles.id = staged.id`;
   const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
   // User names cannot contain a tab. Without this, two users could not swap names.
   const parkNames = `
     UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (SELECT id FROM changed)
     AND user_key <> (SELECT staged.user_key FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
+  const columns = `
+    SELECT user_key, etag_of(text), record, nullif(text, record) FROM (
+      SELECT user_key, record, ${served} AS text FROM staged
+      WHERE kind = ${kind} AND staged.id = profiles.id) AS built`;
   const update = `
-    UPDATE profiles SET packed = NULL, (user_key, etag, record, served) = (
-      SELECT staged.user_key, etag_of(staged.record), staged.record, CAST(NULL AS text) FROM staged
-      WHERE kind = ${kind} AND staged.id = profiles.id)
+    UPDATE profiles SET packed = NULL, (user_key, etag, record, served) = (${columns})
     WHERE family = '${family}' AND id IN (SELECT id FROM changed)`;
   return {
     staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
@@ -145,9 +148,10 @@ function profileStatements(family: Family, kind: number): KindStatements {
       WHERE ${same} AND kind = ${kind} AND (profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
     change: [parkNames, update],
     insert: `
-      INSERT INTO profiles (family, user_key, id, etag, record)
-      SELECT '${family}', user_key, id, etag_of(record), record FROM staged
-      WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same}) ORDER BY id`,
+      INSERT INTO profiles (family, id, user_key, etag, record, served)
+      SELECT '${family}', id, user_key, etag_of(text), record, nullif(text, record) FROM (
+        SELECT id, user_key, record, ${served} AS text FROM staged
+        WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same})) AS built ORDER BY id`,
   };
 }
 

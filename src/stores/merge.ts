@@ -9,7 +9,6 @@ import { HAS_COPIES, namedCopies, servedText } from './media-statements.ts';
 import {
   INDEXES,
   type KindStatements,
-  linkStatements,
   listStatements,
   stagedKind,
   statementsFor,
@@ -39,8 +38,8 @@ export async function merge(
     const takenDown = await skipTakenDown(db, family, listed);
     await addNamedCopies(db, family);
     misfits += await takeOutClashes(db, statements, replace);
-    const profiles = await move(db, statements.profiles, replace);
-    await linkProfiles(db, family);
+    const served = await servedIn(db, findKind(family, 'profile'));
+    const profiles = await move(db, statements.profiles(served), replace);
     tallies[findKind(family, 'profile')] = { ...profiles, takenDown: takenDown.profiles };
     misfits += await takeOut(db, statements.ownerless(skipInvalid));
     if (isRefused()) continue;
@@ -118,13 +117,6 @@ async function addNamedCopies(db: StoreConnection, family: Family): Promise<void
   if (!(await hasCopies(db))) return;
   for (const kind of [findKind(family, 'profile'), findKind(family, 'item')])
     for (const statement of namedCopies(kind, stagedKind(kind), db.member)) await db.run(statement);
-}
-
-/** Names copies of pictures in the profiles that were staged. */
-async function linkProfiles(db: StoreConnection, family: Family): Promise<void> {
-  const kind = findKind(family, 'profile');
-  if (!(await hasCopies(db))) return;
-  for (const statement of linkStatements(kind, servedText(kind, db.member))) await db.run(statement);
 }
 
 const hasCopies = async (db: Rows) => (await countRows(db, HAS_COPIES)) > 0;

@@ -1,6 +1,7 @@
 // The writing side, which every store offers. A method may answer now or later.
 import type { Family, KindName } from '../records/kinds.ts';
 import type { Row } from '../records/row.ts';
+import type { Change, UntoldNews } from './changes.ts';
 import type { Awaitable } from './reader.ts';
 import type { RemovalLimit } from './removal-limit.ts';
 import type { TakedownList, TakedownResult, TakedownSubject } from './takedowns.ts';
@@ -71,17 +72,33 @@ export interface PrunedMedia {
 /** Removes files from the folder of copies. */
 export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
 
+interface WithChanges {
+  /** Whose answers that changed. */
+  readonly changes: readonly Change[];
+}
+
 /** The writing side. */
 export interface Writer {
   load(options: LoadOptions): Awaitable<Load>;
   /** Removes one user and all their items; undefined for an unknown user. */
   remove(family: Family, userKey: string): Awaitable<{ items: number } | undefined>;
-  /** Removes users and items, and the copies that only they named; keeps imports from bringing them back. */
-  takeDown(subjects: readonly TakedownSubject[], removeFiles: RemoveFiles): Awaitable<TakedownResult>;
+  /**
+   * Removes users and items, and the copies that only they named; keeps imports from bringing them back. With `keepNames`
+   * the names stay among the changes until `eraseNames`, so that subscribers can be told.
+   */
+  takeDown(
+    subjects: readonly TakedownSubject[],
+    removeFiles: RemoveFiles,
+    keepNames?: boolean,
+  ): Awaitable<TakedownResult & WithChanges>;
   /** Lets imports bring them again; whether each had been taken down. */
   undoTakedowns(subjects: readonly TakedownSubject[]): Awaitable<boolean[]>;
   /** Takes over the takedowns of another database; how much that removed here. */
-  adoptTakedowns(list: TakedownList, removeFiles: RemoveFiles): Awaitable<{ users: number; items: number }>;
+  adoptTakedowns(
+    list: TakedownList,
+    removeFiles: RemoveFiles,
+    keepNames?: boolean,
+  ): Awaitable<{ users: number; items: number } & WithChanges>;
   /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
   repair(): Awaitable<number>;
   /**
@@ -95,5 +112,10 @@ export interface Writer {
   pruneMedia(grace: number): Awaitable<PrunedMedia>;
   /** Of the names of files, those that no copy has. */
   unknownFiles(names: readonly string[]): Awaitable<string[]>;
+  /** What these subscribers have not been told yet. */
+  readUntold(subscribers: readonly string[]): Awaitable<UntoldNews>;
+  rememberTold(subscribers: readonly string[], generation: number): Awaitable<void>;
+  /** Erases the names that a takedown has left for subscribers. */
+  eraseNames(): Awaitable<void>;
   close(): Awaitable<void>;
 }

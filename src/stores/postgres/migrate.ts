@@ -14,7 +14,7 @@ export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
 
 /** Which tables of the current schema do not exist; null when all do. */
 export const MISSING_TABLES = `(
-  SELECT string_agg(name, ', ') FROM unnest(ARRAY['profiles', 'items', 'lists', 'takedown_salts', 'takedowns', 'media']) AS name
+  SELECT string_agg(name, ', ') FROM unnest(ARRAY['profiles', 'items', 'lists', 'takedown_salts', 'takedowns', 'media', 'changes', 'generations', 'subscribers']) AS name
   WHERE to_regclass(name) IS NULL)`;
 
 /** Makes the tables, or brings them to the current schema, in one transaction. */

@@ -4,6 +4,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openReplacement } from '../../files/output.ts';
 import { readTakedowns } from '../archive.ts';
+import { forgetChanges } from '../changes.ts';
 import { advance } from '../create-writer.ts';
 import { StoreError } from '../errors.ts';
 import { packAnswers } from '../packed-rows.ts';
@@ -151,7 +152,9 @@ async function replaceContents(db: Connection, path: string, copyPath: string): 
       // The copies of their pictures were removed by the takedown.
       const removed = isNew ? await adoptTakedowns(store, list, () => {}) : NOTHING;
       await packAnswers(store);
-      await store.run(advance(store));
+      await advance(store, 'true');
+      // Among them are the names of whom either database has taken down.
+      await forgetChanges(store);
       return removed;
     },
     false,
@@ -170,6 +173,8 @@ async function replaceFile(copy: ReturnType<typeof openReplacement>, path: strin
   const prepared = openForWriting(copy.path);
   // As a snapshot is, so that whatever log lies there is known to be another file's.
   prepared.pragma('journal_mode = DELETE');
+  // What differs from the data before is not known.
+  prepared.exec('DELETE FROM generations; DELETE FROM subscribers');
   prepared.close();
   describeErrors(path, () => {
     // Not after the file is in place: a writer that opens it at once has a log of its own.

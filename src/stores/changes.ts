@@ -1,0 +1,149 @@
+// Whose answers changed since a generation of the data, and who was told of it up to which generation, in SQL that SQLite and
+// PostgreSQL both understand. Triggers of the migrations record the changes.
+import type { Family } from '../records/kinds.ts';
+import { countRows, firstRow, type Rows, type StoreConnection } from './connection.ts';
+
+/** A user whose profile or list is not what it was. */
+export interface Change {
+  readonly family: Family;
+  readonly key: string;
+  /** As it was imported; undefined when the user is gone. */
+  readonly username?: string;
+  /** As it was imported before, if it was another spelling or the user is gone. */
+  readonly earlier?: string;
+  readonly profile: boolean;
+  readonly list: boolean;
+}
+
+/** What happened since a generation. */
+export interface News {
+  /** The generation that this leads to. */
+  readonly generation: number;
+  /**
+   * In the order of families and keys. `everything` if the earlier generation is too long ago, before a takedown or a
+   * restore, or not one of this database.
+   */
+  readonly changes: readonly Change[] | 'everything';
+}
+
+/** What subscribers have not been told. */
+export interface UntoldNews {
+  readonly generation: number;
+  /** In the order in which the subscribers were named, with the generation that each knows. */
+  readonly news: readonly (News & { readonly since: number | undefined })[];
+  /** Whether names of a takedown are to be erased once everybody knows of it. */
+  readonly erases: boolean;
+}
+
+/** So many rows are kept at most; then the older half goes. */
+export const MOST_CHANGES = 100_000;
+
+export async function readNews(db: Rows, since: number | undefined): Promise<News> {
+  const generation = await countRows(db, 'SELECT generation FROM vitrine');
+  return { generation, changes: await readChanges(db, since, generation) };
+}
+
+async function readChanges(db: Rows, since: number | undefined, generation: number) {
+  if (since === generation) return [];
+  if (since === undefined || !Number.isSafeInteger(since)) return 'everything';
+  if ((await countRows(db, `SELECT count(*) FROM generations WHERE generation = ${since}`)) === 0)
+    return 'everything';
+  return await listChanges(db, since);
+}
+
+/** Those that replaced this generation or a later one. */
+export async function listChanges(db: Rows, since: number): Promise<Change[]> {
+  const rows = db.rows(`
+    SELECT changes.family, changes.user_key, ${db.member('username')}, changes.username,
+      CASE WHEN profile >= ${since} THEN 'profile' END, CASE WHEN list >= ${since} THEN 'list' END
+    FROM changes LEFT JOIN profiles ON profiles.family = changes.family AND profiles.user_key = changes.user_key
+    WHERE profile >= ${since} OR list >= ${since} ORDER BY changes.family, changes.user_key`);
+  const changes: Change[] = [];
+  for await (const row of rows) changes.push(readChange(row));
+  return changes;
+}
+
+function readChange([family, key = '', username, earlier, profile, list]: (string | null)[]): Change {
+  return {
+    family: family as Family,
+    key: key as string,
+    ...(username && { username }),
+    ...(earlier && earlier !== username && { earlier }),
+    profile: Boolean(profile),
+    list: Boolean(list),
+  };
+}
+
+/** Notes that all changes since the current generation are recorded. It comes before each new generation. */
+export const keepGeneration = (condition: string) => `
+  INSERT INTO generations SELECT generation FROM vitrine WHERE generation > 0 AND ${condition} ON CONFLICT DO NOTHING`;
+
+const LATEST = 'CASE WHEN coalesce(profile, 0) > coalesce(list, 0) THEN profile ELSE list END';
+
+/** Drops the oldest changes where there are too many: an import that changed everything leaves none. */
+export async function boundChanges(db: StoreConnection): Promise<void> {
+  const tooMany = async (table: string) =>
+    (await countRows(db, `SELECT count(*) FROM ${table}`)) > MOST_CHANGES;
+  const last = (table: string, column: string) =>
+    countRows(db, `SELECT ${column} AS at FROM ${table} ORDER BY at DESC LIMIT 1 OFFSET ${MOST_CHANGES / 2}`);
+  if (await tooMany('changes')) await forgetUpTo(db, await last('changes', LATEST));
+  if (await tooMany('generations')) await forgetUpTo(db, await last('generations', 'generation'));
+}
+
+async function forgetUpTo(db: StoreConnection, generation: number): Promise<void> {
+  await db.run(`DELETE FROM changes WHERE ${LATEST} <= ${generation}`);
+  await db.run(`DELETE FROM generations WHERE generation <= ${generation}`);
+}
+
+/** Whether a change of the data leaves names in `changes` that no profile has. */
+export const hasFormerNames = async (db: Rows): Promise<boolean> =>
+  (
+    await firstRow(
+      db,
+      `SELECT user_key FROM changes WHERE username IS NOT NULL AND NOT EXISTS (
+       SELECT 1 FROM profiles WHERE profiles.family = changes.family AND profiles.user_key = changes.user_key) LIMIT 1`,
+    )
+  )[0] !== undefined;
+
+/** Notes that the names in `changes` are to be erased once all subscribers know of the current generation. */
+export const ERASE_LATER = 'UPDATE vitrine SET erase_before = generation';
+
+/** Erases all changes up to the takedown. What was told of it has a later generation. */
+export async function eraseChanges(db: StoreConnection): Promise<void> {
+  const before = await countRows(db, 'SELECT erase_before FROM vitrine');
+  await forgetUpTo(db, before - 1);
+}
+
+/** Erases all changes: nobody knows any more what differs from earlier generations. */
+export async function forgetChanges(db: StoreConnection): Promise<void> {
+  for (const table of ['changes', 'generations']) await db.run(`DELETE FROM ${table}`);
+  await db.run(ERASED);
+}
+
+export const ERASED = 'UPDATE vitrine SET erase_before = NULL';
+
+export async function readUntold(db: Rows, subscribers: readonly string[]): Promise<UntoldNews> {
+  const rows = await Array.fromAsync(db.rows('SELECT name, generation FROM subscribers'));
+  const known = new Map(rows.map(([name, generation]) => [name, Number(generation)]));
+  const [generation, eraseBefore] = await firstRow(db, 'SELECT generation, erase_before FROM vitrine');
+  const news = [];
+  for (const name of subscribers) {
+    const since = known.get(name);
+    news.push({ since, ...(await readNews(db, since)) });
+  }
+  return { generation: Number(generation), news, erases: eraseBefore != null };
+}
+
+/** Remembers that subscribers were told of everything up to a generation. */
+export async function rememberTold(
+  db: StoreConnection,
+  subscribers: readonly string[],
+  generation: number,
+): Promise<void> {
+  for (const name of subscribers)
+    await db.run(
+      `INSERT INTO subscribers (name, generation) VALUES ($1, ${generation})
+       ON CONFLICT (name) DO UPDATE SET generation = excluded.generation`,
+      [name],
+    );
+}

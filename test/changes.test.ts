@@ -1,0 +1,126 @@
+// What databases say of changes, compared with what they answer before and after.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { importFiles } from '../src/import/import.ts';
+import { FAMILIES, type Family } from '../src/records/kinds.ts';
+import type { Change, News } from '../src/stores/changes.ts';
+import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
+import type { Writer } from '../src/stores/writer.ts';
+import { bodyOf, saveMedia } from './importing.ts';
+import { blog, folio, post, shot } from './records.ts';
+import { ndjson, newDatabase, storeName } from './rig.ts';
+
+const PICTURES = ['https://old.example/1.png', 'https://old.example/2.png', 'https://other.example/1.png'];
+const COPY = `${'0'.repeat(64)}.png`;
+const USERS = ['ada', 'bob', 'cy', 'dan'];
+const SPELLINGS = [...USERS, 'ADA', 'Bob'];
+
+async function read(url: string, since: number | undefined): Promise<News> {
+  await using archive = await openForExport(url);
+  return await archive.changes(since);
+}
+
+/** What is served of everybody. */
+async function answers(url: string): Promise<Map<string, string>> {
+  await using reader = await openForLookups(url);
+  const served = new Map<string, string>();
+  for (const family of FAMILIES)
+    for (const key of USERS) {
+      served.set(`${family} ${key} profile`, bodyOf(await reader.profile(family, key)));
+      served.set(`${family} ${key} list`, bodyOf(await reader.items(family, key, 'list')));
+    }
+  return served;
+}
+
+const parts = (changes: readonly Change[]) =>
+  changes.flatMap(({ family, key, profile, list }) => [
+    ...(profile ? [`${family} ${key} profile`] : []),
+    ...(list ? [`${family} ${key} list`] : []),
+  ]);
+
+async function load(writer: Writer, records: readonly object[], replace = false): Promise<void> {
+  const stdin = (async function* () {
+    yield Buffer.from(ndjson(...records));
+  })();
+  const options = { replace, skipInvalid: true, onProgress() {}, onFault() {}, stdin };
+  await importFiles(writer, { files: ['-'], ...options });
+}
+
+const id = fc.integer({ min: 1, max: 4 });
+const bio = fc.constantFrom('', 'one', 'two');
+const picture = fc.constantFrom(...PICTURES, `https://m.example/${COPY}`);
+const record = fc.oneof(
+  fc
+    .tuple(fc.constantFrom(blog, folio), id, fc.constantFrom(...SPELLINGS), bio, picture)
+    .map(([make, id, name, bio, avatar]) => make(id, name, { bio, avatar })),
+  fc
+    .tuple(fc.integer({ min: 1, max: 8 }), id, bio, picture)
+    .map(([id, user, post_details, photo]) => post(id, user, { post_details, photo })),
+  fc.tuple(fc.integer({ min: 1, max: 8 }), id, bio).map(([id, user, title]) => shot(id, user, { title })),
+);
+const user = { family: fc.constantFrom<Family>(...FAMILIES), name: fc.constantFrom(...USERS) };
+
+/** One change of the data; whether it is a takedown that leaves no names. */
+const step = fc.oneof(
+  fc.record({ records: fc.array(record, { minLength: 1, maxLength: 8 }), replace: fc.boolean() }).map(
+    ({ records, replace }) =>
+      async (writer: Writer) =>
+        load(writer, records, replace),
+  ),
+  fc.record(user).map(
+    ({ family, name }) =>
+      async (writer: Writer) =>
+        void (await writer.remove(family, name)),
+  ),
+  fc
+    .record({ ...user, keepNames: fc.boolean() })
+    .map(({ family, name, keepNames }) => async (writer: Writer) => {
+      const subjects = [{ family, kind: 'user', value: name }] as const;
+      await writer.takeDown(subjects, () => {}, keepNames);
+      await writer.undoTakedowns(subjects);
+    }),
+  fc.record({ family: user.family, id }).map(({ family, id }) => async (writer: Writer) => {
+    const subjects = [{ family, kind: 'item', value: String(id) }] as const;
+    await writer.takeDown(subjects, () => {}, true);
+    await writer.undoTakedowns(subjects);
+  }),
+  fc
+    .constantFrom('https://m.example', 'https://n.example')
+    .map((mediaUrl) => async (writer: Writer) => void (await writer.relink(mediaUrl))),
+);
+
+const RUNS = storeName() === 'SQLite' ? 60 : 15;
+
+describe(`the changes of the ${storeName()} store`, () => {
+  test('are exactly the users whose answers differ, since each generation', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+        const url = await newDatabase();
+        await using writer = await openForChange(url);
+        await load(
+          writer,
+          USERS.slice(0, 2).map((name, index) => blog(index + 1, name, { avatar: PICTURES[0] })),
+        );
+        await saveMedia(
+          url,
+          PICTURES.slice(0, 2).map((url) => ({ url, file: COPY, bytes: 1, reason: null })),
+        );
+        const since: { generation: number; differing: Set<string> }[] = [];
+        let before = await answers(url);
+        for (const change of steps) {
+          since.push({ generation: (await read(url, undefined)).generation, differing: new Set() });
+          await change(writer);
+          const after = await answers(url);
+          const differing = [...after.keys()].filter((part) => after.get(part) !== before.get(part));
+          for (const earlier of since) for (const part of differing) earlier.differing.add(part);
+          before = after;
+          for (const { generation, differing } of since) {
+            const { changes } = await read(url, generation);
+            if (changes !== 'everything') expect(parts(changes).sort()).toEqual([...differing].sort());
+          }
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  }, 120_000);
+});
