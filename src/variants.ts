@@ -19,13 +19,6 @@ export const STYLE_NAMES = Object.keys(STYLES) as RouteStyle[];
 /** Whether the user stands in the query. */
 export const isInQuery = (style: RouteStyle) => STYLES[style].profile.includes('?');
 
-/** The paths that a style answers, and `/api/username` of `/api/username/:username`: a lookup without a user. */
-export function lookupPatterns(style: RouteStyle): readonly string[] {
-  const { profile, items } = STYLES[style];
-  const paths = [profile, items, profile.replace(':username', '')].map((address) => address.split('?', 1)[0]);
-  return [...new Set(paths.map((path = '') => path.replace(/\/$/, '')))];
-}
-
 /** The two lookups of one user, below a base address. */
 export function lookupAddresses(style: RouteStyle, base: string, user: string): LookupAddresses {
   const fill = (address: string) => base + address.replace(':username', () => encodeURIComponent(user));

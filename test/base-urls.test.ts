@@ -176,28 +176,6 @@ describe('rejected at start', () => {
     );
   });
 
-  test.each<[Bases, string]>([
-    [{ BASE_URL_A: '/b/api/username' }, 'BASE_URL_A and BASE_URL_B both claim /b/api/username/api'],
-    [
-      { BASE_URL_A: '/api/username/', BASE_URL_B: '', BASE_URL_C: '/' },
-      'BASE_URL_A and BASE_URL_C both claim /api/username/api',
-    ],
-    [
-      { BASE_URL_A: 'http://x.example/b/api/username' },
-      'BASE_URL_A and BASE_URL_B both claim /b/api/username/api',
-    ],
-  ])('overlapping addresses of %j', (bases, sentence) => {
-    expect(mistakesOf(bases)).toEqual([`${sentence}: give each its own base address`]);
-  });
-
-  test.each<[Bases]>([
-    [{ BASE_URL_A: '/b/api', BASE_URL_C: '/b/api/username' }],
-    [{ BASE_URL_A: '/b/api/username/ada', BASE_URL_C: '/b/api/username/ada/shots' }],
-    [{ BASE_URL_A: 'http://x.example/b/api/username', BASE_URL_B: 'http://y.example/b' }],
-  ])('%j do not overlap', (bases) => {
-    expect(mistakesOf(bases)).toEqual([]);
-  });
-
   test('other addresses and paths than those of a base URL', () => {
     const addresses =
       'b ftp://x.example/b http:// http://user:pass@x.example/b http://x.example:99999/'.split(' ');

@@ -1,6 +1,6 @@
 // The admin port: metrics with bounded label values, and probes that give the reason.
 
-import { renameSync, truncateSync } from 'node:fs';
+import { truncateSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../src/config/version.ts';
@@ -17,7 +17,7 @@ import {
   startServer,
 } from './rig.ts';
 import { serveHere } from './serve-here.ts';
-import { adminOf, logged, metricsOf, until } from './stress.ts';
+import { adminOf, metricsOf, until } from './stress.ts';
 
 const ADA = '/a/api/?user=ada';
 const FILES = [fixture('microblog.ndjson'), fixture('portfolio.ndjson')];
@@ -137,50 +137,27 @@ describe('requests', () => {
 
 describe('the data', () => {
   const records = async (kind: string) => (await metricsOf(server)).get(`vitrine_records{kind="${kind}"}`);
-  test('records by kind, and a data version that changes with them', async () => {
+  test('records by kind', async () => {
     const linesWith = (file: string, member: string) =>
       readRecords(fixture(file)).filter((record) => member in record).length;
     expect(await records('microblog profile')).toBe(linesWith('microblog.ndjson', 'username'));
     expect(await records('post')).toBe(linesWith('microblog.ndjson', 'user'));
     expect(await records('portfolio profile')).toBe(linesWith('portfolio.ndjson', 'username'));
     expect(await records('shot')).toBe(linesWith('portfolio.ndjson', 'user_id'));
-    const versionOf = async () => (await metricsOf(server)).get('vitrine_store_version') as number;
-    const before = await versionOf();
-    expect(await versionOf()).toBe(before);
     await done(['import', '--database-url', path, '-'], {
       input: '{"totalPost":"0","id":"777","username":"one more"}',
     });
-    expect(await versionOf()).toBeGreaterThan(before);
     await until(
       'one more',
       async () => (await records('microblog profile')) === linesWith('microblog.ndjson', 'username') + 1,
     );
   });
 
-  test('swaps and refusals', async () => {
-    const figures = async () => {
-      const metrics = await metricsOf(server);
-      return [metrics.get('vitrine_store_swaps_total'), metrics.get('vitrine_store_refusals_total')];
-    };
-    const become = (swaps: number, refusals: number) =>
-      expect.poll(figures, { timeout: 30_000 }).toEqual([swaps, refusals]);
-    await become(0, 0);
-    for (const file of [`${path}.one`, `${path}.two`]) await done(['snapshot', '--database-url', path, file]);
-    truncateSync(`${path}.two`, 9000);
-    renameSync(`${path}.two`, path);
-    await logged(server, /The data before stays/);
-    await become(0, 1);
-    renameSync(`${path}.one`, path);
-    await logged(server, /took the place/);
-    await become(1, 1);
-  });
-
-  test('readiness, versions, schema', async () => {
+  test('readiness and version', async () => {
     const metrics = await metricsOf(server);
     expect(metrics.get('vitrine_ready')).toBe(1);
     expect(metrics.get(`vitrine_build_info{version="${VERSION}"}`)).toBe(1);
     expect(metrics.get('vitrine_workers')).toBe(1);
-    expect(metrics.get('vitrine_schema_version')).toBeGreaterThan(0);
   });
 
   test('the time of the last change, and of the last import, also when it changed nothing', async () => {

@@ -24,7 +24,7 @@ export interface LookupOptions {
 
 /** What happened to the data that is served, as a sentence for the log. */
 export interface StoreEvent {
-  readonly type: 'data-changed' | 'data-swapped' | 'data-warning' | 'data-refused' | 'data-fault';
+  readonly type: 'data-changed' | 'data-swapped' | 'data-warning' | 'data-fault';
   readonly message: string;
 }
 export type StoreListener = (event: StoreEvent) => void;
@@ -103,8 +103,6 @@ export interface Reader {
   /** Also what the list of the newest items leaves out. Without a record: the user has no such item. */
   history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History | undefined>;
   counts(): Awaitable<Counts>;
-  /** Of the schema that it reads. */
-  readonly schema: number;
   /** When the data was changed last, in seconds since 1970; undefined when nothing was imported yet. */
   lastImport(): number | undefined;
   /** When an import was committed last, also one that changed nothing; undefined when it is not known. */

@@ -8,12 +8,11 @@ export const BUCKETS = [
 
 export type RequestCounts = ReturnType<typeof createCounts>;
 
-/** Requests by operation and status, and how long they took; refused requests and connections; replaced data. */
+/** Requests by operation and status, and how long they took; refused requests and connections. */
 export function createCounts() {
   const tallies = new Map<Operation, { statuses: Map<number, number>; buckets: Float64Array; sum: number }>();
   const refused = { overload: 0, rate: 0 };
-  const connections = { refused: 0, stalled: 0 };
-  const files = { swapped: 0, refused: 0 };
+  let refusedConnections = 0;
 
   function add({ operation, status }: ResponseEvent, seconds: number): void {
     let tally = tallies.get(operation);
@@ -31,16 +30,12 @@ export function createCounts() {
   return {
     tallies,
     refused,
-    connections,
-    files,
+    refusedConnections: () => refusedConnections,
     /** `ms`: how long the response took. */
     observe(event: Observation, ms: number): void {
       if (event.type === 'response') add(event, ms / 1000);
       else if (event.type === 'request-refused') refused[event.reason]++;
-      else if (event.type === 'connection-refused') connections.refused++;
-      else if (event.type === 'connection-stalled') connections.stalled++;
-      else if (event.type === 'data-swapped') files.swapped++;
-      else if (event.type === 'data-refused') files.refused++;
+      else if (event.type === 'connection-refused') refusedConnections++;
     },
   };
 }

@@ -20,18 +20,6 @@ export const DATA_METRICS: readonly Metric[] = [
     },
   },
   {
-    name: 'vitrine_schema_version',
-    type: 'gauge',
-    help: 'The schema of the database that is served.',
-    read: ({ store }) => store.schema,
-  },
-  {
-    name: 'vitrine_store_version',
-    type: 'gauge',
-    help: 'Changes when the data does.',
-    read: ({ store }) => store.version(),
-  },
-  {
     name: 'vitrine_last_import_timestamp_seconds',
     type: 'gauge',
     help: 'When the data that is served was last changed.',
@@ -83,20 +71,6 @@ export const DATA_METRICS: readonly Metric[] = [
       cause: 'An import with `--replace` of an incomplete file.',
       command: 'import the complete file, or vitrine restore FILE',
     },
-  },
-  {
-    name: 'vitrine_store_swaps_total',
-    type: 'counter',
-    aggregator: 'max',
-    help: 'Database files put into service.',
-    read: ({ counts }) => counts.files.swapped,
-  },
-  {
-    name: 'vitrine_store_refusals_total',
-    type: 'counter',
-    aggregator: 'max',
-    help: 'Database files refused because they cannot be served.',
-    read: ({ counts }) => counts.files.refused,
   },
   {
     name: 'vitrine_store_waiting',

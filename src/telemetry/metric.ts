@@ -7,10 +7,7 @@ import type { RequestCounts } from './counts.ts';
 export interface MetricsSources {
   readonly counts: RequestCounts;
   readonly openConnections: () => Promise<number>;
-  readonly store: Pick<
-    Reader,
-    'version' | 'schema' | 'lastImport' | 'lastImportRun' | 'counts' | 'waiting' | 'hosts'
-  >;
+  readonly store: Pick<Reader, 'lastImport' | 'lastImportRun' | 'counts' | 'waiting' | 'hosts'>;
   /** Log lines that could not be written. */
   readonly droppedLines: () => number;
   /** Why requests cannot be answered; undefined when they can. */

@@ -86,7 +86,7 @@ export const REQUEST_METRICS: readonly Metric[] = [
     name: 'vitrine_connections_refused_total',
     type: 'counter',
     help: 'Connections closed because too many were open: the one idle longest, or else the new one.',
-    read: ({ counts }) => counts.connections.refused,
+    read: ({ counts }) => counts.refusedConnections(),
     alert: {
       name: 'VitrineConnectionsRefused',
       expr: 'increase(vitrine_connections_refused_total[5m]) > 0',
@@ -96,12 +96,6 @@ export const REQUEST_METRICS: readonly Metric[] = [
       cause: 'Too many are open: a flood, or a proxy that does not keep its connections.',
       command: 'ss -tn, then MAX_CONNECTIONS and ulimit -n',
     },
-  },
-  {
-    name: 'vitrine_connections_stalled_total',
-    type: 'counter',
-    help: 'Connections ended because the client did not read.',
-    read: ({ counts }) => counts.connections.stalled,
   },
 ];
 

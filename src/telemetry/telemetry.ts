@@ -86,7 +86,6 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
         case 'data-warning':
           return log.warn(event.message);
         case 'data-fault':
-        case 'data-refused':
           return log.error(event.message);
       }
     },

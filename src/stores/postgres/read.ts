@@ -12,7 +12,6 @@ import { openSnapshot } from './connect.ts';
 import { member, storeConnection, type TextRow } from './dialect.ts';
 import { toStoreError } from './errors.ts';
 import { type Hosts, openHosts } from './hosts.ts';
-import { SCHEMA_VERSION } from './migrate.ts';
 
 // $3: what the client knows. If it has the text, that is neither read nor sent. $4: whether the packed text is wanted.
 const lookup = (name: string, table: string, text: string) => ({
@@ -95,7 +94,6 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
 
   return {
     version: hosts.newest,
-    schema: SCHEMA_VERSION,
     lastImport: () => importTime(hosts.newest()),
     lastImportRun: () =>
       read(LAST_RUN).then(

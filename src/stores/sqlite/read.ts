@@ -11,7 +11,7 @@ import type { Answer, ListedName, LookupOptions, PersonAnswers, Reader } from '.
 import { type Connection, openForReading } from './connect.ts';
 import { readCounts, storeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
-import { refuseUnfit, SCHEMA_VERSION } from './migrate.ts';
+import { refuseUnfit } from './migrate.ts';
 
 export interface SqliteReader extends Reader {
   takedownHashes(): string[];
@@ -57,7 +57,6 @@ function createReader(db: Connection, path: string): SqliteReader {
   return {
     ...lookups,
     ...createListings(db, lookups.profile),
-    schema: SCHEMA_VERSION,
     version: () => generation.get() as number,
     lastImport: () => importTime(generation.get() as number),
     lastImportRun: () => importTime(lastRun.get() as number),

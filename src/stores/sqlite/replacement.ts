@@ -22,7 +22,7 @@ export function createReplacement(path: string, observe: StoreListener) {
   function refuse(seen: string, { fault, mayPass = false }: Finding): void {
     const sentence = `${printable(fault ?? '')} The data before stays.`;
     if (refusal?.sentence !== sentence || refusal.signature !== seen)
-      observe({ type: 'data-refused', message: sentence });
+      observe({ type: 'data-fault', message: sentence });
     refusal = { signature: seen, sentence, mayPass };
   }
 

@@ -5,7 +5,6 @@ import type { Reader, StoreListener } from '../reader.ts';
 import { type Absence, createAbsence } from './absence.ts';
 import { type FileStats, isSameFile, isWritten, readStats } from './file.ts';
 import { inspectAside } from './inspect.ts';
-import { SCHEMA_VERSION } from './migrate.ts';
 import { openReader, type SqliteReader } from './read.ts';
 import { createReplacement } from './replacement.ts';
 
@@ -23,7 +22,6 @@ export function openServed(path: string, observe: StoreListener): Reader {
   return {
     waiting: watch.waiting,
     version: service.version,
-    schema: SCHEMA_VERSION,
     lastImport: () => ifReadable(() => service.reader()?.lastImport()),
     lastImportRun: () => ifReadable(() => service.reader()?.lastImportRun()),
     profile: (family, userKey, options) => reader().profile(family, userKey, options),
