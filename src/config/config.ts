@@ -1,8 +1,9 @@
 // Every setting in one table: default, parser, meaning.
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
+import { caches } from './caches.ts';
 import { addressClashes, type Mount, pageClashes } from './clashes.ts';
 import { type ServedFiles, shownDatabase } from './database-url.ts';
-import { chooseDatabaseUrl, type SettingText } from './database-url-source.ts';
+import { chooseSecret, type SettingText } from './secrets.ts';
 import {
   absoluteUrl,
   address,
@@ -16,6 +17,7 @@ import {
   duration,
   fileMode,
   folder,
+  headerName,
   headerText,
   Mistake,
   networks,
@@ -25,26 +27,13 @@ import {
   origins,
   port,
   rate,
+  type Setting,
+  setting,
   userNames,
   whole,
   workerCount,
 } from './setting-values.ts';
 import { accent, logo, siteName } from './site-values.ts';
-
-interface Setting<T> {
-  readonly meaning: string;
-  readonly fallback: string;
-  readonly parse: (text: string) => T;
-  /** Whether an empty value has a meaning of its own; otherwise it means the default. */
-  readonly emptyCounts?: boolean;
-}
-
-const setting = <T>(
-  fallback: string,
-  parse: (text: string) => T,
-  meaning: string,
-  more: { emptyCounts?: boolean } = {},
-): Setting<T> => ({ meaning, fallback, parse, ...more });
 
 type BaseUrlSetting = `baseUrl${Uppercase<Variant>}`;
 
@@ -112,6 +101,16 @@ export const SETTINGS = {
     '',
     optional(cacheDirectives),
     '`CDN-Cache-Control` of the same responses, which CDNs follow instead (RFC 9213); if unset, there is none',
+  ),
+  cacheTagHeader: setting(
+    '',
+    optional(headerName),
+    'response header with a tag for each user, for caches that purge by tag; by default the headers that the caches of `PURGE` read',
+  ),
+  purge: setting(
+    '',
+    caches,
+    'caches that are told what changed, separated by commas, such as `nginx:/var/cache/vitrine`; they may then keep answers of users for a day',
   ),
   takedownStatus: setting(
     '404',
@@ -254,7 +253,7 @@ const findText = (name: SettingName, flags: Flags, environment: Environment): Se
 function findDatabaseUrl(flags: Flags, environment: Environment): SettingText {
   const hasFlag = flags.databaseUrl !== undefined || Boolean(flags.databaseUrlFile?.trim());
   const find = (name: SettingName) => (hasFlag ? findText(name, flags, {}) : findText(name, {}, environment));
-  return chooseDatabaseUrl(find('databaseUrl'), find('databaseUrlFile'));
+  return chooseSecret('DATABASE_URL', find('databaseUrl'), find('databaseUrlFile'));
 }
 
 function parseSetting(name: SettingName, given: SettingText): unknown {

@@ -1,4 +1,4 @@
-// Parsers of setting values. Each throws a Mistake that says what the value must be.
+// What a setting is, and the parsers of values. Each throws a Mistake that says what the value must be.
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import proxyAddr from '@fastify/proxy-addr';
@@ -6,6 +6,21 @@ import { isPostgresUrl, parsePostgresUrl } from './database-url.ts';
 
 /** What is wrong with a value, as a sentence that begins with the setting's name. */
 export class Mistake extends Error {}
+
+export interface Setting<T> {
+  readonly meaning: string;
+  readonly fallback: string;
+  readonly parse: (text: string) => T;
+  /** Whether an empty value has a meaning of its own; otherwise it means the default. */
+  readonly emptyCounts?: boolean;
+}
+
+export const setting = <T>(
+  fallback: string,
+  parse: (text: string) => T,
+  meaning: string,
+  more: { emptyCounts?: boolean } = {},
+): Setting<T> => ({ meaning, fallback, parse, ...more });
 
 /** Where a variant is served: at a path, on one host or on any. */
 export interface BaseUrl {
@@ -170,7 +185,7 @@ export function rate(text: string): Rate {
   return { requests, window };
 }
 
-const splitList = (text: string) =>
+export const splitList = (text: string) =>
   text
     .split(',')
     .map((part) => part.trim())
@@ -219,6 +234,12 @@ export function userNames(text: string): 'auto' | string[] {
 
 export function headerText(text: string): string {
   if (!/^[\x20-\x7e]+$/.test(text)) throw new Mistake('must be one line of plain ASCII');
+  return text;
+}
+
+export function headerName(text: string): string {
+  if (!/^[A-Za-z][A-Za-z0-9-]*$/.test(text))
+    throw new Mistake('must be the name of a header, such as Cache-Tag');
   return text;
 }
 

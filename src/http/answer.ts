@@ -12,16 +12,23 @@ export const METHODS = 'GET, HEAD, OPTIONS';
 export const NOT_FOUND_CACHING = 'max-age=5';
 const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After';
 
-/** How long caches may keep what was found. CDNs follow CDN-Cache-Control instead, if there is one (RFC 9213). */
-export const caching = ({ cacheControl, cdnCacheControl }: CacheSettings): Headers => ({
-  'cache-control': cacheControl,
-  ...(cdnCacheControl !== undefined && { 'cdn-cache-control': cdnCacheControl }),
-});
+/** How long caches may keep what was found. With tags, CDN-Cache-Control is only for what has one: see user-tags.ts. */
+export function caching(config: CacheSettings): Headers {
+  const hasTags = config.cacheTagHeader !== undefined || config.purge.length > 0;
+  return { 'cache-control': config.cacheControl, ...(!hasTags && targeted(config)) };
+}
+
+/** CDNs follow it instead of Cache-Control (RFC 9213). */
+export const targeted = ({ cdnCacheControl }: CacheSettings): Headers =>
+  cdnCacheControl === undefined ? {} : { 'cdn-cache-control': cdnCacheControl };
+
+/** The headers by which caches keep an answer for longer than Cache-Control says. */
+export const LASTING = ['cdn-cache-control', 'x-accel-expires'] as const;
 
 /** For what has more addresses than a shared cache should keep copies of. Browsers ask each time whether theirs is current. */
 export const UNSHARED: Headers = { 'cache-control': 'private, no-cache' };
 
-type CacheSettings = Pick<Config, 'cacheControl' | 'cdnCacheControl'>;
+export type CacheSettings = Pick<Config, 'cacheControl' | 'cdnCacheControl' | 'cacheTagHeader' | 'purge'>;
 
 /** For answers that are data and never a document. */
 const DATA_ONLY = {

@@ -1,7 +1,7 @@
 // Every error a client can meet: its code, its status and a sentence that says what to do.
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
-import { JSON_TYPE, METHODS, NOT_FOUND_CACHING } from './answer.ts';
+import { JSON_TYPE, LASTING, METHODS, NOT_FOUND_CACHING } from './answer.ts';
 import { STATUS_CODES } from './node-http.ts';
 
 const CATALOGUE = {
@@ -74,6 +74,8 @@ export function sendFailure(
   const isUnknown = status === 404 || status === 410;
   if (status === 405) reply.header('allow', METHODS);
   if (status === 503) reply.header('retry-after', '1');
+  // What was found may have failed while it was sent.
+  if (!isUnknown) for (const name of LASTING) reply.raw.removeHeader(name);
   return reply
     .code(status)
     .type(JSON_TYPE)

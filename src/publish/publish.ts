@@ -76,8 +76,11 @@ interface Site {
 }
 
 /** The app that serves, without what protects a server from its clients. */
+/** Files of many users share their headers. */
+const NO_TAGS = { cacheTagHeader: undefined, purge: [] };
+
 async function createSite(config: Config, store: Reader): Promise<Site> {
-  const quiet = { ...config, rateLimit: undefined, maxLoopDelay: 0, accessLog: false };
+  const quiet = { ...config, rateLimit: undefined, maxLoopDelay: 0, accessLog: false, ...NO_TAGS };
   const telemetry = createTelemetry(quiet, createLog({ logLevel: 'silent' }, { write() {} }));
   const { app } = buildApp({ config: quiet, store, telemetry });
   const addresses: string[] = [];

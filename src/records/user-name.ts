@@ -1,6 +1,8 @@
-// Which user names are legal, and the key under which all spellings of a name are found.
+// Which user names are legal, the key under which all spellings of a name are found, and the tag of a user in caches.
+import { hash } from 'node:crypto';
 import { FormatRegistry, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
+import type { Family } from './kinds.ts';
 
 export const LONGEST_USER_NAME = 255;
 
@@ -61,3 +63,13 @@ export function takedownKey(key: string): string {
 function foldCase(text: string): string {
   return text.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
 }
+
+/** Every answer that has a tag of a user has this one too, by which caches drop them all. */
+export const SITE_TAG = 'vitrine';
+
+/**
+ * All answers of a user have it, however the address spells the name. A hash, since caches limit the length of tags, their
+ * characters and the number of all; 64 bits, since two users with one tag do no harm: both are purged.
+ */
+export const userTag = (family: Family, userKey: string) =>
+  `${SITE_TAG}-${hash('sha256', `${family}\n${userKey}`).slice(0, 16)}`;

@@ -6,7 +6,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { publicOrigin } from '../config/config.ts';
 import { caching, JSON_TYPE, jsonHeaders, matches, sendNotModified, UNSHARED } from '../http/answer.ts';
-import { RequestError, sendFailure } from '../http/errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { computeEtag } from '../records/etag.ts';
 import { type Family, ITEM_CAP } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
@@ -69,7 +69,7 @@ function createFeedSender(
 ) {
   const { variant, base } = mount;
   const { family, collection } = VARIANTS[variant];
-  const { absence, versionOf } = createPersonReplies(config, mount, store);
+  const { sendAbsence, tagUser, versionOf } = createPersonReplies(config, mount, store);
   const look = createLook(config);
   const host = publicOrigin(config) ?? config.siteUrl;
   const feedOf = (person: Person) => ({
@@ -88,7 +88,7 @@ function createFeedSender(
     // A user has no item 0.
     const from = archive === undefined || isId(archive) ? archive : '0';
     const feed = await readFeed(store, family, key, from);
-    if (!feed?.profile.body) return sendFailure(reply, await absence(username));
+    if (!feed?.profile.body) return sendAbsence(reply, username);
     const { profile, records, older } = feed;
     if (archive !== undefined && records.length === 0) throw new RequestError('ROUTE_NOT_FOUND');
     const items = `{"${collection}":[${records.join()}]}`;
@@ -96,6 +96,8 @@ function createFeedSender(
     // Any item may begin an archive, so that no address stops working; but only borders are asked for by all readers.
     const kept = archive === undefined || isBorder(archive) ? caching(config) : UNSHARED;
     const { 'content-type': type = '', ...others } = { ...headers, ...kept, etag };
+    // Caches are not told of items that the list of the newest does not have.
+    tagUser(reply.raw, family, key, false);
     if (matches(request.headers['if-none-match'], etag)) return sendNotModified(reply, others);
     const person = readPerson(variant, feed.profile.body, Buffer.from(items));
     return reply

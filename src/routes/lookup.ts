@@ -8,6 +8,7 @@ import { acceptsGzip, knownEtags, NotModified, type WriteAnswer } from '../http/
 import { type ErrorCode, errorResponses, sendFailure } from '../http/errors.ts';
 import { FAULT } from '../http/input.ts';
 import type { Operation } from '../http/observations.ts';
+import type { TagUser } from '../http/user-tags.ts';
 import type { Family } from '../records/kinds.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
 import { isTooLong, UserName, userKey } from '../records/user-name.ts';
@@ -19,6 +20,7 @@ export interface VariantOptions {
   readonly base: BaseUrl;
   readonly store: Pick<Reader, 'profile' | 'items' | 'isTakenDown'>;
   readonly writeAnswer: WriteAnswer;
+  readonly tagUser: TagUser;
   readonly takedownStatus: Config['takedownStatus'];
 }
 
@@ -81,7 +83,7 @@ export async function missingUser(
 }
 
 /** Key, store, then 304 or the body. */
-export function createLookups({ variant, store, writeAnswer, takedownStatus }: VariantOptions) {
+export function createLookups({ variant, store, writeAnswer, tagUser, takedownStatus }: VariantOptions) {
   const { family, collection } = VARIANTS[variant];
 
   const createLookup =
@@ -91,8 +93,12 @@ export function createLookups({ variant, store, writeAnswer, takedownStatus }: V
       const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = request.headers;
       const options = { known: knownEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
       const answer = await find(key, options);
-      if (answer === undefined)
-        return void sendFailure(reply, await missingUser(store, takedownStatus, family, key));
+      if (answer === undefined) {
+        const code = await missingUser(store, takedownStatus, family, key);
+        tagUser(reply.raw, family, key);
+        return void sendFailure(reply, code);
+      }
+      tagUser(reply.raw, family, key);
       writeAnswer(request.raw, reply.raw, operation, answer, options.known);
       // Not before: what throws here, such as a damaged ETag, is answered by Fastify.
       reply.hijack();

@@ -55,7 +55,8 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
     const origin = site.mount.base.origin ?? address.origin;
     const render = (person: Person) => write(person, embeddingOf(origin, person, room));
     if (await replies.send(request, reply, address.name, { version, headers, render })) return reply;
-    return sendFailure(reply, await replies.absence(address.name));
+    // There are endlessly many addresses: none is kept longer than other errors.
+    return replies.sendAbsence(reply, address.name, false);
   });
   done();
 };

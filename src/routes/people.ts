@@ -6,7 +6,7 @@ import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
 import { caching, INERT } from '../http/answer.ts';
-import { RequestError, sendFailure } from '../http/errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { fileSize, readWhole } from '../http/file-parts.ts';
 import { PAGE } from '../http/observations.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
@@ -26,7 +26,7 @@ const Params = Type.Object({ username: UserInput });
 export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options, done) => {
   const { config, mount, store } = options;
   const { variant, base } = mount;
-  const { send, absence, versionOf } = createPersonReplies(config, mount, store);
+  const { send, sendAbsence, versionOf } = createPersonReplies(config, mount, store);
 
   const route = {
     constraints: hostConstraint(base),
@@ -37,7 +37,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
     app.get(url, route, async (request, reply) => {
       const { username } = request.params;
       if (await send(request, reply, username, template)) return reply;
-      return sendFailure(reply, await absence(username));
+      return sendAbsence(reply, username);
     });
 
   const cached = caching(config);

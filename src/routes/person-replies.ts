@@ -5,6 +5,8 @@ import type { Mount } from '../config/clashes.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import { type Headers, matches, sendNotModified } from '../http/answer.ts';
+import { sendFailure } from '../http/errors.ts';
+import { createUserTags } from '../http/user-tags.ts';
 import { computeEtag } from '../records/etag.ts';
 import { userKey } from '../records/user-name.ts';
 import type { Awaitable, PersonAnswers, Reader } from '../stores/reader.ts';
@@ -39,9 +41,16 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
   const { imageHosts, mediaUrl, siteName, siteUrl, accent } = config;
   const settings = JSON.stringify([VERSION, imageHosts, mediaUrl, siteName, siteUrl, accent]);
 
+  const tagUser = createUserTags(config);
+
   const read = (key: string, known?: string) => store.person(family, key, collection, known);
 
+  /** Why there is nobody with this name. */
+  const absence = (name: string) => missingUser(store, config.takedownStatus, family, userKey(name));
+
   return {
+    tagUser,
+
     /** The version of a template. No start waits for the specimen. */
     versionOf(render: (person: Person) => string): () => string {
       let version: string | undefined;
@@ -60,6 +69,7 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
       let found = await read(key, known?.replaceAll('.', '" "'));
       if (found !== undefined && matches(known, etagFor(template, found))) {
         const { 'content-type': _, ...headers } = template.headers;
+        tagUser(reply.raw, family, key, isShared(headers));
         sendNotModified(reply, { ...headers, etag: etagFor(template, found) });
         return true;
       }
@@ -68,18 +78,27 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
       const [profile, items] = found ?? [];
       if (found === undefined || !profile?.body || !items?.body) return false;
       const rendered = await template.render(readPerson(variant, profile.body, items.body));
-      const [text, etag] =
-        typeof rendered === 'object' && 'incomplete' in rendered
-          ? [rendered.incomplete, etagFor(template, found).replace(/"$/, '.incomplete"')]
-          : [rendered, etagFor(template, found)];
+      const isIncomplete = typeof rendered === 'object' && 'incomplete' in rendered;
+      const [text, etag] = isIncomplete
+        ? [rendered.incomplete, etagFor(template, found).replace(/"$/, '.incomplete"')]
+        : [rendered, etagFor(template, found)];
+      tagUser(reply.raw, family, key, isShared(template.headers) && !isIncomplete);
       reply.headers({ ...template.headers, etag }).send(text);
       return true;
     },
 
-    /** Why there is nobody with this name. */
-    absence: (name: string) => missingUser(store, config.takedownStatus, family, userKey(name)),
+    absence,
+
+    async sendAbsence(reply: FastifyReply, name: string, isLasting = true): Promise<FastifyReply> {
+      const code = await absence(name);
+      tagUser(reply.raw, family, userKey(name), isLasting);
+      return sendFailure(reply, code);
+    },
   };
 }
+
+/** Whether shared caches may keep it. */
+const isShared = (headers: Headers) => !/private|no-store/.test(headers['cache-control'] ?? '');
 
 /** ETags of data have no dot, see `computeEtag`. */
 const etagFor = ({ version }: Template, answers: PersonAnswers) =>

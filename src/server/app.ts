@@ -18,6 +18,7 @@ import { RequestError, sendFailure } from '../http/errors.ts';
 import { COMPILERS, parseQuery } from '../http/input.ts';
 import { LONGEST_URL, pathToRoute } from '../http/malformed.ts';
 import { type Observer, type Operation, OTHER, PREFLIGHT } from '../http/observations.ts';
+import { createUserTags } from '../http/user-tags.ts';
 import { documentFor, openapiOptions } from '../openapi/document.ts';
 import { directory, directoryPages } from '../routes/directory.ts';
 import { docs, openapi } from '../routes/docs.ts';
@@ -100,10 +101,11 @@ interface Parts {
 function registerData(app: FastifyInstance, { config, store, observe, exampleUsers, describe }: Parts): void {
   const { takedownStatus } = config;
   const writeAnswer = createAnswerWriter(config, observe);
+  const tagUser = createUserTags(config);
   for (const { variant, base } of listMounts(config))
     app.register(ROUTES[VARIANTS[variant].style], {
       prefix: base.path,
-      ...{ variant, base, store, writeAnswer, takedownStatus },
+      ...{ variant, base, store, writeAnswer, tagUser, takedownStatus },
     });
   app.register(openapi, { config, exampleUsers, describe });
   app.register(media, { config, observe });

@@ -1,0 +1,47 @@
+// Where the text of a setting comes from: a flag, the environment, or for secrets a file.
+import { readFileSync } from 'node:fs';
+import { Mistake } from './setting-values.ts';
+
+export interface SettingText {
+  /** Undefined when nothing was given. */
+  readonly text: string | undefined;
+  /** The flag or variable, for messages. */
+  readonly label: string;
+  /** Whether the text must not be shown. */
+  readonly isSecret?: boolean;
+}
+
+const isBlank = ({ text = '' }: SettingText) => text.trim() === '';
+
+/** The secret as it is, or from its file; `name` is that of the variable. */
+export function chooseSecret(name: string, secret: SettingText, file: SettingText): SettingText {
+  if (isBlank(file)) return secret;
+  if (!isBlank(secret))
+    throw new Mistake(`${secret.label} and ${file.label} are both set: give one, and leave the other empty`);
+  return { text: readSecret(name, file), label: file.label, isSecret: true };
+}
+
+/** A token, from the variable or from the file that the variable with `_FILE` names. */
+export function readToken(name: string, environment: Record<string, string | undefined>): string | undefined {
+  const find = (label: string) => ({ text: environment[label], label });
+  const { text = '' } = chooseSecret(name, find(name), find(`${name}_FILE`));
+  if (/[^\x21-\x7e]/.test(text.trim())) throw new Mistake(`${name} must be one word of plain ASCII`);
+  return text.trim() || undefined;
+}
+
+const LONGEST_SECRET = 8192;
+
+/** What the file holds, without the newline at its end. */
+function readSecret(name: string, { text: path = '', label }: SettingText): string {
+  let content: string;
+  try {
+    content = readFileSync(path.trim(), 'utf8').trimEnd();
+  } catch (error) {
+    throw new Mistake(
+      `${label} must name a file that can be read (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
+  if (content === '' || content.length > LONGEST_SECRET || /\p{Cc}/u.test(content))
+    throw new Mistake(`${label} must name a file that holds one line, a ${name}`);
+  return content;
+}
