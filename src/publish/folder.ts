@@ -10,7 +10,7 @@ export const LOCK = 'lock';
 
 const LINKS = ['current', 'current.next'];
 const TREES = ['0', '1'];
-const IN_TREE = [MANIFEST, ...Object.values(HOSTS).map(({ file }) => file)];
+const IN_TREE = [MANIFEST, ...Object.values(HOSTS).flatMap(({ files }) => files)];
 
 /** Throws if `current` or something in `trees/` was not made by `vitrine publish`. */
 export function refuseOthers(folder: string): void {

@@ -1,19 +1,24 @@
 // The hosts that a site can be published for.
 import { apache } from './apache.ts';
 import { caddy } from './caddy.ts';
+import { cloudflare } from './cloudflare.ts';
 import { nginx } from './nginx.ts';
 import type { Site } from './tables.ts';
 
 interface Host {
-  /** The name of its configuration, which lies beside the files. */
-  readonly file: string;
-  readonly write: (site: Site) => string;
+  /** The names of its configuration's files, which lie beside the site's. */
+  readonly files: readonly string[];
+  /** The texts of these files. */
+  readonly write: (site: Site) => readonly string[];
+  /** Whether it compresses answers itself. */
+  readonly compresses: boolean;
 }
 
 export const HOSTS = {
-  nginx: { file: 'nginx.conf', write: nginx },
-  caddy: { file: 'Caddyfile', write: caddy },
-  apache: { file: 'apache.conf', write: apache },
+  nginx: { files: ['nginx.conf'], write: (site) => [nginx(site)], compresses: false },
+  caddy: { files: ['Caddyfile'], write: (site) => [caddy(site)], compresses: false },
+  apache: { files: ['apache.conf'], write: (site) => [apache(site)], compresses: false },
+  cloudflare: { files: ['wrangler.json', 'worker.js'], write: cloudflare, compresses: true },
 } as const satisfies Record<string, Host>;
 
 export type HostName = keyof typeof HOSTS;

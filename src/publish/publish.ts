@@ -50,16 +50,13 @@ export async function runPublish(options: PublishOptions) {
   const site = await createSite(config, store);
   await using _app = { [Symbol.asyncDispose]: async () => site.app.close() };
   using report = createRunReport(out, 'publishing');
-  const tree = await (dryRun ? openTrial : openTree)(folder, HOSTS[host].file);
+  const tree = await (dryRun ? openTrial : openTree)(folder, HOSTS[host].files);
   try {
     const counts = await passUntilSteady({ ...options, store, site, tree, report });
     if (!dryRun) {
       const headers = await site.asker.readHeaders();
       const targets = listTargets(config, site.files);
-      await tree.serve({
-        name: HOSTS[host].file,
-        text: HOSTS[host].write({ config, folder, targets, headers }),
-      });
+      await tree.serve(HOSTS[host].write({ config, folder, targets, headers }));
     }
     return { summary: summarise(options, counts), result: { ...counts, folder, host, dryRun } };
   } finally {
@@ -127,7 +124,7 @@ interface Lists {
 }
 
 async function pass(options: PassOptions, counts: PublishCounts, { previous, add }: Lists): Promise<void> {
-  const { config, store, site, tree, report, signal } = options;
+  const { config, store, site, tree, report, signal, host } = options;
   const total = await countUsers(config, store);
   const remove = ({ path }: Entry) => {
     counts.removed++;
@@ -145,7 +142,7 @@ async function pass(options: PassOptions, counts: PublishCounts, { previous, add
     if (signal.aborted) throw new OutputError('stopped: what was published before is served on');
     const before = await beside.find({ group, user });
     for (const file of files)
-      for (const entry of await bringUpToDate(file, before, { tree, counts, place: { group, user } })) {
+      for (const entry of await bringUpToDate(file, before, { tree, counts, place: { group, user }, host })) {
         before.delete(entry.path);
         keep(entry);
       }
@@ -164,6 +161,7 @@ async function countUsers(config: Config, store: Reader): Promise<number> {
 }
 
 interface FileWork {
+  readonly host: HostName;
   readonly tree: Tree;
   readonly counts: PublishCounts;
   readonly place: Place;
@@ -175,7 +173,7 @@ const PACKED = '.gz';
 async function bringUpToDate(
   { paths, ask }: Answered,
   before: ReadonlyMap<string, Entry>,
-  { tree, counts, place }: FileWork,
+  { tree, counts, place, host }: FileWork,
 ): Promise<Entry[]> {
   const old = paths.map(({ path }) => before.get(path));
   const packed = paths.map(({ path }) => before.get(path + PACKED)).filter((entry) => entry !== undefined);
@@ -191,7 +189,7 @@ async function bringUpToDate(
     return [...entries, ...packed];
   }
   const entries = write(tree, content, paths, place);
-  const body = await content.pack?.();
+  const body = HOSTS[host].compresses ? undefined : await content.pack?.();
   if (body) {
     const packedPaths = paths.map(({ path }) => ({ path: path + PACKED }));
     entries.push(...write(tree, { ...content, etag: gzipEtag(content.etag), body }, packedPaths, place));

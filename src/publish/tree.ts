@@ -41,13 +41,13 @@ export interface Tree {
   remove(path: string): void;
   /** Begins a list of what is in the tree; `finish` says where it is. */
   newManifest(): LineWriter;
-  /** Serves this tree, with a file beside its files. */
-  serve(configuration: { readonly name: string; readonly text: string }): Promise<void>;
+  /** Serves this tree, with the texts of the host's files beside its files. */
+  serve(texts: readonly string[]): Promise<void>;
   close(): void;
 }
 
-/** `configuration` is the name of the file for the host: a tree for another host is not continued. */
-export async function openTree(folder: string, configuration: string): Promise<Tree> {
+/** `configuration` are the names of the host's files: a tree for another host is not continued. */
+export async function openTree(folder: string, configuration: readonly string[]): Promise<Tree> {
   refuseOthers(folder);
   mkdirSync(join(folder, 'trees'), { recursive: true });
   const unlock = lock(folder);
@@ -55,7 +55,7 @@ export async function openTree(folder: string, configuration: string): Promise<T
   const [name, other] = served?.endsWith('0') ? ['1', '0'] : ['0', '1'];
   const [spare, live] = [join(folder, 'trees', name as string), join(folder, 'trees', other as string)];
   const isContinued =
-    served !== undefined && [configuration, MANIFEST].every((name) => existsSync(join(live, name)));
+    served !== undefined && [...configuration, MANIFEST].every((name) => existsSync(join(live, name)));
   if (!isContinued || !isInStep(live, spare)) {
     rmSync(spare, { recursive: true, force: true });
     if (isContinued) linkAll(live, spare);
@@ -104,13 +104,15 @@ export async function openTree(folder: string, configuration: string): Promise<T
       lists.push(join(folder, 'trees', `manifest-${lists.length}`));
       return createLineWriter(lists.at(-1) as string);
     },
-    async serve({ name, text }) {
+    async serve(texts) {
       changes.finish();
-      rmSync(join(spare, name), { force: true });
-      writeFileSync(join(spare, name), text);
+      for (const [at, name] of configuration.entries()) {
+        rmSync(join(spare, name), { force: true });
+        writeFileSync(join(spare, name), texts[at] as string);
+      }
       renameSync(lists.at(-1) as string, join(spare, MANIFEST));
       turn(folder, spare);
-      await follow(spare, live, { changes: isContinued ? changesFile : undefined, name });
+      await follow(spare, live, { changes: isContinued ? changesFile : undefined, configuration });
       for (const file of [changesFile, ...lists]) rmSync(file, { force: true });
     },
     close() {
@@ -121,11 +123,14 @@ export async function openTree(folder: string, configuration: string): Promise<T
 }
 
 /** A run that changes nothing. */
-export async function openTrial(folder: string, configuration: string): Promise<Tree> {
+export async function openTrial(folder: string, configuration: readonly string[]): Promise<Tree> {
   refuseOthers(folder);
   const served = readServed(folder);
   const live = join(folder, served ?? 'none');
-  const manifest = join(live, existsSync(join(live, configuration)) ? MANIFEST : 'none');
+  const manifest = join(
+    live,
+    configuration.every((name) => existsSync(join(live, name))) ? MANIFEST : 'none',
+  );
   return {
     has: (file) => hasFile(live, file),
     ...{ manifest, write() {}, link() {}, remove() {}, close() {} },
@@ -155,7 +160,10 @@ function turn(folder: string, tree: string): void {
 async function follow(
   from: string,
   to: string,
-  { changes, name }: { readonly changes: string | undefined; readonly name: string },
+  {
+    changes,
+    configuration,
+  }: { readonly changes: string | undefined; readonly configuration: readonly string[] },
 ): Promise<void> {
   if (changes === undefined) {
     rmSync(to, { recursive: true, force: true });
@@ -171,7 +179,7 @@ async function follow(
   };
   rmSync(join(to, MANIFEST), { force: true });
   for await (const path of createInterface({ input: createReadStream(changes) })) relink(join('files', path));
-  relink(name);
+  for (const name of configuration) relink(name);
   relink(MANIFEST);
 }
 

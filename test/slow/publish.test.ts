@@ -1,15 +1,14 @@
 // A published site behind real web servers, with exactly the configurations that are written: what they answer is what the
 // server answers.
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Entry } from '../../src/publish/manifest.ts';
 import { freePort } from '../free-port.ts';
-import { runNginx } from '../nginx-any.ts';
 import { sha256 } from '../pictures.ts';
 import { skipWithout } from '../programs.ts';
-import { startProxy } from '../proxies.ts';
+import { HOSTS } from '../published-hosts.ts';
 import { blog, folio } from '../records.ts';
 import {
   databaseOf,
@@ -30,65 +29,6 @@ import {
   vitrine,
 } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
-
-const HOSTS = {
-  nginx: {
-    file: 'nginx.conf',
-    start: (text: string, port: number) =>
-      runNginx(text.replace('listen 80;', `listen 127.0.0.1:${port};`), [port]),
-  },
-  caddy: {
-    file: 'Caddyfile',
-    async start(text: string, port: number) {
-      const config = join(tempFolder(), 'Caddyfile');
-      const global = '{\n\tadmin off\n\tauto_https off\n}\n';
-      writeFileSync(
-        config,
-        global +
-          text.replace(
-            /http:\/\/[a-z.]+\.(?:example|org)(?=,| \{)/g,
-            (name) => `${name.replace('profiles.example.org', '127.0.0.1')}:${port}`,
-          ),
-      );
-      await startProxy('caddy', ['run', '--config', config, '--adapter', 'caddyfile'], [port]);
-    },
-  },
-  apache: {
-    file: 'apache.conf',
-    async start(text: string, port: number) {
-      const folder = tempFolder();
-      const modules = [
-        'mpm_event',
-        'authz_core',
-        'dir',
-        'mime',
-        'negotiation',
-        'rewrite',
-        'headers',
-        'alias',
-      ];
-      const config = join(folder, 'apache2.conf');
-      writeFileSync(
-        config,
-        `${modules.map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so\n`).join('')}
-ServerName localhost
-ServerRoot ${folder}
-PidFile ${folder}/pid
-ErrorLog ${folder}/error.log
-Listen 127.0.0.1:${port}
-TypesConfig /dev/null
-AddLanguage en .en
-AddEncoding x-gzip .gz
-AddHandler type-map .var
-<Directory />
-  Require all denied
-</Directory>
-${text.replace('<VirtualHost *:80>', `<VirtualHost 127.0.0.1:${port}>`)}`,
-      );
-      await startProxy('apache', ['-D', 'FOREGROUND', '-f', config], [port]);
-    },
-  },
-} as const;
 
 /** Headers that a host of files cannot have as the server has them; to Apache, the file of `x.en` is in English. */
 const OWN =
@@ -120,8 +60,8 @@ beforeAll(async () => {
   server = await serveHere({ DATABASE_URL: database });
 });
 
-describe.each(['nginx', 'caddy', 'apache'] as const)('%s', (name) => {
-  describe.skipIf(skipWithout(name))('with its configuration', () => {
+describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, start }) => {
+  describe.skipIf(program !== undefined && skipWithout(program))('with its configuration', () => {
     const host = { port: 0 };
     let entries: Entry[];
     beforeAll(async () => {
@@ -131,11 +71,14 @@ describe.each(['nginx', 'caddy', 'apache'] as const)('%s', (name) => {
       });
       entries = readLines(join(folder, 'current/manifest.ndjson')).map((line) => JSON.parse(line));
       host.port = await freePort();
-      await HOSTS[name].start(readFileSync(join(folder, 'current', HOSTS[name].file), 'utf8'), host.port);
+      await start(join(folder, 'current'), host.port);
     });
 
     test('answers every canonical address as the server does', async () => {
-      const addresses = entries.flatMap(({ address }) => address ?? []);
+      // A service makes a URL of a path, in which these names would be steps upwards.
+      const addresses = entries.flatMap(({ address = '' }) =>
+        address === '' || (isService && /\/\.\.?(?:\/|$)/.test(address)) ? [] : address,
+      );
       expect(addresses.length).toBeGreaterThan(1000);
       const different: unknown[] = [];
       for (const address of addresses) {
@@ -173,6 +116,40 @@ describe.each(['nginx', 'caddy', 'apache'] as const)('%s', (name) => {
       expect((await shown(host, address)).status).toBe(status);
     });
 
+    test
+      .runIf(isService)
+      .each([
+        ...[
+          '/a/api/?user=ADA&post=true',
+          '/a/api?us%65r=%41da',
+          '/a/api/?post=%74rue&user=ada',
+          '/%61/api/?user=ada',
+        ],
+        ...['/b/api/username/ZO%c3%8b', '/b/api/username/zo%65%cc%88', '/b/api/username/%61da/shots'],
+        ...[
+          '/people/b/ADA',
+          '/card/a/Ada.svg',
+          '/feeds/b/ADA.atom',
+          '/a/api/?user=%zz',
+          '/b/api/username/%zz',
+        ],
+        ...['/b/api/username/%00', `/b/api/username/${'x'.repeat(256)}`, `/a/api/?user=${'x'.repeat(255)}`],
+      ])('answers %s, which is not canonical, as the server does', async (address) => {
+      expect(await shown(host, address)).toEqual(await shown(server, address));
+    });
+
+    test.runIf(isService)('has the ETags of the server for lookups', async () => {
+      const list = '/b/api/username/ada/shots';
+      for (const coding of ['identity', 'gzip']) {
+        const { etag } = (await exchange(server, list, { headers: { 'accept-encoding': coding } })).headers;
+        const again = { headers: { 'if-none-match': `"other", W/${etag}` } };
+        const { status, body } = await exchange(host, list, again);
+        expect([status, body], etag).toEqual([304, '']);
+      }
+      expect((await exchange(host, list)).headers.etag).toBe((await exchange(server, list)).headers.etag);
+      expect((await exchange(host, '/nothing', { method: 'POST' })).status).toBe(404);
+    });
+
     test('tells hosts apart, if base URLs name several', async () => {
       const env = {
         ...{ DATABASE_URL: database, PORT: '0', BASE_URL_C: '' },
@@ -181,7 +158,7 @@ describe.each(['nginx', 'caddy', 'apache'] as const)('%s', (name) => {
       const folder = join(tempFolder(), 'site');
       await done(['publish', folder, '--for', name, '--without', 'previews,cards,feeds,pages'], { env });
       const port = await freePort();
-      await HOSTS[name].start(readFileSync(join(folder, 'current', HOSTS[name].file), 'utf8'), port);
+      await start(join(folder, 'current'), port);
       const own = await serveHere(env);
       for (const host of ['one.example', 'two.example'])
         for (const address of ['/a/api/?user=ada', '/b/api/username/ada/shots', '/openapi.json', '/docs']) {
@@ -190,7 +167,7 @@ describe.each(['nginx', 'caddy', 'apache'] as const)('%s', (name) => {
             await shown(own, address, { host }),
           ];
           expect(published, host + address).toEqual(served);
-          if (name === 'caddy') continue;
+          if (name === 'caddy' || isService) continue;
           for (const spelling of [`${host}:80`, `${host}:${port}`, `${host}.`, host.toUpperCase()])
             expect(await shown({ port }, address, { host: spelling }), spelling + address).toEqual(served);
         }
@@ -225,14 +202,24 @@ describe.each(['nginx', 'caddy', 'apache'] as const)('%s', (name) => {
       expect([again.status, again.body]).toEqual([304, '']);
     });
 
+    async function askRaw(address: string): Promise<string> {
+      const socket = await dial(host);
+      const heard = hearOut(socket);
+      socket.write(`GET ${address} HTTP/1.1\r\nHost: 127.0.0.1:${host.port}\r\nConnection: close\r\n\r\n`);
+      return String(await heard);
+    }
+
+    /** What is no path does not reach the code that is published: the service refuses it. */
+    async function askService(address: string): Promise<string> {
+      const { status, body } = await exchange(host, address.replace(/^(?!\/)/, '/'));
+      return `HTTP/1.1 ${status} ${body}`;
+    }
+
     test('no hostile address leads out of the folder, or is an error of the host', async () => {
       const wrong: unknown[] = [];
       const outside = (body: string) => /^\{"group"|^map |^<VirtualHost|root:|^\S+ \{$/m.test(body);
       for (const address of hostileAddresses(HOSTILE)) {
-        const socket = await dial(host);
-        const heard = hearOut(socket);
-        socket.write(`GET ${address} HTTP/1.1\r\nHost: 127.0.0.1:${host.port}\r\nConnection: close\r\n\r\n`);
-        const reply = String(await heard);
+        const reply = await (isService ? askService(address) : askRaw(address));
         if (!/^HTTP\/1\.[01] [234]/.test(reply) || outside(reply)) wrong.push([address, reply]);
       }
       expect(wrong).toEqual([]);

@@ -1,0 +1,77 @@
+// Which file answers a request, at hosts that run code: their program is this file behind a line that defines SITE, and
+// before a few lines of its own. Written in what CloudFront Functions know: no `for…of`, spread or destructuring.
+
+/* global SITE */
+
+/** The file, and the error if there is none; an error alone where no file is looked for. */
+export function route(host, target) {
+  const at = `${target}?`.indexOf('?');
+  const path = unescapePlain(target.slice(0, at));
+  if (decode(path) === undefined) return { error: 'BAD_ESCAPE' };
+  const address = path.replace(/&/g, '%26') + canonicalQuery(target.slice(at + 1));
+  const isAsked = (row) =>
+    (row.host === undefined || row.host === host) && new RegExp(`^${row.pattern}$`).test(address);
+  const row = SITE.targets.find(isAsked) || { error: 'ROUTE_NOT_FOUND' };
+  return row.file === undefined ? { error: row.error } : locate(row, address);
+}
+
+/** Puts the keys of the names that an address has into the path of the file. */
+function locate(row, address) {
+  const names = new RegExp(`^${row.pattern}$`).exec(address).slice(1).map(decode);
+  const fault = names.map(nameFault).find(Boolean);
+  if (fault !== undefined) return { error: fault };
+  const spell = (_, group) => encodeURIComponent(userKey(names[group - 1]));
+  return { file: row.file.replace(/\$(\d)/g, spell), error: row.error };
+}
+
+function nameFault(name) {
+  if (name === undefined) return 'BAD_ESCAPE';
+  if (name.length > 255 && Array.from(name.normalize('NFC')).length > 255) return 'USER_TOO_LONG';
+  return /[^ -~\u00A0-\uFFFF]/.test(name) ? 'USER_MALFORMED' : undefined;
+}
+
+/** The parameters that matter, in the order and with the escapes of canonical addresses. */
+function canonicalQuery(text) {
+  const users = [];
+  const posts = [];
+  text.split('&').forEach((part) => {
+    const at = `${part}=`.indexOf('=');
+    const name = decode(part.slice(0, at).replace(/\+/g, ' '));
+    const value = decode(part.slice(at + 1).replace(/\+/g, ' '));
+    const escaped = value === undefined ? '%' : encodeURIComponent(value);
+    if (name === 'user') users.push(`user=${escaped}`);
+    if (name === 'post') posts.push(`post=${escaped}`);
+  });
+  const all = users.concat(posts);
+  return all.length === 0 ? '' : `?${all.join('&')}`;
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Letters, digits and marks that need no escape. */
+const unescapePlain = (path) =>
+  path.replace(/%[2-7][0-9a-f]/gi, (escaped) => {
+    const character = decodeURIComponent(escaped);
+    return /[\w.!~*'()-]/.test(character) ? character : escaped;
+  });
+
+/** As in records/user-name.ts. */
+const userKey = (name) =>
+  /^[ -~]*$/.test(name)
+    ? name.toLowerCase()
+    : name.normalize('NFD').replace(/[^ı]+/g, foldCase).normalize('NFC');
+
+const foldCase = (text) => text.toLowerCase().toUpperCase().toLowerCase().replace(/ς/g, 'σ');
+
+/** The headers of a file that is there. */
+export function headersOf(file) {
+  const type = SITE.types[file.slice(file.lastIndexOf('.') + 1)];
+  const kind = SITE.headers[file] === undefined ? file.split('/')[0] : file;
+  return Object.assign({ 'content-type': type }, SITE.headers[kind]);
+}
