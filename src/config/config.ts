@@ -62,12 +62,12 @@ export const SETTINGS = {
   mediaDir: setting(
     '',
     optional(folder),
-    'folder of copied pictures: by default beside the SQLite file, `site.db.media` for `site.db`; with PostgreSQL there is none by default',
+    'folder of copied pictures: by default `site.db.media` beside the SQLite file `site.db`, and none with PostgreSQL',
   ),
   mediaUrl: setting(
     '',
     optional(absoluteUrl),
-    'URL under which copied pictures are served: by default `/media` on the host of the first base URL that names one, else on `http://localhost` and `PORT`',
+    'URL of copied pictures: by default `/media` on the host of the first base URL that names one, else of `http://localhost`',
   ),
   host: setting(
     '127.0.0.1',
@@ -87,11 +87,7 @@ export const SETTINGS = {
     address,
     'address of the admin port; `::` and names mean the same as for `HOST`',
   ),
-  adminPort: setting(
-    '',
-    optional(port),
-    'port for `/metrics`, `/healthz` and `/readyz`; if unset, there is no admin port',
-  ),
+  adminPort: setting('', optional(port), 'port for `/metrics`, `/healthz` and `/readyz`'),
   cacheControl: setting(
     'public, max-age=15, stale-while-revalidate=30, stale-if-error=86400',
     headerText,
@@ -100,7 +96,7 @@ export const SETTINGS = {
   cdnCacheControl: setting(
     '',
     optional(cacheDirectives),
-    '`CDN-Cache-Control` of the same responses, which CDNs follow instead (RFC 9213); if unset, there is none',
+    '`CDN-Cache-Control` of the same responses, which CDNs follow instead (RFC 9213)',
   ),
   cacheTagHeader: setting(
     '',
@@ -115,7 +111,7 @@ export const SETTINGS = {
   takedownStatus: setting(
     '404',
     oneOf('404', '410'),
-    'status of a user who was taken down: `404`, as for an unknown user, or `410`, which tells that there was one',
+    'status of a user who was taken down: `404`, or `410`, which tells that there was one',
   ),
   corsOrigin: setting(
     '*',
@@ -127,18 +123,14 @@ export const SETTINGS = {
     networks,
     'proxies whose `X-Forwarded-*` and `X-Request-Id` headers are trusted: addresses, networks, or `loopback`, `linklocal`, `uniquelocal`',
   ),
-  rateLimit: setting(
-    '',
-    optional(rate),
-    'requests allowed per client and period, such as `600/1m`; if unset, there is no limit',
-  ),
+  rateLimit: setting('', optional(rate), 'requests allowed per client and period, such as `600/1m`'),
   rateLimitExempt: setting('', networks, 'clients exempt from the rate limit: addresses and networks'),
   explorer: setting('on', onOff, 'the explorer page at `/`: `on` or `off`'),
   directory: setting('off', onOff, 'pages, JSON and sitemaps that list everybody: `on` or `off`'),
   exampleUsers: setting(
     'auto',
     userNames,
-    'users that the explorer and the API reference begin with: `auto` for five of each family, those with the lowest ids; `none`; or a comma-separated list of names',
+    'users that the explorer and the API reference begin with: `auto` (the five lowest ids of each family), `none`, or a comma-separated list of names',
   ),
   imageHosts: setting(
     'none',
@@ -170,7 +162,7 @@ export const SETTINGS = {
   maxConnections: setting(
     '10000',
     between(whole, 1, 1_000_000),
-    'maximum number of open connections, fewer if memory or the limit of open files allows fewer; then the one idle longest is closed for a new one',
+    'maximum number of open connections, or what memory and the limit of open files allow; then the one idle longest is closed for a new one',
   ),
   maxLoopDelay: setting(
     '500ms',

@@ -26,7 +26,6 @@ export interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
   /** Microseconds. */
-  readonly p50: number;
   readonly p99: number;
   /** Without any response. */
   readonly failed: number;

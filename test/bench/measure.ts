@@ -28,7 +28,6 @@ export interface Sample {
   /** Requests per second. */
   readonly rate: number;
   /** Microseconds. */
-  readonly p50: number;
   readonly p99: number;
   /** Microseconds per request. */
   readonly cpu: number;
@@ -84,7 +83,7 @@ export async function measure(
 function bestOf(samples: readonly Sample[]): Sample {
   const least = (figure: keyof Sample) => Math.min(...samples.map((sample) => sample[figure]));
   const rate = Math.max(...samples.map((sample) => sample.rate));
-  return { rate, p50: least('p50'), p99: least('p99'), cpu: least('cpu') };
+  return { rate, p99: least('p99'), cpu: least('cpu') };
 }
 
 async function takeSample({ group, name, servers, target, status }: Row, seconds: number, seed: number) {
@@ -93,9 +92,9 @@ async function takeSample({ group, name, servers, target, status }: Row, seconds
   for (let attempt = 1; ; attempt++) {
     const before = used();
     const result = await load(servers[0].port, target, seconds, seed);
-    const { requests, p50, p99, failed, refused } = result;
+    const { requests, p99, failed, refused } = result;
     if (failed === 0 && (refused === 0 || status === 404))
-      return { rate: requests / result.seconds, p50, p99, cpu: (used() - before) / requests };
+      return { rate: requests / result.seconds, p99, cpu: (used() - before) / requests };
     if (attempt === ATTEMPTS)
       throw new Error(`${group}, ${name}: ${failed} requests failed, ${refused} were refused`);
   }

@@ -57,15 +57,15 @@ const markdownTable = (head: readonly string[], rows: readonly (readonly string[
 export function rowTable(rows: readonly MeasuredRow[]): string {
   const milliseconds = (microseconds: number) => (microseconds / 1000).toFixed(2);
   const cells = rows.map((row) => {
-    const { rate, p50, p99, cpu } = row.best;
+    const { rate, p99, cpu } = row.best;
     const texts = [
-      ...[row.group, row.name, Math.round(rate).toLocaleString('en'), milliseconds(p50), milliseconds(p99)],
+      ...[row.group, row.name, Math.round(rate).toLocaleString('en'), milliseconds(p99)],
       ...[cpu.toFixed(cpu < 100 ? 1 : 0), ratio(rows, row, row.base, 'cpu').toFixed(2)],
       row.atMost === undefined ? '' : `≤ ${row.atMost}`,
     ];
     return row.atMost === undefined ? texts : texts.map((text) => `**${text}**`);
   });
-  const head = ['', '', 'requests/s', 'p50 ms', 'p99 ms', 'CPU µs/request', '× the first', 'promised'];
+  const head = ['', '', 'requests/s', 'p99 ms', 'CPU µs/request', '× the first', 'promised'];
   return markdownTable(head, cells);
 }
 

@@ -25,6 +25,6 @@ end
 
 function done(summary, latency)
   local failed = summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout
-  io.write(string.format('{"requests":%d,"seconds":%f,"p50":%d,"p99":%d,"failed":%d,"refused":%d}\n', summary.requests,
-    summary.duration / 1e6, latency:percentile(50), latency:percentile(99), failed, summary.errors.status))
+  io.write(string.format('{"requests":%d,"seconds":%f,"p99":%d,"failed":%d,"refused":%d}\n', summary.requests,
+    summary.duration / 1e6, latency:percentile(99), failed, summary.errors.status))
 end

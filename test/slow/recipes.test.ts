@@ -119,11 +119,6 @@ describe('the recipe', () => {
     await expect(runScript('build.mjs', code)).rejects.toThrow(`nobody: ${await unknownUserMessage()}`);
   });
 
-  test('for revalidation gets a 304 and returns the same body', async () => {
-    const { stdout } = await runScript('revalidate.mjs', block('Revalidate with ETags', 'js'));
-    expect(stdout).toBe('200\n304\ntrue\n');
-  });
-
   test('for types generates them in one line, and the example compiles', async () => {
     const line = block('Types for TypeScript', 'sh').trim();
     const [npx, tool, ...args] = line.split(' ');
