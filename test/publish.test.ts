@@ -16,6 +16,7 @@ import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { compareSize } from '../src/publish/limits.ts';
 import type { Entry } from '../src/publish/manifest.ts';
 import { putCopy } from './media-folder.ts';
 import { sha256 } from './pictures.ts';
@@ -245,6 +246,43 @@ describeOnSqlite('the folder', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
+  test('refuses a copy that the host does not take, before anything is written', async () => {
+    const { mediaDir, folder, publish } = await site([blog(1, 'ada')]);
+    const copy = putCopy(mediaDir, 'a film');
+    const path = `media/${copy.slice(0, 2)}/${copy}`;
+    truncateSync(join(mediaDir, copy.slice(0, 2), copy), 25 * 2 ** 20 + 1);
+    const errors = [`cloudflare takes files of 25 MiB, and ${path} has 26: publish with --without media`];
+    expect(await publish('--for', 'cloudflare')).toMatchObject({ code: 1, errors });
+    expect(existsSync(folder)).toBe(false);
+    expect((await publish('--for', 'cloudflare', '--without', 'media,previews')).code).toBe(0);
+  });
+
+  const SIZE = {
+    others: 30,
+    parts: new Map([
+      ['previews', 20],
+      ['pages', 20],
+      ['media', 5],
+    ] as const),
+  };
+  test.each([
+    [75, /^undefined$/],
+    [
+      74,
+      /^cloudflare takes 74 files, and these are 75: publish with --without feeds,previews, which leaves 55$/,
+    ],
+    [40, /publish with --without feeds,previews,pages, which leaves 35$/],
+    [30, /publish with --without feeds,previews,pages,media, which leaves 30$/],
+    [29, /these are 75, 30 of them profiles, lists and what cannot be left out: publish fewer variants/],
+  ])('a host that takes %i files says what to leave out', (files, sentence) => {
+    const bounds = { host: 'cloudflare', bytesOfFile: 1, without: new Set(['feeds'] as const) } as const;
+    const size = { ...SIZE, largest: { path: 'media/00/00.png', bytes: 1 } };
+    expect(sentenceOf(() => compareSize({ ...bounds, files, freeFiles: 75 }, size))).toMatch(sentence);
+    expect(compareSize({ ...bounds, files: 75, freeFiles: 74 }, size)).toBe(
+      'cloudflare takes 74 files on its free plan, these are for a paid one',
+    );
+  });
+
   test('of two runs at a time, one is refused', async () => {
     const { publish } = await site();
     const codes = (await Promise.all([publish(...QUICK), publish(...QUICK)])).map(({ code }) => code);
@@ -306,6 +344,14 @@ describeOnSqlite('the folder', () => {
     expect(list()).toEqual(before);
   });
 });
+
+function sentenceOf(act: () => unknown): string {
+  try {
+    return String(act());
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
 
 function putMine(file: string): void {
   mkdirSync(dirname(file), { recursive: true });

@@ -17,6 +17,7 @@ import { createTelemetry } from '../telemetry/telemetry.ts';
 import { VARIANTS } from '../variants.ts';
 import { type Asker, type Content, createAsker, listSiteFiles } from './ask.ts';
 import { HOSTS, type HostName } from './hosts.ts';
+import { checkLimits } from './limits.ts';
 import { type Entry, type Place, readBeside } from './manifest.ts';
 import { type Answered, listUnits, type Part } from './source.ts';
 import { listHosts, listTargets, type SiteFile } from './targets.ts';
@@ -50,6 +51,8 @@ export async function runPublish(options: PublishOptions) {
   const site = await createSite(config, store);
   await using _app = { [Symbol.asyncDispose]: async () => site.app.close() };
   using report = createRunReport(out, 'publishing');
+  const everything = { ...options, store, asker: site.asker, onTooLong() {} };
+  const note = await checkLimits(host, options.without, () => listUnits(everything, site.files));
   const tree = await (dryRun ? openTrial : openTree)(folder, HOSTS[host].files);
   try {
     const counts = await passUntilSteady({ ...options, store, site, tree, report });
@@ -58,7 +61,8 @@ export async function runPublish(options: PublishOptions) {
       const targets = listTargets(config, site.files);
       await tree.serve(HOSTS[host].write({ config, folder, targets, headers }));
     }
-    return { summary: summarise(options, counts), result: { ...counts, folder, host, dryRun } };
+    const summary = [summarise(options, counts), ...(note === undefined ? [] : [note])].join('\n');
+    return { summary, result: { ...counts, folder, host, dryRun } };
   } finally {
     tree.close();
   }
