@@ -1,7 +1,16 @@
 // Caches that are told what changed: the tags on answers, how each kind of cache is told, and `vitrine purge`.
-import { expect, test } from 'vitest';
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { caches } from '../src/config/caches.ts';
+import { createCaches } from '../src/purge/caches.ts';
+import { PROVIDERS } from '../src/purge/providers.ts';
 import { userTag } from '../src/records/user-name.ts';
-import { ask, databaseOf, done, fixture } from './rig.ts';
+import { ask, atEnd, databaseOf, done, fixture, run, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const data = () => databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
@@ -73,4 +82,138 @@ test.each([
   expect(reply.headers).toMatchObject(headers);
   expect([reply.headers['x-accel-expires'], 'cache-tag' in reply.headers]).toEqual([life, 'PURGE' in env]);
   await server.stop();
+});
+
+test.each([
+  ['nginx', /must be caches separated by commas, such as nginx:/],
+  ['squid:/x', /must be caches/],
+  ['nginx:cache', /must name a cache of this kind like nginx:\/var\/cache\/vitrine, not "nginx:cache"/],
+  ['varnish:http://a:b@localhost', /like varnish:http/],
+  ['cloudflare:example.org', /like cloudflare:ZONE_ID/],
+  ['fastly:SU1Z0isxPaozGVKXdv0eY?per-minute=0', /like fastly:SERVICE_ID/],
+])('PURGE=%s is refused', async (text, sentence) => {
+  const { code, stderr } = await run(['serve', '--check', '--samples', '--purge', text]);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(sentence)]);
+});
+
+const NOW = () => new AbortController().signal;
+const tell = (text: string, keys: string[] | 'everything', env = {}) =>
+  Promise.all(
+    createCaches(caches(text), env).map((cache) =>
+      cache.tell(
+        {
+          changes:
+            keys === 'everything'
+              ? keys
+              : keys.map((key) => ({ family: 'portfolio', key, profile: true, list: false })),
+        },
+        NOW(),
+      ),
+    ),
+  );
+
+test('nginx: the files of a user are removed, however the address is written, and nothing else', async () => {
+  const folder = tempFolder();
+  const entry = (url: string, key: string) =>
+    `${'\0'.repeat(336)}\nKEY: x${url}\nHTTP/1.1 200 OK\r\nCache-Tag: vitrine,${userTag('portfolio', key)}\r\n\r\n{}`;
+  const put = (url: string, key: string, name = hash('md5', url)) => {
+    const file = join(folder, name.slice(-1), name.slice(-3, -1), name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, entry(url, key));
+    return file;
+  };
+  const named = (tag: string) => `/b/api/username/${tag}`;
+  const hers = [
+    ...[named('ada'), named('AD%61'), '/people/b/ada', '/feeds/b/ada/4711.atom'].map((url) =>
+      put(url, 'ada'),
+    ),
+    // The tag of somebody else in the address, and one that pushes the headers back.
+    ...[named(userTag('portfolio', 'pekka')), named('x'.repeat(5000))].map((url) => put(url, 'ada')),
+  ];
+  const his = put(named('pekka'), 'pekka');
+  const others = [
+    put('/temporary', 'ada', '00112233445566778899aabbccddeeff.0000000001'),
+    ...[join(folder, 'note'), join(folder, 'c')].map((path) => `${path}.txt`),
+  ];
+  for (const file of others.slice(1)) writeFileSync(file, entry(named('ada'), 'ada'));
+  const left = () => [...hers, his, ...others].filter(existsSync);
+  await tell(`nginx:${folder}`, []);
+  expect(left()).toHaveLength(hers.length + 1 + others.length);
+  await tell(`nginx:${folder}`, ['ada', 'nobody']);
+  expect(left()).toEqual([his, ...others]);
+  await tell(`nginx:${folder}`, 'everything');
+  expect(left()).toEqual(others);
+  await expect(tell(`nginx:${folder}/none`, ['ada'])).rejects.toThrow('none does not exist: start nginx');
+});
+
+test('what a call to each provider looks like', () => {
+  const tags = ['vitrine-1', 'vitrine-2'];
+  const seen = Object.entries(PROVIDERS).map(([kind, { call }]) => {
+    const { url, method, headers, body } = call(kind, tags, 'SECRET');
+    const { 'content-type': _, ...own } = headers as Record<string, string>;
+    return [`${method} ${url}`, own, body && JSON.parse(body)];
+  });
+  const bearer = { authorization: 'Bearer SECRET' };
+  expect(seen).toEqual([
+    ['BAN varnish', { 'x-ban-tags': 'vitrine-1|vitrine-2' }, undefined],
+    ['POST https://api.cloudflare.com/client/v4/zones/cloudflare/purge_cache', bearer, { tags }],
+    [
+      'POST https://api.fastly.com/service/fastly/purge',
+      { 'fastly-key': 'SECRET' },
+      { surrogate_keys: tags },
+    ],
+    ['POST https://api.netlify.com/api/v1/purge', bearer, { site_id: 'netlify', cache_tags: tags }],
+    ['POST post', bearer, { tags }],
+  ]);
+});
+
+/** A provider that answers as it is told, and remembers what it was asked for. */
+async function startProvider(...statuses: number[]) {
+  const calls: { token: string | undefined; tags: string[]; at: number }[] = [];
+  const server = createServer(async (request, response) => {
+    const { tags } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    calls.push({ token: request.headers.authorization, tags, at: performance.now() });
+    response.writeHead(statuses.shift() ?? 200, { 'retry-after': '1' }).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(() => server.close().closeAllConnections());
+  return { calls, cache: `post:http://127.0.0.1:${(server.address() as AddressInfo).port}/purge` };
+}
+
+describe('a provider', () => {
+  const users = (count: number) => Array.from({ length: count }, (_, nr) => `user${nr}`);
+
+  test('is told in batches, and by one call if these are too many for a minute', async () => {
+    const { calls, cache } = await startProvider();
+    await tell(cache, users(2500), { PURGE_TOKEN_FILE: tempFile('token', 's3cret\n') });
+    expect(calls.map(({ tags }) => tags.length)).toEqual([1000, 1000, 500]);
+    expect(new Set(calls.flatMap(({ tags }) => tags)).size).toBe(2500);
+    expect(calls[0]?.token).toBe('Bearer s3cret');
+    await tell(`${cache}?per-minute=4`, users(2500));
+    await tell(cache, 'everything');
+    expect(calls.slice(3).map(({ tags, token }) => [tags, token])).toEqual([
+      [['vitrine'], undefined],
+      [['vitrine'], undefined],
+    ]);
+  });
+
+  test('with 429 or 503 is told again, after as long as it says', async () => {
+    const { calls, cache } = await startProvider(429, 503);
+    await tell(cache, ['ada']);
+    expect(calls).toHaveLength(3);
+    for (const [nr, { at, tags }] of calls.entries()) {
+      expect(tags).toEqual([userTag('portfolio', 'ada')]);
+      if (nr > 0) expect(at - (calls[nr - 1]?.at ?? 0)).toBeGreaterThanOrEqual(999);
+    }
+  });
+
+  test('that refuses is an error without the token', async () => {
+    const { cache } = await startProvider(403);
+    const error = await tell(cache, ['ada'], { PURGE_TOKEN: 's3cret' }).catch(String);
+    expect(error).toMatch(/status 403: set PURGE_TOKEN/);
+    expect(error).not.toContain('s3cret');
+    expect(() => tell('cloudflare:0123456789abcdef0123456789abcdef', 'everything')).toThrow(
+      'PURGE needs a token: set CLOUDFLARE_API_TOKEN or CLOUDFLARE_API_TOKEN_FILE',
+    );
+  });
 });

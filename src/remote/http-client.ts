@@ -5,10 +5,11 @@ import { createGunzip } from 'node:zlib';
 import { Pool } from 'undici';
 
 export interface HttpRequest {
-  readonly method?: 'GET' | 'HEAD' | 'OPTIONS';
+  readonly method?: 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'BAN';
   /** Path and query, sent exactly as written: nothing is normalised. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
 }
 
 /** Makes something of a body while it arrives; may stop before its end. */
@@ -73,10 +74,10 @@ export function createHttpClient({ origin, timeout, maxBytes, connections, looku
   const servername = isIP(hostname) > 0 ? '' : hostname;
 
   async function exchange<Body>(
-    { method = 'GET', path, headers = {} }: HttpRequest,
+    { method = 'GET', path, headers = {}, body: sent }: HttpRequest,
     readBody: (chunks: AsyncIterable<Buffer>, status: number) => Promise<Body>,
   ): Promise<HttpResponse<Body>> {
-    const options = { method, path, headers, servername };
+    const options = { method, path, headers, servername, ...(sent !== undefined && { body: sent }) };
     const response = await pool
       .request(options)
       .catch((error) => Promise.reject(requestError(error, timeout)));

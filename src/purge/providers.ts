@@ -1,0 +1,121 @@
+// Caches that are told by HTTP: what a call to each of them looks like, and how many there may be.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cache, CacheKind } from '../config/caches.ts';
+import { SITE_TAG } from '../records/user-name.ts';
+import { createHost } from '../remote/host.ts';
+import { type HttpRequest, SiteError } from '../remote/http-client.ts';
+
+interface Provider {
+  /** Tags in one call, and calls in a minute, that every account may use. */
+  readonly batch: number;
+  readonly perMinute: number;
+  /** The variable with the secret of the account, and whether there may be none. */
+  readonly token?: string;
+  readonly isOpen?: boolean;
+  /** What to do if it refuses. */
+  readonly remedy: string;
+  call(place: string, tags: readonly string[], token: string): Call;
+}
+
+type Call = Pick<HttpRequest, 'method' | 'headers' | 'body'> & { readonly url: string };
+
+const post = (url: string, body: object, headers: Record<string, string>): Call => ({
+  ...{ method: 'POST', url, body: JSON.stringify(body) },
+  headers: { ...headers, 'content-type': 'application/json' },
+});
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** The header with the tags to ban, for what `vitrine print varnish` prints. */
+export const BAN_HEADER = 'X-Ban-Tags';
+
+type ProviderName = Exclude<CacheKind, 'nginx'>;
+
+export const PROVIDERS: Record<ProviderName, Provider> = {
+  varnish: {
+    ...{ batch: 250, perMinute: Number.POSITIVE_INFINITY, isOpen: true },
+    remedy:
+      'give it what `vitrine print varnish` prints with the same PURGE, and allow this address in `acl vitrine`',
+    call: (url, tags) => ({ method: 'BAN', url, headers: { [BAN_HEADER.toLowerCase()]: tags.join('|') } }),
+  },
+  // https://developers.cloudflare.com/cache/how-to/purge-cache/ (limits of the free plan)
+  cloudflare: {
+    ...{ batch: 100, perMinute: 5, token: 'CLOUDFLARE_API_TOKEN' },
+    remedy: 'the token needs the permission Zone, Cache Purge, for this zone',
+    call: (zone, tags, token) =>
+      post(`https://api.cloudflare.com/client/v4/zones/${zone}/purge_cache`, { tags }, bearer(token)),
+  },
+  // https://www.fastly.com/documentation/reference/api/purging/
+  fastly: {
+    ...{ batch: 256, perMinute: 60, token: 'FASTLY_API_TOKEN' },
+    remedy: 'the token needs the scope purge_select for this service',
+    call: (service, tags, token) =>
+      post(
+        `https://api.fastly.com/service/${service}/purge`,
+        { surrogate_keys: tags },
+        { 'fastly-key': token },
+      ),
+  },
+  // https://docs.netlify.com/build/caching/caching-overview/
+  netlify: {
+    ...{ batch: 100, perMinute: 20, token: 'NETLIFY_AUTH_TOKEN' },
+    remedy: 'the token must belong to a member of the team that has the site',
+    call: (site, tags, token) =>
+      post('https://api.netlify.com/api/v1/purge', { site_id: site, cache_tags: tags }, bearer(token)),
+  },
+  post: {
+    ...{ batch: 1000, perMinute: Number.POSITIVE_INFINITY, token: 'PURGE_TOKEN', isOpen: true },
+    remedy: 'set PURGE_TOKEN if it wants a bearer token',
+    call: (url, tags, token) => post(url, { tags }, token === '' ? {} : bearer(token)),
+  },
+};
+
+const A_MINUTE = 60_000;
+
+/** Tells a provider of tags; throws unless it has accepted every call. */
+export function createProvider(
+  kind: ProviderName,
+  { place, perMinute: limit }: Pick<Cache, 'place' | 'perMinute'>,
+  token: string,
+) {
+  const { batch, call, remedy, ...usual } = PROVIDERS[kind];
+  const perMinute = limit ?? usual.perMinute;
+  const sent: number[] = [];
+
+  async function turn(signal: AbortSignal): Promise<void> {
+    const [earliest = 0] = sent.length < perMinute ? [] : sent.splice(0, 1);
+    const wait = earliest + A_MINUTE - performance.now();
+    if (earliest > 0 && wait > 0) await delay(wait, undefined, { signal });
+    sent.push(performance.now());
+  }
+
+  return async (tags: readonly string[], signal: AbortSignal): Promise<void> => {
+    const batches = Array.from({ length: Math.ceil(tags.length / batch) }, (_, nr) =>
+      tags.slice(nr * batch, (nr + 1) * batch),
+    );
+    // Caches are told twice in the same minute. What needs more calls than that is told by one.
+    const calls = batches.length > Math.max(1, perMinute / 2) ? [[SITE_TAG]] : batches;
+    for (const part of calls) {
+      await turn(signal);
+      await send(call(place, part, token), remedy, signal);
+    }
+  };
+}
+
+const HOST_OPTIONS = {
+  concurrency: 1,
+  rate: 100,
+  startRate: 100,
+  timeout: 10_000,
+  retries: 3,
+  maxBytes: 1 << 20,
+};
+
+async function send({ url, ...request }: Call, remedy: string, signal: AbortSignal): Promise<void> {
+  const origin = new URL(url);
+  const userAgent = 'vitrine-purge';
+  using host = createHost({ ...HOST_OPTIONS, userAgent, origin, signal });
+  const headers = { ...request.headers, 'user-agent': userAgent };
+  const path = origin.pathname + origin.search;
+  const { status } = await host.ask((client) => client.send({ ...request, path, headers }));
+  if (status < 200 || status > 299) throw new SiteError(`status ${status}: ${remedy}`, 'answer');
+}
