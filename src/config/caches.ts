@@ -61,6 +61,9 @@ export function caches(text: string): Cache[] {
   });
 }
 
+/** In which Varnish is told of tags, separated by `|`. */
+export const BAN_HEADER = 'X-Ban-Tags';
+
 /** The headers with tags: the one that was set, and those that the caches read. */
 export function listTagHeaders({
   cacheTagHeader,

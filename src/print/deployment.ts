@@ -1,6 +1,7 @@
 // What configurations of other programs are made from: the settings in force, as those programs need them.
 import { isIPv6 } from 'node:net';
 import { isAbsolute, join } from 'node:path';
+import { listTagHeaders } from '../config/caches.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import { isPostgresUrl } from '../config/database-url.ts';
 import { findMediaFolder } from '../config/media.ts';
@@ -66,6 +67,10 @@ export function deploymentOf(config: Config, given: Readonly<Record<string, stri
     staleIfError: directive(config.cacheControl, 'stale-if-error'),
     /** Whether Cache-Control lets caches serve stale responses while the server is down. */
     mayBeStale: !/must-revalidate|proxy-revalidate|no-cache|no-store|s-maxage/.test(config.cacheControl),
+    /** The folder of nginx's cache. */
+    nginxCache: config.purge.find(({ kind }) => kind === 'nginx')?.place ?? '/var/cache/vitrine',
+    /** The header with tags of users, if Varnish is told what changed. */
+    bannedBy: config.purge.some(({ kind }) => kind === 'varnish') ? listTagHeaders(config)[0] : undefined,
     /** Undefined for PostgreSQL, whose URL is a secret. */
     file: isPostgresUrl(databaseUrl) ? undefined : databaseUrl,
     /** The absolute path of the folder of copied pictures, if there is one. */

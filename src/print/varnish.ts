@@ -1,9 +1,10 @@
 // `vitrine print varnish`
+import { BAN_HEADER } from '../config/caches.ts';
 import { type Deployment, lines } from './deployment.ts';
 import { COMPRESSIBLE, isList, lookupQuery, UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
 
 export function varnish(deployment: Deployment): string {
-  const { socket, host, port, corsOrigin, staleWhileRevalidate, staleIfError } = deployment;
+  const { socket, host, port, corsOrigin, staleWhileRevalidate, staleIfError, bannedBy } = deployment;
   const query = lookupQuery(deployment);
   const where =
     socket === undefined ? [`.host = "${host}";`, `.port = "${port}";`] : [`.path = "${socket}";`];
@@ -32,8 +33,8 @@ acl tls_terminator {
     "localhost";
 }
 
-sub vcl_recv {
-    # Neither matters to Vitrine, and both would keep Varnish from caching.
+${bannedBy === undefined ? '' : PURGERS}sub vcl_recv {
+${bannedBy === undefined ? '' : ban(bannedBy)}    # Neither matters to Vitrine, and both would keep Varnish from caching.
     unset req.http.Cookie;
     unset req.http.Authorization;
     # Only \`user\` and \`post\` matter. All other parameters are dropped, so that they cannot fill the cache with copies.
@@ -76,7 +77,7 @@ sub vcl_backend_response {
     } else {
         set beresp.grace = 0s;
     }
-    # Vitrine compresses its answers; Varnish does the rest: pages of people, cards, feeds. It keeps one copy, and unpacks
+${bannedBy === undefined ? '' : LASTING}    # Vitrine compresses its answers; Varnish does the rest: pages of people, cards, feeds. It keeps one copy, and unpacks
     # it for the few clients that cannot.
     if (beresp.http.Content-Type ~ "^(text/html|${COMPRESSIBLE.join('|').replace(/[+.]/g, '\\$&')})") {
         set beresp.do_gzip = true;
@@ -84,7 +85,7 @@ sub vcl_backend_response {
 }
 
 sub vcl_deliver {
-    if (resp.status >= 500 && req.restarts == 0) {
+${bannedBy === undefined ? '' : DELIVERED}    if (resp.status >= 500 && req.restarts == 0) {
         # Perhaps there is an older response.
         return (restart);
     }
@@ -120,6 +121,40 @@ ${unavailable('resp', 'req', corsOrigin)}    set resp.body = """${unavailableBod
 }
 `;
 }
+
+const PURGERS = `# Who may say what changed: add the machines on which imports run.
+acl purgers {
+    "localhost";
+}
+
+`;
+
+const ban = (tagHeader: string) => `    if (req.method == "BAN") {
+        # With a comma the request came through the program that speaks TLS, from anybody.
+        if (client.ip !~ purgers || req.http.X-Forwarded-For ~ ",") {
+            return (synth(403));
+        }
+        if (req.http.${BAN_HEADER} !~ "^[-|0-9a-z]+$") {
+            return (synth(400));
+        }
+        ban("obj.http.${tagHeader} ~ (" + req.http.${BAN_HEADER} + ")");
+        return (synth(200));
+    }
+`;
+
+/** Vitrine sends this header with what PURGE tells of, errors of lookups included. */
+const LASTING = `    if (beresp.http.X-Accel-Expires) {
+        set beresp.ttl = 1d;
+    }
+`;
+
+const DELIVERED = `    if (resp.http.X-Accel-Expires) {
+        # For clients it is as fresh as Vitrine's own.
+        unset resp.http.X-Accel-Expires;
+        unset resp.http.Age;
+        set resp.http.Date = now;
+    }
+`;
 
 function unavailable(response: string, request: string, corsOrigin: Deployment['corsOrigin']): string {
   const set = (name: string, value: string) => `set ${response}.http.${name} = ${value};`;

@@ -1,6 +1,6 @@
 // Caches that are told by HTTP: what a call to each of them looks like, and how many there may be.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Cache, CacheKind } from '../config/caches.ts';
+import { BAN_HEADER, type Cache, type CacheKind } from '../config/caches.ts';
 import { SITE_TAG } from '../records/user-name.ts';
 import { createHost } from '../remote/host.ts';
 import { type HttpRequest, SiteError } from '../remote/http-client.ts';
@@ -25,16 +25,13 @@ const post = (url: string, body: object, headers: Record<string, string>): Call 
 });
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** The header with the tags to ban, for what `vitrine print varnish` prints. */
-export const BAN_HEADER = 'X-Ban-Tags';
-
 type ProviderName = Exclude<CacheKind, 'nginx'>;
 
 export const PROVIDERS: Record<ProviderName, Provider> = {
   varnish: {
     ...{ batch: 250, perMinute: Number.POSITIVE_INFINITY, isOpen: true },
     remedy:
-      'give it what `vitrine print varnish` prints with the same PURGE, and allow this address in `acl vitrine`',
+      'give it what `vitrine print varnish` prints with the same PURGE, and allow this address in `acl purgers`',
     call: (url, tags) => ({ method: 'BAN', url, headers: { [BAN_HEADER.toLowerCase()]: tags.join('|') } }),
   },
   // https://developers.cloudflare.com/cache/how-to/purge-cache/ (limits of the free plan)
