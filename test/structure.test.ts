@@ -107,7 +107,9 @@ const ROOMS: Record<string, readonly string[]> = {
     'stores/sqlite',
     'telemetry',
   ],
+  changes: ['config', 'stores'],
   cli: [
+    'changes',
     'compare',
     'config',
     'doctor',

@@ -17,6 +17,7 @@ import {
 import type { Counts } from '../stores/reader.ts';
 import { type CommandContext, CommandFailed } from './context.ts';
 import { chooseDatabase, createCommand, examples, familyOption, type SettingFlags } from './options.ts';
+import { openTelling, tellOf } from './telling.ts';
 
 export const migrateCommand = (context: CommandContext) =>
   createCommand('migrate', 'bring the database to the schema of this version')
@@ -38,6 +39,7 @@ export const checkCommand = (context: CommandContext) =>
       const url = chooseDatabase(flags, context);
       const shown = shownDatabase(url);
       const repaired = repair ? await repairDatabase(url) : undefined;
+      if (repair) await tellOf(url, context);
       const { faults, counts } = await checkDatabase(url);
       const sound = faults.length === 0;
       const lines = repaired === undefined ? [] : [`repaired ${repaired} of the lists and ETags`];
@@ -89,6 +91,7 @@ export const restoreCommand = (context: CommandContext) =>
           throw signal.aborted ? new CommandFailed('stopped: nothing was restored') : error;
         },
       );
+      if (!check) await tellOf(url, context);
       if (warning !== undefined) context.stderr.write(`${warning}\n`);
       const { users, items } = takenDown;
       const isAll = users + items === 0;
@@ -125,7 +128,7 @@ export const removeCommand = (context: CommandContext) =>
     .addOption(familyOption('the family of the user').makeOptionMandatory())
     .addHelpText('after', examples('vitrine remove --family portfolio ada'))
     .action(async (user: string, { family, ...flags }: SettingFlags & { family: Family }) => {
-      await using writer = await openExisting(chooseDatabase(flags, context));
+      await using writer = await openTelling(chooseDatabase(flags, context), context, openExisting);
       const removed = await writer.remove(family, userKey(user));
       const name = JSON.stringify(user);
       if (removed === undefined) throw new CommandFailed(`the ${family} family has no user ${name}`);

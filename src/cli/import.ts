@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ImportOptions } from '../import/import.ts';
 import { countedPart } from '../records/printable.ts';
-import { openForChange, openForTrial } from '../stores/open.ts';
+import { openForTrial } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import {
   chooseDatabase,
@@ -15,6 +15,7 @@ import {
   type SettingFlags,
   unescapeOption,
 } from './options.ts';
+import { openTelling } from './telling.ts';
 
 /** The files of src/maps. */
 const READY_MAPS = 'bluesky, instagram, mastodon, twitter or wordpress';
@@ -87,7 +88,7 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   const signal = context.stopSignal();
   const options = { ...flags, files, stdin, signal };
   const inputs = await openInputs(options);
-  await using writer = await (dryRun ? openForTrial(database) : openForChange(database));
+  await using writer = await (dryRun ? openForTrial(database) : openTelling(database, context));
 
   async function importReporting() {
     using report = createImportReport(stderr);

@@ -16,6 +16,7 @@ import {
   hostArgument,
   type SettingFlags,
 } from './options.ts';
+import { openTelling } from './telling.ts';
 
 export const MEDIA_SETTINGS: readonly SettingName[] = [
   'databaseUrl',
@@ -84,7 +85,7 @@ export const mediaFetchCommand = (context: CommandContext): Command =>
     .addHelpText('after', HELP)
     .action(async (flags: MediaFlags & SettingFlags) => {
       const place = findMediaPlace(flags, context);
-      await using writer = await openExisting(place.database);
+      await using writer = await openTelling(place.database, context, openExisting);
       const run = { sites: [], writer, signal: context.stopSignal() };
       context.report(await fetchMedia(place, flags, run, context));
     });

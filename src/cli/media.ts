@@ -9,6 +9,7 @@ import { openExisting, openForExport } from '../stores/open.ts';
 import { type CommandContext, CommandFailed } from './context.ts';
 import { findMediaPlace, linkingUrl, MEDIA_SETTINGS, mediaFetchCommand } from './media-fetch.ts';
 import { chooseDatabase, createCommand, examples, numberArgument, type SettingFlags } from './options.ts';
+import { openTelling } from './telling.ts';
 
 export function mediaCommand(context: CommandContext): Command {
   const group = new Command('media').description(
@@ -30,7 +31,7 @@ const createRelink = (context: CommandContext): Command =>
     .addHelpText('after', RELINK_HELP)
     .action(async (flags: SettingFlags) => {
       const place = findMediaPlace(flags, context);
-      await using writer = await openExisting(place.database);
+      await using writer = await openTelling(place.database, context, openExisting);
       const mediaUrl = await linkingUrl(place);
       const relinked = await writer.relink(mediaUrl);
       const summary = `copies are named under ${mediaUrl}\nprofiles and lists rebuilt: ${relinked}`;

@@ -4,7 +4,7 @@ import { isPostgresUrl } from '../config/database-url.ts';
 import type { MirrorFlags } from '../mirror/context.ts';
 import type { MirrorResult } from '../mirror/report.ts';
 import { shellWord } from '../records/printable.ts';
-import { openForChange, openForExport, openForLookups } from '../stores/open.ts';
+import { openForExport, openForLookups } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import {
   addMediaOptions,
@@ -29,6 +29,7 @@ import {
   variantOption,
 } from './options.ts';
 import { explain } from './output.ts';
+import { openTelling } from './telling.ts';
 
 const HELP = `
 Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate rises up to --rate
@@ -110,7 +111,7 @@ async function runMirror(
   const signal = context.stopSignal();
   const copies = flags.media ? findMediaPlace(flags, context) : undefined;
   const mirror = await import('../mirror/mirror.ts');
-  await using writer = await openForChange(database);
+  await using writer = await openTelling(database, context);
   const { summary, result, failure } = await mirror.runMirror({
     ...flags,
     users: source,

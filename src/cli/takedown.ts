@@ -6,7 +6,7 @@ import { FAMILIES, type Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { LARGEST_ID } from '../records/schemas.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
-import { openForChange, openForExport } from '../stores/open.ts';
+import { openForExport } from '../stores/open.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../stores/takedowns.ts';
 import type { Writer } from '../stores/writer.ts';
 import { type CommandContext, CommandFailed, type Outcome, UsageError } from './context.ts';
@@ -18,6 +18,7 @@ import {
   familyOption,
   type SettingFlags,
 } from './options.ts';
+import { openTelling } from './telling.ts';
 
 interface TakedownFlags extends SettingFlags {
   readonly family?: Family;
@@ -66,7 +67,7 @@ async function runTakedown(users: string[], flags: TakedownFlags, context: Comma
   const database = chooseDatabase(settings, context);
   if (list) return context.report(listed(await readTakedowns(database)));
   const adopted = from === undefined ? undefined : await readTakedowns(from);
-  await using writer = await openForChange(database);
+  await using writer = await openTelling(database, context);
   const copies = createRemoval(chooseMediaDir(database, settings, context));
   if (adopted !== undefined) context.report(await adopt(writer, adopted, copies));
   else if (undo) context.report(await undoTakedowns(writer, subjects));

@@ -1,0 +1,70 @@
+// Tells subscribers what changed: caches, webhooks and hubs. What each was told of is remembered in the database when it has
+// taken it, so that whoever cannot be reached, or is told when the program is killed, is told the next time.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { UntoldNews } from '../stores/changes.ts';
+import type { Writer } from '../stores/writer.ts';
+
+export type ToldNews = UntoldNews['news'][number];
+
+/** Somebody who is told of changes. Being told twice must do no harm. */
+export interface Subscriber {
+  /** Stands in the database and in messages: it must hold no secrets. */
+  readonly name: string;
+  /**
+   * Milliseconds after which it is told again: a cache may store an answer that it had asked for just before the change.
+   */
+  readonly repeatAfter?: number;
+  /** Fails with a sentence for the operator. */
+  tell(news: ToldNews, signal: AbortSignal): Promise<void>;
+}
+
+/** What went wrong, a sentence each. What succeeded stands even if the signal ends the rest. */
+export async function tellSubscribers(
+  writer: Writer,
+  subscribers: readonly Subscriber[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const { generation, news, erases } = await writer.readUntold(subscribers.map(({ name }) => name));
+  const faults = await Promise.all(
+    subscribers.map((subscriber, index) => tell(subscriber, news[index] as ToldNews, signal)),
+  );
+  const told = subscribers.filter((_, index) => faults[index] === undefined);
+  await writer.rememberTold(
+    told.map(({ name }) => name),
+    generation,
+  );
+  const failures = faults.filter((fault) => fault !== undefined);
+  if (erases && failures.length === 0) await writer.eraseNames();
+  if (erases && failures.length > 0)
+    failures.push(
+      'names that were taken down stay in the database until everybody was told: `vitrine purge` tries again',
+    );
+  return failures;
+}
+
+/** Why it could not be told; undefined if it was. */
+async function tell(
+  subscriber: Subscriber,
+  news: ToldNews,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (news.generation === 0 || news.changes.length === 0) return undefined;
+  try {
+    signal.throwIfAborted();
+    await Promise.race([tellTwice(subscriber, news, signal), rejectAtEnd(signal)]);
+    return undefined;
+  } catch (error) {
+    const reason = signal.aborted ? 'there was no time' : (error as Error).message;
+    return `${subscriber.name} was not told what changed, and will be the next time: ${reason}`;
+  }
+}
+
+async function tellTwice(subscriber: Subscriber, news: ToldNews, signal: AbortSignal): Promise<void> {
+  await subscriber.tell(news, signal);
+  if (subscriber.repeatAfter === undefined) return;
+  await delay(subscriber.repeatAfter, undefined, { signal });
+  await subscriber.tell(news, signal);
+}
+
+const rejectAtEnd = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));

@@ -1,0 +1,63 @@
+// Opens a database for changes that others are told of at the end of the command.
+
+import type { Subscriber } from '../changes/tell.ts';
+import { type Config, readConfig, type SettingName, variableName } from '../config/config.ts';
+import { openForChange, type StoreHandle } from '../stores/open.ts';
+import type { Writer } from '../stores/writer.ts';
+import type { CommandContext } from './context.ts';
+import { explain } from './output.ts';
+
+/** Milliseconds. Whoever takes longer is told by the next command. */
+const MOST_TIME = 60_000;
+
+/** What says who is told, and of which addresses. */
+export const TELLING_SETTINGS: readonly SettingName[] = ['baseUrlA', 'baseUrlB', 'baseUrlC', 'explorer'];
+
+/** Everybody who is told. */
+export function createSubscribers(_config: Config): Subscriber[] {
+  return [];
+}
+
+/** The settings that concern telling, of the environment: mistakes in others are none of a command's business. */
+export function readTellingConfig({ environment }: CommandContext): Config {
+  const names = TELLING_SETTINGS.map(variableName);
+  return readConfig({}, Object.fromEntries(names.map((name) => [name, environment[name]])));
+}
+
+/** A writer that tells everybody of the changes when it is closed. That somebody cannot be reached is a warning only. */
+export async function openTelling(
+  url: string,
+  context: CommandContext,
+  open = openForChange,
+): Promise<StoreHandle<Writer> & { readonly hasSubscribers: boolean }> {
+  const subscribers = createSubscribers(readTellingConfig(context));
+  const writer = await open(url);
+
+  async function end(): Promise<void> {
+    try {
+      if (subscribers.length > 0) await tellOfChanges(writer, subscribers, context);
+    } finally {
+      await writer.close();
+    }
+  }
+  return { ...writer, hasSubscribers: subscribers.length > 0, [Symbol.asyncDispose]: end };
+}
+
+/** Tells of changes that were made without such a writer. */
+export async function tellOf(url: string, context: CommandContext): Promise<void> {
+  await using _ = await openTelling(url, context);
+}
+
+export async function tellOfChanges(
+  writer: Writer,
+  subscribers: readonly Subscriber[],
+  { stopSignal, stderr }: CommandContext,
+): Promise<string[]> {
+  const { tellSubscribers } = await import('../changes/tell.ts');
+  const signal = AbortSignal.any([stopSignal(), AbortSignal.timeout(MOST_TIME)]);
+  const failures = await tellSubscribers(writer, subscribers, signal).catch((error) => [
+    `what changed could not be told: ${explain(error).lines.join(' ')}`,
+  ]);
+  for (const failure of failures) stderr.write(`${failure}\n`);
+  return failures;
+}
