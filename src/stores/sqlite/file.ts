@@ -1,5 +1,5 @@
 // What lies at the path of a database: the file, and the log and index that SQLite keeps beside it.
-import { closeSync, existsSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, rmSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { NoDataError, StoreError } from '../errors.ts';
 
@@ -73,8 +73,17 @@ export function refuseForeignLog(path: string): void {
   throw new StoreError(foreignLog(path));
 }
 
-export const foreignLog = (path: string) =>
+const foreignLog = (path: string) =>
   `${path}-wal holds changes to another file, which was at ${path} before: remove ${path}-wal and ${path}-shm.`;
+
+/** Removes what lies beside a file that was replaced, so that SQLite does not read it into the new one. */
+export function removeLeftovers(path: string, found: FileStats, served: FileStats): void {
+  const isLogLeft = isSameFile(found.log, served.log);
+  if (isLogLeft && (found.log?.size ?? 0) > 0) throw new StoreError(foreignLog(path));
+  if (isLogLeft) rmSync(`${path}-wal`, { force: true });
+  if (isSameFile(found.index, served.index)) rmSync(`${path}-shm`, { force: true });
+  refuseForeignLog(path);
+}
 
 /** Less, or nothing, where there is no such file. */
 function readStart(path: string, length: number): Buffer {

@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { execArgv } from 'node:process';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { NoDataError, StoreError } from '../errors.ts';
+import { StoreError } from '../errors.ts';
 import type { Counts } from '../reader.ts';
 import { type Connection, openForReading } from './connect.ts';
 import { readCounts } from './dialect.ts';
@@ -12,18 +12,15 @@ import { refuseUnimported } from './migrate.ts';
 
 interface Inspection {
   readonly path: string;
-  /** `end`: whether the file ends where it should. `soundness`: whether all of it is in order. */
-  readonly want: 'end' | 'soundness' | 'counts';
+  readonly want: 'soundness' | 'counts';
   /** The hashes of takedowns that must not get lost. */
   readonly takedowns?: readonly string[];
 }
 
-export interface Finding {
+interface Finding {
   readonly fault?: string;
   /** Whether the fault may go away without another file: too many open files, say. */
   readonly mayPass?: boolean;
-  /** Whether the fault is that there is nothing to serve yet. */
-  readonly noData?: boolean;
   readonly counts?: Counts;
 }
 
@@ -48,51 +45,57 @@ export function inspectAside(inspection: Inspection): Promise<Finding> {
 
 const MAY_PASS = /^SQLITE_(CANTOPEN|BUSY|READONLY|IOERR)/;
 
-export function inspect({ path, want, takedowns = [] }: Inspection): Finding {
+function inspect({ path, want, takedowns = [] }: Inspection): Finding {
   try {
-    return describeErrors(path, () => {
-      const db = openForReading(path, path);
-      try {
-        if (want === 'counts') return { counts: readCounts(db) };
-        refuseUnimported(db, path);
-        if (endsWithinPage(path, db)) return { fault: `${path} is damaged: it ends within a page.` };
-        const fault = quickCheck(path, db, want) ?? lostTakedowns(path, db, takedowns);
-        return fault === undefined ? {} : { fault };
-      } finally {
-        db.close();
-      }
-    });
+    if (want === 'counts') return { counts: inFile(path, readCounts) };
+    refuseUnsound(path, { readsThrough: true, takedowns });
+    return {};
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return {
-      fault: error.message,
-      mayPass: MAY_PASS.test((error.cause as { code?: string })?.code ?? ''),
-      noData: error instanceof NoDataError,
-    };
+    const { code = '' } = (error.cause ?? {}) as { code?: string };
+    return { fault: error.message, mayPass: MAY_PASS.test(code) };
   }
 }
 
-function quickCheck(path: string, db: Connection, want: Inspection['want']): string | undefined {
-  if (want === 'end') return undefined;
-  const result = db.pragma('quick_check(1)', { simple: true }) as string;
-  // The line above the finding may name the database.
-  return result === 'ok' ? undefined : `${path} is damaged: ${result.split('\n').at(-1)}.`;
+interface SoundnessOptions {
+  /** Whether all of the file is checked, or only that it ends where it should. */
+  readonly readsThrough: boolean;
+  readonly takedowns?: readonly string[];
+}
+
+/** Throws a sentence unless the file can be served. */
+export function refuseUnsound(path: string, { readsThrough, takedowns = [] }: SoundnessOptions): void {
+  inFile(path, (db) => {
+    refuseUnimported(db, path);
+    if (endsWithinPage(path, db)) throw new StoreError(`${path} is damaged: it ends within a page.`);
+    const result = readsThrough ? (db.pragma('quick_check(1)', { simple: true }) as string) : 'ok';
+    // The line above the finding may name the database.
+    if (result !== 'ok') throw new StoreError(`${path} is damaged: ${result.split('\n').at(-1)}.`);
+    refuseLostTakedowns(path, db, takedowns);
+  });
+}
+
+function inFile<T>(path: string, read: (db: Connection) => T): T {
+  return describeErrors(path, () => {
+    const db = openForReading(path, path);
+    try {
+      return read(db);
+    } finally {
+      db.close();
+    }
+  });
 }
 
 /** A file without the takedowns of the one before would bring back what they removed. */
-function lostTakedowns(path: string, db: Connection, takedowns: readonly string[]): string | undefined {
-  if (db.prepare('SELECT 1 FROM takedowns_forgotten').get() !== undefined) return undefined;
-  const lost = countLost(db, takedowns);
-  if (lost === 0) return undefined;
-  return (
-    `${path} lacks ${lost} of the ${takedowns.length} hashes of takedowns that are served: before a file is put ` +
-    'in place, run `vitrine takedown --from` on it with the file that it replaces.'
-  );
-}
-
-function countLost(db: Connection, takedowns: readonly string[]): number {
+function refuseLostTakedowns(path: string, db: Connection, takedowns: readonly string[]): void {
+  if (db.prepare('SELECT 1 FROM takedowns_forgotten').get() !== undefined) return;
   const has = db.prepare('SELECT 1 FROM takedowns WHERE hash = ?');
-  return takedowns.filter((hash) => has.get(hash) === undefined).length;
+  const lost = takedowns.filter((hash) => has.get(hash) === undefined).length;
+  if (lost === 0) return;
+  throw new StoreError(
+    `${path} lacks ${lost} of the ${takedowns.length} hashes of takedowns that are served: before a file is put ` +
+      'in place, run `vitrine takedown --from` on it with the file that it replaces.',
+  );
 }
 
 /** SQLite reads what a broken copy lacks of its last page as zeros, and finds no fault. */

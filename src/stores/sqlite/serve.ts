@@ -1,21 +1,30 @@
 // The file that is served: the data in it may change, another file may be renamed over it, and there may be no file yet.
 // The path is looked at four times a second.
+import { statSync } from 'node:fs';
 import { countOnce } from '../counts.ts';
-import type { Reader, StoreListener } from '../reader.ts';
-import { type Absence, createAbsence } from './absence.ts';
-import { type FileStats, isSameFile, isWritten, readStats } from './file.ts';
-import { inspectAside } from './inspect.ts';
+import { NoDataError, StoreError } from '../errors.ts';
+import type { Reader, StoreEvent, StoreListener } from '../reader.ts';
+import { toStoreError } from './errors.ts';
+import {
+  type FileStats,
+  isSameFile,
+  isWritten,
+  readStats,
+  refuseForeignLog,
+  removeLeftovers,
+  signature,
+} from './file.ts';
+import { inspectAside, refuseUnsound } from './inspect.ts';
 import { openReader, type SqliteReader } from './read.ts';
-import { createReplacement } from './replacement.ts';
 
 const POLL_MS = 250;
+/** Bytes: up to this size a file is read through before it is served; no start waits for a larger one. */
+const READ_THROUGH = 2 ** 20;
 
 export function openServed(path: string, observe: StoreListener): Reader {
-  const absence = createAbsence(path, observe);
   const service = createService(path, observe);
-  const first = absence.look({ isStart: true });
-  if (first !== undefined) service.put(first);
-  const watch = createWatch(path, observe, absence, service);
+  const watch = createWatch(path, service, observe);
+  watch.look({ isStart: true });
   const timer = setInterval(watch.poll, POLL_MS);
   timer.unref();
   const { reader } = watch;
@@ -34,10 +43,135 @@ export function openServed(path: string, observe: StoreListener): Reader {
     history: (family, userKey, options) => reader().history(family, userKey, options),
     counts: countOnce(service.version, async () => (await inspectAside({ path, want: 'counts' })).counts),
     mediaUrl: () => service.reader()?.mediaUrl(),
-    fault: () => (service.reader() === undefined ? absence.fault()?.message : service.reader()?.fault()),
+    fault: watch.fault,
     close() {
       clearInterval(timer);
       watch.close();
+    },
+  };
+}
+
+type Service = ReturnType<typeof createService>;
+
+/** Finds what is to be served: the first data, changes of it, and another file in its place. */
+function createWatch(path: string, service: Service, observe: StoreListener) {
+  const refusal = createRefusal(observe);
+  const missing = `${path} is missing: its data is served on, but the next start finds none.`;
+  let isChecking = false;
+  let closed = false;
+
+  /** Serves the file if there is none yet. At the start, it fails unless waiting for an import helps. */
+  function look({ isStart = false } = {}): void {
+    const found = readStats(path);
+    try {
+      service.put(openChecked(path));
+      refusal.end();
+      if (!isStart) observe({ type: 'data-changed', message: 'there is data now, and it is served' });
+    } catch (error) {
+      const fault = toStoreError(path, error);
+      if (isStart && !(fault instanceof NoDataError)) throw fault;
+      const message = `${fault.message} Until then, every lookup is answered with 503.`;
+      refusal.begin({ type: 'data-warning', message }, fault, found);
+    }
+  }
+
+  /** Looks whether the file that is served is in its place, and has changed. */
+  async function check(): Promise<void> {
+    const found = readStats(path);
+    // Only a regular file can be a database: a pipe would block whoever opens it.
+    if (!found.database?.isFile()) return refusal.begin({ type: 'data-warning', message: missing });
+    if (isSameFile(found.database, service.stats().database)) {
+      refusal.end();
+      return service.noteChanges(found);
+    }
+    if (refusal.isLasting(found)) return;
+    await replace(found);
+  }
+
+  /** Serves another file that was renamed over the one before, if it is sound and has all takedowns of that. */
+  async function replace(found: FileStats): Promise<void> {
+    // Yet another file may come meanwhile: it gets a check of its own.
+    const isThere = () => !closed && isSameFile(readStats(path).database, found.database);
+    let isFinal = false;
+    try {
+      removeLeftovers(path, found, service.stats());
+      const takedowns = service.takedowns();
+      const { fault, mayPass = false } = await inspectAside({ path, want: 'soundness', takedowns });
+      if (!isThere()) return;
+      isFinal = fault !== undefined && !mayPass;
+      if (fault !== undefined) throw new StoreError(fault);
+      const opened = openReader(path);
+      if (!isThere()) return void opened.close();
+      service.put(opened);
+      refusal.end();
+      observe({ type: 'data-swapped', message: 'another file took the place of the data' });
+    } catch (error) {
+      const message = `${toStoreError(path, error).message} The data before stays.`;
+      refusal.begin({ type: 'data-fault', message }, undefined, isFinal ? found : undefined);
+    }
+  }
+
+  return {
+    look,
+    waiting: () => (service.reader() === undefined ? undefined : refusal.message()),
+    fault: () => (service.reader() === undefined ? refusal.fault()?.message : service.reader()?.fault()),
+
+    poll(): void {
+      if (service.reader() === undefined) return look();
+      if (isChecking) return;
+      isChecking = true;
+      void check().finally(() => {
+        isChecking = false;
+      });
+    },
+
+    /** Throws while there is nothing to serve. */
+    reader(): SqliteReader {
+      // What an import has just committed is served at once, not after the next poll.
+      if (service.reader() === undefined && !refusal.isLasting(readStats(path))) look();
+      const reader = service.reader();
+      if (reader === undefined) throw refusal.fault();
+      return reader;
+    },
+
+    close() {
+      closed = true;
+      service.reader()?.close();
+    },
+  };
+}
+
+function openChecked(path: string): SqliteReader {
+  refuseForeignLog(path);
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  refuseUnsound(path, { readsThrough: size <= READ_THROUGH });
+  return openReader(path);
+}
+
+/** Why what is at the path is not served; it is logged once, however often the path is looked at. */
+function createRefusal(observe: StoreListener) {
+  let event: StoreEvent | undefined;
+  let fault: StoreError | undefined;
+  /** Of the files that are not looked at again while they stay as they are. */
+  let seen = '';
+
+  return {
+    message: () => event?.message,
+    /** What lookups fail with while there is nothing to serve. */
+    fault: () => fault,
+    isLasting: (stats: FileStats) => signature(stats) === seen,
+
+    begin(found: StoreEvent, error?: StoreError, stats?: FileStats): void {
+      seen = stats === undefined ? '' : signature(stats);
+      if (found.message === event?.message) return;
+      event = found;
+      fault = error;
+      observe(found);
+    },
+
+    end(): void {
+      event = undefined;
+      seen = '';
     },
   };
 }
@@ -50,8 +184,6 @@ function ifReadable<T>(read: () => T): T | undefined {
     return undefined;
   }
 }
-
-type Service = ReturnType<typeof createService>;
 
 /** The reader that is in service, and what is known of its data also when it cannot be read. */
 function createService(path: string, observe: StoreListener) {
@@ -118,83 +250,4 @@ function reopenIfNewer(path: string, reader: SqliteReader | undefined, put: Serv
   } catch {
     return false;
   }
-}
-
-function createWatch(path: string, observe: StoreListener, absence: Absence, service: Service) {
-  const replacement = createReplacement(path, observe);
-  const missing = createMissing(path, observe);
-  let closed = false;
-
-  function lookAgain(): void {
-    const opened = absence.look();
-    if (opened === undefined) return;
-    service.put(opened);
-    observe({ type: 'data-changed', message: 'there is data now, and it is served' });
-  }
-
-  async function look(): Promise<void> {
-    const current = readStats(path);
-    // Only a regular file can be a database: a pipe would block whoever opens it.
-    if (!missing.check(current.database?.isFile())) return;
-    const stats = service.stats();
-    if (isSameFile(current.database, stats.database)) {
-      replacement.forget();
-      return service.noteChanges(current);
-    }
-    const opened = await replacement.open(current, stats, service.takedowns());
-    if (closed || opened === undefined) return void opened?.close();
-    service.put(opened);
-    observe({ type: 'data-swapped', message: 'another file took the place of the data' });
-  }
-
-  const lookOnce = unlessRunning(look);
-
-  return {
-    waiting: () => missing.warning() ?? replacement.refusal(),
-
-    poll: () => (service.reader() === undefined ? lookAgain() : lookOnce()),
-
-    /** Throws while there is nothing to serve. */
-    reader(): SqliteReader {
-      // What an import has just committed is served at once, not after the next poll.
-      if (service.reader() === undefined && absence.hasChanged()) lookAgain();
-      const reader = service.reader();
-      if (reader === undefined) throw absence.fault();
-      return reader;
-    },
-
-    close() {
-      closed = true;
-      service.reader()?.close();
-    },
-  };
-}
-
-/** The action, which is left out while it is running. */
-function unlessRunning(action: () => Promise<void>): () => void {
-  let isRunning = false;
-  return () => {
-    if (isRunning) return;
-    isRunning = true;
-    void action().finally(() => {
-      isRunning = false;
-    });
-  };
-}
-
-/** Warns once when the file that is served is not in its place any more. */
-function createMissing(path: string, observe: StoreListener) {
-  const message = `${path} is missing: its data is served on, but the next start finds none.`;
-  let isMissing = false;
-
-  return {
-    warning: () => (isMissing ? message : undefined),
-
-    /** Gives what it is given: whether the file is there. */
-    check(isThere = false): boolean {
-      if (!isThere && !isMissing) observe({ type: 'data-warning', message });
-      isMissing = !isThere;
-      return isThere;
-    },
-  };
 }
