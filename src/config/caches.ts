@@ -34,7 +34,7 @@ export const CACHE_KINDS = {
   nginx: {
     example: 'nginx:/var/cache/vitrine',
     tagHeader: 'Cache-Tag',
-    place: matching(/^\/[^$"\\]*[^$"\\/]$/),
+    place: matching(/^\/[\w./@+-]*[\w.@+-]$/),
   },
   varnish: { example: 'varnish:http://127.0.0.1:6081', tagHeader: 'Cache-Tag', place: url },
   cloudflare: { example: 'cloudflare:ZONE_ID', tagHeader: 'Cache-Tag', place: matching(/^[0-9a-f]{32}$/) },

@@ -19,7 +19,7 @@ export function nginx(deployment: Deployment): string {
   return `# nginx for Vitrine: compression and a cache that outlives restarts. Save it as /etc/nginx/conf.d/vitrine.conf, and start
 # Vitrine with TRUST_PROXY=loopback, or with the address from which nginx connects.
 
-proxy_cache_path ${quoted(nginxCache)} levels=1:2 keys_zone=vitrine:20m max_size=1g inactive=1d use_temp_path=off;
+proxy_cache_path ${nginxCache} levels=1:2 keys_zone=vitrine:20m max_size=1g inactive=1d use_temp_path=off;
 limit_conn_zone $binary_remote_addr zone=vitrine_clients:10m;
 
 upstream vitrine {
@@ -100,8 +100,6 @@ export function listening({ https, names }: Deployment): string {
   return `server {\n${lines(redirect, '    ')}}\n\nserver {\n${lines([...tls, name], '    ')}`;
 }
 
-const quoted = (path: string) => (/^[\w/.-]+$/.test(path) ? path : `"${path.replace(/["\\]/g, '\\$&')}"`);
-
 /** Copies of pictures, with the headers that Vitrine sends. What nginx cannot answer, Vitrine does. */
 function mediaLocation({ mediaDir, corsOrigin }: Deployment): string {
   // No path with a dollar sign can be written.
@@ -120,7 +118,7 @@ function mediaLocation({ mediaDir, corsOrigin }: Deployment): string {
         if ($request_method !~ "^(GET|HEAD)$") {
             rewrite ^ /from-vitrine last;
         }
-        root ${quoted(mediaDir)};
+        root "${mediaDir.replace(/["\\]/g, '\\$&')}";
         try_files /$vitrine_shard/$vitrine_copy /from-vitrine;
         error_page 403 = /from-vitrine;
         sendfile on;
