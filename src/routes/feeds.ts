@@ -21,7 +21,7 @@ import { pageRoute } from './person-pages.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
 
 const Params = Type.Object({ username: UserInput, item: Type.Optional(Type.String()) });
-type Named = { Params: Static<typeof Params> };
+type UserRoute = { Params: Static<typeof Params> };
 
 /** Ids are 1 to 2^63-1. */
 const LARGEST_ID = 2n ** 63n - 1n;
@@ -55,8 +55,8 @@ export function addFeeds(app: FastifyInstance, options: PeopleOptions): void {
   const add = (extension: string, type: string, write: (feed: Feed) => string) => {
     const headers = { ...jsonHeaders(config.corsOrigin), 'content-type': type };
     const send = createFeedSender(options, headers, write);
-    app.get<Named>(`/feeds/${variant}/:username.${extension}`, route, send);
-    app.get<Named>(`/feeds/${variant}/:username/:item.${extension}`, route, send);
+    app.get<UserRoute>(`/feeds/${variant}/:username.${extension}`, route, send);
+    app.get<UserRoute>(`/feeds/${variant}/:username/:item.${extension}`, route, send);
   };
   add('atom', 'application/atom+xml; charset=utf-8', atomFeed);
   add('json', JSON_TYPE.replace('json', 'feed+json'), jsonFeed);
@@ -69,10 +69,10 @@ function createFeedSender(
 ) {
   const { variant, base } = mount;
   const { family, collection } = VARIANTS[variant];
-  const { sendAbsence, tagUser, versionOf } = createPersonReplies(config, mount, store);
+  const { sendAbsence, tagUser, createVersion } = createPersonReplies(config, mount, store);
   const look = createLook(config);
   const host = publicOrigin(config) ?? config.siteUrl;
-  const feedOf = (person: Person) => ({
+  const buildFeed = (person: Person) => ({
     variant,
     person,
     title: look.titled(person.name),
@@ -80,9 +80,9 @@ function createFeedSender(
     origin: base.origin,
     authority: host && new URL(host).hostname,
   });
-  const version = versionOf((person) => write(feedOf(person)));
+  const version = createVersion((person) => write(buildFeed(person)));
 
-  return async (request: FastifyRequest<Named>, reply: FastifyReply): Promise<FastifyReply> => {
+  return async (request: FastifyRequest<UserRoute>, reply: FastifyReply): Promise<FastifyReply> => {
     const { username, item: archive } = request.params;
     const key = userKey(username);
     // A user has no item 0.
@@ -103,6 +103,6 @@ function createFeedSender(
     return reply
       .headers(others)
       .type(type)
-      .send(write({ ...feedOf(person), older, archive }));
+      .send(write({ ...buildFeed(person), older, archive }));
   };
 }

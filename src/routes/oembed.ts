@@ -24,7 +24,7 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
   const headers = { ...UNSHARED, 'content-type': JSON_TYPE };
   const sites = listMounts(config).map((mount) => {
     const replies = createPersonReplies(config, mount, store);
-    const embeddingOf = (origin: string, { username }: Person, room: Room): Embedding => {
+    const buildEmbedding = (origin: string, { username }: Person, room: Room): Embedding => {
       const path = `${mount.variant}/${encodeURIComponent(username)}`;
       return {
         page: `${origin}/people/${path}`,
@@ -34,10 +34,10 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
         ...room,
       };
     };
-    const version = replies.versionOf((person) =>
-      write(person, embeddingOf(mount.base.origin ?? '', person, EVERYWHERE)),
+    const version = replies.createVersion((person) =>
+      write(person, buildEmbedding(mount.base.origin ?? '', person, EVERYWHERE)),
     );
-    return { mount, replies, embeddingOf, version };
+    return { mount, replies, buildEmbedding, version };
   });
 
   app.get('/oembed', pageRoute(config), async (request, reply) => {
@@ -50,10 +50,10 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
         hostKey(address.host) === (mount.base.host ?? hostKey(request.headers.host ?? '')),
     );
     if (site === undefined) throw new RequestError('ROUTE_NOT_FOUND');
-    const { replies, embeddingOf, version } = site;
+    const { replies, buildEmbedding, version } = site;
     const room = { maxWidth: readLimit(query.get('maxwidth')), maxHeight: readLimit(query.get('maxheight')) };
     const origin = site.mount.base.origin ?? address.origin;
-    const render = (person: Person) => write(person, embeddingOf(origin, person, room));
+    const render = (person: Person) => write(person, buildEmbedding(origin, person, room));
     if (await replies.send(request, reply, address.name, { version, headers, render })) return reply;
     // There are endlessly many addresses: none is kept longer than other errors.
     return replies.sendAbsence(reply, address.name, false);

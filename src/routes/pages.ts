@@ -71,7 +71,7 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
   }
   if (config.databaseUrl === undefined) {
     const headers = { ...INERT, ...readable, ...typed(SVG, A_DAY) };
-    const picture = memoize((name) => createAsset(pictureOf(name), headers));
+    const picture = memoize((name) => createAsset(readSample(name), headers));
     const schema = { ...fileRoute.schema, params: Picture };
     app.get('/samples/:picture', { ...fileRoute, schema }, (request, reply) => {
       sendAsset(reply, picture(request.params.picture));
@@ -89,7 +89,7 @@ const EXPLORER_STYLES = [
 ];
 const PERSON_STYLES = ['theme.css', 'pictures.css', 'person.css'];
 
-function pictureOf(name: string): Buffer {
+function readSample(name: string): Buffer {
   const picture = samplePicture(name);
   if (picture === undefined) throw new RequestError('ROUTE_NOT_FOUND');
   return picture;

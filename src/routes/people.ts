@@ -26,7 +26,7 @@ const Params = Type.Object({ username: UserInput });
 export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options, done) => {
   const { config, mount, store } = options;
   const { variant, base } = mount;
-  const { send, sendAbsence, versionOf } = createPersonReplies(config, mount, store);
+  const { send, sendAbsence, createVersion } = createPersonReplies(config, mount, store);
 
   const route = {
     constraints: hostConstraint(base),
@@ -42,20 +42,20 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
 
   const cached = caching(config);
   const look = createLook(config);
-  const copyOf = createCopies(config);
+  const readCopy = createCopies(config);
   const card = (person: Person, avatar?: string) => look.paint(cardImage(person, avatar));
   serve(`/card/${variant}/:username.svg`, {
-    version: versionOf(card),
+    version: createVersion(card),
     headers: { ...INERT_WITH_PICTURE, ...cached, 'content-type': SVG },
     render: async (person) => {
-      const { image, isMissing } = await copyOf(person.smallAvatar);
+      const { image, isMissing } = await readCopy(person.smallAvatar);
       return isMissing ? { incomplete: card(person) } : card(person, image);
     },
   });
 
   const preview = (person: Person) => look.paint(previewImage(person, look.name, shownText));
   serve(`/card/${variant}/:username.png`, {
-    version: versionOf(preview),
+    version: createVersion(preview),
     headers: { ...INERT, ...cached, 'content-type': 'image/png' },
     render: (person) => inTurn(() => renderPng(preview(person))),
   });

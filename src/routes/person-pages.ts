@@ -20,7 +20,7 @@ import { pageHeaders } from './page-headers.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
 
 const Params = Type.Object({ username: UserInput });
-type Named = { Params: Static<typeof Params> };
+type UserRoute = { Params: Static<typeof Params> };
 
 /** The options of a route whose errors are pages, too. */
 export const pageRoute = (config: Config) => ({
@@ -36,15 +36,15 @@ export function addPersonPages(
   { config, mount, store, exampleUsers }: PeopleOptions,
 ): void {
   const { variant, base } = mount;
-  const { send, absence, versionOf } = createPersonReplies(config, mount, store);
+  const { send, absence, createVersion } = createPersonReplies(config, mount, store);
   const pages = createPersonPages(config, mount);
   const suggestedUsers = createSuggestedUsers(config, exampleUsers);
   const headers = { ...pageHeaders(config), ...caching(config) };
-  const template = { version: versionOf(pages.person), headers, render: pages.person };
+  const template = { version: createVersion(pages.person), headers, render: pages.person };
   const { schema, ...options } = pageRoute(config);
   const named = { ...options, constraints: hostConstraint(base), schema: { ...schema, params: Params } };
 
-  app.get<Named>(`/people/${variant}/:username`, named, async (request, reply) => {
+  app.get<UserRoute>(`/people/${variant}/:username`, named, async (request, reply) => {
     const { username } = request.params;
     if (await send(request, reply, username, template)) return reply;
     const [code, users, other] = [
@@ -56,7 +56,7 @@ export function addPersonPages(
     const page = code === 'USER_GONE' ? pages.removed : pages.unknown;
     return sendMissing(request, reply, config, code, () => page(username, [...other, ...links]));
   });
-  app.get<Named>(`/people/${variant}/:username/`, named, (request, reply) => {
+  app.get<UserRoute>(`/people/${variant}/:username/`, named, (request, reply) => {
     reply
       .header('location', `../${encodeURIComponent(request.params.username)}`)
       .code(301)

@@ -28,11 +28,11 @@ export interface Template {
   /** Changes with everything that shapes what is rendered, but for the user's data. */
   readonly version: () => string;
   readonly headers: Headers;
-  render(person: Person): Awaitable<string | Buffer | Incomplete>;
+  render(person: Person): Awaitable<string | Buffer | IncompleteReply>;
 }
 
 /** Something that belongs to it could not be read, but may be there the next time: its ETag is never taken for current. */
-interface Incomplete {
+interface IncompleteReply {
   readonly incomplete: string;
 }
 
@@ -52,7 +52,7 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
     tagUser,
 
     /** The version of a template. No start waits for the specimen. */
-    versionOf(render: (person: Person) => string): () => string {
+    createVersion(render: (person: Person) => string): () => string {
       let version: string | undefined;
       return () => (version ??= computeEtag(settings + render(specimen(variant))).slice(1, -1));
     },

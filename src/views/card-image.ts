@@ -2,13 +2,13 @@
 // those of the reader. An SVG inside <img> may load nothing: pictures are initials, but for an avatar that is given.
 import { type Markup, markup } from './markup.ts';
 import {
+  chooseHue,
   HUES,
-  hueOf,
   type Item,
-  initialsOf,
   type Person,
+  personTitle,
   shortened,
-  titleOf,
+  takeInitials,
   writtenDate,
 } from './person.ts';
 
@@ -36,7 +36,7 @@ export function cardImage(person: Person, avatar?: string): string {
   const list = person.noun === 'shots' ? drawTiles(person, head.bottom) : drawPosts(person, head.bottom);
   const height = list.bottom + MARGIN;
   return markup`<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="t">
-<title id="t">${titleOf(person)}</title>
+<title id="t">${personTitle(person)}</title>
 <style>${STYLE}</style>
 <defs><clipPath id="card"><rect width="${WIDTH}" height="${height}" rx="10"/></clipPath></defs>
 <rect class="back" x=".5" y=".5" width="${WIDTH - 1}" height="${height - 1}" rx="10"/>
@@ -57,7 +57,7 @@ function drawHead(person: Person, avatar: string | undefined): Block {
     .join('   ');
   const drawn = markup`${gradient('cover', `${username} cover`)}<rect width="${WIDTH}" height="84" fill="url(#cover)"/>
 ${gradient('avatar', username)}<circle class="ring" cx="${MARGIN + 36}" cy="84" r="40"/><circle cx="${MARGIN + 36}" cy="84" r="36" fill="url(#avatar)"/>
-<text class="w" x="${MARGIN + 36}" y="92" font-size="23" text-anchor="middle">${initialsOf(name)}</text>${avatar && picture(avatar)}
+<text class="w" x="${MARGIN + 36}" y="92" font-size="23" text-anchor="middle">${takeInitials(name)}</text>${avatar && picture(avatar)}
 ${verified && mark}
 <text class="b" x="${MARGIN}" y="150" font-size="20">${clipped(name, 20, INNER)}</text>
 <text class="q" x="${MARGIN}" y="171" font-size="13">${clipped(`@${username}`, 13, INNER)}</text>
@@ -81,7 +81,7 @@ function drawTiles({ items }: Person, top: number): Block {
     const x = MARGIN + (index % 3) * (width + gap);
     const y = top + 12 + Math.floor(index / 3) * (height + 34);
     return markup`${gradient(`tile${index}`, `${title} ${id}`)}<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="4" fill="url(#tile${index})"/>
-<text class="w" x="${x + width / 2}" y="${y + height / 2 + 7}" font-size="20" text-anchor="middle">${initialsOf(title)}</text>
+<text class="w" x="${x + width / 2}" y="${y + height / 2 + 7}" font-size="20" text-anchor="middle">${takeInitials(title)}</text>
 <text x="${x}" y="${y + height + 17}" font-size="12">${clipped(title, 12, width)}</text>`;
   });
   const rows = Math.ceil(shown.length / 3);
@@ -104,7 +104,7 @@ ${lines.map((line, index) => markup`<text x="${MARGIN}" y="${y + 24 + index * 20
 
 /** The colours of a picture that is not there, the same as on the card. */
 export function gradient(id: string, seed: string): Markup {
-  const [from, to] = HUES[hueOf(seed)] ?? HUES[0];
+  const [from, to] = HUES[chooseHue(seed)] ?? HUES[0];
   return markup`<linearGradient id="${id}" x2="1" y2="1"><stop stop-color="${from}"/><stop offset="1" stop-color="${to}"/></linearGradient>`;
 }
 
@@ -114,7 +114,7 @@ export const grouped = (digits: string) =>
   /^\d{1,18}$/.test(digits) ? NUMBERS.format(BigInt(digits)) : shortened(digits || '0', 20);
 
 /** An estimate in pixels, rather too wide than too narrow. */
-export function widthOf(text: string, size: number): number {
+export function estimateWidth(text: string, size: number): number {
   let em = 0;
   for (const character of text)
     em += /\p{Extended_Pictographic}/u.test(character)
@@ -132,7 +132,7 @@ export function widthOf(text: string, size: number): number {
 /** The text on one line of this width. */
 export function clipped(text: string, size: number, width: number): string {
   const line = shortened(text, 200);
-  if (widthOf(line, size) <= width) return line;
+  if (estimateWidth(line, size) <= width) return line;
   return `${fitting(line, size, width - size).trimEnd()}…`;
 }
 
@@ -141,11 +141,11 @@ export function wrapped(text: string, size: number, width: number, most: number)
   const lines: string[] = [];
   let rest = shortened(text, 1000);
   while (rest !== '') {
-    if (lines.length === most - 1 || widthOf(rest, size) <= width) {
+    if (lines.length === most - 1 || estimateWidth(rest, size) <= width) {
       lines.push(clipped(rest, size, width));
       break;
     }
-    const line = lineOf(rest, size, width);
+    const line = takeLine(rest, size, width);
     lines.push(line.trimEnd());
     rest = rest.slice(line.length).trimStart();
   }
@@ -153,7 +153,7 @@ export function wrapped(text: string, size: number, width: number, most: number)
 }
 
 /** As many words as fit, or as many characters of a word that fits no line. */
-function lineOf(text: string, size: number, width: number): string {
+function takeLine(text: string, size: number, width: number): string {
   const line = fitting(text, size, width);
   const space = line.lastIndexOf(' ');
   return space > 0 ? line.slice(0, space + 1) : line;
@@ -163,7 +163,7 @@ function lineOf(text: string, size: number, width: number): string {
 function fitting(text: string, size: number, width: number): string {
   let [taken, end] = [0, 0];
   for (const character of text) {
-    taken += widthOf(character, size);
+    taken += estimateWidth(character, size);
     if (taken > width) break;
     end += character.length;
   }

@@ -4,12 +4,12 @@ import type { Config } from '../config/config.ts';
 import { VARIANTS } from '../variants.ts';
 import { createLook } from './look.ts';
 import { markup } from './markup.ts';
-import { initialsOf, LONGEST_TITLE, type Person, shortened } from './person.ts';
+import { LONGEST_TITLE, type Person, shortened, takeInitials } from './person.ts';
 import { layout } from './person-page.ts';
 import { createPictureSource, picture } from './pictures.ts';
 import { readPerson } from './read-person.ts';
 
-interface ListedPage {
+interface DirectoryPage {
   /** Their profiles, as they are served. */
   readonly users: readonly string[];
   /** The name that the page begins behind; empty for the first page. */
@@ -35,7 +35,7 @@ export function createDirectoryViews(config: Config, { variant, base }: Mount) {
       width: 64,
       height: 64,
       seed: username,
-      initials: initialsOf(name),
+      initials: takeInitials(name),
     });
     return markup`<li><a href="${variant}/${encodeURIComponent(username)}">${avatar}
           <span class="who"><bdi class="name">${shortened(name, LONGEST_TITLE)}</bdi> <bdi class="handle">@${shortened(username, LONGEST_TITLE)}</bdi>
@@ -44,7 +44,7 @@ export function createDirectoryViews(config: Config, { variant, base }: Mount) {
   };
 
   return {
-    page({ users, after, isLast }: ListedPage): string {
+    page({ users, after, isLast }: DirectoryPage): string {
       const people = users.map(read);
       const last = people.at(-1)?.username ?? '';
       const title = 'People';
@@ -68,7 +68,7 @@ export function createDirectoryViews(config: Config, { variant, base }: Mount) {
       });
     },
 
-    json({ users, isLast }: ListedPage): string {
+    json({ users, isLast }: DirectoryPage): string {
       const people = users.map(read).map(({ username, name }) => ({
         username,
         name,

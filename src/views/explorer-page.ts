@@ -44,7 +44,7 @@ export function createExplorerPage(config: Config): ExplorerPage {
     <meta name="description" content="Browse public profiles and the API requests that return them.">`,
       icon: look.icon(''),
       brand: look.brand('', './'),
-      about: aboutOf(mounts),
+      about: describeVariants(mounts),
       docs: config.docs ? markup`<a href="docs">API reference</a>` : undefined,
       'own-data': samples ? OWN_DATA : undefined,
       variants: markup`${mounts.map(variantRadio)}`,
@@ -54,8 +54,8 @@ export function createExplorerPage(config: Config): ExplorerPage {
     });
 
   return (users) => {
-    const configuration = jsonBlock(configurationOf(config, mounts, samples, users));
-    return fill((template ??= load()), { people: peopleOf(mounts, users) }).replace(
+    const configuration = jsonBlock(buildConfiguration(config, mounts, samples, users));
+    return fill((template ??= load()), { people: listPeople(mounts, users) }).replace(
       CONFIGURATION,
       (_, opening) => opening + configuration,
     );
@@ -63,7 +63,7 @@ export function createExplorerPage(config: Config): ExplorerPage {
 }
 
 /** Links to pages of people, for who cannot use the explorer and for search engines. */
-function peopleOf(mounts: readonly Mount[], users: Names): Markup | undefined {
+function listPeople(mounts: readonly Mount[], users: Names): Markup | undefined {
   const links = mounts.flatMap(({ variant, base }) =>
     users[VARIANTS[variant].family].map(
       (name) =>
@@ -73,7 +73,7 @@ function peopleOf(mounts: readonly Mount[], users: Names): Markup | undefined {
   return links.length === 0 ? undefined : markup`<ul>${links}</ul>`;
 }
 
-function configurationOf(config: Config, mounts: readonly Mount[], samples: boolean, users: Names) {
+function buildConfiguration(config: Config, mounts: readonly Mount[], samples: boolean, users: Names) {
   const people = (names: readonly string[]) =>
     names.map((name) => ({ name, avatar: samples ? sampleAvatar(config, name) : '' }));
   return {
@@ -103,7 +103,7 @@ const FAMILIES = {
 } as const;
 
 /** One sentence on what each variant is. */
-function aboutOf(mounts: readonly Mount[]): Markup {
+function describeVariants(mounts: readonly Mount[]): Markup {
   const byFamily = Map.groupBy(mounts, ({ variant }) => VARIANTS[variant].family);
   const clauses = [...byFamily].map(([family, group]) => {
     const { one, many, holds } = FAMILIES[family];

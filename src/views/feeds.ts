@@ -46,7 +46,7 @@ function idFor({ variant, person, authority }: Feed, item?: Item): string {
   return `urn:uuid:${groups.join('-')}`;
 }
 
-const linksOf = ({ variant, person, pages, origin, older, archive }: Feed) => {
+const buildLinks = ({ variant, person, pages, origin, older, archive }: Feed) => {
   const segment = encodeURIComponent(person.username);
   const isArchive = archive !== undefined;
   const root = origin ?? (isArchive ? '../../..' : '../..');
@@ -68,7 +68,7 @@ const linksOf = ({ variant, person, pages, origin, older, archive }: Feed) => {
 export function atomFeed(feed: Feed): string {
   const { title, person } = feed;
   const { name, bio, avatar, links, items } = person;
-  const { page, self, current, older } = linksOf(feed);
+  const { page, self, current, older } = buildLinks(feed);
   const previous = older('atom');
   return markup`<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom" xmlns:fh="http://purl.org/syndication/history/1.0">
@@ -89,7 +89,7 @@ export function atomFeed(feed: Feed): string {
 
 function atomEntry(feed: Feed, item: Item) {
   const { title, text, date, url, image, tags } = item;
-  const page = linksOf(feed).item(item);
+  const page = buildLinks(feed).item(item);
   // A picture that is in the feed as HTML is shown by every reader.
   const content = markup`${text && markup`<p>${text}</p>`}${image && markup`<p><img src="${image}" alt=""></p>`}`;
   // Atom requires a title; a post has none, and its text would be shown twice.
@@ -112,7 +112,7 @@ const cdata = ({ text }: Markup) => new Markup(`<![CDATA[${text}]]>`);
 /** A JSON Feed has absolute URLs only. */
 export function jsonFeed(feed: Feed): string {
   const { name, bio, avatar, links, items } = feed.person;
-  const { page, item: pageOf, self, older } = linksOf(feed);
+  const { page, item: itemPage, self, older } = buildLinks(feed);
   const known = feed.origin !== undefined;
   const next = older('json');
   return JSON.stringify({
@@ -128,7 +128,7 @@ export function jsonFeed(feed: Feed): string {
     authors: [{ name, ...(links[0] && { url: links[0] }), ...(avatar && { avatar }) }],
     items: items.map((item) => ({
       id: idFor(feed, item),
-      ...(known && page && { url: pageOf(item) }),
+      ...(known && page && { url: itemPage(item) }),
       ...(item.url && { external_url: item.url }),
       ...(item.title && { title: item.title }),
       content_text: item.text || item.title || 'Untitled',

@@ -20,13 +20,13 @@ export function guidePage(config: Config, name: string): string {
   const toHtml = createRenderer();
   const sections = parts.map((part): Section => {
     const [heading = '', body = ''] = part.split(/\n([\s\S]*)/);
-    return { id: idOf(heading), title: heading, body: toHtml(heading, body), parts: [] };
+    return { id: headingId(heading), title: heading, body: toHtml(heading, body), parts: [] };
   });
   return layout(config, { root: '../', title, lead: toHtml(title, lead), sections });
 }
 
 /** As other guides refer to it. */
-const idOf = (heading: string) =>
+const headingId = (heading: string) =>
   heading
     .toLowerCase()
     .replace(/[^a-z0-9 -]/g, '')

@@ -1,7 +1,7 @@
 // A person for sites that turn a link into a card: oEmbed 1.0.
 import { cardImage } from './card-image.ts';
 import { markup } from './markup.ts';
-import { type Person, titleOf } from './person.ts';
+import { type Person, personTitle } from './person.ts';
 import { PREVIEW } from './preview-image.ts';
 
 export interface Embedding {
@@ -21,7 +21,7 @@ export function oembed(
   { page, card, picture, provider, maxWidth, maxHeight }: Embedding,
 ): string {
   const [, width, height] = (/ width="(\d+)" height="(\d+)"/.exec(cardImage(person)) ?? []).map(Number);
-  const title = titleOf(person);
+  const title = personTitle(person);
   const fits = (width ?? 0) <= maxWidth && (height ?? 0) <= maxHeight;
   const html = markup`<blockquote><a href="${page}">${title}</a></blockquote><iframe src="${card}" width="${width}" height="${height}" title="${title}" style="border:0" sandbox="" loading="lazy"></iframe>`;
   return JSON.stringify({

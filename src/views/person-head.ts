@@ -4,14 +4,14 @@ import type { Mount } from '../config/clashes.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import type { Look } from './look.ts';
 import { jsonBlock, type Markup, markup } from './markup.ts';
-import { type Person, shortened, titleOf } from './person.ts';
+import { type Person, personTitle, shortened } from './person.ts';
 import { PREVIEW } from './preview-image.ts';
 
 const LONGEST_DESCRIPTION = 200;
 
 export function personHead({ variant, base }: Mount, person: Person, look: Look, root: string): Markup {
   const segment = encodeURIComponent(person.username);
-  const title = titleOf(person);
+  const title = personTitle(person);
   const description = shortened(
     person.bio || `The latest ${person.noun} of ${person.name}.`,
     LONGEST_DESCRIPTION,

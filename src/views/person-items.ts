@@ -1,6 +1,6 @@
 // The items on a person's page: a gallery of shots, or a timeline of posts.
 import { type Markup, markup } from './markup.ts';
-import { type Extra, type Item, initialsOf, type Person, writtenDate } from './person.ts';
+import { type Extra, type Item, type Person, takeInitials, writtenDate } from './person.ts';
 import { type PictureSource, picture } from './pictures.ts';
 
 /** So many pictures are on the first screen of a wide window. */
@@ -96,7 +96,7 @@ export const outside = (url: string, content: Markup | string, name?: string): M
 function distinctInitials(items: readonly Item[]): string[] {
   const counts = new Map<string, number>();
   return items.map(({ title }) => {
-    const initials = initialsOf(title);
+    const initials = takeInitials(title);
     const count = (counts.get(initials) ?? 0) + 1;
     counts.set(initials, count);
     return count > 1 || initials === '' ? `${initials}${count}` : initials;

@@ -3,7 +3,7 @@ import type { Mount } from '../config/clashes.ts';
 import type { Config } from '../config/config.ts';
 import { createLook, type Look } from './look.ts';
 import { type Markup, markup } from './markup.ts';
-import { type Direction, directionOf, initialsOf, type Person, shortened } from './person.ts';
+import { type Direction, findDirection, type Person, shortened, takeInitials } from './person.ts';
 import { personHead } from './person-head.ts';
 import { openable, outside, personItems } from './person-items.ts';
 import { createPictureSource, type PictureSource, picture } from './pictures.ts';
@@ -29,7 +29,7 @@ export function createPersonPages(config: Config, mount: Mount) {
         links: navigation(mount, person, explorer(person.username)),
         main: personMain(person, source),
         name: person.noun,
-        direction: directionOf(person),
+        direction: findDirection(person),
         footer: markup`<p>Put this on a page of your own: <a href="${explorer(person.username)}#card">a card</a>.</p>`,
       }),
     /** For the name of a user who was taken down. */
@@ -111,10 +111,10 @@ function personMain(person: Person, source: PictureSource): Markup {
     width: 160,
     height: 160,
     seed: username,
-    initials: initialsOf(name),
+    initials: takeInitials(name),
     priority: 'eager',
   });
-  const places = placesOf(person);
+  const places = listPlaces(person);
   return markup`
       <div class="case">
         ${coverPicture}
@@ -151,7 +151,7 @@ function counts({ counts }: Person): Markup | undefined {
 
 const REGIONS = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
 
-function placesOf({ location, country, links }: Person): Markup[] {
+function listPlaces({ location, country, links }: Person): Markup[] {
   return [
     ...(location ? [markup`<span dir="auto">${location}</span>`] : []),
     ...(/^[A-Z]{2}$/.test(country)
@@ -166,14 +166,14 @@ function shownUrl(url: string): string {
   return shortened(`${host.replace(/^www\./, '')}${pathname.replace(/\/$/, '')}`, 60);
 }
 
-interface Missing {
+interface MissingPage {
   readonly title: string;
   readonly lead: string;
   readonly links: readonly PageLink[];
 }
 
 /** The empty case, with a way on. `root` is the way from the address that was asked for. */
-export const missingPage = (look: Look, root: string, { title, lead, links }: Missing): string =>
+export const missingPage = (look: Look, root: string, { title, lead, links }: MissingPage): string =>
   layout({
     look,
     root,

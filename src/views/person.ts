@@ -62,11 +62,11 @@ export function writtenDate(date: string): string {
 /** Of a name or user name where it stands for the whole person. */
 export const LONGEST_TITLE = 60;
 
-export const titleOf = ({ name, username }: Person) =>
+export const personTitle = ({ name, username }: Person) =>
   `${shortened(name, LONGEST_TITLE)} (@${shortened(username, LONGEST_TITLE)})`;
 
 /** The first letters of the first two words, which do not join to an Arabic word. */
-export const initialsOf = (text: string) =>
+export const takeInitials = (text: string) =>
   (text.match(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu) ?? [])
     .slice(0, 2)
     .join(/[\u0600-\u08ff]/.test(text) ? '\u200c' : '')
@@ -77,7 +77,7 @@ export type Direction = 'ltr' | 'rtl';
 const LONGEST_SAMPLE = 1000;
 
 /** The direction of a page: the one of the name; where it has no letters, of the bio, and last of the items. */
-export function directionOf({ name, bio, items }: Person): Direction {
+export function findDirection({ name, bio, items }: Person): Direction {
   const texts = [name, bio, ...items.map(({ title, text }) => `${title} ${text}`)];
   return textDirection(texts.find((text) => /\p{L}/u.test(text)) ?? '');
 }
@@ -101,7 +101,7 @@ export const HUES = [
 ] as const;
 
 /** The number of a hue, always the same for the same text. */
-export const hueOf = (seed: string): number =>
+export const chooseHue = (seed: string): number =>
   [...seed].reduce((sum, character) => (sum * 31 + (character.codePointAt(0) ?? 0)) % 3600, 7) % HUES.length;
 
 /** What a cut leaves of a character outside the basic plane. */

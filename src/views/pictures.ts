@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { listMounts } from '../config/config.ts';
 import { findSamplesUrl, listPictureOrigins } from '../config/media.ts';
 import { Markup, markup } from './markup.ts';
-import { hueOf } from './person.ts';
+import { chooseHue } from './person.ts';
 
 /** The address to load a picture from; undefined if the page may not load it. */
 export type PictureSource = (url: string) => string | undefined;
@@ -44,7 +44,7 @@ export function picture(source: string | undefined, options: PictureOptions): Ma
     lazy: ' loading="lazy"',
   };
   const role = alt ? markup` role="img" aria-label="${alt}"` : undefined;
-  return markup`<span class="picture ${kind} hue-${hueOf(seed)}"${role}>${
+  return markup`<span class="picture ${kind} hue-${chooseHue(seed)}"${role}>${
     initials && markup`<span class="initials" aria-hidden="true">${initials}</span>`
   }${
     source &&

@@ -1,13 +1,13 @@
 // A person as an SVG of the size that link previews show, with the letters of our fonts only: a preview that messengers get
 // is a picture, and a letter that no font has would be a box in it.
-import { clipped, gradient, grouped, widthOf, wrapped } from './card-image.ts';
+import { clipped, estimateWidth, gradient, grouped, wrapped } from './card-image.ts';
 import { type Markup, markup } from './markup.ts';
 import {
   type Direction,
-  directionOf,
-  initialsOf,
+  findDirection,
   type Person,
   shortened,
+  takeInitials,
   textDirection,
   writtenDate,
 } from './person.ts';
@@ -26,7 +26,7 @@ const NAME_SIZES = [60, 50, 42];
 const SMALL_NAME = 36;
 
 /** Leaves out what cannot be shown. */
-type Shown = (text: string) => string;
+type TextFilter = (text: string) => string;
 
 /** Where things are: from right to left, everything is mirrored. */
 interface Side {
@@ -39,9 +39,9 @@ const SIDES: Readonly<Record<Direction, Side>> = {
   rtl: { anchor: 'end', x: (x, width = 0) => PREVIEW.width - x - width },
 };
 
-export function previewImage(person: Person, site: string, shown: Shown): string {
+export function previewImage(person: Person, site: string, shown: TextFilter): string {
   const { username, verified, bio } = person;
-  const side = SIDES[directionOf(person)];
+  const side = SIDES[findDirection(person)];
   const readable = (text: string) => (/[\p{L}\p{N}]/u.test(shown(text)) ? shown(text) : '');
   const name = readable(person.name) || readable(username) || readable(site);
   const { lines, size, baselines } = fitName(name, INNER - AVATAR);
@@ -51,7 +51,7 @@ export function previewImage(person: Person, site: string, shown: Shown): string
 <rect width="100%" height="100%" fill="#ffffff"/>
 ${gradient('cover', `${username} cover`)}<rect width="100%" height="${TOP}" fill="url(#cover)"/>
 ${gradient('avatar', username)}<circle cx="${center}" cy="${TOP + 20}" r="98" fill="#ffffff"/><circle cx="${center}" cy="${TOP + 20}" r="90" fill="url(#avatar)"/>
-<text x="${center}" y="${TOP + 42}" font-size="62" font-weight="700" fill="#ffffff" text-anchor="middle">${initialsOf(name)}</text>
+<text x="${center}" y="${TOP + 42}" font-size="62" font-weight="700" fill="#ffffff" text-anchor="middle">${takeInitials(name)}</text>
 <g text-anchor="${side.anchor}">
 ${lines.map((line, nth) => markup`<text x="${side.x(left)}" y="${baselines[nth]}" font-size="${size}" font-weight="700">${directed(line, name)}</text>`)}
 <text x="${side.x(left)}" y="${TOP + 122}" font-size="30" fill="#52625d">${factsLine(person, shown)}</text>
@@ -66,14 +66,14 @@ ${verified && markup`<g transform="translate(${side.x(MARGIN + 154)} ${TOP + 84}
 
 /** The name in the largest letters in which it fits one line, or on two lines. */
 function fitName(name: string, width: number) {
-  const size = NAME_SIZES.find((size) => widthOf(name, size * BOLD) <= width);
+  const size = NAME_SIZES.find((size) => estimateWidth(name, size * BOLD) <= width);
   if (size !== undefined) return { lines: [name], size, baselines: [TOP + 76] };
   const lines = wrapped(name, SMALL_NAME * BOLD, width, 2);
   return { lines, size: SMALL_NAME, baselines: lines.length === 1 ? [TOP + 76] : [TOP + 38, TOP + 80] };
 }
 
 /** The user name, unless letters of it cannot be shown, and numbers. */
-function factsLine(person: Person, shown: Shown): string {
+function factsLine(person: Person, shown: TextFilter): string {
   const { username, counts } = person;
   const numbers = counts
     .slice(0, 2)
@@ -88,7 +88,7 @@ function factsLine(person: Person, shown: Shown): string {
 const directed = (line: string, whole: string) =>
   textDirection(whole) === 'rtl' ? `\u202b${line}\u202c` : `\u202a${line}\u202c`;
 
-function tiles({ items }: Person, shown: Shown, side: Side): Markup {
+function tiles({ items }: Person, shown: TextFilter, side: Side): Markup {
   const gap = 20;
   const width = (INNER - (MOST_TILES - 1) * gap) / MOST_TILES;
   const height = width * 0.75;
@@ -96,12 +96,12 @@ function tiles({ items }: Person, shown: Shown, side: Side): Markup {
   return markup`${items.slice(0, MOST_TILES).map(({ id, title }, nth) => {
     const x = side.x(MARGIN + nth * (width + gap), width);
     return markup`${gradient(`tile${nth}`, `${title} ${id}`)}<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="8" fill="url(#tile${nth})"/>
-<text x="${x + width / 2}" y="${y + height / 2 + 13}" font-size="36" font-weight="700" fill="#ffffff" text-anchor="middle">${shown(initialsOf(title))}</text>
+<text x="${x + width / 2}" y="${y + height / 2 + 13}" font-size="36" font-weight="700" fill="#ffffff" text-anchor="middle">${shown(takeInitials(title))}</text>
 `;
   })}`;
 }
 
-function posts({ items }: Person, shown: Shown, side: Side): Markup | undefined {
+function posts({ items }: Person, shown: TextFilter, side: Side): Markup | undefined {
   const [newest] = items;
   if (newest === undefined) return undefined;
   const y = TOP + 300;

@@ -16,7 +16,7 @@ ${parameterTable(parameters)}
 ${responseTables(responses)}
 ${tryForm(operation)}
 </div>
-${examplesOf(operation)}
+${exampleList(operation)}
 </div>
 </article>
 `;
@@ -27,7 +27,7 @@ const breakable = (path: string) =>
   path.split(/(?<=[/?&=])(?![/?&=])/).map((part, index) => [index > 0 && markup`<wbr>`, part]);
 
 /** The bodies of a success; the first one is open. */
-function examplesOf({ operationId, responses }: ApiOperation): Markup | undefined {
+function exampleList({ operationId, responses }: ApiOperation): Markup | undefined {
   const [, success] = responses.find(([status]) => status === '200') ?? [];
   const examples = Object.values(success?.content?.['application/json']?.examples ?? {});
   if (examples.length === 0) return undefined;

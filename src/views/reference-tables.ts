@@ -41,14 +41,14 @@ function responseTable(caption: string, responses: Responses): Markup {
   const rows = responses.map(([status, { description, headers = {}, content = {} }]): Row => {
     const body = content['application/json'];
     return [
-      markup`<span class="dot ${toneOf(status)}"></span><code>${status}</code>`,
+      markup`<span class="dot ${chooseTone(status)}"></span><code>${status}</code>`,
       markup`${inline(description)}${body && note(markup`Body: ${spaced(schemaLinks(body.schema))}`)}${note(markup`Headers: ${Object.keys(headers).join(', ')}`)}`,
     ];
   });
   return table(caption, ['Status', 'Meaning'], rows);
 }
 
-function toneOf(status: string): string {
+function chooseTone(status: string): string {
   if (!isFailure(status)) return 'good';
   return status < '500' ? 'poor' : 'bad';
 }
@@ -72,7 +72,7 @@ const FORMS: Readonly<Record<string, string>> = {
   token: '40 hexadecimal characters',
 };
 
-function formOf(schema: ApiSchema): string {
+function describeForm(schema: ApiSchema): string {
   if (schema.type === 'array') return 'list';
   return schema.enum === undefined ? (FORMS[schema['x-form'] ?? 'text'] ?? 'text') : 'one of the codes below';
 }
@@ -80,7 +80,7 @@ function formOf(schema: ApiSchema): string {
 export function recordTable(name: string, properties: Readonly<Record<string, ApiSchema>>): Markup {
   const rows = Object.entries(properties).map(
     ([member, schema]): Row => [
-      markup`<code>${member}</code>${note(markup`${formOf(schema)}`)}`,
+      markup`<code>${member}</code>${note(markup`${describeForm(schema)}`)}`,
       schema.items === undefined
         ? inline(schema.description ?? '')
         : markup`Each a ${schemaLinks(schema.items)}, at most ${schema.maxItems}.`,

@@ -1,7 +1,7 @@
 // @ts-check
 // The explorer page: requests the profile and items that its URL names, and draws them.
-import { isResponse, itemsIn, profileIn, sendRequest, urlOf } from './explorer/api.js';
-import { drawCardSection, hideCardSection, pageOf } from './explorer/card-section.js';
+import { buildUrl, isResponse, itemsIn, profileIn, sendRequest } from './explorer/api.js';
+import { drawCardSection, hideCardSection, personPage } from './explorer/card-section.js';
 import { byId, copyButton, el } from './explorer/dom.js';
 import { drawItems, itemNoun } from './explorer/items.js';
 import { watchData } from './explorer/live.js';
@@ -183,13 +183,13 @@ function blockedPictures() {
 
 /** The line below the profile: where it came from. @param {State} state @param {Outcome} outcome */
 function drawSource({ variant, user }, outcome) {
-  const { origin, pathname, search } = new URL(urlOf(variant, user, 'profile'));
+  const { origin, pathname, search } = new URL(buildUrl(variant, user, 'profile'));
   const status = isResponse(outcome) ? String(outcome.status) : 'no response';
   const tone = isResponse(outcome) && outcome.status < 400 ? 'good' : 'poor';
   byId('source').replaceChildren(
     el('span', {}, `Variant ${variant.name.toUpperCase()}, ${variant.family}`),
     el('code', {}, `${origin === location.origin ? '' : origin}${pathname}${search}`),
-    profileIn(outcome) !== undefined && el('a', { href: pageOf(variant, user) }, 'Link to this profile'),
+    profileIn(outcome) !== undefined && el('a', { href: personPage(variant, user) }, 'Link to this profile'),
     el('span', {}, el('span', { class: `dot ${tone}` }), status),
   );
 }

@@ -18,7 +18,7 @@ export function enhanceForm(form, root) {
   const status = /** @type {Element} */ (form.querySelector('[role=status]'));
   /** @param {string} words */
   const announce = (words) => status.replaceChildren(words);
-  const code = codeTabs(nameOf(form), () => requestFor(form, root), announce);
+  const code = codeTabs(formName(form), () => requestFor(form, root), announce);
   output.before(code.figure);
   form.addEventListener('input', code.update);
   let pending = new AbortController();
@@ -37,10 +37,10 @@ export function enhanceForm(form, root) {
 }
 
 /** The request as a heading names it. @param {HTMLFormElement} form */
-const nameOf = (form) => (form.getAttribute('aria-label') ?? '').replace('Try ', '');
+const formName = (form) => (form.getAttribute('aria-label') ?? '').replace('Try ', '');
 
 /** @param {HTMLFormElement} form */
-const fieldsOf = (form) => /** @type {NodeListOf<Field>} */ (form.querySelectorAll('[data-in]'));
+const listFields = (form) => /** @type {NodeListOf<Field>} */ (form.querySelectorAll('[data-in]'));
 
 /** @param {HTMLFormElement} form @param {URL} root @returns {ApiRequest} */
 function requestFor(form, root) {
@@ -49,7 +49,7 @@ function requestFor(form, root) {
   const headers = {};
   const query = [];
   let filled = path;
-  for (const { name, value, required, dataset } of fieldsOf(form)) {
+  for (const { name, value, required, dataset } of listFields(form)) {
     if (dataset.in === 'path') filled = filled.replace(`{${name}}`, escaped(value));
     else if (value === '' && !required) continue;
     else if (dataset.in === 'query') query.push(`${escaped(name)}=${escaped(value)}`);
@@ -81,9 +81,9 @@ async function send(form, request, signal, announce) {
       summary: `${words}, in ${Math.ceil(ms)} ms`,
       nodes: [
         line,
-        drawStatusLine(response, words, factsOf(ms, text), form),
+        drawStatusLine(response, words, listFacts(ms, text), form),
         ...drawHeaders([...response.headers]),
-        drawContent(`Body of the response to ${nameOf(form)}`, response, text),
+        drawContent(`Body of the response to ${formName(form)}`, response, text),
       ],
     };
   } catch {
@@ -98,10 +98,10 @@ async function send(form, request, signal, announce) {
 
 /** Browsers resolve . and .. as path steps, even when they are escaped. @param {HTMLFormElement} form */
 const hasDotSegment = (form) =>
-  [...fieldsOf(form)].some(({ value, dataset }) => dataset.in === 'path' && /^\.{1,2}$/.test(value));
+  [...listFields(form)].some(({ value, dataset }) => dataset.in === 'path' && /^\.{1,2}$/.test(value));
 
 /** @param {number} ms @param {string} text */
-const factsOf = (ms, text) =>
+const listFacts = (ms, text) =>
   `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms · ${new TextEncoder().encode(text).length} bytes`;
 
 /** @param {ApiRequest} request @param {(words: string) => void} announce */

@@ -35,7 +35,7 @@ const STATUS_TEXTS = /** @type {Record<number, string>} */ ({
  * The variant's base URL. A path is resolved against this page, so that a proxy's prefix applies to both.
  * @param {Variant} variant
  */
-export function baseOf({ path, origin }) {
+export function buildBase({ path, origin }) {
   if (origin !== null) {
     const sameHost = new URL(origin).host === location.host;
     return new URL(`${sameHost ? location.origin : origin}${path}`);
@@ -46,8 +46,8 @@ export function baseOf({ path, origin }) {
 }
 
 /** @param {Variant} variant @param {string} user @param {Resource} resource */
-export function urlOf(variant, user, resource) {
-  const base = baseOf(variant).href.replace(/\/+$/, '');
+export function buildUrl(variant, user, resource) {
+  const base = buildBase(variant).href.replace(/\/+$/, '');
   return base + variant[resource].replace(':username', () => escaped(user));
 }
 
@@ -57,7 +57,7 @@ export function urlOf(variant, user, resource) {
  * @returns {Promise<Outcome>} rejects only when `signal` aborts
  */
 export async function sendRequest(variant, user, resource, { signal, etag } = {}) {
-  const url = urlOf(variant, user, resource);
+  const url = buildUrl(variant, user, resource);
   if (new URL(url).origin !== location.origin) return { kind: 'other-host', ms: 0 };
   // Browsers resolve . and .. as path steps, even when they are escaped.
   if (!variant.profile.includes('?') && /^\.{1,2}$/.test(user)) return { kind: 'dot-segment', ms: 0 };

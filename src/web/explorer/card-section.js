@@ -1,6 +1,6 @@
 // @ts-check
 // The section about the embeddable card: the HTML to paste, and a preview.
-import { baseOf } from './api.js';
+import { buildBase } from './api.js';
 import { codeBlock } from './code-tabs.js';
 import { byId, el } from './dom.js';
 import { whenNear } from './pictures.js';
@@ -16,7 +16,7 @@ export function hideCardSection() {
 
 /** @param {Variant} variant @param {string} user @param {(message: string) => void} announce */
 export function drawCardSection(variant, user, announce) {
-  const base = baseOf(variant).href.replace(/\/+$/, '');
+  const base = buildBase(variant).href.replace(/\/+$/, '');
   const items = variant.family === 'microblog' ? 3 : 6;
   const section = byId('card');
   section.removeAttribute('hidden');
@@ -34,7 +34,7 @@ function cardHtml(base, variant, user) {
   const name = user.toWellFormed().replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
   return `<script type="module" src="${script}"></script>
 <vitrine-profile base="${base}" variant="${variant.name}" user="${name}" items="6">
-  <a href="${pageOf(variant, user)}">${name}</a>
+  <a href="${personPage(variant, user)}">${name}</a>
 </vitrine-profile>`;
 }
 
@@ -42,11 +42,11 @@ function cardHtml(base, variant, user) {
 function imageMarkdown(variant, user) {
   const image = new URL(`card/${variant.name}/${escaped(user)}.svg`, root).href;
   const name = user.toWellFormed().replace(/[\\[\]]/g, '\\$&');
-  return `[![${name}](${image})](${pageOf(variant, user)})`;
+  return `[![${name}](${image})](${personPage(variant, user)})`;
 }
 
 /** The page of this user, which needs no script. @param {Variant} variant @param {string} user */
-export const pageOf = (variant, user) => new URL(`people/${variant.name}/${escaped(user)}`, root).href;
+export const personPage = (variant, user) => new URL(`people/${variant.name}/${escaped(user)}`, root).href;
 
 /** The card sends requests of its own, so its script loads only when the section scrolls into view. @param {Element} section */
 const loadCardWhenVisible = (section) => whenNear(section, () => import(new URL('embed.js', root).href));

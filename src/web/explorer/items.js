@@ -1,7 +1,7 @@
 // @ts-check
 // The items below the profile: a timeline of posts or a grid of shots.
 import { el, externalLink, httpUrl, text, visibleText } from './dom.js';
-import { distinctInitials, initialsOf } from './pictures.js';
+import { distinctInitials, takeInitials } from './pictures.js';
 import { displayName, splitList } from './profile.js';
 
 /** @typedef {import('./profile.js').Data} Data */
@@ -44,7 +44,7 @@ function drawPost(post, profile, pictures) {
     pictures.picture(text(profile.avatar), {
       kind: 'avatar tiny',
       seed: text(profile.username),
-      initials: initialsOf(name),
+      initials: takeInitials(name),
     }),
     el(
       'div',
@@ -99,7 +99,7 @@ function drawMedium(kind, pictures, { address, title, thumbnail, seed, note = ''
 function drawShot(shot, initials, pictures) {
   const title = visibleText(shot.title);
   const price = text(shot.price_item);
-  const large = pictures.sourceOf(text(shot.large_image)) ?? text(shot.large_image);
+  const large = pictures.findSource(text(shot.large_image)) ?? text(shot.large_image);
   const picture = pictures.picture(text(shot.image), {
     kind: 'tile',
     seed: `${title} ${text(shot.id)}`,

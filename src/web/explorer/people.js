@@ -1,7 +1,7 @@
 // @ts-check
 // Links to other users: the sample users, or those looked at before.
 import { byId, el } from './dom.js';
-import { initialsOf } from './pictures.js';
+import { takeInitials } from './pictures.js';
 import { addressAfter, configuration, currentState, knownNames } from './state.js';
 
 /** @typedef {import('./pictures.js').Pictures} Pictures */
@@ -31,7 +31,7 @@ export function personLink(name, pictures, onChoose) {
   const picture = pictures.picture(avatar, {
     kind: 'avatar chip',
     seed: name,
-    initials: initialsOf(name),
+    initials: takeInitials(name),
   });
   const current = name.toLowerCase() === currentState().user.toLowerCase();
   const link = el(

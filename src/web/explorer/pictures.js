@@ -12,7 +12,7 @@ export function createPictures({ samples, imageHosts }) {
   const blocked = new Set();
 
   /** The URL to load; undefined if the picture may not be loaded. @param {string} address */
-  function sourceOf(address) {
+  function findSource(address) {
     if (address === '') return undefined;
     // Below any prefix and behind any port, the samples are beside this page.
     if (samples !== null && address.startsWith(samples))
@@ -27,9 +27,9 @@ export function createPictures({ samples, imageHosts }) {
 
   return {
     blocked,
-    sourceOf,
+    findSource,
     /** @param {string} address @param {PictureOptions} options */
-    picture: (address, options) => drawPicture(sourceOf(address), options),
+    picture: (address, options) => drawPicture(findSource(address), options),
   };
 }
 
@@ -37,7 +37,10 @@ export function createPictures({ samples, imageHosts }) {
 function drawPicture(source, { kind, seed, alt = '', initials = '', eager = false }) {
   const frame = el(
     'span',
-    { class: `picture ${kind} hue-${hueOf(seed)}`, ...(alt !== '' && { role: 'img', 'aria-label': alt }) },
+    {
+      class: `picture ${kind} hue-${chooseHue(seed)}`,
+      ...(alt !== '' && { role: 'img', 'aria-label': alt }),
+    },
     initials && el('span', { class: 'initials', 'aria-hidden': 'true' }, initials),
   );
   if (source === undefined) frame.classList.add('bare');
@@ -78,7 +81,7 @@ export function whenNear(element, act) {
 }
 
 /** The first letters of the first two words, which do not join to an Arabic word. @param {string} name */
-export const initialsOf = (name) =>
+export const takeInitials = (name) =>
   (name.match(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu) ?? [])
     .slice(0, 2)
     .join(/[\u0600-\u08ff]/.test(name) ? '\u200c' : '')
@@ -88,7 +91,7 @@ export const initialsOf = (name) =>
 export function distinctInitials(titles) {
   const seen = new Set();
   return titles.map((title, index) => {
-    const initials = initialsOf(title);
+    const initials = takeInitials(title);
     const taken = initials === '' || seen.has(initials);
     seen.add(initials);
     return taken ? `${initials}${index + 1}` : initials;
@@ -96,7 +99,7 @@ export function distinctInitials(titles) {
 }
 
 /** @param {string} seed */
-function hueOf(seed) {
+function chooseHue(seed) {
   let sum = 7;
   for (const character of seed) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 3600;
   return sum % 6;

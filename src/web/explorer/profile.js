@@ -1,7 +1,7 @@
 // @ts-check
 // The profile at the top: cover, avatar, name, bio, links, skills and counts.
 import { el, externalLink, httpUrl, text, visibleText } from './dom.js';
-import { initialsOf } from './pictures.js';
+import { takeInitials } from './pictures.js';
 
 /** @typedef {Record<string, unknown>} Data */
 /** @typedef {import('./pictures.js').Pictures} Pictures */
@@ -66,7 +66,7 @@ function drawPerson(family, profile, pictures) {
     pictures.picture(large || text(profile.avatar), {
       kind: 'avatar',
       seed: username,
-      initials: initialsOf(name),
+      initials: takeInitials(name),
       eager: true,
     }),
     el(

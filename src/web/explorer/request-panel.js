@@ -1,6 +1,6 @@
 // @ts-check
 // The request panel: the request, its response, the JSON, the code to send it, and the headers.
-import { isResponse, sendRequest, urlOf } from './api.js';
+import { buildUrl, isResponse, sendRequest } from './api.js';
 import { codeTabs } from './code-tabs.js';
 import { breakable, copyButton, el, pairList } from './dom.js';
 import { drawJson } from './json.js';
@@ -27,7 +27,7 @@ const FAILURE_STATUS = {
 
 /** Without an outcome, the request is on its way. @param {Request} request @param {Outcome | undefined} outcome @param {Announce} announce */
 export function drawSummary(request, outcome, announce) {
-  const url = urlOf(request.variant, request.user, request.resource);
+  const url = buildUrl(request.variant, request.user, request.resource);
   const { pathname, search, origin } = new URL(url);
   const shown = origin === location.origin ? `${pathname}${search}` : url;
   const response = outcome !== undefined && isResponse(outcome) ? outcome : undefined;
@@ -40,8 +40,8 @@ export function drawSummary(request, outcome, announce) {
       el('code', { class: 'address' }, el('b', {}, 'GET'), ' ', ...breakable(shown)),
       copyButton('the address', () => url, announce),
     ),
-    pairList(`facts ${outcome === undefined ? 'none' : toneOf(outcome)}`, [
-      ['Status', outcome === undefined ? 'Loading…' : statusOf(outcome)],
+    pairList(`facts ${outcome === undefined ? 'none' : chooseTone(outcome)}`, [
+      ['Status', outcome === undefined ? 'Loading…' : describeStatus(outcome)],
       ['Time', outcome !== undefined && outcome.ms > 0 ? formatDuration(outcome.ms) : '–'],
       ['Size', response === undefined ? '–' : formatSize(response.bytes)],
     ]),
@@ -62,13 +62,13 @@ export function drawDetails(request, outcome) {
 }
 
 /** @param {Outcome} outcome */
-function statusOf(outcome) {
+function describeStatus(outcome) {
   if (!isResponse(outcome)) return FAILURE_STATUS[outcome.kind];
   return `${outcome.status} ${outcome.statusText}`.trim();
 }
 
 /** The colour of a status. @param {Outcome} outcome */
-export function toneOf(outcome) {
+export function chooseTone(outcome) {
   if (!isResponse(outcome)) return 'none';
   if (outcome.status < 400) return 'good';
   return outcome.status < 500 ? 'poor' : 'bad';
@@ -83,8 +83,8 @@ function drawRevalidation({ variant, user, resource }, etag) {
     button.removeAttribute('aria-disabled');
     const modified = isResponse(outcome) && outcome.status !== 304;
     result.replaceChildren(
-      el('span', { class: `dot ${modified ? 'poor' : toneOf(outcome)}` }),
-      el('strong', {}, statusOf(outcome)),
+      el('span', { class: `dot ${modified ? 'poor' : chooseTone(outcome)}` }),
+      el('strong', {}, describeStatus(outcome)),
       ` ${revalidationResult(outcome)}`,
     );
   }
@@ -104,7 +104,7 @@ export function drawSnippets({ variant, user, resource }, announce) {
   const noun = variant.family === 'microblog' ? 'posts' : 'shots';
   const items = variant.collection === noun ? `{ ${noun} }` : `{ ${variant.collection}: ${noun} }`;
   const target = resource === 'profile' ? 'profile' : items;
-  return codeTabs('The request', () => ({ url: urlOf(variant, user, resource), target }), announce).figure;
+  return codeTabs('The request', () => ({ url: buildUrl(variant, user, resource), target }), announce).figure;
 }
 
 /** @param {Outcome} outcome @param {Announce} announce */
