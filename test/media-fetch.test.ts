@@ -73,7 +73,7 @@ async function fetchInto(store: Store, hosts: readonly string[], run: Partial<Fe
       ...{ mediaDir, mediaUrl: MEDIA_URL, mediaHosts: hosts, sites: [], writer },
       ...{ openArchive: () => openForExport(store.url), signal: new AbortController().signal },
       ...{ files: false, placeholder: [] },
-      ...{ maxFile: 1 << 20, maxHost: Number.POSITIVE_INFINITY, quota: 1 << 30 },
+      ...{ maxFile: 1 << 20, mediaQuota: 1 << 30 },
       ...{ concurrency: 4, rate: 5000, startRate: 5000, timeout: 10, retries: 0 },
       out: { write: (text: string) => (told += text) },
       ...run,
@@ -387,7 +387,7 @@ describe('a hostile host', () => {
         if (times++ > 0) response.end(body);
         else response.write(body.subarray(0, 900), () => response.destroy());
       },
-      { retries: 1, quota: 1200 },
+      { retries: 1, mediaQuota: 1200 },
     );
     expect([times, entry.bytes, copiesIn(mediaDir).length, unfinishedIn(mediaDir)]).toEqual([
       2,
@@ -451,23 +451,10 @@ describe('limits', () => {
     startHost(Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`/${n}`, png(`${n}`.repeat(1000) + text)])));
   const urls = ({ url }: { url: string }) => [1, 2, 3, 4, 5].map((n) => `${url}/${n}`);
 
-  test('a host gives no more than --max-host, also over several runs', async () => {
-    const [one, other] = [await five(), await five('of another')];
-    const store = await withAvatars(...urls(one), ...urls(other).slice(0, 1));
-    const options = { maxHost: 2500, concurrency: 1 };
-    const { mediaDir, failure, result } = await fetchInto(store, [one.host, other.host], options);
-    expect([failure, result.originals.fetched]).toEqual(['3 of 6 pictures failed', 3]);
-    expect((await store.entries()).filter(({ file }) => file === null).map(({ reason }) => reason)).toEqual(
-      Array(3).fill('the host has given as much as --max-host allows'),
-    );
-    const again = await fetchInto(store, [one.host, other.host], { ...options, mediaDir });
-    expect([copiesIn(mediaDir).length, again.result.originals.fetched]).toEqual([3, 0]);
-  });
-
   test('the folder holds no more than --media-quota, and a later run goes on with more', async () => {
     const host = await five();
     const store = await withAvatars(...urls(host));
-    const { mediaDir, failure } = await fetchInto(store, [host.host], { quota: 2500, concurrency: 2 });
+    const { mediaDir, failure } = await fetchInto(store, [host.host], { mediaQuota: 2500, concurrency: 2 });
     expect(failure).toBe(
       'given up: the copies take all of --media-quota; the same command continues where this run ended',
     );
@@ -484,7 +471,7 @@ describe('limits', () => {
   test('a copy that is there already takes no room', async () => {
     const host = await startHost({ '/1': png('x'.repeat(1000)), '/2': png('x'.repeat(1000)) });
     const store = await withAvatars(`${host.url}/1`, `${host.url}/2`);
-    await fetchInto(store, [host.host], { quota: 2100, concurrency: 1 });
+    await fetchInto(store, [host.host], { mediaQuota: 2100, concurrency: 1 });
     expect((await store.entries()).map(({ file }) => file !== null)).toEqual([true, true]);
   });
 });

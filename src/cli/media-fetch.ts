@@ -54,12 +54,10 @@ export async function linkingUrl({ database, mediaUrl, isUrlSet }: MediaPlace): 
 export interface MediaFlags
   extends Pick<
     FetchFlags,
-    'concurrency' | 'rate' | 'startRate' | 'timeout' | 'retries' | 'files' | 'placeholder'
+    'concurrency' | 'rate' | 'startRate' | 'timeout' | 'retries' | 'files' | 'placeholder' | 'mediaQuota'
   > {
   readonly mediaHosts?: string[];
   readonly maxFile?: number;
-  readonly maxHost?: number;
-  readonly mediaQuota: number;
 }
 
 const MEGABYTE = 2 ** 20;
@@ -100,7 +98,6 @@ export const addMediaOptions = (command: Command) =>
     )
     .option('--files', 'copy attachments and audio as well', false)
     .option('--max-file <bytes>', 'largest file to copy (default: 20M, with --files 200M)', bytesArgument)
-    .option('--max-host <bytes>', 'how much may be copied from one host (default: no limit)', bytesArgument)
     .addOption(
       new Option('--media-quota <bytes>', 'how much the folder may hold')
         .argParser(bytesArgument)
@@ -134,8 +131,6 @@ export async function fetchMedia(
     ...run,
     mediaHosts: flags.mediaHosts ?? [],
     maxFile: flags.maxFile ?? (flags.files ? MAX_FILE_OF_ANY_KIND : MAX_FILE),
-    maxHost: flags.maxHost ?? Number.POSITIVE_INFINITY,
-    quota: flags.mediaQuota,
     mediaDir: place.mediaDir,
     mediaUrl: await linkingUrl(place),
     openArchive: () => openForExport(place.database),

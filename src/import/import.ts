@@ -1,6 +1,7 @@
 // Files -> records in the store: all of them, or none, or the good ones.
 import { createReadStream } from 'node:fs';
 import { addAbortSignal, Readable } from 'node:stream';
+import { OutputError } from '../files/output.ts';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, NoContentError } from '../formats/entry.ts';
 import type { Family } from '../records/kinds.ts';
@@ -8,12 +9,12 @@ import { createMender, type Mender, type MendingOptions } from '../records/mendi
 import type { RawRecord } from '../records/recognise.ts';
 import { createPlaceholders } from '../records/row.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
-import type { Load, Writer } from '../stores/writer.ts';
+import type { Load, Tallies, Writer } from '../stores/writer.ts';
 import { createCaptures } from './captures.ts';
 import { createFaultReport, describePlace, displayName, encodePlace, type FaultReport } from './faults.ts';
 import { type InputOptions, openInputs } from './inputs.ts';
 import type { RecordMap } from './map.ts';
-import { openRejects } from './rejects.ts';
+import { openRejects, type Rejects } from './rejects.ts';
 import type { Progress } from './report.ts';
 import { createWarnings, type Warnings } from './warnings.ts';
 
@@ -51,33 +52,40 @@ export async function importFiles(
   const counts: Counts = { bytes: 0, records: 0 };
   const show = (phase: Progress['phase']) => onProgress({ phase, totalBytes, ...counts });
   const load = await writer.load({ replace, maxRemoved, skipInvalid, onMisfit: report.misfit });
+  let tallies: Tallies | undefined;
   try {
     const add = createAdder(load, report, warnings, mender, options);
     const onChunk = () => show('reading');
     for await (const { file, batch } of readFiles({ ...options, files }, map, warnings, counts, onChunk)) {
       counts.records += batch.length;
       for (const entry of batch) await add(entry, encodePlace(file, entry.line));
-      rejects?.throwFault();
       options.signal?.throwIfAborted();
     }
     show('writing');
     const isRefused = report.count() > 0 && !skipInvalid;
-    const tallies = await load.finish(isRefused ? 'refuse' : dryRun ? 'try' : 'commit');
-    if (tallies !== undefined) rejects?.commit();
-    return {
-      /** Undefined when nothing was imported because records were faulty. */
-      tallies,
-      /** Lines about what was taken but is probably not meant so. */
-      warnings: [...warnings.lines(), ...missingFiles(map)],
-      mended: mender.counts,
-      faulty: report.count(),
-      records: counts.records,
-      /** Why the faulty records could not be written, although the others were imported. */
-      rejectsFault: rejects?.fault()?.message,
-    };
+    tallies = await load.finish(isRefused ? 'refuse' : dryRun ? 'try' : 'commit');
   } catch (error) {
     await load.abandon();
     throw error;
+  }
+  if (tallies !== undefined) saveRejects(rejects);
+  return {
+    /** Undefined when nothing was imported because records were faulty. */
+    tallies,
+    /** Lines about what was taken but is probably not meant so. */
+    warnings: [...warnings.lines(), ...missingFiles(map)],
+    mended: mender.counts,
+    faulty: report.count(),
+    records: counts.records,
+  };
+}
+
+function saveRejects(rejects: Rejects | undefined): void {
+  try {
+    rejects?.commit();
+  } catch (error) {
+    const sentence = 'the good records were imported, but the others were not saved';
+    throw new OutputError(`${sentence}: ${(error as Error).message}`, { cause: error });
   }
 }
 

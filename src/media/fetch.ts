@@ -7,16 +7,8 @@ import type { Archive } from '../stores/archive.ts';
 import type { StoreHandle } from '../stores/open.ts';
 import type { MediaEntry, Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
-import { createOriginals, type Originals, readHost } from './originals.ts';
-import {
-  type ByteLimits,
-  createByteLimits,
-  fileReceiver,
-  HOST_LIMIT,
-  type Limits,
-  placeholderReason,
-  QuotaReached,
-} from './receive.ts';
+import { createOriginals, type Originals } from './originals.ts';
+import { createQuota, fileReceiver, placeholderReason, type Quota, QuotaReached } from './receive.ts';
 import {
   createOutcomes,
   type FetchResult,
@@ -29,13 +21,14 @@ import { createSaver, type Saver, TakedownMade } from './saver.ts';
 
 /** The flags of the command that are passed on as they are. */
 export interface FetchFlags
-  extends ByteLimits,
-    Pick<FileClientOptions, 'concurrency' | 'rate' | 'startRate' | 'retries'> {
+  extends Pick<FileClientOptions, 'concurrency' | 'rate' | 'startRate' | 'retries'> {
   /** Seconds to wait for a host that sends nothing. */
   readonly timeout: number;
   /** Whether attachments and audio are fetched as well. */
   readonly files: boolean;
   readonly maxFile: number;
+  /** How many bytes the folder may hold. */
+  readonly mediaQuota: number;
   /** Hosts that may be asked. */
   readonly mediaHosts: readonly string[];
   /** Hashes of pictures to refuse. */
@@ -72,7 +65,7 @@ interface Fetch extends Omit<FetchOptions, 'signal'> {
   readonly folder: MediaFolder;
   readonly originals: Originals;
   readonly placeholders: ReadonlySet<string>;
-  readonly limits: Limits;
+  readonly quota: Quota;
   readonly outcomes: Outcomes;
   readonly saver: Saver;
 }
@@ -86,7 +79,7 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
     folder,
     originals,
     placeholders: new Set(options.placeholder),
-    limits: createByteLimits(options),
+    quota: createQuota(options.mediaQuota),
     outcomes: createOutcomes(report.fault),
     saver: createSaver(options.writer, await archive.takedownsMark()),
   };
@@ -110,9 +103,9 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
 
 /** Fills the list with what has no copy in the folder; how many have one. */
 async function listOriginals(fetch: Fetch, archive: Archive): Promise<number> {
-  const { folder, originals, limits, files, outcomes, saver } = fetch;
+  const { folder, originals, quota, files, outcomes, saver } = fetch;
   let present = 0;
-  for await (const { bytes } of folder.files()) limits.addHeld(bytes);
+  for await (const { bytes } of folder.files()) quota.addHeld(bytes);
   for await (const entry of archive.originals(files)) {
     const { url } = entry;
     const refused = refusePlaceholder(entry, fetch);
@@ -124,7 +117,6 @@ async function listOriginals(fetch: Fetch, archive: Archive): Promise<number> {
       if (copy !== entry) await saver.add(copy);
       if (copy === refused) outcomes.add(copy);
       else present++;
-      if (copy.file !== null && originals.isNewFile(copy.file)) limits.addOfHost(readHost(url), copy.bytes);
     }
   }
   return present;
@@ -195,9 +187,8 @@ async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Pro
   if (Buffer.byteLength(url) > LONGEST_URL) return without(`the address is longer than ${LONGEST_URL} bytes`);
   const refusal = client.refusal(url);
   if (refusal !== undefined) return without(refusal);
-  const share = fetch.limits.shareOf(readHost(url));
-  if (!share.hasRoom()) return without(HOST_LIMIT);
-  const fetched = await client.fetch(url, fileReceiver(fetch, share));
+  fetch.quota.refuseIfFull();
+  const fetched = await client.fetch(url, fileReceiver(fetch));
   const received = 'body' in fetched ? fetched.body : fetched;
   return 'reason' in received ? without(received.reason) : { url, ...received, reason: null };
 }

@@ -10,10 +10,8 @@ export function createOriginals() {
   const db = openScratch();
   db.exec(`
     CREATE TABLE wanted (n INTEGER PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL);
-    CREATE INDEX wanted_of_host ON wanted (host, n);
-    CREATE TABLE files (name TEXT PRIMARY KEY) WITHOUT ROWID;`);
+    CREATE INDEX wanted_of_host ON wanted (host, n);`);
   const insert = db.prepare('INSERT INTO wanted (url, host) VALUES (?, ?)');
-  const addFile = db.prepare('INSERT OR IGNORE INTO files VALUES (?)');
   const page = db.prepare('SELECT n, url FROM wanted WHERE host = ? AND n > ? ORDER BY n LIMIT ?');
 
   /** Page by page, so that several lanes may share one. */
@@ -27,9 +25,7 @@ export function createOriginals() {
   }
 
   return {
-    want: (url: string) => void insert.run(url, readHost(url)),
-    /** Whether the file was not counted before: many originals may lead to one. */
-    isNewFile: (name: string) => addFile.run(name).changes > 0,
+    want: (url: string) => void insert.run(url, URL.parse(url)?.host ?? ''),
     size: () => db.prepare('SELECT count(*) FROM wanted').pluck().get() as number,
 
     /**
@@ -50,6 +46,3 @@ export function createOriginals() {
     [Symbol.dispose]: db[Symbol.dispose],
   };
 }
-
-/** The host that an original is counted for. */
-export const readHost = (url: string) => URL.parse(url)?.host ?? '';

@@ -1,5 +1,5 @@
 // The body of one file, on its way into the folder: its type is found out from its start, and it is hashed, counted and
-// written as it comes, within limits for all copies and for those of each host.
+// written as it comes, within the quota for all copies.
 import { createHash } from 'node:crypto';
 import type { BodyReader } from '../remote/http-client.ts';
 import { fileType, HEAD_LENGTH } from './file-type.ts';
@@ -11,17 +11,17 @@ interface ReceiveOptions {
   readonly files: boolean;
   /** The hashes of pictures that are refused. */
   readonly placeholders: ReadonlySet<string>;
+  readonly quota: Quota;
 }
 
 /** A copy, or why there is none. */
 type ReceivedFile = { readonly file: string; readonly bytes: number } | { readonly reason: string };
 
-export const HOST_LIMIT = 'the host has given as much as --max-host allows';
 /** The reason holds the hash, so that later runs know it. */
 export const placeholderReason = (sha256: string) => `placeholder ${sha256}`;
 
 export const fileReceiver =
-  ({ folder, files, placeholders }: ReceiveOptions, share: Share): BodyReader<ReceivedFile> =>
+  ({ folder, files, placeholders, quota }: ReceiveOptions): BodyReader<ReceivedFile> =>
   async (chunks) => {
     const hash = createHash('sha256');
     let incoming: IncomingFile | undefined;
@@ -36,7 +36,7 @@ export const fileReceiver =
           extension = type;
           incoming = await folder.receive();
         }
-        if (!share.take(chunk.length)) return { reason: HOST_LIMIT };
+        quota.take(chunk.length);
         bytes += chunk.length;
         hash.update(chunk);
         await incoming.write(chunk);
@@ -47,7 +47,7 @@ export const fileReceiver =
       isKept = (await incoming?.keep(file)) ?? false;
       return { file, bytes };
     } finally {
-      if (!isKept) share.giveBack(bytes);
+      if (!isKept) quota.giveBack(bytes);
       await incoming?.discard();
     }
   };
@@ -71,49 +71,28 @@ export class QuotaReached extends Error {
   override name = 'QuotaReached';
 }
 
-export interface ByteLimits {
-  readonly maxHost: number;
-  readonly quota: number;
-}
+export type Quota = ReturnType<typeof createQuota>;
 
-export type Limits = ReturnType<typeof createByteLimits>;
-type Share = ReturnType<Limits['shareOf']>;
-
-export function createByteLimits({ maxHost, quota }: ByteLimits) {
-  const hosts = new Map<string, number>();
+/** How many bytes all copies may take. */
+export function createQuota(most: number) {
   let total = 0;
-  const givenBy = (host: string) => hosts.get(host) ?? 0;
 
   return {
     /** Counts what the folder holds. */
     addHeld(bytes: number): void {
       total += bytes;
     },
-    /** Counts what a host gave in earlier runs, which the folder holds. */
-    addOfHost: (host: string, bytes: number) => void hosts.set(host, givenBy(host) + bytes),
-
-    /** What a host may give. */
-    shareOf(host: string) {
-      function add(bytes: number): void {
-        total += bytes;
-        hosts.set(host, givenBy(host) + bytes);
-      }
-      return {
-        /** Whether it may give anything more. */
-        hasRoom(): boolean {
-          if (total >= quota) throw new QuotaReached();
-          return givenBy(host) < maxHost;
-        },
-        /** Takes bytes for a file; whether the host may give so many. */
-        take(bytes: number): boolean {
-          if (total + bytes > quota) throw new QuotaReached();
-          const mayGive = givenBy(host) + bytes <= maxHost;
-          if (mayGive) add(bytes);
-          return mayGive;
-        },
-        /** For a file that is not kept. */
-        giveBack: (bytes: number) => add(-bytes),
-      };
+    refuseIfFull(): void {
+      if (total >= most) throw new QuotaReached();
+    },
+    /** Takes bytes for a file. */
+    take(bytes: number): void {
+      if (total + bytes > most) throw new QuotaReached();
+      total += bytes;
+    },
+    /** For a file that is not kept. */
+    giveBack(bytes: number): void {
+      total -= bytes;
     },
   };
 }
