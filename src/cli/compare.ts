@@ -29,7 +29,6 @@ export const compareCommand = (context: CommandContext): Command =>
       .option('--user <name...>', 'users to compare')
       .option('--users <file>', 'a file of user names, one a line; - is standard input')
       .option('--report <file>', 'write a line of JSON for each user, with the hashes of both sides')
-      .option('--restart', 'begin the report anew instead of resuming from it', false)
       .option(
         '--picture-hosts <host...>',
         'other hosts that pictures may be fetched from',

@@ -1,12 +1,21 @@
 // The bodies of two answers whose bytes differ: two profiles, or two lists of items. Items are matched by id, so their order
 // does not matter; a list may just be newer than the other.
 
-import { describeType, isObject, readBody } from '../formats/json-text.ts';
-import { type Family, findKind, ITEM_CAP, type KindName } from '../records/kinds.ts';
+import { describeType, isObject, readBody, writeJson } from '../formats/json-text.ts';
+import {
+  type Family,
+  FILE_MEMBERS,
+  findKind,
+  ITEM_CAP,
+  type KindName,
+  PICTURE_MEMBERS,
+} from '../records/kinds.ts';
 import { resolveAddresses, unescapeTexts } from '../records/mending.ts';
+import { normalise } from '../records/normalise.ts';
 import type { RawRecord } from '../records/recognise.ts';
+import { scalarText } from '../records/scalar.ts';
+import { type Form, type Member, SCHEMAS } from '../records/schemas.ts';
 import { type Lookup, MAX_ITEMS } from '../remote/lookups.ts';
-import { compareTexts, findForm, findOutside, readTexts, type Texts } from './records.ts';
 import type { Difference, Side } from './verdicts.ts';
 
 export interface Question {
@@ -20,37 +29,27 @@ export interface Question {
 }
 
 export function compareBodies(oldBody: Buffer, newBody: Buffer, question: Question): Comparison {
-  const one = readObject(oldBody, question.old, question);
-  const other = readObject(newBody, question.new, question);
+  const one = readAnswer(oldBody, question.old, question);
+  const other = readAnswer(newBody, question.new, question);
   if (typeof one === 'string' || typeof other === 'string') {
-    const sentence = (read: RawRecord | string) => (typeof read === 'string' ? read : 'as it should be');
+    const sentence = (read: unknown) => (typeof read === 'string' ? read : 'as it should be');
     const difference = { member: 'record', old: sentence(one), new: sentence(other) };
-    return { differences: [difference], newest: undefined, outside: [] };
+    return { differences: [difference], newest: undefined };
   }
-  return question.lookup === 'profile'
-    ? compareProfiles(one, other, question)
-    : compareLists(one, other, question);
-}
-
-function compareProfiles(one: RawRecord, other: RawRecord, { family }: Question): Comparison {
+  const { lookup, family } = question;
+  if (lookup === 'items')
+    return compareItems(one as RawRecord[], other as RawRecord[], findKind(family, 'item'));
   const kind = findKind(family, 'profile');
-  return {
-    differences: compareTexts(readTexts(one, kind), readTexts(other, kind)),
-    newest: undefined,
-    outside: findOutside(one, other, (member) => findForm(kind, member) !== undefined),
-  };
+  const differences = compareTexts(readTexts(one as RawRecord, kind), readTexts(other as RawRecord, kind));
+  return { differences, newest: undefined };
 }
 
-function compareLists(one: RawRecord, other: RawRecord, { family, collection }: Question): Comparison {
-  // Checked when the bodies were read.
-  const [oldList, newList] = [one[collection], other[collection]] as [RawRecord[], RawRecord[]];
-  const compared = compareItems(oldList, newList, findKind(family, 'item'));
-  const around = findOutside(one, other, (member) => member === collection);
-  return { ...compared, outside: [...around, ...compared.outside] };
-}
-
-/** The object of a body, or what is wrong with it. */
-function readObject(body: Buffer, base: URL, { lookup, family, collection }: Question): RawRecord | string {
+/** The profile or the items of a body, or what is wrong with it. */
+function readAnswer(
+  body: Buffer,
+  base: URL,
+  { lookup, family, collection }: Question,
+): RawRecord | RawRecord[] | string {
   const read = readBody(body);
   if ('problem' in read) return read.problem;
   const { value } = read;
@@ -60,25 +59,17 @@ function readObject(body: Buffer, base: URL, { lookup, family, collection }: Que
   if (!Array.isArray(list)) return `no list ${collection}`;
   if (list.length > MAX_ITEMS) return `a list of ${list.length} items`;
   if (!list.every(isObject)) return 'a list of other things than objects';
-  return {
-    ...value,
-    [collection]: list.map((item) => resolveAddresses(unescapeTexts(item), findKind(family, 'item'), base)),
-  };
+  return list.map((item) => resolveAddresses(unescapeTexts(item), findKind(family, 'item'), base));
 }
 
 interface Comparison {
   readonly differences: readonly Difference[];
   /** The site that has newer items, if that is all there is to items of one site only. */
   readonly newest: Side | undefined;
-  readonly outside: readonly string[];
 }
 
-interface Item {
-  readonly raw: RawRecord;
-  readonly texts: Texts;
-}
-
-type Items = ReadonlyMap<string, Item>;
+/** Items by their ids. */
+type Items = ReadonlyMap<string, Texts>;
 
 function compareItems(
   oldList: readonly RawRecord[],
@@ -87,13 +78,9 @@ function compareItems(
 ): Comparison {
   const [oldItems, newItems] = [byId(oldList, kind), byId(newList, kind)];
   const differences: Difference[] = [];
-  const outside = new Set<string>();
-  for (const [id, { raw, texts }] of oldItems) {
+  for (const [id, texts] of oldItems) {
     const other = newItems.get(id);
-    if (other === undefined) continue;
-    differences.push(...compareTexts(texts, other.texts, id));
-    const specified = (member: string) => findForm(kind, member) !== undefined;
-    for (const member of findOutside(raw, other.raw, specified)) outside.add(member);
+    if (other !== undefined) differences.push(...compareTexts(texts, other, id));
   }
   const onlyOld = findExtra(oldItems, newItems);
   const onlyNew = findExtra(newItems, oldItems);
@@ -102,25 +89,25 @@ function compareItems(
     for (const [item] of onlyOld) differences.push({ item, member: 'record', old: 'listed', new: 'missing' });
     for (const [item] of onlyNew) differences.push({ item, member: 'record', old: 'missing', new: 'listed' });
   }
-  return { differences, newest, outside: [...outside] };
+  return { differences, newest };
 }
 
 /** By the id, and its repetition if the list has it more than once. */
 function byId(list: readonly RawRecord[], kind: KindName): Items {
-  const items = new Map<string, Item>();
+  const items = new Map<string, Texts>();
   for (const raw of list) {
     const texts = readTexts(raw, kind);
     const id = texts.id as string;
     let key = id;
     for (let time = 2; items.has(key); time++) key = `${id} (${time})`;
-    items.set(key, { raw, texts });
+    items.set(key, texts);
   }
   return items;
 }
 
 /** The items that the other list lacks, except those that are too old for it: a list ends after the newest 15. */
 function findExtra(items: Items, others: Items): Items {
-  const isCutOff = (item: Item) => others.size >= ITEM_CAP && isOlderThanAll(item, others);
+  const isCutOff = (item: Texts) => others.size >= ITEM_CAP && isOlderThanAll(item, others);
   return new Map([...items].filter(([id, item]) => !others.has(id) && !isCutOff(item)));
 }
 
@@ -136,11 +123,46 @@ function newestSide(lists: Record<'oldItems' | 'newItems' | 'onlyOld' | 'onlyNew
 const isAhead = (extra: Items, others: Items) =>
   extra.size > 0 && [...others.values()].every((other) => isOlderThanAll(other, extra));
 
-const isOlderThanAll = (item: Item, others: Items) =>
+const isOlderThanAll = (item: Texts, others: Items) =>
   [...others.values()].every((other) => isLater(other, item));
 
-function isLater({ texts: one }: Item, { texts: other }: Item): boolean {
+function isLater(one: Texts, other: Texts): boolean {
   if (one.date !== other.date) return (one.date as string) > (other.date as string);
   const [id, otherId] = [one.id as string, other.id as string];
   return id.length === otherId.length ? id > otherId : id.length > otherId.length;
+}
+
+/** Members that lead to a picture or another file, of which a copy has another address. */
+const PICTURES = new Set([PICTURE_MEMBERS, FILE_MEMBERS].flatMap((byKind) => Object.values(byKind).flat()));
+
+export const isPicture = (member: string) => PICTURES.has(member);
+
+/** The texts that an import would make of a record's members. */
+type Texts = Readonly<Record<string, string>>;
+
+const listMembers = (kind: KindName) => SCHEMAS[kind].properties as Record<string, Member>;
+
+export const findForm = (kind: KindName, member: string): Form | undefined =>
+  listMembers(kind)[member]?.['x-form'];
+
+/** The text of every member. A record that an import would refuse is taken as it is. */
+function readTexts(raw: RawRecord, kind: KindName): Texts {
+  const result = normalise(raw, kind);
+  if ('row' in result) return JSON.parse(result.row.record);
+  const entries = Object.entries(listMembers(kind)).map(([member, schema]) => {
+    const value = raw[member] ?? schema.default ?? '';
+    return [member, scalarText(value) ?? writeJson(value)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function compareTexts(one: Texts, other: Texts, item?: string): Difference[] {
+  return Object.keys(one)
+    .filter((member) => one[member] !== other[member])
+    .map((member) => ({
+      ...(item !== undefined && { item }),
+      member,
+      old: one[member] as string,
+      new: other[member] as string,
+    }));
 }

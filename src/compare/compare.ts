@@ -24,7 +24,6 @@ import {
 export interface CompareFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 'signal'> {
   /** The path of the report. */
   readonly report?: string;
-  readonly restart: boolean;
   readonly pictureHosts?: readonly string[];
 }
 
@@ -49,13 +48,10 @@ export async function runCompare(options: CompareOptions) {
   tally.failed = list.invalid();
   const run = createRun({ report: shown, signal: options.signal, total: list.size() });
   const head = { compare: { old: options.old.href, new: options.new.href, variant: options.variant } };
-  using report = await openReport(options.report, head, {
-    restart: options.restart,
-    onLine(line) {
-      if (!list.remove(line.user)) return;
-      run.skip(1);
-      addUser(tally, line);
-    },
+  using report = await openReport(options.report, head, (line) => {
+    if (!list.remove(line.user)) return;
+    run.skip(1);
+    addUser(tally, line);
   });
   await compareUsers(list, run, options, tally, (line) => {
     report.add(line);

@@ -22,7 +22,6 @@ export function createPictureClient(options: PictureOptions) {
     hostsOption: '--picture-hosts',
     maxBytes: MAX_BYTES,
   });
-  /** Those that were asked for last are at the end. */
   const remembered = new Map<string, Promise<FileResult<string>>>();
 
   /** The hash of a picture. A failure that may pass is not remembered. */
@@ -36,10 +35,8 @@ export function createPictureClient(options: PictureOptions) {
     if (address.length > MAX_ADDRESS)
       return { reason: `the address is longer than ${MAX_ADDRESS} characters` };
     const found = remembered.get(address) ?? hashPicture(address);
-    remembered.delete(address);
+    if (remembered.size >= REMEMBERED) remembered.clear();
     remembered.set(address, found);
-    const [oldest = address] = remembered.keys();
-    if (remembered.size > REMEMBERED) remembered.delete(oldest);
     const fetched = await found;
     return 'body' in fetched && fetched.body === EMPTY ? { reason: 'empty' } : fetched;
   }

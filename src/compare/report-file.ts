@@ -10,22 +10,17 @@ interface ReportHead {
   readonly compare: { readonly old: string; readonly new: string; readonly variant: string };
 }
 
-interface ReportOptions {
-  /** Whether an existing report is begun anew. */
-  readonly restart: boolean;
-  /** Gets each line of an existing report. */
-  readonly onLine: (line: UserComparison) => void;
-}
+type OnLine = (line: UserComparison) => void;
 
-const TO_DO = 'name another file, or give --restart';
+const TO_DO = 'remove it, or name another file';
 
-/** Without a file nothing is kept. */
-export async function openReport(file: string | undefined, head: ReportHead, options: ReportOptions) {
+/** Hands over each line of an existing report. Without a file nothing is kept. */
+export async function openReport(file: string | undefined, head: ReportHead, onLine: OnLine) {
   if (file === undefined) return { add() {}, [Symbol.dispose]() {} };
   const existing = statSync(file, { throwIfNoEntry: false });
   if (existing !== undefined && !existing.isFile())
     throw new OutputError(`${file} is not a file: give the name of one`);
-  const end = existing === undefined ? 0 : await readReport(file, existing.size, head, options);
+  const end = existing === undefined ? 0 : await readReport(file, existing.size, head, onLine);
   const fd = asOutputErrors(file, () => openSync(file, 'a'));
   const add = (line: ReportHead | UserComparison) =>
     asOutputErrors(file, () => appendFileSync(fd, `${JSON.stringify(line)}\n`));
@@ -40,12 +35,7 @@ export async function openReport(file: string | undefined, head: ReportHead, opt
 }
 
 /** Hands over the line of each user; the place where the next line goes. No other file is taken for a report. */
-async function readReport(
-  file: string,
-  size: number,
-  head: ReportHead,
-  { restart, onLine }: ReportOptions,
-): Promise<number> {
+async function readReport(file: string, size: number, head: ReportHead, onLine: OnLine): Promise<number> {
   const expected = JSON.stringify(head);
   const other = new OutputError(`${file} is not a report of vitrine compare: name another file`);
   let end = 0;
@@ -58,7 +48,6 @@ async function readReport(
     if (end === 0) {
       if (isCut && expected.startsWith(text)) return 0;
       if (isCut || !isHead(line)) throw other;
-      if (restart) return 0;
       if (text !== expected)
         throw new OutputError(`${file} is the report of other sites, or of another variant: ${TO_DO}`);
     } else if (isCut) return end;

@@ -4,9 +4,8 @@ import { findKind, type KindName } from '../records/kinds.ts';
 import type { Lookup } from '../remote/lookups.ts';
 import type { SiteClient, SiteResponse } from '../remote/site-client.ts';
 import type { VariantRow } from '../variants.ts';
-import { compareBodies, type Question } from './bodies.ts';
+import { compareBodies, findForm, isPicture, type Question } from './bodies.ts';
 import type { PictureClient } from './pictures.ts';
-import { findForm, isPicture } from './records.ts';
 import type { AnswerComparison, Difference, UserComparison } from './verdicts.ts';
 
 interface ComparedSites {
@@ -48,16 +47,14 @@ export async function compareAnswers(
   if (oldBody === undefined || newBody === undefined)
     return { class: oldBody === newBody ? 'unknown' : 'missing', ...hashes };
   if (oldBody.equals(newBody)) return { class: 'same bytes', ...hashes };
-  const { differences: found, newest, outside } = compareBodies(oldBody, newBody, question);
-  const { differences, same, compared, notCompared } = await comparePictures(found, pictures);
-  const form = same > 0 ? 'pictures' : 'same meaning';
+  const { differences: found, newest } = compareBodies(oldBody, newBody, question);
+  const { differences, hasSame } = await comparePictures(found, pictures);
+  const form = hasSame ? 'pictures' : 'same meaning';
   const dated = newest === undefined ? form : newest === 'new' ? 'newer' : 'older';
   return {
     class: differences.length > 0 ? 'different' : dated,
     ...hashes,
     ...(differences.length > 0 && { differences }),
-    ...(outside.length > 0 && { outside }),
-    ...(compared + notCompared > 0 && { pictures: { compared, notCompared } }),
   };
 }
 
@@ -66,7 +63,7 @@ const hashBody = (body: Buffer | undefined) => (body === undefined ? null : hash
 /** Leaves out the differences that are only in the addresses of the same pictures. */
 async function comparePictures(found: readonly Difference[], pictures: Pick<PictureClient, 'match'>) {
   const differences: Difference[] = [];
-  let [same, compared, notCompared] = [0, 0, 0];
+  let hasSame = false;
   for (const difference of found) {
     const { member, old: one, new: other } = difference;
     if (!isPicture(member) || one === '' || other === '') {
@@ -74,13 +71,11 @@ async function comparePictures(found: readonly Difference[], pictures: Pick<Pict
       continue;
     }
     const match = await pictures.match(one, other);
-    if (typeof match === 'string') compared++;
-    else notCompared++;
-    if (match === 'same bytes') same++;
+    if (match === 'same bytes') hasSame = true;
     else if (match === 'other bytes') differences.push({ ...difference, reason: match });
     else differences.push({ ...difference, reason: `pictures not compared: ${match.reason}` });
   }
-  return { differences, same, compared, notCompared };
+  return { differences, hasSame };
 }
 
 /** A profile has no date: if only its counts differ, the dates of the items decide which is newer. */

@@ -48,14 +48,6 @@ export interface AnswerComparison {
   readonly old: string | null;
   readonly new: string | null;
   readonly differences?: readonly Difference[];
-  /** Members outside the specification that differ; they do not count. */
-  readonly outside?: readonly string[];
-  readonly pictures?: PictureCounts;
-}
-
-interface PictureCounts {
-  readonly compared: number;
-  readonly notCompared: number;
 }
 
 /** A line of the report. */
@@ -73,41 +65,24 @@ export interface Tally {
   readonly users: Counts;
   readonly profiles: Counts;
   readonly items: Counts;
-  readonly pictures: { compared: number; notCompared: number };
-  /** Answers in which members outside the specification differ. */
-  outside: number;
   /** Users whose answers could not be had. */
   failed: number;
 }
 
 const zeros = () => Object.fromEntries(VERDICTS.map((name) => [name, 0])) as Counts;
 
-export function newTally(): Tally {
-  const pictures = { compared: 0, notCompared: 0 };
-  return { users: zeros(), profiles: zeros(), items: zeros(), pictures, outside: 0, failed: 0 };
-}
+export const newTally = (): Tally => ({ users: zeros(), profiles: zeros(), items: zeros(), failed: 0 });
 
 export function addUser(tally: Tally, { profile, items }: UserComparison): void {
   tally.users[worse(profile.class, items?.class)]++;
-  addAnswer(tally, tally.profiles, profile);
-  if (items !== null) addAnswer(tally, tally.items, items);
-}
-
-function addAnswer(
-  tally: Tally,
-  counts: Counts,
-  { class: verdict, outside = [], pictures }: AnswerComparison,
-): void {
-  counts[verdict]++;
-  if (outside.length > 0) tally.outside++;
-  tally.pictures.compared += pictures?.compared ?? 0;
-  tally.pictures.notCompared += pictures?.notCompared ?? 0;
+  tally.profiles[profile.class]++;
+  if (items !== null) tally.items[items.class]++;
 }
 
 /** Verdicts that have a row in the summary only if there are any. */
 const SHOWN_IF_ANY: ReadonlySet<Verdict> = new Set(['unknown', 'taken down']);
 
-export function summarise({ pictures, outside, failed, ...counts }: Tally): string {
+export function summarise({ failed, ...counts }: Tally): string {
   const width = Math.max(...VERDICTS.map(({ length }) => length));
   const row = (name: string, cells: readonly (string | number)[]) =>
     name.padEnd(width) + cells.map((cell) => String(cell).padStart(10)).join('');
@@ -117,10 +92,6 @@ export function summarise({ pictures, outside, failed, ...counts }: Tally): stri
       row(name, [counts.users[name], counts.profiles[name], counts.items[name]]),
     ),
   ];
-  const { compared, notCompared } = pictures;
-  if (compared + notCompared > 0)
-    lines.push(`pictures with two addresses: ${compared} compared, ${notCompared} not compared`);
-  if (outside > 0) lines.push(`members outside the specification differ in ${counted(outside, 'answer')}`);
   if (failed > 0) lines.push(`${counted(failed, 'user')} not compared`);
   return lines.join('\n');
 }
