@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import { type FetchOptions, runFetch } from '../src/media/fetch.ts';
-import { createSaver, TakedownMade } from '../src/media/saver.ts';
+import { createSaver, TakedownMade } from '../src/media/originals.ts';
 import { mediaPath } from '../src/records/media-types.ts';
 import { openForChange, openForExport } from '../src/stores/open.ts';
 import type { MediaEntry } from '../src/stores/writer.ts';

@@ -13,7 +13,7 @@ import { findMediaFolder } from '../config/media.ts';
 import { bytes } from '../config/setting-values.ts';
 import { FAMILIES } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
-import { readBase } from '../remote/lookups.ts';
+import { readBase } from '../remote/site-client.ts';
 import type { UserSource } from '../remote/user-list.ts';
 import { type RemovalLimit, USUAL_LIMIT } from '../stores/removal-limit.ts';
 import { VARIANT_NAMES } from '../variants.ts';

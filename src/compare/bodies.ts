@@ -15,7 +15,7 @@ import { normalise } from '../records/normalise.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { scalarText } from '../records/scalar.ts';
 import { type Form, type Member, SCHEMAS } from '../records/schemas.ts';
-import { type Lookup, MAX_ITEMS } from '../remote/lookups.ts';
+import { type Lookup, MAX_ITEMS } from '../remote/site-client.ts';
 import type { Difference, Side } from './verdicts.ts';
 
 export interface Question {

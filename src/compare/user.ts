@@ -1,8 +1,7 @@
 // One user: asks both sites for the profile and the items, and says how their answers compare.
 import { hash } from 'node:crypto';
 import { findKind, type KindName } from '../records/kinds.ts';
-import type { Lookup } from '../remote/lookups.ts';
-import type { SiteClient, SiteResponse } from '../remote/site-client.ts';
+import type { Lookup, SiteClient, SiteResponse } from '../remote/site-client.ts';
 import type { VariantRow } from '../variants.ts';
 import { compareBodies, findForm, isPicture, type Question } from './bodies.ts';
 import type { PictureClient } from './pictures.ts';

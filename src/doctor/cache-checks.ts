@@ -2,8 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpResponse } from '../remote/http-client.ts';
 import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, suggestion, unclear } from './check.ts';
-import type { Deployment } from './deployment.ts';
-import { codeOf, isProfile } from './deployment.ts';
+import { codeOf, type Deployment, isProfile } from './deployment.ts';
 
 const profileOf = ({ send, lookups, user }: Deployment, headers?: Record<string, string>) =>
   send(lookups(user as string).profile, headers);

@@ -3,8 +3,8 @@ import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { retryAfter } from '../remote/host.ts';
 import { type HttpClient, type HttpRequest, type HttpResponse, SiteError } from '../remote/http-client.ts';
-import { basePath } from '../remote/lookups.ts';
 import { isPublic } from '../remote/public-addresses.ts';
+import { basePath } from '../remote/site-client.ts';
 import {
   isInQuery,
   type LookupAddresses,

@@ -1,8 +1,7 @@
 // Whether a response comes back as Vitrine sent it: its type, its errors, and who may read it.
 import type { HttpResponse } from '../remote/http-client.ts';
 import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, suggestion, unclear } from './check.ts';
-import type { Deployment } from './deployment.ts';
-import { codeOf, isProfile, objectIn } from './deployment.ts';
+import { codeOf, type Deployment, isProfile, objectIn } from './deployment.ts';
 
 const type: Check = {
   name: 'content type',

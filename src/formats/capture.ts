@@ -1,5 +1,8 @@
-// Answers that a browser or a crawler recorded: their bodies, unpacked, or what is wrong with them.
-import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+// Answers that a browser or a crawler recorded, and the reader of HAR files, which browsers write.
+import type { RawRecord } from '../records/recognise.ts';
+import type { Entry, RecordReader } from './entry.ts';
+import { createJsonReader } from './json.ts';
+import { isObject } from './json-text.ts';
 
 /** What archives begin with. */
 export const HAR_HEAD = /^\{\s*"log"\s*:\s*(?=\{)/;
@@ -32,66 +35,42 @@ export interface ArchiveSink {
 /** Fifteen records of 64 KiB, each byte written as an escape of six. */
 export const LONGEST_ANSWER = 8 * 1024 * 1024;
 
-interface DecodedBody {
-  readonly body: Buffer;
-  readonly flaw?: string;
-}
+/** What the brace is that closes the head, which the reader is not given. */
+const HEAD_END = 'unexpected }';
 
-/** Undoes transfer and content encodings. Some archives hold bodies without the encodings that their headers name. */
-export function decodeBody(raw: Buffer, headers: ReadonlyMap<string, string>): DecodedBody {
-  let body = raw;
-  let flaw: string | undefined;
-  if (/\bchunked\b/i.test(headers.get('transfer-encoding') ?? '')) {
-    const joined = joinChunks(raw);
-    if (joined !== undefined) ({ body, flaw } = joined);
-  } else if (raw.length < Number(headers.get('content-length') ?? 0)) flaw = cutOff(raw, headers);
-  for (const coding of (headers.get('content-encoding') ?? '')
-    .toLowerCase()
-    .split(/\s*,\s*/)
-    .reverse()) {
-    const decode = DECODERS[coding];
-    if (decode === undefined) continue;
-    try {
-      body = decode(body, { maxOutputLength: LONGEST_ANSWER });
-    } catch {
-      if (looksLikeJson(body)) break;
-      return { body, flaw: flaw ?? `its ${coding} data is cut off or corrupt` };
+/** The reader is given what follows the head. Entries are found one by one, so that a large file takes no memory. */
+export function createHarReader(firstLine: number, sink: ArchiveSink): RecordReader {
+  const json = createJsonReader(firstLine, ['entries'], LONGEST_ANSWER);
+
+  function* takeCaptures(entries: Iterable<Entry>): Generator<Entry> {
+    for (const entry of entries) {
+      if ('value' in entry) {
+        const capture = readEntry(entry.value, entry.line);
+        if (capture !== undefined) sink.add(capture);
+      } else if (entry.problem.startsWith('longer than')) sink.skip(entry.line);
+      else if (entry.problem !== HEAD_END) yield entry;
     }
   }
-  return flaw === undefined ? { body } : { body, flaw };
+
+  return {
+    read: (piece) => takeCaptures(json.read(piece)),
+    end: () => takeCaptures(json.end()),
+  };
 }
 
-const cutOff = (raw: Buffer, headers: ReadonlyMap<string, string>) =>
-  `it is cut off after ${raw.length} of ${headers.get('content-length')} bytes`;
-
-type Decode = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
-const DECODERS: Record<string, Decode> = {
-  gzip: gunzipSync,
-  'x-gzip': gunzipSync,
-  br: brotliDecompressSync,
-  zstd: zstdDecompressSync,
-  // Some servers leave out the header of zlib.
-  deflate: (body, options) => ((body[0] as number) % 16 === 8 ? inflateSync : inflateRawSync)(body, options),
-};
-
-const looksLikeJson = (body: Buffer) => /^(\ufeff)?\s*[{[]/.test(body.toString('utf8', 0, 100));
-
-/** Undefined if the body is not in chunks. */
-function joinChunks(raw: Buffer): DecodedBody | undefined {
-  const parts: Buffer[] = [];
-  for (let at = 0; ; ) {
-    const end = raw.indexOf('\n', at);
-    const size = /^([\da-f]+)\s*(;.*)?\r?$/i.exec(raw.toString('latin1', at, end === -1 ? at : end))?.[1];
-    if (size === undefined) {
-      if (at === 0) return undefined;
-      const body = Buffer.concat(parts);
-      return { body, flaw: `it is cut off after ${body.length} bytes` };
-    }
-    const length = Number.parseInt(size, 16);
-    if (length === 0) return { body: Buffer.concat(parts) };
-    parts.push(raw.subarray(end + 1, end + 1 + length));
-    at = end + 1 + length;
-    if (raw[at] === 13) at++;
-    at++;
-  }
+function readEntry({ request, response, startedDateTime }: RawRecord, line: number): Capture | undefined {
+  if (!isObject(request) || !isObject(response) || response.status !== 200) return undefined;
+  const content = isObject(response.content) ? response.content : {};
+  const { text, encoding, size } = content;
+  const body = Buffer.from(typeof text === 'string' ? text : '', encoding === 'base64' ? 'base64' : 'utf8');
+  const isWhole = typeof size !== 'number' || body.length >= size;
+  const flaw =
+    body.length === 0 ? 'the file does not hold it' : `it is cut off after ${body.length} of ${size} bytes`;
+  return {
+    line,
+    url: String(request.url),
+    time: Date.parse(String(startedDateTime)) || 0,
+    body,
+    flaw: isWhole && body.length > 0 ? undefined : flaw,
+  };
 }

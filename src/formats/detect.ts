@@ -1,7 +1,7 @@
 // Recognises the format of a file by its first bytes, never by its name, and yields its raw records.
 import { constants, gunzipSync } from 'node:zlib';
 import { gunzip, isGzip, peek, transcode } from './bytes.ts';
-import { type ArchiveSink, HAR_HEAD, WARC_HEAD } from './capture.ts';
+import { type ArchiveSink, createHarReader, HAR_HEAD, WARC_HEAD } from './capture.ts';
 import { createCsvReader } from './csv.ts';
 import { type Entry, FormatError, LONGEST_RECORD, NoContentError, type RecordReader } from './entry.ts';
 import { createJsonReader } from './json.ts';
@@ -74,7 +74,6 @@ async function openArchive(head: Buffer, sink: ArchiveSink) {
   const [log] = HAR_HEAD.exec(beginning) ?? [];
   if (log === undefined) return undefined;
   sink.open();
-  const { createHarReader } = await import('./har.ts');
   return { reader: createHarReader(line + log.split('\n').length - 1, sink), from: first + log.length };
 }
 

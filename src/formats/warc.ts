@@ -1,6 +1,7 @@
 // WARC: what a crawler recorded. A record is held in memory only if it may be an answer of this API.
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { readLookup } from '../variants.ts';
-import { type ArchiveSink, decodeBody, LONGEST_ANSWER, WARC_HEAD } from './capture.ts';
+import { type ArchiveSink, LONGEST_ANSWER, WARC_HEAD } from './capture.ts';
 import { type Entry, FormatError, problemAt, type RecordReader } from './entry.ts';
 
 const LONGEST_HEADER = 64 * 1024;
@@ -127,4 +128,68 @@ function readBlock(number: number, headers: Headers, block: Buffer, sink: Archiv
     flaw:
       decoded?.flaw ?? (truncated === undefined ? undefined : `it is cut off (WARC-Truncated: ${truncated})`),
   });
+}
+
+interface DecodedBody {
+  readonly body: Buffer;
+  readonly flaw?: string;
+}
+
+/** Undoes transfer and content encodings. Some archives hold bodies without the encodings that their headers name. */
+function decodeBody(raw: Buffer, headers: ReadonlyMap<string, string>): DecodedBody {
+  let body = raw;
+  let flaw: string | undefined;
+  if (/\bchunked\b/i.test(headers.get('transfer-encoding') ?? '')) {
+    const joined = joinChunks(raw);
+    if (joined !== undefined) ({ body, flaw } = joined);
+  } else if (raw.length < Number(headers.get('content-length') ?? 0)) flaw = cutOff(raw, headers);
+  for (const coding of (headers.get('content-encoding') ?? '')
+    .toLowerCase()
+    .split(/\s*,\s*/)
+    .reverse()) {
+    const decode = DECODERS[coding];
+    if (decode === undefined) continue;
+    try {
+      body = decode(body, { maxOutputLength: LONGEST_ANSWER });
+    } catch {
+      if (looksLikeJson(body)) break;
+      return { body, flaw: flaw ?? `its ${coding} data is cut off or corrupt` };
+    }
+  }
+  return flaw === undefined ? { body } : { body, flaw };
+}
+
+const cutOff = (raw: Buffer, headers: ReadonlyMap<string, string>) =>
+  `it is cut off after ${raw.length} of ${headers.get('content-length')} bytes`;
+
+type Decode = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
+const DECODERS: Record<string, Decode> = {
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+  // Some servers leave out the header of zlib.
+  deflate: (body, options) => ((body[0] as number) % 16 === 8 ? inflateSync : inflateRawSync)(body, options),
+};
+
+const looksLikeJson = (body: Buffer) => /^(\ufeff)?\s*[{[]/.test(body.toString('utf8', 0, 100));
+
+/** Undefined if the body is not in chunks. */
+function joinChunks(raw: Buffer): DecodedBody | undefined {
+  const parts: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const end = raw.indexOf('\n', at);
+    const size = /^([\da-f]+)\s*(;.*)?\r?$/i.exec(raw.toString('latin1', at, end === -1 ? at : end))?.[1];
+    if (size === undefined) {
+      if (at === 0) return undefined;
+      const body = Buffer.concat(parts);
+      return { body, flaw: `it is cut off after ${body.length} bytes` };
+    }
+    const length = Number.parseInt(size, 16);
+    if (length === 0) return { body: Buffer.concat(parts) };
+    parts.push(raw.subarray(end + 1, end + 1 + length));
+    at = end + 1 + length;
+    if (raw[at] === 13) at++;
+    at++;
+  }
 }

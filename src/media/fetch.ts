@@ -1,13 +1,12 @@
 // The fetch command: lists the originals that records name, fetches those that have no copy here, and links the copies.
 import type { Terminal } from '../files/terminal.ts';
 import { createFileClient, type FileClient, type FileClientOptions } from '../remote/file-client.ts';
-import { createRun, type Run } from '../runs/each.ts';
-import { createRunReport, type RunReport } from '../runs/report.ts';
+import { createRun, createRunReport, type Run, type RunReport } from '../runs/each.ts';
 import type { Archive } from '../stores/archive.ts';
 import type { StoreHandle } from '../stores/open.ts';
 import type { MediaEntry, Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
-import { createOriginals, type Originals } from './originals.ts';
+import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
 import { createQuota, fileReceiver, placeholderReason, type Quota, QuotaReached } from './receive.ts';
 import {
   createOutcomes,
@@ -17,7 +16,6 @@ import {
   HOSTS_OPTION,
   type Outcomes,
 } from './report.ts';
-import { createSaver, type Saver, TakedownMade } from './saver.ts';
 
 /** The flags of the command that are passed on as they are. */
 export interface FetchFlags

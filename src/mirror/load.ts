@@ -2,7 +2,7 @@
 // A mirror changes the users and items that it brought, and adds new ones; it never takes over what came from elsewhere, such
 // as an import or another site that counts its ids from 1 as well.
 import { KIND_NAMES } from '../records/kinds.ts';
-import { MAX_ITEMS } from '../remote/lookups.ts';
+import { MAX_ITEMS } from '../remote/site-client.ts';
 import type { Owners } from '../stores/archive.ts';
 import type { Tallies, Writer } from '../stores/writer.ts';
 import { type Mirror, type Outcome, type Refusal, reportRefusal, type Visit } from './context.ts';

@@ -7,8 +7,7 @@ import { haproxy } from './haproxy.ts';
 import { kubernetes, kubernetesSnapshots } from './kubernetes.ts';
 import { grafanaDashboard, prometheusRules } from './monitoring.ts';
 import { nginx } from './nginx.ts';
-import { systemd } from './systemd.ts';
-import { systemdTimers } from './systemd-timers.ts';
+import { systemd, systemdTimers } from './systemd.ts';
 import { varnish } from './varnish.ts';
 
 export const TEXTS = {

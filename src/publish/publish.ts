@@ -8,7 +8,7 @@ import { megabytes, type Terminal } from '../files/terminal.ts';
 import { gzipEtag } from '../http/answer.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
-import { createRunReport } from '../runs/report.ts';
+import { createRunReport } from '../runs/each.ts';
 import { buildApp } from '../server/app.ts';
 import { openForLookups } from '../stores/open.ts';
 import type { Reader } from '../stores/reader.ts';

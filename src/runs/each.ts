@@ -1,8 +1,8 @@
 // A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when too many
 // tasks fail in a row, or with the first error that nobody expects.
+import { bar, createReport, secondsLeft, type Terminal } from '../files/terminal.ts';
 import { MAX_FAILURES } from '../remote/host.ts';
 import { SiteError } from '../remote/http-client.ts';
-import type { RunReport } from './report.ts';
 
 interface RunOptions {
   readonly report: Pick<RunReport, 'fault' | 'progress'>;
@@ -126,4 +126,30 @@ export function share<Task>(
 ): AsyncIterable<Task>[] {
   const lane = { [Symbol.asyncIterator]: () => ({ next: async () => await queue.next() }) };
   return Array(lanes).fill(lane);
+}
+
+interface RunProgress {
+  readonly done: number;
+  readonly total: number;
+  /** Of those that are done, what an earlier, unfinished run did. */
+  readonly skipped: number;
+}
+
+export type RunReport = ReturnType<typeof createRunReport>;
+
+/** `doing` says what the run does, such as `visiting`; `noun` names what it counts. */
+export function createRunReport(out: Terminal, doing: string, noun = 'users') {
+  const report = createReport(out);
+
+  /** What an earlier run did does not count for the speed. */
+  function progress({ done, total, skipped }: RunProgress): void {
+    report.show((seconds) => {
+      const now = done - skipped;
+      const left = secondsLeft(now / Math.max(total - skipped, 1), seconds);
+      const speed = (now / Math.max(seconds, 0.001)).toFixed(1);
+      return `${doing}  ${bar(done / total)}  ${done} of ${total} ${noun}, ${speed}/s, ${left} s left`;
+    });
+  }
+
+  return { ...report, progress };
 }

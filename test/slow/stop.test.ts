@@ -221,7 +221,7 @@ describe('a port in use', () => {
       });
       expect([code, stderr]).toEqual([
         1,
-        `vitrine: the address is in use: 127.0.0.1:${flags[1]}; stop the program that listens there, or set another port\n`,
+        `vitrine: cannot listen on 127.0.0.1:${flags[1]}: address already in use; set an address of this machine, and a port from 1024 on that is free\n`,
       ]);
     }
     expect((await ask(server, '/healthz')).status).toBe(200);
