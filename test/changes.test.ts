@@ -1,6 +1,8 @@
 // What databases say of changes, compared with what they answer before and after.
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { type Subscriber, tellSubscribers } from '../src/changes/tell.ts';
 import { importFiles } from '../src/import/import.ts';
 import { FAMILIES, type Family } from '../src/records/kinds.ts';
 import type { Change, News } from '../src/stores/changes.ts';
@@ -8,7 +10,7 @@ import { openForChange, openForExport, openForLookups } from '../src/stores/open
 import type { Writer } from '../src/stores/writer.ts';
 import { bodyOf, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ndjson, newDatabase, storeName } from './rig.ts';
+import { importInto, ndjson, newDatabase, run, storeName } from './rig.ts';
 
 const PICTURES = ['https://old.example/1.png', 'https://old.example/2.png', 'https://other.example/1.png'];
 const COPY = `${'0'.repeat(64)}.png`;
@@ -37,6 +39,11 @@ const parts = (changes: readonly Change[]) =>
     ...(profile ? [`${family} ${key} profile`] : []),
     ...(list ? [`${family} ${key} list`] : []),
   ]);
+
+async function change<T>(url: string, action: (writer: Writer) => T): Promise<Awaited<T>> {
+  await using writer = await openForChange(url);
+  return await action(writer);
+}
 
 async function load(writer: Writer, records: readonly object[], replace = false): Promise<void> {
   const stdin = (async function* () {
@@ -123,4 +130,95 @@ describe(`the changes of the ${storeName()} store`, () => {
       { numRuns: RUNS },
     );
   }, 120_000);
+
+  test('are listed with their addresses, up to a generation', async () => {
+    const url = await newDatabase();
+    const env = { BASE_URL_A: 'https://site.example/x', EXPLORER: 'off' };
+    const list = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(['changes', '--database-url', url, ...args], { env });
+      return {
+        code,
+        stderr,
+        lines: stdout
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      };
+    };
+    await importInto(url, ['-'], ndjson(blog(1, 'Ada'), blog(2, 'bob'), folio(1, 'Ada')));
+    const { lines: [{ generation }] = [] } = await list();
+    await importInto(url, ['-'], ndjson(post(1, 1), blog(3, 'new')));
+    await change(url, (writer) => writer.remove('portfolio', 'ada'));
+    const { code, lines } = await list('--since', `${generation}`);
+    expect([code, lines.map(({ family, user, what }) => [family, user, what])]).toEqual([
+      0,
+      [
+        ['microblog', 'Ada', ['list']],
+        ['microblog', 'new', ['profile', 'list']],
+        ['portfolio', 'Ada', ['removed']],
+        [undefined, undefined, undefined],
+      ],
+    ]);
+    const shown = (place: string) => [
+      `/card/${place}.svg`,
+      `/card/${place}.png`,
+      `/feeds/${place}.atom`,
+      `/feeds/${place}.json`,
+    ];
+    expect(lines[0].addresses).toEqual(
+      ['Ada', 'ada'].flatMap((name) =>
+        [`/x/api/?user=${name}&post=true`, ...shown(`a/${name}`)].map(
+          (path) => `https://site.example${path}`,
+        ),
+      ),
+    );
+    expect(lines[2].addresses.slice(0, 2)).toEqual(['/b/api/username/Ada', '/b/api/username/Ada/shots']);
+    const last = lines.at(-1).generation;
+    expect(await list('--since', `${last}`)).toMatchObject({ code: 0, lines: [{ generation: last }] });
+    expect(await list('--since', '17')).toEqual({
+      code: 1,
+      lines: [{ generation: last, everything: true }],
+      stderr: 'vitrine: what changed since generation 17 is not known: take everything as changed\n',
+    });
+  });
+
+  test('subscribers are told until they have taken it; names of takedowns stay until then', async () => {
+    const url = await newDatabase();
+    const told: string[] = [];
+    let isDown = false;
+    const subscriber = (name: string, more: Partial<Subscriber> = {}): Subscriber => ({
+      name,
+      async tell({ changes }) {
+        if (isDown && name === 'two') throw new Error('it is down');
+        told.push(`${name}: ${changes === 'everything' ? changes : changes.map(({ key }) => key)}`);
+      },
+      ...more,
+    });
+    const tell = async (subscribers = [subscriber('one'), subscriber('two', { repeatAfter: 1 })]) => {
+      told.length = 0;
+      const faults = await change(url, (writer) =>
+        tellSubscribers(writer, subscribers, AbortSignal.timeout(60_000)),
+      );
+      return [told.toSorted(), faults];
+    };
+    expect(await tell()).toEqual([[], []]);
+    await importInto(url, ['-'], ndjson(blog(1, 'ada'), blog(2, 'bob')));
+    expect(await tell()).toEqual([['one: everything', 'two: everything', 'two: everything'], []]);
+    expect(await tell()).toEqual([[], []]);
+    isDown = true;
+    await importInto(url, ['-'], ndjson(post(1, 1)));
+    const fault = 'two was not told what changed, and will be the next time: it is down';
+    expect(await tell()).toEqual([['one: ada'], [fault]]);
+    const subjects = [{ family: 'microblog', kind: 'user', value: 'bob' }] as const;
+    await change(url, (writer) => writer.takeDown(subjects, () => {}, true));
+    expect(await tell()).toEqual([['one: bob'], [fault, expect.stringContaining('stay in the database')]]);
+    isDown = false;
+    expect(await tell()).toEqual([['two: ada,bob', 'two: ada,bob'], []]);
+    expect(await tell([subscriber('two')])).toEqual([[], []]);
+    if (storeName() === 'SQLite') expect(readFileSync(url).includes('bob')).toBe(false);
+    const stuck = subscriber('three', { tell: () => new Promise(() => {}) });
+    expect(await change(url, (writer) => tellSubscribers(writer, [stuck], AbortSignal.timeout(1)))).toEqual([
+      'three was not told what changed, and will be the next time: there was no time',
+    ]);
+  });
 });

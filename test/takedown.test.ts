@@ -321,7 +321,9 @@ test('--json reports what was done', async () => {
   const url = await loaded();
   const report = async (...args: string[]) => JSON.parse(await takedown(url, '--json', ...args)).result;
   const states = ['removed', 'unknown'];
-  expect(await report(...OF_ZARATHUSTRA, 'nobody')).toEqual({ states, users: 1, items: 2, pictures: 0 });
+  const addresses = expect.arrayContaining(['/b/api/username/Zarathustra', '/c/api/username/zarathustra']);
+  const removed = { states, users: 1, items: 2, pictures: 0, addresses };
+  expect(await report(...OF_ZARATHUSTRA, 'nobody')).toEqual(removed);
   expect((await report('--list')).takedowns).toHaveLength(2);
   expect(await report('--undo', '--family', 'portfolio', 'nobody')).toEqual({ undone: [true] });
 });

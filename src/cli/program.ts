@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
+import { changesCommand } from './changes.ts';
 import { compareCommand } from './compare.ts';
 import { completionCommand } from './completion.ts';
 import { AlreadyReported, type CommandContext, type Process } from './context.ts';
@@ -31,6 +32,7 @@ const COMMANDS = [
   compareCommand,
   mediaCommand,
   exportCommand,
+  changesCommand,
   removeCommand,
   takedownCommand,
   snapshotCommand,

@@ -1,11 +1,15 @@
 // `vitrine takedown`
 import { existsSync } from 'node:fs';
 import { Option } from 'commander';
+import { changedAddresses } from '../changes/addresses.ts';
+import type { Config } from '../config/config.ts';
 import { databaseUrl } from '../config/setting-values.ts';
+import type { Terminal } from '../files/terminal.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { LARGEST_ID } from '../records/schemas.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
+import type { Change } from '../stores/changes.ts';
 import { openForExport } from '../stores/open.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../stores/takedowns.ts';
 import type { Writer } from '../stores/writer.ts';
@@ -18,7 +22,7 @@ import {
   familyOption,
   type SettingFlags,
 } from './options.ts';
-import { openTelling } from './telling.ts';
+import { openTelling, readTellingConfig, type TellingWriter } from './telling.ts';
 
 interface TakedownFlags extends SettingFlags {
   readonly family?: Family;
@@ -69,9 +73,10 @@ async function runTakedown(users: string[], flags: TakedownFlags, context: Comma
   const adopted = from === undefined ? undefined : await readTakedowns(from);
   await using writer = await openTelling(database, context);
   const copies = createRemoval(chooseMediaDir(database, settings, context));
-  if (adopted !== undefined) context.report(await adopt(writer, adopted, copies));
+  const run = { writer, copies, config: readTellingConfig(context), out: context.stderr };
+  if (adopted !== undefined) context.report(await adopt(run, adopted));
   else if (undo) context.report(await undoTakedowns(writer, subjects));
-  else context.report(await takeDown(writer, subjects, copies));
+  else context.report(await takeDown(run, subjects));
 }
 
 function databaseArgument(text: string): string {
@@ -125,11 +130,27 @@ const STATES: Record<TakedownState, (shown: string) => string> = {
   known: (shown) => `${shown} was taken down before`,
 };
 
-async function takeDown(writer: Writer, subjects: NamedSubject[], copies: Removal): Promise<Outcome> {
-  const { states, users, items } = await writer.takeDown(subjects, copies.remove);
-  const result = { states, users, items, pictures: copies.count() };
+interface TakedownRun {
+  readonly writer: TellingWriter;
+  readonly copies: Removal;
+  readonly config: Config;
+  readonly out: Terminal;
+}
+
+async function takeDown(run: TakedownRun, subjects: NamedSubject[]): Promise<Outcome> {
+  const { writer, copies } = run;
+  const { changes, ...taken } = await writer.takeDown(subjects, copies.remove, writer.hasSubscribers);
+  const result = { ...taken, pictures: copies.count(), addresses: listAddresses(run, changes) };
   const lines = subjects.map(({ shown }, index) => STATES[result.states[index] as TakedownState](shown));
   return { summary: [...lines, removedLine(result)].join('\n'), result };
+}
+
+/** The addresses that caches may still answer, if nobody tells them: the database does not know them any more. */
+function listAddresses({ writer, config, out }: TakedownRun, changes: readonly Change[]): string[] {
+  if (writer.hasSubscribers) return [];
+  const addresses = changes.flatMap((change) => changedAddresses(config, change));
+  if (addresses.length > 0) out.write(`caches may still answer:\n${addresses.join('\n')}\n`);
+  return addresses;
 }
 
 const removedLine = ({ users, items, pictures }: { users: number; items: number; pictures: number }) =>
@@ -147,9 +168,10 @@ async function undoTakedowns(writer: Writer, subjects: NamedSubject[]): Promise<
   };
 }
 
-async function adopt(writer: Writer, list: TakedownList, copies: Removal): Promise<Outcome> {
-  const { users, items } = await writer.adoptTakedowns(list, copies.remove);
-  const removed = { users, items, pictures: copies.count() };
+async function adopt(run: TakedownRun, list: TakedownList): Promise<Outcome> {
+  const { writer, copies } = run;
+  const { changes, ...taken } = await writer.adoptTakedowns(list, copies.remove, writer.hasSubscribers);
+  const removed = { ...taken, pictures: copies.count(), addresses: listAddresses(run, changes) };
   const takedowns = withoutIds(list).length;
   return {
     summary: `took over ${counted(takedowns, 'takedown')}\n${removedLine(removed)}`,

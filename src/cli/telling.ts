@@ -24,12 +24,14 @@ export function readTellingConfig({ environment }: CommandContext): Config {
   return readConfig({}, Object.fromEntries(names.map((name) => [name, environment[name]])));
 }
 
+export type TellingWriter = StoreHandle<Writer> & { readonly hasSubscribers: boolean };
+
 /** A writer that tells everybody of the changes when it is closed. That somebody cannot be reached is a warning only. */
 export async function openTelling(
   url: string,
   context: CommandContext,
   open = openForChange,
-): Promise<StoreHandle<Writer> & { readonly hasSubscribers: boolean }> {
+): Promise<TellingWriter> {
   const subscribers = createSubscribers(readTellingConfig(context));
   const writer = await open(url);
 

@@ -1,0 +1,47 @@
+// `vitrine changes`
+import { Readable } from 'node:stream';
+import { InvalidArgumentError } from 'commander';
+import { describeChange } from '../changes/addresses.ts';
+import { openForExport } from '../stores/open.ts';
+import type { CommandContext } from './context.ts';
+import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
+import { readTellingConfig } from './telling.ts';
+
+const HELP = `
+Each line names a user whose profile or list changed, and the addresses that answer differently, as the base URLs in the
+environment say. The last line has the generation that this leads to, to be named by --since the next time. Without --since
+there is no other line. Exit code 1 if it is not known what changed, as after a takedown: then everything may have.
+${examples('vitrine changes', 'vitrine changes --since 1795000000000000 > changes.ndjson')}`;
+
+export const changesCommand = (context: CommandContext) =>
+  createCommand('changes', 'list whose answers changed since an earlier generation of the data')
+    .option('--since <generation>', 'what the last line of an earlier run says', generationArgument)
+    .addHelpText('after', HELP)
+    .action(async ({ since, ...flags }: SettingFlags & { since?: number }) => {
+      context.keepStdoutForData();
+      const database = chooseDatabase(flags, context);
+      const config = readTellingConfig(context);
+      await using archive = await openForExport(database);
+      const { generation, changes } = await archive.changes(since);
+      const known = changes === 'everything' ? [] : changes;
+      const isUnknown = since !== undefined && changes === 'everything';
+      const { writeToStdout } = await import('../import/export.ts');
+      function* lines() {
+        for (const change of known) yield `${JSON.stringify(describeChange(config, change))}\n`;
+        yield `${JSON.stringify({ generation, ...(isUnknown && { everything: true }) })}\n`;
+      }
+      await writeToStdout(Readable.from(lines()), context.stdout);
+      const failure = `what changed since generation ${since} is not known: take everything as changed`;
+      context.report({
+        summary: '',
+        result: { generation, users: isUnknown ? null : known.length },
+        failure: isUnknown ? failure : undefined,
+      });
+    });
+
+function generationArgument(text: string): number {
+  const generation = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(generation))
+    throw new InvalidArgumentError('It must be a whole number, as the last line of an earlier run says.');
+  return generation;
+}
