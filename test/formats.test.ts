@@ -230,21 +230,6 @@ describe('in chunks of any size, plain and compressed', () => {
     expect(await read(packed)).toEqual(whole);
     expect(await read(packed, 1)).toEqual(whole);
   });
-
-  test('cut in two at every byte', async () => {
-    for (const [name, content, expected] of CASES) {
-      const bytes = Buffer.from(content);
-      for (let at = 1; at < bytes.length; at++) {
-        const entries: Entry[] = [];
-        const halves = (async function* () {
-          yield bytes.subarray(0, at);
-          yield bytes.subarray(at);
-        })();
-        for await (const batch of readRecords(halves)) entries.push(...batch);
-        expect(cutTo(expected, shown(entries)), `${name}, cut at ${at}`).toEqual(expected);
-      }
-    }
-  });
 });
 
 test.each([

@@ -1,4 +1,6 @@
-// Fuzzing with well-formed and malformed requests: no 5xx, no hang, no crash, and only strings in every body.
+// Fuzzing with well-formed and malformed requests: no 5xx, no hang, no crash, only strings in every body, and no change of the
+// database.
+import { statSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -12,6 +14,7 @@ import {
   readRecords,
   type Server,
   startServer,
+  stateOf,
   ugly,
 } from './rig.ts';
 import { linesOf } from './stress.ts';
@@ -29,13 +32,17 @@ const FILES = [fixture('microblog.ndjson'), fixture('portfolio.ndjson'), ugly('h
 const NAMES = FILES.flatMap(readRecords).flatMap(({ username }) => (username as string | undefined) ?? []);
 
 let server: Server;
+let path: string;
+let before: ReturnType<typeof stateOf>;
 beforeAll(async () => {
+  path = await databaseOf(...FILES);
   // On a busy machine the event loop may lag, so load shedding is off here.
   server = await startServer({
-    DATABASE_URL: await databaseOf(...FILES),
+    DATABASE_URL: path,
     MAX_LOOP_DELAY: '0',
     MAX_HEADER_BYTES: '64K',
   });
+  before = stateOf(path);
 });
 
 /** Everything the server sends until it closes the connection, or an error if it does not. */
@@ -153,4 +160,11 @@ test('the server still answers afterwards and has logged no error', async () => 
   expect((await ask(server, '/a/api/?user=ada')).status).toBe(200);
   expect((await ask(server, '/readyz')).status).toBe(200);
   expect(linesOf(server).filter(({ level }) => level > 40)).toEqual([]);
+});
+
+test('no request has changed the database, or left anything in its log', async () => {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  expect([stateOf(path), log]).toEqual([before, 0]);
+  expect(await server.stop()).toBe(0);
+  expect(stateOf(path)).toEqual(before);
 });

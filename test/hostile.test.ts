@@ -51,13 +51,11 @@ const usersOf = (records: Raw[], family: string) =>
 
 let hostile: LocalServer;
 let ties: LocalServer;
-let numbers: LocalServer;
 beforeAll(async () => {
   const serve = async (...files: string[]) => serveHere({ DATABASE_URL: await databaseOf(...files) });
-  [hostile, ties, numbers] = await Promise.all([
+  [hostile, ties] = await Promise.all([
     serve(ugly('hostile-names.ndjson'), tempFile('texts.ndjson', `${TEXTS_FILE}\n${ndjson(...NAUGHTY)}`)),
     serve(ugly('date-ties.ndjson')),
-    serve(ugly('numbers.ndjson')),
   ]);
 });
 
@@ -122,53 +120,4 @@ test('percent-encoding is decoded once', async () => {
     Shots: [{ user_id: '1001' }],
   });
   expect(json(await ask(hostile, '/b/api/username/shots'))).toMatchObject({ id: '1001' });
-});
-
-test('numbers keep every digit', async () => {
-  const [ABOVE, LARGEST] = ['9007199254740993', '9223372036854775807'];
-  const answers: [url: string, expected: object][] = [
-    ['/a/api/?user=numbers', { totalFollowers: '12', totalFavs: ABOVE, country: '', verified: '1' }],
-    [
-      '/a/api/?user=above-2-53',
-      { id: ABOVE, totalFollowers: LARGEST, name: '1984', location: '51.5', bio: '1' },
-    ],
-    [
-      '/a/api/?user=exactly-2-53',
-      { id: '9007199254740992', totalFollowers: '123456789012345678901234567890' },
-    ],
-    ['/a/api/?user=largest', { id: LARGEST, name: LARGEST, verified: '0' }],
-    ['/a/api/?user=20240101', { username: '20240101', verified: '0' }],
-    ['/b/api/username/numbers', { Likes: ABOVE, Lists: '0', Listed: '1', type_account: '2' }],
-    ['/c/api/username/largest', { id: LARGEST, skills: '', type_account: ABOVE }],
-    [
-      '/a/api/?user=numbers&post=true',
-      {
-        posts: [
-          { id: ABOVE, status: '1' },
-          { id: '9007199254740992', status: '1' },
-          { id: '3101', post_details: '42', photo: '', user: '3001', status: '1', status_general: '0' },
-        ],
-      },
-    ],
-    [
-      '/a/api/?user=above-2-53&post=true',
-      { posts: [{ id: LARGEST, user: ABOVE }, { id: '9223372036854775806' }] },
-    ],
-    [
-      '/a/api/?user=largest&post=true',
-      { posts: [{ id: '9007199254740995', post_details: ABOVE, video_code: '-0.5' }] },
-    ],
-    [
-      '/b/api/username/numbers/shots',
-      {
-        Shots: [
-          { id: ABOVE, id_project: '0', created_project: '0000-00-00 00:00:00', title: '0', price_item: '0' },
-          { id: '9007199254740992', title: '', price_item: '' },
-          { id: '3201', id_project: ABOVE, title: '7', status: '1', price_item: '12.5' },
-        ],
-      },
-    ],
-    ['/c/api/username/largest/shots', { Posts: [{ id: LARGEST, id_project: '0', tags: '' }] }],
-  ];
-  for (const [url, expected] of answers) expect(json(await ask(numbers, url)), url).toMatchObject(expected);
 });

@@ -10,20 +10,6 @@ describe('--dry-run', () => {
   const OLD = ndjson(blog(1, 'one'), blog(2, 'two'), post(7, 1));
   const NEW = ndjson(blog(1, 'one', { bio: 'new' }), blog(3, 'three'), post(8, 3));
 
-  test.each([[[]], [['--replace', '--max-removed', '100%']]])(
-    'with %j, it reports what the import then reports, and changes nothing',
-    async (flags) => {
-      const path = await databaseOf(tempFile('old.ndjson', OLD));
-      const before = readFileSync(path);
-      const tried = await into(path, [...flags, '--dry-run', '-'], { input: NEW });
-      expect(tried.code).toBe(0);
-      expect(readFileSync(path).equals(before)).toBe(true);
-      const done = await into(path, [...flags, '-'], { input: NEW });
-      expect(tried.stdout).toBe(`${done.stdout}dry run: nothing was changed\n`);
-      expect(tally(done.stdout, 'microblog profiles')).toEqual([1, 1, 0, flags.length > 0 ? 1 : 0]);
-    },
-  );
-
   test('creates no database', async () => {
     const path = newPath();
     const { code, stdout } = await into(path, ['--dry-run', fixture('microblog.ndjson')]);

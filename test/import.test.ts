@@ -1,26 +1,16 @@
 // Imports update, replace or skip records, or change nothing.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Raw } from './expected.ts';
+import { expectedRecord, type Raw } from './expected.ts';
 import { into, newPath, recordsIn, tally } from './importing.ts';
-import { blog, folio, post } from './records.ts';
-import { databaseOf, importInto, ndjson, readLines, readRecords, tempFile, tempFolder, ugly } from './rig.ts';
+import { blog, post } from './records.ts';
+import { importInto, ndjson, readLines, readRecords, tempFolder, ugly } from './rig.ts';
 
-test('--replace removes records missing from the files, in their families only', async () => {
-  const path = await databaseOf(
-    tempFile('all.ndjson', ndjson(blog(1, 'one'), blog(2, 'two'), post(1, 1), post(2, 2), folio(1, 'one'))),
-  );
-  const input = ndjson(blog(2, 'two'), blog(3, 'one'), post(2, 2), post(9, 3));
-  expect(await into(path, ['--replace', '-'], { input })).toMatchObject({
-    code: 1,
-    stderr:
-      'vitrine: --replace would remove 1 of 2 microblog profiles and 1 of 2 posts, and may remove 20%: is the input complete? `--max-removed 100%` allows it.\n',
-  });
-  const { code, stdout } = await into(path, ['--replace', '--max-removed', '50%', '-'], { input });
-  expect(code).toBe(0);
-  expect(tally(stdout, 'microblog profiles')).toEqual([1, 0, 1, 1]);
-  expect(tally(stdout, 'posts')).toEqual([1, 0, 1, 1]);
-  expect(await recordsIn(path)).toHaveLength(5);
+test('the header of a CSV tells the kind of profiles whose cells are empty', async () => {
+  const path = newPath();
+  expect((await into(path, ['-'], { input: 'id,username,skills\n1,ada,\n' })).code).toBe(0);
+  const profile = expectedRecord('portfolio profile', { id: 1, username: 'ada' });
+  expect(await recordsIn(path)).toEqual([JSON.stringify(profile)]);
 });
 
 describe('--skip-invalid', () => {

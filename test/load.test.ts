@@ -155,18 +155,6 @@ describe(`loads into ${storeName()}`, () => {
     expect((await exported(url)).sort()).toEqual(moved.map(({ record }) => record).sort());
   });
 
-  test('a user keeps a name that a newcomer claims, even if updated after the newcomer', async () => {
-    const url = await newDatabase();
-    await load(url, [profile('5', 'ada')]);
-    const { tallies, misfits } = await load(url, [profile('7', 'ada'), profile('5', 'ada', 'new')], {
-      skipInvalid: true,
-    });
-    expect(misfits.map(({ place, member, reason }) => [place, member, reason])).toEqual([
-      [1, 'username', 'is already the name of id 5, so id 7 cannot have it'],
-    ]);
-    expect(tallies?.['microblog profile']).toMatchObject({ new: 0, changed: 1, unchanged: 0 });
-  });
-
   test('refused records are reported complete and in input order', async () => {
     const url = await newDatabase();
     const rows = [

@@ -19,6 +19,7 @@ import {
   readRecords,
   tempFile,
   tempFolder,
+  ugly,
 } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
@@ -181,10 +182,19 @@ async function documented(env: Record<string, string>) {
   return { one, told: await documentOf(one) };
 }
 
+/** Rules of Spectral's that Redocly knows and does not recommend. */
+const RULES = {
+  'info-contact': 'error',
+  'operation-description': 'error',
+  'operation-tag-defined': 'error',
+  'parameter-description': 'error',
+  'tag-description': 'error',
+};
+
 /** What Redocly finds in each document. */
 async function lint(documents: Document[]) {
   const files = documents.map((told) => tempFile('openapi.json', JSON.stringify(told)));
-  const config = tempFile('redocly.yaml', 'extends: [recommended]\n');
+  const config = tempFile('redocly.yaml', `extends: [recommended]\nrules: ${JSON.stringify(RULES)}\n`);
   const { PATH = '', HOME = '' } = process.env;
   const env = { PATH, HOME, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   const cli = join(ROOT, 'node_modules/@redocly/cli/bin/cli.js');
@@ -203,29 +213,6 @@ test("it passes Redocly's recommended rules without warnings, whatever the setti
 });
 
 describe.each(SETTINGS)('with $name', ({ env }) => {
-  // Spectral would add 156 packages, so the rules that it has beyond Redocly's are checked here.
-  test("it passes Spectral's recommended rules", async () => {
-    const { told } = await documented(env);
-    const operations = operationsOf(told);
-    const ids = operations.map(({ operation }) => operation.operationId);
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(told.info.contact).toBeTruthy();
-    expect(told.info.description).toBeTruthy();
-    expect(told.servers.length).toBeGreaterThan(0);
-    for (const { url } of told.servers) expect(url).not.toMatch(/.\/$|example\.com/);
-    for (const { path, operation } of operations) {
-      expect(path).not.toMatch(/\/$|\?/);
-      expect(operation.operationId).toMatch(/^[A-Za-z]+$/);
-      expect(operation.description).toBeTruthy();
-      for (const tag of operation.tags) expect(told.tags.map(({ name }) => name)).toContain(tag);
-      for (const parameter of operation.parameters) expect(parameter.description).toBeTruthy();
-    }
-    const text = JSON.stringify(told);
-    expect(text).not.toMatch(/<script|eval\(/);
-    for (const name of Object.keys(told.components.schemas))
-      expect(text).toContain(`"#/components/schemas/${name}"`);
-  });
-
   test('its server URLs and paths reach the routes', async () => {
     const { one, told } = await documented(env);
     for (const { path, operation } of operationsOf(told)) {
@@ -280,16 +267,16 @@ describe('every response matches the document', () => {
     return reply;
   }
 
-  const names = ['microblog', 'portfolio'].flatMap((family) =>
-    readRecords(fixture(`${family}.ndjson`)).flatMap(({ username }) =>
-      typeof username === 'string' ? [username] : [],
-    ),
-  );
-
-  test('for every sample user', async () => {
-    for (const name of new Set(names))
-      for (const { profileOf, itemsOf } of VARIANTS)
-        for (const path of [profileOf(name), itemsOf(name)]) await askAsTold(path);
+  test('for every sample user, and for unusual names and texts', async () => {
+    const files = ['hostile-names.ndjson', 'hostile-texts.ndjson'].map(ugly);
+    const unusual = await serveHere({ DATABASE_URL: await databaseOf(...files) });
+    for (const [served, records] of [
+      [server, readRecords(fixture('microblog.ndjson'))],
+      [unusual, files.flatMap(readRecords)],
+    ] as const)
+      for (const name of new Set(records.flatMap(({ username }) => (username as string | undefined) ?? [])))
+        for (const { profileOf, itemsOf } of VARIANTS)
+          for (const path of [profileOf(name), itemsOf(name)]) await askAsTold(path, {}, served);
   });
 
   const long = 'x'.repeat(300);

@@ -1,6 +1,7 @@
 // One user outside of JSON: the page, the image of the card, and the feeds.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { XmlDocument } from 'libxml2-wasm';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writtenDate } from '../src/views/person.ts';
 import { previewImage } from '../src/views/preview-image.ts';
@@ -285,17 +286,22 @@ describe('hostile texts', () => {
       folio(2, '"><script>alert(2)</script>', { ...texts, skills: ATTACK }),
       shot(2, 2, { title: ATTACK, description: ATTACK, tags: ATTACK, price_item: ATTACK }),
     );
-    const url = await databaseOf(ugly('hostile-texts.ndjson'), tempFile('attack.ndjson', records));
+    const url = await databaseOf(
+      ...['hostile-texts.ndjson', 'hostile-names.ndjson'].map(ugly),
+      tempFile('attack.ndjson', records),
+    );
     own = await serveHere({ DATABASE_URL: url });
   });
 
   test.each(['a', 'b', 'c'])('are text everywhere in variant %s', async (variant) => {
-    for (const name of ['texts', encodeURIComponent('"><script>alert(2)</script>')]) {
+    const names = ['texts', '"><script>alert(2)</script>', '#', '?', 'a/b', '%2e%2e'].map(encodeURIComponent);
+    for (const name of names) {
       const page = await ask(own, `/people/${variant}/${name}`);
       expect(page.status).toBe(200);
       expect(page.body.match(/<script\b[^>]*>/g)).toEqual(['<script type="application/ld+json">']);
       const card = await ask(own, `/card/${variant}/${name}.svg`);
       const atom = await ask(own, `/feeds/${variant}/${name}.atom`);
+      for (const { body } of [card, atom]) XmlDocument.fromString(body).dispose();
       for (const { status, body } of [page, card, atom]) {
         expect(status).toBe(200);
         // The tags that are left when attribute values and data are taken out.

@@ -50,8 +50,6 @@ export interface Cluster {
   createDatabase(): Promise<string>;
   /** Enables TLS on the primary. */
   encrypt(key: string, certificate: string): Promise<void>;
-  /** CPU seconds used so far by all processes of the primary. */
-  cpuSeconds(): number;
   /** Stops the servers and removes their files. */
   remove(): Promise<void>;
 }
@@ -172,8 +170,6 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
       await primary.sql('ALTER SYSTEM SET ssl = on');
       await primary.sql('SELECT pg_reload_conf()');
     },
-    cpuSeconds: () =>
-      familyOf(Number(readFileSync(join(first, 'postmaster.pid'), 'utf8').split('\n')[0])).reduce(addCpu, 0),
     async remove() {
       await Promise.all(servers.map((server) => server.stop().catch(() => {})));
       rmSync(folder, { recursive: true, force: true });
@@ -211,14 +207,6 @@ function signalAll(postmaster: number, signal: NodeJS.Signals): void {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
-}
-
-const TICKS_PER_SECOND = 100;
-
-function addCpu(sum: number, pid: number): number {
-  const fields = statOf(String(pid)) ?? [];
-  // User and system time.
-  return sum + (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS_PER_SECOND;
 }
 
 /** The fields of /proc/PID/stat from the process state on. */

@@ -22,8 +22,8 @@ import { putCopy } from './media-folder.ts';
 import { sha256 } from './pictures.ts';
 import { blog, folio, post, shot } from './records.ts';
 import {
+  ask,
   databaseOf,
-  exchange,
   importInto,
   json,
   ndjson,
@@ -93,7 +93,7 @@ describe(`published from ${storeName()}`, () => {
         expect(gunzipSync(body), path).toEqual(readFileSync(fileOf(folder, path.replace(/\.gz$/, ''))));
         continue;
       }
-      const { status, headers } = await exchange(server, address, { method: 'HEAD' });
+      const { status, headers } = await ask(server, address, { method: 'HEAD' });
       expect([status, headers['content-type'], headers.etag], address).toEqual([200, type, etag]);
     }
     const paths = entries.map(({ path }) => path);

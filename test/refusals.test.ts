@@ -1,7 +1,7 @@
 // Requests rejected before routing (malformed HTTP, oversized input, odd requests) get the usual JSON errors.
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { HTTP_CASES } from './http-cases.ts';
+import { HTTP_CASES, UNFINISHED } from './http-cases.ts';
 import { ask, dial, hearOut, json, type LocalServer, parseReplies, type Reply, sendRaw } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { linesOf, metricsOf, until } from './stress.ts';
@@ -62,6 +62,36 @@ describe('rejected requests', () => {
       if (!open && (statuses.at(-1) ?? 0) >= 400) expect(replies.at(-1)?.headers.connection).toBe('close');
     },
   );
+
+  const statusesOf = (text: Buffer) =>
+    [...text.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+  /** Sends two pieces, the second after the server has read the first, and the end of the client's side if wanted. */
+  async function sendCut(first: string, second: string, ends: boolean): Promise<Buffer> {
+    const socket = await dial(server);
+    const heard = hearOut(socket);
+    socket.write(Buffer.from(first, 'latin1'));
+    await ask(server, '/healthz');
+    if (socket.writable) socket.write(Buffer.from(second, 'latin1'));
+    if (ends) socket.end();
+    return await heard;
+  }
+
+  test.each([
+    ['cut in two, all requests', HTTP_CASES, get('/last'), false],
+    ['ended by the client, all unfinished ones', UNFINISHED, '', true],
+  ] as const)('%s get the same answers', async (_, cases, last, ends) => {
+    for (const { name, bytes, statuses, open } of cases)
+      for (const share of [0.02, 0.2, 0.5, 0.8, 0.98]) {
+        const at = Math.ceil(share * bytes.length);
+        const heard = await sendCut(bytes.slice(0, at), bytes.slice(at) + last, ends);
+        expect([name, share, statusesOf(heard)]).toEqual([
+          name,
+          share,
+          [...statuses, ...(open ? [404] : [])],
+        ]);
+      }
+  });
 
   test.each([
     ['no Host header', get(ADA, 'Connection: close\r\n')],

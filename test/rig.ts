@@ -1,7 +1,8 @@
 // Shared test tools: temporary folders, the CLI and the server as child processes, HTTP requests and raw sockets.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -58,6 +59,12 @@ export function endWithTests<Child extends ChildProcess>(child: Child): Child {
 
 /** Creates a folder that is removed after the tests of the file. */
 export const tempFolder = () => mkdtempSync(join(baseFolder(), 'at-'));
+
+/** The state of a file: its bytes, modification time and inode. */
+export function stateOf(path: string) {
+  const { ino, size, mtimeNs } = statSync(path, { bigint: true });
+  return { ino, size, mtimeNs, digest: createHash('sha256').update(readFileSync(path)).digest('hex') };
+}
 
 /** Writes the text to a file in a new folder. */
 export function tempFile(name: string, content: string | Buffer): string {
@@ -272,26 +279,7 @@ export interface AskOptions {
 }
 
 /** Requests a path exactly as written. */
-export async function ask(
-  server: Pick<Server, 'port'>,
-  path: string,
-  options: AskOptions = {},
-): Promise<Reply> {
-  const reply = await exchange(server, path, options);
-  await judge?.(server, path, options, reply);
-  return reply;
-}
-
-type Judge = (server: Pick<Server, 'port'>, path: string, options: AskOptions, reply: Reply) => Promise<void>;
-let judge: Judge | undefined;
-
-/** Makes every response to `ask` pass this check. */
-export function judgeReplies(check: Judge): void {
-  judge = check;
-}
-
-/** Like `ask`, without the check. */
-export function exchange(
+export function ask(
   { port }: Pick<Server, 'port'>,
   path: string,
   { method = 'GET', headers = {}, from }: AskOptions = {},

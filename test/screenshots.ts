@@ -1,78 +1,35 @@
 // Takes the README's screenshots: `node test/screenshots.ts`. Needs Chromium and fonts with Chinese and emoji
 // (Debian: fonts-noto-cjk fonts-noto-color-emoji).
-import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { Browser } from 'playwright-core';
 import { launch } from './browser-launch.ts';
+import { startServer } from './rig.ts';
 
 const FOLDER = join(import.meta.dirname, 'screenshots');
-const WIDE = { width: 1360, height: 940 };
+const EXPLORER = { query: '?variant=b&user=ada', viewport: { width: 1360, height: 940 } };
+const PERSON = { query: 'people/b/ada', viewport: { width: 1200, height: 1000 } };
 
 interface Picture {
-  readonly name: string;
   /** The address; of the explorer, if it begins with a question mark. */
   readonly query: string;
   readonly colorScheme: 'light' | 'dark';
   readonly viewport: { width: number; height: number };
 }
 
-const PICTURES: Picture[] = [
-  {
-    name: 'person-light',
-    query: 'people/b/ada',
-    colorScheme: 'light',
-    viewport: { width: 1200, height: 1000 },
-  },
-  {
-    name: 'person-dark',
-    query: 'people/b/ada',
-    colorScheme: 'dark',
-    viewport: { width: 1200, height: 1000 },
-  },
-  {
-    name: 'portfolio-light',
-    query: '?variant=b&user=ada',
-    colorScheme: 'light',
-    viewport: WIDE,
-  },
-  {
-    name: 'portfolio-dark',
-    query: '?variant=b&user=ada',
-    colorScheme: 'dark',
-    viewport: WIDE,
-  },
-];
-
-const server = spawn(
-  process.execPath,
-  [join(import.meta.dirname, '../src/vitrine.js'), 'serve', '--samples'],
-  {
-    env: { PATH: process.env.PATH, PORT: '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  },
-);
+const server = await startServer();
 const browser = await launch();
 try {
-  const address = await listening();
   mkdirSync(FOLDER, { recursive: true });
-  for (const picture of PICTURES) {
-    const webp = await take(browser, address, picture);
-    writeFileSync(join(FOLDER, `${picture.name}.webp`), webp);
-    console.log(`test/screenshots/${picture.name}.webp  ${(webp.length / 1024).toFixed(0)} KB`);
-  }
+  for (const [name, view] of Object.entries({ person: PERSON, portfolio: EXPLORER }))
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const webp = await take(browser, server.url, { ...view, colorScheme });
+      writeFileSync(join(FOLDER, `${name}-${colorScheme}.webp`), webp);
+      console.log(`test/screenshots/${name}-${colorScheme}.webp  ${(webp.length / 1024).toFixed(0)} KB`);
+    }
 } finally {
   await browser.close();
-  server.kill();
-}
-
-async function listening(): Promise<string> {
-  for await (const line of createInterface({ input: server.stdout })) {
-    const { msg, url } = JSON.parse(line) as { msg: string; url?: string };
-    if (msg === 'serving' && url !== undefined) return url;
-  }
-  throw new Error('the server did not start');
+  await server.stop();
 }
 
 async function take(browser: Browser, address: string, { query, colorScheme, viewport }: Picture) {

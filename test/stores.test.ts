@@ -65,56 +65,6 @@ const briefly = (records: Raw[]) =>
   records.map(({ id, username, user, user_id }) => `${username ?? `${user ?? user_id}'s`} ${id}`);
 
 describe(`the ${storeName()} store`, () => {
-  test('existing records are updated and counted as changed or unchanged', async () => {
-    const url = await newDatabase();
-    const first = await take(url, [
-      post(1, 1),
-      blog(1, 'one'),
-      blog(2, 'two'),
-      post(2, 1),
-      post(3, 2),
-      folio(1, 'one'),
-      shot(1, 1),
-    ]);
-    expect(first.tallies).toEqual({
-      'microblog profile': [2, 0, 0, 0],
-      post: [3, 0, 0, 0],
-      'portfolio profile': [1, 0, 0, 0],
-      shot: [1, 0, 0, 0],
-    });
-    const again = [
-      blog(1, 'one'),
-      blog(2, 'TWO', { bio: 'x' }),
-      post(2, 2),
-      post(3, 2),
-      post(4, 1, { date: '2025-01-01 00:00:00' }),
-    ];
-    expect((await take(url, again)).tallies).toEqual({
-      'microblog profile': [0, 1, 1, 0],
-      post: [1, 1, 1, 0],
-    });
-    expect((await take(url, again)).tallies).toEqual({
-      'microblog profile': [0, 0, 2, 0],
-      post: [0, 0, 3, 0],
-    });
-    const left = ['one 1', 'TWO 2', 'one 1', "1's 4", "1's 1", "2's 3", "2's 2", "1's 1"];
-    expect(briefly(await all(url))).toEqual(left);
-    expect((await checkDatabase(url)).faults).toEqual([]);
-  });
-
-  test('of two records with the same id the later wins', async () => {
-    const url = await newDatabase();
-    const { tallies } = await take(url, [
-      blog(2, 'two', { bio: 'a' }),
-      post(5, 1),
-      blog(1, 'one'),
-      blog(2, 'zwei', { bio: 'b' }),
-      post(5, 2),
-    ]);
-    expect(tallies).toEqual({ 'microblog profile': [2, 0, 0, 0], post: [1, 0, 0, 0] });
-    expect(briefly(await all(url))).toEqual(['one 1', 'zwei 2', "2's 5"]);
-  });
-
   test('a dry run gives the tallies of the import and changes nothing', async () => {
     const url = await newDatabase();
     const old = [blog(1, 'one'), blog(2, 'two'), post(7, 1), post(8, 2)];
@@ -163,18 +113,6 @@ describe(`the ${storeName()} store`, () => {
     }
   });
 
-  test('two users may swap names, and one may take a name that another gives up', async () => {
-    const url = await newDatabase();
-    await take(url, [blog(1, 'one'), blog(2, 'two'), blog(3, 'three')]);
-    expect((await take(url, [blog(1, 'two'), blog(2, 'one')])).tallies).toEqual({
-      'microblog profile': [0, 2, 0, 0],
-    });
-    expect((await take(url, [blog(4, 'three'), blog(3, 'four')])).tallies).toEqual({
-      'microblog profile': [1, 1, 0, 0],
-    });
-    expect(briefly(await all(url))).toEqual(['four 3', 'one 2', 'three 4', 'two 1']);
-  });
-
   test('a name stays with its user; of two newcomers the first gets it; families are separate', async () => {
     const url = await newDatabase();
     await take(url, [blog(1, 'Zoë'), folio(9, 'ZOË')]);
@@ -204,39 +142,6 @@ describe(`the ${storeName()} store`, () => {
     expect(tallies).toEqual({ 'microblog profile': [1, 1, 0, 0] });
     expect(faults.map((line) => line.split(':')[1])).toEqual(['1', '3']);
     expect(briefly(await all(url))).toEqual(['five 5', 'one 1', 'two 2']);
-  });
-
-  test('an item without an owner is refused or skipped', async () => {
-    const url = await newDatabase();
-    await take(url, [blog(1, 'one'), post(1, 1), folio(9, 'nine')]);
-    const records = [post(1, 9), post(2, 1), shot(3, 1)];
-    const refused = await take(url, records);
-    expect(refused).toEqual({
-      tallies: undefined,
-      faults: [
-        'standard input:1: user: unknown owner of item 1: no microblog profile has this id, got "9"',
-        'standard input:3: user_id: unknown owner of item 3: no portfolio profile has this id, got "1"',
-      ],
-    });
-    expect((await take(url, records, { skipInvalid: true })).tallies).toEqual({ post: [1, 0, 0, 0] });
-    expect(briefly(await all(url))).toEqual(['one 1', 'nine 9', "1's 2", "1's 1"]);
-  });
-
-  test('replace removes other records of the families in the files only', async () => {
-    const url = await newDatabase();
-    await take(url, [blog(1, 'one'), blog(2, 'two'), post(1, 1), post(2, 2), folio(1, 'one'), shot(1, 1)]);
-    const { tallies } = await take(url, [blog(2, 'two'), blog(3, 'one'), post(2, 2), post(9, 3)], {
-      replace: true,
-    });
-    expect(tallies).toEqual({ 'microblog profile': [1, 0, 1, 1], post: [1, 0, 1, 1] });
-    expect(briefly(await all(url))).toEqual(['one 3', 'two 2', 'one 1', "2's 2", "3's 9", "1's 1"]);
-    const orphaned = await take(url, [blog(3, 'one'), post(2, 2)], { replace: true });
-    expect(orphaned.faults).toHaveLength(1);
-    expect(briefly(await all(url))).toHaveLength(6);
-    expect(
-      (await take(url, [blog(3, 'one'), post(2, 2)], { replace: true, skipInvalid: true })).tallies,
-    ).toEqual({ 'microblog profile': [0, 0, 1, 1], post: [0, 0, 0, 2] });
-    expect((await checkDatabase(url)).faults).toEqual([]);
   });
 
   test('replace refuses to remove more of a kind of record than allowed', async () => {

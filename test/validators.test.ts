@@ -66,17 +66,6 @@ describe('feeds', () => {
     expect(feed.items.map(({ id }: { id: string }) => id)).toEqual(ids);
     return ids;
   }
-
-  test('the judges find faults', async () => {
-    const { body } = await ask(own, '/feeds/b/many.atom', { headers });
-    for (const [right, wrong] of [
-      ['<updated>2026-01-01T00:00:00Z', '<updated>2026-01-01'],
-      ['<author>', '<title>Twice</title><author>'],
-      [' rel="self"', ' rel="me"'],
-    ] as const)
-      expect(() => atom.validate(XmlDocument.fromString(body.replace(right, wrong)))).toThrow();
-    expect(isJsonFeed({ version: 'https://jsonfeed.org/version/1.1', items: [] })).toBe(false);
-  });
 });
 
 describe('sitemaps of 100,000 people', () => {

@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
+import { sampleDatabase } from '../../src/samples/samples.ts';
 import { buildApp } from '../../src/server/app.ts';
+import { openSamples } from '../../src/stores/open.ts';
 import type { Reader } from '../../src/stores/reader.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
@@ -45,19 +47,7 @@ describe('a client that ends its side after its request gets the answer', () => 
   test('after a slow lookup, and in order if it sent several', async () => {
     const config = readConfig({ port: '0', logLevel: 'silent' });
     const slow: Reader = {
-      lastImport: () => undefined,
-      lastImportRun: () => undefined,
-      version: () => 1,
-      isTakenDown: () => false,
-      firstUsers: () => [],
-      users: () => [],
-      usernames: () => [],
-      history: () => undefined,
-      counts: () => ({ 'microblog profile': 0, 'portfolio profile': 0, post: 0, shot: 0 }),
-      person: () => undefined,
-      mediaUrl: () => undefined,
-      fault: async () => undefined,
-      close: async () => {},
+      ...openSamples(await sampleDatabase('http://localhost/samples/')),
       profile: (_family, name) =>
         new Promise((resolve) =>
           setTimeout(resolve, name === 'one' ? 60 : 20, {
@@ -65,7 +55,6 @@ describe('a client that ends its side after its request gets the answer', () => 
             body: Buffer.from(`"${name}"`),
           }),
         ),
-      items: async () => undefined,
     };
     const { app } = buildApp({
       config,

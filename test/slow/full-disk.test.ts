@@ -1,5 +1,4 @@
 // An import that fills the disk fails with one message; the old data is kept and served.
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -8,12 +7,13 @@ import { exported } from '../importing.ts';
 import { startSite } from '../mirror-site.ts';
 import { png } from '../pictures.ts';
 import { folio } from '../records.ts';
-import { ask, databaseOf, ndjson, ROOT, run, spawned, startServer, tempFile, tempFolder } from '../rig.ts';
+import { ask, databaseOf, ndjson, run, spawned, startServer, tempFile, tempFolder } from '../rig.ts';
+import { canMount, onDisk } from '../small-disk.ts';
 import { bodiesOf, generation, generationOf } from '../stress.ts';
 
 const sizeOf = (path: string) => statSync(path).size;
 
-describe('a full disk', () => {
+describe.skipIf(!canMount)('a full disk', () => {
   const small = generation(1);
   const large = ndjson(...people(300, 15));
   let smallDatabase: string;
@@ -33,20 +33,14 @@ describe('a full disk', () => {
   test.each(ROOMS.filter((_, index) => index % 4 !== 1))(
     'with room for %d of it, and temporary files %s',
     async (share, temporary) => {
-      const folder = tempFolder();
       const kib = Math.ceil((sizeOf(smallDatabase) + 65_536 + share * grown) / 1024);
-      const mounted =
-        process.getuid?.() === 0 &&
-        spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', folder]).status === 0;
-      try {
+      await onDisk(kib, async (folder) => {
         const path = join(folder, 'site.db');
         copyFileSync(smallDatabase, path);
         const before = await exported(path);
         const server = await startServer({ DATABASE_URL: path });
         const env: Record<string, string> = temporary === 'there' ? { SQLITE_TMPDIR: folder } : {};
-        const ran = mounted
-          ? await spawned(['import', '--database-url', path, input], { env })
-          : limited(path, kib, env);
+        const ran = await spawned(['import', '--database-url', path, input], { env });
         const answer = await ask(server, '/b/api/username/user3');
         expect([answer.status, generationOf(answer.body)]).toEqual([200, 1]);
         expect(ran.code === 0 || share < 4).toBe(true);
@@ -56,36 +50,11 @@ describe('a full disk', () => {
         expect(await exported(path)).toEqual(before);
         for (const [address, body] of bodiesOf(small)) expect((await ask(server, address)).body).toBe(body);
         expect(await server.stop()).toBe(0);
-      } finally {
-        if (mounted) spawnSync('umount', ['-l', folder]);
-      }
+      });
     },
   );
 
-  /** Without the right to mount, a process with a file size limit. */
-  function limited(path: string, kib: number, env: Record<string, string>) {
-    const command = `ulimit -f ${kib}; trap '' XFSZ; exec "$0" "$@"`;
-    const args = [
-      '-c',
-      command,
-      process.execPath,
-      join(ROOT, 'src/vitrine.js'),
-      'import',
-      '--database-url',
-      path,
-      input,
-    ];
-    const { status, stderr } = spawnSync('bash', args, {
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH ?? '', ...env },
-    });
-    return { code: status, stderr };
-  }
-});
-
-// A folder of copies on a disk of its own: only root can mount one.
-if (process.getuid?.() === 0)
-  test('a full disk ends a fetch of pictures with a sentence, and what is saved is whole', async () => {
+  test('ends a fetch of pictures with a sentence, and what is saved is whole', async () => {
     const site = await startSite(({ url = '' }, response) => void response.end(png(url.padEnd(30_000, '.'))));
     const users = Array.from({ length: 100 }, (_, n) =>
       folio(n + 1, `user${n}`, { avatar: `${site.url}/${n}` }),
@@ -94,21 +63,18 @@ if (process.getuid?.() === 0)
     const media = (command: string, mediaDir: string, ...more: string[]) =>
       run(['media', command, '--database-url', database, '--media-dir', mediaDir, ...more]);
     const hosts = ['--rate', '10000', '--media-hosts', new URL(site.url).host];
-    const small = tempFolder();
-    expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', small]).status).toBe(0);
-    try {
-      const { code, stderr } = await media('fetch', small, ...hosts);
+    await onDisk(1024, async (folder) => {
+      const { code, stderr } = await media('fetch', folder, ...hosts);
       expect([code, stderr]).toEqual([
         1,
         expect.stringMatching(/^vitrine: cannot write .*no space left[^\n]*\n$/),
       ]);
-      const checked = await media('check', small);
+      const checked = await media('check', folder);
       expect([checked.code, checked.stdout]).toEqual([
         0,
         expect.stringMatching(/^copies: [1-9]\d sound, 0 missing/),
       ]);
-      expect((await media('fetch', tempFolder(), ...hosts)).code).toBe(0);
-    } finally {
-      spawnSync('umount', ['-l', small]);
-    }
+    });
+    expect((await media('fetch', tempFolder(), ...hosts)).code).toBe(0);
   });
+});

@@ -11,10 +11,10 @@ import { skipWithout } from '../programs.ts';
 import { HOSTS } from '../published-hosts.ts';
 import { blog, folio } from '../records.ts';
 import {
+  ask,
   databaseOf,
   dial,
   done,
-  exchange,
   fixture,
   hearOut,
   importInto,
@@ -35,7 +35,7 @@ const OWN =
   /^(?:etag|last-modified|date|server|connection|keep-alive|accept-ranges|vary|content-length|transfer-encoding|content-encoding|content-language)$/;
 
 const shown = async (host: Pick<LocalServer, 'port'>, address: string, headers = {}) => {
-  const reply = await exchange(host, address, { headers });
+  const reply = await ask(host, address, { headers });
   const kept = Object.entries(reply.headers).filter(([name]) => !OWN.test(name));
   return { status: reply.status, body: reply.body, headers: Object.fromEntries(kept) };
 };
@@ -141,13 +141,13 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, start })
     test.runIf(isService)('has the ETags of the server for lookups', async () => {
       const list = '/b/api/username/ada/shots';
       for (const coding of ['identity', 'gzip']) {
-        const { etag } = (await exchange(server, list, { headers: { 'accept-encoding': coding } })).headers;
+        const { etag } = (await ask(server, list, { headers: { 'accept-encoding': coding } })).headers;
         const again = { headers: { 'if-none-match': `"other", W/${etag}` } };
-        const { status, body } = await exchange(host, list, again);
+        const { status, body } = await ask(host, list, again);
         expect([status, body], etag).toEqual([304, '']);
       }
-      expect((await exchange(host, list)).headers.etag).toBe((await exchange(server, list)).headers.etag);
-      expect((await exchange(host, '/nothing', { method: 'POST' })).status).toBe(404);
+      expect((await ask(host, list)).headers.etag).toBe((await ask(server, list)).headers.etag);
+      expect((await ask(host, '/nothing', { method: 'POST' })).status).toBe(404);
     });
 
     test('tells hosts apart, if base URLs name several', async () => {
@@ -175,9 +175,7 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, start })
 
     test('refuses to write, and tells browsers so', async () => {
       for (const method of ['POST', 'DELETE', 'PUT']) {
-        const [own, published] = [server, host].map((each) =>
-          exchange(each, '/b/api/username/ada', { method }),
-        );
+        const [own, published] = [server, host].map((each) => ask(each, '/b/api/username/ada', { method }));
         const { status, body, headers } = (await published) as Awaited<typeof published> & object;
         expect([status, body, headers.allow]).toEqual([405, (await own)?.body, (await own)?.headers.allow]);
       }
@@ -185,18 +183,18 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, start })
         method: 'OPTIONS',
         headers: { 'access-control-request-method': 'GET', origin: 'https://x.example' },
       };
-      const { status, headers } = await exchange(host, '/b/api/username/ada', asked);
+      const { status, headers } = await ask(host, '/b/api/username/ada', asked);
       expect([status, headers['access-control-allow-origin']]).toEqual([204, '*']);
       expect(headers['access-control-allow-headers']).toBe('*');
     });
 
     test('sends the compressed file to those that take it, and 304 to those that have it', async () => {
       const list = '/b/api/username/ada/shots';
-      const packed = await exchange(host, list, { headers: { 'accept-encoding': 'gzip' } });
+      const packed = await ask(host, list, { headers: { 'accept-encoding': 'gzip' } });
       expect([packed.status, packed.headers['content-encoding']]).toEqual([200, 'gzip']);
       expect(packed.headers.vary).toMatch(/accept-encoding/i);
-      const plain = await exchange(host, list);
-      const again = await exchange(host, list, {
+      const plain = await ask(host, list);
+      const again = await ask(host, list, {
         headers: { 'if-none-match': plain.headers.etag as string },
       });
       expect([again.status, again.body]).toEqual([304, '']);
@@ -211,7 +209,7 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, start })
 
     /** What is no path does not reach the code that is published: the service refuses it. */
     async function askService(address: string): Promise<string> {
-      const { status, body } = await exchange(host, address.replace(/^(?!\/)/, '/'));
+      const { status, body } = await ask(host, address.replace(/^(?!\/)/, '/'));
       return `HTTP/1.1 ${status} ${body}`;
     }
 

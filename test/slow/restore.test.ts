@@ -1,5 +1,4 @@
 // `vitrine restore` and `vitrine snapshot --keep` under load, killed, and on a full disk: the old data or the new, never a mixture.
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +8,8 @@ import { checkDatabase, snapshotDatabase } from '../../src/stores/open.ts';
 import { people } from '../bench/data.ts';
 import { ADDRESSES, EXPECTED, GENERATIONS, served, sources } from '../generation-files.ts';
 import { exported } from '../importing.ts';
-import { ask, databaseOf, ndjson, spawned, startServer, tempFile, tempFolder, vitrine } from '../rig.ts';
+import { ask, databaseOf, ndjson, spawned, startServer, tempFile, vitrine } from '../rig.ts';
+import { canMount, onDisk } from '../small-disk.ts';
 import { generationOf, startLoad } from '../stress.ts';
 
 const RESTORES = 12;
@@ -76,15 +76,11 @@ describe('large data', () => {
     expect(outcomes.old).toBeGreaterThan(KILLS / 5);
   });
 
-  // Only root can mount a disk.
-  const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
   test.skipIf(!canMount).each([0.1, 0.7, 1.2, 1.8, 2.5, 4])(
     'on a disk with room for %d of it',
     async (share) => {
-      const folder = tempFolder();
       const kib = Math.ceil((statSync(small).size + 65_536 + share * statSync(largeSnapshot).size) / 1024);
-      expect(spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', folder]).status).toBe(0);
-      try {
+      await onDisk(kib, async (folder) => {
         const path = join(folder, 'site.db');
         copyFileSync(small, path);
         const before = await exported(path);
@@ -102,19 +98,11 @@ describe('large data', () => {
           // What it has written is gone again.
           expect(readdirSync(folder).filter((name) => !/^site\.db(-wal|-shm)?$/.test(name))).toEqual([]);
         }
-        const kept = await spawned([
-          'snapshot',
-          '--database-url',
-          largeSnapshot,
-          '--keep',
-          '1',
-          dirname(path),
-        ]);
+        const keeping = ['snapshot', '--database-url', largeSnapshot, '--keep', '1', folder];
+        const kept = await spawned(keeping);
         if (kept.code !== 0) expect(kept.stderr).toMatch(/^vitrine: The disk is full[^\n]*\n$/);
         expect(await server.stop()).toBe(0);
-      } finally {
-        spawnSync('umount', ['-l', folder]);
-      }
+      });
     },
   );
 });
