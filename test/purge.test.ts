@@ -1,7 +1,7 @@
 // Caches that are told what changed: the tags on answers, how each kind of cache is told, and `vitrine purge`.
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,9 @@ import { caches } from '../src/config/caches.ts';
 import { createCaches } from '../src/purge/caches.ts';
 import { PROVIDERS } from '../src/purge/providers.ts';
 import { userTag } from '../src/records/user-name.ts';
-import { ask, atEnd, databaseOf, done, fixture, run, tempFile, tempFolder } from './rig.ts';
+import { freePort } from './free-port.ts';
+import { folio } from './records.ts';
+import { ask, atEnd, databaseOf, done, fixture, ndjson, run, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const data = () => databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
@@ -216,4 +218,40 @@ describe('a provider', () => {
       'PURGE needs a token: set CLOUDFLARE_API_TOKEN or CLOUDFLARE_API_TOKEN_FILE',
     );
   });
+});
+
+test('imports, takedowns and `vitrine purge` tell caches, also later and twice, and never show the token', async () => {
+  const { calls, cache } = await startProvider();
+  const path = await data();
+  const env = { DATABASE_URL: path, PURGE: cache, PURGE_TOKEN: 's3cret' };
+  const down = { ...env, PURGE: `${cache},post:http://127.0.0.1:${await freePort()}/purge` };
+  const files = Array.from({ length: 3 }, (_, nr) =>
+    tempFile('ada.ndjson', ndjson(folio(nr + 1, `nr${nr}`))),
+  );
+  const outputs: string[] = [];
+  const vitrine = async (args: string[], environment: Record<string, string> = env) => {
+    const { code, stdout, stderr } = await run(args, { env: environment });
+    outputs.push(stdout, stderr);
+    return { code, stdout, stderr };
+  };
+  const told = () => calls.splice(0).map(({ tags }) => tags);
+  const tag = (name: string) => userTag('portfolio', name);
+
+  expect((await vitrine(['import', files[0] as string])).code).toBe(0);
+  expect(told()).toEqual([['vitrine'], ['vitrine']]);
+  const { code, stderr } = await vitrine(['import', files[1] as string], down);
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/^post:\S+ was not told .* connection refused/)]);
+  expect(told()).toEqual([[tag('nr1')], [tag('nr1')]]);
+  expect((await vitrine(['purge', '--dry-run', '--json'], down)).stdout).toContain(
+    `"caches":[{"name":"${cache}","users":0},{"name":"${down.PURGE.split(',')[1]}","users":null}]`,
+  );
+  expect((await vitrine(['purge'], down)).code).toBe(1);
+  expect(told()).toEqual([]);
+  expect((await vitrine(['purge', '--all', '--to', cache])).stdout).toBe(`${cache}: everything\n`);
+  expect(told()).toEqual([['vitrine'], ['vitrine']]);
+  await vitrine(['takedown', '--family', 'portfolio', 'NR1']);
+  expect(told()).toEqual([[tag('nr1')], [tag('nr1')]]);
+  expect(readFileSync(path).includes('nr1')).toBe(false);
+  expect((await vitrine(['purge'], { DATABASE_URL: path })).stderr).toMatch(/name the caches: --to/);
+  expect(outputs.join('')).not.toContain('s3cret');
 });

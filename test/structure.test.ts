@@ -119,6 +119,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'mirror',
     'print',
     'publish',
+    'purge',
     'records',
     'remote',
     'stores',

@@ -18,15 +18,19 @@ export interface Subscriber {
   tell(news: ToldNews, signal: AbortSignal): Promise<void>;
 }
 
-/** What went wrong, a sentence each. What succeeded stands even if the signal ends the rest. */
+/** What went wrong, a sentence each; `everything` tells more than is news. What succeeded stands even if the signal ends the rest. */
 export async function tellSubscribers(
   writer: Writer,
   subscribers: readonly Subscriber[],
   signal: AbortSignal,
+  { everything = false } = {},
 ): Promise<string[]> {
   const { generation, news, erases } = await writer.readUntold(subscribers.map(({ name }) => name));
   const faults = await Promise.all(
-    subscribers.map((subscriber, index) => tell(subscriber, news[index] as ToldNews, signal)),
+    subscribers.map((subscriber, index) => {
+      const untold = news[index] as ToldNews;
+      return tell(subscriber, everything ? { ...untold, changes: 'everything' } : untold, signal);
+    }),
   );
   const told = subscribers.filter((_, index) => faults[index] === undefined);
   await writer.rememberTold(

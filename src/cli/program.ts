@@ -22,6 +22,7 @@ import { mirrorCommand } from './mirror.ts';
 import { createOutput, DONE, explain, FAILED, MISUSED, SIGNALLED, safe } from './output.ts';
 import { printCommand } from './print.ts';
 import { publishCommand } from './publish.ts';
+import { purgeCommand } from './purge.ts';
 import { serveCommand } from './serve.ts';
 import { takedownCommand } from './takedown.ts';
 
@@ -35,6 +36,7 @@ const COMMANDS = [
   changesCommand,
   removeCommand,
   takedownCommand,
+  purgeCommand,
   snapshotCommand,
   restoreCommand,
   migrateCommand,

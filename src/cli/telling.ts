@@ -5,23 +5,35 @@ import { type Config, readConfig, type SettingName, variableName } from '../conf
 import { openForChange, type StoreHandle } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import type { CommandContext } from './context.ts';
+import type { SettingFlags } from './options.ts';
 import { explain } from './output.ts';
 
 /** Milliseconds. Whoever takes longer is told by the next command. */
 const MOST_TIME = 60_000;
 
 /** What says who is told, and of which addresses. */
-export const TELLING_SETTINGS: readonly SettingName[] = ['baseUrlA', 'baseUrlB', 'baseUrlC', 'explorer'];
+export const TELLING_SETTINGS: readonly SettingName[] = [
+  'baseUrlA',
+  'baseUrlB',
+  'baseUrlC',
+  'explorer',
+  'purge',
+];
 
 /** Everybody who is told. */
-export function createSubscribers(_config: Config): Subscriber[] {
-  return [];
+export async function createSubscribers(
+  { purge }: Config,
+  { environment }: CommandContext,
+): Promise<Subscriber[]> {
+  if (purge.length === 0) return [];
+  const { createCaches } = await import('../purge/caches.ts');
+  return createCaches(purge, environment);
 }
 
 /** The settings that concern telling, of the environment: mistakes in others are none of a command's business. */
-export function readTellingConfig({ environment }: CommandContext): Config {
+export function readTellingConfig({ environment }: CommandContext, flags: SettingFlags = {}): Config {
   const names = TELLING_SETTINGS.map(variableName);
-  return readConfig({}, Object.fromEntries(names.map((name) => [name, environment[name]])));
+  return readConfig(flags, Object.fromEntries(names.map((name) => [name, environment[name]])));
 }
 
 export type TellingWriter = StoreHandle<Writer> & { readonly hasSubscribers: boolean };
@@ -32,7 +44,7 @@ export async function openTelling(
   context: CommandContext,
   open = openForChange,
 ): Promise<TellingWriter> {
-  const subscribers = createSubscribers(readTellingConfig(context));
+  const subscribers = await createSubscribers(readTellingConfig(context), context);
   const writer = await open(url);
 
   async function end(): Promise<void> {

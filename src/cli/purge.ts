@@ -1,0 +1,51 @@
+// `vitrine purge`
+import { Option } from 'commander';
+import { type ToldNews, tellSubscribers } from '../changes/tell.ts';
+import { counted } from '../records/printable.ts';
+import { openExisting } from '../stores/open.ts';
+import { type CommandContext, UsageError } from './context.ts';
+import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
+import { createSubscribers, readTellingConfig } from './telling.ts';
+
+const HELP = `
+Imports and all other commands that change data do this at their end, for PURGE. By hand it is for caches that could not be
+reached then, and after a new version or new settings, which change pages: --all. Tokens come from CLOUDFLARE_API_TOKEN,
+FASTLY_API_TOKEN, NETLIFY_AUTH_TOKEN and PURGE_TOKEN, or from files that the same names with _FILE give.
+${examples('vitrine purge', 'vitrine purge --all --to nginx:/var/cache/vitrine', 'vitrine purge --dry-run --to cloudflare:0123456789abcdef0123456789abcdef')}`;
+
+interface PurgeFlags extends SettingFlags {
+  readonly to?: string[];
+  readonly all: boolean;
+  readonly dryRun: boolean;
+}
+
+export const purgeCommand = (context: CommandContext) =>
+  createCommand('purge', 'tell caches what changed since they were told, or to drop everything')
+    .addOption(new Option('--to <cache...>', 'these caches instead of those of PURGE, written alike'))
+    .option('--all', 'purge the answers of all users', false)
+    .option('--dry-run', 'only say what each cache would be told', false)
+    .addHelpText('after', HELP)
+    .action((flags: PurgeFlags) => runPurge(flags, context));
+
+async function runPurge({ to, all, dryRun, ...flags }: PurgeFlags, context: CommandContext): Promise<void> {
+  const config = readTellingConfig(context, to === undefined ? {} : { purge: to.join() });
+  const subscribers = await createSubscribers(config, context);
+  if (subscribers.length === 0)
+    throw new UsageError('name the caches: --to CACHE…, or set PURGE; vitrine purge --help has examples');
+  await using writer = await openExisting(chooseDatabase(flags, context));
+  const { news } = await writer.readUntold(subscribers.map(({ name }) => name));
+  const caches = subscribers.map(({ name }, index) => {
+    const { changes } = news[index] as ToldNews;
+    return { name, users: all || changes === 'everything' ? null : changes.length };
+  });
+  const signal = context.stopSignal();
+  const failures = dryRun ? [] : await tellSubscribers(writer, subscribers, signal, { everything: all });
+  const lines = caches.map(
+    ({ name, users }) => `${name}: ${users === null ? 'everything' : counted(users, 'user')}`,
+  );
+  context.report({
+    summary: failures.length > 0 ? '' : lines.join('\n'),
+    result: { dryRun, caches, failures },
+    failure: failures.length > 0 ? failures.join('; ') : undefined,
+  });
+}
