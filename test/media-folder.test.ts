@@ -96,13 +96,13 @@ describe('the folder', () => {
     expect([isNew, readFileSync(place)]).toEqual([true, png('a')]);
     const { ino } = statSync(place);
     expect([(await keep(folder, png('a'))).isNew, statSync(place).ino]).toEqual([false, ino]);
-    expect([await folder.sizeOf(name), leftovers(folder)]).toEqual([png('a').length, []]);
+    expect([await folder.readSize(name), leftovers(folder)]).toEqual([png('a').length, []]);
   });
 
   test('makes a file young that is brought again, so that pruning spares it', async () => {
     const folder = await newFolder();
     const { name } = await keep(folder, png('a'));
-    utimesSync(folder.placeOf(name), new Date(0), new Date(0));
+    utimesSync(folder.findPlace(name), new Date(0), new Date(0));
     const asked = Date.now();
     await keep(folder, png('a'));
     expect((await filesOf(folder))[0]?.changed).toBeGreaterThanOrEqual(asked - 1);
@@ -111,9 +111,9 @@ describe('the folder', () => {
   test('replaces a file of another size, which is damaged', async () => {
     const folder = await newFolder();
     const { name } = await keep(folder, png('a'));
-    writeFileSync(folder.placeOf(name), 'x');
+    writeFileSync(folder.findPlace(name), 'x');
     expect(await keep(folder, png('a'))).toEqual({ name, isNew: true });
-    expect(readFileSync(folder.placeOf(name))).toEqual(png('a'));
+    expect(readFileSync(folder.findPlace(name))).toEqual(png('a'));
   });
 
   test('is listed without what does not belong to it', async () => {
@@ -129,7 +129,7 @@ describe('the folder', () => {
     expect(files[0]).toEqual({ name: names[0], bytes: png('a').length, changed: expect.any(Number) });
     await underWay.discard();
     await folder.remove(first);
-    expect([await folder.sizeOf(first), (await filesOf(folder)).length]).toEqual([undefined, 2]);
+    expect([await folder.readSize(first), (await filesOf(folder)).length]).toEqual([undefined, 2]);
   });
 
   test('that does not exist is empty', async () => {

@@ -1,10 +1,10 @@
 // What `vitrine print` prints, for tests that run it: with other ports and folders than on a real machine.
 import { givenSettings, readConfig } from '../src/config/config.ts';
-import { deploymentOf } from '../src/print/deployment.ts';
+import { createDeployment } from '../src/print/deployment.ts';
 import { TEXTS, type TextName } from '../src/print/texts.ts';
 
 export const printed = (name: TextName, env: Record<string, string> = {}): string =>
-  TEXTS[name](deploymentOf(readConfig({}, env), givenSettings({}, env)));
+  TEXTS[name](createDeployment(readConfig({}, env), givenSettings({}, env)));
 
 /** Replaces texts that must stand once. */
 export function fillIn(

@@ -43,7 +43,7 @@ function listEntries(command: Command, path: readonly string[] = []): Entry[] {
 }
 
 /** The values of an option that takes one of a few. */
-function valuesOf({ long, argChoices }: Option): readonly string[] {
+function listValues({ long, argChoices }: Option): readonly string[] {
   const setting = SETTING_NAMES.find((name) => flagName(name) === long);
   const { words } = (setting === undefined ? {} : SETTINGS[setting].parse) as { words?: readonly string[] };
   return argChoices ?? words ?? [];
@@ -58,7 +58,7 @@ function bash(entries: readonly Entry[]): string {
   const values = entries.flatMap(({ path, options }) =>
     options
       .filter(takesValue)
-      .map((option) => `    '${path.join(' ')}:${option.long}') words='${valuesOf(option).join(' ')}' ;;`),
+      .map((option) => `    '${path.join(' ')}:${option.long}') words='${listValues(option).join(' ')}' ;;`),
   );
   const words = entries.map(({ path, options, words: places }) => {
     const flags = options.map(({ long }) => long).join(' ');
@@ -123,7 +123,7 @@ ${lines.join('\n')}
 
 function fishValue(option: Option): string {
   if (!takesValue(option)) return '';
-  const values = valuesOf(option);
+  const values = listValues(option);
   return values.length === 0 ? ' -r' : ` -x -a '${values.join(' ')}'`;
 }
 

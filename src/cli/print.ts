@@ -38,8 +38,8 @@ export const printCommand = (context: CommandContext) =>
     .action(async (what: TextName, flags: SettingFlags) => {
       context.keepStdoutForData();
       const config = readConfig(flags, context.environment);
-      const { deploymentOf } = await import('../print/deployment.ts');
+      const { createDeployment } = await import('../print/deployment.ts');
       const { TEXTS } = await import('../print/texts.ts');
-      context.stdout.write(TEXTS[what](deploymentOf(config, givenSettings(flags, context.environment))));
+      context.stdout.write(TEXTS[what](createDeployment(config, givenSettings(flags, context.environment))));
       context.report({ summary: '', result: { what } });
     });

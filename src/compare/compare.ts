@@ -77,13 +77,13 @@ async function compareUsers(
   using pictures = createPictureClient({ ...asked, hosts, sites: [oldSite, newSite] });
   const sites = { variant: VARIANTS[options.variant], oldSite, newSite, pictures };
   await run.each(
-    share(namesOf(list), options.concurrency),
+    share(listNames(list), options.concurrency),
     async (user) => add(await compareUser(user, sites)),
     () => void tally.failed++,
   );
 }
 
-function* namesOf(list: UserList): Generator<string> {
+function* listNames(list: UserList): Generator<string> {
   for (const names of list.pages(PAGE)) yield* names;
 }
 

@@ -2,7 +2,7 @@
 import { type HttpResponse, SiteError } from '../remote/http-client.ts';
 import { COLLECTIONS, isInQuery, VARIANTS } from '../variants.ts';
 import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unchecked, unclear } from './check.ts';
-import { codeOf, type Deployment, isProfile, objectIn } from './deployment.ts';
+import { type Deployment, isProfile, objectIn, readCode } from './deployment.ts';
 
 const address: Check = {
   name: 'address',
@@ -30,7 +30,7 @@ function notVitrine(response: HttpResponse): Finding {
   if (status >= 300 && status < 400)
     return broken(`redirects to ${quoted(headers.location)}: give front-ends, and the doctor, that address`);
   if (status === 502 || status === 504) return broken(`status ${status}: the proxy does not reach Vitrine`);
-  const code = codeOf(response);
+  const code = readCode(response);
   if (code === 'ROUTE_NOT_FOUND')
     return broken(
       'Vitrine answers, but serves nothing at this address: the proxy changes the prefix, or BASE_URL_A, _B, _C differ',
@@ -62,13 +62,13 @@ const ENCODED = {
 const names: Check = {
   name: 'encoded names',
   async run({ send, lookups, nobody, style, user }) {
-    const plain = codeOf(await send(lookups(nobody).profile));
+    const plain = readCode(await send(lookups(nobody).profile));
     if (plain === 'USER_MISSING' && !isInQuery(style))
       return broken('the user name does not arrive: the path is cut off');
     if (plain !== 'USER_NOT_FOUND') return unclear('an unknown user does not get USER_NOT_FOUND');
     for (const [encoded, meaning] of isInQuery(style) ? ENCODED.query : ENCODED.path) {
       const response = await send(lookups(nobody).profile + encoded);
-      const code = codeOf(response) ?? '';
+      const code = readCode(response) ?? '';
       if (code !== 'USER_NOT_FOUND')
         return broken(
           `${meaning} in a name does not arrive: ${quoted(nobody + encoded)} gets ${response.status} ${code}`.trim(),
@@ -102,7 +102,7 @@ async function checkIgnoredQuery({ send, lookups, nobody, user }: Deployment): P
 
 async function checkQueryStyle({ send, lookups, nobody, user, variant }: Deployment): Promise<Finding> {
   const unknown = await send(lookups(nobody).profile);
-  if (codeOf(unknown) === 'USER_MISSING') return broken('`user` does not arrive: the query is cut off');
+  if (readCode(unknown) === 'USER_MISSING') return broken('`user` does not arrive: the query is cut off');
   if (user === undefined) return NEEDS_USER;
   const profile = await send(lookups(user).profile);
   const items = await send(lookups(user).items);
@@ -142,17 +142,17 @@ const COOKIE_BYTES = 4000;
 const size: Check = {
   name: 'header size',
   async run({ send, lookups, nobody }) {
-    const statusOf = async (name: string, headers?: Record<string, string>) =>
+    const askStatus = async (name: string, headers?: Record<string, string>) =>
       (await send(lookups(name).profile, headers)).status;
     // All these users are unknown. Where short names do not arrive, long ones cannot be judged.
-    if ((await statusOf(nobody)) !== 404 || (await statusOf(LONG_LETTER)) !== 404)
+    if ((await askStatus(nobody)) !== 404 || (await askStatus(LONG_LETTER)) !== 404)
       return unclear('names do not arrive as they were sent');
-    const long = await statusOf(LONG_LETTER.repeat(MAX_NAME));
+    const long = await askStatus(LONG_LETTER.repeat(MAX_NAME));
     if (long !== 404)
       return broken(
         `a user name of ${MAX_NAME} characters, 3 KB in the address, gets ${long}: buffers are too small`,
       );
-    const cookie = await statusOf(nobody, { cookie: `padding=${'x'.repeat(COOKIE_BYTES)}` });
+    const cookie = await askStatus(nobody, { cookie: `padding=${'x'.repeat(COOKIE_BYTES)}` });
     if (cookie !== 404) return broken(`a request with 4 KB of cookies gets ${cookie}: buffers are too small`);
     return ok('the longest names and 4 KB of cookies arrive');
   },

@@ -2,22 +2,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpResponse } from '../remote/http-client.ts';
 import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, suggestion, unclear } from './check.ts';
-import { codeOf, type Deployment, isProfile } from './deployment.ts';
+import { type Deployment, isProfile, readCode } from './deployment.ts';
 
-const profileOf = ({ send, lookups, user }: Deployment, headers?: Record<string, string>) =>
+const askProfile = ({ send, lookups, user }: Deployment, headers?: Record<string, string>) =>
   send(lookups(user as string).profile, headers);
 
 const etag: Check = {
   name: 'ETag',
   async run(deployment) {
     if (deployment.user === undefined) return NEEDS_USER;
-    const [tag, ...more] = (await profileOf(deployment)).all('etag');
+    const [tag, ...more] = (await askProfile(deployment)).all('etag');
     if (tag === undefined) return broken('is removed: browsers and caches fetch everything again');
     if (more.length > 0) return broken(`comes ${more.length + 1} times`);
-    const packed = await profileOf(deployment, { 'accept-encoding': 'gzip' });
+    const packed = await askProfile(deployment, { 'accept-encoding': 'gzip' });
     if (packed.headers.etag === undefined) return broken('is removed from compressed responses');
     if (!tag.startsWith('W/')) return ok(tag);
-    const again = await profileOf(deployment, { 'if-none-match': tag });
+    const again = await askProfile(deployment, { 'if-none-match': tag });
     if (again.status === 304) return ok(`${tag}: weakened on the way, which still works`);
     return broken(`${tag} is weakened on the way, and If-None-Match with it gets ${again.status}`);
   },
@@ -28,16 +28,16 @@ const revalidation: Check = {
   async run(deployment) {
     if (deployment.user === undefined) return NEEDS_USER;
     for (const encoding of ['identity', 'gzip']) {
-      const tag = (await profileOf(deployment, { 'accept-encoding': encoding })).headers.etag;
+      const tag = (await askProfile(deployment, { 'accept-encoding': encoding })).headers.etag;
       if (tag === undefined) return unclear('there is no ETag to revalidate with');
-      const again = await profileOf(deployment, { 'accept-encoding': encoding, 'if-none-match': tag });
+      const again = await askProfile(deployment, { 'accept-encoding': encoding, 'if-none-match': tag });
       const which = encoding === 'gzip' ? ' of a compressed response' : '';
       if (again.status !== 304)
         return broken(`If-None-Match with the current ETag${which} gets ${again.status} with the whole body`);
       if (again.headers['cache-control'] === undefined)
         return broken(`a 304${which} lacks Cache-Control: cached responses do not become fresh again`);
     }
-    const other = await profileOf(deployment, { 'if-none-match': '"another"' });
+    const other = await askProfile(deployment, { 'if-none-match': '"another"' });
     if (other.status !== 200) return broken(`If-None-Match with another ETag gets ${other.status}`);
     return ok('If-None-Match saves the body');
   },
@@ -47,7 +47,7 @@ const caching: Check = {
   name: 'Cache-Control',
   async run(deployment) {
     if (deployment.user === undefined) return NEEDS_USER;
-    const response = await profileOf(deployment);
+    const response = await askProfile(deployment);
     const [value, ...more] = response.all('cache-control');
     if (value === undefined) return broken('is missing: caches have to guess how long to keep a response');
     if (more.length > 0)
@@ -91,7 +91,7 @@ const errorCaching: Check = {
   async run({ send, lookups, nobody, withoutUser }) {
     const path = lookups(`${nobody}-error`).profile;
     const first = await send(path);
-    if (codeOf(first) === undefined) return unclear('the errors are not those of Vitrine');
+    if (readCode(first) === undefined) return unclear('the errors are not those of Vitrine');
     const declared = declaredAge(first);
     if (declared === undefined)
       return broken('a 404 lacks Cache-Control: a cache may keep it as long as it likes');
@@ -133,9 +133,9 @@ const CACHE_TRIES = 3;
 
 /** The first response that comes from a cache, or the last one tried. */
 async function askCache(deployment: Deployment): Promise<HttpResponse> {
-  let response = await profileOf(deployment);
+  let response = await askProfile(deployment);
   for (let tries = 1; tries < CACHE_TRIES && !isServedFromCache(response); tries++)
-    response = await profileOf(deployment);
+    response = await askProfile(deployment);
   return response;
 }
 
@@ -161,7 +161,7 @@ const cacheKey: Check = {
     if (deployment.user === undefined) return NEEDS_USER;
     // Only what is in the cache already: a request for another host must not fill it.
     if (cacheState(await askCache(deployment)) !== 'hit') return unclear(SILENT);
-    const response = await profileOf(deployment, { host: `${deployment.nobody}.example` });
+    const response = await askProfile(deployment, { host: `${deployment.nobody}.example` });
     if (!isProfile(response)) return ok(`another host gets ${response.status}`);
     if (cacheState(response) === 'hit')
       return broken(

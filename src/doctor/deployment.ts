@@ -84,7 +84,7 @@ export async function findDeployment(
   const given = basePath(base);
   const { probes, failure } = await probe(send, given, variant, user);
   const match = bestMatch(probes, variant);
-  const { path, style } = match ?? { path: given, style: stylesOf(variant)[0] as RouteStyle };
+  const { path, style } = match ?? { path: given, style: listStyles(variant)[0] as RouteStyle };
   const known = isProfile(match?.response) ? user : undefined;
   const lookups = (name: string) => lookupAddresses(style, path, name);
   return {
@@ -107,7 +107,7 @@ export async function findDeployment(
 async function probe(send: Send, given: string, variant: Variant | undefined, user: string) {
   const probes: Probe[] = [];
   for (const path of pathsToProbe(given, variant))
-    for (const style of stylesOf(variant)) {
+    for (const style of listStyles(variant)) {
       try {
         const response = await send(lookupAddresses(style, path, user).profile);
         probes.push({ path, style, response });
@@ -126,12 +126,12 @@ function pathsToProbe(given: string, variant: Variant | undefined): Set<string> 
   return new Set([given, given + given, ...usual.map((name) => `${given}/${name}`)]);
 }
 
-const stylesOf = (variant: Variant | undefined): readonly RouteStyle[] =>
+const listStyles = (variant: Variant | undefined): readonly RouteStyle[] =>
   variant === undefined ? STYLE_NAMES : [VARIANTS[variant].style];
 
 /** The probe that shows where the variant is: a profile proves it, an error of Vitrine's suggests it. */
 function bestMatch(probes: readonly Probe[], variant: Variant | undefined): Probe | undefined {
-  const answered = (code: string) => probes.filter(({ response }) => codeOf(response) === code);
+  const answered = (code: string) => probes.filter(({ response }) => readCode(response) === code);
   const nameless = answered('USER_MISSING');
   return (
     probes.find(({ response }) => isProfile(response)) ??
@@ -141,7 +141,7 @@ function bestMatch(probes: readonly Probe[], variant: Variant | undefined): Prob
     nameless[0] ??
     // A proxy may replace the body of a 404.
     probes.find(
-      ({ response }) => variant !== undefined && response.status === 404 && codeOf(response) === undefined,
+      ({ response }) => variant !== undefined && response.status === 404 && readCode(response) === undefined,
     )
   );
 }
@@ -171,7 +171,7 @@ export function objectIn(response: HttpResponse | undefined): Record<string, unk
 }
 
 /** The code of an error of Vitrine's. */
-export function codeOf(response: HttpResponse): string | undefined {
+export function readCode(response: HttpResponse): string | undefined {
   const code = response.status < 400 ? undefined : objectIn(response)?.code;
   return typeof code === 'string' ? code : undefined;
 }

@@ -49,13 +49,13 @@ export async function diagnose({ base, variant, user, timeout }: DoctorOptions):
     const broken = findings.filter(({ finding }) => finding.state === 'broken').length;
     const unchecked = findings.filter(({ finding }) => finding.unchecked).length;
     const report = formatReport(findings);
-    return { report, findings, broken, unchecked, failure: failureOf(broken, unchecked) };
+    return { report, findings, broken, unchecked, failure: describeFailure(broken, unchecked) };
   } finally {
     client.close();
   }
 }
 
-function failureOf(broken: number, unchecked: number): string | undefined {
+function describeFailure(broken: number, unchecked: number): string | undefined {
   if (broken > 0) return `${counted(broken, 'check')} found something broken`;
   if (unchecked > 0) return `${counted(unchecked, 'check')} could not be made`;
   return undefined;

@@ -26,10 +26,10 @@ function copyIn(response: HttpResponse): URL | undefined {
   );
   return values
     .flatMap((value) => (typeof value === 'string' && URL.parse(value)) || [])
-    .find((url) => COPY.test(nameOf(url)));
+    .find((url) => COPY.test(fileName(url)));
 }
 
-const nameOf = ({ pathname }: URL) => pathname.slice(pathname.lastIndexOf('/') + 1);
+const fileName = ({ pathname }: URL) => pathname.slice(pathname.lastIndexOf('/') + 1);
 
 /** Only the address under examination is asked. */
 function judgeOrigin(url: URL, { protocol, hostname }: Deployment['origin']): Finding {
@@ -42,7 +42,7 @@ function judgeOrigin(url: URL, { protocol, hostname }: Deployment['origin']): Fi
 
 function judge({ status, headers, all }: HttpResponse, url: URL): Finding {
   if (status !== 200) return broken(`a copy gets ${status}: ${quoted(url.href)}`);
-  const type = mediaType(nameOf(url));
+  const type = mediaType(fileName(url));
   if (headers['content-type'] !== type)
     return broken(`a copy is ${quoted(headers['content-type'])}, not ${type}`);
   const caching = all('cache-control').join(', ');

@@ -1,7 +1,7 @@
 // Whether a response comes back as Vitrine sent it: its type, its errors, and who may read it.
 import type { HttpResponse } from '../remote/http-client.ts';
 import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, suggestion, unclear } from './check.ts';
-import { codeOf, type Deployment, isProfile, objectIn } from './deployment.ts';
+import { type Deployment, isProfile, objectIn, readCode } from './deployment.ts';
 
 const type: Check = {
   name: 'content type',
@@ -26,10 +26,10 @@ const errors: Check = {
       { response: await send(withoutUser), status: 400, what: 'a request without a user' },
     ];
     for (const { response, status, what } of cases) {
-      if (response.status !== status && (codeOf(response) !== undefined || isProfile(response)))
+      if (response.status !== status && (readCode(response) !== undefined || isProfile(response)))
         return unclear('the request does not arrive as it was sent: see encoded names and query');
       if (response.status !== status) return broken(`${what} gets ${response.status} instead of ${status}`);
-      if (codeOf(response) === undefined)
+      if (readCode(response) === undefined)
         return broken(
           `${what} (${status}) gets a page of the proxy instead of JSON: ${quoted(String(response.body).trim())}`,
         );

@@ -74,7 +74,7 @@ export function createWarcReader(sink: ArchiveSink): RecordReader {
     end(): Entry[] {
       if (record !== undefined && record.missing === 0) endRecord(record);
       if (record === undefined && held.length === 0) return [];
-      const url = record === undefined ? undefined : targetOf(record.headers);
+      const url = record === undefined ? undefined : readTarget(record.headers);
       return [
         problemAt(number, `the archive is cut off in this record${url === undefined ? '' : `, ${url}`}`),
       ];
@@ -104,11 +104,11 @@ function findBlankLine(bytes: Buffer): number | undefined {
 }
 
 /** Old versions of Wget write the address in angle brackets. */
-const targetOf = (headers: Headers) => headers.get('warc-target-uri')?.replace(/^<(.*)>$/, '$1');
+const readTarget = (headers: Headers) => headers.get('warc-target-uri')?.replace(/^<(.*)>$/, '$1');
 
 function mayBeAnswer(headers: Headers): boolean {
   if (!/^(response|revisit)$/.test(headers.get('warc-type') ?? '')) return false;
-  const url = URL.parse(targetOf(headers) ?? '');
+  const url = URL.parse(readTarget(headers) ?? '');
   return url !== null && readLookup(url) !== undefined;
 }
 
@@ -121,7 +121,7 @@ function readBlock(number: number, headers: Headers, block: Buffer, sink: Archiv
   const truncated = headers.get('warc-truncated');
   sink.add({
     line: number,
-    url: targetOf(headers) as string,
+    url: readTarget(headers) as string,
     time: Date.parse(headers.get('warc-date') ?? '') || 0,
     body: decoded?.body,
     digest: headers.get('warc-payload-digest'),

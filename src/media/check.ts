@@ -81,10 +81,10 @@ async function checkCopy(
   { file, bytes }: Copy,
   { quick }: CheckOptions,
 ): Promise<'sound' | 'missing' | 'damaged'> {
-  const size = await folder.sizeOf(file);
+  const size = await folder.readSize(file);
   if (size === undefined) return 'missing';
   if (size !== bytes) return 'damaged';
-  return quick || file.startsWith(`${await hashFile(folder.placeOf(file))}.`) ? 'sound' : 'damaged';
+  return quick || file.startsWith(`${await hashFile(folder.findPlace(file))}.`) ? 'sound' : 'damaged';
 }
 
 async function hashFile(path: string): Promise<string> {

@@ -135,11 +135,11 @@ function refusePlaceholder(
 async function findCopy(entry: MediaEntry, fetch: Fetch): Promise<MediaEntry | undefined> {
   const { folder, mediaUrl } = fetch;
   const { url, file } = entry;
-  if (file !== null && (await folder.sizeOf(file)) === entry.bytes) return entry;
+  if (file !== null && (await folder.readSize(file)) === entry.bytes) return entry;
   if (!isCopyAddress(url, fetch)) return undefined;
   // As in what `export --media-urls` writes.
   const name = url.slice(mediaUrl.length + 1);
-  const bytes = await folder.sizeOf(name);
+  const bytes = await folder.readSize(name);
   return bytes === undefined ? undefined : { url, file: name, bytes, reason: null };
 }
 

@@ -24,7 +24,7 @@ export type IncomingFile = Awaited<ReturnType<MediaFolder['receive']>>;
 
 export function createMediaFolder(path: string) {
   const incoming = join(path, 'incoming');
-  const placeOf = (name: string) => join(path, mediaPath(name));
+  const findPlace = (name: string) => join(path, mediaPath(name));
   const writing = <T>(action: () => Promise<T>) =>
     action().catch((error) => Promise.reject(outputError(path, error)));
 
@@ -35,7 +35,7 @@ export function createMediaFolder(path: string) {
     return {
       write: (chunk: Buffer) => writing(() => handle.writeFile(chunk)),
       /** Puts the whole file in its place, unless it is there already; whether it was not. */
-      keep: (name: string) => writing(() => keepFile(handle, file, placeOf(name))),
+      keep: (name: string) => writing(() => keepFile(handle, file, findPlace(name))),
       /** Removes what was written, unless it was kept. */
       async discard(): Promise<void> {
         await handle.close();
@@ -50,14 +50,14 @@ export function createMediaFolder(path: string) {
     prepare: () => writing(() => prepareIncoming(incoming)),
     receive,
     files: () => filesIn(path),
-    placeOf,
+    findPlace,
     /** The size of a file; undefined without one. */
-    async sizeOf(name: string): Promise<number | undefined> {
-      return NAME.test(name) ? (await statIfAny(placeOf(name)))?.size : undefined;
+    async readSize(name: string): Promise<number | undefined> {
+      return NAME.test(name) ? (await statIfAny(findPlace(name)))?.size : undefined;
     },
     /** Removes a file, unless it has changed after `before`; whether it did. */
     remove: (name: string, before = Number.POSITIVE_INFINITY) =>
-      writing(() => removeFile(placeOf(name), before)),
+      writing(() => removeFile(findPlace(name), before)),
   };
 }
 

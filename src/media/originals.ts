@@ -17,7 +17,7 @@ export function createOriginals() {
   const page = db.prepare('SELECT n, url FROM wanted WHERE host = ? AND n > ? ORDER BY n LIMIT ?');
 
   /** Page by page, so that several lanes may share one. */
-  function* urlsOf(host: string): Generator<string> {
+  function* listUrls(host: string): Generator<string> {
     for (let last = 0; ; ) {
       const rows = page.all(host, last, PAGE) as { n: number; url: string }[];
       if (rows.length === 0) return;
@@ -39,7 +39,7 @@ export function createOriginals() {
         .prepare('SELECT host FROM wanted GROUP BY host ORDER BY count(*) DESC, host')
         .pluck()
         .all();
-      const queues = (hosts as string[]).map((host) => share(urlsOf(host), concurrency));
+      const queues = (hosts as string[]).map((host) => share(listUrls(host), concurrency));
       return Array.from({ length: concurrency }, (_, lane) =>
         queues.map((lanes) => lanes[lane] ?? []),
       ).flat();

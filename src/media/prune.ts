@@ -25,7 +25,7 @@ export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions
   const removed = { files: 0, bytes: 0 };
   // A younger file may be that of a fetch which has not told the database yet.
   const before = Date.now() - grace * 1000;
-  for await (const batch of batchesOf(folder)) {
+  for await (const batch of readBatches(folder)) {
     if (signal.aborted) break;
     const old = batch.filter(({ changed }) => changed <= before);
     const unknown = new Set(await writer.unknownFiles(old.map(({ name }) => name)));
@@ -39,7 +39,7 @@ export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions
   return { ...pruned, ...removed, isStopped: signal.aborted };
 }
 
-async function* batchesOf(folder: MediaFolder): AsyncGenerator<StoredFile[]> {
+async function* readBatches(folder: MediaFolder): AsyncGenerator<StoredFile[]> {
   let batch: StoredFile[] = [];
   for await (const file of folder.files()) {
     batch.push(file);

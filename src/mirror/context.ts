@@ -96,7 +96,7 @@ export function reportRefusal(
   { lookup, member, reason, got }: Refusal,
   { site, failures, onFault }: Mirror,
 ): void {
-  const line = `${site.urlOf(name, lookup)}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`;
+  const line = `${site.buildUrl(name, lookup)}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`;
   if (!failures.has(name)) failures.set(name, line);
   onFault(line);
 }

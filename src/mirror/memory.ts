@@ -135,7 +135,7 @@ function createUserNotes(
     brought: (userKey: string, id: string) => statements.brought.get(site, userKey, id) !== undefined,
 
     /** The user that this run found under an id. */
-    holderOf: (id: string) => statements.holder.pluck().get(site, id, run.id) as string | undefined,
+    findHolder: (id: string) => statements.holder.pluck().get(site, id, run.id) as string | undefined,
 
     /** Notes the users of the next load: if the run is killed during it, they still count as brought by the mirror. */
     beginLoading(users: readonly BroughtUser[]): void {

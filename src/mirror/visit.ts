@@ -20,7 +20,7 @@ export async function visitUser(
   const { site, isTakenDown } = mirror;
   const profile = await site.get(name, 'profile', last?.profile);
   if (profile.state === 'unknown') {
-    mirror.onFault(`${site.urlOf(name, 'profile')}: unknown user`);
+    mirror.onFault(`${site.buildUrl(name, 'profile')}: unknown user`);
     return { outcome: 'unknown', rows: [] };
   }
   const profileRows =
@@ -36,7 +36,7 @@ export async function visitUser(
   const known = id === last?.id ? last : undefined;
   const items = await site.get(name, 'items', known?.items);
   if (items.state === 'unknown')
-    throw new SiteError(`${site.urlOf(name, 'items')}: status 404 although the profile exists`, 'answer');
+    throw new SiteError(`${site.buildUrl(name, 'items')}: status 404 although the profile exists`, 'answer');
   const itemRows =
     items.state === 'body'
       ? accept(name, 'items', await parseItems(items.body, id, name, mirror), mirror)
@@ -62,7 +62,7 @@ const FAILED: VisitResult = { outcome: 'failed', rows: [] };
 function claimId(id: string, name: string, mirror: Mirror): boolean {
   const { claims, memory } = mirror;
   const key = userKey(name);
-  const holder = claims.get(id) ?? memory.holderOf(id);
+  const holder = claims.get(id) ?? memory.findHolder(id);
   if (holder === undefined || holder === key) {
     claims.set(id, key);
     return true;
@@ -97,7 +97,7 @@ async function applyMap(
   { recordMap, site }: Mirror,
 ): Promise<unknown[]> {
   if (recordMap === undefined || !isObject(value)) return [value];
-  const file = site.urlOf(user, lookup);
+  const file = site.buildUrl(user, lookup);
   const entries = await recordMap.apply(value, '', { file, line: 1 });
   return entries.map((entry) => {
     if ('problem' in entry) throw new SiteError(`${file}: ${entry.problem}`, 'answer');

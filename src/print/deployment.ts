@@ -7,7 +7,7 @@ import { isPostgresUrl } from '../config/database-url.ts';
 import { findMediaFolder } from '../config/media.ts';
 import { isInQuery, VARIANTS } from '../variants.ts';
 
-export type Deployment = ReturnType<typeof deploymentOf>;
+export type Deployment = ReturnType<typeof createDeployment>;
 
 /** The home of the service, where relative paths begin. */
 export const STATE = '/var/lib/vitrine';
@@ -26,7 +26,7 @@ const OWN = [
 ];
 
 /** `given` are the settings that were given, by variable, as texts. */
-export function deploymentOf(config: Config, given: Readonly<Record<string, string>>) {
+export function createDeployment(config: Config, given: Readonly<Record<string, string>>) {
   const { databaseUrl = 'site.db' } = config;
   const mediaDir = findMediaFolder({ ...config, databaseUrl });
   const mounts = listMounts(config);

@@ -67,7 +67,7 @@ ${lines(CONTAINER_SECURITY, '            ')}          resources:
           env:
             # The addresses of the ingress: its pods, or the nodes. Not all private networks: clients may be in them.
             - { name: TRUST_PROXY, value: ${JSON.stringify(trustProxy)} }
-${lines(settingsOf(deployment), '            ')}          ports:
+${lines(listSettings(deployment), '            ')}          ports:
             - { name: http, containerPort: ${port} }
             - { name: admin, containerPort: ${adminPort} }
           # Out of the service while the data cannot be read; restarted only if the process hangs.
@@ -79,11 +79,11 @@ ${lines(settingsOf(deployment), '            ')}          ports:
             periodSeconds: 10
             failureThreshold: 6
           volumeMounts:
-${source === 'postgres' ? SECRET_MOUNT : '            - { name: data, mountPath: /data }\n'}${volumesOf(deployment, source)}${SERVICE}`;
+${source === 'postgres' ? SECRET_MOUNT : '            - { name: data, mountPath: /data }\n'}${listVolumes(deployment, source)}${SERVICE}`;
 }
 
 /** Volumes: the data, and the folder of pictures from a claim of the operator's. */
-function volumesOf(deployment: Deployment, source: DataSource): string {
+function listVolumes(deployment: Deployment, source: DataSource): string {
   const hasMedia = mountedMedia(deployment) !== undefined;
   const volumes = `${source === 'postgres' ? SECRET_VOLUME : ''}${source === 'snapshots' ? SNAPSHOT_VOLUMES : ''}${hasMedia ? MEDIA_VOLUME : ''}`;
   const claim = source === 'claim' ? VOLUME : '';
@@ -105,7 +105,7 @@ ${lines(CONTAINER_SECURITY, '            ')}          resources:
 
 const ownDelay = ({ others }: Deployment) => others.some(([name]) => name === 'SHUTDOWN_DELAY');
 
-function settingsOf(deployment: Deployment): string[] {
+function listSettings(deployment: Deployment): string[] {
   const { port, file } = deployment;
   const settings: (readonly [string, string])[] = [
     ['HOST', '0.0.0.0'],

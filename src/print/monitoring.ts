@@ -34,7 +34,7 @@ const [WIDTH, HEIGHT, COLUMNS] = [8, 8, 3];
 export function grafanaDashboard(metrics: readonly Metric[]): string {
   const panels = metrics
     .filter(({ panel }) => panel !== undefined)
-    .map((metric, index) => panelOf(metric, index));
+    .map((metric, index) => createPanel(metric, index));
   const dashboard = {
     uid: 'vitrine',
     title: 'Vitrine',
@@ -51,7 +51,7 @@ export function grafanaDashboard(metrics: readonly Metric[]): string {
   return `${JSON.stringify(dashboard, null, 2)}\n`;
 }
 
-function panelOf({ help, panel }: Metric, index: number) {
+function createPanel({ help, panel }: Metric, index: number) {
   return {
     id: index + 1,
     type: 'timeseries',

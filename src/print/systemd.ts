@@ -95,12 +95,12 @@ function streamHost(host: string): string {
   return isIPv6(host) ? `[${host}]` : host;
 }
 
-const pathOf = (file: string) => (isAbsolute(file) ? file : join(STATE, file));
+const absolutePath = (file: string) => (isAbsolute(file) ? file : join(STATE, file));
 
 const importHint = (file: string | undefined) =>
   file === undefined
     ? ''
-    : `# Import data with: sudo -u vitrine node ${PROGRAM} import --database-url ${shellWord(pathOf(file))} people.ndjson\n`;
+    : `# Import data with: sudo -u vitrine node ${PROGRAM} import --database-url ${shellWord(absolutePath(file))} people.ndjson\n`;
 
 /** The database, and the right to write beside it. */
 function database(file: string | undefined): string {
@@ -109,7 +109,7 @@ function database(file: string | undefined): string {
 LoadCredential=database-url:/etc/vitrine/database-url
 Environment=DATABASE_URL_FILE=%d/database-url
 `;
-  const path = pathOf(file);
+  const path = absolutePath(file);
   const folder = dirname(path);
   return `Environment=${quoted(`DATABASE_URL=${path}`)}
 ${folder === STATE ? '' : `ReadWritePaths=${quoted(folder)}\n`}`;

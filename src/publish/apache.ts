@@ -1,6 +1,6 @@
 // The configuration of Apache for a published site.
 import { extname } from 'node:path';
-import { deploymentOf, lines } from '../print/deployment.ts';
+import { createDeployment, lines } from '../print/deployment.ts';
 import { errorHeaders, hasHosts, headerValues, kindOf, listErrors, PREFLIGHT, type Site } from './tables.ts';
 import type { Target } from './targets.ts';
 
@@ -52,7 +52,7 @@ ${headersOfErrors(site)}</VirtualHost>
 }
 
 function serverNames({ config }: Site): string {
-  const [name = '', ...aliases] = deploymentOf(config, {}).names;
+  const [name = '', ...aliases] = createDeployment(config, {}).names;
   return lines([`ServerName ${name}`, ...aliases.map((alias) => `ServerAlias ${alias}`)], '    ');
 }
 

@@ -2,13 +2,13 @@
 import { extname } from 'node:path';
 import { METHODS } from '../http/answer.ts';
 import { FAILURES } from '../http/errors.ts';
-import { deploymentOf, lines } from '../print/deployment.ts';
+import { createDeployment, lines } from '../print/deployment.ts';
 import { errorHeaders, hasHosts, kindOf, listErrors, PREFLIGHT, type Site, wholePattern } from './tables.ts';
 import type { Target } from './targets.ts';
 
 export function caddy(site: Site): string {
   const { config, folder } = site;
-  const { names, https } = deploymentOf(config, {});
+  const { names, https } = createDeployment(config, {});
   return `# Caddy for the site that \`vitrine publish\` keeps in ${folder}. Import this file where it is, and reload Caddy after
 # the settings of Vitrine have changed; new data needs no reload.
 

@@ -1,7 +1,7 @@
 // The configuration of nginx for a published site.
 import { METHODS } from '../http/answer.ts';
 import { FAILURES } from '../http/errors.ts';
-import { deploymentOf, lines } from '../print/deployment.ts';
+import { createDeployment, lines } from '../print/deployment.ts';
 import { listening } from '../print/nginx.ts';
 import {
   errorHeaders,
@@ -23,7 +23,7 @@ export function nginx(site: Site): string {
 ${targetMaps(site)}
 ${errorCaching(site)}
 ${headerMaps(site)}
-${listening(deploymentOf(config, {}))}
+${listening(createDeployment(config, {}))}
     root ${quote(`${folder}/current/files`)};
     gzip_static on;
     gzip_vary on;

@@ -48,9 +48,9 @@ export type SiteClient = ReturnType<typeof createSiteClient>;
 
 export function createSiteClient({ base, variant, ...options }: SiteOptions) {
   const host = createHost({ ...options, origin: base, maxBytes: MAX_BODY });
-  const pathOf = (name: string, lookup: Lookup) =>
+  const buildPath = (name: string, lookup: Lookup) =>
     lookupAddresses(VARIANTS[variant].style, basePath(base), name)[lookup];
-  const urlOf = (name: string, lookup: Lookup) => base.origin + pathOf(name, lookup);
+  const buildUrl = (name: string, lookup: Lookup) => base.origin + buildPath(name, lookup);
 
   /** What the site says of a user; errors name the address. */
   async function get(name: string, lookup: Lookup, validators: Validators = {}): Promise<SiteResponse> {
@@ -62,10 +62,10 @@ export function createSiteClient({ base, variant, ...options }: SiteOptions) {
       throw new SiteError(`${reason}: ${brief(origin)}`, 'answer');
     };
     try {
-      return readResponse(await followRedirects(base, pathOf(name, lookup), ask), conditional);
+      return readResponse(await followRedirects(base, buildPath(name, lookup), ask), conditional);
     } catch (error) {
       if (!(error instanceof SiteError) || error.kind === 'closed') throw error;
-      throw new SiteError(`${urlOf(name, lookup)}: ${error.message}`, error.kind);
+      throw new SiteError(`${buildUrl(name, lookup)}: ${error.message}`, error.kind);
     }
   }
 
@@ -73,7 +73,7 @@ export function createSiteClient({ base, variant, ...options }: SiteOptions) {
     /** Its turns are for all requests to this site. */
     pace: host.pace,
     base,
-    urlOf,
+    buildUrl,
     get,
     [Symbol.dispose]: host[Symbol.dispose],
   };

@@ -23,7 +23,7 @@ export async function listUsers(
   const where = 'names' in source ? '--user' : source.file === '-' ? 'standard input' : source.file;
   let line = 0;
   try {
-    for await (const text of 'names' in source ? source.names : linesOf(source)) {
+    for await (const text of 'names' in source ? source.names : readLines(source)) {
       if (signal.aborted) throw new Error('stopped while the list of users was read');
       line++;
       // A name ends at a tab; up to there every character counts.
@@ -38,7 +38,7 @@ export async function listUsers(
   }
 }
 
-async function* linesOf({ file, stdin }: Extract<UserSource, { file: string }>): AsyncGenerator<string> {
+async function* readLines({ file, stdin }: Extract<UserSource, { file: string }>): AsyncGenerator<string> {
   const input = file === '-' ? Readable.from(stdin, { objectMode: false }) : createReadStream(file);
   try {
     yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
