@@ -297,13 +297,13 @@ describe(`the ${storeName()} store`, () => {
     });
 
     test('users in the order of their names, from any of them on', async () => {
-      const names = async (options: Parameters<typeof reader.usernames>[1]) =>
-        (await reader.usernames('microblog', options)).map(({ key, username }) => [key, username].join());
+      const names = async (options: Parameters<typeof reader.users>[1]) =>
+        (await reader.users('microblog', options)).map(({ key, username }) => [key, username].join());
       expect(await names({ limit: 2 })).toEqual(['last,last', 'none,none']);
       expect(await names({ limit: 2, after: 'none' })).toEqual(['one,one']);
       expect(await names({ limit: 9, skip: 1 })).toEqual(['none,none', 'one,one']);
       const records = await reader.users('microblog', { after: 'n', limit: 9 });
-      expect(records[1]).toBe(bodyOf(await reader.profile('microblog', 'one')));
+      expect(records[1]?.profile).toBe(bodyOf(await reader.profile('microblog', 'one')));
     });
 
     test('the whole history of a user, from any item on', async () => {

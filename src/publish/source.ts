@@ -11,7 +11,7 @@ import { computeEtag } from '../records/etag.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { readFeed } from '../routes/feeds.ts';
-import type { Awaitable, ListedName, Reader } from '../stores/reader.ts';
+import type { Awaitable, Reader, UserEntry } from '../stores/reader.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { type Asker, type Content, toContent } from './ask.ts';
 import type { Place } from './manifest.ts';
@@ -77,7 +77,7 @@ const USERS_AT_ONCE = 200;
 async function* listUsers(options: SourceOptions, family: Family): AsyncGenerator<User> {
   if (mountsOf(options, family).length === 0) return;
   for (let after = ''; ; ) {
-    const page: readonly ListedName[] = await options.store.usernames(family, {
+    const page: readonly UserEntry[] = await options.store.users(family, {
       after,
       limit: USERS_AT_ONCE,
     });

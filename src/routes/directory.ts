@@ -80,7 +80,7 @@ function addList(
     // Every name would be an address of its own in a cache.
     const kept = after === '' ? caching(config) : UNSHARED;
     return send(reply, { ...headers, ...kept }, [url, after, users], () =>
-      render({ users: shown, after, isLast }),
+      render({ users: shown.map(({ profile }) => profile), after, isLast }),
     );
   });
 }

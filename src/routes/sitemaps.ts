@@ -47,9 +47,9 @@ export const sitemaps: FastifyPluginCallbackTypebox<SitemapOptions> = (app, { co
       async (request, reply) => {
         const after = (await findStarts(family))[Number(request.params.number) - 1];
         if (after === undefined) throw new RequestError('ROUTE_NOT_FOUND');
-        const names = await store.usernames(family, { after, limit: SITEMAP_SIZE });
+        const users = await store.users(family, { after, limit: SITEMAP_SIZE });
         const directory = `${origin}/people/${variant}`;
-        const pages = names.map(({ username }) => `${directory}/${encodeURIComponent(username)}`);
+        const pages = users.map(({ username }) => `${directory}/${encodeURIComponent(username)}`);
         return sendAsset(reply, createAsset(sitemap(after === '' ? [directory, ...pages] : pages), xml));
       },
     );
@@ -79,7 +79,7 @@ function createStarts(store: Reader): (family: Family) => Promise<readonly strin
     const starts = [''];
     while (starts.length < MOST_SITEMAPS) {
       const options = { after: starts.at(-1) as string, skip: SITEMAP_SIZE - 1, limit: 2 };
-      const [last, next] = await store.usernames(family, options);
+      const [last, next] = await store.users(family, options);
       if (last === undefined || next === undefined) break;
       starts.push(last.key);
       // SQLite answers at once: other requests have their turn.

@@ -42,15 +42,19 @@ export interface HostState {
 
 export type PersonAnswers = readonly [profile: Answer, items: Answer];
 
-export interface ListedName {
+export interface UserEntry {
   readonly key: string;
   /** As it was imported. */
   readonly username: string;
+  /** The profile as it is served. */
+  readonly profile: string;
 }
 
 interface ListOptions {
   /** The key of a name: users behind it. */
   readonly after?: string;
+  /** So many of these are left out. */
+  readonly skip?: number;
   readonly limit: number;
 }
 
@@ -93,13 +97,8 @@ export interface Reader {
   mediaUrl(): Awaitable<string | undefined>;
   /** The names of the users with the lowest ids. */
   firstUsers(family: Family, count: number): Awaitable<readonly string[]>;
-  /** Profiles as they are served, in the order of the users' keys. */
-  users(family: Family, options: ListOptions): Awaitable<readonly string[]>;
-  /** Names in the order of their keys. */
-  usernames(
-    family: Family,
-    options: ListOptions & { readonly skip?: number },
-  ): Awaitable<readonly ListedName[]>;
+  /** In the order of their keys. */
+  users(family: Family, options: ListOptions): Awaitable<readonly UserEntry[]>;
   /** Also what the list of the newest items leaves out. Without a record: the user has no such item. */
   history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History | undefined>;
   counts(): Awaitable<Counts>;

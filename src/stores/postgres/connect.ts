@@ -5,7 +5,7 @@ import { type HostAddress, type PostgresAddress, parsePostgresUrl } from '../../
 import { StoreError } from '../errors.ts';
 import { firstValue } from './dialect.ts';
 import { toStoreError } from './errors.ts';
-import { MISSING_TABLES, refuseMissing, refuseUnfit } from './migrate.ts';
+import { refuseUnfit } from './migrate.ts';
 
 /** A connection to one of the hosts of the URL. */
 export interface HostConnection {
@@ -58,7 +58,6 @@ export async function openSnapshot(url: string): Promise<HostConnection> {
   return await closeIfFailed(newest, async ({ client, name }) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     refuseUnfit(name, Number(await firstValue(client, 'SELECT schema FROM vitrine')));
-    refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
     return newest;
   });
 }

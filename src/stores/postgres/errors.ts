@@ -47,12 +47,6 @@ const BY_MESSAGE: readonly [pattern: RegExp, words: string][] = [
   [/password/i, 'asks for a password: put it into DATABASE_URL or PGPASSWORD'],
 ];
 
-const NO_TABLES =
-  'has no tables of Vitrine yet: run `vitrine import`, or `vitrine migrate` to make them empty';
-
-export const lacks = (tables: string) =>
-  `has lost tables (${tables}): restore it from a backup, or import everything into a new database`;
-
 /** The SQLSTATE or system code of an error; empty when it has none. */
 const errorCode = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
@@ -67,10 +61,11 @@ function describe(error: unknown): string {
 
 /** The name of the table is the one part of the message that is not translated. */
 function describeMissingTable(message: string): string {
-  if (/\bvitrine\b/.test(message)) return NO_TABLES;
-  return lacks(
-    /\b(profiles|items|lists|takedown_salts|takedowns|media)\b/.exec(message)?.[0] ?? 'one or more',
-  );
+  const [table = 'one or more'] =
+    /\b(profiles|items|lists|takedown_salts|takedowns|media)\b/.exec(message) ?? [];
+  if (/\bvitrine\b/.test(message))
+    return 'has no tables of Vitrine yet: run `vitrine import`, or `vitrine migrate` to make them empty';
+  return `has lost tables (${table}): restore it from a backup, or import everything into a new database`;
 }
 
 /** Whether the settings are wrong, so that waiting does not help. */

@@ -5,7 +5,7 @@ import { StoreError } from '../errors.ts';
 import { hostName } from './connect.ts';
 import type { TextRow } from './dialect.ts';
 import { isQueryError } from './errors.ts';
-import { MISSING_TABLES, refuseMissing, refuseUnfit } from './migrate.ts';
+import { refuseUnfit } from './migrate.ts';
 import { createReadPool, type ReadPool, readRows, withTimeout } from './pool.ts';
 
 /** New data must be visible within a second. */
@@ -104,19 +104,19 @@ function createPoller(pool: ReadPool) {
   return { connection: () => (current ??= connect()), drop };
 }
 
+/** Fails if one of the tables is lost, and names it. */
 const POLL = `
-  SELECT generation, schema, ${MISSING_TABLES} AS missing,
-    has_table_privilege(to_regclass('profiles'), 'SELECT') AND has_table_privilege(to_regclass('lists'), 'SELECT'),
-    has_table_privilege(to_regclass('items'), 'INSERT, UPDATE, DELETE, TRUNCATE'),
+  SELECT generation, schema,
+    has_table_privilege('profiles', 'SELECT') AND has_table_privilege('lists', 'SELECT'),
+    has_table_privilege('items', 'INSERT, UPDATE, DELETE, TRUNCATE'),
     pg_is_in_recovery()
   FROM vitrine`;
 
 /** What a poll learns about the host; throws if it cannot be used. */
 async function ask(name: string, client: pg.PoolClient) {
   const [row = []] = await withTimeout(ANSWER_MS, readRows(client, { text: POLL }));
-  const [generation, schema, missing, mayRead, mayWrite, isStandby] = row;
+  const [generation, schema, mayRead, mayWrite, isStandby] = row;
   refuseUnfit(name, Number(schema));
-  refuseMissing(name, missing);
   if (mayRead === 'f')
     throw new StoreError(
       `The database at ${name} does not let this role read: GRANT SELECT ON ALL TABLES IN SCHEMA public TO it.`,

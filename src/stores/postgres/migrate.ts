@@ -4,18 +4,13 @@ import { StoreError } from '../errors.ts';
 import { listMigrations, type MigrationResult, refuseAncient } from '../migrations.ts';
 import { packAnswers } from '../packed-rows.ts';
 import { firstValue, inTransaction, storeConnection } from './dialect.ts';
-import { describeErrors, lacks } from './errors.ts';
+import { describeErrors } from './errors.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
 const LOCK = 0x56495452;
 
 const MIGRATIONS = listMigrations('postgres');
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0;
-
-/** Which tables of the current schema do not exist; null when all do. */
-export const MISSING_TABLES = `(
-  SELECT string_agg(name, ', ') FROM unnest(ARRAY['profiles', 'items', 'lists', 'takedown_salts', 'takedowns', 'media', 'changes', 'generations', 'subscribers']) AS name
-  WHERE to_regclass(name) IS NULL)`;
 
 /** Makes the tables, or brings them to the current schema, in one transaction. */
 export const migrate = (client: pg.Client, name: string): Promise<MigrationResult> =>
@@ -31,7 +26,6 @@ async function migrateLocked(client: pg.Client, name: string): Promise<Migration
     if (version === 5) await packAnswers(storeConnection(client));
     await client.query('UPDATE vitrine SET schema = $1', [version]);
   }
-  refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
   return { from, to: SCHEMA_VERSION };
 }
 
@@ -54,8 +48,4 @@ export function refuseUnfit(name: string, schema: number, least = SCHEMA_VERSION
     throw new StoreError(
       `The database at ${name} has an older schema (${schema}, wanted ${SCHEMA_VERSION}): run \`vitrine migrate\`.`,
     );
-}
-
-export function refuseMissing(name: string, tables: string | null | undefined): void {
-  if (tables) throw new StoreError(`The database at ${name} ${lacks(tables)}.`);
 }

@@ -51,14 +51,8 @@ const FIRST_USERS = select(
 );
 const USERS = select(
   'users',
-  `SELECT json_agg(record ORDER BY user_key) FROM (
-     SELECT user_key, coalesce(served, record) AS record FROM profiles
-     WHERE family = $1 AND user_key > $2 ORDER BY user_key LIMIT $3) AS page`,
-);
-const USERNAMES = select(
-  'usernames',
   `SELECT json_agg(page ORDER BY key) FROM (
-     SELECT user_key AS key, record::json ->> 'username' AS username FROM profiles
+     SELECT user_key AS key, record::json ->> 'username' AS username, coalesce(served, record) AS profile FROM profiles
      WHERE family = $1 AND user_key > $2 ORDER BY user_key LIMIT $3 OFFSET $4) AS page`,
 );
 const historyQuery = (family: Family) => ({
@@ -127,19 +121,15 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
   };
 }
 
-function createListings(read: Hosts['read']): Pick<Reader, 'firstUsers' | 'users' | 'usernames' | 'history'> {
+function createListings(read: Hosts['read']): Pick<Reader, 'firstUsers' | 'users' | 'history'> {
   return {
     async firstUsers(family, count) {
       const [, names] = await read({ ...FIRST_USERS, values: [family, count] });
       return JSON.parse(names ?? '[]');
     },
-    async users(family, { after = '', limit }) {
-      const [, users] = await read({ ...USERS, values: [family, after, limit] });
+    async users(family, { after = '', skip = 0, limit }) {
+      const [, users] = await read({ ...USERS, values: [family, after, limit, skip] });
       return JSON.parse(users ?? '[]');
-    },
-    async usernames(family, { after = '', skip = 0, limit }) {
-      const [, names] = await read({ ...USERNAMES, values: [family, after, limit, skip] });
-      return JSON.parse(names ?? '[]');
     },
     async history(family, userKey, { from = '', limit }) {
       const [, etag, record, items] = await read({ ...HISTORIES[family], values: [userKey, from, limit] });

@@ -5,9 +5,9 @@ import { WORK_TABLES } from '../merge-statements.ts';
 import type { MigrationResult } from '../migrations.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
-import { firstValue, inTransaction, storeConnection } from './dialect.ts';
+import { inTransaction, storeConnection } from './dialect.ts';
 import { describeErrors } from './errors.ts';
-import { MISSING_TABLES, migrate, readSchema, refuseMissing, refuseUnfit } from './migrate.ts';
+import { migrate, readSchema, refuseUnfit } from './migrate.ts';
 import { type Stage, startStage } from './stage.ts';
 
 export async function openWriter(url: string): Promise<Writer> {
@@ -29,7 +29,6 @@ export async function openTrialWriter(url: string): Promise<Writer | undefined> 
     const schema = await readSchema(client, name);
     if (schema === 0) return false;
     refuseUnfit(name, schema);
-    refuseMissing(name, await firstValue(client, `SELECT ${MISSING_TABLES}`));
     return true;
   });
   if (hasTables) return writerOn(connection);

@@ -7,7 +7,7 @@ import { importTime } from '../generation.ts';
 import { selectHistory } from '../history-statements.ts';
 import { MEDIA_URL } from '../media-statements.ts';
 import { type Gzip, gzipList, gzipText } from '../packing.ts';
-import type { Answer, ListedName, LookupOptions, PersonAnswers, Reader } from '../reader.ts';
+import type { Answer, LookupOptions, PersonAnswers, Reader, UserEntry } from '../reader.ts';
 import { type Connection, openForReading } from './connect.ts';
 import { readCounts, storeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
@@ -39,9 +39,7 @@ const FIRST_USERS = `
   SELECT record ->> 'username' FROM profiles WHERE family = ? ORDER BY id LIMIT ?`;
 
 const USERS = `
-  SELECT coalesce(served, record) FROM profiles WHERE family = ? AND user_key > ? ORDER BY user_key LIMIT ?`;
-const USERNAMES = `
-  SELECT user_key AS key, record ->> 'username' AS username FROM profiles
+  SELECT user_key AS key, record ->> 'username' AS username, coalesce(served, record) AS profile FROM profiles
   WHERE family = ? AND user_key > ? ORDER BY user_key LIMIT ? OFFSET ?`;
 
 const TAKEN_DOWN = `
@@ -120,10 +118,9 @@ function createLookups(db: Connection) {
 function createListings(
   db: Connection,
   findProfile: ReturnType<typeof createLookups>['profile'],
-): Pick<SqliteReader, 'firstUsers' | 'users' | 'usernames' | 'history'> {
+): Pick<SqliteReader, 'firstUsers' | 'users' | 'history'> {
   const firstUsers = db.prepare(FIRST_USERS).pluck();
-  const users = db.prepare(USERS).pluck();
-  const usernames = db.prepare(USERNAMES);
+  const users = db.prepare(USERS);
   const { member } = storeConnection(db);
   const histories = {
     microblog: db.prepare(selectHistory('microblog', member)).pluck(),
@@ -131,9 +128,7 @@ function createListings(
   };
   return {
     firstUsers: (family, count) => firstUsers.all(family, count) as string[],
-    users: (family, { after = '', limit }) => users.all(family, after, limit) as string[],
-    usernames: (family, { after = '', skip = 0, limit }) =>
-      usernames.all(family, after, limit, skip) as ListedName[],
+    users: (family, { after = '', skip = 0, limit }) => users.all(family, after, limit, skip) as UserEntry[],
     history(family, userKey, { from = '', limit }) {
       // It begins the transaction in which the items are read as well.
       const profile = findProfile(family, userKey);

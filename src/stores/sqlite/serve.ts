@@ -39,7 +39,6 @@ export function openServed(path: string, observe: StoreListener): Reader {
     isTakenDown: (family, userKey) => reader().isTakenDown(family, userKey),
     firstUsers: (family, count) => reader().firstUsers(family, count),
     users: (family, options) => reader().users(family, options),
-    usernames: (family, options) => reader().usernames(family, options),
     history: (family, userKey, options) => reader().history(family, userKey, options),
     counts: countOnce(service.version, async () => (await inspectAside({ path, want: 'counts' })).counts),
     mediaUrl: () => service.reader()?.mediaUrl(),
