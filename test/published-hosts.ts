@@ -1,7 +1,10 @@
 // The hosts that a site can be published for, with exactly the configurations that are written: real web servers, and
 // emulators of those that are services.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { Miniflare } from 'miniflare';
 import { afterAll } from 'vitest';
 import { runNginx } from './nginx-any.ts';
@@ -12,6 +15,8 @@ import { tempFolder } from './rig.ts';
 interface PublishedHost {
   /** What must be installed. */
   readonly program?: ProgramName;
+  /** Whether the errors of unknown users lack headers, and a client's ETag is not compared. */
+  readonly isPlain?: boolean;
   /** A service that runs code: it answers all spellings of a name as the server does. */
   readonly isService: boolean;
   /** Serves `current` of a published folder. */
@@ -25,6 +30,7 @@ export const HOSTS: Readonly<Record<string, PublishedHost>> = {
   caddy: { program: 'caddy', isService: false, start: startCaddy },
   apache: { program: 'apache', isService: false, start: startApache },
   cloudflare: { isService: true, start: startWorker },
+  s3: { isService: true, isPlain: true, start: startCloudFront },
 };
 
 function startNginx(current: string, port: number): Promise<void> {
@@ -95,3 +101,79 @@ async function startWorker(current: string, port: number): Promise<void> {
   workers.push(worker);
   await worker.ready;
 }
+
+type CloudFrontHeaders = Record<string, { readonly value: string }>;
+
+interface Handlers {
+  readonly request: (event: object) => {
+    readonly uri?: string;
+    readonly statusCode?: number;
+    readonly headers: CloudFrontHeaders;
+    readonly body?: string;
+  };
+  readonly response: (event: object) => { readonly headers: CloudFrontHeaders };
+}
+
+/** The functions as CloudFront calls them, before a bucket of what the script uploads. */
+async function startCloudFront(current: string, port: number): Promise<void> {
+  const load = (file: string) =>
+    runInNewContext(`${readIn(current, file)}\nhandler`, {}) as Handlers[keyof Handlers];
+  const handlers = { request: load('request.js'), response: load('response.js') } as Handlers;
+  const find = createBucket(current);
+  const server = createServer(({ method, url = '', headers }, response) => {
+    const [uri = '', query] = url.split(/\?(.*)/s, 2);
+    const request = { method, uri, headers: toCloudFront(headers), rawQueryString: () => query };
+    const made = handlers.request({ request });
+    const send = (status: number, own: CloudFrontHeaders, body: string | Buffer = '') => {
+      const plain = Object.entries(own).map(([name, { value }]) => [name, value] as const);
+      response.writeHead(status, Object.fromEntries(plain)).end(body);
+    };
+    if (made.statusCode !== undefined) return send(made.statusCode, made.headers, made.body);
+    const found = find(decodeURIComponent((made.uri as string).slice(1)));
+    if (found !== undefined)
+      return send(200, handlers.response({ request, response: found }).headers, found.body);
+    // As the custom error response and the policy that the guide names.
+    const missing = find('errors/USER_NOT_FOUND.json');
+    send(404, { ...missing?.headers, 'access-control-allow-origin': { value: '*' } }, missing?.body);
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  afterAll(() => server.close());
+}
+
+const toCloudFront = (headers: IncomingHttpHeaders): CloudFrontHeaders =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, { value: String(value) }]));
+
+/** What the script tells AWS's program to upload, with which headers. */
+function createBucket(current: string) {
+  const folder = tempFolder();
+  const log = join(folder, 'log');
+  writeFileSync(join(folder, 'aws'), `#!/bin/sh\nprintf '%s\\t' "$@" >> ${log}\necho >> ${log}\n`, {
+    mode: 0o755,
+  });
+  const path = `${folder}:${process.env.PATH}`;
+  const { status, stderr } = spawnSync('sh', [join(current, 'upload.sh'), 's3://site'], {
+    env: { PATH: path },
+  });
+  if (status !== 0) throw new Error(String(stderr));
+  const uploads = readFileSync(log, 'utf8')
+    .split('\n')
+    .map((line) => line.split('\t'));
+  const after = (args: readonly string[], flag: string) => args[args.indexOf(flag) + 1] as string;
+
+  return (key: string) => {
+    const file = join(current, 'files', key);
+    if (!existsSync(file)) return undefined;
+    const args = uploads.find((each) => each.includes('--include') && matches(key, after(each, '--include')));
+    if (args === undefined) throw new Error(`${key} is not uploaded`);
+    const headers: CloudFrontHeaders = {
+      'content-type': { value: after(args, '--content-type') },
+      'cache-control': { value: after(args, '--cache-control') },
+      'x-amz-meta-kind': { value: after(args, '--metadata').replace('kind=', '') },
+    };
+    return { statusCode: 200, headers, body: readFileSync(file) };
+  };
+}
+
+/** To AWS's program, a star also stands for slashes. */
+const matches = (key: string, pattern: string) =>
+  new RegExp(`^${pattern.replace(/[.+]/g, '\\$&').replace('*', '.*')}$`).test(key);

@@ -1,8 +1,9 @@
 // The hosts that a site can be published for.
 import { apache } from './apache.ts';
 import { caddy } from './caddy.ts';
-import { cloudflare } from './cloudflare.ts';
 import { nginx } from './nginx.ts';
+import { cloudflare } from './program.ts';
+import { s3 } from './s3.ts';
 import type { Site } from './tables.ts';
 
 interface Host {
@@ -19,6 +20,7 @@ export const HOSTS = {
   caddy: { files: ['Caddyfile'], write: (site) => [caddy(site)], compresses: false },
   apache: { files: ['apache.conf'], write: (site) => [apache(site)], compresses: false },
   cloudflare: { files: ['wrangler.json', 'worker.js'], write: cloudflare, compresses: true },
+  s3: { files: ['request.js', 'response.js', 'upload.sh'], write: s3, compresses: true },
 } as const satisfies Record<string, Host>;
 
 export type HostName = keyof typeof HOSTS;

@@ -68,7 +68,7 @@ export function compareSize(
   if (rest <= files)
     throw new OutputError(`${tooMany}: publish with --without ${[...left]}, which leaves ${rest}`);
   throw new OutputError(
-    `${tooMany}, ${others} of them profiles, lists and what cannot be left out: publish fewer variants, or for a host without this limit, such as nginx`,
+    `${tooMany}, ${others} of them profiles, lists and what cannot be left out: publish fewer variants, or for a host without this limit, such as s3 or nginx`,
   );
 }
 

@@ -9,24 +9,27 @@ export function route(host, target) {
   const path = unescapePlain(target.slice(0, at));
   if (decode(path) === undefined) return { error: 'BAD_ESCAPE' };
   const address = path.replace(/&/g, '%26') + canonicalQuery(target.slice(at + 1));
-  const isAsked = (row) =>
-    (row.host === undefined || row.host === host) && new RegExp(`^${row.pattern}$`).test(address);
-  const row = SITE.targets.find(isAsked) || { error: 'ROUTE_NOT_FOUND' };
-  return row.file === undefined ? { error: row.error } : locate(row, address);
+  const exact = SITE.files[host + path] || SITE.files[path];
+  if (exact !== undefined) return { file: exact, error: 'ROUTE_NOT_FOUND' };
+  const row = SITE.rows.find((one) => (one[3] || host) === host && matcher(one).test(address));
+  if (row === undefined || row[2] === '') return { error: row ? row[1] : 'ROUTE_NOT_FOUND' };
+  return locate(row[2], row[1], matcher(row).exec(address).slice(1).map(decode));
 }
 
+/** A row consists of a pattern, an error, a file, and the host if others answer elsewhere. */
+const matcher = (row) => new RegExp(`^${row[0]}(?:\\?.*)?$`);
+
 /** Puts the keys of the names that an address has into the path of the file. */
-function locate(row, address) {
-  const names = new RegExp(`^${row.pattern}$`).exec(address).slice(1).map(decode);
+function locate(file, error, names) {
   const fault = names.map(nameFault).find(Boolean);
   if (fault !== undefined) return { error: fault };
   const spell = (_, group) => encodeURIComponent(userKey(names[group - 1]));
-  return { file: row.file.replace(/\$(\d)/g, spell), error: row.error };
+  return { file: file.replace(/\$(\d)/g, spell), error };
 }
 
 function nameFault(name) {
   if (name === undefined) return 'BAD_ESCAPE';
-  if (name.length > 255 && Array.from(name.normalize('NFC')).length > 255) return 'USER_TOO_LONG';
+  if (name.length > 255 && Array.from(normalize(name, 'NFC')).length > 255) return 'USER_TOO_LONG';
   return /[^ -~\u00A0-\uFFFF]/.test(name) ? 'USER_MALFORMED' : undefined;
 }
 
@@ -49,7 +52,7 @@ function canonicalQuery(text) {
 function decode(text) {
   try {
     return decodeURIComponent(text);
-  } catch {
+  } catch (_) {
     return undefined;
   }
 }
@@ -65,7 +68,9 @@ const unescapePlain = (path) =>
 const userKey = (name) =>
   /^[ -~]*$/.test(name)
     ? name.toLowerCase()
-    : name.normalize('NFD').replace(/[^ı]+/g, foldCase).normalize('NFC');
+    : normalize(normalize(name, 'NFD').replace(/[^ı]+/g, foldCase), 'NFC');
+
+const normalize = (name, form) => (name.normalize ? name.normalize(form) : name);
 
 const foldCase = (text) => text.toLowerCase().toUpperCase().toLowerCase().replace(/ς/g, 'σ');
 

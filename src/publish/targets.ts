@@ -23,7 +23,7 @@ export const FEEDS = { atom: 'atom', json: 'jsonfeed' } as const;
 
 const SAFE = "[A-Za-z0-9_.!~*'()-]";
 export const NAME = `((?:${SAFE}|%[0-9A-F][0-9A-F])+)`;
-const ANY_QUERY = '(?:\\?.*)?';
+export const ANY_QUERY = '(?:\\?.*)?';
 
 /** Longer names would not leave room for an extension in the name of a file. */
 const LONGEST = 240;

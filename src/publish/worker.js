@@ -6,7 +6,8 @@ import { headersOf, route } from './router.js';
 export async function answer(request, env) {
   const url = new URL(request.url);
   const { method, headers } = request;
-  if (method === 'OPTIONS') return new Response(null, { status: 204, headers: SITE.preflight });
+  if (method === 'OPTIONS')
+    return new Response(null, { status: 204, headers: { ...SITE.common, ...SITE.preflight } });
   const { file, error } = route(url.host, url.pathname + url.search);
   const isUnknown = file === undefined && error === 'ROUTE_NOT_FOUND';
   if (method !== 'GET' && method !== 'HEAD' && !isUnknown) return fail('METHOD_NOT_ALLOWED');
@@ -25,7 +26,8 @@ export async function answer(request, env) {
 
 function fail(code) {
   const { status, body, headers } = SITE.errors[code];
-  return new Response(body, { status, headers });
+  const all = { ...SITE.common, ...headers, 'content-type': SITE.jsonType };
+  return new Response(JSON.stringify(body), { status, headers: all });
 }
 
 /** For lookups and copied pictures the server's: the hash of a profile or of the items in a list, or the name. */

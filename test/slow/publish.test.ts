@@ -60,7 +60,7 @@ beforeAll(async () => {
   server = await serveHere({ DATABASE_URL: database });
 });
 
-describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, start }) => {
+describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, isPlain, start }) => {
   describe.skipIf(program !== undefined && skipWithout(program))('with its configuration', () => {
     const host = { port: 0 };
     let entries: Entry[];
@@ -72,6 +72,14 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, start })
       entries = readLines(join(folder, 'current/manifest.ndjson')).map((line) => JSON.parse(line));
       host.port = await freePort();
       await start(join(folder, 'current'), host.port);
+    });
+
+    const plain = ({ headers, ...reply }: Awaited<ReturnType<typeof shown>>) => ({
+      ...reply,
+      headers:
+        isPlain && reply.status === 404
+          ? { type: headers['content-type'], caching: headers['cache-control'] }
+          : headers,
     });
 
     test('answers every canonical address as the server does', async () => {
@@ -112,7 +120,7 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, start })
       ['/nothing', 404],
       ['/docs?x', 200],
     ])('answers %s as the server does, with %s', async (address, status) => {
-      expect(await shown(host, address)).toEqual(await shown(server, address));
+      expect(plain(await shown(host, address))).toEqual(plain(await shown(server, address)));
       expect((await shown(host, address)).status).toBe(status);
     });
 
@@ -135,10 +143,10 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, start })
         ],
         ...['/b/api/username/%00', `/b/api/username/${'x'.repeat(256)}`, `/a/api/?user=${'x'.repeat(255)}`],
       ])('answers %s, which is not canonical, as the server does', async (address) => {
-      expect(await shown(host, address)).toEqual(await shown(server, address));
+      expect(plain(await shown(host, address))).toEqual(plain(await shown(server, address)));
     });
 
-    test.runIf(isService)('has the ETags of the server for lookups', async () => {
+    test.runIf(isService && !isPlain)('has the ETags of the server for lookups', async () => {
       const list = '/b/api/username/ada/shots';
       for (const coding of ['identity', 'gzip']) {
         const { etag } = (await ask(server, list, { headers: { 'accept-encoding': coding } })).headers;
@@ -188,17 +196,20 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, start })
       expect(headers['access-control-allow-headers']).toBe('*');
     });
 
-    test('sends the compressed file to those that take it, and 304 to those that have it', async () => {
-      const list = '/b/api/username/ada/shots';
-      const packed = await ask(host, list, { headers: { 'accept-encoding': 'gzip' } });
-      expect([packed.status, packed.headers['content-encoding']]).toEqual([200, 'gzip']);
-      expect(packed.headers.vary).toMatch(/accept-encoding/i);
-      const plain = await ask(host, list);
-      const again = await ask(host, list, {
-        headers: { 'if-none-match': plain.headers.etag as string },
-      });
-      expect([again.status, again.body]).toEqual([304, '']);
-    });
+    test.skipIf(isPlain)(
+      'sends the compressed file to those that take it, and 304 to those that have it',
+      async () => {
+        const list = '/b/api/username/ada/shots';
+        const packed = await ask(host, list, { headers: { 'accept-encoding': 'gzip' } });
+        expect([packed.status, packed.headers['content-encoding']]).toEqual([200, 'gzip']);
+        expect(packed.headers.vary).toMatch(/accept-encoding/i);
+        const plain = await ask(host, list);
+        const again = await ask(host, list, {
+          headers: { 'if-none-match': plain.headers.etag as string },
+        });
+        expect([again.status, again.body]).toEqual([304, '']);
+      },
+    );
 
     async function askRaw(address: string): Promise<string> {
       const socket = await dial(host);
@@ -215,7 +226,8 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, start })
 
     test('no hostile address leads out of the folder, or is an error of the host', async () => {
       const wrong: unknown[] = [];
-      const outside = (body: string) => /^\{"group"|^map |^<VirtualHost|root:|^\S+ \{$/m.test(body);
+      const outside = (body: string) =>
+        /^\{"group"|^map |^<VirtualHost|^const SITE|^#!|root:|^\S+ \{$/m.test(body);
       for (const address of hostileAddresses(HOSTILE)) {
         const reply = await (isService ? askService(address) : askRaw(address));
         if (!/^HTTP\/1\.[01] [234]/.test(reply) || outside(reply)) wrong.push([address, reply]);

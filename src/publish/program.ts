@@ -1,0 +1,95 @@
+// The programs for hosts that run code: a line with what they know of the site, router.js, and lines for the host.
+// Cloudflare's Worker is such a program, with a short configuration.
+import { readFileSync } from 'node:fs';
+import { JSON_TYPE, METHODS } from '../http/answer.ts';
+import { FAILURES } from '../http/errors.ts';
+import { MEDIA_TYPES } from '../records/media-types.ts';
+import { errorHeaders, hasHosts, listErrors, PREFLIGHT, type Site } from './tables.ts';
+import { ANY_QUERY, NAME } from './targets.ts';
+
+/** The text of a program from some of our files, without what only joins or explains them. */
+export const program = (site: object, ...names: readonly string[]) =>
+  [`const SITE = ${JSON.stringify(site)};\n`, ...names.map(readProgram)].join('\n');
+
+const readProgram = (name: string) =>
+  readFileSync(new URL(name, import.meta.url), 'utf8')
+    .replace(/^(?:import|\/\/|\/\*).*\n\n?/gm, '')
+    .replace(/^export /gm, '');
+
+/** One for all types: CloudFront has little room. */
+const MEDIA_ROW = [
+  `/media/([0-9a-f]{2})([0-9a-f]+)\\.(${Object.keys(MEDIA_TYPES).join('|')})`,
+  'ROUTE_NOT_FOUND',
+  'media/$1/$1$2.$3',
+];
+
+/**
+ * Which file answers which address, as router.js reads it. It decodes names itself, so there are no rows about spellings
+ * that no file has.
+ */
+export function routeTable(site: Site) {
+  const isWhole = ({ file }: { file?: string }) => file !== undefined && !file.includes('$');
+  const plain = (pattern: string) => pattern.slice(0, -ANY_QUERY.length).replace(/\\(.)/g, '$1');
+  const rows = site.targets.filter(
+    ({ file, error }) => !file?.startsWith('media/') && (file !== undefined || error !== 'USER_NOT_FOUND'),
+  );
+  return {
+    files: Object.fromEntries(
+      rows.filter(isWhole).map(({ host = '', pattern, file }) => [host + plain(pattern), file]),
+    ),
+    rows: [
+      MEDIA_ROW,
+      ...rows
+        .filter((row) => !isWhole(row))
+        .map(({ host, pattern, file = '', error }) => {
+          const short = pattern.replaceAll(NAME, '([^/?&]+)');
+          const row = [short.endsWith(ANY_QUERY) ? short.slice(0, -ANY_QUERY.length) : short, error, file];
+          return hasHosts(site) && host !== undefined ? [...row, host] : row;
+        }),
+    ],
+  };
+}
+
+const BY_PROGRAM = ['BAD_ESCAPE', 'USER_TOO_LONG', 'USER_MALFORMED', 'METHOD_NOT_ALLOWED'] as const;
+
+export function errorTable(site: Site) {
+  const listed = listErrors(site).map(({ code, caching }) => ({ code, caching }));
+  const all = [...listed, ...BY_PROGRAM.map((code) => ({ code, caching: 'no-store' }))];
+  return {
+    errors: Object.fromEntries(
+      all.map(({ code, caching }) => {
+        const { status, body } = FAILURES[code];
+        const headers = { 'cache-control': caching, ...(status === 405 && { allow: METHODS }) };
+        return [code, { status, body: JSON.parse(body.toString()), headers }];
+      }),
+    ),
+    jsonType: JSON_TYPE,
+    common: Object.fromEntries(errorHeaders(site)),
+    preflight: Object.fromEntries(PREFLIGHT),
+  };
+}
+
+export const headerTable = ({ headers: { folders } }: Site) => ({
+  headers: Object.fromEntries([...folders].filter(([kind]) => kind !== 'errors')),
+});
+
+/** The Worker is asked first, so that no file has an address of its own. */
+const WRANGLER = {
+  name: 'vitrine',
+  main: 'worker.js',
+  compatibility_date: '2025-07-01',
+  assets: {
+    directory: 'files',
+    binding: 'ASSETS',
+    run_worker_first: true,
+    html_handling: 'none',
+    not_found_handling: 'none',
+  },
+};
+
+export function cloudflare(site: Site): string[] {
+  const types = Object.fromEntries(site.headers.types);
+  const table = { ...routeTable(site), ...errorTable(site), ...headerTable(site), types };
+  const worker = program(table, 'router.js', 'worker.js');
+  return [`${JSON.stringify(WRANGLER, null, 2)}\n`, `${worker}\nexport default { fetch: answer };\n`];
+}

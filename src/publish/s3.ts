@@ -1,0 +1,63 @@
+// The functions of CloudFront for a published site that lies in S3, and a script that uploads it.
+import { extname } from 'node:path';
+import { OutputError } from '../files/output.ts';
+import { lines } from '../print/deployment.ts';
+import { errorTable, headerTable, program, routeTable } from './program.ts';
+import { kindOf, type Site } from './tables.ts';
+
+/** docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html, "Quotas on CloudFront Functions". */
+const BYTES_OF_FUNCTION = 10_240;
+
+/** The function for viewer responses: adds the headers that S3 does not keep. */
+const ADD_HEADERS = `
+function handler(event) {
+  const response = event.response;
+  const kind = response.headers['x-amz-meta-kind'];
+  const own = (kind && SITE.headers[kind.value]) || {};
+  Object.keys(own).forEach((name) => {
+    response.headers[name] = { value: own[name] };
+  });
+  delete response.headers['x-amz-meta-kind'];
+  return response;
+}
+`;
+
+export function s3(site: Site): string[] {
+  const functions = [
+    program({ ...routeTable(site), ...errorTable(site) }, 'router.js', 'cloudfront-request.js'),
+    program(headerTable(site)) + ADD_HEADERS,
+  ];
+  const large = functions.find((text) => Buffer.byteLength(text) > BYTES_OF_FUNCTION);
+  if (large !== undefined)
+    throw new OutputError(
+      `a function at CloudFront takes ${BYTES_OF_FUNCTION} bytes, and this needs ${Buffer.byteLength(large)}: publish fewer variants, or for another host`,
+    );
+  return [...functions, upload(site)];
+}
+
+/** What a folder's files have in common is uploaded with them: S3 keeps these headers, and a word for the others. */
+function upload({ headers, targets }: Site): string {
+  const patterns = new Map<string, readonly [kind: string, type: string, caching: string]>([
+    ['errors/*.json', ['errors', headers.types.get('json') ?? '', 'max-age=5']],
+  ]);
+  for (const { file = '' } of targets) {
+    const kind = kindOf(file, headers.folders);
+    const own = headers.folders.get(kind);
+    const type = headers.types.get(extname(file).slice(1)) ?? 'application/octet-stream';
+    const pattern = file.includes('$') ? `${kind}/*${extname(file)}` : file;
+    if (own !== undefined) patterns.set(pattern, [kind, type, own['cache-control'] ?? 'no-cache']);
+  }
+  const rows = [...patterns].map((row) => `put ${row.flat().map(quote).join(' ')}`);
+  return `#!/bin/sh
+# Uploads what changed, and removes what is gone: sh upload.sh s3://BUCKET
+set -eu
+bucket=$1
+cd "$(dirname "$0")/files"
+put() {
+    aws s3 sync . "$bucket" --exclude '*' --include "$1" --metadata "kind=$2" --content-type "$3" --cache-control "$4"
+}
+${lines(rows)}aws s3 sync . "$bucket" --delete
+`;
+}
+
+const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
