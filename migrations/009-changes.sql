@@ -7,6 +7,7 @@ CREATE TABLE changes (
   user_key TEXT NOT NULL,
   profile INTEGER, -- NULL if only the list changed
   list INTEGER,
+  items INTEGER, -- any item, also one that is too old for the list
   username TEXT, -- as it was imported, before the profile changed
   PRIMARY KEY (family, user_key)
 ) STRICT, WITHOUT ROWID;

@@ -1,17 +1,19 @@
 // `vitrine publish`: what is in the folder, what a second run changes, and what a killed run leaves.
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
@@ -24,6 +26,7 @@ import { blog, folio, post, shot } from './records.ts';
 import {
   ask,
   databaseOf,
+  done,
   importInto,
   json,
   ndjson,
@@ -46,7 +49,9 @@ const PEOPLE = [
 ];
 
 const entriesOf = (folder: string) =>
-  readLines(join(folder, 'current/manifest.ndjson')).map((line) => JSON.parse(line) as Entry);
+  readLines(join(folder, 'current/manifest.ndjson'))
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Entry);
 const fileOf = (folder: string, path: string) => join(folder, 'current/files', path);
 
 /** The inode and time of each file, by path. */
@@ -64,22 +69,37 @@ const changed = (before: Record<string, string>, after: Record<string, string>) 
 /** Previews take 40 ms each. */
 const QUICK = ['--without', 'previews'];
 
-async function site(records: object[] = PEOPLE) {
+async function createSite(records: object[] = PEOPLE) {
   const database = await databaseOf(tempFile('people.ndjson', ndjson(...records)));
   const folder = join(tempFolder(), 'site');
   const mediaDir = tempFolder();
+  const env: Record<string, string> = { DATABASE_URL: database, MEDIA_DIR: mediaDir, PORT: '0' };
   const publish = async (...args: string[]) => {
-    const ran = await run(['publish', folder, '--for', 'nginx', '--json', ...args], {
-      env: { DATABASE_URL: database, MEDIA_DIR: mediaDir, PORT: '0' },
-    });
+    const ran = await run(['publish', folder, '--for', 'nginx', '--json', ...args], { env });
     return { ...ran, ...json({ body: ran.stdout }) };
   };
-  return { database, mediaDir, folder, publish };
+  return {
+    ...{ database, mediaDir, folder, env, publish, snapshot: join(tempFolder(), 'snapshot.db') },
+    load: (...added: object[]) => importInto(database, ['-'], ndjson(...added)),
+    command: (...args: string[]) => done(args, { env }),
+  };
 }
+
+/** The hash of each file, by path. */
+const filesOf = (folder: string) =>
+  Object.fromEntries(
+    readdirSync(join(folder, 'current/files'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .map((path) => [
+        relative(realpathSync(join(folder, 'current/files')), realpathSync(path)),
+        sha256(readFileSync(path)),
+      ]),
+  );
 
 describe(`published from ${storeName()}`, () => {
   test('publishes what the server answers, with a manifest of it', async () => {
-    const { database, mediaDir, folder, publish } = await site();
+    const { database, mediaDir, folder, publish } = await createSite();
     const copy = putCopy(mediaDir, 'a picture');
     const { code, result } = await publish();
     const entries = entriesOf(folder);
@@ -115,7 +135,7 @@ describe(`published from ${storeName()}`, () => {
   });
 
   test('a second run writes what changed, and removes who is gone, in both trees', async () => {
-    const { database, folder, publish } = await site();
+    const { database, folder, publish } = await createSite();
     await publish(...QUICK);
     const first = stateOf(folder);
     expect((await publish(...QUICK)).result).toMatchObject({ written: 0, removed: 0 });
@@ -164,7 +184,7 @@ describeOnSqlite('the folder', () => {
   ])(
     'after a run was killed, and the tree that is not served %s, the next one completes',
     async (_, damage) => {
-      const { folder, publish } = await site();
+      const { folder, publish } = await createSite();
       await publish();
       const before = stateOf(folder);
       damage(folder, readlinkSync(join(folder, 'current')).endsWith('0') ? '1' : '0');
@@ -175,34 +195,84 @@ describeOnSqlite('the folder', () => {
 
   test('user names may contain U+2028 and U+2029', async () => {
     const names = ['a\u2028b', 'c\u2029d'];
-    const { folder, publish } = await site(names.map((name, at) => blog(at + 1, name)));
+    const { folder, publish } = await createSite(names.map((name, at) => blog(at + 1, name)));
     await publish(...QUICK);
     expect(await publish(...QUICK)).toMatchObject({ code: 0, result: { written: 0, removed: 0 } });
     expect(entriesOf(folder).map(({ user }) => user)).toEqual(expect.arrayContaining(names));
   });
 
-  const DAMAGES: readonly [string, (file: string) => void][] = [
-    ['was lost', (file) => rmSync(file)],
-    ['was cut short', (file) => truncateSync(file, 1)],
+  /** What happens between two runs. */
+  const EVENTS: readonly [string, (site: Awaited<ReturnType<typeof createSite>>) => Promise<unknown>][] = [
+    ['a profile changes', ({ load }) => load(blog(1, 'Ada', { name: 'Ada the Second' }))],
+    ['an item is added', ({ load }) => load(post(99, 1, { date: '2030-01-01 00:00:00' }))],
+    ['an old item changes', ({ load }) => load(post(1, 1, { post_details: 'Another text' }))],
+    [
+      'an old item is taken down',
+      ({ command }) => command('takedown', '--family', 'microblog', '--item', '2'),
+    ],
+    ['a user changes the spelling', ({ load }) => load(blog(2, 'ZOË'))],
+    ['users swap names', ({ load }) => load(blog(1, 'ZOË'), blog(2, 'Ada'))],
+    ['a user is renamed', ({ load }) => load(folio(1, 'Bob'))],
+    ['a name becomes too long', ({ load }) => load(blog(2, 'y'.repeat(250)))],
+    ['a name becomes short', ({ load }) => load(blog(2, 'Eve'))],
+    ['a user is added', ({ load }) => load(blog(4, 'ab'), post(200, 4))],
+    ['a user is removed', ({ command }) => command('remove', '--family', 'microblog', 'ab')],
+    ['a user is taken down', ({ command }) => command('takedown', '--family', 'portfolio', 'bob')],
+    [
+      'everybody else is removed',
+      ({ command }) =>
+        command(
+          'import',
+          tempFile('one.ndjson', ndjson(blog(1, 'Ada'), post(1, 1))),
+          '--replace',
+          '--max-removed',
+          '100%',
+        ),
+    ],
+    ['nothing', async () => {}],
+    ['a base URL changes', async ({ env }) => void (env.BASE_URL_A = '/elsewhere')],
   ];
-  const DAMAGED = [
-    'data/a/items/ada.json',
-    'data/a/items/Ada.json.gz',
-    'site/index.html',
-    'errors/USER_NOT_FOUND.json',
+  const ON_SQLITE: typeof EVENTS = [
+    ['a snapshot is restored', ({ command, snapshot }) => command('restore', snapshot)],
+    [
+      'an older file takes its place, and is imported into',
+      async ({ load, database, snapshot }) => {
+        await load(blog(1, 'Ada', { name: 'Lost' }));
+        for (const log of ['-wal', '-shm']) rmSync(database + log, { force: true });
+        copyFileSync(snapshot, database);
+        await load(blog(9, 'late'));
+      },
+    ],
   ];
-  const LOCATIONS = ['in the tree that is served', 'in the other tree', 'in both trees'] as const;
-  test.each(DAMAGES.flatMap(([what, damage]) => LOCATIONS.map((location) => ({ what, damage, location }))))(
-    'repairs a file that $what $location',
-    async ({ damage, location }) => {
-      const { folder, publish } = await site();
+  test('a second run makes what a first one makes, whatever happened in between', async () => {
+    const site = await createSite();
+    const { folder, publish, env } = site;
+    await publish(...QUICK);
+    if (storeName() === 'SQLite') await site.command('snapshot', site.snapshot);
+    for (const [what, happen] of [...EVENTS, ...(storeName() === 'SQLite' ? ON_SQLITE : [])]) {
+      await happen(site);
+      expect((await publish(...QUICK)).code, what).toBe(0);
+      const other = join(tempFolder(), 'site');
+      await done(['publish', other, '--for', 'nginx', ...QUICK], { env });
+      expect(filesOf(folder), what).toEqual(filesOf(other));
+      expect(entriesOf(folder), what).toEqual(entriesOf(other));
+    }
+  });
+
+  const LOST = ['data/a/items/ada.json', 'errors/USER_NOT_FOUND.json'];
+  const CUT = ['data/a/items/Ada.json.gz', 'site/index.html'];
+  // The first run serves tree 0.
+  test.each([['0'], ['1'], ['0', '1']])(
+    '--check repairs files that were lost or cut short in tree %s',
+    async (...trees) => {
+      const { folder, publish } = await createSite();
       await publish(...QUICK);
-      const isServed = (name: string) => readlinkSync(join(folder, 'current')) === `trees/${name}`;
-      const trees = ['0', '1'].filter((name) => LOCATIONS.indexOf(location) !== (isServed(name) ? 1 : 0));
-      for (const tree of trees)
-        for (const path of DAMAGED) damage(join(folder, 'trees', tree, 'files', path));
-      for (let publication = 1; publication <= 3; publication++) {
-        expect((await publish(...QUICK)).code).toBe(0);
+      for (const tree of trees) {
+        for (const path of LOST) rmSync(join(folder, 'trees', tree, 'files', path));
+        for (const path of CUT) truncateSync(join(folder, 'trees', tree, 'files', path), 1);
+      }
+      for (let run = 1; run <= 2; run++) {
+        expect((await publish(...QUICK, '--check')).code).toBe(0);
         for (const { path, sha256: sum } of entriesOf(folder))
           expect(sha256(readFileSync(fileOf(folder, path))), path).toBe(sum);
       }
@@ -213,19 +283,21 @@ describeOnSqlite('the folder', () => {
     },
   );
 
-  test('the manifest has the addresses of the present base URL', async () => {
-    const { database, folder, publish } = await site();
+  test('looks only at the users who changed, unless settings did', async () => {
+    const { folder, env, publish, load } = await createSite();
     await publish(...QUICK);
-    const ran = await run(['publish', folder, '--for', 'nginx', ...QUICK], {
-      env: { DATABASE_URL: database, PORT: '0', BASE_URL_A: '/elsewhere' },
-    });
-    expect(ran.code).toBe(0);
-    const lookup = entriesOf(folder).find(({ path }) => path === 'data/a/profile/ada.json');
-    expect(lookup?.address).toBe('/elsewhere/api/?user=ada');
+    const lost = fileOf(folder, 'data/a/items/Ada.json');
+    for (const tree of ['0', '1']) rmSync(join(folder, 'trees', tree, 'files/data/a/items/Ada.json'));
+    await load(folio(1, 'ada', { name: 'Ada the Second' }));
+    await publish(...QUICK);
+    expect(existsSync(lost)).toBe(false);
+    env.SITE_NAME = 'Another';
+    await publish(...QUICK);
+    expect(existsSync(lost)).toBe(true);
   });
 
   test('leaves out parts, and what was published of them', async () => {
-    const { folder, publish } = await site();
+    const { folder, publish } = await createSite();
     await publish();
     await publish('--without', 'pages,cards,previews,feeds,media');
     expect(readdirSync(join(folder, 'current/files/data'))).toEqual(['a', 'b', 'c']);
@@ -238,7 +310,7 @@ describeOnSqlite('the folder', () => {
     [[], { DIRECTORY: 'on' }, /DIRECTORY must be off/],
     [[], { DATABASE_URL: '' }, /name the database/],
   ])('refuses %s with %s', async (args, env, sentence) => {
-    const { database, folder } = await site([blog(1, 'ada')]);
+    const { database, folder } = await createSite([blog(1, 'ada')]);
     const ran = await run(['publish', folder, '--for', 'nginx', ...args], {
       env: { DATABASE_URL: database, ...env },
     });
@@ -247,7 +319,7 @@ describeOnSqlite('the folder', () => {
   });
 
   test('refuses a copy that the host does not take, before anything is written', async () => {
-    const { mediaDir, folder, publish } = await site([blog(1, 'ada')]);
+    const { mediaDir, folder, publish } = await createSite([blog(1, 'ada')]);
     const copy = putCopy(mediaDir, 'a film');
     const path = `media/${copy.slice(0, 2)}/${copy}`;
     truncateSync(join(mediaDir, copy.slice(0, 2), copy), 25 * 2 ** 20 + 1);
@@ -284,13 +356,13 @@ describeOnSqlite('the folder', () => {
   });
 
   test('of two runs at a time, one is refused', async () => {
-    const { publish } = await site();
+    const { publish } = await createSite();
     const codes = (await Promise.all([publish(...QUICK), publish(...QUICK)])).map(({ code }) => code);
     expect(codes.sort()).toEqual([0, 1]);
   });
 
   test('is refused while a process in any container holds the lock file', async () => {
-    const { folder, publish } = await site([blog(1, 'ada')]);
+    const { folder, publish } = await createSite([blog(1, 'ada')]);
     await publish(...QUICK);
     const db = new Database(join(folder, 'trees/lock'));
     db.exec('BEGIN EXCLUSIVE');
@@ -302,7 +374,7 @@ describeOnSqlite('the folder', () => {
   });
 
   test('ends with a sentence if the data never stops changing', async () => {
-    const { database, folder, publish } = await site();
+    const { database, folder, publish } = await createSite();
     await publish(...QUICK);
     const served = readlinkSync(join(folder, 'current'));
     let isPublishing = true;
@@ -333,7 +405,7 @@ describeOnSqlite('the folder', () => {
     ['trees/0/mine', (folder) => putMine(join(folder, 'trees/0/mine'))],
     ['trees/1/nginx.conf', (folder) => putMine(join(folder, 'trees/1/nginx.conf/mine'))],
   ])('refuses a folder whose `%s` is not its own, and leaves it as it is', async (path, put) => {
-    const { folder, publish } = await site([blog(1, 'ada')]);
+    const { folder, publish } = await createSite([blog(1, 'ada')]);
     mkdirSync(folder);
     put(folder);
     const list = () => readdirSync(folder, { recursive: true }).sort();

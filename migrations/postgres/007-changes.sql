@@ -7,6 +7,7 @@ CREATE TABLE changes (
   user_key text COLLATE "C" NOT NULL,
   profile bigint, -- NULL if only the list changed
   list bigint,
+  items bigint, -- any item, also one that is too old for the list
   username text, -- as it was imported, before the profile changed
   PRIMARY KEY (family, user_key)
 );

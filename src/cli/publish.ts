@@ -18,6 +18,7 @@ interface PublishFlags extends SettingFlags {
   readonly for: HostName;
   readonly without?: string;
   readonly dryRun: boolean;
+  readonly check: boolean;
 }
 
 const HELP = `
@@ -31,9 +32,10 @@ export const publishCommand = (context: CommandContext) =>
     .argument('<folder>', 'the folder to publish to')
     .addOption(new Option('--for <host>', 'the host of the files').choices(HOSTS).makeOptionMandatory())
     .option('--without <parts>', 'parts to leave out, separated by commas')
+    .option('--check', 'look at the files of everybody, also of those who did not change', false)
     .option('--dry-run', 'say what would be written, and write nothing', false)
     .addHelpText('after', HELP)
-    .action(async (folder: string, { for: host, without = '', dryRun, ...flags }: PublishFlags) => {
+    .action(async (folder: string, { for: host, without = '', dryRun, check, ...flags }: PublishFlags) => {
       const parts = without.split(',').filter(Boolean);
       const unknown = parts.find((part) => !PARTS.includes(part));
       if (unknown !== undefined) throw new UsageError(`--without takes ${PARTS.join(', ')}, not ${unknown}`);
@@ -49,7 +51,7 @@ export const publishCommand = (context: CommandContext) =>
       if (config.directory)
         throw new ConfigError(['DIRECTORY must be off: lists of everybody are not published']);
       const { runPublish } = await import('../publish/publish.ts');
-      const run = { folder: resolve(folder), host, dryRun, without: new Set(parts as Part[]) };
+      const run = { folder: resolve(folder), host, dryRun, check, without: new Set(parts as Part[]) };
       const { stderr: out } = context;
       context.report(
         await runPublish({ ...run, config: { ...config, databaseUrl }, out, signal: context.stopSignal() }),

@@ -9,7 +9,7 @@ export const MANIFEST = 'manifest.ndjson';
 export const LOCK = 'lock';
 
 const LINKS = ['current', 'current.next'];
-const TREES = ['0', '1'];
+export const TREES = ['0', '1'];
 const IN_TREE = [MANIFEST, ...Object.values(HOSTS).flatMap(({ files }) => files)];
 
 /** Throws if `current` or something in `trees/` was not made by `vitrine publish`. */

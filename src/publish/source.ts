@@ -11,6 +11,7 @@ import { computeEtag } from '../records/etag.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { readFeed } from '../routes/feeds.ts';
+import type { Change, News } from '../stores/changes.ts';
 import type { Awaitable, Reader, UserEntry } from '../stores/reader.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { type Asker, type Content, toContent } from './ask.ts';
@@ -32,13 +33,15 @@ export interface Unit extends Place {
   readonly files: readonly Answered[];
 }
 
-interface SourceOptions {
+export interface SourceOptions {
   readonly asker: Asker;
   readonly config: Config;
   readonly store: Reader;
   readonly without: ReadonlySet<Part>;
-  /** Called with a name that is too long for a file. */
-  readonly onTooLong: (name: string) => void;
+  /** The users to look at. */
+  readonly changes: News['changes'];
+  /** Called for a user whose name is too long for a file. */
+  readonly onTooLong: () => void;
 }
 
 /** Whose files are made: the key, and all spellings that have a file. */
@@ -48,7 +51,13 @@ interface User {
   readonly names: readonly string[];
 }
 
-/** Everything, in the order of the manifest. */
+/** The groups of the manifest after those of files that are there once. */
+const groupOf = (family: Family) => FAMILIES.indexOf(family) + 1;
+const COPIES = FAMILIES.length + 1;
+
+export const isOfUser = ({ group }: Pick<Place, 'group'>) => group > 0 && group < COPIES;
+
+/** Everything that may have changed, in the order of the manifest. */
 export async function* listUnits(
   options: SourceOptions,
   site: ReadonlyMap<string, SiteFile>,
@@ -56,9 +65,9 @@ export async function* listUnits(
   for (const code of ERROR_CODES.toSorted()) yield errorFile(code);
   for (const [path, { host, address }] of site)
     yield { group: 0, user: path, files: [answered(options, [{ path, address }], path, host)] };
-  for (const [at, family] of FAMILIES.entries())
+  for (const family of FAMILIES)
     for await (const user of listUsers(options, family))
-      yield { group: at + 1, user: user.key, files: await userFiles(options, user) };
+      yield { group: groupOf(family), user: user.key, files: await userFiles(options, user) };
   yield* listCopies(options);
 }
 
@@ -73,19 +82,28 @@ function errorFile(code: ErrorCode): Unit {
 
 const USERS_AT_ONCE = 200;
 
-/** The users of a family that is served, in the order of their keys. */
+/** The users of a family that is served, in the order of their keys. One who is gone has no names. */
 async function* listUsers(options: SourceOptions, family: Family): AsyncGenerator<User> {
   if (mountsOf(options, family).length === 0) return;
+  for await (const { key, username } of listNames(options, family)) {
+    const all = username === undefined ? [] : [...new Set([key, username])];
+    const names = all.filter((name) => spell(name) !== undefined);
+    if (username !== undefined && names.length === 0) options.onTooLong();
+    yield { family, key, names };
+  }
+}
+
+async function* listNames(
+  { changes, store }: SourceOptions,
+  family: Family,
+): AsyncGenerator<Pick<Change, 'key' | 'username'>> {
+  if (changes !== 'everything') {
+    yield* changes.filter((change) => change.family === family);
+    return;
+  }
   for (let after = ''; ; ) {
-    const page: readonly UserEntry[] = await options.store.users(family, {
-      after,
-      limit: USERS_AT_ONCE,
-    });
-    for (const { key, username } of page) {
-      const names = [...new Set([key, username])].filter((name) => spell(name) !== undefined);
-      if (names.length === 0) options.onTooLong(username);
-      else yield { family, key, names };
-    }
+    const page: readonly UserEntry[] = await store.users(family, { after, limit: USERS_AT_ONCE });
+    yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < USERS_AT_ONCE) return;
     after = last.key;
@@ -96,6 +114,7 @@ const mountsOf = ({ config }: SourceOptions, family: Family): Mount[] =>
   listMounts(config).filter(({ variant }) => VARIANTS[variant].family === family);
 
 async function userFiles(options: SourceOptions, user: User): Promise<Answered[]> {
+  if (user.names.length === 0) return [];
   const mounts = mountsOf(options, user.family);
   const archives = options.without.has('feeds') ? [] : await findArchives(options, user);
   return mounts.flatMap((mount) => [
@@ -220,6 +239,6 @@ async function* listCopies({ asker, config, without }: SourceOptions): AsyncGene
       asker.note('media', name, address, undefined);
       const ask = (known?: string) =>
         known === etag ? ('same' as const) : { etag, type: mediaType(name), body: { file, sha256 } };
-      yield { group: FAMILIES.length + 1, user: name, files: [{ paths: [{ path, address }], ask }] };
+      yield { group: COPIES, user: name, files: [{ paths: [{ path, address }], ask }] };
     }
 }

@@ -3,17 +3,11 @@
 // hard links, and keep their time. A tree is in step with the served one if their manifests are one file; any other tree,
 // such as one whose run was killed, is made anew from the served one.
 import {
-  closeSync,
   constants,
   copyFileSync,
-  createReadStream,
   existsSync,
-  fsyncSync,
   linkSync,
   mkdirSync,
-  opendirSync,
-  openSync,
-  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -21,14 +15,13 @@ import {
   symlinkSync,
   unlinkSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { OutputError } from '../files/output.ts';
 import { openExclusive } from '../stores/sqlite/exclusive.ts';
 import { LOCK, MANIFEST, readServed, refuseOthers } from './folder.ts';
-import type { Entry } from './manifest.ts';
+import { createLineWriter, type Entry, type LineWriter } from './manifest.ts';
+import { followChanges, linkAll, prepareTrees } from './spare.ts';
 
 export interface Tree {
   /** The manifest of the tree that is served; there may be none. */
@@ -49,59 +42,18 @@ export interface Tree {
 /** `configuration` are the names of the host's files: a tree for another host is not continued. */
 export async function openTree(folder: string, configuration: readonly string[]): Promise<Tree> {
   refuseOthers(folder);
-  mkdirSync(join(folder, 'trees'), { recursive: true });
+  const trees = join(folder, 'trees');
+  mkdirSync(trees, { recursive: true });
   const unlock = lock(folder);
-  const served = readServed(folder);
-  const [name, other] = served?.endsWith('0') ? ['1', '0'] : ['0', '1'];
-  const [spare, live] = [join(folder, 'trees', name as string), join(folder, 'trees', other as string)];
-  const isContinued =
-    served !== undefined && [...configuration, MANIFEST].every((name) => existsSync(join(live, name)));
-  if (!isContinued || !isInStep(live, spare)) {
-    rmSync(spare, { recursive: true, force: true });
-    if (isContinued) linkAll(live, spare);
-  }
-  mkdirSync(join(spare, 'files'), { recursive: true });
-  rmSync(join(spare, MANIFEST), { force: true });
-
-  for (const found of readdirSync(join(folder, 'trees')))
-    if (!['0', '1', LOCK].includes(found)) rmSync(join(folder, 'trees', found));
-
-  const changesFile = join(folder, 'trees', 'changes');
-  const changes = createLineWriter(changesFile);
-  const made = new Set<string>();
-  const place = (path: string): string => {
-    const whole = join(spare, 'files', path);
-    const parent = dirname(whole);
-    if (!made.has(parent)) mkdirSync(parent, { recursive: true });
-    made.add(parent);
-    changes.add(path);
-    return whole;
-  };
-  /** A file that is there may be one with the served one: it is replaced, never written to. */
-  const create = (path: string, make: (whole: string) => void): void => {
-    const whole = place(path);
-    try {
-      make(whole);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      unlinkSync(whole);
-      make(whole);
-    }
-  };
+  const { live, spare, isContinued } = prepareTrees(folder, configuration);
+  const changes = createLineWriter(join(trees, 'changes'));
   const lists: string[] = [];
 
   return {
-    manifest: isContinued ? join(live, MANIFEST) : join(folder, 'trees', 'none'),
-    has: (file) => hasFile(spare, file),
-    write(path, body) {
-      create(path, (whole) =>
-        Buffer.isBuffer(body) ? writeFileSync(whole, body, { flag: 'wx' }) : linkOrCopy(body.file, whole),
-      );
-    },
-    link: (existing, path) => create(path, (whole) => linkSync(join(spare, 'files', existing), whole)),
-    remove: (path) => rmSync(place(path), { force: true }),
+    ...createFiles(spare, changes.add),
+    manifest: isContinued ? join(live, MANIFEST) : join(trees, 'none'),
     newManifest() {
-      lists.push(join(folder, 'trees', `manifest-${lists.length}`));
+      lists.push(join(trees, `manifest-${lists.length}`));
       return createLineWriter(lists.at(-1) as string);
     },
     async serve(texts) {
@@ -112,8 +64,12 @@ export async function openTree(folder: string, configuration: readonly string[])
       }
       renameSync(lists.at(-1) as string, join(spare, MANIFEST));
       turn(folder, spare);
-      await follow(spare, live, { changes: isContinued ? changesFile : undefined, configuration });
-      for (const file of [changesFile, ...lists]) rmSync(file, { force: true });
+      if (isContinued) await followChanges(spare, live, { changes: changes.file, configuration });
+      else {
+        rmSync(live, { recursive: true, force: true });
+        linkAll(spare, live);
+      }
+      for (const file of [changes.file, ...lists]) rmSync(file, { force: true });
     },
     close() {
       changes.finish();
@@ -125,12 +81,9 @@ export async function openTree(folder: string, configuration: readonly string[])
 /** A run that changes nothing. */
 export async function openTrial(folder: string, configuration: readonly string[]): Promise<Tree> {
   refuseOthers(folder);
-  const served = readServed(folder);
-  const live = join(folder, served ?? 'none');
-  const manifest = join(
-    live,
-    configuration.every((name) => existsSync(join(live, name))) ? MANIFEST : 'none',
-  );
+  const live = join(folder, readServed(folder) ?? 'none');
+  const isContinued = configuration.every((name) => existsSync(join(live, name)));
+  const manifest = join(live, isContinued ? MANIFEST : 'none');
   return {
     has: (file) => hasFile(live, file),
     ...{ manifest, write() {}, link() {}, remove() {}, close() {} },
@@ -139,14 +92,47 @@ export async function openTrial(folder: string, configuration: readonly string[]
   };
 }
 
+/** Changes files of a tree; `onChange` gets their paths. */
+function createFiles(tree: string, onChange: (path: string) => void) {
+  const made = new Set<string>();
+
+  function place(path: string): string {
+    const whole = join(tree, 'files', path);
+    const parent = dirname(whole);
+    if (!made.has(parent)) mkdirSync(parent, { recursive: true });
+    made.add(parent);
+    onChange(path);
+    return whole;
+  }
+
+  /** A file that is there may be one with the served one: it is replaced, never written to. */
+  function create(path: string, make: (whole: string) => void): void {
+    const whole = place(path);
+    try {
+      make(whole);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      unlinkSync(whole);
+      make(whole);
+    }
+  }
+
+  return {
+    has: (file: Pick<Entry, 'path' | 'bytes'>) => hasFile(tree, file),
+    write(path: string, body: Buffer | { readonly file: string }): void {
+      create(path, (whole) =>
+        Buffer.isBuffer(body) ? writeFileSync(whole, body, { flag: 'wx' }) : linkOrCopy(body.file, whole),
+      );
+    },
+    link: (existing: string, path: string) =>
+      create(path, (whole) => linkSync(join(tree, 'files', existing), whole)),
+    remove: (path: string) => rmSync(place(path), { force: true }),
+  };
+}
+
 function hasFile(tree: string, { path, bytes }: Pick<Entry, 'path' | 'bytes'>): boolean {
   const found = statSync(join(tree, 'files', path), { throwIfNoEntry: false });
   return found?.isFile() === true && found.size === bytes;
-}
-
-function isInStep(live: string, spare: string): boolean {
-  const [one, other] = [live, spare].map((tree) => statSync(join(tree, MANIFEST), { throwIfNoEntry: false }));
-  return one !== undefined && one.ino === other?.ino;
 }
 
 function turn(folder: string, tree: string): void {
@@ -154,49 +140,6 @@ function turn(folder: string, tree: string): void {
   rmSync(next, { force: true });
   symlinkSync(join('trees', tree.endsWith('0') ? '0' : '1'), next);
   renameSync(next, join(folder, 'current'));
-}
-
-/** Makes the changes of one tree in the other, or makes that one anew. */
-async function follow(
-  from: string,
-  to: string,
-  {
-    changes,
-    configuration,
-  }: { readonly changes: string | undefined; readonly configuration: readonly string[] },
-): Promise<void> {
-  if (changes === undefined) {
-    rmSync(to, { recursive: true, force: true });
-    linkAll(from, to);
-    return;
-  }
-  const relink = (path: string) => {
-    const target = join(to, path);
-    rmSync(target, { force: true });
-    if (!existsSync(join(from, path))) return;
-    mkdirSync(dirname(target), { recursive: true });
-    linkSync(join(from, path), target);
-  };
-  rmSync(join(to, MANIFEST), { force: true });
-  for await (const path of createInterface({ input: createReadStream(changes) })) relink(join('files', path));
-  for (const name of configuration) relink(name);
-  relink(MANIFEST);
-}
-
-/** Makes a tree of the same files. The manifest comes last, so that a tree that has it is whole. */
-function linkAll(from: string, to: string): void {
-  linkFolder(from, to);
-  if (existsSync(join(from, MANIFEST))) linkSync(join(from, MANIFEST), join(to, MANIFEST));
-}
-
-function linkFolder(from: string, to: string): void {
-  mkdirSync(to);
-  using folder = opendirSync(from);
-  for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
-    const [one, other] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.isDirectory()) linkFolder(one, other);
-    else if (entry.name !== MANIFEST) linkSync(one, other);
-  }
 }
 
 /** A copy of a picture never changes, so a link to it is as good. */
@@ -207,32 +150,6 @@ function linkOrCopy(file: string, path: string): void {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
     copyFileSync(file, path, constants.COPYFILE_EXCL);
   }
-}
-
-type LineWriter = ReturnType<typeof createLineWriter>;
-
-const CHUNK = 64 * 1024;
-
-function createLineWriter(file: string) {
-  const fd = openSync(file, 'w');
-  let waiting = '';
-  let isOpen = true;
-  return {
-    file,
-    add(line: string): void {
-      waiting += `${line}\n`;
-      if (waiting.length < CHUNK) return;
-      writeSync(fd, waiting);
-      waiting = '';
-    },
-    finish(): void {
-      if (!isOpen) return;
-      isOpen = false;
-      writeSync(fd, waiting);
-      fsyncSync(fd);
-      closeSync(fd);
-    },
-  };
 }
 
 /** One run at a time. */

@@ -7,6 +7,7 @@ import type { StoreError } from './errors.ts';
 import { takedownsMark } from './media.ts';
 import {
   ALL_MEDIA,
+  LINKED_COPIES,
   MEDIA_URL,
   type MemberSql,
   missingCopies,
@@ -81,7 +82,9 @@ export function createArchive(
     missing: () => missing(db),
     takedownsMark: () => takedownsMark(db),
     /** Whose answers changed since a generation. */
-    changes: (since: number | undefined) => readNews(db, since),
+    changes: (since: number | undefined, withOldItems = false) => readNews(db, since, { withOldItems }),
+    /** Changes with the copies that are linked. */
+    linkedCopies: async () => (await firstRow(db, LINKED_COPIES)).join(),
     /** What the addresses of copies begin with; undefined when nothing was linked yet. */
     mediaUrl: async () => (await firstRow(db, MEDIA_URL))[0],
     close,

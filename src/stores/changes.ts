@@ -38,26 +38,45 @@ export interface UntoldNews {
 /** So many rows are kept at most; then the older half goes. */
 export const MOST_CHANGES = 100_000;
 
-export async function readNews(db: Rows, since: number | undefined): Promise<News> {
-  const generation = await countRows(db, 'SELECT generation FROM vitrine');
-  return { generation, changes: await readChanges(db, since, generation) };
+interface NewsOptions {
+  /** Also users of whom only items changed that are too old for the list. Archives of feeds have them. */
+  readonly withOldItems?: boolean;
 }
 
-async function readChanges(db: Rows, since: number | undefined, generation: number) {
+export async function readNews(
+  db: Rows,
+  since: number | undefined,
+  options: NewsOptions = {},
+): Promise<News> {
+  const generation = await countRows(db, 'SELECT generation FROM vitrine');
+  return { generation, changes: await readChanges(db, since, generation, options) };
+}
+
+async function readChanges(
+  db: Rows,
+  since: number | undefined,
+  generation: number,
+  options: NewsOptions,
+): Promise<News['changes']> {
   if (since === generation) return [];
   if (since === undefined || !Number.isSafeInteger(since)) return 'everything';
   if ((await countRows(db, `SELECT count(*) FROM generations WHERE generation = ${since}`)) === 0)
     return 'everything';
-  return await listChanges(db, since);
+  return await listChanges(db, since, options);
 }
 
 /** Those that replaced this generation or a later one. */
-export async function listChanges(db: Rows, since: number): Promise<Change[]> {
+export async function listChanges(
+  db: Rows,
+  since: number,
+  { withOldItems = false }: NewsOptions = {},
+): Promise<Change[]> {
   const rows = db.rows(`
     SELECT changes.family, changes.user_key, ${db.member('username')}, changes.username,
       CASE WHEN profile >= ${since} THEN 'profile' END, CASE WHEN list >= ${since} THEN 'list' END
     FROM changes LEFT JOIN profiles ON profiles.family = changes.family AND profiles.user_key = changes.user_key
-    WHERE profile >= ${since} OR list >= ${since} ORDER BY changes.family, changes.user_key`);
+    WHERE profile >= ${since} OR list >= ${since}${withOldItems ? ` OR items >= ${since}` : ''}
+    ORDER BY changes.family, changes.user_key`);
   const changes: Change[] = [];
   for await (const row of rows) changes.push(readChange(row));
   return changes;
@@ -78,7 +97,9 @@ function readChange([family, key = '', username, earlier, profile, list]: (strin
 export const keepGeneration = (condition: string) => `
   INSERT INTO generations SELECT generation FROM vitrine WHERE generation > 0 AND ${condition} ON CONFLICT DO NOTHING`;
 
-const LATEST = 'CASE WHEN coalesce(profile, 0) > coalesce(list, 0) THEN profile ELSE list END';
+const later = (one: string, other: string) =>
+  `CASE WHEN coalesce(${one}, 0) > coalesce(${other}, 0) THEN ${one} ELSE ${other} END`;
+const LATEST = later(later('profile', 'list'), 'items');
 
 /** Drops the oldest changes where there are too many: an import that changed everything leaves none. */
 export async function boundChanges(db: StoreConnection): Promise<void> {

@@ -77,6 +77,9 @@ export const ADD_NAME = 'INSERT INTO named VALUES ($1) ON CONFLICT DO NOTHING';
 export const NAMES_WITHOUT_COPY = `
   SELECT url FROM named WHERE NOT EXISTS (SELECT 1 FROM media WHERE media.file = named.url)`;
 
+export const LINKED_COPIES = `
+  SELECT (SELECT media_url FROM vitrine), count(*), sum(bytes) FROM media WHERE linked_file IS NOT NULL`;
+
 export const ALL_MEDIA = 'SELECT url, file, bytes, reason FROM media ORDER BY url';
 export const MEDIA_URL = 'SELECT media_url FROM vitrine WHERE media_url IS NOT NULL';
 

@@ -50,6 +50,11 @@ export const listStatements = (family: Family, record: string) => [
    SET owner = excluded.owner, etag = excluded.etag, items = excluded.items, packed = NULL
    WHERE lists.owner <> excluded.owner OR lists.etag <> excluded.etag OR lists.items <> excluded.items`,
   `DELETE FROM lists WHERE family = '${family}' AND owner < 0`,
+  // Triggers record the lists. Items that are too old for them are in archives of feeds.
+  `INSERT INTO changes (family, user_key, items)
+   SELECT '${family}', user_key, generation FROM touched CROSS JOIN profiles CROSS JOIN vitrine
+   WHERE profiles.family = '${family}' AND profiles.id = touched.owner AND generation > 0
+   ON CONFLICT (family, user_key) DO UPDATE SET items = excluded.items`,
 ];
 
 export function statementsFor(family: Family) {

@@ -40,6 +40,11 @@ const shown = async (host: Pick<LocalServer, 'port'>, address: string, headers =
   return { status: reply.status, body: reply.body, headers: Object.fromEntries(kept) };
 };
 
+const entriesOf = (folder: string) =>
+  readLines(join(folder, 'current/manifest.ndjson'))
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Entry);
+
 let server: LocalServer;
 let database: string;
 beforeAll(async () => {
@@ -69,7 +74,7 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, isPlain,
       await done(['publish', folder, '--for', name, '--without', 'previews'], {
         env: { DATABASE_URL: database, PORT: '0' },
       });
-      entries = readLines(join(folder, 'current/manifest.ndjson')).map((line) => JSON.parse(line));
+      entries = entriesOf(folder);
       host.port = await freePort();
       await start(join(folder, 'current'), host.port);
     });
@@ -245,9 +250,7 @@ describe('a run that is killed', () => {
   function servedGeneration(folder: string): string {
     const files = join(folder, 'current/files');
     const generations = new Set<string | undefined>();
-    const entries = readLines(join(folder, 'current/manifest.ndjson')).map(
-      (line) => JSON.parse(line) as Entry,
-    );
+    const entries = entriesOf(folder);
     for (const { path, sha256: sum } of entries) {
       const body = readFileSync(join(files, path));
       expect(sha256(body), path).toBe(sum);
