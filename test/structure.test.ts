@@ -188,7 +188,7 @@ describe('a request', () => {
 describe('one place for each dependency', () => {
   test.each([
     [/^better-sqlite3$/, /^stores\/sqlite\//],
-    [/^pg(-copy-streams)?$/, /^stores\/postgres\//],
+    [/^pg$/, /^stores\/postgres\//],
     [/^fastify$|^@fastify\/(type|swagger)/, /^(server|routes|openapi|edge|http)\//],
     [/^commander$/, /^cli\//],
     [/^undici$/, /^remote\/http-client\.ts$/],

@@ -75,7 +75,6 @@ async function startLoad({ client, name }: HostConnection, options: LoadOptions)
     },
     finish: (ending = 'commit') => describeErrors(name, () => finish(client, stage, options, ending)),
     async abandon() {
-      await stage.abandon();
       // Closes the connection if its transaction cannot be ended.
       await client.query('ROLLBACK').catch(() => client.connection.stream.destroy());
     },
