@@ -3,7 +3,7 @@
 import { appendFileSync, closeSync, ftruncateSync, openSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { asOutputErrors, OutputError } from '../files/output.ts';
-import { type UserComparison, VERDICTS, type Verdict } from './verdicts.ts';
+import type { UserComparison } from './verdicts.ts';
 
 /** What a report is about: the first line of the file. */
 interface ReportHead {
@@ -11,8 +11,6 @@ interface ReportHead {
 }
 
 type OnLine = (line: UserComparison) => void;
-
-const TO_DO = 'remove it, or name another file';
 
 /** Hands over each line of an existing report. Without a file nothing is kept. */
 export async function openReport(file: string | undefined, head: ReportHead, onLine: OnLine) {
@@ -41,38 +39,20 @@ async function readReport(file: string, size: number, head: ReportHead, onLine: 
   let end = 0;
   await using handle = await open(file);
   for await (const text of handle.readLines()) {
-    const line = parse(text);
     const next = end + Buffer.byteLength(text) + 1;
     // A line that was being written when the run was killed has no end.
     const isCut = next > size;
     if (end === 0) {
       if (isCut && expected.startsWith(text)) return 0;
-      if (isCut || !isHead(line)) throw other;
+      if (isCut || !text.startsWith('{"compare":')) throw other;
       if (text !== expected)
-        throw new OutputError(`${file} is the report of other sites, or of another variant: ${TO_DO}`);
+        throw new OutputError(
+          `${file} is the report of other sites, or of another variant: remove it, or name another file`,
+        );
     } else if (isCut) return end;
-    else if (isUser(line)) onLine(line);
-    else throw new OutputError(`${file} has a line that is not of a report: ${TO_DO}`);
+    else onLine(JSON.parse(text));
     end = next;
   }
   if (end !== size) throw other;
   return end;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const isHead = (line: unknown): line is ReportHead =>
-  typeof line === 'object' && line !== null && 'compare' in line;
-
-function isUser(line: unknown): line is UserComparison {
-  const { user, profile, items } = (line ?? {}) as Partial<UserComparison>;
-  const isCompared = (compared: UserComparison['items'] | undefined) =>
-    compared === null || VERDICTS.includes(compared?.class as Verdict);
-  return typeof user === 'string' && profile !== null && isCompared(profile) && isCompared(items);
 }
