@@ -43,11 +43,11 @@ function serverLines(
   ];
 }
 
-/** With a certificate for localhost, and on these ports. */
+/** With a certificate for localhost, and on these ports; with PURGE, its cache is in that folder. */
 function nginx(port: number, tlsPort: number, servers: Servers): Promise<unknown> {
   const recipe = fillIn(
     printed('nginx', servers[0]).replace(/(ssl_certificate +)\/.*;/, `$1${tempFile('chain.pem', SIGNED)};`),
-    ['/var/cache/vitrine', 'CACHE/vitrine'],
+    ...(servers[0].PURGE === undefined ? ([['/var/cache/vitrine', 'CACHE/vitrine']] as const) : []),
     ['listen 80;', `listen 127.0.0.1:${port};`],
     ['listen 443 ssl http2', `listen 127.0.0.1:${tlsPort} ssl http2`],
     [/ssl_certificate_key (.*);/.exec(printed('nginx', servers[0]))?.[1] ?? '', tempFile('key.pem', KEY)],

@@ -1,0 +1,190 @@
+// Caches that keep answers for a day and are told what changed, with exactly the configurations that are printed; and a
+// provider that is down while imports are killed.
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { userTag } from '../../src/records/user-name.ts';
+import { freePort } from '../free-port.ts';
+import { type Front, startFront, withoutProxy } from '../fronts.ts';
+import { folio, shot } from '../records.ts';
+import {
+  ask,
+  atEnd,
+  databaseOf,
+  done,
+  ndjson,
+  type Reply,
+  type Server,
+  startServer,
+  tempFile,
+  tempFolder,
+  vitrine,
+} from '../rig.ts';
+import { linesOf, startLoad, until } from '../stress.ts';
+
+const USERS = 200;
+const CHANGED = [7, 107];
+const [REMOVED, ADDED, TAKEN_DOWN] = [50, USERS + 1, 99];
+const PURGED = [...CHANGED, REMOVED, ADDED];
+const EVERYBODY = Array.from({ length: USERS }, (_, index) => index + 1);
+
+/** Of each user a profile and a shot that name their generation. */
+const fileOf = (users: readonly number[], isNew: (user: number) => boolean) =>
+  tempFile(
+    'users.ndjson',
+    ndjson(
+      ...users.flatMap((user) => {
+        const text = `generation ${isNew(user) ? 2 : 1}`;
+        return [folio(user, `User${user}`, { bio: text }), shot(user, user, { title: text })];
+      }),
+    ),
+  );
+
+/** The addresses of a user, in several spellings. */
+const addressesOf = (user: number) => [
+  ...['', '/shots'].flatMap((end) =>
+    ['b/api/username/User', 'b/api/username/uSER', 'c/api/username/%55s%65r'].map(
+      (start) => `/${start}${user}${end}`,
+    ),
+  ),
+  ...(user === ADDED ? [] : [`/people/b/User${user}`]),
+];
+
+/** An address as the server was asked for it. */
+const userIn = (url: string) => Number(/(?:u|%55)s(?:e|%65)r(\d+)/i.exec(url)?.[1]);
+
+interface Site {
+  readonly env: Record<string, string>;
+  readonly server: Server;
+  readonly front: Front;
+}
+
+async function startSite(name: 'nginx' | 'varnish'): Promise<Site> {
+  const env = {
+    DATABASE_URL: await databaseOf(fileOf(EVERYBODY, () => false)),
+    PORT: String(await freePort()),
+    TRUST_PROXY: 'loopback',
+    ACCESS_LOG: 'on',
+    CACHE_CONTROL: 'public, max-age=1',
+    TAKEDOWN_STATUS: '410',
+    PURGE: name === 'nginx' ? `nginx:${join(tempFolder(), 'cache')}` : 'varnish:http://127.0.0.1',
+  };
+  const server = await startServer(env);
+  const front = await startFront(name, env);
+  if (name === 'varnish') env.PURGE = `varnish:http://127.0.0.1:${front.port}`;
+  await until('an answer', async () => (await ask(front, '/b')).status === 404);
+  // The first time it is told everything.
+  await done(['purge'], { env });
+  return { env, server, front };
+}
+
+const askedOf = (server: Server) =>
+  linesOf(server).flatMap(({ url }) => (userIn(String(url)) > 0 ? [String(url)] : []));
+
+/** Status, state of the cache, and the headers that say how old it is. */
+const look = async (front: Front, url: string) => {
+  const { status, headers } = await ask(front, url);
+  const { 'x-cache-status': state, 'cache-control': caching, age, 'x-accel-expires': life } = headers;
+  return [status, state, caching, age, life];
+};
+
+test.each(['nginx', 'varnish'] as const)('%s keeps answers for a day, and nothing old', async (name) => {
+  if (withoutProxy(name)) return;
+  const { env, server, front } = await startSite(name);
+  const addresses = [...EVERYBODY, ADDED].flatMap(addressesOf);
+  for (const url of addresses) await ask(front, url);
+  const warm = Date.now();
+  expect(askedOf(server)).toEqual(addresses);
+  await until('the time of CACHE_CONTROL to be over', () => Date.now() > warm + 2000);
+
+  // Under load, 1% of the users change, one is removed, and one is new.
+  let ended = Number.POSITIVE_INFINITY;
+  const judge = (url: string, { status, headers, body }: Reply) => {
+    const user = userIn(url);
+    const state = headers['x-cache-status'];
+    if (!PURGED.includes(user)) return status === 200 && state === 'HIT' ? undefined : `${status} ${state}`;
+    const isNew = user === REMOVED ? status === 404 : body.includes('generation 2');
+    return isNew || Date.now() < ended + 2000 ? undefined : 'old';
+  };
+  const load = startLoad(front, addresses, judge);
+  await load.more(500);
+  const users = [...EVERYBODY, ADDED].filter((user) => user !== REMOVED);
+  await done(['import', '--replace', fileOf(users, (user) => PURGED.includes(user))], { env });
+  ended = Date.now();
+  await until('two seconds', () => Date.now() > ended + 2000);
+  await load.more(2 * addresses.length);
+  expect(await load.stop()).toEqual([]);
+  const again = new Set(askedOf(server).slice(addresses.length));
+  expect([...again].sort()).toEqual(PURGED.flatMap(addressesOf).sort());
+
+  // A takedown is known at once, and 410 is kept as well; clients see ordinary headers.
+  const [gone = ''] = addressesOf(TAKEN_DOWN);
+  expect(await look(front, gone)).toEqual([200, 'HIT', 'public, max-age=1', undefined, undefined]);
+  await done(['takedown', '--family', 'portfolio', `user${TAKEN_DOWN}`], { env });
+  for (const url of addressesOf(TAKEN_DOWN))
+    expect([url, (await ask(front, url)).status]).toEqual([url, 410]);
+  const asked = Date.now();
+  await until('the time of a 410 to be over', () => Date.now() > asked + 6000);
+  expect(await look(front, gone)).toEqual([410, 'HIT', 'max-age=5', undefined, undefined]);
+
+  // Without a server what is kept is served, and no error is kept.
+  await server.stop();
+  const [other = '', , dropped = ''] = EVERYBODY.slice(150).flatMap(addressesOf);
+  expect((await look(front, other)).slice(0, 2)).toEqual([200, 'HIT']);
+  await done(['purge', '--all'], { env });
+  await until('an error', async () => (await ask(front, dropped)).status === 503);
+  await startServer(env);
+  await until('an answer', async () => (await ask(front, dropped)).status === 200);
+});
+
+test.skipIf(withoutProxy('varnish'))('Varnish takes tags from nobody else', async () => {
+  const { front } = await startSite('varnish');
+  const ban = (headers: Record<string, string>) => ask(front, '/', { method: 'BAN', headers });
+  const statuses = [
+    await ban({ 'x-ban-tags': 'vitrine', 'x-forwarded-for': '192.0.2.1' }),
+    await ban({ 'x-ban-tags': 'vitrine) || (req.url ~ .' }),
+    await ban({}),
+    await ban({ 'x-ban-tags': 'vitrine' }),
+  ].map(({ status }) => status);
+  expect(statuses).toEqual([403, 400, 400, 200]);
+});
+
+test('a provider that is down while an import is killed is told of everything later', async () => {
+  const told: string[] = [];
+  const waiting: ServerResponse[] = [];
+  let isDown = true;
+  const provider = createServer(async (request, response) => {
+    const { tags } = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    if (isDown) return void waiting.push(response);
+    told.push(...tags);
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await once(provider, 'listening');
+  atEnd(() => provider.close().closeAllConnections());
+  const env = {
+    DATABASE_URL: await databaseOf(fileOf(EVERYBODY, () => false)),
+    PURGE: `post:http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
+    PURGE_TOKEN: 's3cret',
+  };
+  isDown = false;
+  await done(['purge'], { env });
+  expect(told.splice(0)).toEqual(['vitrine', 'vitrine']);
+  isDown = true;
+  const output: string[] = [];
+  for (const user of CHANGED) {
+    const killed = vitrine(['import', fileOf([user], () => true)], env);
+    for (const stream of [killed.stdout, killed.stderr])
+      stream?.on('data', (text) => output.push(String(text)));
+    const before = waiting.length;
+    await until('the provider to be told', () => waiting.length > before);
+    killed.kill('SIGKILL');
+    await once(killed, 'close');
+  }
+  isDown = false;
+  output.push(await done(['import', fileOf([ADDED], () => true)], { env }));
+  const tags = [...CHANGED, ADDED].map((user) => userTag('portfolio', `user${user}`));
+  expect(told.sort()).toEqual([...tags, ...tags].sort());
+  expect(output.join('')).not.toContain('s3cret');
+});
