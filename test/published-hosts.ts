@@ -17,6 +17,8 @@ interface PublishedHost {
   readonly program?: ProgramName;
   /** Whether the errors of unknown users lack headers, and a client's ETag is not compared. */
   readonly isPlain?: boolean;
+  /** Services compress as they like; of the emulators, one does. */
+  readonly compresses: boolean;
   /** A service that runs code: it answers all spellings of a name as the server does. */
   readonly isService: boolean;
   /** Serves `current` of a published folder. */
@@ -26,11 +28,21 @@ interface PublishedHost {
 const readIn = (current: string, file: string) => readFileSync(join(current, file), 'utf8');
 
 export const HOSTS: Readonly<Record<string, PublishedHost>> = {
-  nginx: { program: 'nginx', isService: false, start: startNginx },
-  caddy: { program: 'caddy', isService: false, start: startCaddy },
-  apache: { program: 'apache', isService: false, start: startApache },
-  cloudflare: { isService: true, start: startWorker },
-  s3: { isService: true, isPlain: true, start: startCloudFront },
+  nginx: { program: 'nginx', isService: false, compresses: true, start: startNginx },
+  caddy: { program: 'caddy', isService: false, compresses: true, start: startCaddy },
+  apache: { program: 'apache', isService: false, compresses: true, start: startApache },
+  cloudflare: { isService: true, compresses: true, start: startWorker },
+  netlify: {
+    isService: true,
+    compresses: false,
+    start: (current, port) => startProgram(current, 'edge-functions/vitrine.js', port),
+  },
+  vercel: {
+    isService: true,
+    compresses: false,
+    start: (current, port) => startProgram(current, 'middleware.js', port),
+  },
+  s3: { isService: true, isPlain: true, compresses: false, start: startCloudFront },
 };
 
 function startNginx(current: string, port: number): Promise<void> {
@@ -100,6 +112,26 @@ async function startWorker(current: string, port: number): Promise<void> {
   });
   workers.push(worker);
   await worker.ready;
+}
+
+/** A program as Netlify and Vercel call it: before they look for a file, and again when it asks for one. */
+async function startProgram(current: string, file: string, port: number): Promise<void> {
+  const toUs = `const fetch = (url, init) => globalThis.fetch(Object.assign(new URL(url), { host: '127.0.0.1:${port}' }), init);\n`;
+  const text = Buffer.from(toUs + readIn(current, file)).toString('base64');
+  const { default: run } = await import(/* @vite-ignore */ `data:text/javascript;base64,${text}`);
+  const server = createServer(async ({ method = 'GET', url = '', headers }, response) => {
+    const request = new Request(`http://${headers.host}${url}`, { method, headers: headers as object });
+    const answer: Response = (await run(request)) ?? sendFile(current, new URL(request.url).pathname);
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    response.end(Buffer.from(await answer.arrayBuffer()));
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  afterAll(() => server.close());
+}
+
+function sendFile(current: string, path: string): Response {
+  const file = join(current, 'files', decodeURIComponent(path));
+  return existsSync(file) ? new Response(readFileSync(file)) : new Response(null, { status: 404 });
 }
 
 type CloudFrontHeaders = Record<string, { readonly value: string }>;

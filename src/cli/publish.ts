@@ -8,10 +8,15 @@ import { type CommandContext, UsageError } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 
 /** Not taken from the tables, which are loaded only when something is published. */
-const HOSTS = Object.keys({ nginx: 0, caddy: 0, apache: 0, cloudflare: 0, s3: 0 } satisfies Record<
-  HostName,
-  0
->);
+const HOSTS = Object.keys({
+  nginx: 0,
+  caddy: 0,
+  apache: 0,
+  cloudflare: 0,
+  netlify: 0,
+  vercel: 0,
+  s3: 0,
+} satisfies Record<HostName, 0>);
 const PARTS = Object.keys({ pages: 0, cards: 0, previews: 0, feeds: 0, media: 0 } satisfies Record<Part, 0>);
 
 interface PublishFlags extends SettingFlags {

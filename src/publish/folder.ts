@@ -1,6 +1,6 @@
 // What a publish folder may hold. A run removes whole trees, so it refuses a folder in which anything else lies there.
 import { type Dirent, existsSync, lstatSync, readdirSync, readlinkSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { OutputError } from '../files/output.ts';
 import { HOSTS } from './hosts.ts';
 
@@ -42,7 +42,9 @@ const isInTrees = (entry: Dirent) =>
     : entry.isFile() && /^(?:lock|changes|manifest-\d+)$/.test(entry.name);
 
 const isInTree = (entry: Dirent) =>
-  entry.name === 'files' ? entry.isDirectory() : entry.isFile() && IN_TREE.includes(entry.name);
+  ['files', ...IN_TREE.filter((name) => name.includes('/')).map(dirname)].includes(entry.name)
+    ? entry.isDirectory()
+    : entry.isFile() && IN_TREE.includes(entry.name);
 
 /** The paths in a folder that are not ours, or the path itself if it is no folder. */
 function listOthers(folder: string, isOurs: (entry: Dirent) => boolean): string[] {

@@ -2,7 +2,7 @@
 import { apache } from './apache.ts';
 import { caddy } from './caddy.ts';
 import { nginx } from './nginx.ts';
-import { cloudflare } from './program.ts';
+import { cloudflare, netlify, vercel } from './program.ts';
 import { s3 } from './s3.ts';
 import type { Site } from './tables.ts';
 
@@ -20,6 +20,8 @@ export const HOSTS = {
   caddy: { files: ['Caddyfile'], write: (site) => [caddy(site)], compresses: false },
   apache: { files: ['apache.conf'], write: (site) => [apache(site)], compresses: false },
   cloudflare: { files: ['wrangler.json', 'worker.js'], write: cloudflare, compresses: true },
+  netlify: { files: ['netlify.toml', 'edge-functions/vitrine.js'], write: netlify, compresses: true },
+  vercel: { files: ['vercel.json', 'middleware.js'], write: vercel, compresses: true },
   s3: { files: ['request.js', 'response.js', 'upload.sh'], write: s3, compresses: true },
 } as const satisfies Record<string, Host>;
 

@@ -1,5 +1,5 @@
 // The programs for hosts that run code: a line with what they know of the site, router.js, and lines for the host.
-// Cloudflare's Worker is such a program, with a short configuration.
+// Cloudflare, Netlify and Vercel run the same one, with a short configuration each.
 import { readFileSync } from 'node:fs';
 import { JSON_TYPE, METHODS } from '../http/answer.ts';
 import { FAILURES } from '../http/errors.ts';
@@ -88,8 +88,30 @@ const WRANGLER = {
 };
 
 export function cloudflare(site: Site): string[] {
+  return [`${JSON.stringify(WRANGLER, null, 2)}\n`, `${worker(site)}\nexport default { fetch: answer };\n`];
+}
+
+function worker(site: Site): string {
   const types = Object.fromEntries(site.headers.types);
   const table = { ...routeTable(site), ...errorTable(site), ...headerTable(site), types };
-  const worker = program(table, 'router.js', 'worker.js');
-  return [`${JSON.stringify(WRANGLER, null, 2)}\n`, `${worker}\nexport default { fetch: answer };\n`];
+  return program(table, 'router.js', 'worker.js');
 }
+
+/** Netlify and Vercel ask the program before they look for a file, also when it asks for one itself: then it lets pass. */
+const BEFORE_FILES = `
+const OWN = 'x-vitrine-file';
+const ASSETS = { fetch: (url) => fetch(url, { headers: { [OWN]: '1' } }) };
+export default (request) => (request.headers.has(OWN) ? undefined : answer(request, { ASSETS }));
+`;
+
+export const netlify = (site: Site) => [
+  '[build]\npublish = "files"\nedge_functions = "edge-functions"\n',
+  `${worker(site)}${BEFORE_FILES}export const config = { path: '/*' };\n`,
+];
+
+const VERCEL = { framework: null, buildCommand: null, installCommand: null, outputDirectory: 'files' };
+
+export const vercel = (site: Site) => [
+  `${JSON.stringify(VERCEL, null, 2)}\n`,
+  `${worker(site)}${BEFORE_FILES}`,
+];

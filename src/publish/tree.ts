@@ -60,6 +60,7 @@ export async function openTree(folder: string, configuration: readonly string[])
       changes.finish();
       for (const [at, name] of configuration.entries()) {
         rmSync(join(spare, name), { force: true });
+        mkdirSync(dirname(join(spare, name)), { recursive: true });
         writeFileSync(join(spare, name), texts[at] as string);
       }
       renameSync(lists.at(-1) as string, join(spare, MANIFEST));
