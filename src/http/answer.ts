@@ -121,9 +121,21 @@ export function createAnswerWriter(config: CacheSettings & Pick<Config, 'corsOri
 /** The response schema of 304. */
 export const NotModified = Type.Null({ description: 'Nothing has changed since; there is no body.' });
 
-/** Without a body, which Fastify would describe: a cache takes the headers over for what it has. */
-export const sendNotModified = (reply: FastifyReply, headers: Headers): FastifyReply =>
-  reply.headers(headers).code(304).send();
+/** Without a body and its type: a cache takes the headers over for what it has. */
+export const sendNotModified = (
+  reply: FastifyReply,
+  { 'content-type': _, ...headers }: Headers,
+): FastifyReply => reply.headers(headers).code(304).send();
+
+/** What `render` makes, or 304 for a client that has it, for which nothing is rendered. */
+export function sendRendered(
+  reply: FastifyReply,
+  headers: Headers & { etag: string },
+  render: () => string,
+): FastifyReply {
+  if (matches(reply.request.headers['if-none-match'], headers.etag)) return sendNotModified(reply, headers);
+  return reply.headers(headers).send(render());
+}
 
 // If-None-Match (RFC 9110, 13.1.2): lists, `*`, weak comparison. Anything that is not an entity tag is ignored.
 const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)|[^,]*(?:,|$)/g;

@@ -6,7 +6,7 @@ import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import { hostKey } from '../config/setting-values.ts';
 import { VERSION } from '../config/version.ts';
-import { caching, type Headers, JSON_TYPE, matches, sendNotModified, UNSHARED } from '../http/answer.ts';
+import { caching, type Headers, JSON_TYPE, sendRendered, UNSHARED } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
 import { computeEtag } from '../records/etag.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
@@ -70,7 +70,7 @@ function addList(
 ): void {
   const { variant, base } = mount;
   const { [view]: render } = createDirectoryViews(config, mount);
-  const send = createSender(config);
+  const settings = describeSettings(config);
   app.get(url, { ...pageRoute(config), constraints: hostConstraint(base) }, async (request, reply) => {
     const after = readAfter(request);
     const found = { after: userKey(after), limit: PAGE_SIZE + 1 };
@@ -79,29 +79,18 @@ function addList(
     const shown = users.slice(0, PAGE_SIZE);
     // Every name would be an address of its own in a cache.
     const kept = after === '' ? caching(config) : UNSHARED;
-    return send(reply, { ...headers, ...kept }, [url, after, users], () =>
+    const etag = computeEtag(settings + JSON.stringify([url, after, users]));
+    return sendRendered(reply, { ...headers, ...kept, etag }, () =>
       render({ users: shown.map(({ profile }) => profile), after, isLast }),
     );
   });
 }
 
-function createSender(config: Config) {
+/** All that shapes a list besides its users. */
+function describeSettings(config: Config): string {
   const { imageHosts, mediaUrl, siteName, siteLogo, siteUrl, accent } = config;
   const origins = listMounts(config).map(({ variant, base }) => [variant, base.origin]);
-  const look = [siteName, siteLogo, siteUrl, accent];
-  const settings = JSON.stringify([VERSION, imageHosts, mediaUrl, look, origins]);
-
-  return function send(
-    reply: FastifyReply,
-    headers: Headers,
-    data: unknown,
-    render: () => string,
-  ): FastifyReply {
-    const etag = computeEtag(settings + JSON.stringify(data));
-    const { 'content-type': type = '', ...others } = { ...headers, etag };
-    if (matches(reply.request.headers['if-none-match'], etag)) return sendNotModified(reply, others);
-    return reply.headers(others).type(type).send(render());
-  };
+  return JSON.stringify([VERSION, imageHosts, mediaUrl, siteName, siteLogo, siteUrl, accent, origins]);
 }
 
 const redirect = (reply: FastifyReply, location: string) =>

@@ -5,7 +5,7 @@ import type { Static } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { publicOrigin } from '../config/config.ts';
-import { caching, JSON_TYPE, jsonHeaders, matches, sendNotModified, UNSHARED } from '../http/answer.ts';
+import { caching, JSON_TYPE, jsonHeaders, sendRendered, UNSHARED } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
 import { computeEtag } from '../records/etag.ts';
 import { type Family, ITEM_CAP } from '../records/kinds.ts';
@@ -88,21 +88,19 @@ function createFeedSender(
     // A user has no item 0.
     const from = archive === undefined || isId(archive) ? archive : '0';
     const feed = await readFeed(store, family, key, from);
-    if (!feed?.profile.body) return sendAbsence(reply, username);
+    const body = feed?.profile.body;
+    if (!body) return sendAbsence(reply, username);
     const { profile, records, older } = feed;
     if (archive !== undefined && records.length === 0) throw new RequestError('ROUTE_NOT_FOUND');
     const items = `{"${collection}":[${records.join()}]}`;
     const etag = `"${[version(), profile.etag.slice(1, -1), computeEtag(items + older).slice(1, -1)].join('.')}"`;
     // Any item may begin an archive, so that no address stops working; but only borders are asked for by all readers.
     const kept = archive === undefined || isBorder(archive) ? caching(config) : UNSHARED;
-    const { 'content-type': type = '', ...others } = { ...headers, ...kept, etag };
     // Caches are not told of items that the list of the newest does not have.
     tagUser(reply.raw, family, key, false);
-    if (matches(request.headers['if-none-match'], etag)) return sendNotModified(reply, others);
-    const person = readPerson(variant, feed.profile.body, Buffer.from(items));
-    return reply
-      .headers(others)
-      .type(type)
-      .send(write({ ...buildFeed(person), older, archive }));
+    return sendRendered(reply, { ...headers, ...kept, etag }, () => {
+      const person = readPerson(variant, body, Buffer.from(items));
+      return write({ ...buildFeed(person), older, archive });
+    });
   };
 }

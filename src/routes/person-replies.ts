@@ -68,9 +68,8 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
       const known = request.headers['if-none-match'];
       let found = await read(key, known?.replaceAll('.', '" "'));
       if (found !== undefined && matches(known, etagFor(template, found))) {
-        const { 'content-type': _, ...headers } = template.headers;
-        tagUser(reply.raw, family, key, isShared(headers));
-        sendNotModified(reply, { ...headers, etag: etagFor(template, found) });
+        tagUser(reply.raw, family, key, isShared(template.headers));
+        sendNotModified(reply, { ...template.headers, etag: etagFor(template, found) });
         return true;
       }
       // The client may know one of the two, or another template.

@@ -62,7 +62,7 @@ export function createAsset(content: Buffer | string, headers: Headers): Asset {
 
 export function sendAsset(reply: FastifyReply, { body, packed, headers }: Asset): FastifyReply {
   const { 'if-none-match': known, 'accept-encoding': accepted } = reply.request.headers;
-  const { 'content-type': type = '', ...others } = headers;
+  const others: Headers = { ...headers };
   const isGzip = packed !== undefined && acceptsGzip(accepted);
   if (packed !== undefined) {
     // With a list of origins, it names Origin already.
@@ -72,10 +72,7 @@ export function sendAsset(reply: FastifyReply, { body, packed, headers }: Asset)
   if (isGzip) others.etag = gzipEtag(headers.etag);
   if (matches(known, headers.etag)) return sendNotModified(reply, others);
   if (isGzip) others['content-encoding'] = 'gzip';
-  return reply
-    .headers(others)
-    .type(type)
-    .send(isGzip ? packed : body);
+  return reply.headers(others).send(isGzip ? packed : body);
 }
 
 /** Serves one file. No start waits for its content. */
