@@ -41,10 +41,15 @@ describe('files that are served', () => {
       );
     writeFileSync(people, JSON.stringify([MIRA]));
     writeShots(shots, 'One');
-    const server = await serveHere({ DATABASE_URL: 'other.db', WORKERS: '2' }, [people, shots]);
+    const server = await serveHere({ DATABASE_URL: 'other.db', WORKERS: '2', PURGE: 'nginx:/cache' }, [
+      people,
+      shots,
+    ]);
     expect(await titles(server)).toEqual(['One']);
     expect(server.log.join('\n')).toContain(`"data":"${people}, ${shots}","workers":1`);
     expect(server.log.join('\n')).toContain('one process serves the files: WORKERS has no effect');
+    expect(server.log.join('\n')).toContain('caches are not told that files were saved: PURGE has no effect');
+    expect((await ask(server, PROFILE)).headers).not.toHaveProperty('x-accel-expires');
 
     writeShots(shots, 'One', 'Two');
     await untilTitles(server, ['Two', 'One']);

@@ -55,9 +55,12 @@ async function runServe(
     check ? checkServe(config, warnings, context) : startServe(config, warnings, context, onServing);
   if (files.length > 0) {
     const config = readConfig(settings, withoutDatabase(settings, context));
-    const warnings = config.workers > 1 ? ['one process serves the files: WORKERS has no effect'] : [];
+    const warnings = [
+      ...(config.workers > 1 ? ['one process serves the files: WORKERS has no effect'] : []),
+      ...(config.purge.length > 0 ? ['caches are not told that files were saved: PURGE has no effect'] : []),
+    ];
     return await serveFiles({ files, ...reading }, context, (served, onServing) =>
-      run({ ...config, ...served, workers: 1 }, warnings, onServing),
+      run({ ...config, ...served, workers: 1, purge: [] }, warnings, onServing),
     );
   }
   if (Object.values(reading).some((value) => value !== undefined && value !== false))

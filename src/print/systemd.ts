@@ -153,7 +153,7 @@ ${units.join('')}`;
 }
 
 /** Other settings concern the server only. */
-const OF_COMMANDS = /^(BASE_URL|MEDIA)_/;
+const OF_COMMANDS = /^(BASE_URL|MEDIA)_|^(EXPLORER|PURGE)$/;
 
 /** One at a time, also after a night in which the machine was off: those before it come first. */
 function service({ name, words }: Job, before: readonly Job[], deployment: Deployment): string {
