@@ -6,6 +6,7 @@ import { takedownKey } from '../records/user-name.ts';
 import type { StoreConnection } from './connection.ts';
 import { forgetUnnamed } from './media.ts';
 import { findItem, findUser, type RemovalCounts, removeItems, removeUsers } from './removal.ts';
+import { findListedUsers } from './takedown-skips.ts';
 import {
   hashSql,
   ID_TEXT,
@@ -138,22 +139,10 @@ const COPY_SALT = 'INSERT INTO takedown_salts VALUES ($1) ON CONFLICT DO NOTHING
 const COPY_ENTRY = `
   INSERT INTO takedowns (hash, entry, family, kind, since) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`;
 
-/** Users and items that are in the list and in the database, into `touched` and `gone`. */
-const findListed = (family: Family) => ({
-  users: `
-    INSERT INTO touched
-    SELECT id FROM profiles CROSS JOIN takedown_salts
-    WHERE family = '${family}' AND ${isListed(family, 'name', 'user_key')}
-    UNION SELECT id FROM profiles CROSS JOIN takedown_salts
-    WHERE family = '${family}' AND ${isListed(family, 'id', ID_TEXT)}`,
-  /** $1: the key; $2: the key for takedowns. */
-  unusualUsers: `
-    INSERT INTO touched SELECT id FROM profiles CROSS JOIN takedown_salts
-    WHERE family = '${family}' AND user_key = $1 AND ${isListed(family, 'name', '$2')} ON CONFLICT DO NOTHING`,
-  items: `
-    INSERT INTO gone SELECT DISTINCT id FROM items CROSS JOIN takedown_salts
-    WHERE family = '${family}' AND ${isListed(family, 'item', ID_TEXT)}`,
-});
+/** Gathers the items in the list. */
+const findListedItems = (family: Family) => `
+  INSERT INTO gone SELECT DISTINCT id FROM items CROSS JOIN takedown_salts
+  WHERE family = '${family}' AND ${isListed(family, 'item', ID_TEXT)}`;
 
 /** Takes over the list of another database and removes what it names. */
 export async function adoptTakedowns(
@@ -166,17 +155,11 @@ export async function adoptTakedowns(
     await db.run(COPY_ENTRY, [hash, entry, family, kind, since]);
   const removed = { users: 0, items: 0 };
   for (const family of FAMILIES) {
-    const { users, unusualUsers, items } = findListed(family);
-    if (entries.some((entry) => entry.family === family && entry.kind === 'user')) {
-      await db.run(users);
-      for (const keys of await unusualNames(db.rows(mayBeUnusual(family)))) await db.run(unusualUsers, keys);
-      add(removed, await removeUsers(db, family));
-    }
-    // A user's entry has the ids of items as well.
-    if (entries.some((entry) => entry.family === family)) {
-      await db.run(items);
-      add(removed, await removeItems(db, family));
-    }
+    const users = `SELECT id, user_key FROM profiles WHERE family = '${family}'`;
+    await findListedUsers(db, family, 'touched', { users, ids: users });
+    add(removed, await removeUsers(db, family));
+    await db.run(findListedItems(family));
+    add(removed, await removeItems(db, family));
   }
   await forgetUnnamed(db, removeFiles);
   return removed;

@@ -12,46 +12,51 @@ export async function listedKinds(db: StoreConnection): Promise<ReadonlySet<stri
 
 /** Leaves out what was taken down. It is in this transaction, so a takedown during a long import counts as well. */
 export async function skipTakenDown(db: StoreConnection, family: Family, listed: ReadonlySet<string>) {
-  const statements = skipStatements(family);
+  const profile = stagedKind(findKind(family, 'profile'));
+  const item = stagedKind(findKind(family, 'item'));
   const skipped = { profiles: 0, items: 0 };
   if (listed.has(`${family} user`)) {
-    await db.run(statements.findUsers);
-    for (const keys of await unusualNames(db.rows(statements.mayBeUnusual)))
-      await db.run(statements.findUnusualUsers, keys);
-    skipped.profiles = await db.run(statements.profiles);
-    skipped.items = await db.run(statements.itemsOfUsers);
+    // Also those of whom only items came.
+    await findListedUsers(db, family, 'gone', {
+      users: `SELECT id, user_key FROM staged WHERE kind = ${profile} AND owner IS NULL`,
+      ids: `SELECT id FROM staged WHERE kind = ${profile} UNION SELECT owner FROM staged WHERE kind = ${item}`,
+    });
+    const isGone = 'IN (SELECT id FROM gone)';
+    skipped.profiles = await db.run(`DELETE FROM staged WHERE kind = ${profile} AND id ${isGone}`);
+    skipped.items = await db.run(`DELETE FROM staged WHERE kind = ${item} AND owner ${isGone}`);
     await db.run('DELETE FROM gone');
   }
   // A user's entry has the ids of items as well.
   if (listed.has(`${family} user`) || listed.has(`${family} item`))
-    skipped.items += await db.run(statements.items);
+    skipped.items += await db.run(`
+      DELETE FROM staged WHERE n IN (
+        SELECT n FROM staged CROSS JOIN takedown_salts
+        WHERE kind = ${item} AND ${isListed(family, 'item', ID_TEXT)})`);
   return skipped;
 }
 
-/** What an import brings of users and items in the list. */
-function skipStatements(family: Family) {
-  const profile = stagedKind(findKind(family, 'profile'));
-  const item = stagedKind(findKind(family, 'item'));
-  return {
-    /** Users by name or id, also those of whom only items came. */
-    findUsers: `
-      INSERT INTO gone
-      SELECT id FROM staged CROSS JOIN takedown_salts
-      WHERE kind = ${profile} AND ${isListed(family, 'name', 'user_key')}
-      UNION SELECT id FROM (
-        SELECT id FROM staged WHERE kind = ${profile} UNION SELECT owner FROM staged WHERE kind = ${item}) AS named
-      CROSS JOIN takedown_salts WHERE ${isListed(family, 'id', ID_TEXT)}`,
-    mayBeUnusual: `SELECT DISTINCT user_key FROM staged WHERE kind = ${profile} AND ${MAY_BE_UNUSUAL}`,
-    /** $1: the key; $2: the key for takedowns. */
-    findUnusualUsers: `
-      INSERT INTO gone SELECT id FROM staged CROSS JOIN takedown_salts
-      WHERE kind = ${profile} AND owner IS NULL AND user_key = $1 AND ${isListed(family, 'name', '$2')}
-      ON CONFLICT DO NOTHING`,
-    profiles: `DELETE FROM staged WHERE kind = ${profile} AND id IN (SELECT id FROM gone)`,
-    itemsOfUsers: `DELETE FROM staged WHERE kind = ${item} AND owner IN (SELECT id FROM gone)`,
-    items: `
-      DELETE FROM staged WHERE n IN (
-        SELECT n FROM staged CROSS JOIN takedown_salts
-        WHERE kind = ${item} AND ${isListed(family, 'item', ID_TEXT)})`,
-  };
+/** The queries among whose rows users are looked for: by id and name, and by id. */
+interface Candidates {
+  readonly users: string;
+  readonly ids: string;
+}
+
+/** Gathers the ids of users in the list in a work table. */
+export async function findListedUsers(
+  db: StoreConnection,
+  family: Family,
+  into: 'gone' | 'touched',
+  { users, ids }: Candidates,
+): Promise<void> {
+  await db.run(`
+    INSERT INTO ${into}
+    SELECT id FROM (${users}) AS users CROSS JOIN takedown_salts WHERE ${isListed(family, 'name', 'user_key')}
+    UNION SELECT id FROM (${ids}) AS ids CROSS JOIN takedown_salts WHERE ${isListed(family, 'id', ID_TEXT)}`);
+  const mayBeUnusual = `SELECT DISTINCT user_key FROM (${users}) AS users WHERE ${MAY_BE_UNUSUAL}`;
+  for (const keys of await unusualNames(db.rows(mayBeUnusual)))
+    await db.run(
+      `INSERT INTO ${into} SELECT id FROM (${users}) AS users CROSS JOIN takedown_salts
+       WHERE user_key = $1 AND ${isListed(family, 'name', '$2')} ON CONFLICT DO NOTHING`,
+      keys,
+    );
 }

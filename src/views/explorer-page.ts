@@ -97,7 +97,7 @@ function sampleAvatar(config: Config, name: string): string {
 const variantRadio = ({ variant }: Mount) =>
   markup`<label><input type="radio" name="variant" value="${variant}"><b>${variant.toUpperCase()}</b> <span>${VARIANTS[variant].family}</span></label>`;
 
-const FAMILIES = {
+const FAMILY_WORDS = {
   microblog: { one: 'a microblog', many: 'microblogs', holds: 'profiles and posts' },
   portfolio: { one: 'a design portfolio', many: 'design portfolios', holds: 'profiles and shots' },
 } as const;
@@ -106,7 +106,7 @@ const FAMILIES = {
 function describeVariants(mounts: readonly Mount[]): Markup {
   const byFamily = Map.groupBy(mounts, ({ variant }) => VARIANTS[variant].family);
   const clauses = [...byFamily].map(([family, group]) => {
-    const { one, many, holds } = FAMILIES[family];
+    const { one, many, holds } = FAMILY_WORDS[family];
     const names = group.map(({ variant }) => variant.toUpperCase()).join(' and ');
     return `${names} ${group.length === 1 ? `is ${one}` : `are ${many}`}: ${holds}.`;
   });

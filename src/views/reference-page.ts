@@ -7,7 +7,7 @@ import { type ApiDocument, type ApiOperation, listOperations } from './api-docum
 import { type Markup, markup } from './markup.ts';
 import { layout, type Section } from './reference-layout.ts';
 import { operationArticle } from './reference-operation.ts';
-import { codeFigure, heading, inline, paragraphs, type Row, table } from './reference-parts.ts';
+import { codeFigure, heading, inline, paragraphs, type TableRow, table } from './reference-parts.ts';
 import { errorTable, recordTable } from './reference-tables.ts';
 
 /** Names of users that examples link to. */
@@ -81,7 +81,7 @@ ${recordTable(name, properties)}</article>
 
 /** What shows people outside of the API. */
 function sharing(config: Config, mounts: readonly Mount[], users: Names): Section {
-  const rows = mounts.flatMap(({ variant, base }): Row[] => {
+  const rows = mounts.flatMap(({ variant, base }): TableRow[] => {
     const root = base.origin === undefined ? '' : `${base.origin}/`;
     const user = users[VARIANTS[variant].family][0];
     const place = (kind: string, ending = '') => {
@@ -95,7 +95,7 @@ function sharing(config: Config, mounts: readonly Mount[], users: Names): Sectio
       ...(config.explorer ? [[markup`Page`, markup`${place('people')}`] as const] : []),
       [markup`Card as an image`, place('card', '.svg')],
       [markup`Feeds`, markup`Atom ${place('feeds', '.atom')}, JSON Feed ${place('feeds', '.json')}`],
-    ].map(([name, where]): Row => [markup`${name}<div class="note">${kind}</div>`, where as Markup]);
+    ].map(([name, where]): TableRow => [markup`${name}<div class="note">${kind}</div>`, where as Markup]);
   });
   return {
     id: 'sharing',

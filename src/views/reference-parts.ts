@@ -20,10 +20,14 @@ export function inline(words: string): Markup {
 export const paragraphs = (words: string) =>
   markup`${words.split('\n\n').map((paragraph) => markup`<p>${inline(paragraph)}</p>\n`)}`;
 
-export type Row = readonly [name: Markup, meaning: Markup];
+export type TableRow = readonly [name: Markup, meaning: Markup];
 
 /** Two columns, so that it fits on a phone. */
-export const table = (caption: string, [name, meaning]: readonly [string, string], rows: readonly Row[]) =>
+export const table = (
+  caption: string,
+  [name, meaning]: readonly [string, string],
+  rows: readonly TableRow[],
+) =>
   markup`<table><caption>${caption}</caption>
 <thead><tr><th scope="col">${name}</th><th scope="col">${meaning}</th></tr></thead>
 <tbody>

@@ -7,11 +7,11 @@ import {
   refName,
 } from './api-document.ts';
 import { type Markup, markup } from './markup.ts';
-import { inline, note, type Row, spaced, table } from './reference-parts.ts';
+import { inline, note, spaced, type TableRow, table } from './reference-parts.ts';
 
 export function parameterTable(parameters: readonly ApiParameter[]): Markup {
   const rows = parameters.map(
-    ({ name, in: place, required, description = '', schema, examples = {} }): Row => {
+    ({ name, in: place, required, description = '', schema, examples = {} }): TableRow => {
       const { minLength, maxLength } = schema;
       const bounds = maxLength === undefined ? '' : `, ${minLength} to ${maxLength} characters`;
       const values = schema.enum ?? Object.values(examples).map(({ value }) => String(value));
@@ -38,7 +38,7 @@ export function responseTables(responses: Responses): Markup {
 }
 
 function responseTable(caption: string, responses: Responses): Markup {
-  const rows = responses.map(([status, { description, headers = {}, content = {} }]): Row => {
+  const rows = responses.map(([status, { description, headers = {}, content = {} }]): TableRow => {
     const body = content['application/json'];
     return [
       markup`<span class="dot ${chooseTone(status)}"></span><code>${status}</code>`,
@@ -79,7 +79,7 @@ function describeForm(schema: ApiSchema): string {
 
 export function recordTable(name: string, properties: Readonly<Record<string, ApiSchema>>): Markup {
   const rows = Object.entries(properties).map(
-    ([member, schema]): Row => [
+    ([member, schema]): TableRow => [
       markup`<code>${member}</code>${note(markup`${describeForm(schema)}`)}`,
       schema.items === undefined
         ? inline(schema.description ?? '')
@@ -98,7 +98,7 @@ export function errorTable(operations: readonly ApiOperation[]): Markup {
   return table('Error codes', ['Code and status', 'Message'], [...rows.values()]);
 }
 
-function errorRows(status: string, { content }: ApiResponse): (readonly [code: string, Row])[] {
+function errorRows(status: string, { content }: ApiResponse): (readonly [code: string, TableRow])[] {
   const examples = content?.['application/json']?.examples ?? {};
   return Object.entries(examples).map(([code, { summary = '' }]) => [
     code,

@@ -76,7 +76,7 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
 
   test('a migrated database equals a fresh import', async () => {
     const url = cluster.url(older);
-    expect((await run(['export', '--database-url', url])).stderr).toMatch(/older schema \(2, wanted 6\)/);
+    expect((await run(['export', '--database-url', url])).stderr).toMatch(/older schema \(2, wanted \d+\)/);
     await (await openForChange(url)).close();
     for (const rows of [PROFILES, LISTS]) {
       const migrated = await cluster.primary.sql(rows, older);

@@ -27,14 +27,14 @@ export interface RestoreOptions {
   readonly signal: AbortSignal;
 }
 
-interface Restored {
+interface RestoreOutcome {
   /** What the snapshot still had although it was taken down since: it is left out. */
   readonly takenDown: RemovalCounts;
   /** What else the operator should know. */
   readonly warning: string | undefined;
 }
 
-export interface RestoreResult extends Restored {
+export interface RestoreResult extends RestoreOutcome {
   readonly counts: Counts;
 }
 
@@ -136,7 +136,7 @@ function replaceRows(db: Connection, table: string, key: readonly string[]): voi
 const NEW_TAKEDOWN = 'SELECT 1 FROM main.takedowns WHERE hash NOT IN (SELECT hash FROM copy.takedowns)';
 
 /** Takedowns of both are in force afterwards. */
-async function replaceContents(db: Connection, path: string, copyPath: string): Promise<Restored> {
+async function replaceContents(db: Connection, path: string, copyPath: string): Promise<RestoreOutcome> {
   db.prepare('ATTACH ? AS copy').run(copyPath);
   const takenDown = await change(
     db,
@@ -165,7 +165,7 @@ async function replaceContents(db: Connection, path: string, copyPath: string): 
 }
 
 /** In the place of a file that is too damaged to be changed. A takedown in it within the next few lines is lost. */
-async function replaceFile(copy: ReturnType<typeof openReplacement>, path: string): Promise<Restored> {
+async function replaceFile(copy: ReturnType<typeof openReplacement>, path: string): Promise<RestoreOutcome> {
   const list = await findTakedowns(path);
   const writer = openWriter(copy.path);
   const takenDown = list?.entries.length ? await writer.adoptTakedowns(list, () => {}) : NOTHING;

@@ -106,6 +106,8 @@ function createWatch(path: string, service: Service, observe: StoreListener) {
       observe({ type: 'data-swapped', message: 'another file took the place of the data' });
     } catch (error) {
       const message = `${toStoreError(path, error).message} The data before stays.`;
+      // Each file is logged, also if it has the fault of the one before.
+      if (isFinal) refusal.end();
       refusal.begin({ type: 'data-fault', message }, undefined, isFinal ? found : undefined);
     }
   }
