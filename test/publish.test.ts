@@ -138,8 +138,11 @@ describe(`published from ${storeName()}`, () => {
     const { database, folder, publish } = await createSite();
     await publish(...QUICK);
     const first = stateOf(folder);
+    const readConfiguration = () => readFileSync(join(folder, 'current/nginx.conf'), 'utf8');
+    const configuration = readConfiguration();
     expect((await publish(...QUICK)).result).toMatchObject({ written: 0, removed: 0 });
     expect(stateOf(folder)).toEqual(first);
+    expect(readConfiguration()).toBe(configuration);
 
     await importInto(database, ['-'], ndjson(folio(1, 'ada', { name: 'Ada the Second' })));
     expect((await publish('--dry-run', ...QUICK)).result.written).toBeGreaterThan(0);

@@ -81,6 +81,9 @@ export function createAsker(app: App) {
       return { etag: String(headers.etag), type, body: rawPayload, pack: packText(type, rawPayload) };
     },
 
+    /** Whether no address is noted for the folder and the extension of this file. */
+    isNew: (path: string) => !addresses.has(`${path.slice(0, path.indexOf('/'))} ${extname(path)}`),
+
     /** An address whose answer has the headers of a folder, and the type of an extension. */
     note(folder: string, path: string, address: string, host: string | undefined): void {
       const key = `${folder} ${extname(path)}`;

@@ -1,6 +1,7 @@
 // One pass over the site: brings the tree up to date, and writes the manifest of what is in it then.
 import { hash } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { listMounts } from '../config/config.ts';
 import { OutputError } from '../files/output.ts';
 import { gzipEtag } from '../http/answer.ts';
 import type { Content } from './ask.ts';
@@ -48,7 +49,10 @@ export async function pass(options: PassOptions): Promise<void> {
   };
   const skip = (skipped: Lines) => {
     if (changes !== 'everything' && isOfUser(skipped))
-      for (const line of skipped.lines) keep(line, bytesIn(line));
+      for (const line of skipped.lines) {
+        noteSample(line, options);
+        keep(line, bytesIn(line));
+      }
     else for (const entry of parseLines(skipped)) remove(entry);
   };
   const beside = readBeside(options.previous, skip);
@@ -69,6 +73,20 @@ export async function pass(options: PassOptions): Promise<void> {
 
 /** It is the last member of an entry. */
 const bytesIn = (line: string) => Number(line.slice(line.lastIndexOf(':') + 1, -1));
+
+const PATH = '"path":"';
+const ADDRESS = '","address":';
+
+/** What files of a kind have in common is read from the answer to one of them, also when no user is looked at. */
+function noteSample(line: string, { asker, config }: Pick<SourceOptions, 'asker' | 'config'>): void {
+  const start = line.indexOf(PATH) + PATH.length;
+  const end = line.indexOf('"', start);
+  if (!line.startsWith(ADDRESS, end) || !asker.isNew(line.slice(start, end))) return;
+  const { path, address = '' } = JSON.parse(line) as Entry;
+  const [folder = '', variant] = path.split('/');
+  const mount = listMounts(config).find((each) => each.variant === variant);
+  asker.note(folder, path, address, mount?.base.host);
+}
 
 interface FileWork {
   readonly host: HostName;
