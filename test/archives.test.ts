@@ -132,7 +132,7 @@ test.each<[what: string, archive: string | Buffer, words: string]>([
     'the file does not hold it',
   ],
   ['a HAR file', har(harEntry({ body: profile() })).slice(0, 200), 'this record is not closed'],
-  ['a web page', har(harEntry({ body: '<html>' })), 'it is a web page'],
+  ['a web page', har(harEntry({ body: '<html>' })), 'a web page instead of JSON'],
   [
     'another user',
     warc({ url: `${SITE}/api/username/bob`, body: profile() }),

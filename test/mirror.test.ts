@@ -250,7 +250,7 @@ describe.concurrent('bad responses are reported and affect no other user', () =>
     ['html', '<html>', undefined, 'a web page instead of JSON (attempt 2 of 2)'],
     ['latin', Buffer.from([0x7b, 0xff, 0x7d]), undefined, 'record: not valid UTF-8'],
     ['empty', '', undefined, 'record: not valid JSON'],
-    ['list', [], undefined, 'record: must be a profile, not an array'],
+    ['list', [], undefined, 'record: an array instead of an object'],
     ['error', { error: 'no' }, undefined, 'id: is missing'],
     [
       'other',

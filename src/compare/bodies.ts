@@ -1,7 +1,7 @@
 // The bodies of two answers whose bytes differ: two profiles, or two lists of items. Items are matched by id, so their order
 // does not matter; a list may just be newer than the other.
 
-import { describeType, isObject, readBody, writeJson } from '../formats/json-text.ts';
+import { isObject, readBody, writeJson } from '../formats/json-text.ts';
 import {
   type Family,
   FILE_MEMBERS,
@@ -50,10 +50,8 @@ function readAnswer(
   base: URL,
   { lookup, family, collection }: Question,
 ): RawRecord | RawRecord[] | string {
-  const read = readBody(body);
-  if ('problem' in read) return read.problem;
-  const { value } = read;
-  if (!isObject(value)) return `${describeType(value)} instead of an object`;
+  const value = readBody(body);
+  if (typeof value === 'string') return value;
   if (lookup === 'profile') return resolveAddresses(unescapeTexts(value), findKind(family, 'profile'), base);
   const list = value[collection];
   if (!Array.isArray(list)) return `no list ${collection}`;

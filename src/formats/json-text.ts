@@ -42,12 +42,19 @@ function readValue(text: string): { readonly value: unknown } | { readonly probl
   }
 }
 
-/** Reads the value of a response body, which may begin with a byte order mark. */
-export function readBody(body: Buffer): ReturnType<typeof readValue> {
+/** The object in a response body, which may begin with a byte order mark; otherwise what is wrong with it. */
+export function readBody(body: Buffer): RawRecord | string {
   const bytes = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
   const text = bytes.toString();
-  return isBroken(text, bytes) ? { problem: 'not valid UTF-8' } : readValue(text);
+  if (isBroken(text, bytes)) return 'not valid UTF-8';
+  const read = readValue(text);
+  if ('problem' in read) return /^\s*</.test(text) ? 'a web page instead of JSON' : read.problem;
+  return isObject(read.value) ? read.value : `${describeType(read.value)} instead of an object`;
 }
+
+/** The first of these members that is a list. */
+export const findList = (value: RawRecord, names: readonly string[]): unknown[] | undefined =>
+  names.map((name) => value[name]).find((list) => Array.isArray(list));
 
 /** Whether a text is one object and nothing else. */
 export function isWholeObject(text: string): boolean {

@@ -2,7 +2,7 @@
 // scratch file, because archives may be larger than memory.
 import type { ArchiveSink, Capture } from '../formats/capture.ts';
 import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
-import { isObject, readBody, writeJson } from '../formats/json-text.ts';
+import { findList, isObject, readBody, writeJson } from '../formats/json-text.ts';
 import { type Family, findKind, KINDS, type RecordKind } from '../records/kinds.ts';
 import { resolveAddresses } from '../records/mending.ts';
 import type { RawRecord } from '../records/recognise.ts';
@@ -84,7 +84,7 @@ function openCaptures() {
   db.exec(TABLES);
   const keepBody = db.prepare('INSERT OR IGNORE INTO bodies VALUES (?, ?)');
   const keepCapture = db.prepare('INSERT INTO captures VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
-  const readBody = db.prepare('SELECT body FROM bodies WHERE digest = ?').pluck();
+  const findBody = db.prepare('SELECT body FROM bodies WHERE digest = ?').pluck();
   let answers = 0;
 
   return {
@@ -94,7 +94,7 @@ function openCaptures() {
       const lookup = parsed === null ? undefined : readLookup(parsed);
       if (lookup === undefined) return;
       answers++;
-      const whole = body === undefined ? undefined : readAnswer(body);
+      const whole = body === undefined ? undefined : readBody(body);
       const key = digest ?? `answer ${answers}`;
       const isReadable = typeof whole !== 'string';
       if (body !== undefined && isReadable) keepBody.run(key, body);
@@ -116,7 +116,7 @@ function openCaptures() {
           yield { file, batch: [problemAt(line, `the body of ${url} cannot be used: ${flaw}`)] };
           continue;
         }
-        const value = readAnswer(readBody.get(digest) as Buffer) as RawRecord;
+        const value = readBody(findBody.get(digest) as Buffer) as RawRecord;
         if (isProfile) owner = { id: digitsText(value.id) ?? '', key };
         const batch = isProfile
           ? [readProfile(value, capture)]
@@ -132,14 +132,6 @@ function openCaptures() {
   };
 }
 
-/** The object in a body; otherwise what is wrong with it. */
-function readAnswer(body: Buffer): RawRecord | string {
-  const read = readBody(body);
-  if ('problem' in read)
-    return /^\s*</.test(body.toString('utf8', 0, 100)) ? 'it is a web page' : read.problem;
-  return isObject(read.value) ? read.value : 'it is no JSON object';
-}
-
 function readProfile(value: RawRecord, { family, userKey: wanted, line, url }: KeptCapture): Entry {
   const name = scalarText(value.username);
   if (name !== undefined && userKey(name) !== wanted)
@@ -148,12 +140,12 @@ function readProfile(value: RawRecord, { family, userKey: wanted, line, url }: K
 }
 
 function readItems(value: RawRecord, { family, line, url }: KeptCapture, owner?: string): Entry[] {
-  const list = COLLECTIONS.map((name) => value[name]).find((found) => Array.isArray(found));
+  const list = findList(value, COLLECTIONS);
   if (list === undefined)
     return [problemAt(line, `the body of ${url} cannot be used: it has no list of items`)];
   const kind = findKind(family, 'item');
   const member = (KINDS[kind] as RecordKind).owner ?? '';
-  return (list as unknown[]).map((item) => {
+  return list.map((item) => {
     if (!isObject(item)) return problemAt(line, `an item of ${url} is no JSON object`, writeJson(item));
     if (owner !== undefined && digitsText(item[member]) !== owner)
       return problemAt(line, `an item of ${url} belongs to another user than ${owner}`, writeJson(item));

@@ -30,7 +30,6 @@ export interface CheckCounts {
 }
 
 const LONGEST_SHOWN = 120;
-const PAGE = 1000;
 
 interface Copy {
   readonly file: string;
@@ -46,7 +45,8 @@ export async function runCheck(options: CheckOptions): Promise<CheckCounts> {
   const files = await listCopies(scratch, options);
   const counts = { files, checked: 0, sound: 0, missing: 0, damaged: 0, removed: 0 };
   const run = createRun({ report, signal: options.signal, total: files });
-  await run.each<Copy>([copiesIn(scratch)], async (copy) => {
+  const copies = scratch.prepare('SELECT * FROM copies').iterate() as Iterable<Copy>;
+  await run.each([copies], async (copy) => {
     const state = await checkCopy(folder, copy, options);
     counts.checked++;
     counts[state]++;
@@ -66,14 +66,6 @@ async function listCopies(scratch: Connection, { openArchive }: CheckOptions): P
   for await (const { file, bytes, url } of archive.media())
     if (file !== null) files += insert.run({ file, bytes, url }).changes;
   return files;
-}
-
-function* copiesIn(scratch: Connection): Generator<Copy> {
-  const page = scratch.prepare(`SELECT * FROM copies WHERE file > ? ORDER BY file LIMIT ${PAGE}`);
-  for (let copies = page.all('') as Copy[]; copies.length > 0; ) {
-    yield* copies;
-    copies = page.all(copies.at(-1)?.file) as Copy[];
-  }
 }
 
 async function checkCopy(

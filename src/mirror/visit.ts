@@ -1,5 +1,5 @@
 // One visit to one user of the site: both lookups, checked; what came of it. Data that was not asked for is refused.
-import { describeType, isObject, readBody } from '../formats/json-text.ts';
+import { findList, isObject, readBody } from '../formats/json-text.ts';
 import { findKind, KINDS, type KindName } from '../records/kinds.ts';
 import { resolveAddresses } from '../records/mending.ts';
 import { type Fault, type NormaliseResult, normalise } from '../records/normalise.ts';
@@ -113,9 +113,8 @@ interface ParsedBody {
 /** A body that must be the profile of this user. */
 async function parseProfile(body: Buffer, user: string, mirror: Mirror): Promise<ParsedBody> {
   const read = readBody(body);
-  if ('problem' in read) return refused('record', read.problem);
-  if (!isObject(read.value)) return refused('record', `must be a profile, not ${describeType(read.value)}`);
-  const [profile, ...others] = await applyMap(read.value, user, 'profile', mirror);
+  if (typeof read === 'string') return refused('record', read);
+  const [profile, ...others] = await applyMap(read, user, 'profile', mirror);
   if (profile === undefined || others.length > 0) return refused('record', NOT_ONE);
   const result = parseRecord(profile, findKind(mirror.family, 'profile'), mirror);
   if ('faults' in result) return { rows: [], faults: result.faults };
@@ -127,9 +126,9 @@ async function parseProfile(body: Buffer, user: string, mirror: Mirror): Promise
 /** A body that must be a list of this owner's items. */
 async function parseItems(body: Buffer, owner: string, user: string, mirror: Mirror): Promise<ParsedBody> {
   const read = readBody(body);
-  if ('problem' in read) return refused('record', read.problem);
+  if (typeof read === 'string') return refused('record', read);
   const names = [...COLLECTIONS, ...(mirror.recordMap?.lists ?? [])];
-  const list = findList(read.value, names);
+  const list = findList(read, names);
   if (list === undefined) return refused('record', `must be an object with a list: ${names.join(', ')}`);
   if (list.length > MAX_ITEMS)
     return refused('record', `must not list more than ${MAX_ITEMS} items`, String(list.length));
@@ -157,11 +156,6 @@ function parseItem(item: unknown, kind: KindName, owner: string, mirror: Mirror)
 function parseRecord(raw: unknown, kind: KindName, { from, mender }: Mirror): NormaliseResult {
   if (!isObject(raw)) return normalise(raw, kind);
   return mender.normalise(resolveAddresses(raw, kind, from), kind);
-}
-
-function findList(value: unknown, names: readonly string[]): unknown[] | undefined {
-  if (!isObject(value)) return undefined;
-  return names.map((name) => value[name]).find((list) => Array.isArray(list));
 }
 
 const refused = (member: string, reason: string, got: unknown = ''): ParsedBody => ({
