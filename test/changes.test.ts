@@ -1,5 +1,9 @@
 // What databases say of changes, compared with what they answer before and after.
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Subscriber, tellSubscribers } from '../src/changes/tell.ts';
@@ -8,9 +12,10 @@ import { FAMILIES, type Family } from '../src/records/kinds.ts';
 import type { Change, News } from '../src/stores/changes.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import type { Writer } from '../src/stores/writer.ts';
-import { bodyOf, saveMedia } from './importing.ts';
+import { bodyOf, newPath, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { importInto, ndjson, newDatabase, run, storeName } from './rig.ts';
+import { ask, atEnd, importInto, ndjson, newDatabase, run, storeName } from './rig.ts';
+import { serveHere } from './serve-here.ts';
 
 const PICTURES = ['https://old.example/1.png', 'https://old.example/2.png', 'https://other.example/1.png'];
 const COPY = `${'0'.repeat(64)}.png`;
@@ -220,5 +225,81 @@ describe(`the changes of the ${storeName()} store`, () => {
     expect(await change(url, (writer) => tellSubscribers(writer, [stuck], AbortSignal.timeout(1)))).toEqual([
       'three was not told what changed, and will be the next time: there was no time',
     ]);
+  });
+});
+
+describe('webhooks and hubs', () => {
+  test('are told of an import, once it is taken, by requests that can be verified', async () => {
+    const url = newPath();
+    const requests: { path: string; headers: IncomingHttpHeaders; body: string }[] = [];
+    const answers = [302, 503];
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk) => chunks.push(chunk));
+      request.on('end', () => {
+        requests.push({
+          path: request.url as string,
+          headers: request.headers,
+          body: `${Buffer.concat(chunks)}`,
+        });
+        response.writeHead(answers.shift() ?? 200, { location: '/elsewhere' }).end();
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    atEnd(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const base = { BASE_URL_A: 'https://site.example/a', NOTIFY_SECRET: 'secret' };
+    const hook = { ...base, NOTIFY: `http://127.0.0.1:${port}/hook?key=k` };
+    const into = async (env: Record<string, string>, ...records: object[]) => {
+      const { code, stderr } = await run(['import', '--database-url', url, '-'], {
+        env,
+        input: ndjson(...records),
+      });
+      return [code, stderr, requests.splice(0)] as const;
+    };
+    const [code, warning] = await into(hook, blog(1, 'Ada'));
+    expect([code, warning]).toEqual([
+      0,
+      expect.stringMatching(
+        /^webhook 127\.0\.0\.1:\d+ [0-9a-f]{8} was not told what changed.*: status 302\n$/,
+      ),
+    ]);
+    const [, , [refused, taken, ...others]] = await into(hook, post(1, 1));
+    expect([refused?.path, taken?.path, others]).toEqual(['/hook?key=k', '/hook?key=k', []]);
+    const { headers, body } = taken as NonNullable<typeof taken>;
+    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+    expect(headers['webhook-signature']).toBe(
+      `v1,${createHmac('sha256', 'secret').update(signed).digest('base64')}`,
+    );
+    expect(JSON.parse(body)).toEqual({
+      generation: { before: null, after: Number(headers['webhook-id']) },
+      changes: 'everything',
+    });
+    const [, , [next]] = await into(hook, blog(1, 'Ada', { bio: 'new' }), post(2, 1));
+    expect(JSON.parse(next?.body ?? '')).toMatchObject({
+      generation: { before: Number(headers['webhook-id']) },
+      counts: { profiles: 1, lists: 1, removed: 0 },
+      changes: [{ family: 'microblog', user: 'Ada', what: ['profile', 'list'] }],
+    });
+
+    const hub = { ...base, WEBSUB_HUB: `http://127.0.0.1:${port}/hub` };
+    expect((await into(hub, blog(1, 'Ada', { bio: '' })))[2]).toEqual([]);
+    const [, , [ping]] = await into(hub, post(3, 1));
+    expect([...new URLSearchParams(ping?.body)]).toEqual([
+      ['hub.mode', 'publish'],
+      ['hub.url', 'https://site.example/feeds/a/Ada.atom'],
+      ['hub.url', 'https://site.example/feeds/a/Ada.json'],
+    ]);
+    const app = await serveHere({ DATABASE_URL: url, ...hub });
+    for (const [extension, member] of [
+      ['atom', `<link rel="hub" href="${hub.WEBSUB_HUB}"/>`],
+      ['json', `{"type":"WebSub","url":"${hub.WEBSUB_HUB}"}`],
+    ] as const) {
+      const reply = await ask(app, `/feeds/a/ada.${extension}`, { headers: { host: 'site.example' } });
+      expect(reply.headers.link).toBe(
+        `<${hub.WEBSUB_HUB}>; rel="hub", <https://site.example/feeds/a/Ada.${extension}>; rel="self"`,
+      );
+      expect(reply.body).toContain(member);
+    }
   });
 });

@@ -107,7 +107,7 @@ const ROOMS: Record<string, readonly string[]> = {
     'stores/sqlite',
     'telemetry',
   ],
-  changes: ['config', 'stores'],
+  changes: ['config', 'remote', 'stores'],
   cli: [
     'changes',
     'compare',

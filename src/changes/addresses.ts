@@ -26,7 +26,17 @@ export const changedAddresses = (config: Config, change: Change): string[] =>
       });
     });
 
-export const FEED_EXTENSIONS = ['atom', 'json'] as const;
+const FEED_EXTENSIONS = ['atom', 'json'] as const;
+
+/** The feeds of a user, as they name themselves. */
+export const feedAddresses = (config: Config, { family, username = '' }: Change): string[] =>
+  listMounts(config)
+    .filter(({ variant, base }) => VARIANTS[variant].family === family && base.origin !== undefined)
+    .flatMap(({ variant, base }) =>
+      FEED_EXTENSIONS.map(
+        (extension) => `${base.origin}/feeds/${variant}/${encodeURIComponent(username)}.${extension}`,
+      ),
+    );
 
 const spellings = ({ key, username, earlier }: Change) =>
   [...new Set([username, earlier, key])].filter((name) => name !== undefined);

@@ -2,6 +2,7 @@
 
 import type { Subscriber } from '../changes/tell.ts';
 import { type Config, readConfig, type SettingName, variableName } from '../config/config.ts';
+import { readToken } from '../config/secrets.ts';
 import { openForChange, type StoreHandle } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import type { CommandContext } from './context.ts';
@@ -18,16 +19,25 @@ export const TELLING_SETTINGS: readonly SettingName[] = [
   'baseUrlC',
   'explorer',
   'purge',
+  'notify',
+  'websubHub',
 ];
 
 /** Everybody who is told. */
 export async function createSubscribers(
-  { purge }: Config,
+  config: Config,
   { environment }: CommandContext,
 ): Promise<Subscriber[]> {
-  if (purge.length === 0) return [];
+  const { purge, notify, websubHub } = config;
+  if (purge.length + notify.length === 0 && websubHub === undefined) return [];
   const { createCaches } = await import('../purge/caches.ts');
-  return createCaches(purge, environment);
+  const { createHub, createWebhook } = await import('../changes/webhooks.ts');
+  const secret = readToken('NOTIFY_SECRET', environment);
+  return [
+    ...createCaches(purge, environment),
+    ...notify.map((url) => createWebhook(url, config, secret)),
+    ...(websubHub === undefined ? [] : [createHub(websubHub, config)]),
+  ];
 }
 
 /** The settings that concern telling, of the environment: mistakes in others are none of a command's business. */

@@ -24,5 +24,22 @@ export const addressClashes = (mounts: readonly Mount[], settingName: (variant: 
 const shareHost = (one: BaseUrl, two: BaseUrl) =>
   one.host === undefined || two.host === undefined || one.host === two.host;
 
-export const pageClashes = ({ directory, explorer }: Record<'directory' | 'explorer', boolean>): string[] =>
-  directory && !explorer ? ['DIRECTORY=on needs the pages of EXPLORER=on'] : [];
+/** Of the other settings. A hub asks for the feeds that it is told of. */
+export function siteClashes(
+  { directory, explorer, websubHub }: SiteSettings,
+  mounts: readonly Mount[],
+): string[] {
+  const hasHost = mounts.some(({ base }) => base.origin !== undefined);
+  return [
+    ...(directory && !explorer ? ['DIRECTORY=on needs the pages of EXPLORER=on'] : []),
+    ...(websubHub !== undefined && !hasHost
+      ? ['WEBSUB_HUB needs a base URL that names a host, such as BASE_URL_A=https://example.org/a']
+      : []),
+  ];
+}
+
+interface SiteSettings {
+  readonly directory: boolean;
+  readonly explorer: boolean;
+  readonly websubHub: URL | undefined;
+}

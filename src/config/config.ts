@@ -1,7 +1,7 @@
 // Every setting in one table: default, parser, meaning.
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
 import { caches } from './caches.ts';
-import { addressClashes, type Mount, pageClashes } from './clashes.ts';
+import { addressClashes, type Mount, siteClashes } from './clashes.ts';
 import { type ServedFiles, shownDatabase } from './database-url.ts';
 import { chooseSecret, type SettingText } from './secrets.ts';
 import {
@@ -30,6 +30,8 @@ import {
   type Setting,
   setting,
   userNames,
+  webUrl,
+  webUrls,
   whole,
   workerCount,
 } from './setting-values.ts';
@@ -107,6 +109,12 @@ export const SETTINGS = {
     '',
     caches,
     'caches that are told what changed, separated by commas, such as `nginx:/var/cache/vitrine`; they may then keep answers of users for a day',
+  ),
+  notify: setting('', webUrls, 'URLs that are told of each change of the data, separated by commas'),
+  websubHub: setting(
+    '',
+    optional(webUrl),
+    'URL of a WebSub hub that tells readers of feeds what is new; it needs base URLs that name a host',
   ),
   takedownStatus: setting(
     '404',
@@ -282,5 +290,6 @@ export function givenSettings(flags: Flags, environment: Environment): Record<st
 
 function clashes(config: Config): string[] {
   const settingName = (variant: Variant) => variableName(baseUrlSetting(variant));
-  return [...addressClashes(listMounts(config), settingName), ...pageClashes(config)];
+  const mounts = listMounts(config);
+  return [...addressClashes(mounts, settingName), ...siteClashes(config, mounts)];
 }

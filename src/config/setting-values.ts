@@ -55,6 +55,16 @@ export function absoluteUrl(text: string): string {
   return origin + path;
 }
 
+/** The URL of a program of others. Their paths may be secret, so a mistake does not quote them. */
+export function webUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username + url.password !== '')
+    throw new Mistake('NOTIFY and WEBSUB_HUB must be http(s) URLs without a user name');
+  return url;
+}
+
+export const webUrls = (text: string) => splitList(text).map(webUrl);
+
 /** A Host header in canonical form: lower case, without a default port. */
 export const hostKey = (host: string) => host.toLowerCase().replace(/:(80|443)?$/, '');
 

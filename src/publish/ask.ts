@@ -43,6 +43,7 @@ const OWN_HEADERS = [
   'connection',
   'keep-alive',
   'vary',
+  'link',
 ];
 
 export type Headers = Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ import { type Family, ITEM_CAP } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
 import type { Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
-import { atomFeed, type Feed, jsonFeed } from '../views/feeds.ts';
+import { atomFeed, type Feed, hubHeaders, jsonFeed } from '../views/feeds.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
 import { readPerson } from '../views/read-person.ts';
@@ -54,7 +54,7 @@ export function addFeeds(app: FastifyInstance, options: PeopleOptions): void {
 
   const add = (extension: string, type: string, write: (feed: Feed) => string) => {
     const headers = { ...jsonHeaders(config.corsOrigin), 'content-type': type };
-    const send = createFeedSender(options, headers, write);
+    const send = createFeedSender(options, headers, extension, write);
     app.get<UserRoute>(`/feeds/${variant}/:username.${extension}`, route, send);
     app.get<UserRoute>(`/feeds/${variant}/:username/:item.${extension}`, route, send);
   };
@@ -65,6 +65,7 @@ export function addFeeds(app: FastifyInstance, options: PeopleOptions): void {
 function createFeedSender(
   { config, mount, store }: PeopleOptions,
   headers: Record<string, string>,
+  extension: string,
   write: (feed: Feed) => string,
 ) {
   const { variant, base } = mount;
@@ -79,6 +80,7 @@ function createFeedSender(
     pages: config.explorer,
     origin: base.origin,
     authority: host && new URL(host).hostname,
+    hub: base.origin && config.websubHub?.href,
   });
   const version = createVersion((person) => write(buildFeed(person)));
 
@@ -100,7 +102,9 @@ function createFeedSender(
     tagUser(reply.raw, family, key, false);
     return sendRendered(reply, { ...headers, ...kept, etag }, () => {
       const person = readPerson(variant, body, Buffer.from(items));
-      return write({ ...buildFeed(person), older, archive });
+      const shown = { ...buildFeed(person), older, archive };
+      reply.headers(hubHeaders(shown, extension));
+      return write(shown);
     });
   };
 }

@@ -19,6 +19,8 @@ export interface Feed {
   readonly older?: string | undefined;
   /** The first item of this document, if it is an archive. */
   readonly archive?: string | undefined;
+  /** The URL of the WebSub hub, where there is one and the feed has an absolute address. */
+  readonly hub?: string | undefined;
 }
 
 const NEVER = '1970-01-01T00:00:00Z';
@@ -65,6 +67,12 @@ const buildLinks = ({ variant, person, pages, origin, older, archive }: Feed) =>
   };
 };
 
+/** Those in which readers look for a hub (WebSub, 4). An archive never changes. */
+export function hubHeaders(feed: Feed, extension: string): { link?: string } {
+  if (!feed.hub || feed.archive !== undefined) return {};
+  return { link: `<${feed.hub}>; rel="hub", <${buildLinks(feed).self(extension)}>; rel="self"` };
+}
+
 export function atomFeed(feed: Feed): string {
   const { title, person } = feed;
   const { name, bio, avatar, links, items } = person;
@@ -80,6 +88,7 @@ export function atomFeed(feed: Feed): string {
   ${avatar && markup`<icon>${avatar}</icon>`}
   <link rel="self" type="application/atom+xml" href="${self('atom')}"/>
   ${page && markup`<link rel="alternate" type="text/html" href="${page}"/>`}
+  ${!feed.archive && feed.hub && markup`<link rel="hub" href="${feed.hub}"/>`}
   ${feed.archive && markup`<fh:archive/><link rel="current" type="application/atom+xml" href="${current('atom')}"/>`}
   ${previous && markup`<link rel="prev-archive" type="application/atom+xml" href="${previous}"/>`}
   ${items.map((item) => atomEntry(feed, item))}
@@ -122,6 +131,7 @@ export function jsonFeed(feed: Feed): string {
       ...(page && { home_page_url: page }),
       feed_url: self('json'),
       ...(next && { next_url: next }),
+      ...(!feed.archive && feed.hub && { hubs: [{ type: 'WebSub', url: feed.hub }] }),
     }),
     ...(bio && { description: bio }),
     ...(avatar && { icon: avatar }),
