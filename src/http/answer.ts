@@ -183,19 +183,12 @@ function decide(header: string): boolean {
   return gzip === undefined ? identity === 0 && any !== 0 : gzip > 0 && gzip >= (identity ?? 0);
 }
 
-const MANY = 100;
-const decided = new Map<string, boolean>();
+/** What browsers send. */
+const PLAIN_GZIP = /^gzip(?:, *[\w-]+)*$/;
 
 /** Whether to send gzip. A client that says nothing gets the plain body. */
-export function acceptsGzip(header: string | undefined): boolean {
-  if (header === undefined) return false;
-  const known = decided.get(header);
-  if (known !== undefined) return known;
-  if (decided.size >= MANY) decided.clear();
-  const accepts = decide(header);
-  decided.set(header, accepts);
-  return accepts;
-}
+export const acceptsGzip = (header: string | undefined): boolean =>
+  header !== undefined && (PLAIN_GZIP.test(header) || decide(header));
 
 const SUFFIX = '-gzip"';
 

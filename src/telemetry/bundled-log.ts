@@ -59,22 +59,20 @@ function createBundles(log: Logger) {
     timer = bundles.size > 0 ? setTimeout(flush, PERIOD_MS).unref() : undefined;
   }
 
-  function open(bundle: Bundle): Bundle {
-    const key = JSON.stringify(bundle);
-    const found = bundles.get(key) ?? { ...bundle };
-    bundles.set(key, found);
-    return found;
-  }
-
   /** `line`: what is logged of the first of a cause. */
   function add(level: Bundle['level'], message: string, cause: object, line: object): void {
-    const bundle: Bundle = { level, message, cause, count: 0 };
-    const isNew = !bundles.has(JSON.stringify(bundle));
-    if (isNew && bundles.size < MOST_CAUSES) {
-      open(bundle);
-      write({ ...bundle, cause: line, count: 1 });
-    } else open(isNew ? { ...bundle, cause: OTHERS } : bundle).count++;
     timer ??= setTimeout(flush, PERIOD_MS).unref();
+    const key = JSON.stringify([level, message, cause]);
+    const known = bundles.get(key);
+    if (known !== undefined) known.count++;
+    else if (bundles.size < MOST_CAUSES) {
+      bundles.set(key, { level, message, cause, count: 0 });
+      write({ level, message, cause: line, count: 1 });
+    } else {
+      const others = `${level} ${message}`;
+      const { count } = bundles.get(others) ?? { count: 0 };
+      bundles.set(others, { level, message, cause: OTHERS, count: count + 1 });
+    }
   }
 
   function stop(): void {
