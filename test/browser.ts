@@ -1,12 +1,11 @@
 // Chromium for the tests, driven by playwright-core; console errors and unexpected requests fail the test.
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { launch } from './browser-launch.ts';
+import { startSite } from './mirror-site.ts';
 import { skipWithout } from './programs.ts';
-import { atEnd } from './rig.ts';
 
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
@@ -83,14 +82,6 @@ export async function accessibilityFaults(page: Page, more: readonly string[] = 
 /** How many pixels the page is wider than its viewport. */
 export const overhang = (page: Page) =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
-
-/** An HTTP server on its own origin. */
-export async function startSite(answer: (request: IncomingMessage, response: ServerResponse) => void) {
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  atEnd(() => server.close().closeAllConnections());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
 
 /** A proxy in front of a server on this port, which removes a prefix from its addresses. */
 export const startPrefixed = (prefix: string, port: number) =>

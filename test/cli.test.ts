@@ -15,6 +15,7 @@ import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
+  copyOf,
   databaseOf,
   done,
   fixture,
@@ -59,12 +60,6 @@ beforeAll(async () => {
     missing: join(tempFolder(), 'no/such/folder/site.db'),
   };
 });
-
-function copyOf(from: string): string {
-  const copy = join(tempFolder(), 'copy.db');
-  copyFileSync(from, copy);
-  return copy;
-}
 
 describe('help', () => {
   test('of each command shows examples', async () => {

@@ -83,11 +83,6 @@ describe('If-None-Match', () => {
     expect((await ask(server, '/healthz', { headers })).status).toBe(200);
   });
 
-  test("another user's ETag does not match", async () => {
-    const headers = { 'if-none-match': await computeEtag('/b/api/username/pekka') };
-    expect((await ask(server, '/b/api/username/ada', { headers })).status).toBe(200);
-  });
-
   test('takes linear time for any header value', () => {
     for (const junk of ['"', ' ', ',', 'W/', '"x" ', '\\"', ' "', ', '])
       expect(matches(junk.repeat(200_000), '"x"')).toBe(false);

@@ -1,8 +1,7 @@
 // Files of several generations of the same users, to put in the place of a served file.
 import { copyFileSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll } from 'vitest';
-import { databaseOf, done, ndjson, tempFile, tempFolder } from './rig.ts';
+import { databaseOf, done, ndjson, tempFile } from './rig.ts';
 import { bodiesOf, generation } from './stress.ts';
 
 export const GENERATIONS = 6;
@@ -25,13 +24,6 @@ beforeAll(async () => {
 
 /** The page size in the header of a SQLite file. */
 export const pageSize = (bytes: Buffer) => bytes.readUInt16BE(16);
-
-/** Copies a file into a new folder. */
-export function served(source: string): string {
-  const path = join(tempFolder(), 'site.db');
-  copyFileSync(source, path);
-  return path;
-}
 
 export function putInPlace(source: string, path: string): void {
   copyFileSync(source, `${path}.incoming`);

@@ -17,7 +17,6 @@ import {
   json,
   type LocalServer,
   ndjson,
-  sendRaw,
   startServer,
   tempFile,
 } from './rig.ts';
@@ -273,18 +272,6 @@ test('MEDIA_DIR, CORS_ORIGIN, RATE_LIMIT and several workers', async () => {
   }
   const statuses = await Promise.all(Array.from({ length: 11 }, () => ask(other, path)));
   expect(statuses.map(({ status }) => status)).toContain(429);
-});
-
-test('requests in a row on one connection are answered in order', async () => {
-  const large = put(database, PARTS);
-  const names = Array.from({ length: 20 }, (_, nth) => (nth % 3 === 0 ? large : name));
-  const line = (file: string) => `GET /media/${file} HTTP/1.1\r\nHost: x\r\n`;
-  const last = `${line(name)}Connection: close\r\n\r\n`;
-  const replies = await sendRaw(server, names.map((file) => `${line(file)}\r\n`).join('') + last);
-  expect(replies.map(({ body }) => body.length)).toEqual([
-    ...names.map((file) => (file === large ? PARTS.length : TEXT.length)),
-    TEXT.length,
-  ]);
 });
 
 test('HTTP/1.0 clients get the file and its end', async () => {

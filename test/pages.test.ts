@@ -1,11 +1,9 @@
 // The explorer's files, the card and the sample pictures over HTTP: headers, ETags, and when they are served.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from './free-port.ts';
 import { blog, folio } from './records.ts';
@@ -42,90 +40,6 @@ const scriptsIn = (folder: string) =>
 const html = async (of: LocalServer = server) => (await ask(of, '/')).body;
 const configurationIn = (page: string) =>
   JSON.parse(/<script id="configuration"[^>]*>([^<]*)<\/script>/.exec(page)?.[1] as string);
-
-const PAGES = [
-  ['/', 'text/html; charset=utf-8'],
-  ['/explorer.css', 'text/css; charset=utf-8'],
-  ['/explorer.js', 'text/javascript; charset=utf-8'],
-  ['/icon.svg', 'image/svg+xml'],
-  ['/embed.js', 'text/javascript; charset=utf-8'],
-  ['/embed.d.ts', 'text/plain; charset=utf-8'],
-  ['/samples/avatar-ada.svg', 'image/svg+xml'],
-] as const;
-
-describe.each(PAGES)('%s', (path, type) => {
-  test('GET, HEAD and 304 agree', async () => {
-    const got = await ask(server, path);
-    expect(got.status).toBe(200);
-    expect(got.headers['content-type']).toBe(type);
-    expect(got.headers['content-length']).toBe(String(Buffer.byteLength(got.body)));
-    expect(got.headers['x-content-type-options']).toBe('nosniff');
-    expect(got.headers['referrer-policy']).toBe('no-referrer');
-    expect(got.headers.etag).toMatch(/^"[\w-]{22}"$/);
-    const head = await ask(server, path, { method: 'HEAD' });
-    expect({ ...head.headers, date: '' }).toEqual({ ...got.headers, date: '' });
-    expect(head.body).toBe('');
-    const again = await ask(server, path, { headers: { 'if-none-match': got.headers.etag as string } });
-    expect([again.status, again.body, again.headers.etag]).toEqual([304, '', got.headers.etag]);
-    expect(again.headers['cache-control']).toBe(got.headers['cache-control']);
-  });
-
-  test('other methods are refused', async () => {
-    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
-      const { status, headers, body } = await ask(server, path, { method });
-      expect([status, headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
-      expect(JSON.parse(body).code).toBe('METHOD_NOT_ALLOWED');
-    }
-  });
-});
-
-test('files are sent as gzip to who accepts it; ETags differ, and either is 304', async () => {
-  const { port } = await serveHere({ CORS_ORIGIN: 'https://friend.example' });
-  const get = async (path: string, coding: string, known = '', method = 'GET') => {
-    const headers = { 'accept-encoding': coding, 'if-none-match': known };
-    const reply = await new Promise<IncomingMessage>((resolve, reject) =>
-      request({ port, path, method, headers }, resolve).on('error', reject).end(),
-    );
-    return { status: reply.statusCode, ...reply.headers, body: await buffer(reply) };
-  };
-  const paths = [
-    ...PAGES.map(([path]) => path),
-    '/person.css',
-    '/docs',
-    '/docs.js',
-    '/docs.css',
-    '/openapi.json',
-  ];
-  for (const path of paths) {
-    const [plain, packed] = [await get(path, 'identity'), await get(path, 'gzip')];
-    const isShort = plain.body.length <= 1024;
-    expect([path, plain['content-encoding'], plain.vary]).toEqual([
-      path,
-      undefined,
-      isShort ? 'Origin' : 'Accept-Encoding, Origin',
-    ]);
-    if (isShort) {
-      expect([path, packed['content-encoding'], packed.body]).toEqual([path, undefined, plain.body]);
-      continue;
-    }
-    expect([path, packed['content-encoding'], packed.vary]).toEqual([path, 'gzip', plain.vary]);
-    expect(gunzipSync(packed.body).equals(plain.body)).toBe(true);
-    expect(packed.etag).toBe(plain.etag?.replace(/"$/, '-gzip"'));
-    expect({ ...(await get(path, 'gzip', '', 'HEAD')), date: '' }).toEqual({
-      ...packed,
-      date: '',
-      body: Buffer.alloc(0),
-    });
-    for (const known of [plain.etag, packed.etag])
-      for (const [coding, { etag, vary }] of [
-        ['identity', plain],
-        ['gzip', packed],
-      ] as const) {
-        const again = await get(path, coding, known);
-        expect([path, again.status, again.etag, again.vary]).toEqual([path, 304, etag, vary]);
-      }
-  }
-});
 
 test('the page may load files of this server only', async () => {
   const { headers, body } = await ask(server, '/');

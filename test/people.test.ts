@@ -28,26 +28,9 @@ beforeAll(async () => {
   server = await serveHere();
 });
 
-const KINDS = [
-  ['/people/b/ada', 'text/html; charset=utf-8'],
-  ['/card/b/ada.svg', 'image/svg+xml'],
-  ['/feeds/b/ada.atom', 'application/atom+xml; charset=utf-8'],
-  ['/feeds/b/ada.json', 'application/feed+json; charset=utf-8'],
-] as const;
+const KINDS = ['/people/b/ada', '/card/b/ada.svg', '/feeds/b/ada.atom', '/feeds/b/ada.json'];
 
-describe.each(KINDS)('%s', (path, type) => {
-  test('is cached like the answers: ETag, 304, HEAD', async () => {
-    const got = await ask(server, path);
-    expect([got.status, got.headers['content-type']]).toEqual([200, type]);
-    const answer = await ask(server, '/b/api/username/ada');
-    expect(got.headers['cache-control']).toBe(answer.headers['cache-control']);
-    expect(got.headers['x-content-type-options']).toBe('nosniff');
-    const again = await ask(server, path, { headers: { 'if-none-match': got.headers.etag as string } });
-    expect([again.status, again.body]).toEqual([304, '']);
-    const head = await ask(server, path, { method: 'HEAD' });
-    expect([head.status, head.headers.etag, head.body]).toEqual([200, got.headers.etag, '']);
-  });
-
+describe.each(KINDS)('%s', (path) => {
   test('its ETag tells the template and the data, so that a 304 renders nothing', async () => {
     const tagOf = async (url: string) => (await ask(server, url)).headers.etag?.slice(1, -1);
     const [template, profile, items] = (await tagOf(path))?.split('.') ?? [];
@@ -70,7 +53,6 @@ describe.each(KINDS)('%s', (path, type) => {
     expect(await statusOf('nobody')).toBe(404);
     expect(await statusOf('%00')).toBe(400);
     expect(await statusOf('x'.repeat(256))).toBe(414);
-    expect((await ask(server, path, { method: 'POST' })).status).toBe(405);
   });
 });
 
@@ -78,16 +60,16 @@ test('an import is in the next response', async () => {
   const profile = (name: string) => ndjson(folio(1, 'ada', { name }));
   const url = await databaseOf(tempFile('one.ndjson', profile('Before')));
   const own = await serveHere({ DATABASE_URL: url });
-  for (const [path] of KINDS) expect((await ask(own, path)).body).toContain('Before');
+  for (const path of KINDS) expect((await ask(own, path)).body).toContain('Before');
   await importInto(url, ['-'], profile('After'));
-  for (const [path] of KINDS) expect((await ask(own, path)).body).toContain('After');
+  for (const path of KINDS) expect((await ask(own, path)).body).toContain('After');
 });
 
 test.each(['404', '410'])('a user who was taken down: TAKEDOWN_STATUS=%s', async (status) => {
   const url = await databaseOf(tempFile('one.ndjson', ndjson(folio(1, 'ada'))));
   const own = await serveHere({ DATABASE_URL: url, TAKEDOWN_STATUS: status });
   await done(['takedown', '--database-url', url, '--family', 'portfolio', 'ada']);
-  for (const [path] of KINDS) {
+  for (const path of KINDS) {
     await expect.poll(async () => (await ask(own, path)).status).toBe(Number(status));
     const caching = path.startsWith('/people') ? 'private, max-age=5' : 'max-age=5';
     expect((await ask(own, path)).headers['cache-control']).toBe(caching);
@@ -348,7 +330,7 @@ test.each(['&', ',', 'a ', '"', '日', '🗺', '\u0001'])(
     const records = Array.from({ length: 29 }, (_, nth) => [shot(nth + 1, 1, work), post(nth + 1, 1, words)]);
     const large = ndjson(folio(1, 'ada', person), blog(1, 'ada', person), ...records.flat());
     const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('large.ndjson', large)) });
-    for (const [path] of KINDS)
+    for (const path of KINDS)
       for (const address of [path, path.replace('/b/', '/a/')]) {
         const { status, body } = await ask(own, address);
         expect([address, status, Buffer.byteLength(body) < 500_000]).toEqual([address, 200, true]);
@@ -543,22 +525,6 @@ describe('the feeds', () => {
   test('do not depend on the host that was asked', async () => {
     const from = async (host: string) => (await ask(server, '/feeds/b/ada.atom', { headers: { host } })).body;
     expect(await from('evil.example')).toBe(await from('profiles.example'));
-  });
-
-  test('have what Atom and JSON Feed require, also without items and dates', async () => {
-    const records = ndjson(folio(1, 'none'), folio(2, 'zero'), shot(1, 2, { date: '0000-00-00 00:00:00' }));
-    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('few.ndjson', records)) });
-    for (const name of ['none', 'zero']) {
-      const atom = (await ask(own, `/feeds/b/${name}.atom`)).body;
-      for (const element of ['id', 'title', 'updated', 'author'])
-        expect(atom).toMatch(new RegExp(`<feed [^>]*>(?:(?!<entry>)[\\s\\S])*<${element}>`));
-      for (const [, time = ''] of atom.matchAll(/<(?:updated|published)>(.*?)</g))
-        expect(new Date(time).toISOString()).toBe(time.replace('Z', '.000Z'));
-      for (const item of json(await ask(own, `/feeds/b/${name}.json`)).items) {
-        expect(item.content_text).not.toBe('');
-        expect(Number.isNaN(Date.parse(item.date_published))).toBe(false);
-      }
-    }
   });
 });
 
@@ -851,19 +817,6 @@ describe('the directory', () => {
     expect(robots).toBe('User-agent: *\nAllow: /\nSitemap: https://b.example/sitemap.xml\n');
     expect((await get('/sitemap.xml')).body).toContain('<loc>https://b.example/sitemap-b-1.xml</loc>');
     expect((await get('/sitemap-b-1.xml')).body).toContain('<loc>https://b.example/people/b/U0001</loc>');
-  });
-
-  test('is cached like the pages: an ETag that lasts until the data changes', async () => {
-    for (const path of ADDRESSES) {
-      const got = await get(path);
-      expect([path, got.status, got.headers['cache-control']?.includes('max-age=15')]).toEqual([
-        path,
-        200,
-        true,
-      ]);
-      const again = await get(path, { 'if-none-match': got.headers.etag });
-      expect([path, again.status, again.body]).toEqual([path, 304, '']);
-    }
   });
 
   test.each([

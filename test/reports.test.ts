@@ -1,12 +1,23 @@
 // What commands print: text for people, one line of JSON with --json, only errors with --quiet. No text can steer a terminal.
 import { once } from 'node:events';
-import { copyFileSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newPath } from './importing.ts';
 import { blog } from './records.ts';
-import { databaseOf, done, fixture, ndjson, ROOT, run, tempFile, tempFolder, vitrine } from './rig.ts';
+import {
+  copyOf,
+  databaseOf,
+  done,
+  fixture,
+  ndjson,
+  ROOT,
+  run,
+  tempFile,
+  tempFolder,
+  vitrine,
+} from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 let path: string;
@@ -17,12 +28,6 @@ beforeAll(async () => {
   bad = tempFile('bad.ndjson', ndjson(blog(1, 'one'), { id: '2', totalPost: '0', username: '' }));
   url = (await serveHere()).url;
 });
-
-function copyOf(from: string): string {
-  const copy = join(tempFolder(), 'copy.db');
-  copyFileSync(from, copy);
-  return copy;
-}
 
 type Use = [what: string, args: () => string[], exitCode: number];
 const FILE = fixture('microblog.ndjson');

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -73,21 +73,38 @@ export function tempFile(name: string, content: string | Buffer): string {
   return path;
 }
 
+/** A copy of a file in a new folder. */
+export function copyOf(path: string): string {
+  const copy = join(tempFolder(), 'site.db');
+  copyFileSync(path, copy);
+  return copy;
+}
+
 export const ndjson = (...records: object[]) =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
 export type Environment = Record<string, string>;
 
+interface ProcessOptions {
+  readonly cwd?: string;
+  /** The account, if root starts it. */
+  readonly uid?: number | undefined;
+  /** A shell command that comes first, such as a limit. */
+  readonly before?: string;
+}
+
 /** Starts the CLI without settings from the environment. */
 export function vitrine(
   args: readonly string[],
   env: Environment = {},
-  cwd: string = baseFolder(),
-  uid?: number,
+  { cwd = baseFolder(), uid, before }: ProcessOptions = {},
 ): ChildProcess {
   const { PATH = '', HOME = '' } = process.env;
+  const program = [process.execPath, join(ROOT, 'src/vitrine.js'), ...args];
+  const shell = before === undefined ? [] : ['sh', '-c', `${before} && exec "$0" "$@"`];
+  const [file, ...rest] = [...shell, ...program] as [string, ...string[]];
   const child = endWithTests(
-    spawn(process.execPath, [join(ROOT, 'src/vitrine.js'), ...args], {
+    spawn(file, rest, {
       env: { PATH, HOME, ...env },
       cwd,
       ...(uid !== undefined && { uid, gid: uid }),
@@ -153,7 +170,7 @@ export async function spawned(
   args: readonly string[],
   { env, input, cwd }: RunOptions & { cwd?: string } = {},
 ): Promise<Ran> {
-  const child = vitrine(args, env, cwd);
+  const child = vitrine(args, env, cwd === undefined ? {} : { cwd });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout?.on('data', (chunk) => stdout.push(chunk));
@@ -239,13 +256,13 @@ export interface Server extends LocalServer {
 // Test machines are noisy: load shedding is off unless a test sets it.
 export const SERVER_SETTINGS = { PORT: '0', MAX_LOOP_DELAY: '0' };
 
-/** Starts a server process, as another user if root asks for that, and waits until it listens. */
+/** Starts a server process, and waits until it listens. */
 export async function startServer(
   env: Environment = {},
   args: readonly string[] = [],
-  uid?: number,
+  options: ProcessOptions = {},
 ): Promise<Server> {
-  const child = vitrine(['serve', '--samples', ...args], { ...SERVER_SETTINGS, ...env }, baseFolder(), uid);
+  const child = vitrine(['serve', '--samples', ...args], { ...SERVER_SETTINGS, ...env }, options);
   const log: string[] = [];
   const ended = once(child, 'close').then(([code]) => code as number | null);
   child.stderr?.on('data', (chunk) => log.push(String(chunk)));

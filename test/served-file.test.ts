@@ -1,6 +1,6 @@
 // The file of a SQLite database: what is refused before it is opened, and which changes a server reports.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -19,7 +19,7 @@ import type { Counts, StoreEvent } from '../src/stores/reader.ts';
 import { openForReading } from '../src/stores/sqlite/connect.ts';
 import { readStats, signature } from '../src/stores/sqlite/file.ts';
 import { folio } from './records.ts';
-import { importInto, ndjson, tempFile, tempFolder } from './rig.ts';
+import { copyOf, importInto, ndjson, tempFile, tempFolder } from './rig.ts';
 import { until } from './stress.ts';
 
 const OPENERS: Record<string, (path: string) => Promise<unknown>> = {
@@ -49,8 +49,7 @@ describe.each(Object.entries(OPENERS))('%s refuses', (_, open) => {
   });
 
   test('a log of another file, which a crash has left', async () => {
-    const crashed = join(tempFolder(), 'site.db');
-    copyFileSync(database, crashed);
+    const crashed = copyOf(database);
     const writing = new Database(crashed);
     writing.exec("UPDATE profiles SET record = '{}'");
     const log = readFileSync(`${crashed}-wal`);
@@ -62,8 +61,7 @@ describe.each(Object.entries(OPENERS))('%s refuses', (_, open) => {
 });
 
 test('a log that belongs to its file is read', async () => {
-  const path = join(tempFolder(), 'site.db');
-  copyFileSync(database, path);
+  const path = copyOf(database);
   const writing = new Database(path);
   writing.exec("UPDATE profiles SET user_key = 'cid' WHERE id = 1");
   const reader = await openForLookups(path);
@@ -73,8 +71,7 @@ test('a log that belongs to its file is read', async () => {
 });
 
 test('zeros in the place of a log, which a power failure leaves, are not read', async () => {
-  const path = join(tempFolder(), 'site.db');
-  copyFileSync(database, path);
+  const path = copyOf(database);
   writeFileSync(`${path}-wal`, Buffer.alloc(4096));
   expect(await checkDatabase(path)).toMatchObject({ faults: [] });
   const reader = await openForServing(path, () => {});
@@ -91,8 +88,7 @@ test('a refused file is the same file after its check, which makes an empty log'
 });
 
 test('only imports that change something change the version, and are reported, once', async () => {
-  const path = join(tempFolder(), 'site.db');
-  copyFileSync(database, path);
+  const path = copyOf(database);
   const events: StoreEvent[] = [];
   const reader = await openForServing(path, (event) => void events.push(event));
   const before = reader.version();
@@ -108,8 +104,7 @@ test('only imports that change something change the version, and are reported, o
 });
 
 test('another file changes the version, also one of the same generation', async () => {
-  const [path, other] = [join(tempFolder(), 'site.db'), join(tempFolder(), 'other.db')];
-  for (const copy of [path, other]) copyFileSync(database, copy);
+  const [path, other] = [copyOf(database), copyOf(database)];
   const events: StoreEvent[] = [];
   const reader = await openForServing(path, (event) => void events.push(event));
   const before = reader.version();

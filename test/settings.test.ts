@@ -305,17 +305,6 @@ describe('a server', () => {
     }
   });
 
-  test('reads settings from flags and the environment, flags first', async () => {
-    const env = { BASE_URL_A: '/from-environment', BASE_URL_B: '/b2', BASE_URL_C: '' };
-    const server = await serveHere(env, ['--base-url-a', '/from-flag', '--cache-control', 'max-age=7']);
-    const statusOf = async (path: string) => (await ask(server, path)).status;
-    expect(await statusOf('/from-flag/api/?user=ada')).toBe(200);
-    expect(await statusOf('/from-environment/api/?user=ada')).toBe(404);
-    expect(await statusOf('/b2/api/username/ada')).toBe(200);
-    expect(await statusOf('/c/api/username/ada')).toBe(404);
-    expect((await ask(server, '/b2/api/username/ada')).headers['cache-control']).toBe('max-age=7');
-  });
-
   test('without a database serves the sample users, says so, and prints example commands that work', async () => {
     const server = await serveHere();
     const messages = () => server.log.map((line) => JSON.parse(line).msg as string);

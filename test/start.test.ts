@@ -1,9 +1,8 @@
 // Server start: the time does not depend on the size of the data, and truncated files are refused.
-import { copyFileSync, readFileSync, statSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, statSync, truncateSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { people } from './bench/data.ts';
-import { ask, databaseOf, ndjson, run, startServer, tempFile, tempFolder } from './rig.ts';
+import { ask, copyOf, databaseOf, ndjson, run, startServer, tempFile } from './rig.ts';
 
 const MEGABYTE = 2 ** 20;
 
@@ -13,13 +12,6 @@ beforeAll(async () => {
   small = await databaseOf(tempFile('few.ndjson', ndjson(...people(2, 2))));
   large = await databaseOf(tempFile('many.ndjson', ndjson(...people(700, 15))));
 });
-
-/** A copy that the test may damage. */
-function copyOf(path: string): string {
-  const copy = join(tempFolder(), 'site.db');
-  copyFileSync(path, copy);
-  return copy;
-}
 
 test.runIf(process.platform === 'linux')(
   'reads no more of a large database than of a small one',

@@ -1,11 +1,9 @@
 // A small server in place of Vitrine, which remembers what a proxy asks for. Answers of the API are compressed for those
 // who accept it, with an ETag for each coding; everything else is sent as it is.
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll } from 'vitest';
+import { startSite } from './mirror-site.ts';
 
 const BODY = JSON.stringify({
   Shots: Array.from({ length: 15 }, (_, nr) => ({ id: String(nr), text: 'word '.repeat(30) })),
@@ -32,15 +30,13 @@ export interface Upstream {
 export async function startUpstream(): Promise<Upstream> {
   const requests: IncomingMessage[] = [];
   let held = false;
-  const server = createServer((request, response) => {
+  const { url } = await startSite((request, response) => {
     if (request.url === '/readyz') return void response.end();
     requests.push(request);
     if (!held) answer(request, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  afterAll(() => server.close().closeAllConnections());
+  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: Number(new URL(url).port),
     body: BODY,
     requests,
     hold: () => {

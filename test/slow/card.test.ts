@@ -1,15 +1,9 @@
 // The embeddable card on pages of another origin: its states, its attributes, and hostile servers and data.
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
-import {
-  accessibilityFaults,
-  describeInBrowser,
-  overhang,
-  PHONE,
-  startSite,
-  type Visit,
-} from '../browser.ts';
+import { accessibilityFaults, describeInBrowser, overhang, PHONE, type Visit } from '../browser.ts';
 import { freePort } from '../free-port.ts';
+import { startSite } from '../mirror-site.ts';
 import { databaseOf, type LocalServer, ugly } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 

@@ -1,5 +1,4 @@
 // Connections: half closed by the client, never read from, or more than the server can take.
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -11,7 +10,7 @@ import { openSamples } from '../../src/stores/open.ts';
 import type { Reader } from '../../src/stores/reader.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
-import { ask, dial, endWithTests, hearOut, parseReplies, ROOT, type Server, startServer } from '../rig.ts';
+import { ask, dial, hearOut, parseReplies, type Server, startServer } from '../rig.ts';
 import { adminOf, linesOf, metricsOf, until } from '../stress.ts';
 
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
@@ -136,7 +135,7 @@ describe('many connections', () => {
 
   test('more than the limit of open files allows are refused, counted and logged once a second', async () => {
     const LIMIT = 160;
-    const limited = await startLimited(LIMIT);
+    const limited = await startServer({ ADMIN_PORT: '0' }, [], { before: `ulimit -n ${LIMIT}` });
     const sockets = await Promise.all(Array.from({ length: LIMIT }, () => dial(limited)));
     const open = new Set(sockets);
     for (const socket of sockets) socket.on('error', () => {}).once('close', () => open.delete(socket));
@@ -158,19 +157,3 @@ describe('many connections', () => {
     limited.child.kill();
   });
 });
-
-/** Starts a server that may open so many files. */
-async function startLimited(files: number): Promise<Pick<Server, 'port' | 'child' | 'log'> & Server> {
-  const command = `ulimit -n ${files} && exec "$0" "$@"`;
-  const child = endWithTests(
-    spawn('sh', ['-c', command, process.execPath, `${ROOT}/src/vitrine.js`, 'serve', '--samples'], {
-      env: { PATH: process.env.PATH ?? '', PORT: '0', ADMIN_PORT: '0' },
-    }),
-  );
-  const log: string[] = [];
-  child.stdout.on('data', (text) => log.push(...String(text).split('\n').filter(Boolean)));
-  const { url } = await until('the start', () =>
-    log.map((line) => JSON.parse(line) as { msg: string; url: string }).find(({ msg }) => msg === 'serving'),
-  );
-  return { child, log, url, port: Number(new URL(url).port) } as unknown as Server;
-}

@@ -1,15 +1,7 @@
 // Killed imports and damaged files: the server never serves partial or corrupt data.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import {
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -18,6 +10,7 @@ import { openArchive } from '../../src/stores/sqlite/read.ts';
 import { people } from '../bench/data.ts';
 import {
   ask,
+  copyOf,
   databaseOf,
   done,
   importInto,
@@ -61,8 +54,7 @@ describe('kill -9', () => {
     expect(newDigest).not.toBe(oldDigest);
     const outcomes: Record<string, number> = {};
     const lane = async (number: number) => {
-      const path = join(tempFolder(), 'site.db');
-      copyFileSync(oldDatabase, path);
+      const path = copyOf(oldDatabase);
       const server = await startServer({ DATABASE_URL: path });
       const show = async () => (await ask(server, '/a/api/?user=user7')).body;
       const [oldBody, newBody] = [await show(), (await show()).replace('User Number', 'Person')];

@@ -1,6 +1,6 @@
 // A fetch of pictures that is killed at any moment is resumed.
 import { once } from 'node:events';
-import { copyFileSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { mediaPath } from '../../src/records/media-types.ts';
@@ -9,7 +9,7 @@ import { copiesIn } from '../media-folder.ts';
 import { startSite } from '../mirror-site.ts';
 import { png, sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
-import { databaseOf, done, ndjson, tempFile, tempFolder, vitrine } from '../rig.ts';
+import { copyOf, databaseOf, done, ndjson, tempFile, vitrine } from '../rig.ts';
 import { until } from '../stress.ts';
 
 /** Their moments are spread over a fetch. */
@@ -68,12 +68,7 @@ async function expectSound(database: string): Promise<number> {
 
 test(`kill -9 at ${KILLS} moments of a fetch: it is resumed, and ends as if undisturbed`, async () => {
   const { times, hosts, database: source } = await startHosts();
-  const newCopy = () => {
-    const path = join(tempFolder(), 'site.db');
-    copyFileSync(source, path);
-    return path;
-  };
-  const undisturbed = newCopy();
+  const undisturbed = copyOf(source);
   await done(fetchArgs(undisturbed, hosts));
   const requests = times.length;
   const expected = {
@@ -83,7 +78,7 @@ test(`kill -9 at ${KILLS} moments of a fetch: it is resumed, and ends as if undi
   };
   expect(await expectSound(undisturbed)).toBe(USERS * (1 + SHOTS));
 
-  let database = newCopy();
+  let database = copyOf(source);
   const outcomes = { 'nothing saved': 0, 'partly saved': 0, done: 0 };
   async function finish() {
     await done(fetchArgs(database, hosts));
@@ -93,7 +88,7 @@ test(`kill -9 at ${KILLS} moments of a fetch: it is resumed, and ends as if undi
       served: await done(['export', '--media-urls', '--database-url', database]),
     }).toEqual(expected);
     rmSync(`${database}.media`, { recursive: true });
-    database = newCopy();
+    database = copyOf(source);
   }
   for (let kill = 0; kill < KILLS; kill++) {
     const before = times.length;

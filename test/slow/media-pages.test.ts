@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
-import { describeInBrowser, startSite } from '../browser.ts';
+import { describeInBrowser } from '../browser.ts';
 import { freePort } from '../free-port.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../media-folder.ts';
+import { startSite } from '../mirror-site.ts';
 import { blog, post } from '../records.ts';
 import { databaseOf, fixture, ndjson, type Server, startServer, tempFile } from '../rig.ts';
 

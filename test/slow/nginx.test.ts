@@ -1,12 +1,10 @@
 // What only nginx does, with exactly the configuration that `vitrine print nginx` prints. The rest is in proxies.test.ts.
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Extension, MEDIA_TYPES } from '../../src/records/media-types.ts';
 import { startNginx, withoutProxy } from '../fronts.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../media-folder.ts';
-
+import { startSite } from '../mirror-site.ts';
 import { type AskOptions, ask, databaseOf, fixture, type Reply, type Server, startServer } from '../rig.ts';
 import { until } from '../stress.ts';
 
@@ -21,16 +19,14 @@ beforeAll(async () => {
 // With proxy_cache_lock the second request would wait five seconds, the default of its time-out.
 test.skipIf(withoutNginx)('two requests for a page reach the server at the same time', async () => {
   const waiting: ServerResponse[] = [];
-  const site = createServer((_request, response) => {
+  const { url } = await startSite((_request, response) => {
     waiting.push(response.setHeader('cache-control', 'no-cache'));
     if (waiting.length === 2) for (const each of waiting) each.end('page');
-  }).listen(0, '127.0.0.1');
-  await once(site, 'listening');
-  const front = await startNginx((site.address() as AddressInfo).port);
+  });
+  const front = await startNginx(Number(new URL(url).port));
   const replies = Promise.all([ask(front, '/'), ask(front, '/')]);
   await until('both of them', () => waiting.length === 2, 4);
   expect((await replies).map(({ body }) => body)).toEqual(['page', 'page']);
-  site.close().closeAllConnections();
 });
 
 describe.skipIf(withoutNginx)('copies of pictures', () => {

@@ -19,7 +19,6 @@ import {
   startServer,
   tempFile,
   tempFolder,
-  vitrine,
 } from '../rig.ts';
 import { adminOf, linesOf, logged, until } from '../stress.ts';
 
@@ -145,20 +144,9 @@ describe('without DATABASE_URL', () => {
 /** What package.json runs, without npm. */
 async function npmStart(env: Record<string, string>) {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  const [start, args] = scripts.start.split(/(?<=vitrine\.js) /);
-  expect(start).toBe('exec node --disable-sigusr1 src/vitrine.js');
-  const child = vitrine(args.split(' '), { PORT: '0', ...env });
-  const messages: string[] = [];
-  let port = 0;
-  child.stdout?.on('data', (chunk) => {
-    for (const line of String(chunk).trim().split('\n')) {
-      const { msg, url } = JSON.parse(line);
-      messages.push(msg);
-      if (url !== undefined) port = Number(new URL(url).port);
-    }
-  });
-  await until('the address', () => port > 0);
-  return { port, messages };
+  expect(scripts.start).toBe('exec node --disable-sigusr1 src/vitrine.js serve --samples');
+  const server = await startServer(env);
+  return { ...server, messages: linesOf(server).map(({ msg }) => msg) };
 }
 
 describe('serve --check', () => {

@@ -317,12 +317,5 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
       expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
       expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
     });
-
-    test('certificates that cannot be read end the start', async () => {
-      const url = cluster.url('postgres');
-      await expect(serve(`${url}?sslmode=verify-full&sslrootcert=/nowhere`)).rejects.toThrow(
-        'cannot be read',
-      );
-    });
   });
 });

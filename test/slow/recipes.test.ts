@@ -4,7 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { describeInBrowser, startSite } from '../browser.ts';
+import { describeInBrowser } from '../browser.ts';
+import { startSite } from '../mirror-site.ts';
 import { codeBlock, readPage } from '../pages.ts';
 import { ask, json, ROOT, type Server, startServer, tempFolder } from '../rig.ts';
 
@@ -129,7 +130,10 @@ describe('the recipe', () => {
       [join(ROOT, 'node_modules/development-types/node_modules/openapi-typescript/bin/cli.js'), ...args],
       { cwd: folder },
     );
-    writeFileSync(join(folder, 'use.ts'), block('Types for TypeScript', 'ts'));
+    const code = block('Types for TypeScript', 'ts');
+    writeFileSync(join(folder, 'wrong.ts'), code.replaceAll('title }', 'member }'));
+    await expect(compile(folder, 'wrong.ts')).rejects.toThrow(/member/);
+    writeFileSync(join(folder, 'use.ts'), code);
     await compile(folder, 'use.ts');
     expect((await exec(process.execPath, ['use.ts'], { cwd: folder })).stdout).toBe('15\n');
   });

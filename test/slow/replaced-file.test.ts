@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { openForChange } from '../../src/stores/open.ts';
-import { ADDRESSES, EXPECTED, PROFILE, pageSize, putInPlace, served, sources } from '../generation-files.ts';
-import { ask, run, startServer, tempFolder } from '../rig.ts';
+import { ADDRESSES, EXPECTED, PROFILE, pageSize, putInPlace, sources } from '../generation-files.ts';
+import { ask, copyOf, run, startServer, tempFolder } from '../rig.ts';
 import { adminOf, generationOf, linesOf, logged, metricsOf, until } from '../stress.ts';
 
 /** As root, a server runs as this account, whose files are not root's. */
@@ -15,14 +15,14 @@ const SERVANT = process.getuid?.() === 0 ? 65_534 : undefined;
 test.runIf(SERVANT !== undefined || process.getuid?.() !== 0)(
   'a replacement that the server may read but does not own goes live',
   async () => {
-    const path = served(sources[0]?.fresh as string);
+    const path = copyOf(sources[0]?.fresh as string);
     const incoming = `${path}.incoming`;
     const folder = dirname(path);
     if (SERVANT !== undefined) {
       fs.chmodSync(dirname(folder), 0o755);
       for (const file of [folder, path]) fs.chownSync(file, SERVANT, SERVANT);
     }
-    const server = await startServer({ DATABASE_URL: path }, [], SERVANT);
+    const server = await startServer({ DATABASE_URL: path }, [], { uid: SERVANT });
     expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
     fs.copyFileSync(sources[2]?.snapshot as string, incoming);
     // Root puts in a file of its own; without that right, one that nobody may write has to do.
@@ -36,7 +36,7 @@ test.runIf(SERVANT !== undefined || process.getuid?.() !== 0)(
 );
 
 test('a deleted file: its data stays online until a new file takes its place', async () => {
-  const path = served(sources[0]?.fresh as string);
+  const path = copyOf(sources[0]?.fresh as string);
   const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
   expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
   for (const name of fs.readdirSync(dirname(path))) fs.rmSync(join(dirname(path), name));
@@ -53,7 +53,7 @@ test('a deleted file: its data stays online until a new file takes its place', a
 });
 
 test('an import that opened the new file before the server noticed it is served', async () => {
-  const path = served(sources[0]?.fresh as string);
+  const path = copyOf(sources[0]?.fresh as string);
   const server = await startServer({ DATABASE_URL: path });
   putInPlace(sources[1]?.snapshot as string, path);
   // It adopts the log of the old file, which the server then removes.
@@ -67,11 +67,11 @@ test('an import that opened the new file before the server noticed it is served'
 // Root may limit the processes of another account, and this one needs its own.
 const asRoot = SERVANT === undefined ? () => {} : test;
 asRoot('a server that can start no thread serves on', async () => {
-  const path = served(sources[0]?.fresh as string);
+  const path = copyOf(sources[0]?.fresh as string);
   const folder = dirname(path);
   fs.chmodSync(dirname(folder), 0o755);
   for (const file of [folder, path]) fs.chownSync(file, SERVANT as number, SERVANT as number);
-  const server = await startServer({ DATABASE_URL: path }, [], SERVANT);
+  const server = await startServer({ DATABASE_URL: path }, [], { uid: SERVANT });
   const self = [`--reuid=${SERVANT}`, `--regid=${SERVANT}`, '--clear-groups'];
   const { status } = spawnSync('setpriv', [
     ...self,
@@ -88,7 +88,7 @@ asRoot('a server that can start no thread serves on', async () => {
 });
 
 test('a WAL of the old file is not applied to the new one', async () => {
-  const path = served(sources[0]?.fresh as string);
+  const path = copyOf(sources[0]?.fresh as string);
   const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
   // A killed writer leaves its WAL behind.
   const writing = new Database(path);
@@ -114,10 +114,10 @@ test('a WAL of the old file is not applied to the new one', async () => {
 });
 
 test('a WAL moved together with the new file is kept, with its commits', async () => {
-  const path = served(sources[0]?.fresh as string);
+  const path = copyOf(sources[0]?.fresh as string);
   const server = await startServer({ DATABASE_URL: path });
   expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
-  const staging = served(sources[3]?.fresh as string);
+  const staging = copyOf(sources[3]?.fresh as string);
   const writing = new Database(staging);
   writing.pragma('wal_autocheckpoint = 0');
   writing.exec("UPDATE profiles SET record = replace(record, 'generation 3', 'generation 5')");
@@ -135,7 +135,7 @@ test('a WAL moved together with the new file is kept, with its commits', async (
 });
 
 test('a named pipe is ignored, and the next file is served', async () => {
-  const path = served(sources[0]?.snapshot as string);
+  const path = copyOf(sources[0]?.snapshot as string);
   const server = await startServer({ DATABASE_URL: path });
   const pipe = join(tempFolder(), 'pipe');
   expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
@@ -147,7 +147,7 @@ test('a named pipe is ignored, and the next file is served', async () => {
 });
 
 test('a check creates no other files in the folder', async () => {
-  const path = served(sources[0]?.snapshot as string);
+  const path = copyOf(sources[0]?.snapshot as string);
   const server = await startServer({ DATABASE_URL: path });
   const seen = new Set<string>();
   const watcher = fs.watch(dirname(path), (_event, name) => void seen.add(String(name)));
@@ -158,7 +158,7 @@ test('a check creates no other files in the folder', async () => {
 });
 
 test('a snapshot is served from a read-only folder', async () => {
-  const path = served(sources[2]?.snapshot as string);
+  const path = copyOf(sources[2]?.snapshot as string);
   const folder = dirname(path);
   const isRoot = process.getuid?.() === 0;
   const mounted = isRoot && spawnSync('mount', ['--bind', folder, folder]).status === 0;
@@ -188,7 +188,7 @@ test('a snapshot is served from a read-only folder', async () => {
 });
 
 test('a file damaged in place: unreadable data is 503, and the server keeps running', async () => {
-  const path = served(sources[0]?.snapshot as string);
+  const path = copyOf(sources[0]?.snapshot as string);
   const server = await startServer({ DATABASE_URL: path });
   const bytes = fs.readFileSync(path);
   const [size, page] = [bytes.length, pageSize(bytes)];

@@ -6,9 +6,9 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, snapshotDatabase } from '../../src/stores/open.ts';
 import { people } from '../bench/data.ts';
-import { ADDRESSES, EXPECTED, GENERATIONS, served, sources } from '../generation-files.ts';
+import { ADDRESSES, EXPECTED, GENERATIONS, sources } from '../generation-files.ts';
 import { exported } from '../importing.ts';
-import { ask, databaseOf, ndjson, spawned, startServer, tempFile, vitrine } from '../rig.ts';
+import { ask, copyOf, databaseOf, ndjson, spawned, startServer, tempFile, vitrine } from '../rig.ts';
 import { canMount, onDisk } from '../small-disk.ts';
 import { generationOf, startLoad } from '../stress.ts';
 
@@ -18,7 +18,7 @@ const KILLS = 12;
 const snapshotOf = (number: number) => sources[number % GENERATIONS]?.snapshot as string;
 
 test(`${RESTORES} restores under load: no failed or mixed answer, and the next one is of the new data`, async () => {
-  const path = served(snapshotOf(0));
+  const path = copyOf(snapshotOf(0));
   const server = await startServer({ DATABASE_URL: path, WORKERS: '2' });
   const load = startLoad(server, ADDRESSES, (address, { status, body }) => {
     const expected = EXPECTED[generationOf(body) ?? 0]?.get(address);
@@ -44,7 +44,7 @@ describe('large data', () => {
 
   test(`kill -9 at ${KILLS} moments of a restore: all of the old or all of the new data`, async () => {
     const [before, after] = [await exported(small), await exported(large)];
-    const path = served(small);
+    const path = copyOf(small);
     const server = await startServer({ DATABASE_URL: path });
     const args = ['restore', '--database-url', path, largeSnapshot];
     const whole = statSync(largeSnapshot).size;

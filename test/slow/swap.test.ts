@@ -12,10 +12,9 @@ import {
   PROFILE,
   pageSize,
   putInPlace,
-  served,
   sources,
 } from '../generation-files.ts';
-import { ask, ndjson, type Reply, type Server, startServer, tempFile } from '../rig.ts';
+import { ask, copyOf, ndjson, type Reply, type Server, startServer, tempFile } from '../rig.ts';
 import { bodiesOf, generation, generationOf, linesOf, logged, startLoad, until } from '../stress.ts';
 
 const SWAPS = 66;
@@ -39,7 +38,7 @@ function createJudge(expected: (number: number) => Map<string, string>) {
 
 describe('under load', () => {
   test(`${SWAPS} swaps of freshly imported files and snapshots`, async () => {
-    const path = served(sources[0]?.fresh as string);
+    const path = copyOf(sources[0]?.fresh as string);
     const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
     const load = startLoad(
       server,
@@ -71,7 +70,7 @@ describe('under load', () => {
   });
 
   test(`${IMPORTS} imports, each visible in the next response and never undone`, async () => {
-    const path = served(sources[0]?.fresh as string);
+    const path = copyOf(sources[0]?.fresh as string);
     const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
     const known = new Map<number, Map<string, string>>();
     const expected = (number: number) =>
@@ -102,7 +101,7 @@ describe('under load', () => {
 describe('a replacement is refused and the old data kept when it is', () => {
   /** The file after one change by SQL. */
   function altered(sql: string): string {
-    const path = served(sources[1]?.snapshot as string);
+    const path = copyOf(sources[1]?.snapshot as string);
     const db = new Database(path);
     db.pragma('writable_schema = ON');
     db.exec(sql);
@@ -140,7 +139,7 @@ describe('a replacement is refused and the old data kept when it is', () => {
   let server: Server;
   let shown = 0;
   beforeAll(async () => {
-    path = served(sources[0]?.fresh as string);
+    path = copyOf(sources[0]?.fresh as string);
     server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
   });
   const refusals = () => linesOf(server).filter(({ msg }) => /The data before stays/.test(msg)).length;

@@ -2,11 +2,10 @@
 import { copyFileSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openForChange, openForExport } from '../../src/stores/open.ts';
+import { describe, expect, test } from 'vitest';
+import { openForExport } from '../../src/stores/open.ts';
 import { newPath } from '../importing.ts';
 import { mirrorArgs, portfolio, startSite } from '../mirror-site.ts';
-import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
 import { blog, folio, post, shot } from '../records.ts';
 import {
   ask,
@@ -219,29 +218,4 @@ test('a long reader keeps deleted data in the file: the command says so, and rep
   reading.close();
   await done(args);
   expect(filesWithNames(dirname(path))).toEqual([]);
-});
-
-describe.runIf(havePostgres)('PostgreSQL', () => {
-  let cluster: Cluster;
-  beforeAll(async () => {
-    cluster = await startCluster();
-  });
-  afterAll(() => cluster.remove());
-
-  test('a role that may only read can list takedowns and serves 410', async () => {
-    const name = await cluster.createDatabase();
-    const url = cluster.url(name);
-    await (await openForChange(url)).close();
-    await cluster.primary.sql(
-      'CREATE ROLE listing LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO listing',
-      name,
-    );
-    await importInto(url, ['-'], ndjson(folio(1, 'ada')));
-    await takedown(url, '--family', 'portfolio', 'ada');
-    const reading = cluster.url(name, [cluster.primary], 'listing');
-    expect(await takedown(reading, '--list')).toMatch(/ portfolio {2}user {2}/);
-    const server = await startServer({ DATABASE_URL: reading, TAKEDOWN_STATUS: '410' });
-    expect((await ask(server, '/b/api/username/ada')).status).toBe(410);
-    expect(await server.stop()).toBe(0);
-  });
 });
