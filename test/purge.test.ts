@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { caches } from '../src/config/caches.ts';
+import { readConfig } from '../src/config/config.ts';
 import { createCaches } from '../src/purge/caches.ts';
 import { PROVIDERS } from '../src/purge/providers.ts';
 import { userTag } from '../src/records/user-name.ts';
@@ -101,7 +101,7 @@ test.each([
 const NOW = () => new AbortController().signal;
 const tell = (text: string, keys: string[] | 'everything', env = {}) =>
   Promise.all(
-    createCaches(caches(text), env).map((cache) =>
+    createCaches(readConfig({ purge: text }), env).map((cache) =>
       cache.tell(
         {
           changes:
@@ -118,7 +118,7 @@ test('nginx: the files of a user are removed, however the address is written, an
   const folder = tempFolder();
   const entry = (url: string, key: string) =>
     `${'\0'.repeat(336)}\nKEY: x${url}\nHTTP/1.1 200 OK\r\nCache-Tag: vitrine,${userTag('portfolio', key)}\r\n\r\n{}`;
-  const put = (url: string, key: string, name = hash('md5', url)) => {
+  const put = (url: string, key: string, name = hash('md5', `x${url}`)) => {
     const file = join(folder, name.slice(-1), name.slice(-3, -1), name);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, entry(url, key));
@@ -132,6 +132,8 @@ test('nginx: the files of a user are removed, however the address is written, an
     // The tag of somebody else in the address, and one that pushes the headers back.
     ...[named(userTag('portfolio', 'pekka')), named('x'.repeat(5000))].map((url) => put(url, 'ada')),
   ];
+  // Known by its name.
+  hers.push(put('/card/b/ada.svg', 'pekka'));
   const his = put(named('pekka'), 'pekka');
   const others = [
     put('/temporary', 'ada', '00112233445566778899aabbccddeeff.0000000001'),

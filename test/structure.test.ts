@@ -79,7 +79,7 @@ const ROOMS: Record<string, readonly string[]> = {
   media: ['files', 'records', 'remote', 'runs', 'stores', 'stores/sqlite'],
   doctor: ['http', 'records', 'remote'],
   print: ['config', 'records', 'telemetry'],
-  purge: ['config', 'records', 'remote', 'stores'],
+  purge: ['changes', 'config', 'records', 'remote', 'stores'],
   samples: ['import', 'stores/sqlite'],
   server: [
     'config',

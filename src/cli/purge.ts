@@ -29,7 +29,8 @@ export const purgeCommand = (context: CommandContext) =>
 
 async function runPurge({ to, all, dryRun, ...flags }: PurgeFlags, context: CommandContext): Promise<void> {
   const config = readTellingConfig(context, to === undefined ? {} : { purge: to.join() });
-  const subscribers = await createSubscribers(config, context);
+  const onlyCaches = all || to !== undefined ? { notify: [], websubHub: undefined } : {};
+  const subscribers = await createSubscribers({ ...config, ...onlyCaches }, context);
   if (subscribers.length === 0)
     throw new UsageError('name the caches: --to CACHE…, or set PURGE; vitrine purge --help has examples');
   await using writer = await openExisting(chooseDatabase(flags, context));

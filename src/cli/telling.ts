@@ -34,7 +34,7 @@ export async function createSubscribers(
   const { createHub, createWebhook } = await import('../changes/webhooks.ts');
   const secret = readToken('NOTIFY_SECRET', environment);
   return [
-    ...createCaches(purge, environment),
+    ...createCaches(config, environment),
     ...notify.map((url) => createWebhook(url, config, secret)),
     ...(websubHub === undefined ? [] : [createHub(websubHub, config)]),
   ];

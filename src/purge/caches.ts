@@ -1,6 +1,7 @@
 // The caches of PURGE as subscribers of changes.
+import { changedAddresses } from '../changes/addresses.ts';
 import type { Cache } from '../config/caches.ts';
-import { ConfigError, type Environment } from '../config/config.ts';
+import { type Config, ConfigError, type Environment } from '../config/config.ts';
 import { readToken } from '../config/secrets.ts';
 import { Mistake } from '../config/setting-values.ts';
 import { SITE_TAG, userTag } from '../records/user-name.ts';
@@ -14,15 +15,14 @@ type News = Pick<UntoldNews['news'][number], 'changes'>;
 const UNDER_WAY = 1000;
 
 /** Throws if a token is missing, before anything is changed. */
-export const createCaches = (caches: readonly Cache[], environment: Environment) =>
-  caches.map((cache) => {
-    const purge = createPurge(cache, environment);
+export const createCaches = (config: Config, environment: Environment) =>
+  config.purge.map((cache) => {
+    const purge = createPurge(cache, config, environment);
     return {
       name: cache.text,
       repeatAfter: UNDER_WAY,
       async tell({ changes }: News, signal: AbortSignal): Promise<void> {
-        const tags = listTags(changes);
-        if (tags.length > 0) await purge(tags, signal);
+        if (changes.length > 0) await purge(changes, signal);
       },
     };
   });
@@ -32,11 +32,22 @@ function listTags(changes: News['changes']): string[] {
   return changes.map(({ family, key }) => userTag(family, key));
 }
 
-function createPurge(cache: Cache, environment: Environment) {
-  const { kind, place } = cache;
+/** For more users, finding out would take longer than reading the cache. */
+const MOST_USUAL = 5000;
+
+/** The usual addresses of the users, without hosts. */
+function listPaths(config: Config, changes: News['changes']): string[] {
+  if (changes === 'everything' || changes.length > MOST_USUAL) return [];
+  const addresses = changes.flatMap((change) => changedAddresses(config, change));
+  return addresses.map((address) => address.replace(/^https?:\/\/[^/]*/, ''));
+}
+
+function createPurge({ kind, place, perMinute }: Cache, config: Config, environment: Environment) {
   if (kind === 'nginx')
-    return (tags: readonly string[], signal: AbortSignal) => purgeNginx(place, tags, signal);
-  return createProvider(kind, cache, findToken(PROVIDERS[kind], environment));
+    return (changes: News['changes'], signal: AbortSignal) =>
+      purgeNginx(place, { tags: listTags(changes), paths: listPaths(config, changes) }, signal);
+  const send = createProvider(kind, { place, perMinute }, findToken(PROVIDERS[kind], environment));
+  return (changes: News['changes'], signal: AbortSignal) => send(listTags(changes), signal);
 }
 
 type Secret = Pick<(typeof PROVIDERS)[keyof typeof PROVIDERS], 'token' | 'isOpen'>;
