@@ -210,6 +210,24 @@ test('what was taken down since the snapshot stays away, also if the snapshot fo
   }
 });
 
+test('a takedown of the snapshot counts again, and leaves no name behind', async () => {
+  const path = await live();
+  await done(['takedown', '--database-url', path, '--family', 'microblog', 'cid']);
+  const file = join(tempFolder(), 'without.db');
+  await done(['snapshot', '--database-url', path, file]);
+  await done(['takedown', '--undo', '--database-url', path, '--family', 'microblog', 'cid']);
+  await importInto(path, ['-'], ndjson(...NEW));
+  expect((await exported(path)).join()).toContain('"cid"');
+  expect((await restore(path, file)).code).toBe(0);
+  await importInto(path, ['-'], ndjson(...NEW));
+  expect((await exported(path)).join()).not.toContain('"cid"');
+  for (const name of readdirSync(dirname(path)))
+    expect([name, readFileSync(join(dirname(path), name), 'latin1').includes('"cid"')]).toEqual([
+      name,
+      false,
+    ]);
+});
+
 test('takedowns that cannot be read are named', async () => {
   const path = await live();
   scrawl(path, 100, 2000);

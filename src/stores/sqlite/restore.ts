@@ -133,16 +133,20 @@ function replaceRows(db: Connection, table: string, key: readonly string[]): voi
     WHERE NOT EXISTS (SELECT 1 FROM main.${table} AS ours WHERE ${isKey})`);
 }
 
-const NEW_TAKEDOWN = 'SELECT 1 FROM main.takedowns WHERE hash NOT IN (SELECT hash FROM copy.takedowns)';
-
 /** Takedowns of both are in force afterwards. */
 async function replaceContents(db: Connection, path: string, copyPath: string): Promise<RestoreOutcome> {
   db.prepare('ATTACH ? AS copy').run(copyPath);
+  const lacks = (one: string, other: string) =>
+    db
+      .prepare(`SELECT 1 FROM ${other}.takedowns WHERE hash NOT IN (SELECT hash FROM ${one}.takedowns)`)
+      .get() !== undefined;
+  let erases = false;
   const takenDown = await change(
     db,
     path,
     async (store) => {
-      const isNew = db.prepare(NEW_TAKEDOWN).get() !== undefined;
+      const isNew = lacks('copy', 'main');
+      erases = isNew || lacks('main', 'copy');
       const list = await readTakedowns(store);
       for (const [table, key] of Object.entries(TABLES)) replaceRows(db, table, key);
       db.exec(`
@@ -159,7 +163,7 @@ async function replaceContents(db: Connection, path: string, copyPath: string): 
     },
     false,
   );
-  const hindrance = takenDown.users + takenDown.items > 0 ? eraseTraces(db, path) : undefined;
+  const hindrance = erases ? eraseTraces(db, path) : undefined;
   const warning = hindrance && `${path} still holds what was taken down, in unused space. ${hindrance}`;
   return { takenDown, warning };
 }
