@@ -381,14 +381,14 @@ function longDate(text) {
 }
 const grouped = (digits) =>
   /^\d{1,18}$/.test(digits) ? BigInt(digits).toLocaleString('en') : digits.slice(0, 20);
-/** Initials for each title; the item's number tells equal ones apart. */
+/** Initials for each title; equal ones are numbered: LF, LF2, LF3. */
 function distinctInitials(titles) {
-  const seen = new Set();
-  return titles.map((title, index) => {
+  const counts = new Map();
+  return titles.map((title) => {
     const letters = initials(title);
-    const taken = letters === '' || seen.has(letters);
-    seen.add(letters);
-    return taken ? `${letters}${index + 1}` : letters;
+    const count = (counts.get(letters) ?? 0) + 1;
+    counts.set(letters, count);
+    return count > 1 || letters === '' ? `${letters}${count}` : letters;
   });
 }
 

@@ -470,7 +470,7 @@ describeInBrowser('the card', (eye) => {
   test('items with the same initials are told apart', async () => {
     const page = await open('');
     await page.route('**/api/username/same**', (route) => {
-      const titles = ['Blue door', 'Blue dusk', 'Red roof', '', ''];
+      const titles = ['Blue door', 'Red roof', 'Blue dusk', '', ''];
       const shots = { Shots: titles.map((title, index) => ({ id: String(index), title })) };
       return route.fulfill({
         headers: { 'access-control-allow-origin': '*' },
@@ -483,10 +483,10 @@ describeInBrowser('the card', (eye) => {
     await ready(page).locator('.name').waitFor();
     expect(await page.locator('vitrine-profile .content .tile').allTextContents()).toEqual([
       'B\u200cD',
-      'B\u200cD2',
       'R\u200cR',
-      '4',
-      '5',
+      'B\u200cD2',
+      '1',
+      '2',
     ]);
   });
 });

@@ -87,14 +87,14 @@ export const takeInitials = (name) =>
     .join(/[\u0600-\u08ff]/.test(name) ? '\u200c' : '')
     .toUpperCase();
 
-/** Initials for each title; the item's number tells equal ones apart. @param {string[]} titles */
+/** Initials for each title; equal ones are numbered: LF, LF2, LF3. @param {string[]} titles */
 export function distinctInitials(titles) {
-  const seen = new Set();
-  return titles.map((title, index) => {
+  const counts = new Map();
+  return titles.map((title) => {
     const initials = takeInitials(title);
-    const taken = initials === '' || seen.has(initials);
-    seen.add(initials);
-    return taken ? `${initials}${index + 1}` : initials;
+    const count = (counts.get(initials) ?? 0) + 1;
+    counts.set(initials, count);
+    return count > 1 || initials === '' ? `${initials}${count}` : initials;
   });
 }
 
