@@ -1,10 +1,15 @@
 // `vitrine changes`
 import { Readable } from 'node:stream';
-import { InvalidArgumentError } from 'commander';
 import { describeChange } from '../changes/addresses.ts';
 import { openForExport } from '../stores/open.ts';
 import type { CommandContext } from './context.ts';
-import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
+import {
+  chooseDatabase,
+  createCommand,
+  examples,
+  type SettingFlags,
+  wholeNumberArgument,
+} from './options.ts';
 import { readTellingConfig } from './telling.ts';
 
 const HELP = `
@@ -15,7 +20,7 @@ ${examples('vitrine changes', 'vitrine changes --since 1795000000000000 > change
 
 export const changesCommand = (context: CommandContext) =>
   createCommand('changes', 'list whose answers changed since an earlier generation of the data')
-    .option('--since <generation>', 'what the last line of an earlier run says', generationArgument)
+    .option('--since <generation>', 'what the last line of an earlier run says', wholeNumberArgument(0))
     .addHelpText('after', HELP)
     .action(async ({ since, ...flags }: SettingFlags & { since?: number }) => {
       context.keepStdoutForData();
@@ -38,10 +43,3 @@ export const changesCommand = (context: CommandContext) =>
         failure: isUnknown ? failure : undefined,
       });
     });
-
-function generationArgument(text: string): number {
-  const generation = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(generation))
-    throw new InvalidArgumentError('It must be a whole number, as the last line of an earlier run says.');
-  return generation;
-}

@@ -1,6 +1,5 @@
 // The commands about a whole database: `vitrine migrate`, `check`, `snapshot`, `restore`, `export` and
 // `remove`.
-import { InvalidArgumentError } from 'commander';
 import { shownDatabase } from '../config/database-url.ts';
 import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
@@ -16,7 +15,14 @@ import {
 } from '../stores/open.ts';
 import type { Counts } from '../stores/reader.ts';
 import { type CommandContext, CommandFailed } from './context.ts';
-import { chooseDatabase, createCommand, examples, familyOption, type SettingFlags } from './options.ts';
+import {
+  chooseDatabase,
+  createCommand,
+  examples,
+  familyOption,
+  type SettingFlags,
+  wholeNumberArgument,
+} from './options.ts';
 import { openTelling, tellOf } from './telling.ts';
 
 export const migrateCommand = (context: CommandContext) =>
@@ -55,7 +61,7 @@ export const checkCommand = (context: CommandContext) =>
 export const snapshotCommand = (context: CommandContext) =>
   createCommand('snapshot', 'write a compact copy of the database that can be served from read-only media')
     .argument('<file>', 'the file to write; an existing one is replaced at once; with --keep a folder')
-    .option('--keep <number>', 'name the copy for the time, and keep so many of them', wholeNumber)
+    .option('--keep <number>', 'name the copy for the time, and keep so many of them', wholeNumberArgument(1))
     .option(
       '--forget-takedowns',
       'leave takedowns out; the copy may be served in the place of a file with takedowns',
@@ -67,11 +73,6 @@ export const snapshotCommand = (context: CommandContext) =>
       const lines = [`snapshot written to ${file}`, ...removed.map((old) => `removed ${old}`)];
       context.report({ summary: lines.join('\n'), result: { file, removed } });
     });
-
-function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 on.');
-  return Number(text);
-}
 
 const RESTORE_HELP = `
 A running server answers with the restored data from its next lookup on, and loses no request. The snapshot is checked

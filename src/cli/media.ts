@@ -2,7 +2,6 @@
 import { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { megabytes } from '../files/terminal.ts';
-import type { CheckCounts } from '../media/check.ts';
 import { counted } from '../records/printable.ts';
 import type { Archive, MediaSummary } from '../stores/archive.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
@@ -89,6 +88,8 @@ Each file is read, since its name is the SHA-256 of its bytes. \`vitrine media f
 ones once they are removed. Exit code 1 if any file is missing or damaged.
 ${examples('vitrine media check', 'vitrine media check --remove-damaged')}`;
 
+const REMEDY = '`vitrine media check --remove-damaged`, then `vitrine media fetch`, fetches them again';
+
 type MediaCheckFlags = SettingFlags & { quick: boolean; removeDamaged: boolean };
 
 const createCheck = (context: CommandContext): Command =>
@@ -110,7 +111,7 @@ const createCheck = (context: CommandContext): Command =>
       const wrong = missing + damaged;
       const failures = [
         ...(checked < files ? [`stopped: ${files - checked} of ${files} copies were not checked`] : []),
-        ...(wrong > 0 ? [`${wrong} of ${files} copies ${advise(counts)}`] : []),
+        ...(wrong > 0 ? [`${wrong} of ${files} copies are missing or damaged: ${REMEDY}`] : []),
       ];
       context.report({
         summary: `copies: ${sound} sound, ${missing} missing, ${damaged} damaged${removed > 0 ? ' and removed' : ''}`,
@@ -118,12 +119,6 @@ const createCheck = (context: CommandContext): Command =>
         failure: failures.length === 0 ? undefined : failures.join('; '),
       });
     });
-
-function advise({ missing, damaged, removed }: CheckCounts): string {
-  if (damaged === removed) return 'are not here: `vitrine media fetch` fetches them again';
-  const which = missing === 0 ? 'are damaged' : 'are missing or damaged';
-  return `${which}: \`vitrine media check --remove-damaged\`, then \`vitrine media fetch\`, fetches them again`;
-}
 
 const PRUNE_HELP = `
 The first run only notes which copies no record names; a run that comes later than --grace removes them, unless a record

@@ -108,6 +108,13 @@ export const numberArgument = (least: number, most: number) => (text: string) =>
   return number;
 };
 
+export const wholeNumberArgument = (least: number) => (text: string) => {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < least || !Number.isSafeInteger(number))
+    throw new InvalidArgumentError(`It must be a whole number from ${least} on.`);
+  return number;
+};
+
 /** Commander calls this for each host of the option. */
 export const hostArgument =
   (option: string) =>

@@ -5,7 +5,7 @@ import { ConfigError, readConfig, SETTING_NAMES } from '../config/config.ts';
 import type { HostName } from '../publish/hosts.ts';
 import type { Part } from '../publish/source.ts';
 import { type CommandContext, UsageError } from './context.ts';
-import { createCommand, examples, type SettingFlags } from './options.ts';
+import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 
 /** Not taken from the tables, which are loaded only when something is published. */
 const HOSTS = Object.keys({
@@ -48,9 +48,7 @@ export const publishCommand = (context: CommandContext) =>
       if (!/^[\w./@+-]+$/.test(resolve(folder)))
         throw new UsageError('the path of the folder must be of letters, digits and ._@+-');
       const config = readConfig(flags, context.environment);
-      const { databaseUrl } = config;
-      if (databaseUrl === undefined)
-        throw new ConfigError(['name the database: set DATABASE_URL or give --database-url']);
+      const databaseUrl = chooseDatabase(flags, context);
       if (config.corsOrigin !== '*' && config.corsOrigin.length > 0)
         throw new ConfigError(['CORS_ORIGIN must be * or none: files cannot tell origins apart']);
       if (config.directory)

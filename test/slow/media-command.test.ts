@@ -137,7 +137,7 @@ describe('media check', () => {
     const removed = await checkMedia(database, '--remove-damaged');
     expect([removed.code, removed.stderr]).toEqual([
       1,
-      expect.stringContaining('`vitrine media fetch` fetches them'),
+      expect.stringContaining('`vitrine media fetch`, fetches them again'),
     ]);
     expect((await fetchMedia(database, '--media-hosts', host.host)).stdout).toMatch(/^pictures: 2 fetched/);
     expect((await checkMedia(database)).code).toBe(0);
