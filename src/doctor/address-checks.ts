@@ -3,11 +3,12 @@ import { type HttpResponse, SiteError } from '../remote/http-client.ts';
 import { COLLECTIONS, isInQuery, VARIANTS } from '../variants.ts';
 import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unchecked, unclear } from './check.ts';
 import { type Deployment, isProfile, objectIn, readCode } from './deployment.ts';
+import { describeFiles, escapeLetter } from './published-files.ts';
 
 const address: Check = {
   name: 'address',
   async run(deployment) {
-    const { found, first, given, path, origin, variant, user } = deployment;
+    const { found, first, given, path, origin, variant, user, published } = deployment;
     if (!found) return first instanceof SiteError ? unreachable(first) : notVitrine(first);
     if (path !== given && path === given + given)
       return broken(`the proxy removes the prefix: ${given} works only when written twice, ${path}`);
@@ -18,7 +19,9 @@ const address: Check = {
     if (other !== undefined && !(collection in list))
       return broken(`is not variant ${variant}: its list is called ${other}, not ${collection}`);
     const place = `variant ${variant} at ${origin.origin}${path}`;
-    return ok(user === undefined ? `${place}; no existing user is known` : `${place}, user ${quoted(user)}`);
+    if (user === undefined) return ok(`${place}; no existing user is known`);
+    const files = published === undefined ? '' : `; ${await describeFiles(deployment, user)}`;
+    return ok(`${place}, user ${quoted(user)}${files}`);
   },
 };
 
@@ -61,7 +64,7 @@ const ENCODED = {
 
 const names: Check = {
   name: 'encoded names',
-  async run({ send, lookups, nobody, style, user }) {
+  async run({ send, lookups, nobody, style, user, published }) {
     const plain = readCode(await send(lookups(nobody).profile));
     if (plain === 'USER_MISSING' && !isInQuery(style))
       return broken('the user name does not arrive: the path is cut off');
@@ -74,13 +77,11 @@ const names: Check = {
           `${meaning} in a name does not arrive: ${quoted(nobody + encoded)} gets ${response.status} ${code}`.trim(),
         );
     }
-    if (user !== undefined && /^[a-z]/i.test(user)) {
-      const letter = `%${user.charCodeAt(0).toString(16)}`;
-      const path = lookups(user).profile.replace(new RegExp(`([=/])${user[0]}(?=[^=/]*$)`), `$1${letter}`);
-      const { status } = await send(path);
-      if (status !== 200)
-        return broken(`a letter that is encoded although it need not be, ${letter}, gets ${status}`);
-    }
+    // Of published files, the first check says it.
+    const escaped = user === undefined || published ? undefined : escapeLetter({ lookups }, user);
+    const { status } = escaped === undefined ? { status: 200 } : await send(escaped.path);
+    if (status !== 200)
+      return broken(`a letter that is encoded although it need not be, ${escaped?.letter}, gets ${status}`);
     return ok('every character of a name arrives as it was sent');
   },
 };

@@ -1,6 +1,7 @@
 // The deployment under examination: at which path which variant answers, for which user.
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { PUBLISHED } from '../http/observations.ts';
 import { retryAfter } from '../remote/host.ts';
 import { type HttpClient, type HttpRequest, type HttpResponse, SiteError } from '../remote/http-client.ts';
 import { isPublic } from '../remote/public-addresses.ts';
@@ -34,6 +35,8 @@ export interface Deployment {
   readonly path: string;
   readonly variant: Variant;
   readonly style: RouteStyle;
+  /** The host for which `vitrine publish` made the files that are served there; undefined if they are not. */
+  readonly published: string | undefined;
   /** An existing user, if one is known. */
   readonly user: string | undefined;
   /** A name that no user has. */
@@ -95,12 +98,23 @@ export async function findDeployment(
     path,
     style,
     variant: variant ?? (await tellVariant(send, style, known === undefined ? undefined : lookups(known))),
+    published: await findPublished(send),
     user: known,
     nobody: `nobody-${Math.random().toString(36).slice(2, 10)}`,
     send,
     lookups,
     withoutUser: lookups('').profile,
   };
+}
+
+async function findPublished(send: Send): Promise<string | undefined> {
+  try {
+    const { published } = objectIn(await send(PUBLISHED)) ?? {};
+    return typeof published === 'string' ? published : undefined;
+  } catch (error) {
+    if (error instanceof SiteError) return undefined;
+    throw error;
+  }
 }
 
 /** Asks for the user in each style at each path until a profile comes, or until a request fails. */

@@ -7,7 +7,7 @@ import { CACHE_CHECKS } from './cache-checks.ts';
 import { type Check, type Finding, unchecked as notMade } from './check.ts';
 import { createSend, type Deployment, findDeployment } from './deployment.ts';
 import { PICTURE_CHECKS } from './picture-checks.ts';
-import { REMEDIES, type Remedy } from './remedies.ts';
+import { type CheckName, REMEDIES, type Remedy } from './remedies.ts';
 import { RESPONSE_CHECKS } from './response-checks.ts';
 import { TRANSPORT_CHECKS } from './transport-checks.ts';
 
@@ -30,6 +30,18 @@ export const CHECKS: readonly Check[] = [
   ...TRANSPORT_CHECKS,
 ];
 
+/** What concerns the buffers, the cache and the connections of a proxy, which published files do without. */
+const OF_PROXIES: ReadonlySet<CheckName> = new Set([
+  ...(['header size', 'cache', 'cache key', 'cache copies'] as const),
+  ...(['HTTP to Vitrine', 'client address'] as const),
+]);
+
+/** The remedy for published files. */
+const AS_PUBLISHED: Remedy = {
+  advice:
+    'Use the configuration that `vitrine publish` wrote as it is, and reload the host after changes of settings.',
+};
+
 interface Diagnosis {
   readonly report: string;
   readonly findings: readonly { readonly check: Check; readonly finding: Finding }[];
@@ -45,10 +57,12 @@ export async function diagnose({ base, variant, user, timeout }: DoctorOptions):
   try {
     const deployment = await findDeployment(createSend(client), base, variant, user);
     const findings: { check: Check; finding: Finding }[] = [];
-    for (const check of CHECKS) findings.push({ check, finding: await runCheck(check, deployment) });
+    const isMade = ({ name }: Check) => deployment.published === undefined || !OF_PROXIES.has(name);
+    for (const check of CHECKS.filter(isMade))
+      findings.push({ check, finding: await runCheck(check, deployment) });
     const broken = findings.filter(({ finding }) => finding.state === 'broken').length;
     const unchecked = findings.filter(({ finding }) => finding.unchecked).length;
-    const report = formatReport(findings);
+    const report = formatReport(findings, deployment.published);
     return { report, findings, broken, unchecked, failure: describeFailure(broken, unchecked) };
   } finally {
     client.close();
@@ -74,7 +88,7 @@ async function runCheck(check: Check, deployment: Deployment): Promise<Finding> 
 const STATE_WIDTH = 'could not tell'.length;
 
 /** A line for each check, then remedies for what is broken. */
-function formatReport(findings: Diagnosis['findings']): string {
+function formatReport(findings: Diagnosis['findings'], published: string | undefined): string {
   const nameWidth = Math.max(...findings.map(({ check }) => check.name.length));
   const lines = findings.map(
     ({ check, finding }) =>
@@ -82,7 +96,7 @@ function formatReport(findings: Diagnosis['findings']): string {
   );
   const remedies = findings.flatMap(({ check: { name }, finding: { state, suggest } }) => {
     if (state !== 'broken' && !suggest) return [];
-    const { advice, lines = {} }: Remedy = REMEDIES[name];
+    const { advice, lines = {} }: Remedy = published === undefined ? REMEDIES[name] : AS_PUBLISHED;
     const printed = Object.entries(lines).map(
       ([proxy, line]) => `\n  in \`vitrine print ${proxy}\`: ${line}`,
     );

@@ -5,6 +5,9 @@ import { type Config, listMounts } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import { OutputError } from '../files/output.ts';
 import { megabytes, type Terminal } from '../files/terminal.ts';
+import { JSON_TYPE, jsonHeaders, matches, sendNotModified } from '../http/answer.ts';
+import { PUBLISHED } from '../http/observations.ts';
+import { computeEtag } from '../records/etag.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { createRunReport } from '../runs/each.ts';
@@ -41,7 +44,7 @@ export async function runPublish(options: PublishOptions) {
   await using store = await openForLookups(config.databaseUrl);
   const fault = await store.fault();
   if (fault !== undefined) throw new OutputError(fault);
-  const site = await createSite(config, store);
+  const site = await createSite(options, store);
   await using _app = { [Symbol.asyncDispose]: async () => site.app.close() };
   using report = createRunReport(out, 'publishing');
   const everything = { ...options, store, asker: site.asker, changes: 'everything' as const, onTooLong() {} };
@@ -69,11 +72,11 @@ interface Site {
   readonly files: ReadonlyMap<string, SiteFile>;
 }
 
-/** The app that serves, without what protects a server from its clients. */
 /** Files of many users share their headers. */
 const NO_TAGS = { cacheTagHeader: undefined, purge: [] };
 
-async function createSite(config: Config, store: Reader): Promise<Site> {
+/** The app that serves, without what protects a server from its clients. */
+async function createSite({ config, host }: PublishOptions, store: Reader): Promise<Site> {
   const quiet = { ...config, rateLimit: undefined, maxLoopDelay: 0, accessLog: false, ...NO_TAGS };
   const telemetry = createTelemetry(quiet, createLog({ logLevel: 'silent' }, { write() {} }));
   const { app } = buildApp({ config: quiet, store, telemetry });
@@ -81,6 +84,13 @@ async function createSite(config: Config, store: Reader): Promise<Site> {
   app.addHook('onRoute', ({ method, url }) => {
     if (method === 'GET' && !/:|^\/(?:healthz|readyz)$/.test(url)) addresses.push(url);
   });
+  const published = JSON.stringify({ published: host });
+  const headers = { ...jsonHeaders(config.corsOrigin), etag: computeEtag(published) };
+  app.get(PUBLISHED, (request, reply) =>
+    matches(request.headers['if-none-match'], headers.etag)
+      ? sendNotModified(reply, headers)
+      : reply.headers(headers).type(JSON_TYPE).send(published),
+  );
   await app.ready();
   return { app, asker: createAsker(app), files: await listSiteFiles(app, addresses, listHosts(config)) };
 }

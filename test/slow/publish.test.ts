@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { PUBLISHED } from '../../src/http/observations.ts';
 import type { Entry } from '../../src/publish/manifest.ts';
 import { freePort } from '../free-port.ts';
 import { sha256 } from '../pictures.ts';
@@ -18,10 +19,12 @@ import {
   fixture,
   hearOut,
   importInto,
+  json,
   type LocalServer,
   ndjson,
   newDatabase,
   readLines,
+  run,
   spawned,
   tempFile,
   tempFolder,
@@ -90,7 +93,9 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, isPlain,
     test('answers every canonical address as the server does', async () => {
       // A service makes a URL of a path, in which these names would be steps upwards.
       const addresses = entries.flatMap(({ address = '' }) =>
-        address === '' || (isService && /\/\.\.?(?:\/|$)/.test(address)) ? [] : address,
+        address === '' || address === PUBLISHED || (isService && /\/\.\.?(?:\/|$)/.test(address))
+          ? []
+          : address,
       );
       expect(addresses.length).toBeGreaterThan(1000);
       const different: unknown[] = [];
@@ -161,6 +166,34 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, isPlain,
       }
       expect((await ask(host, list)).headers.etag).toBe((await ask(server, list)).headers.etag);
       expect((await ask(host, '/nothing', { method: 'POST' })).status).toBe(404);
+    });
+
+    test.each(['a', 'b', 'c'])('compare finds every user of variant %s the same', async (variant) => {
+      const users = entries.filter(({ path }) => path.startsWith(`data/${variant}/profile/`));
+      const names = [...new Set(users.map(({ user }) => user))].filter((user) => !/^\.\.?$/.test(user));
+      const file = tempFile('users.txt', names.join('\n'));
+      const sites = [server.url, `http://127.0.0.1:${host.port}`].map((url) => `${url}/${variant}`);
+      const pace = ['--start-rate', '10000', '--rate', '10000'];
+      const ran = await run(['compare', ...sites, '--variant', variant, '--users', file, '--json', ...pace]);
+      const { profiles, items } = json({ body: ran.stdout }).result;
+      expect([ran.code, profiles['same bytes'], items['same bytes']]).toEqual([
+        0,
+        names.length,
+        names.length,
+      ]);
+    });
+
+    test('doctor says what the host is, and what it cannot do', async () => {
+      const ran = await run(['doctor', `http://127.0.0.1:${host.port}/b`, '--user', 'ada']);
+      const unlike = isService
+        ? ''
+        : ': unlike Vitrine, this host does not find names in other letter case, does not find names with other escapes, such as %61, has ETags of its own';
+      const [first = ''] = ran.stdout.split('\n', 1);
+      expect(first.slice(first.indexOf('user'))).toBe(
+        `user "ada"; files of \`vitrine publish\` for ${name}${unlike}`,
+      );
+      // The emulator of S3 neither compresses nor has ETags.
+      if (!isPlain) expect(ran).toMatchObject({ code: 0, stdout: expect.not.stringMatching('broken') });
     });
 
     test('tells hosts apart, if base URLs name several', async () => {
@@ -245,16 +278,19 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, isPlain,
 describe('a run that is killed', () => {
   const KILLS = 10;
   const USERS = 200;
+  /** Every tenth user changes with each import. */
+  const isChanging = (at: number) => at % 10 === 0;
 
   /** Checks that each file is the one of the manifest, and that there are no others; the import that all are of. */
-  function servedGeneration(folder: string): string {
+  function findGeneration(folder: string): string {
     const files = join(folder, 'current/files');
     const generations = new Set<string | undefined>();
     const entries = entriesOf(folder);
     for (const { path, sha256: sum } of entries) {
       const body = readFileSync(join(files, path));
       expect(sha256(body), path).toBe(sum);
-      if (/^data\/a\/profile\/[^.]*\.json$/.test(path)) generations.add(JSON.parse(String(body)).name);
+      const [, at] = /^data\/a\/profile\/u(\d+)\.json$/.exec(path) ?? [];
+      if (at !== undefined && isChanging(Number(at))) generations.add(JSON.parse(String(body)).name);
     }
     const found = readdirSync(files, { recursive: true, withFileTypes: true }).filter((file) =>
       file.isFile(),
@@ -266,26 +302,32 @@ describe('a run that is killed', () => {
   test('leaves the old state or the new one in service, and the next run completes', async () => {
     const url = await newDatabase();
     const folder = join(tempFolder(), 'site');
-    const people = (name: string) =>
-      ndjson(...Array.from({ length: USERS }, (_, at) => blog(at + 1, `u${at}`, { name })));
+    const people = Array.from({ length: USERS }, (_, at) => blog(at + 1, `u${at}`, { name: '0' }));
     const args = ['publish', folder, '--for', 'nginx', '--without', 'previews,cards,feeds'];
     const env = { DATABASE_URL: url };
-    await importInto(url, ['-'], people('0'));
+    await importInto(url, ['-'], ndjson(...people));
+    await done(args, { env });
     const began = performance.now();
     await spawned(args, { env });
     const whole = performance.now() - began;
     let old = '0';
     for (let kill = 1; kill <= KILLS; kill++) {
-      await importInto(url, ['-'], people(String(kill)));
+      const name = String(kill);
+      const changed = people.filter((_, at) => isChanging(at)).map((person) => ({ ...person, name }));
+      await importInto(url, ['-'], ndjson(...changed));
+      const gone = `u${kill * 10 - 9}`;
+      if (kill % 3 === 0) await done(['takedown', '--family', 'microblog', gone], { env });
       const child = vitrine(args, env);
       const timer = setTimeout(() => child.kill('SIGKILL'), (whole * kill) / KILLS);
       await once(child, 'close');
       clearTimeout(timer);
-      expect([old, String(kill)]).toContain(servedGeneration(folder));
+      expect([old, name]).toContain(findGeneration(folder));
       await done(args, { env });
-      old = servedGeneration(folder);
-      expect(old).toBe(String(kill));
+      old = findGeneration(folder);
+      expect(old).toBe(name);
       expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', '1', 'lock']);
+      const left = kill % 3 === 0 ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
+      expect(left.filter((path) => path.endsWith(`/${gone}.json`))).toEqual([]);
     }
   });
 });
