@@ -79,19 +79,38 @@ describe('help', () => {
 });
 
 describe('wrong usage', () => {
-  const DB = ['--database-url', '/nowhere/site.db'];
+  const DB = '--database-url /nowhere/site.db';
+  const MIRROR = `mirror --variant b --from http://127.0.0.1:1/b ${DB}`;
+  const COMPARE = 'compare http://127.0.0.1:1 http://127.0.0.1:1 --variant b';
   test.each([
-    [['pubish'], "unknown command 'pubish'"],
-    [['check', '--deep'], "unknown option '--deep'"],
-    [['import', ...DB], "missing required argument 'file'"],
-    [['import', '--rejects', 'x', 'y', ...DB], '--rejects goes with --skip-invalid'],
-    [['import', '-', '-', ...DB], 'standard input'],
-    [['remove', '--family', 'painters', 'ada', ...DB], 'Allowed choices are microblog, portfolio'],
-    [['import', 'x'], 'DATABASE_URL'],
-    [['check'], 'DATABASE_URL'],
-    [['check', '--database-url', 'mysql://x/y'], '--database-url must'],
-  ])('%j', async (args, words) => {
-    const { code, stdout, stderr } = await run(args);
+    ['pubish', "unknown command 'pubish'"],
+    ['check --deep', "unknown option '--deep'"],
+    [`import ${DB}`, "missing required argument 'file'"],
+    [`import --rejects x y ${DB}`, '--rejects goes with --skip-invalid'],
+    [`import - - ${DB}`, 'standard input'],
+    [`remove --family painters ada ${DB}`, 'Allowed choices are microblog, portfolio'],
+    ['import x', 'DATABASE_URL'],
+    ['check', 'DATABASE_URL'],
+    ['check --database-url mysql://x/y', '--database-url must'],
+    [MIRROR, '--user'],
+    [`${MIRROR} --user ada --users x`, '--user'],
+    [`mirror --from http://x/ --user ada ${DB}`, '--variant'],
+    [`mirror --variant b --user ada ${DB}`, '--from'],
+    ['mirror --variant b --from http://x/ --user ada', 'DATABASE_URL'],
+    [`${MIRROR} --user ada --from ftp://x/`, 'http or https'],
+    [`${MIRROR} --user ada --from http://me:secret@x/`, 'user name or password'],
+    [`${MIRROR} --user ada --from http://x/?a=b`, 'query'],
+    [`${MIRROR} --user ada --rate 0`, 'must be a number'],
+    [`${MIRROR} --user ada --concurrency x`, 'must be a number'],
+    [COMPARE, '--user'],
+    [COMPARE.replace('--variant b', '--user ada'), '--variant'],
+    [`${COMPARE} --user ada --picture-hosts http://x/y`, 'HOST or HOST:PORT'],
+    [`${COMPARE} --user ada --rate 0`, 'must be a number'],
+    ['doctor', "missing required argument 'base-url'"],
+    ['doctor example.org', 'must be an http or https URL'],
+    ['doctor http://x/ --variant d', 'Allowed choices are a, b, c'],
+  ])('%s', async (line, words) => {
+    const { code, stdout, stderr } = await run(line.split(' '));
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(words);
     expect(stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(3);

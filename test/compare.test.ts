@@ -505,14 +505,4 @@ describe.concurrent('the command', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^same bytes +2 +2 +2$/m);
   });
-
-  test.each([
-    [['--variant', 'b'], '--user'],
-    [['--user', 'ada'], '--variant'],
-    [['--variant', 'b', '--user', 'ada', '--picture-hosts', 'http://x/y'], 'HOST or HOST:PORT'],
-    [['--variant', 'b', '--user', 'ada', '--rate', '0'], 'must be a number'],
-  ])('with %j is refused', async (flags, words) => {
-    const { code, stderr } = await run(['compare', 'http://127.0.0.1:1', 'http://127.0.0.1:1', ...flags]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
-  });
 });

@@ -388,25 +388,6 @@ describe.concurrent('bad responses are reported and affect no other user', () =>
 });
 
 describe.concurrent('wrong usage', () => {
-  const ok = ['--variant', 'b', '--from', 'http://127.0.0.1:1/b', '--database-url', '/nowhere/site.db'];
-  const without = (flag: string) => ok.filter((_, i) => ok[i] !== flag && ok[i - 1] !== flag);
-  test.each([
-    [ok, '--user'],
-    [[...ok, '--user', 'ada', '--users', 'x'], '--user'],
-    [[...without('--variant'), '--user', 'ada'], '--variant'],
-    [[...without('--from'), '--user', 'ada'], '--from'],
-    [[...without('--database-url'), '--user', 'ada'], 'DATABASE_URL'],
-    [[...ok, '--user', 'ada', '--from', 'ftp://x/'], 'http or https'],
-    [[...ok, '--user', 'ada', '--from', 'http://me:secret@x/'], 'user name or password'],
-    [[...ok, '--user', 'ada', '--from', 'http://x/?a=b'], 'query'],
-    [[...ok, '--user', 'ada', '--rate', '0'], 'must be a number'],
-    [[...ok, '--user', 'ada', '--concurrency', 'x'], 'must be a number'],
-  ])('%j', async (args, words) => {
-    const { code, stdout, stderr } = await run(['mirror', ...args]);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(words);
-  });
-
   test.each(['mirror', 'compare'])('%s says that the file of users does not exist', async (command) => {
     const site = 'http://127.0.0.1:1';
     const database = newPath();

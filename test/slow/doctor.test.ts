@@ -374,16 +374,6 @@ test('remedies name lines that are printed', () => {
   expect(CHECKS.map(({ name }) => name).sort()).toEqual(Object.keys(REMEDIES).sort());
 });
 
-test.each([
-  [['doctor'], "missing required argument 'base-url'"],
-  [['doctor', 'example.org'], 'must be an http or https URL'],
-  [['doctor', 'http://x/', '--variant', 'd'], 'Allowed choices are a, b, c'],
-])('wrong usage: %j', async (args, words) => {
-  const { code, stdout, stderr } = await run(args);
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toContain(words);
-});
-
 test('nothing listens', async () => {
   const { code, stdout } = await run(['doctor', `http://127.0.0.1:${await freePort()}/b`]);
   expect(code).toBe(1);
