@@ -38,12 +38,22 @@ export async function tellSubscribers(
     generation,
   );
   const failures = faults.filter((fault) => fault !== undefined);
-  if (erases && failures.length === 0) await writer.eraseNames();
-  if (erases && failures.length > 0)
-    failures.push(
-      'names that were taken down stay in the database until everybody was told: `vitrine purge` tries again',
-    );
+  if (erases) failures.push(...(await eraseNames(writer, failures.length === 0)));
   return failures;
+}
+
+/** Erases the names that a takedown has left for subscribers; why that was not possible. */
+async function eraseNames(writer: Writer, wereAllTold: boolean): Promise<string[]> {
+  if (!wereAllTold)
+    return [
+      'names that were taken down stay in the database until everybody was told: `vitrine purge` tries again',
+    ];
+  try {
+    await writer.eraseNames();
+    return [];
+  } catch (error) {
+    return [(error as Error).message];
+  }
 }
 
 /** Why it could not be told; undefined if it was. */
