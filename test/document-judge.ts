@@ -83,7 +83,7 @@ export function createDocumentJudge(document: OpenApi) {
       : `another schema: ${reply.body}`;
   }
 
-  return { faultOf, knows: (path: string) => routes.some(({ pattern }) => pattern.test(path)) };
+  return { faultOf };
 }
 
 const isAnywhere = ({ body }: Reply) => ANYWHERE.some((code) => body.includes(`"code":"${code}"`));

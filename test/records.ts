@@ -1,5 +1,5 @@
 // Minimal valid records: the required members, and one that distinguishes the two profile types.
-import type { Kind, Raw } from './expected.ts';
+import type { Raw } from './expected.ts';
 
 type Id = number | string;
 
@@ -30,12 +30,3 @@ export const shot = (id: Id, user: Id, more: Raw = {}): Raw => ({
   date: '2024-01-01 00:00:00',
   ...more,
 });
-
-export const findKind = (raw: Raw): Kind =>
-  'user' in raw
-    ? 'post'
-    : 'user_id' in raw
-      ? 'shot'
-      : 'totalShots' in raw
-        ? 'portfolio profile'
-        : 'microblog profile';
