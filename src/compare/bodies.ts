@@ -1,6 +1,5 @@
 // The bodies of two answers whose bytes differ: two profiles, or two lists of items. Items are matched by id, so their order
 // does not matter; a list may just be newer than the other.
-
 import { isObject, readBody, writeJson } from '../formats/json-text.ts';
 import {
   type Family,

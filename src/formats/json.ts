@@ -1,5 +1,6 @@
 // JSON of any size: finds the records in arrays and in named lists byte by byte, and has JSON.parse read each. A saved
 // response body is an object whose first member is a list named as in one of the variants.
+import { COLLECTIONS } from '../variants.ts';
 import {
   createCarry,
   type Entries,
@@ -10,7 +11,6 @@ import {
   tooLong,
 } from './entry.ts';
 import { readBytes } from './json-text.ts';
-import { createNamedLists } from './named-lists.ts';
 
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, BACKSLASH] = [9, 10, 13, 32, 34, 44, 92];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
@@ -225,4 +225,33 @@ function finish(scanner: Scanner): void {
   if (step === insideJunk) endJunk(scanner, rest);
   const open = scanner.brackets.at(-1);
   if (open) report(scanner, `this ${open.closer === CLOSE_ARRAY ? 'array' : 'object'} ${end}`, open.line);
+}
+
+/** More than a brace, any name with its quotation marks, a colon and blanks take. */
+const LONGEST_NAME = 1024;
+const OPENS_LIST = /(\{\s*)?"((?:[^"\\]|\\.)*)"\s*:\s*\[$/;
+
+/** The lists that a map names lie anywhere among the members of an object; the list of a response body is its first member. */
+function createNamedLists(ofMap: readonly string[]) {
+  const areAnywhere = ofMap.length > 0;
+  const names = areAnywhere ? ofMap : COLLECTIONS;
+  let seen: Buffer = Buffer.alloc(0);
+
+  const tailWith = (bytes: Buffer) =>
+    bytes.length >= LONGEST_NAME
+      ? bytes.subarray(-LONGEST_NAME)
+      : Buffer.concat([seen, bytes]).subarray(-LONGEST_NAME);
+
+  return {
+    areAnywhere,
+    /** Bytes of the object that came before, outside of its lists. */
+    passBy(bytes: Buffer): void {
+      seen = tailWith(bytes);
+    },
+    /** Whether the bytes, which end with a bracket, open one of the lists. */
+    isOpenedBy(bytes: Buffer): boolean {
+      const [, brace, name] = OPENS_LIST.exec(tailWith(bytes).toString()) ?? [];
+      return name !== undefined && names.includes(name) && (areAnywhere || brace !== undefined);
+    },
+  };
 }
