@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { MEDIA_TYPES } from '../src/records/media-types.ts';
 import { createDocumentJudge, type OpenApi } from './document-judge.ts';
 import { ORDERS, VARIANTS } from './expected.ts';
 import {
@@ -63,13 +62,6 @@ const operationsOf = ({ paths }: Document) =>
   Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
   );
-
-/** The response that an operation lists, or that it refers to. */
-function responseIn({ components }: Document, operation: Operation | undefined, status: number) {
-  const listed = operation?.responses[status];
-  const name = listed?.$ref?.split('/').at(-1);
-  return name === undefined ? listed : components.responses[name];
-}
 
 let server: LocalServer;
 let document: Document;
@@ -206,19 +198,6 @@ describe.each(SETTINGS)('with $name', ({ env }) => {
       expect([url.href, reply.status]).toEqual([url.href, 200]);
     }
   });
-});
-
-test('it describes the copies of pictures where there is a folder', async () => {
-  const { told } = await documented({ DATABASE_URL: await databaseOf(fixture('microblog.ndjson')) });
-  const { get } = told.paths['/media/{name}'] ?? {};
-  expect(told.tags.at(-1)?.name).toBe('Pictures');
-  expect(Object.keys(told.paths['/media/{name}'] ?? {})).toEqual(['get']);
-  expect([get?.operationId, get?.tags]).toEqual(['getMedia', ['Pictures']]);
-  expect(get?.parameters.map(({ name }) => name)).toEqual(['name', 'If-None-Match', 'Range', 'If-Range']);
-  for (const status of [200, 206])
-    expect(Object.keys(get?.responses[status]?.content ?? {})).toEqual(Object.values(MEDIA_TYPES));
-  expect(Object.keys(get?.responses ?? {})).toEqual(expect.arrayContaining(['304', '404', '416', '503']));
-  expect(responseIn(told, get, 416)?.headers).toHaveProperty('Content-Range');
 });
 
 test('with two variants on one path, it describes the one that serves the requested host, which is the first server', async () => {

@@ -5,7 +5,6 @@ import type { TSchema } from '@sinclair/typebox';
 import { ErrorBody, type ErrorCode, FAILURES } from '../http/errors.ts';
 import { STATUS_CODES } from '../http/node-http.ts';
 import type { Family } from '../records/kinds.ts';
-import { MEDIA_TYPES } from '../records/media-types.ts';
 import { LONGEST_USER_NAME, UserName } from '../records/user-name.ts';
 import { variantBodies } from '../routes/lookup.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
@@ -58,37 +57,15 @@ const SUCCESS_HEADERS = {
   ...LIMITING,
 };
 
-const FILE_HEADERS = {
-  ETag: header('The hash of the file: send it back as `If-None-Match` or `If-Range`.', `"${'0'.repeat(64)}"`),
-  'Cache-Control': header('A file never changes.', 'public, max-age=31536000, immutable'),
-  'Accept-Ranges': header('Parts may be asked for.', 'bytes'),
-  ...LIMITING,
-};
-const CONTENT_RANGE = {
-  'Content-Range': header('Which bytes of how many; `*` for none.', 'bytes 0-99/2048'),
-};
-
-/** The responses of the route of files. Bytes have no schema, but @fastify/swagger wants one. */
-export function describeFileResponses(declared: Record<string, TSchema>) {
-  const content = Object.fromEntries(Object.values(MEDIA_TYPES).map((type) => [type, { schema: {} }]));
-  return describeAll(declared, FILE_HEADERS, () => content);
-}
-
 /** The responses that a lookup declares, as @fastify/swagger takes them. */
-export const describeResponses = (variant: Variant, declared: Record<string, TSchema>) =>
-  describeAll(declared, SUCCESS_HEADERS, (schema) => ({ 'application/json': describeBody(variant, schema) }));
-
-function describeAll(
-  declared: Record<string, TSchema>,
-  headers: object,
-  describeContent: (schema: TSchema) => object,
-) {
+export function describeResponses(variant: Variant, declared: Record<string, TSchema>) {
+  const headers = SUCCESS_HEADERS;
   const entries = Object.entries(declared).map(([status, schema]) => {
     const { description } = schema;
     if (status === '304') return [status, { description, type: 'null', headers }];
-    if (!status.startsWith('2')) return [status, describeFailure(Number(status), schema['x-error-codes'])];
-    const range = status === '206' ? CONTENT_RANGE : {};
-    return [status, { description, headers: { ...headers, ...range }, content: describeContent(schema) }];
+    if (status !== '200') return [status, describeFailure(Number(status), schema['x-error-codes'])];
+    const content = { 'application/json': describeBody(variant, schema) };
+    return [status, { description, headers, content }];
   });
   return Object.fromEntries(entries);
 }
@@ -129,7 +106,6 @@ function describeFailure(status: number, codes: readonly ErrorCode[]) {
       examples.length === 1 ? examples[0]?.[1].summary : `${STATUS_CODES[status]}: \`code\` names the error.`,
     headers: {
       ...CACHING,
-      ...(status === 416 && CONTENT_RANGE),
       ...(status === 429 && LIMITING),
       ...([429, 503].includes(status) && WAITING),
     },

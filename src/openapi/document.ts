@@ -5,11 +5,10 @@ import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import { STATUS_CODES } from '../http/node-http.ts';
-import { MEDIA } from '../http/observations.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import type { ExampleUsers } from '../routes/example-users.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
-import { describeFileResponses, describeResponses, inputSchema, namedSchemas } from './components.ts';
+import { describeResponses, inputSchema, namedSchemas } from './components.ts';
 
 /** As much of the document as is handled here. */
 interface OpenApi {
@@ -31,9 +30,6 @@ const OVERVIEW = `Read-only lookups, by user name, of public profiles and of the
 
 **Caching**: every success has an ETag. Sent back as \`If-None-Match\` it is answered 304, without a body, as long as nothing has changed. No key is needed, and pages of other origins may read the answers unless the operator decides otherwise.`;
 
-/** The path of pictures as @fastify/swagger writes it. */
-const FILE_PATH = '/media/{name}';
-
 const tagName = (variant: Variant) => `Variant ${variant.toUpperCase()}`;
 
 /** How @fastify/swagger reads the routes; it has to be registered before them. */
@@ -53,7 +49,6 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
     transform({ url, schema, route }) {
       const { operation } = route.config ?? {};
       const { variant: served } = (typeof operation === 'function' ? operation({}) : operation) ?? {};
-      if (operation === MEDIA) return { url, schema: fileSchema(schema as Record<string, TSchema>) };
       const mount = mounts.find(({ variant }) => variant === served);
       if (mount === undefined || schema?.hide) return { url, schema: { hide: true } };
       const { querystring, params, response, ...words } = schema as Record<string, TSchema>;
@@ -74,24 +69,6 @@ export function openapiOptions(config: Config): FastifyDynamicSwaggerOptions {
   };
 }
 
-/** The route of copied pictures. */
-const fileSchema = ({ params, response, ...words }: Record<string, TSchema>) => ({
-  ...words,
-  params,
-  headers: {
-    type: 'object',
-    properties: { 'If-None-Match': IF_NONE_MATCH, Range: RANGE, 'If-Range': IF_RANGE },
-  },
-  response: describeFileResponses(response as unknown as Record<string, TSchema>),
-});
-
-const FILE_TAG = {
-  name: 'Pictures',
-  description:
-    'Copies of what records name. Their addresses are in the records, which may also lead to another server.',
-};
-const RANGE = { type: 'string', description: 'One range of bytes, such as `bytes=0-99`.' };
-const IF_RANGE = { type: 'string', description: 'The ETag that the range is of; otherwise all is sent.' };
 const IF_NONE_MATCH = {
   type: 'string',
   description: 'The ETag of the answer that the client has; as long as it is current, the answer is 304.',
@@ -106,7 +83,6 @@ export function documentFor(host: string, generated: OpenApi, config: Config, us
     config.databaseUrl === undefined ? item : withExamples(item, users[VARIANTS[variant].family]);
   const shown = all.filter((mount) => mount === first.find((other) => samePaths(mount, other)));
   const paths = Object.entries(generated.paths ?? {}).flatMap(([marked, item]) => {
-    if (marked === FILE_PATH) return [[marked, item] as const];
     const [, variant = ''] = marked.split('/', 2);
     return shown.some((mount) => mount.variant === variant)
       ? [[marked.slice(variant.length + 1), named(variant as Variant, item)] as const]
@@ -117,7 +93,7 @@ export function documentFor(host: string, generated: OpenApi, config: Config, us
     ...generated,
     // Generated clients take the first one.
     servers: listServers([...shown.filter(({ base }) => base.host === host), ...shown]),
-    tags: [...shown.map(describeVariant), ...(FILE_PATH in (generated.paths ?? {}) ? [FILE_TAG] : [])],
+    tags: shown.map(describeVariant),
     paths: Object.fromEntries(shared.paths),
     components: {
       schemas: namedSchemas(shown.map(({ variant }) => variant)),

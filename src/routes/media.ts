@@ -23,7 +23,6 @@ const HASH_LENGTH = 64;
 const Params = Type.Object({
   name: Type.String({
     pattern: MEDIA_NAME,
-    description: 'SHA-256 of the file, and its extension.',
     [FAULT]: 'ROUTE_NOT_FOUND',
   }),
 });
@@ -46,10 +45,7 @@ export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, 
     'accept-ranges': 'bytes',
   };
   const schema = {
-    operationId: 'getMedia',
-    summary: 'Get a copied picture',
-    description: 'A picture that a record names.',
-    tags: ['Pictures'],
+    hide: true,
     params: Params,
     response: {
       200: FileBytes,
