@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Subscriber, tellSubscribers } from '../src/changes/tell.ts';
@@ -226,6 +227,29 @@ describe(`the changes of the ${storeName()} store`, () => {
       'three was not told what changed, and will be the next time: there was no time',
     ]);
   });
+});
+
+test.each([
+  ['over time, the older half goes', 'generation - (SELECT max(n) FROM numbers) + n', 50_000],
+  ['at once, all go', 'generation', 0],
+])('of more than 100,000 changes %s', async (_, replaced, left) => {
+  const url = newPath();
+  await importInto(url, ['-'], ndjson(blog(1, 'ada')));
+  const db = new Database(url);
+  db.exec(`
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100001)
+    INSERT INTO changes (family, user_key, list) SELECT 'microblog', 'user' || n, ${replaced} FROM vitrine, numbers;
+    INSERT INTO generations SELECT generation - 60000 FROM vitrine;
+    INSERT INTO generations SELECT generation - 40000 FROM vitrine`);
+  db.close();
+  const { generation } = await read(url, undefined);
+  await importInto(url, ['-'], ndjson(blog(1, 'ada', { bio: 'new' })));
+  expect(await read(url, generation - 60_000)).toMatchObject({ changes: 'everything' });
+  const { changes } = await read(url, generation - 40_000);
+  expect(changes).toHaveLength(left === 0 ? 'everything'.length : 40_002);
+  const known = new Database(url, { readonly: true });
+  expect(known.prepare('SELECT count(*) FROM changes').pluck().get()).toBe(left);
+  known.close();
 });
 
 describe('webhooks and hubs', () => {
