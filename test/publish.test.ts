@@ -310,7 +310,6 @@ describeOnSqlite('the folder', () => {
 
   test.each([
     [['--without', 'everything'], {}, /--without takes pages, cards, previews, feeds, media, not everything/],
-    [[], { CORS_ORIGIN: 'https://a.example' }, /CORS_ORIGIN must be \* or none/],
     [[], { DIRECTORY: 'on' }, /DIRECTORY must be off/],
     [[], { DATABASE_URL: '' }, /name the database/],
   ])('refuses %s with %s', async (args, env, sentence) => {

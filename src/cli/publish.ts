@@ -49,8 +49,6 @@ export const publishCommand = (context: CommandContext) =>
         throw new UsageError('the path of the folder must be of letters, digits and ._@+-');
       const config = readConfig(flags, context.environment);
       const databaseUrl = chooseDatabase(flags, context);
-      if (config.corsOrigin !== '*' && config.corsOrigin.length > 0)
-        throw new ConfigError(['CORS_ORIGIN must be * or none: files cannot tell origins apart']);
       if (config.directory)
         throw new ConfigError(['DIRECTORY must be off: lists of everybody are not published']);
       const { runPublish } = await import('../publish/publish.ts');

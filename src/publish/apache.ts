@@ -1,7 +1,17 @@
 // The configuration of Apache for a published site.
 import { extname } from 'node:path';
+import { oneOrigin } from '../http/answer.ts';
 import { createDeployment, lines } from '../print/deployment.ts';
-import { errorHeaders, hasHosts, headerValues, kindOf, listErrors, PREFLIGHT, type Site } from './tables.ts';
+import {
+  errorHeaders,
+  hasHosts,
+  headerValues,
+  kindOf,
+  listErrors,
+  listOrigins,
+  PREFLIGHT,
+  type Site,
+} from './tables.ts';
 import type { Target } from './targets.ts';
 
 /** Endings that mean an encoding to Apache, also in the middle of a name: a user may be called so. */
@@ -47,7 +57,7 @@ ${errorDocuments(site)}
     Header set Content-Encoding gzip env=vitrine_gzip
     Header merge Vary Accept-Encoding env=vitrine_kind
 ${headersByKind(site)}
-${headersOfErrors(site)}</VirtualHost>
+${headersOfErrors(site)}${addOriginHeaders(site)}</VirtualHost>
 `;
 }
 
@@ -73,6 +83,15 @@ const headersByKind = (site: Site) =>
     ),
     '    ',
   );
+
+function addOriginHeaders(site: Site): string {
+  const rows = listOrigins(site).flatMap((origin) =>
+    Object.entries(oneOrigin(origin)).map(
+      ([header, value]) => `Header always set ${header} "${value}" "expr=%{HTTP:Origin} == '${origin}'"`,
+    ),
+  );
+  return lines(rows.length === 0 ? [] : [...rows, 'Header always merge Vary Origin'], '    ');
+}
 
 function headersOfErrors(site: Site): string {
   const always = (header: string, value: string, condition: string) =>

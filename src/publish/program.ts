@@ -1,22 +1,22 @@
 // The programs for hosts that run code: a line with what they know of the site, router.js, and lines for the host.
 // Cloudflare, Netlify and Vercel run the same one, with a short configuration each.
 import { readFileSync } from 'node:fs';
-import { JSON_TYPE, METHODS } from '../http/answer.ts';
+import { JSON_TYPE, METHODS, oneOrigin } from '../http/answer.ts';
 import { FAILURES } from '../http/errors.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
-import { errorHeaders, hasHosts, listErrors, PREFLIGHT, type Site } from './tables.ts';
+import { errorHeaders, hasHosts, listErrors, listOrigins, PREFLIGHT, type Site } from './tables.ts';
 import { ANY_QUERY, NAME } from './targets.ts';
 
-/** The text of a program from some of our files, without what only joins or explains them. */
+/** The text of a program from some of our files, without what only joins, explains or indents them: CloudFront has little room. */
 export const program = (site: object, ...names: readonly string[]) =>
   [`const SITE = ${JSON.stringify(site)};\n`, ...names.map(readProgram)].join('\n');
 
 const readProgram = (name: string) =>
   readFileSync(new URL(name, import.meta.url), 'utf8')
     .replace(/^(?:import|\/\/|\/\*).*\n\n?/gm, '')
-    .replace(/^export /gm, '');
+    .replace(/^(?:export | +)/gm, '');
 
-/** One for all types: CloudFront has little room. */
+/** One for all types. */
 const MEDIA_ROW = [
   `/media/([0-9a-f]{2})([0-9a-f]+)\\.(${Object.keys(MEDIA_TYPES).join('|')})`,
   'ROUTE_NOT_FOUND',
@@ -63,11 +63,18 @@ export function errorTable(site: Site) {
         return [code, { status, body: JSON.parse(body.toString()), headers }];
       }),
     ),
+    ...originTable(site),
     jsonType: JSON_TYPE,
     common: Object.fromEntries(errorHeaders(site)),
     preflight: Object.fromEntries(PREFLIGHT),
   };
 }
+
+/** An origin that a list names reads the same headers as any other. */
+export const originTable = (site: Site) => ({
+  origins: listOrigins(site),
+  exposed: oneOrigin('')['access-control-expose-headers'],
+});
 
 export const headerTable = ({ headers: { folders } }: Site) => ({
   headers: Object.fromEntries([...folders].filter(([kind]) => kind !== 'errors')),

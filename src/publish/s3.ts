@@ -2,7 +2,7 @@
 import { extname } from 'node:path';
 import { OutputError } from '../files/output.ts';
 import { lines } from '../print/deployment.ts';
-import { errorTable, headerTable, program, routeTable } from './program.ts';
+import { errorTable, headerTable, originTable, program, routeTable } from './program.ts';
 import { kindOf, type Site } from './tables.ts';
 
 /** docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html, "Quotas on CloudFront Functions". */
@@ -13,7 +13,13 @@ const ADD_HEADERS = `
 function handler(event) {
   const response = event.response;
   const kind = response.headers['x-amz-meta-kind'];
-  const own = (kind && SITE.headers[kind.value]) || {};
+  const origin = (event.request.headers.origin || {}).value;
+  const own = Object.assign({}, kind && SITE.headers[kind.value]);
+  if (SITE.origins.length > 0) own.vary = 'Accept-Encoding, Origin';
+  if (SITE.origins.indexOf(origin) >= 0) {
+    own['access-control-allow-origin'] = origin;
+    own['access-control-expose-headers'] = SITE.exposed;
+  }
   Object.keys(own).forEach((name) => {
     response.headers[name] = { value: own[name] };
   });
@@ -25,7 +31,7 @@ function handler(event) {
 export function s3(site: Site): string[] {
   const functions = [
     program({ ...routeTable(site), ...errorTable(site) }, 'router.js', 'cloudfront-request.js'),
-    program(headerTable(site)) + ADD_HEADERS,
+    program({ ...headerTable(site), ...originTable(site) }) + ADD_HEADERS,
   ];
   const large = functions.find((text) => Buffer.byteLength(text) > BYTES_OF_FUNCTION);
   if (large !== undefined)

@@ -219,6 +219,34 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, isPlain,
         }
     });
 
+    test('tells origins apart, if CORS_ORIGIN lists several', async () => {
+      const env = {
+        DATABASE_URL: database,
+        PORT: '0',
+        CORS_ORIGIN: 'https://a.example,https://b.example:8443',
+      };
+      const folder = join(tempFolder(), 'site');
+      await done(['publish', folder, '--for', name, '--without', 'previews,cards,feeds'], { env });
+      const port = await freePort();
+      await start(join(folder, 'current'), port);
+      const own = await serveHere(env);
+      const origins = ['https://a.example', 'https://b.example:8443', 'https://a.example.org', 'null'];
+      for (const headers of [{}, ...origins.map((origin) => ({ origin }))])
+        for (const address of ['/a/api/?user=ada', '/a/api/', '/b/api/username/nobody', '/docs']) {
+          const [published, served] = [
+            await shown({ port }, address, headers),
+            await shown(own, address, headers),
+          ];
+          expect(plain(published), address).toEqual(plain(served));
+          if (isPlain && published.status === 404) continue;
+          const vary = (await ask({ port }, address, { headers })).headers.vary;
+          expect(vary, address).toMatch(/\bOrigin\b/);
+        }
+      const asked = { 'access-control-request-method': 'GET', origin: 'https://a.example' };
+      const { headers } = await ask({ port }, '/docs', { method: 'OPTIONS', headers: asked });
+      expect(headers['access-control-allow-origin']).toBe('https://a.example');
+    });
+
     test('refuses to write, and tells browsers so', async () => {
       for (const method of ['POST', 'DELETE', 'PUT']) {
         const [own, published] = [server, host].map((each) => ask(each, '/b/api/username/ada', { method }));
