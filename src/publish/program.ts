@@ -5,7 +5,7 @@ import { JSON_TYPE, METHODS, oneOrigin } from '../http/answer.ts';
 import { FAILURES } from '../http/errors.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
 import { errorHeaders, hasHosts, listErrors, listOrigins, PREFLIGHT, type Site } from './tables.ts';
-import { ANY_QUERY, NAME } from './targets.ts';
+import { ANY_QUERY, listHosts, NAME, siteFolder, type Target } from './targets.ts';
 
 /** The text of a program from some of our files, without what only joins, explains or indents them: CloudFront has little room. */
 export const program = (site: object, ...names: readonly string[]) =>
@@ -28,27 +28,42 @@ const MEDIA_ROW = [
  * that no file has.
  */
 export function routeTable(site: Site) {
+  const all = listHosts(site.config);
+  const hosts = hasHosts(site) ? all.filter((host) => host !== undefined) : [];
   const isWhole = ({ file }: { file?: string }) => file !== undefined && !file.includes('$');
-  const plain = (pattern: string) => pattern.slice(0, -ANY_QUERY.length).replace(/\\(.)/g, '$1');
   const rows = site.targets.filter(
     ({ file, error }) => !file?.startsWith('media/') && (file !== undefined || error !== 'USER_NOT_FOUND'),
   );
   return {
-    files: Object.fromEntries(
-      rows.filter(isWhole).map(({ host = '', pattern, file }) => [host + plain(pattern), file]),
-    ),
+    hosts,
+    folder: hosts.length < all.length ? siteFolder(hasHosts(site) ? undefined : all[0]) : '',
+    extensions: Object.fromEntries(rows.filter(isWhole).map(siteExtension)),
     rows: [
       MEDIA_ROW,
       ...rows
         .filter((row) => !isWhole(row))
         .map(({ host, pattern, file = '', error }) => {
-          const short = pattern.replaceAll(NAME, '([^/?&]+)');
-          const row = [short.endsWith(ANY_QUERY) ? short.slice(0, -ANY_QUERY.length) : short, error, file];
-          return hasHosts(site) && host !== undefined ? [...row, host] : row;
+          const short = withoutQuery(pattern.replaceAll(NAME, '([^/?&]+)'));
+          return [
+            short,
+            error,
+            file,
+            ...(host === undefined || hosts.length === 0 ? [] : [hosts.indexOf(host)]),
+          ];
         }),
     ],
   };
 }
+
+/** The address of a file that is there once for each host, and how the name of the file ends. */
+function siteExtension({ host, pattern, file = '' }: Target): [address: string, extension: string] {
+  const address = withoutQuery(pattern).replace(/\\(.)/g, '$1');
+  const name = siteFolder(host) + (address === '/' ? '/index' : address);
+  return [address, file.slice(name.length)];
+}
+
+const withoutQuery = (pattern: string) =>
+  pattern.endsWith(ANY_QUERY) ? pattern.slice(0, -ANY_QUERY.length) : pattern;
 
 const BY_PROGRAM = ['BAD_ESCAPE', 'USER_TOO_LONG', 'USER_MALFORMED', 'METHOD_NOT_ALLOWED'] as const;
 

@@ -9,14 +9,17 @@ export function route(host, target) {
   const path = unescapePlain(target.slice(0, at));
   if (decode(path) === undefined) return { error: 'BAD_ESCAPE' };
   const address = path.replace(/&/g, '%26') + canonicalQuery(target.slice(at + 1));
-  const exact = SITE.files[host + path] || SITE.files[path];
-  if (exact !== undefined) return { file: exact, error: 'ROUTE_NOT_FOUND' };
-  const row = SITE.rows.find((one) => (one[3] || host) === host && matcher(one).test(address));
+  const extension = SITE.extensions[path];
+  const folder = SITE.hosts.indexOf(host) < 0 ? SITE.folder : `site@${host}`;
+  if (extension !== undefined && folder !== '')
+    return { file: folder + (path === '/' ? '/index' : path) + extension, error: 'ROUTE_NOT_FOUND' };
+  const isHere = (row) => row[3] === undefined || SITE.hosts[row[3]] === host;
+  const row = SITE.rows.find((one) => isHere(one) && matcher(one).test(address));
   if (row === undefined || row[2] === '') return { error: row ? row[1] : 'ROUTE_NOT_FOUND' };
   return locate(row[2], row[1], matcher(row).exec(address).slice(1).map(decode));
 }
 
-/** A row consists of a pattern, an error, a file, and the host if others answer elsewhere. */
+/** A row consists of a pattern, an error, a file, and the number of the host if others answer elsewhere. */
 const matcher = (row) => new RegExp(`^${row[0]}(?:\\?.*)?$`);
 
 /** Puts the keys of the names that an address has into the path of the file. */
