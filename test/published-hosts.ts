@@ -200,7 +200,7 @@ function createBucket(current: string) {
     const headers: CloudFrontHeaders = {
       'content-type': { value: after(args, '--content-type') },
       'cache-control': { value: after(args, '--cache-control') },
-      'x-amz-meta-kind': { value: after(args, '--metadata').replace('kind=', '') },
+      'x-amz-meta-headers': { value: after(args, '--metadata').replace('headers=', '') },
     };
     return { statusCode: 200, headers, body: readFileSync(file) };
   };

@@ -91,7 +91,7 @@ export const originTable = (site: Site) => ({
   exposed: oneOrigin('')['access-control-expose-headers'],
 });
 
-export const headerTable = ({ headers: { folders } }: Site) => ({
+const headerTable = ({ headers: { folders } }: Site) => ({
   headers: Object.fromEntries([...folders].filter(([kind]) => kind !== 'errors')),
 });
 

@@ -2,7 +2,7 @@
 import { extname } from 'node:path';
 import { OutputError } from '../files/output.ts';
 import { lines } from '../print/deployment.ts';
-import { errorTable, headerTable, originTable, program, routeTable } from './program.ts';
+import { errorTable, originTable, program, routeTable } from './program.ts';
 import { kindOf, type Site } from './tables.ts';
 
 /** docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html, "Quotas on CloudFront Functions". */
@@ -12,9 +12,9 @@ const BYTES_OF_FUNCTION = 10_240;
 const ADD_HEADERS = `
 function handler(event) {
   const response = event.response;
-  const kind = response.headers['x-amz-meta-kind'];
+  const set = response.headers['x-amz-meta-headers'];
   const origin = (event.request.headers.origin || {}).value;
-  const own = Object.assign({}, kind && SITE.headers[kind.value]);
+  const own = Object.assign({}, set && SITE.headers[set.value]);
   if (SITE.origins.length > 0) own.vary = 'Accept-Encoding, Origin';
   if (SITE.origins.indexOf(origin) >= 0) {
     own['access-control-allow-origin'] = origin;
@@ -23,7 +23,7 @@ function handler(event) {
   Object.keys(own).forEach((name) => {
     response.headers[name] = { value: own[name] };
   });
-  delete response.headers['x-amz-meta-kind'];
+  delete response.headers['x-amz-meta-headers'];
   return response;
 }
 `;
@@ -31,7 +31,8 @@ function handler(event) {
 export function s3(site: Site): string[] {
   const functions = [
     program({ ...routeTable(site), ...errorTable(site) }, 'router.js', 'cloudfront-request.js'),
-    program({ ...headerTable(site), ...originTable(site) }) + ADD_HEADERS,
+    program({ headers: listHeaderSets(site).map((set) => JSON.parse(set)), ...originTable(site) }) +
+      ADD_HEADERS,
   ];
   const large = functions.find((text) => Buffer.byteLength(text) > BYTES_OF_FUNCTION);
   if (large !== undefined)
@@ -41,17 +42,26 @@ export function s3(site: Site): string[] {
   return [...functions, upload(site)];
 }
 
-/** What a folder's files have in common is uploaded with them: S3 keeps these headers, and a word for the others. */
-function upload({ headers, targets }: Site): string {
-  const patterns = new Map<string, readonly [kind: string, type: string, caching: string]>([
-    ['errors/*.json', ['errors', headers.types.get('json') ?? '', 'max-age=5']],
+/** The different sets of headers, as JSON: each file names its set by the number. */
+const listHeaderSets = ({ headers: { folders } }: Site) => [
+  ...new Set([...folders.values()].map((own) => JSON.stringify(own))),
+];
+
+/** What a folder's files have in common is uploaded with them: S3 keeps these headers, and a number for the others. */
+function upload(site: Site): string {
+  const { headers, targets } = site;
+  const sets = listHeaderSets(site);
+  const patterns = new Map<string, readonly [set: string, type: string, caching: string]>([
+    ['errors/*.json', ['', headers.types.get('json') ?? '', 'max-age=5']],
   ]);
   for (const { file = '' } of targets) {
     const kind = kindOf(file, headers.folders);
     const own = headers.folders.get(kind);
     const type = headers.types.get(extname(file).slice(1)) ?? 'application/octet-stream';
     const pattern = file.includes('$') ? `${kind}/*${extname(file)}` : file;
-    if (own !== undefined) patterns.set(pattern, [kind, type, own['cache-control'] ?? 'no-cache']);
+    if (own === undefined) continue;
+    const set = String(sets.indexOf(JSON.stringify(own)));
+    patterns.set(pattern, [set, type, own['cache-control'] ?? 'no-cache']);
   }
   const rows = [...patterns].map((row) => `put ${row.flat().map(quote).join(' ')}`);
   return `#!/bin/sh
@@ -60,7 +70,7 @@ set -eu
 bucket=$1
 cd "$(dirname "$0")/files"
 put() {
-    aws s3 sync . "$bucket" --exclude '*' --include "$1" --metadata "kind=$2" --content-type "$3" --cache-control "$4"
+    aws s3 sync . "$bucket" --exclude '*' --include "$1" --metadata "headers=$2" --content-type "$3" --cache-control "$4"
 }
 ${lines(rows)}aws s3 sync . "$bucket" --delete
 `;
