@@ -165,45 +165,6 @@ describe(`published from ${storeName()}`, () => {
     expect(left).toContain('trees/0/files/data/a/profile/zo%C3%AB.json');
     expect(left).toContain('trees/1/files/data/a/profile/zo%C3%AB.json');
   });
-});
-
-// The rest does not depend on the store.
-const describeOnSqlite = storeName() === 'SQLite' ? describe : () => {};
-describeOnSqlite('the folder', () => {
-  test.each([
-    [
-      'has changed files',
-      (folder: string, spare: string) => rmSync(join(folder, 'trees', spare, 'manifest.ndjson')),
-    ],
-    ['is gone', (folder: string, spare: string) => rmSync(join(folder, 'trees', spare), { recursive: true })],
-    [
-      'has an own manifest',
-      (folder: string, spare: string) => {
-        const manifest = join(folder, 'trees', spare, 'manifest.ndjson');
-        const text = readFileSync(manifest);
-        rmSync(manifest);
-        writeFileSync(manifest, text);
-      },
-    ],
-  ])(
-    'after a run was killed, and the tree that is not served %s, the next one completes',
-    async (_, damage) => {
-      const { folder, publish } = await createSite();
-      await publish();
-      const before = stateOf(folder);
-      damage(folder, readlinkSync(join(folder, 'current')).endsWith('0') ? '1' : '0');
-      expect((await publish()).result).toMatchObject({ written: 0, removed: 0 });
-      expect(stateOf(folder)).toEqual(before);
-    },
-  );
-
-  test('user names may contain U+2028 and U+2029', async () => {
-    const names = ['a\u2028b', 'c\u2029d'];
-    const { folder, publish } = await createSite(names.map((name, at) => blog(at + 1, name)));
-    await publish(...QUICK);
-    expect(await publish(...QUICK)).toMatchObject({ code: 0, result: { written: 0, removed: 0 } });
-    expect(entriesOf(folder).map(({ user }) => user)).toEqual(expect.arrayContaining(names));
-  });
 
   /** What happens between two runs. */
   const EVENTS: readonly [string, (site: Awaited<ReturnType<typeof createSite>>) => Promise<unknown>][] = [
@@ -261,6 +222,45 @@ describeOnSqlite('the folder', () => {
       expect(filesOf(folder), what).toEqual(filesOf(other));
       expect(entriesOf(folder), what).toEqual(entriesOf(other));
     }
+  });
+});
+
+// The rest does not depend on the store.
+const describeOnSqlite = storeName() === 'SQLite' ? describe : () => {};
+describeOnSqlite('the folder', () => {
+  test.each([
+    [
+      'has changed files',
+      (folder: string, spare: string) => rmSync(join(folder, 'trees', spare, 'manifest.ndjson')),
+    ],
+    ['is gone', (folder: string, spare: string) => rmSync(join(folder, 'trees', spare), { recursive: true })],
+    [
+      'has an own manifest',
+      (folder: string, spare: string) => {
+        const manifest = join(folder, 'trees', spare, 'manifest.ndjson');
+        const text = readFileSync(manifest);
+        rmSync(manifest);
+        writeFileSync(manifest, text);
+      },
+    ],
+  ])(
+    'after a run was killed, and the tree that is not served %s, the next one completes',
+    async (_, damage) => {
+      const { folder, publish } = await createSite();
+      await publish();
+      const before = stateOf(folder);
+      damage(folder, readlinkSync(join(folder, 'current')).endsWith('0') ? '1' : '0');
+      expect((await publish()).result).toMatchObject({ written: 0, removed: 0 });
+      expect(stateOf(folder)).toEqual(before);
+    },
+  );
+
+  test('user names may contain U+2028 and U+2029', async () => {
+    const names = ['a\u2028b', 'c\u2029d'];
+    const { folder, publish } = await createSite(names.map((name, at) => blog(at + 1, name)));
+    await publish(...QUICK);
+    expect(await publish(...QUICK)).toMatchObject({ code: 0, result: { written: 0, removed: 0 } });
+    expect(entriesOf(folder).map(({ user }) => user)).toEqual(expect.arrayContaining(names));
   });
 
   const LOST = ['data/a/items/ada.json', 'errors/USER_NOT_FOUND.json'];
