@@ -255,5 +255,8 @@ test('imports, takedowns and `vitrine purge` tell caches, also later and twice, 
   expect(told()).toEqual([[tag('nr1')], [tag('nr1')]]);
   expect(readFileSync(path).includes('nr1')).toBe(false);
   expect((await vitrine(['purge'], { DATABASE_URL: path })).stderr).toMatch(/name the caches: --to/);
+  expect((await vitrine(['purge', '--to', 'squid:/x'])).stderr).toMatch(
+    /--to must be caches .* not "squid:\/x"/,
+  );
   expect(outputs.join('')).not.toContain('s3cret');
 });

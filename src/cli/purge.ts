@@ -1,6 +1,7 @@
 // `vitrine purge`
 import { Option } from 'commander';
 import { type ToldNews, tellSubscribers } from '../changes/tell.ts';
+import { type Cache, caches } from '../config/caches.ts';
 import { counted } from '../records/printable.ts';
 import { openExisting } from '../stores/open.ts';
 import { type CommandContext, UsageError } from './context.ts';
@@ -14,39 +15,54 @@ FASTLY_API_TOKEN, NETLIFY_AUTH_TOKEN and PURGE_TOKEN, or from files that the sam
 ${examples('vitrine purge', 'vitrine purge --all --to nginx:/var/cache/vitrine', 'vitrine purge --dry-run --to cloudflare:0123456789abcdef0123456789abcdef')}`;
 
 interface PurgeFlags extends SettingFlags {
-  readonly to?: string[];
+  readonly to?: Cache[];
   readonly all: boolean;
   readonly dryRun: boolean;
 }
 
 export const purgeCommand = (context: CommandContext) =>
   createCommand('purge', 'tell caches what changed since they were told, or to drop everything')
-    .addOption(new Option('--to <cache...>', 'these caches instead of those of PURGE, written alike'))
+    .addOption(
+      new Option('--to <cache...>', 'these caches instead of those of PURGE, written alike').argParser(
+        cacheArgument,
+      ),
+    )
     .option('--all', 'purge the answers of all users', false)
     .option('--dry-run', 'only say what each cache would be told', false)
     .addHelpText('after', HELP)
     .action((flags: PurgeFlags) => runPurge(flags, context));
 
+function cacheArgument(text: string, before: readonly Cache[] = []): Cache[] {
+  try {
+    return [...before, ...caches(text)];
+  } catch (error) {
+    throw new UsageError(`--to ${(error as Error).message}, not ${JSON.stringify(text)}`);
+  }
+}
+
 async function runPurge({ to, all, dryRun, ...flags }: PurgeFlags, context: CommandContext): Promise<void> {
-  const config = readTellingConfig(context, to === undefined ? {} : { purge: to.join() });
+  const config = readTellingConfig(context);
   const onlyCaches = all || to !== undefined ? { notify: [], websubHub: undefined } : {};
-  const subscribers = await createSubscribers({ ...config, ...onlyCaches }, context);
+  const subscribers = await createSubscribers(
+    { ...config, ...onlyCaches, purge: to ?? config.purge },
+    context,
+  );
   if (subscribers.length === 0)
     throw new UsageError('name the caches: --to CACHE…, or set PURGE; vitrine purge --help has examples');
   await using writer = await openExisting(chooseDatabase(flags, context));
   const { news } = await writer.readUntold(subscribers.map(({ name }) => name));
-  const caches = subscribers.map(({ name }, index) => {
+  const told = subscribers.map(({ name }, index) => {
     const { changes } = news[index] as ToldNews;
     return { name, users: all || changes === 'everything' ? null : changes.length };
   });
   const signal = context.stopSignal();
   const failures = dryRun ? [] : await tellSubscribers(writer, subscribers, signal, { everything: all });
-  const lines = caches.map(
+  const lines = told.map(
     ({ name, users }) => `${name}: ${users === null ? 'everything' : counted(users, 'user')}`,
   );
   context.report({
     summary: failures.length > 0 ? '' : lines.join('\n'),
-    result: { dryRun, caches, failures },
+    result: { dryRun, caches: told, failures },
     failure: failures.length > 0 ? failures.join('; ') : undefined,
   });
 }

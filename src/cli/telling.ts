@@ -6,7 +6,6 @@ import { readToken } from '../config/secrets.ts';
 import { openForChange, type StoreHandle } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import type { CommandContext } from './context.ts';
-import type { SettingFlags } from './options.ts';
 import { explain } from './output.ts';
 
 /** Milliseconds. Whoever takes longer is told by the next command. */
@@ -41,9 +40,9 @@ export async function createSubscribers(
 }
 
 /** The settings that concern telling, of the environment: mistakes in others are none of a command's business. */
-export function readTellingConfig({ environment }: CommandContext, flags: SettingFlags = {}): Config {
+export function readTellingConfig({ environment }: CommandContext): Config {
   const names = TELLING_SETTINGS.map(variableName);
-  return readConfig(flags, Object.fromEntries(names.map((name) => [name, environment[name]])));
+  return readConfig({}, Object.fromEntries(names.map((name) => [name, environment[name]])));
 }
 
 export type TellingWriter = StoreHandle<Writer> & { readonly hasSubscribers: boolean };
