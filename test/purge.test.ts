@@ -152,8 +152,8 @@ test('nginx: the files of a user are removed, however the address is written, an
 
 test('what a call to each provider looks like', () => {
   const tags = ['vitrine-1', 'vitrine-2'];
-  const seen = Object.entries(PROVIDERS).map(([kind, { call }]) => {
-    const { url, method, headers, body } = call(kind, tags, 'SECRET');
+  const seen = Object.entries(PROVIDERS).map(([kind, { createCall }]) => {
+    const { url, method, headers, body } = createCall(kind, tags, 'SECRET');
     const { 'content-type': _, ...own } = headers as Record<string, string>;
     return [`${method} ${url}`, own, body && JSON.parse(body)];
   });

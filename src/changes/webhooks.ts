@@ -1,8 +1,7 @@
 // Subscribers that are told by HTTP: programs of others (NOTIFY), and the hub of the feeds (WEBSUB_HUB).
 import { createHmac, hash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
-import { createHost } from '../remote/host.ts';
-import { SiteError } from '../remote/http-client.ts';
+import { call } from '../remote/call.ts';
 import type { Change } from '../stores/changes.ts';
 import { describeChange, feedAddresses } from './addresses.ts';
 import type { Subscriber, ToldNews } from './tell.ts';
@@ -27,7 +26,7 @@ export function createWebhook(url: URL, config: Config, secret: string | undefin
         'webhook-timestamp': timestamp,
         ...(secret !== undefined && { 'webhook-signature': `v1,${sign(secret)}` }),
       };
-      await post(url, headers, body, signal);
+      await call({ method: 'POST', url: url.href, headers, body }, signal);
     },
   };
 }
@@ -61,27 +60,8 @@ export const createHub = (url: URL, config: Config): Subscriber => ({
     for (let at = 0; at < feeds.length; at += FEEDS_AT_ONCE) {
       const form = new URLSearchParams({ 'hub.mode': 'publish' });
       for (const feed of feeds.slice(at, at + FEEDS_AT_ONCE)) form.append('hub.url', feed);
-      await post(url, { 'content-type': 'application/x-www-form-urlencoded' }, `${form}`, signal);
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      await call({ method: 'POST', url: url.href, headers, body: `${form}` }, signal);
     }
   },
 });
-
-const HOST = {
-  ...{ concurrency: 1, rate: 100, startRate: 100, timeout: 10_000, retries: 4, maxBytes: 1 << 20 },
-  userAgent: 'vitrine',
-};
-
-/** Repeats what may pass; follows no redirects. */
-async function post(
-  url: URL,
-  headers: Record<string, string>,
-  body: string,
-  signal: AbortSignal,
-): Promise<void> {
-  using host = createHost({ ...HOST, origin: url, signal });
-  const request = { method: 'POST', path: url.pathname + url.search, body } as const;
-  const { status } = await host.ask((client) =>
-    client.send({ ...request, headers: { ...headers, 'user-agent': HOST.userAgent } }),
-  );
-  if (status < 200 || status > 299) throw new SiteError(`status ${status}`, 'answer');
-}

@@ -5,14 +5,14 @@ import { type Config, ConfigError, type Environment } from '../config/config.ts'
 import { readToken } from '../config/secrets.ts';
 import { Mistake } from '../config/setting-values.ts';
 import { SITE_TAG, userTag } from '../records/user-name.ts';
-import type { UntoldNews } from '../stores/changes.ts';
+import type { News } from '../stores/changes.ts';
 import { purgeNginx } from './nginx.ts';
 import { createProvider, PROVIDERS } from './providers.ts';
 
-type News = Pick<UntoldNews['news'][number], 'changes'>;
+type Changes = News['changes'];
 
 /** Milliseconds until a request that began before the change is answered, and its answer stored. */
-const UNDER_WAY = 1000;
+const LONGEST_ANSWER = 1000;
 
 /** Throws if a token is missing, before anything is changed. */
 export const createCaches = (config: Config, environment: Environment) =>
@@ -20,14 +20,12 @@ export const createCaches = (config: Config, environment: Environment) =>
     const purge = createPurge(cache, config, environment);
     return {
       name: cache.text,
-      repeatAfter: UNDER_WAY,
-      async tell({ changes }: News, signal: AbortSignal): Promise<void> {
-        if (changes.length > 0) await purge(changes, signal);
-      },
+      repeatAfter: LONGEST_ANSWER,
+      tell: ({ changes }: Pick<News, 'changes'>, signal: AbortSignal) => purge(changes, signal),
     };
   });
 
-function listTags(changes: News['changes']): string[] {
+function listTags(changes: Changes): string[] {
   if (changes === 'everything') return [SITE_TAG];
   return changes.map(({ family, key }) => userTag(family, key));
 }
@@ -36,7 +34,7 @@ function listTags(changes: News['changes']): string[] {
 const MOST_USUAL = 5000;
 
 /** The usual addresses of the users, without hosts. */
-function listPaths(config: Config, changes: News['changes']): string[] {
+function listPaths(config: Config, changes: Changes): string[] {
   if (changes === 'everything' || changes.length > MOST_USUAL) return [];
   const addresses = changes.flatMap((change) => changedAddresses(config, change));
   return addresses.map((address) => address.replace(/^https?:\/\/[^/]*/, ''));
@@ -44,18 +42,18 @@ function listPaths(config: Config, changes: News['changes']): string[] {
 
 function createPurge({ kind, place, perMinute }: Cache, config: Config, environment: Environment) {
   if (kind === 'nginx')
-    return (changes: News['changes'], signal: AbortSignal) =>
+    return (changes: Changes, signal: AbortSignal) =>
       purgeNginx(place, { tags: listTags(changes), paths: listPaths(config, changes) }, signal);
   const send = createProvider(kind, { place, perMinute }, findToken(PROVIDERS[kind], environment));
-  return (changes: News['changes'], signal: AbortSignal) => send(listTags(changes), signal);
+  return (changes: Changes, signal: AbortSignal) => send(listTags(changes), signal);
 }
 
-type Secret = Pick<(typeof PROVIDERS)[keyof typeof PROVIDERS], 'token' | 'isOpen'>;
+type Secret = Pick<(typeof PROVIDERS)[keyof typeof PROVIDERS], 'token' | 'needsToken'>;
 
-function findToken({ token, isOpen }: Secret, environment: Environment): string {
+function findToken({ token, needsToken }: Secret, environment: Environment): string {
   try {
     const found = token && readToken(token, environment);
-    if (!found && !isOpen) throw new Mistake(`PURGE needs a token: set ${token} or ${token}_FILE`);
+    if (!found && needsToken) throw new Mistake(`PURGE needs a token: set ${token} or ${token}_FILE`);
     return found ?? '';
   } catch (error) {
     throw error instanceof Mistake ? new ConfigError([error.message]) : error;

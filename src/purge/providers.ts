@@ -2,25 +2,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BAN_HEADER, type Cache, type CacheKind } from '../config/caches.ts';
 import { SITE_TAG } from '../records/user-name.ts';
-import { createHost } from '../remote/host.ts';
-import { type HttpRequest, SiteError } from '../remote/http-client.ts';
+import { type Call, call } from '../remote/call.ts';
 
 interface Provider {
   /** Tags in one call, and calls in a minute, that every account may use. */
   readonly batch: number;
   readonly perMinute: number;
-  /** The variable with the secret of the account, and whether there may be none. */
+  /** The variable with the secret of the account, if there are secrets; whether it must be set. */
   readonly token?: string;
-  readonly isOpen?: boolean;
+  readonly needsToken: boolean;
   /** What to do if it refuses. */
   readonly remedy: string;
-  call(place: string, tags: readonly string[], token: string): Call;
+  createCall(place: string, tags: readonly string[], token: string): Call;
 }
 
-type Call = Pick<HttpRequest, 'method' | 'headers' | 'body'> & { readonly url: string };
-
 const post = (url: string, body: object, headers: Record<string, string>): Call => ({
-  ...{ method: 'POST', url, body: JSON.stringify(body) },
+  method: 'POST',
+  url,
+  body: JSON.stringify(body),
   headers: { ...headers, 'content-type': 'application/json' },
 });
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -29,23 +28,35 @@ type ProviderName = Exclude<CacheKind, 'nginx'>;
 
 export const PROVIDERS: Record<ProviderName, Provider> = {
   varnish: {
-    ...{ batch: 250, perMinute: Number.POSITIVE_INFINITY, isOpen: true },
+    batch: 250,
+    perMinute: Number.POSITIVE_INFINITY,
+    needsToken: false,
     remedy:
       'give it what `vitrine print varnish` prints with the same PURGE, and allow this address in `acl purgers`',
-    call: (url, tags) => ({ method: 'BAN', url, headers: { [BAN_HEADER.toLowerCase()]: tags.join('|') } }),
+    createCall: (url, tags) => ({
+      method: 'BAN',
+      url,
+      headers: { [BAN_HEADER.toLowerCase()]: tags.join('|') },
+    }),
   },
   // https://developers.cloudflare.com/cache/how-to/purge-cache/ (limits of the free plan)
   cloudflare: {
-    ...{ batch: 100, perMinute: 5, token: 'CLOUDFLARE_API_TOKEN' },
+    batch: 100,
+    perMinute: 5,
+    token: 'CLOUDFLARE_API_TOKEN',
+    needsToken: true,
     remedy: 'the token needs the permission Zone, Cache Purge, for this zone',
-    call: (zone, tags, token) =>
+    createCall: (zone, tags, token) =>
       post(`https://api.cloudflare.com/client/v4/zones/${zone}/purge_cache`, { tags }, bearer(token)),
   },
   // https://www.fastly.com/documentation/reference/api/purging/
   fastly: {
-    ...{ batch: 256, perMinute: 60, token: 'FASTLY_API_TOKEN' },
+    batch: 256,
+    perMinute: 60,
+    token: 'FASTLY_API_TOKEN',
+    needsToken: true,
     remedy: 'the token needs the scope purge_select for this service',
-    call: (service, tags, token) =>
+    createCall: (service, tags, token) =>
       post(
         `https://api.fastly.com/service/${service}/purge`,
         { surrogate_keys: tags },
@@ -54,15 +65,21 @@ export const PROVIDERS: Record<ProviderName, Provider> = {
   },
   // https://docs.netlify.com/build/caching/caching-overview/
   netlify: {
-    ...{ batch: 100, perMinute: 20, token: 'NETLIFY_AUTH_TOKEN' },
+    batch: 100,
+    perMinute: 20,
+    token: 'NETLIFY_AUTH_TOKEN',
+    needsToken: true,
     remedy: 'the token must belong to a member of the team that has the site',
-    call: (site, tags, token) =>
+    createCall: (site, tags, token) =>
       post('https://api.netlify.com/api/v1/purge', { site_id: site, cache_tags: tags }, bearer(token)),
   },
   post: {
-    ...{ batch: 1000, perMinute: Number.POSITIVE_INFINITY, token: 'PURGE_TOKEN', isOpen: true },
+    batch: 1000,
+    perMinute: Number.POSITIVE_INFINITY,
+    token: 'PURGE_TOKEN',
+    needsToken: false,
     remedy: 'set PURGE_TOKEN if it wants a bearer token',
-    call: (url, tags, token) => post(url, { tags }, token === '' ? {} : bearer(token)),
+    createCall: (url, tags, token) => post(url, { tags }, token === '' ? {} : bearer(token)),
   },
 };
 
@@ -74,11 +91,11 @@ export function createProvider(
   { place, perMinute: limit }: Pick<Cache, 'place' | 'perMinute'>,
   token: string,
 ) {
-  const { batch, call, remedy, ...usual } = PROVIDERS[kind];
+  const { batch, createCall, remedy, ...usual } = PROVIDERS[kind];
   const perMinute = limit ?? usual.perMinute;
   const sent: number[] = [];
 
-  async function turn(signal: AbortSignal): Promise<void> {
+  async function waitForTurn(signal: AbortSignal): Promise<void> {
     const [earliest = 0] = sent.length < perMinute ? [] : sent.splice(0, 1);
     const wait = earliest + A_MINUTE - performance.now();
     if (earliest > 0 && wait > 0) await delay(wait, undefined, { signal });
@@ -92,27 +109,8 @@ export function createProvider(
     // Caches are told twice in the same minute. What needs more calls than that is told by one.
     const calls = batches.length > Math.max(1, perMinute / 2) ? [[SITE_TAG]] : batches;
     for (const part of calls) {
-      await turn(signal);
-      await send(call(place, part, token), remedy, signal);
+      await waitForTurn(signal);
+      await call({ ...createCall(place, part, token), remedy }, signal);
     }
   };
-}
-
-const HOST_OPTIONS = {
-  concurrency: 1,
-  rate: 100,
-  startRate: 100,
-  timeout: 10_000,
-  retries: 3,
-  maxBytes: 1 << 20,
-};
-
-async function send({ url, ...request }: Call, remedy: string, signal: AbortSignal): Promise<void> {
-  const origin = new URL(url);
-  const userAgent = 'vitrine-purge';
-  using host = createHost({ ...HOST_OPTIONS, userAgent, origin, signal });
-  const headers = { ...request.headers, 'user-agent': userAgent };
-  const path = origin.pathname + origin.search;
-  const { status } = await host.ask((client) => client.send({ ...request, path, headers }));
-  if (status < 200 || status > 299) throw new SiteError(`status ${status}: ${remedy}`, 'answer');
 }

@@ -1,0 +1,30 @@
+// One request to the interface of a program that is told something.
+import { createHost } from './host.ts';
+import { type HttpRequest, SiteError } from './http-client.ts';
+
+export interface Call extends Omit<HttpRequest, 'path'> {
+  readonly url: string;
+  /** What the operator can do if it is refused. */
+  readonly remedy?: string;
+}
+
+const HOST_OPTIONS = {
+  concurrency: 1,
+  rate: 100,
+  startRate: 100,
+  timeout: 10_000,
+  retries: 3,
+  maxBytes: 2 ** 20,
+  userAgent: 'vitrine',
+};
+
+/** Throws unless the request is accepted. Failures that may pass are repeated; redirects are not followed. */
+export async function call({ url, remedy, ...request }: Call, signal: AbortSignal): Promise<void> {
+  const origin = new URL(url);
+  using host = createHost({ ...HOST_OPTIONS, origin, signal });
+  const headers = { ...request.headers, 'user-agent': HOST_OPTIONS.userAgent };
+  const path = origin.pathname + origin.search;
+  const { status } = await host.ask((client) => client.send({ ...request, path, headers }));
+  const advice = remedy === undefined ? '' : `: ${remedy}`;
+  if (status < 200 || status > 299) throw new SiteError(`status ${status}${advice}`, 'answer');
+}
