@@ -5,7 +5,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createPrivateFolder } from '../src/files/private-folder.ts';
-import { ask, json, type LocalServer, ndjson, run, tempFile, tempFolder } from './rig.ts';
+import { ask, json, type LocalServer, ndjson, run, startServer, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { until } from './stress.ts';
 
@@ -112,6 +112,26 @@ describe('files that are served', () => {
     expect(await titles(server)).toEqual(['Ferry']);
     writeFileSync(map, 'export default (record) => ({ ...record, title: record.title?.toUpperCase() });');
     await untilTitles(server, ['FERRY']);
+    await server.stop();
+  });
+
+  test('stay as they were when a map leaves an error behind, and the server goes on', async () => {
+    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
+    const map = tempFile('map.mjs', 'export default (record) => record;');
+    const server = await startServer({}, [file, '--map', map]);
+    writeFileSync(map, "export default () => void Promise.reject(new Error('forgotten'));");
+    await untilLogged(server, 'nothing was imported');
+    expect(
+      server.log.filter((line) => /nothing caught: Error: forgotten .*map\.mjs/.test(line)),
+    ).toHaveLength(1);
+    expect(await titles(server)).toEqual(['Ferry']);
+    writeFileSync(
+      map,
+      "setTimeout(() => { throw 'too late'; }, 500); export default () => ({ skills: 'x' });",
+    );
+    await untilLogged(server, 'nothing caught: too late');
+    writeFileSync(map, "export default (record) => ({ ...record, title: 'Mended' });");
+    await untilTitles(server, ['Mended']);
     await server.stop();
   });
 

@@ -9,7 +9,7 @@ import { lookAt, type Saves, watchSaves } from '../files/saves.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { counted, countedPart } from '../records/printable.ts';
 import { openForChange } from '../stores/open.ts';
-import { type CommandContext, UsageError } from './context.ts';
+import { type CommandContext, CommandFailed, type ServeHooks, UsageError } from './context.ts';
 import type { ReadingFlags } from './import.ts';
 import { explain } from './output.ts';
 
@@ -18,10 +18,7 @@ interface FilesToServe extends ReadingFlags {
 }
 
 /** What the rest of `serve` does with the database; it may watch the files meanwhile. */
-type ServeDatabase = (
-  settings: Pick<Config, 'databaseUrl' | 'files'>,
-  onServing: (log: Logger) => void,
-) => Promise<void>;
+type ServeDatabase = (settings: Pick<Config, 'databaseUrl' | 'files'>, hooks: ServeHooks) => Promise<void>;
 
 export async function serveFiles(
   source: FilesToServe,
@@ -34,8 +31,8 @@ export async function serveFiles(
   const before = lookAt(watched);
   const stop = context.stopSignal(['SIGTERM', 'SIGINT']);
   using folder = createPrivateFolder(context);
-  const load = createLoader(folder.path, source, context, stop);
-  const first = await load(context.stderr).catch((error) => {
+  const load = createLoader(folder.path, source, context);
+  const first = await load(context.stderr, stop).catch((error) => {
     if (!stop.aborted) throw error;
   });
   if (first === undefined || stop.aborted) return;
@@ -47,16 +44,27 @@ export async function serveFiles(
 
   let saves: Saves | undefined;
   let loading: Promise<void> | undefined;
+  let uncaught = new AbortController();
   const onServing = (log: Logger) => {
     for (const warning of first.warnings) log.warn(warning);
     log.info(`imported ${counted(records, 'record')}; saved files are imported again`);
     const isObsolete = () => stop.aborted || saves?.isStale() === true;
     saves = watchSaves(watched, before, {
-      onSave: () => (loading = loadAgain(load, log, isObsolete)),
+      onSave() {
+        uncaught = new AbortController();
+        loading = loadAgain(load, log, AbortSignal.any([stop, uncaught.signal]), isObsolete);
+        return loading;
+      },
       onMissing: (file) => log.warn(`${file} is missing: its data is served until it is back`),
     });
   };
-  await serve({ databaseUrl: databaseIn(folder.path), files }, onServing);
+  /** A map may leave errors behind in timers and promises: the first ends an import that is running. The server goes on. */
+  const onUncaught = (sentence: string, log: Logger) => {
+    if (!uncaught.signal.aborted) log.error(sentence);
+    uncaught.abort(new CommandFailed('nothing was imported'));
+  };
+  const hooks = { onServing, onUncaught: map === undefined ? undefined : onUncaught };
+  await serve({ databaseUrl: databaseIn(folder.path), files }, hooks);
   saves?.stop();
   await loading;
 }
@@ -69,11 +77,11 @@ type Load = ReturnType<typeof createLoader>;
  * Each time a new database takes the place of the one before, as any file may that is renamed over a served one: so what
  * is not in the files any more is gone, and where the files are refused, the data before stays.
  */
-function createLoader(folder: string, source: FilesToServe, context: CommandContext, signal: AbortSignal) {
+function createLoader(folder: string, source: FilesToServe, context: CommandContext) {
   const { stdin } = context;
   const next = join(folder, 'next.db');
 
-  return async (out: Terminal) => {
+  return async (out: Terminal, signal: AbortSignal) => {
     const { importFiles } = await import('../import/import.ts');
     const { createImportReport, describeMended } = await import('../import/report.ts');
     using report = createImportReport(out);
@@ -90,16 +98,21 @@ function createLoader(folder: string, source: FilesToServe, context: CommandCont
 }
 
 /** What happens goes to the log. Files that were saved yet again, or while they were read, get their turn. */
-async function loadAgain(load: Load, log: Logger, isObsolete: () => boolean): Promise<void> {
+async function loadAgain(
+  load: Load,
+  log: Logger,
+  signal: AbortSignal,
+  isObsolete: () => boolean,
+): Promise<void> {
   const faults: string[] = [];
   const out = { isQuiet: true, write: (text: string) => faults.push(text.trimEnd()) };
   try {
-    const { isServed, warnings, records, faulty } = await load(out);
+    const { isServed, warnings, records, faulty } = await load(out, signal);
     for (const warning of warnings) log.warn(warning);
     if (isServed) return log.info(`imported ${counted(records, 'record')} again`);
     faults.push(`${countedPart(faulty, records, 'record')} wrong`);
   } catch (error) {
-    faults.push(...explain(error).lines);
+    faults.push(...explain(signal.aborted ? signal.reason : error).lines);
   }
   if (isObsolete()) return;
   for (const fault of faults) log.error(fault);
