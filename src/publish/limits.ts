@@ -3,7 +3,8 @@ import { statSync } from 'node:fs';
 import { OutputError } from '../files/output.ts';
 import { counted } from '../records/printable.ts';
 import type { HostName } from './hosts.ts';
-import type { Part, Unit } from './source.ts';
+import type { Unit } from './source.ts';
+import type { Part } from './user-files.ts';
 
 interface Limits {
   readonly files: number;
@@ -79,7 +80,7 @@ async function measure(units: AsyncIterable<Unit>): Promise<SiteSize> {
   for await (const { files } of units)
     for (const { paths, ask } of files)
       for (const { path } of paths) {
-        const part = partOf(path);
+        const part = findPart(path);
         if (part === undefined) others++;
         else parts.set(part, (parts.get(part) ?? 0) + 1);
         // Only copies of pictures and films can be so large.
@@ -91,7 +92,7 @@ async function measure(units: AsyncIterable<Unit>): Promise<SiteSize> {
   return { others, parts, largest };
 }
 
-function partOf(path: string): Part | undefined {
+function findPart(path: string): Part | undefined {
   const [folder] = path.split('/');
   return folder === 'archives' ? 'feeds' : ORDER.find((part) => part === folder);
 }

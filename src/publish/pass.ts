@@ -7,9 +7,10 @@ import { gzipEtag } from '../http/answer.ts';
 import type { Content } from './ask.ts';
 import { HOSTS, type HostName } from './hosts.ts';
 import { type Entry, type Lines, type Place, parseLines, readBeside } from './manifest.ts';
-import { type Answered, isOfUser, listUnits, type SourceOptions } from './source.ts';
+import { isUserGroup, listUnits, type SourceOptions } from './source.ts';
 import type { SiteFile } from './targets.ts';
 import type { Tree } from './tree.ts';
+import type { PublishedFile } from './user-files.ts';
 
 export interface PublishCounts {
   files: number;
@@ -48,7 +49,7 @@ export async function pass(options: PassOptions): Promise<void> {
     add(line);
   };
   const skip = (skipped: Lines) => {
-    if (changes !== 'everything' && isOfUser(skipped))
+    if (changes !== 'everything' && isUserGroup(skipped.group))
       for (const line of skipped.lines) {
         noteSample(line, options);
         keep(line, bytesIn(line));
@@ -66,7 +67,7 @@ export async function pass(options: PassOptions): Promise<void> {
         keep(JSON.stringify(entry), entry.bytes);
       }
     for (const entry of before.values()) remove(entry);
-    if (isOfUser({ group })) options.onUser();
+    if (isUserGroup(group)) options.onUser();
   }
   await beside.end();
 }
@@ -101,7 +102,7 @@ const INCOMPLETE = '.incomplete"';
 
 /** The entries of a file's paths, with those of its compressed form. */
 async function bringUpToDate(
-  { paths, ask }: Answered,
+  { paths, ask }: PublishedFile,
   before: ReadonlyMap<string, Entry>,
   { host, tree, counts, place }: FileWork,
 ): Promise<Entry[]> {
@@ -131,7 +132,7 @@ async function bringUpToDate(
 function write(
   tree: Tree,
   { etag, type, body }: Content,
-  paths: Answered['paths'],
+  paths: PublishedFile['paths'],
   { group, user }: Place,
 ): Entry[] {
   const [first] = paths;

@@ -23,9 +23,10 @@ import { HOSTS, type HostName } from './hosts.ts';
 import { checkLimits } from './limits.ts';
 import { readSource, type Source } from './manifest.ts';
 import { type PublishCounts, pass } from './pass.ts';
-import { listUnits, type Part } from './source.ts';
+import { listUnits } from './source.ts';
 import { listHosts, listTargets, type SiteFile } from './targets.ts';
 import { openTree, openTrial, type Tree } from './tree.ts';
+import type { Part } from './user-files.ts';
 
 interface PublishOptions {
   readonly folder: string;
