@@ -228,6 +228,18 @@ test('a takedown of the snapshot counts again, and leaves no name behind', async
     ]);
 });
 
+test('names that a takedown has left for caches are erased', async () => {
+  const path = await live();
+  await importInto(path, ['-'], ndjson(blog(99, 'quidam')));
+  const env = { PURGE: 'nginx:/none' };
+  await done(['takedown', '--database-url', path, '--family', 'microblog', 'quidam'], { env });
+  const file = join(tempFolder(), 'same.db');
+  await done(['snapshot', '--database-url', path, file]);
+  expect(readFileSync(path).includes('quidam')).toBe(true);
+  expect((await restore(path, file)).code).toBe(0);
+  expect(readFileSync(path).includes('quidam')).toBe(false);
+});
+
 test('takedowns that cannot be read are named', async () => {
   const path = await live();
   scrawl(path, 100, 2000);

@@ -58,7 +58,9 @@ export async function openTelling(
 
   async function end(): Promise<void> {
     try {
-      if (subscribers.length > 0) await tellOfChanges(writer, subscribers, context);
+      // Also when there are no subscribers any more: then nobody is waited for.
+      const tells = subscribers.length > 0 || (await writer.keepsNames().catch(() => false));
+      if (tells) await tellOfChanges(writer, subscribers, context);
     } finally {
       await writer.close();
     }

@@ -129,6 +129,10 @@ export const hasFormerNames = async (db: Rows): Promise<boolean> =>
 /** Notes that the names in `changes` are to be erased once all subscribers know of the current generation. */
 export const ERASE_LATER = 'UPDATE vitrine SET erase_before = generation';
 
+/** Whether a takedown has left names for subscribers. */
+export const keepsNames = async (db: Rows): Promise<boolean> =>
+  (await countRows(db, 'SELECT count(*) FROM vitrine WHERE erase_before IS NOT NULL')) > 0;
+
 /** Erases all changes up to the takedown. What was told of it has a later generation. */
 export async function eraseChanges(db: StoreConnection): Promise<void> {
   const before = await countRows(db, 'SELECT erase_before FROM vitrine');

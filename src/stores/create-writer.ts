@@ -8,6 +8,7 @@ import {
   forgetChanges,
   hasFormerNames,
   keepGeneration,
+  keepsNames,
   listChanges,
   readUntold,
   rememberTold,
@@ -22,6 +23,8 @@ import { adoptTakedowns, takeDown, undoTakedowns } from './takedown-changes.ts';
 import type { LoadOptions, LoadOutcome, Tallies, Writer } from './writer.ts';
 
 interface StoreAccess extends Pick<Writer, 'load' | 'close'> {
+  /** Outside of transactions. */
+  readonly connection: StoreConnection;
   /**
    * Runs an action in a transaction with the work tables of an import. With `erases`, the database holds no copy of what
    * was deleted afterwards.
@@ -84,6 +87,7 @@ export function createWriter(store: StoreAccess): Writer {
     readUntold: (subscribers) => change((db) => readUntold(db, subscribers), INVISIBLE),
     rememberTold: (subscribers, generation) =>
       change((db) => rememberTold(db, subscribers, generation), INVISIBLE),
+    keepsNames: () => keepsNames(store.connection),
     async eraseNames() {
       // A command that is interrupted in between erases them again.
       await store.change(eraseChanges, true);

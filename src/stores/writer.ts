@@ -115,7 +115,9 @@ export interface Writer {
   /** What these subscribers have not been told yet. */
   readUntold(subscribers: readonly string[]): Awaitable<UntoldNews>;
   rememberTold(subscribers: readonly string[], generation: number): Awaitable<void>;
-  /** Erases the names that a takedown has left for subscribers. */
+  /** Whether a takedown has left names for subscribers; waits for no other writer. */
+  keepsNames(): Promise<boolean>;
+  /** Erases them. */
   eraseNames(): Awaitable<void>;
   close(): Awaitable<void>;
 }

@@ -40,6 +40,7 @@ function writerOn(connection: HostConnection): Writer {
   const { client, name } = connection;
   return createWriter({
     load: (options) => describeErrors(name, () => startLoad(connection, options)),
+    connection: storeConnection(client),
     change: (action) =>
       describeErrors(name, () =>
         inTransaction(client, BEGIN, async () => {

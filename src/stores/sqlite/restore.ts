@@ -4,7 +4,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openReplacement } from '../../files/output.ts';
 import { readTakedowns } from '../archive.ts';
-import { forgetChanges } from '../changes.ts';
+import { forgetChanges, keepsNames } from '../changes.ts';
 import { advance } from '../create-writer.ts';
 import { StoreError } from '../errors.ts';
 import { packAnswers } from '../packed-rows.ts';
@@ -146,7 +146,7 @@ async function replaceContents(db: Connection, path: string, copyPath: string): 
     path,
     async (store) => {
       const isNew = lacks('copy', 'main');
-      erases = isNew || lacks('main', 'copy');
+      erases = isNew || lacks('main', 'copy') || (await keepsNames(store));
       const list = await readTakedowns(store);
       for (const [table, key] of Object.entries(TABLES)) replaceRows(db, table, key);
       db.exec(`

@@ -72,6 +72,7 @@ function writerOn(db: Connection, path: string): Writer {
   return createWriter({
     load: (options) => describeErrors(path, () => startLoad(db, path, options)),
     change: (action, erases) => change(db, path, action, erases),
+    connection: storeConnection(db),
     close() {
       db.close();
     },
