@@ -1,4 +1,5 @@
 // Caches that are told what changed: the tags on answers, how each kind of cache is told, and `vitrine purge`.
+import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -90,7 +91,8 @@ test.each([
   ['nginx', /must be caches separated by commas, such as nginx:/],
   ['squid:/x', /must be caches/],
   ['nginx:cache', /must name a cache of this kind like nginx:\/var\/cache\/vitrine, not "nginx:cache"/],
-  ['varnish:http://a:b@localhost', /like varnish:http/],
+  ['varnish:http://a:b@localhost', /like varnish:http:.*, not "varnish:http:\/\/…@localhost"/],
+  ['post:https://localhost/?key=k', /like post:https:.*, not "post:https:\/\/localhost\/\?…"/],
   ['cloudflare:example.org', /like cloudflare:ZONE_ID/],
   ['fastly:SU1Z0isxPaozGVKXdv0eY?per-minute=0', /like fastly:SERVICE_ID/],
 ])('PURGE=%s is refused', async (text, sentence) => {
@@ -140,6 +142,13 @@ test('nginx: the files of a user are removed, however the address is written, an
     ...[join(folder, 'note'), join(folder, 'c')].map((path) => `${path}.txt`),
   ];
   for (const file of others.slice(1)) writeFileSync(file, entry(named('ada'), 'ada'));
+  const [pipe, directory] = ['0', '1'].map((digit) => join(folder, 'c', digit.repeat(32))) as [
+    string,
+    string,
+  ];
+  mkdirSync(directory, { recursive: true });
+  execFileSync('mkfifo', [pipe]);
+  others.push(pipe, directory);
   const left = () => [...hers, his, ...others].filter(existsSync);
   await tell(`nginx:${folder}`, []);
   expect(left()).toHaveLength(hers.length + 1 + others.length);
@@ -254,6 +263,11 @@ test('imports, takedowns and `vitrine purge` tell caches, also later and twice, 
   await vitrine(['takedown', '--family', 'portfolio', 'NR1']);
   expect(told()).toEqual([[tag('nr1')], [tag('nr1')]]);
   expect(readFileSync(path).includes('nr1')).toBe(false);
+  // Whom nobody could be told of is forgotten when there is nobody any more.
+  await vitrine(['takedown', '--family', 'portfolio', 'nr0'], { ...env, PURGE: 'nginx:/none' });
+  expect(readFileSync(path).includes('nr0')).toBe(true);
+  expect((await vitrine(['import', files[2] as string], { DATABASE_URL: path })).stderr).toBe('');
+  expect(readFileSync(path).includes('nr0')).toBe(false);
   expect((await vitrine(['purge'], { DATABASE_URL: path })).stderr).toMatch(/name the caches: --to/);
   expect((await vitrine(['purge', '--to', 'squid:/x'])).stderr).toMatch(
     /--to must be caches .* not "squid:\/x"/,

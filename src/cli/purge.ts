@@ -2,6 +2,7 @@
 import { Option } from 'commander';
 import { type ToldNews, tellSubscribers } from '../changes/tell.ts';
 import { type Cache, caches } from '../config/caches.ts';
+import { withoutSecrets } from '../config/setting-values.ts';
 import { counted } from '../records/printable.ts';
 import { openExisting } from '../stores/open.ts';
 import { type CommandContext, UsageError } from './context.ts';
@@ -36,7 +37,9 @@ function cacheArgument(text: string, before: readonly Cache[] = []): Cache[] {
   try {
     return [...before, ...caches(text)];
   } catch (error) {
-    throw new UsageError(`--to ${(error as Error).message}, not ${JSON.stringify(text)}`);
+    throw new UsageError(
+      `--to ${(error as Error).message}, not ${JSON.stringify(withoutSecrets('purge', text))}`,
+    );
   }
 }
 

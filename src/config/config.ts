@@ -2,7 +2,7 @@
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
 import { caches } from './caches.ts';
 import { addressClashes, type Mount, siteClashes } from './clashes.ts';
-import { type ServedFiles, shownDatabase } from './database-url.ts';
+import type { ServedFiles } from './database-url.ts';
 import { chooseSecret, type SettingText } from './secrets.ts';
 import {
   absoluteUrl,
@@ -33,6 +33,7 @@ import {
   webUrl,
   webUrls,
   whole,
+  withoutSecrets,
   workerCount,
 } from './setting-values.ts';
 import { accent, logo, siteName } from './site-values.ts';
@@ -273,7 +274,7 @@ function sentence(name: SettingName, given: SettingText, { message }: Mistake): 
   const text = effectiveText(name, given, true);
   if (!message.startsWith('must ')) return message;
   if (given.isSecret) return `what ${given.label} holds ${message}`;
-  return `${given.label} ${message}, not ${JSON.stringify(name === 'databaseUrl' ? shownDatabase(text) : text)}`;
+  return `${given.label} ${message}, not ${JSON.stringify(withoutSecrets(name, text))}`;
 }
 
 /** The settings that were given, by variable, as they were written. */

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import proxyAddr from '@fastify/proxy-addr';
-import { isPostgresUrl, parsePostgresUrl } from './database-url.ts';
+import { isPostgresUrl, parsePostgresUrl, shownDatabase } from './database-url.ts';
 
 /** What is wrong with a value, as a sentence that begins with the setting's name. */
 export class Mistake extends Error {}
@@ -61,6 +61,13 @@ export function webUrl(text: string): URL {
   if (url === null || !/^https?:$/.test(url.protocol) || url.username + url.password !== '')
     throw new Mistake('NOTIFY and WEBSUB_HUB must be http(s) URLs without a user name');
   return url;
+}
+
+/** The text of a setting for messages, without what may be secret in its URLs. */
+export function withoutSecrets(name: string, text: string): string {
+  if (name === 'databaseUrl') return shownDatabase(text);
+  if (name !== 'purge') return text;
+  return text.replace(/\/\/.*@/g, '//…@').replace(/\?(?!per-minute=)[^,]*/g, '?…');
 }
 
 export const webUrls = (text: string) => splitList(text).map(webUrl);

@@ -55,7 +55,7 @@ function findHosts(folder: string): string[] {
   let read = 0;
   for (const part of listFolders(folder)) {
     if (read >= SAMPLE) break;
-    for (const name of readdirSync(part).filter((name) => CACHE_FILE.test(name)))
+    for (const name of listFiles(part))
       unlessGone(() => {
         const [, host = ''] = /\nKEY: ([^/\n]*)/.exec(readHead(join(part, name), buffer)) ?? [];
         counts.set(host, (counts.get(host) ?? 0) + 1);
@@ -71,9 +71,7 @@ async function removeTagged(folder: string, tags: readonly string[], signal: Abo
   const buffer = Buffer.alloc(LONGEST_HEAD);
   for (const part of listFolders(folder)) {
     signal.throwIfAborted();
-    for (const name of readdirSync(part)) {
-      // Nothing else in the folder is touched.
-      if (!CACHE_FILE.test(name)) continue;
+    for (const name of listFiles(part)) {
       const file = join(part, name);
       unlessGone(() => {
         // There is more than one if a client wrote the tag of another user into the address.
@@ -92,6 +90,12 @@ function* listFolders(folder: string): Generator<string> {
     if (entry.isDirectory() && /^[0-9a-f]{1,2}$/.test(entry.name))
       yield* listFolders(join(folder, entry.name));
 }
+
+/** The entries of the cache in a folder. Nothing else is touched, nor opened: a pipe would be waited for. */
+const listFiles = (folder: string) =>
+  readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => CACHE_FILE.test(entry.name) && entry.isFile())
+    .map(({ name }) => name);
 
 /** The key and the headers. */
 function readHead(file: string, buffer: Buffer): string {
