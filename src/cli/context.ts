@@ -15,7 +15,9 @@ export interface Process extends ProcessNumbers {
   readonly serve: (config: Config, start: ServeStart) => Promise<void>;
   /** Aborted by the first signal to stop; the second one ends the process. */
   readonly stopSignal: (signals?: readonly NodeJS.Signals[]) => AbortSignal;
-  /** That signal, once it has come. */
+  /** Aborted, with the reason, by an error that nothing caught, such as of a map's promise: the command must end soon. */
+  readonly uncaughtSignal: () => AbortSignal;
+  /** The signal that came, once it has. */
   readonly stoppedBy: () => NodeJS.Signals | undefined;
 }
 

@@ -85,7 +85,8 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   const { stdin, stderr } = context;
   const { dryRun } = flags;
   const database = chooseDatabase(flags, context);
-  const signal = context.stopSignal();
+  const stop = context.stopSignal();
+  const signal = AbortSignal.any([stop, context.uncaughtSignal()]);
   const options = { ...flags, files, stdin, signal };
   const inputs = await openInputs(options);
   await using writer = await (dryRun ? openForTrial(database) : openTelling(database, context));
@@ -108,7 +109,7 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
     const trial = dryRun ? '\ndry run: nothing was changed' : '';
     context.report({ summary: `${summary(tallies)}${leftOut}${trial}`, result });
   } catch (error) {
-    throw signal.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
+    throw stop.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
   }
 }
 

@@ -32,9 +32,11 @@ export async function serveFiles(
   const stop = context.stopSignal(['SIGTERM', 'SIGINT']);
   using folder = createPrivateFolder(context);
   const load = createLoader(folder.path, source, context);
-  const first = await load(context.stderr, stop).catch((error) => {
-    if (!stop.aborted) throw error;
-  });
+  const first = await load(context.stderr, AbortSignal.any([stop, context.uncaughtSignal()])).catch(
+    (error) => {
+      if (!stop.aborted) throw error;
+    },
+  );
   if (first === undefined || stop.aborted) return;
   const { records, faulty } = first;
   if (!first.isServed) {
@@ -112,7 +114,7 @@ async function loadAgain(
     if (isServed) return log.info(`imported ${counted(records, 'record')} again`);
     faults.push(`${countedPart(faulty, records, 'record')} wrong`);
   } catch (error) {
-    faults.push(...explain(signal.aborted ? signal.reason : error).lines);
+    faults.push(...explain(error).lines);
   }
   if (isObsolete()) return;
   for (const fault of faults) log.error(fault);
