@@ -4,11 +4,11 @@ import { statSync } from 'node:fs';
 import { countOnce } from '../counts.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 import type { Reader, StoreEvent, StoreListener } from '../reader.ts';
+import { type CurrentReader, createCurrentReader, ifReadable } from './current-reader.ts';
 import { toStoreError } from './errors.ts';
 import {
   type FileStats,
   isSameFile,
-  isWritten,
   readStats,
   refuseForeignLog,
   removeLeftovers,
@@ -22,17 +22,17 @@ const POLL_MS = 250;
 const READ_THROUGH = 2 ** 20;
 
 export function openServed(path: string, observe: StoreListener): Reader {
-  const service = createService(path, observe);
-  const watch = createWatch(path, service, observe);
-  watch.look({ isStart: true });
+  const current = createCurrentReader(path, observe);
+  const watch = createWatch(path, current, observe);
+  watch.start();
   const timer = setInterval(watch.poll, POLL_MS);
   timer.unref();
   const { reader } = watch;
   return {
     waiting: watch.waiting,
-    version: service.version,
-    lastImport: () => ifReadable(() => service.reader()?.lastImport()),
-    lastImportRun: () => ifReadable(() => service.reader()?.lastImportRun()),
+    version: current.version,
+    lastImport: () => ifReadable(() => current.reader()?.lastImport()),
+    lastImportRun: () => ifReadable(() => current.reader()?.lastImportRun()),
     profile: (family, userKey, options) => reader().profile(family, userKey, options),
     items: (family, userKey, collection, options) => reader().items(family, userKey, collection, options),
     person: (family, userKey, collection, known) => reader().person(family, userKey, collection, known),
@@ -40,8 +40,8 @@ export function openServed(path: string, observe: StoreListener): Reader {
     firstUsers: (family, count) => reader().firstUsers(family, count),
     users: (family, options) => reader().users(family, options),
     history: (family, userKey, options) => reader().history(family, userKey, options),
-    counts: countOnce(service.version, async () => (await inspectAside({ path, want: 'counts' })).counts),
-    mediaUrl: () => service.reader()?.mediaUrl(),
+    counts: countOnce(current.version, async () => (await inspectAside({ path, want: 'counts' })).counts),
+    mediaUrl: () => current.reader()?.mediaUrl(),
     fault: watch.fault,
     close() {
       clearInterval(timer);
@@ -50,75 +50,33 @@ export function openServed(path: string, observe: StoreListener): Reader {
   };
 }
 
-type Service = ReturnType<typeof createService>;
-
 /** Finds what is to be served: the first data, changes of it, and another file in its place. */
-function createWatch(path: string, service: Service, observe: StoreListener) {
+function createWatch(path: string, current: CurrentReader, observe: StoreListener) {
   const refusal = createRefusal(observe);
   const missing = `${path} is missing: its data is served on, but the next start finds none.`;
   let isChecking = false;
   let closed = false;
-
-  /** Serves the file if there is none yet. At the start, it fails unless waiting for an import helps. */
-  function look({ isStart = false } = {}): void {
-    const found = readStats(path);
-    try {
-      service.put(openChecked(path));
-      refusal.end();
-      if (!isStart) observe({ type: 'data-changed', message: 'there is data now, and it is served' });
-    } catch (error) {
-      const fault = toStoreError(path, error);
-      if (isStart && !(fault instanceof NoDataError)) throw fault;
-      const message = `${fault.message} Until then, every lookup is answered with 503.`;
-      refusal.begin({ type: 'data-warning', message }, fault, found);
-    }
-  }
+  const watch: Watch = { path, current, refusal, observe, isClosed: () => closed };
 
   /** Looks whether the file that is served is in its place, and has changed. */
   async function check(): Promise<void> {
     const found = readStats(path);
     // Only a regular file can be a database: a pipe would block whoever opens it.
     if (!found.database?.isFile()) return refusal.begin({ type: 'data-warning', message: missing });
-    if (isSameFile(found.database, service.stats().database)) {
+    if (isSameFile(found.database, current.stats().database)) {
       refusal.end();
-      return service.noteChanges(found);
+      return current.noteChanges(found);
     }
-    if (refusal.isLasting(found)) return;
-    await replace(found);
-  }
-
-  /** Serves another file that was renamed over the one before, if it is sound and has all takedowns of that. */
-  async function replace(found: FileStats): Promise<void> {
-    // Yet another file may come meanwhile: it gets a check of its own.
-    const isThere = () => !closed && isSameFile(readStats(path).database, found.database);
-    let isFinal = false;
-    try {
-      removeLeftovers(path, found, service.stats());
-      const takedowns = service.takedowns();
-      const { fault, mayPass = false } = await inspectAside({ path, want: 'soundness', takedowns });
-      if (!isThere()) return;
-      isFinal = fault !== undefined && !mayPass;
-      if (fault !== undefined) throw new StoreError(fault);
-      const opened = openReader(path);
-      if (!isThere()) return void opened.close();
-      service.put(opened);
-      refusal.end();
-      observe({ type: 'data-swapped', message: 'another file took the place of the data' });
-    } catch (error) {
-      const message = `${toStoreError(path, error).message} The data before stays.`;
-      // Each file is logged, also if it has the fault of the one before.
-      if (isFinal) refusal.end();
-      refusal.begin({ type: 'data-fault', message }, undefined, isFinal ? found : undefined);
-    }
+    if (!refusal.isLasting(found)) await replace(watch, found);
   }
 
   return {
-    look,
-    waiting: () => (service.reader() === undefined ? undefined : refusal.message()),
-    fault: () => (service.reader() === undefined ? refusal.fault()?.message : service.reader()?.fault()),
+    start: () => serveFirst(watch, { isStart: true }),
+    waiting: () => (current.reader() === undefined ? undefined : refusal.message()),
+    fault: () => (current.reader() === undefined ? refusal.fault()?.message : current.reader()?.fault()),
 
     poll(): void {
-      if (service.reader() === undefined) return look();
+      if (current.reader() === undefined) return serveFirst(watch);
       if (isChecking) return;
       isChecking = true;
       void check().finally(() => {
@@ -129,17 +87,68 @@ function createWatch(path: string, service: Service, observe: StoreListener) {
     /** Throws while there is nothing to serve. */
     reader(): SqliteReader {
       // What an import has just committed is served at once, not after the next poll.
-      if (service.reader() === undefined && !refusal.isLasting(readStats(path))) look();
-      const reader = service.reader();
+      if (current.reader() === undefined && !refusal.isLasting(readStats(path))) serveFirst(watch);
+      const reader = current.reader();
       if (reader === undefined) throw refusal.fault();
       return reader;
     },
 
     close() {
       closed = true;
-      service.reader()?.close();
+      current.reader()?.close();
     },
   };
+}
+
+interface Watch {
+  readonly path: string;
+  readonly current: CurrentReader;
+  readonly refusal: ReturnType<typeof createRefusal>;
+  readonly observe: StoreListener;
+  readonly isClosed: () => boolean;
+}
+
+/** Serves the file if there is none yet. At the start, it fails unless waiting for an import helps. */
+function serveFirst({ path, current, refusal, observe }: Watch, { isStart = false } = {}): void {
+  const found = readStats(path);
+  try {
+    current.put(openChecked(path));
+    refusal.end();
+    if (!isStart) observe({ type: 'data-changed', message: 'there is data now, and it is served' });
+  } catch (error) {
+    const fault = toStoreError(path, error);
+    if (isStart && !(fault instanceof NoDataError)) throw fault;
+    const message = `${fault.message} Until then, every lookup is answered with 503.`;
+    refusal.begin({ type: 'data-warning', message }, fault, found);
+  }
+}
+
+/** Serves another file that was renamed over the one before, if it is sound and has all takedowns of that. */
+async function replace(
+  { path, current, refusal, observe, isClosed }: Watch,
+  found: FileStats,
+): Promise<void> {
+  // Yet another file may come meanwhile: it gets a check of its own.
+  const isThere = () => !isClosed() && isSameFile(readStats(path).database, found.database);
+  let isFinal = false;
+  try {
+    removeLeftovers(path, found, current.stats());
+    const takedowns = current.takedowns();
+    const { fault, mayPass = false } = await inspectAside({ path, want: 'soundness', takedowns });
+    if (!isThere()) return;
+    isFinal = fault !== undefined && !mayPass;
+    if (fault !== undefined) throw new StoreError(fault);
+    const opened = openReader(path);
+    if (!isThere()) return void opened.close();
+    current.put(opened);
+    refusal.end();
+    observe({ type: 'data-swapped', message: 'another file took the place of the data' });
+  } catch (error) {
+    const message = `${toStoreError(path, error).message} The data before stays.`;
+    // Each file is logged, also if it has the fault of the one before.
+    if (isFinal) refusal.end();
+    refusal.begin({ type: 'data-fault', message }, undefined, isFinal ? found : undefined);
+  }
 }
 
 function openChecked(path: string): SqliteReader {
@@ -175,80 +184,4 @@ function createRefusal(observe: StoreListener) {
       seen = '';
     },
   };
-}
-
-/** Undefined while the file cannot be read: another program may hold it locked, or it may be damaged. */
-function ifReadable<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
-}
-
-/** The reader that is in service, and what is known of its data also when it cannot be read. */
-function createService(path: string, observe: StoreListener) {
-  let reader: SqliteReader | undefined;
-  /** Counted, since two files may have the same generation. */
-  let version = 0;
-  let generation: number | undefined;
-  let takedowns: readonly string[] = [];
-  /** What was at the path when the reader was opened, or since then while it stayed the same file. */
-  let stats = readStats(path);
-  let reported = 0;
-
-  const readVersion = () => {
-    const current = ifReadable(() => reader?.version()) ?? generation;
-    if (current !== generation) version++;
-    generation = current;
-    return version;
-  };
-  const readTakedowns = () => {
-    takedowns = ifReadable(() => reader?.takedownHashes()) ?? takedowns;
-    return takedowns;
-  };
-
-  /** Puts a reader in the place of the one before. */
-  function put(opened: SqliteReader): void {
-    reader?.close();
-    reader = opened;
-    stats = readStats(path);
-    version++;
-    reported = readVersion();
-    readTakedowns();
-  }
-
-  return {
-    reader: () => reader,
-    stats: () => stats,
-    version: readVersion,
-    takedowns: readTakedowns,
-    put,
-
-    /** To be called when the served file is in its place. */
-    noteChanges(current: FileStats): void {
-      const before = reported;
-      if (!isWritten(stats.database, current.database) || reopenIfNewer(path, reader, put)) stats = current;
-      reported = readVersion();
-      if (reported === before) return;
-      // Now, since later the file may be damaged.
-      readTakedowns();
-      observe({ type: 'data-changed', message: 'the data changed' });
-    },
-  };
-}
-
-/**
- * A writer that opened the file before we noticed it shares no log with us: SQLite does not tell us of its commits.
- * False if the file cannot be read now.
- */
-function reopenIfNewer(path: string, reader: SqliteReader | undefined, put: Service['put']): boolean {
-  try {
-    const fresh = openReader(path);
-    if (fresh.version() === reader?.version()) fresh.close();
-    else put(fresh);
-    return true;
-  } catch {
-    return false;
-  }
 }
