@@ -1,12 +1,12 @@
-// Tells subscribers what changed: caches, webhooks and hubs. What each was told of is remembered in the database when it has
-// taken it, so that whoever cannot be reached, or is told when the program is killed, is told the next time.
+// Tells subscribers what changed: caches, webhooks and hubs. The database remembers up to which generation each has accepted
+// the changes, so one that cannot be reached, or is being told when the program is killed, is told the next time.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { UntoldNews } from '../stores/changes.ts';
 import type { Writer } from '../stores/writer.ts';
 
 export type ToldNews = UntoldNews['news'][number];
 
-/** Somebody who is told of changes. Being told twice must do no harm. */
+/** A program that is told of changes. Being told twice must do no harm. */
 export interface Subscriber {
   /** Stands in the database and in messages: it must hold no secrets. */
   readonly name: string;
@@ -18,7 +18,10 @@ export interface Subscriber {
   tell(news: ToldNews, signal: AbortSignal): Promise<void>;
 }
 
-/** What went wrong, a sentence each; `everything` tells more than is news. What succeeded stands even if the signal ends the rest. */
+/**
+ * Returns a sentence for each failure. With `everything`, each subscriber is told that all answers changed. If the signal ends
+ * the run, subscribers that were told by then are remembered.
+ */
 export async function tellSubscribers(
   writer: Writer,
   subscribers: readonly Subscriber[],

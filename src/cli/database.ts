@@ -23,7 +23,7 @@ import {
   type SettingFlags,
   wholeNumberArgument,
 } from './options.ts';
-import { openTelling, tellOf } from './telling.ts';
+import { openTelling, tellChanges } from './telling.ts';
 
 export const migrateCommand = (context: CommandContext) =>
   createCommand('migrate', 'bring the database to the schema of this version')
@@ -45,7 +45,7 @@ export const checkCommand = (context: CommandContext) =>
       const url = chooseDatabase(flags, context);
       const shown = shownDatabase(url);
       const repaired = repair ? await repairDatabase(url) : undefined;
-      if (repair) await tellOf(url, context);
+      if (repair) await tellChanges(url, context);
       const { faults, counts } = await checkDatabase(url);
       const sound = faults.length === 0;
       const lines = repaired === undefined ? [] : [`repaired ${repaired} of the lists and ETags`];
@@ -92,7 +92,7 @@ export const restoreCommand = (context: CommandContext) =>
           throw signal.aborted ? new CommandFailed('stopped: nothing was restored') : error;
         },
       );
-      if (!check) await tellOf(url, context);
+      if (!check) await tellChanges(url, context);
       if (warning !== undefined) context.stderr.write(`${warning}\n`);
       const { users, items } = takenDown;
       const isAll = users + items === 0;

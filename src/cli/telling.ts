@@ -1,5 +1,4 @@
 // Opens a database for changes that others are told of at the end of the command.
-
 import type { Subscriber } from '../changes/tell.ts';
 import { type Config, readConfig, type SettingName, variableName } from '../config/config.ts';
 import { readToken } from '../config/secrets.ts';
@@ -8,11 +7,11 @@ import type { Writer } from '../stores/writer.ts';
 import type { CommandContext } from './context.ts';
 import { explain } from './output.ts';
 
-/** Milliseconds. Whoever takes longer is told by the next command. */
-const MOST_TIME = 60_000;
+/** Milliseconds. A subscriber that takes longer is told by the next command. */
+const TIME_LIMIT = 60_000;
 
-/** What says who is told, and of which addresses. */
-export const TELLING_SETTINGS: readonly SettingName[] = [
+/** Which subscribers are told, and of which addresses. */
+const TELLING_SETTINGS: readonly SettingName[] = [
   'baseUrlA',
   'baseUrlB',
   'baseUrlC',
@@ -22,7 +21,6 @@ export const TELLING_SETTINGS: readonly SettingName[] = [
   'websubHub',
 ];
 
-/** Everybody who is told. */
 export async function createSubscribers(
   config: Config,
   { environment }: CommandContext,
@@ -39,7 +37,7 @@ export async function createSubscribers(
   ];
 }
 
-/** The settings that concern telling, of the environment: mistakes in others are none of a command's business. */
+/** Only the settings that concern telling, so that mistakes in others do not stop the command. */
 export function readTellingConfig({ environment }: CommandContext): Config {
   const names = TELLING_SETTINGS.map(variableName);
   return readConfig({}, Object.fromEntries(names.map((name) => [name, environment[name]])));
@@ -47,7 +45,7 @@ export function readTellingConfig({ environment }: CommandContext): Config {
 
 export type TellingWriter = StoreHandle<Writer> & { readonly hasSubscribers: boolean };
 
-/** A writer that tells everybody of the changes when it is closed. That somebody cannot be reached is a warning only. */
+/** A writer that tells the subscribers of its changes when it is closed. */
 export async function openTelling(
   url: string,
   context: CommandContext,
@@ -60,7 +58,7 @@ export async function openTelling(
     try {
       // Also when there are no subscribers any more: then nobody is waited for.
       const tells = subscribers.length > 0 || (await writer.keepsNames().catch(() => false));
-      if (tells) await tellOfChanges(writer, subscribers, context);
+      if (tells) await tell(writer, subscribers, context);
     } finally {
       await writer.close();
     }
@@ -68,21 +66,21 @@ export async function openTelling(
   return { ...writer, hasSubscribers: subscribers.length > 0, [Symbol.asyncDispose]: end };
 }
 
-/** Tells of changes that were made without such a writer. */
-export async function tellOf(url: string, context: CommandContext): Promise<void> {
+/** Tells the subscribers of changes that were made without such a writer. */
+export async function tellChanges(url: string, context: CommandContext): Promise<void> {
   await using _ = await openTelling(url, context);
 }
 
-export async function tellOfChanges(
+/** What goes wrong is a warning. */
+async function tell(
   writer: Writer,
   subscribers: readonly Subscriber[],
   { stopSignal, stderr }: CommandContext,
-): Promise<string[]> {
+): Promise<void> {
   const { tellSubscribers } = await import('../changes/tell.ts');
-  const signal = AbortSignal.any([stopSignal(), AbortSignal.timeout(MOST_TIME)]);
+  const signal = AbortSignal.any([stopSignal(), AbortSignal.timeout(TIME_LIMIT)]);
   const failures = await tellSubscribers(writer, subscribers, signal).catch((error) => [
     `what changed could not be told: ${explain(error).lines.join(' ')}`,
   ]);
   for (const failure of failures) stderr.write(`${failure}\n`);
-  return failures;
 }

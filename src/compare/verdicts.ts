@@ -2,7 +2,7 @@
 import { counted, countedPart } from '../records/printable.ts';
 
 /** From the best to the worst. */
-export const VERDICTS = [
+const VERDICTS = [
   /** Neither site knows the user. */
   'unknown',
   'same bytes',
@@ -20,7 +20,7 @@ export const VERDICTS = [
   'missing',
 ] as const;
 
-export type Verdict = (typeof VERDICTS)[number];
+type Verdict = (typeof VERDICTS)[number];
 export type Side = 'old' | 'new';
 
 export const isFault = (verdict: Verdict) => verdict === 'different' || verdict === 'missing';

@@ -30,7 +30,7 @@ function url(text: string): string | undefined {
 }
 
 /** How `src/purge` tells each of them is in its own table. */
-export const CACHE_KINDS = {
+const CACHE_KINDS = {
   nginx: {
     example: 'nginx:/var/cache/vitrine',
     tagHeader: 'Cache-Tag',

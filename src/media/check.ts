@@ -19,7 +19,7 @@ interface CheckOptions {
   readonly signal: AbortSignal;
 }
 
-export interface CheckCounts {
+interface CheckCounts {
   readonly files: number;
   /** Files that were looked at: fewer if the run was stopped. */
   checked: number;

@@ -4,9 +4,9 @@ import { oneOrigin } from '../http/answer.ts';
 import { createDeployment, lines } from '../print/deployment.ts';
 import {
   errorHeaders,
+  findKind,
   hasHosts,
   headerValues,
-  kindOf,
   listErrors,
   listOrigins,
   PREFLIGHT,
@@ -57,7 +57,7 @@ ${errorDocuments(site)}
     Header set Content-Encoding gzip env=vitrine_gzip
     Header merge Vary Accept-Encoding env=vitrine_kind
 ${headersByKind(site)}
-${headersOfErrors(site)}${addOriginHeaders(site)}</VirtualHost>
+${setErrorHeaders(site)}${addOriginHeaders(site)}</VirtualHost>
 `;
 }
 
@@ -93,7 +93,7 @@ function addOriginHeaders(site: Site): string {
   return lines(rows.length === 0 ? [] : [...rows, 'Header always merge Vary Origin'], '    ');
 }
 
-function headersOfErrors(site: Site): string {
+function setErrorHeaders(site: Site): string {
   const always = (header: string, value: string, condition: string) =>
     `Header always set ${header} ${value} "expr=${condition}"`;
   const is = (status: number) => `%{REQUEST_STATUS} -eq ${status}`;
@@ -131,7 +131,7 @@ function rules(site: Site, target: Target): string[] {
   }
   const file = `${folder}/current/files/${target.file.replaceAll('$', '%')}`;
   const type = headers.types.get(extname(target.file).slice(1)) ?? 'application/octet-stream';
-  const kind = kindOf(target.file, headers.folders);
+  const kind = findKind(target.file, headers.folders);
   const flags = `L,T=${type},E=vitrine_kind:${kind},E=vitrine_error:${target.error}`;
   return [
     'RewriteCond %{HTTP:Accept-Encoding} gzip',

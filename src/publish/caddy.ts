@@ -5,8 +5,8 @@ import { FAILURES } from '../http/errors.ts';
 import { createDeployment, lines } from '../print/deployment.ts';
 import {
   errorHeaders,
+  findKind,
   hasHosts,
-  kindOf,
   listErrors,
   listOrigins,
   PREFLIGHT,
@@ -48,7 +48,7 @@ function targetMap(site: Site): string {
   const row = (target: Target) => {
     const { file, error } = target;
     const path = file?.replace(/\$\d/g, (group) => `\${${group.slice(1)}}`) ?? '-';
-    const kind = file === undefined ? '-' : kindOf(file, headers.folders);
+    const kind = file === undefined ? '-' : findKind(file, headers.folders);
     const type = headers.types.get(extname(path).slice(1)) ?? '-';
     const values = [`~${wholePattern(target, withHost)}`, files + path, kind, type].map(quote);
     return `${values.join(' ')} ${error}`;

@@ -23,7 +23,7 @@ const LIMITS: Partial<Record<HostName, Limits>> = {
 /** What is left out first: what takes longest to make. */
 const ORDER: readonly Part[] = ['previews', 'cards', 'pages', 'feeds', 'media'];
 
-export interface SiteSize {
+interface SiteSize {
   /** Files that cannot be left out. */
   readonly others: number;
   readonly parts: ReadonlyMap<Part, number>;

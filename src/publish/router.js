@@ -84,7 +84,7 @@ export const originHeaders = (origin) =>
     : { 'access-control-allow-origin': origin, 'access-control-expose-headers': SITE.exposed };
 
 /** The headers of a file that is there. */
-export function headersOf(file) {
+export function findHeaders(file) {
   const type = SITE.types[file.slice(file.lastIndexOf('.') + 1)];
   const kind = SITE.headers[file] === undefined ? file.split('/')[0] : file;
   return Object.assign({ 'content-type': type }, SITE.headers[kind]);

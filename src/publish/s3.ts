@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { OutputError } from '../files/output.ts';
 import { lines } from '../print/deployment.ts';
 import { errorTable, originTable, program, routeTable } from './program.ts';
-import { kindOf, type Site } from './tables.ts';
+import { findKind, type Site } from './tables.ts';
 
 /** docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html, "Quotas on CloudFront Functions". */
 const BYTES_OF_FUNCTION = 10_240;
@@ -55,7 +55,7 @@ function upload(site: Site): string {
     ['errors/*.json', ['', headers.types.get('json') ?? '', 'max-age=5']],
   ]);
   for (const { file = '' } of targets) {
-    const kind = kindOf(file, headers.folders);
+    const kind = findKind(file, headers.folders);
     const own = headers.folders.get(kind);
     const type = headers.types.get(extname(file).slice(1)) ?? 'application/octet-stream';
     const pattern = file.includes('$') ? `${kind}/*${extname(file)}` : file;

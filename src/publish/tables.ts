@@ -58,5 +58,5 @@ export function headerValues({ headers: { folders } }: Site): Map<string, Map<st
 }
 
 /** Files in a folder have the headers of the folder; one that is there once has its own. */
-export const kindOf = (file: string, folders: ReadonlyMap<string, Headers>) =>
+export const findKind = (file: string, folders: ReadonlyMap<string, Headers>) =>
   folders.has(file) ? file : (file.split('/', 1)[0] as string);

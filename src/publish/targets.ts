@@ -46,7 +46,8 @@ export const listHosts = (config: Config) => [...new Set(listMounts(config).map(
 /** Every target, in the order in which they are tried. `site` are the addresses that have one file each. */
 export function listTargets(config: Config, site: ReadonlyMap<string, SiteFile>): Target[] {
   const exact = [...site].map(([file, { host, address }]) => ({
-    ...{ host, file },
+    host,
+    file,
     pattern: literal(address) + ANY_QUERY,
     error: 'ROUTE_NOT_FOUND' as const,
   }));
@@ -116,7 +117,8 @@ function pathTargets(variant: Variant, path: string): HostlessTarget[] {
   const empty = literal(path + STYLES.path.profile.replace('/:username', ''));
   return [
     ...lookups.map(({ address, file }) => ({
-      ...{ file, pattern: address.replace(':username', NAME) },
+      pattern: address.replace(':username', NAME),
+      file,
       error: 'USER_NOT_FOUND' as const,
     })),
     ...lookups.map(({ address }) => ({
@@ -140,8 +142,9 @@ function personTargets({ explorer }: Config, variant: Variant): HostlessTarget[]
     },
   ]);
   return [...(explorer ? [page] : []), card, preview, ...feeds].map(({ pattern, file }) => ({
-    ...{ file, error },
     pattern: pattern + ANY_QUERY,
+    file,
+    error,
   }));
 }
 

@@ -86,10 +86,14 @@ export async function openTrial(folder: string, configuration: readonly string[]
   const isContinued = configuration.every((name) => existsSync(join(live, name)));
   const manifest = join(live, isContinued ? MANIFEST : 'none');
   return {
+    manifest,
     has: (file) => hasFile(live, file),
-    ...{ manifest, write() {}, link() {}, remove() {}, close() {} },
+    write() {},
+    link() {},
+    remove() {},
     newManifest: () => ({ file: manifest, add() {}, finish() {} }),
     serve: async () => {},
+    close() {},
   };
 }
 

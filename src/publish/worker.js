@@ -1,5 +1,5 @@
 // The program of a published site at Cloudflare, behind the one of router.js.
-import { headersOf, originHeaders, route } from './router.js';
+import { findHeaders, originHeaders, route } from './router.js';
 
 /* global SITE, Response, crypto, btoa */
 
@@ -24,8 +24,8 @@ async function findAnswer(request, env) {
   const found = await env.ASSETS.fetch(new URL(`/${path}`, url));
   if (!found.ok) return fail(error);
   const body = await found.arrayBuffer();
-  const { 'content-type': type, ...own } = headersOf(file);
-  const etag = await etagOf(file, body);
+  const { 'content-type': type, ...own } = findHeaders(file);
+  const etag = await computeEtag(file, body);
   const others = { ...own, etag, vary: 'Accept-Encoding' };
   if (isKnown(headers.get('if-none-match') ?? '', etag))
     return new Response(null, { status: 304, headers: others });
@@ -39,7 +39,7 @@ function fail(code) {
 }
 
 /** For lookups and copied pictures the server's: the hash of a profile or of the items in a list, or the name. */
-async function etagOf(file, body) {
+async function computeEtag(file, body) {
   const [, name] = /^media\/..\/([0-9a-f]{64})/.exec(file) ?? [];
   if (name !== undefined) return `"${name}"`;
   const bytes = new Uint8Array(body);

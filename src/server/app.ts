@@ -64,7 +64,10 @@ export function buildApp({ config, store, telemetry }: AppOptions) {
   const findAddress = noteAddresses(app);
   app.register(swagger, openapiOptions(config));
   const parts: Parts = {
-    ...{ config, store, observe, exampleUsers: createExampleUsers(config, store) },
+    config,
+    store,
+    observe,
+    exampleUsers: createExampleUsers(config, store),
     describe: (host, users) => documentFor(host, app.swagger(), config, users),
   };
 
@@ -105,7 +108,12 @@ function registerData(app: FastifyInstance, { config, store, observe, exampleUse
   for (const { variant, base } of listMounts(config))
     app.register(ROUTES[VARIANTS[variant].style], {
       prefix: base.path,
-      ...{ variant, base, store, writeAnswer, tagUser, takedownStatus },
+      variant,
+      base,
+      store,
+      writeAnswer,
+      tagUser,
+      takedownStatus,
     });
   app.register(openapi, { config, exampleUsers, describe });
   app.register(media, { config, observe });
