@@ -13,7 +13,7 @@ export interface AdminOptions {
   /** Why requests should go elsewhere; undefined when they may come. */
   readonly unready: () => Promise<string | undefined>;
   /** Why newer data is not served, if there is any. */
-  readonly waiting?: () => string | undefined;
+  readonly waiting: () => string | undefined | Promise<string | undefined>;
   /** The text of all metrics and its format. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
   readonly observe: Observer;
@@ -103,7 +103,7 @@ const ROUTES = new Map<string, (options: AdminOptions) => Promise<AdminReply>>([
 
 async function readiness({ unready, waiting }: AdminOptions): Promise<AdminReply> {
   const reason = await unready();
-  const warning = waiting?.();
+  const warning = await waiting();
   if (reason !== undefined)
     return { ...json(503, { status: 'not ready', reason }), headers: { 'retry-after': '1' } };
   return json(200, { status: 'ready', ...(warning !== undefined && { warning }) });

@@ -28,6 +28,8 @@ export interface RunningServer {
 export interface LocalServer extends RunningServer {
   readonly registry: () => Promise<Registry>;
   readonly unready: () => Promise<string | undefined>;
+  /** Why newer data is not served, if there is any. */
+  readonly waiting: () => string | undefined;
 }
 
 export interface StartOptions extends SocketOptions {
@@ -58,6 +60,7 @@ export async function serve(
   const { app, health, sources } = buildApp({ config, store, telemetry });
   let registering: Promise<Registry> | undefined;
   const registry = () => (registering ??= createRegistry({ ...sources, droppedLines }));
+  const waiting = () => store.waiting?.() ?? store.warning?.();
   let admin: Admin | undefined;
 
   async function close(): Promise<void> {
@@ -73,13 +76,13 @@ export async function serve(
     admin = await openAdmin({
       config,
       unready: health.unready,
-      waiting: () => store.waiting?.() ?? store.warning?.(),
+      waiting,
       observe: telemetry.observe,
       metrics: async () => metricsText(await registry()),
     });
     // The public port comes last: whoever finds it open is served.
     const url = await listen(app, config, socket);
-    return { url, adminUrl: admin?.url, registry, unready: health.unready, stop };
+    return { url, adminUrl: admin?.url, registry, unready: health.unready, waiting, stop };
   } catch (error) {
     await close();
     throw error;

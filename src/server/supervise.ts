@@ -19,6 +19,8 @@ const ANSWER_MS = 2000;
 interface Answers {
   /** Null when it is ready. */
   readonly unready: string | null;
+  /** Null when newer data is served, if there is any. */
+  readonly waiting: string | null;
   /** Null when they cannot be read. */
   readonly metrics: MetricObject[] | null;
 }
@@ -120,6 +122,7 @@ function createWorkers(log: Logger) {
   return {
     start,
     unready: async () => (stopping ? 'The server is stopping.' : await findUnready(serving)),
+    waiting: async () => (await askAll(serving, 'waiting')).find(Boolean) ?? undefined,
     metrics: () => addUpMetrics(serving),
 
     async stop(): Promise<void> {
@@ -157,9 +160,10 @@ const killed = (signal: string) => new Error(`a worker was ended by ${signal} be
 type Workers = ReturnType<typeof createWorkers>;
 
 /** The admin port of all workers. */
-const adminOfAll = (config: Config, log: Logger, { unready, metrics }: Workers): AdminOptions => ({
+const adminOfAll = (config: Config, log: Logger, { unready, waiting, metrics }: Workers): AdminOptions => ({
   config,
   unready,
+  waiting,
   observe(event) {
     if (event.type === 'request-failed') log.error({ err: event.error }, 'request failed');
   },
@@ -184,7 +188,7 @@ export async function serveAsWorker(
   options: StartOptions = {},
 ): Promise<RunningServer> {
   const worker = cluster.worker as Worker;
-  const { registry, unready, ...running } = await serve(
+  const { registry, unready, waiting, ...running } = await serve(
     { ...config, adminPort: undefined },
     log.child({ worker: worker.id }),
     { ...options, reusePort: REUSE_PORT },
@@ -200,8 +204,13 @@ export async function serveAsWorker(
 
   // Without the supervisor, nobody reads messages; Node then ends the worker.
   const tell = (message: FromWorker) => worker.send(message, () => {});
+  const answers = {
+    unready: async () => (await unready()) ?? null,
+    waiting: () => waiting() ?? null,
+    metrics: readMetrics,
+  };
   worker.on('message', async ({ question }: ToWorker) => {
-    tell({ question, answer: question === 'unready' ? ((await unready()) ?? null) : await readMetrics() });
+    tell({ question, answer: await answers[question]() });
   });
   tell({ serving: running.url });
   return running;

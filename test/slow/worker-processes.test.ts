@@ -1,6 +1,6 @@
 // Several workers on one port act as one server: for clients, signals, probes and metrics.
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../free-port.ts';
 import {
@@ -56,6 +56,13 @@ describe('two workers', () => {
     expect((await askAnew('/a/api/?user=nadia')).status).toBe(404);
     await done(['import', '--database-url', database, ugly('profile-a.json')]);
     for (let i = 0; i < 6; i++) expect((await askAnew('/a/api/?user=saved')).status).toBe(200);
+  });
+
+  it('a removed file is a warning on the admin port', async () => {
+    renameSync(database, `${database}.away`);
+    await until('it', async () => (await ask(admin, '/readyz')).body.includes('.db is missing'));
+    renameSync(`${database}.away`, database);
+    await until('it', async () => (await ask(admin, '/readyz')).body === '{"status":"ready"}');
   });
 
   it('a killed worker is replaced, and no request fails', async () => {
