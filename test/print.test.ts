@@ -268,6 +268,22 @@ test('timers: the commands that change or copy the data, with its settings', () 
   expect(printed('systemd-timers', POSTGRES)).toMatch(/vitrine\.js export .*\n/);
 });
 
+test('systemd: who is told of changes is told of those that jobs make, nginx by root', () => {
+  const told = {
+    BASE_URL_B: 'https://example.org/b',
+    NOTIFY: 'https://build.example.org/',
+    WEBSUB_HUB: 'https://hub.example.org/',
+  };
+  const text = printed('systemd-timers', { ...told, PURGE: 'nginx:/var/cache/vitrine' });
+  for (const name of ['NOTIFY', 'WEBSUB_HUB', 'PURGE'])
+    expect(text.match(new RegExp(`^Environment="${name}=`, 'gm'))).toHaveLength(4);
+  expect(text.match(/^ExecStartPost=\+.*vitrine\.js purge$/gm)).toHaveLength(4);
+  expect(printed('systemd-timers', told)).not.toContain('ExecStartPost');
+  expect(printed('systemd', { PURGE: 'nginx:/var/cache/vitrine' })).toContain(
+    'sudo env PURGE=nginx:/var/cache/vitrine node /opt/vitrine/src/vitrine.js purge --database-url ',
+  );
+});
+
 describe('metrics', () => {
   const known = METRICS.map(({ name }) => name);
   const expressions = METRICS.flatMap(({ panel, alert }) => [panel?.expr, alert?.expr]).filter(

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { explain } from '../src/cli/output.ts';
 import { newPath } from './importing.ts';
 import { blog } from './records.ts';
 import {
@@ -185,4 +186,15 @@ describe('control characters', () => {
     const file = join(dirname(tempFile('x', '')), EVIL);
     expect((await reportOf(['snapshot', '--database-url', path, file])).result.file).toBe(file);
   });
+});
+
+test.each([
+  [{ code: 'EACCES', syscall: 'mkdir', path: '/srv/site' }, 'this user may not change /srv/site'],
+  [{ code: 'EACCES', syscall: 'open', path: '/srv/site' }, 'this user may not read /srv/site'],
+  [{ code: 'ENOSPC' }, /^the disk is full: make room/],
+  [{ code: 'SQLITE_READONLY' }, /^this user may not write the database: run the command as /],
+])('%j is explained, with what to do', (error, sentence) => {
+  expect(explain(Object.assign(new Error('refused'), error)).lines).toEqual([
+    expect.stringMatching(sentence),
+  ]);
 });

@@ -94,9 +94,16 @@ export function explain(error: unknown): { readonly lines: readonly string[]; re
   return { lines: [describe(error as NodeJS.ErrnoException)], exitCode: FAILED };
 }
 
+/** System calls. */
+const CHANGES = /^(?:mkdir|rename|rm|rmdir|symlink|link|unlink)$/;
+
 function describe(error: NodeJS.ErrnoException): string {
   if (error.code === 'ENOENT' && error.path !== undefined) return `${error.path} does not exist`;
-  if (error.code === 'EACCES' && error.path !== undefined) return `this user may not read ${error.path}`;
+  if (error.code === 'EACCES' && error.path !== undefined)
+    return `this user may not ${CHANGES.test(error.syscall ?? '') ? 'change' : 'read'} ${error.path}`;
+  if (error.code === 'SQLITE_READONLY' || error.code === 'SQLITE_READONLY_DIRECTORY')
+    return 'this user may not write the database: run the command as its owner, or as root';
+  if (error.code === 'ENOSPC') return 'the disk is full: make room, and run the command again';
   if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
   return listenError(error) ?? error.message;
 }

@@ -67,6 +67,9 @@ export function createDeployment(config: Config, given: Readonly<Record<string, 
     staleIfError: directive(config.cacheControl, 'stale-if-error'),
     /** Whether Cache-Control lets caches serve stale responses while the server is down. */
     mayBeStale: !/must-revalidate|proxy-revalidate|no-cache|no-store|s-maxage/.test(config.cacheControl),
+    /** Whether anybody is told of changes, and whether nginx is. */
+    told: config.purge.length + config.notify.length > 0 || config.websubHub !== undefined,
+    tellsNginx: config.purge.some(({ kind }) => kind === 'nginx'),
     /** The folder of nginx's cache. */
     nginxCache: config.purge.find(({ kind }) => kind === 'nginx')?.place ?? '/var/cache/vitrine',
     /** The header with tags of users, if Varnish is told what changed. */

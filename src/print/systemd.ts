@@ -44,7 +44,7 @@ Wants=network-online.target
 [Service]
 # Node 24 or newer, which \`npm ci --omit=dev\` does not bring and Debian has not yet, and a checkout after that command.
 ${start('serve')}
-${lines(settings)}${importHint(file)}${database(file)}${ACCOUNT}Restart=on-failure
+${lines(settings)}${importHint(deployment)}${database(file)}${ACCOUNT}Restart=on-failure
 # The signal goes to the server alone, which passes it on to its workers.
 KillMode=mixed
 TimeoutStopSec=${stopTime}s
@@ -97,10 +97,16 @@ function streamHost(host: string): string {
 
 const absolutePath = (file: string) => (isAbsolute(file) ? file : join(STATE, file));
 
-const importHint = (file: string | undefined) =>
-  file === undefined
-    ? ''
-    : `# Import data with: sudo -u vitrine node ${PROGRAM} import --database-url ${shellWord(absolutePath(file))} people.ndjson\n`;
+/** By hand nobody is told: the command that tells caches runs as root, since nginx's files belong to its own user. */
+function importHint({ file, others, told }: Deployment): string {
+  if (file === undefined) return '';
+  const database = `--database-url ${shellWord(absolutePath(file))}`;
+  const hint = `# Import data with: sudo -u vitrine node ${PROGRAM} import ${database} people.ndjson\n`;
+  if (!told) return hint;
+  const settings = others.filter(([name]) => OF_COMMANDS.test(name));
+  const words = settings.map(([name, text]) => shellWord(`${name}=${text}`)).join(' ');
+  return `${hint}# Then tell others of it: sudo env ${words} node ${PROGRAM} purge ${database}\n`;
+}
 
 /** The database, and the right to write beside it. */
 function database(file: string | undefined): string {
@@ -153,7 +159,11 @@ ${units.join('')}`;
 }
 
 /** Other settings concern the server only. */
-const OF_COMMANDS = /^(BASE_URL|MEDIA)_|^(EXPLORER|PURGE)$/;
+const OF_COMMANDS = /^(BASE_URL|MEDIA)_|^(EXPLORER|NOTIFY|PURGE|WEBSUB_HUB)$/;
+
+const PURGE_AS_ROOT = `# The cache belongs to nginx's user: what the command cannot remove, root does.
+${start('purge').replace('ExecStart=', 'ExecStartPost=+')}
+`;
 
 /** One at a time, also after a night in which the machine was off: those before it come first. */
 function service({ name, words }: Job, before: readonly Job[], deployment: Deployment): string {
@@ -170,7 +180,7 @@ Wants=network-online.target
 [Service]
 Type=oneshot
 ${start(words)}
-${lines(settings.map(([setting, text]) => `Environment=${quoted(`${setting}=${text}`)}`))}${database(deployment.file)}ReadWritePaths=${folders.map((folder) => `-${quoted(folder)}`).join(' ')}
+${deployment.tellsNginx ? PURGE_AS_ROOT : ''}${lines(settings.map(([setting, text]) => `Environment=${quoted(`${setting}=${text}`)}`))}${database(deployment.file)}ReadWritePaths=${folders.map((folder) => `-${quoted(folder)}`).join(' ')}
 ${ACCOUNT}
 ${HARDENING}`;
 }

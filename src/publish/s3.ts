@@ -67,7 +67,7 @@ function upload(site: Site): string {
   return `#!/bin/sh
 # Uploads what changed, and removes what is gone: sh upload.sh s3://BUCKET
 set -eu
-bucket=$1
+bucket=\${1:?run: sh upload.sh s3://BUCKET}
 cd "$(dirname "$0")/files"
 put() {
     aws s3 sync . "$bucket" --exclude '*' --include "$1" --metadata "headers=$2" --content-type "$3" --cache-control "$4"

@@ -30,11 +30,11 @@ export async function purgeNginx(
 }
 
 function describe(error: NodeJS.ErrnoException): Error {
-  const { code, path } = error;
+  const { code = '', path } = error;
   if (code === 'ENOENT')
     return new Error(`${path} does not exist: start nginx with the printed configuration`);
-  if (code === 'EACCES' || code === 'EPERM')
-    return new Error(`this user may not change ${path}: run the command as nginx's user, or as root`);
+  if (['EACCES', 'EPERM', 'EROFS'].includes(code))
+    return new Error(`this command may not change ${path}: run \`vitrine purge\` as root`);
   return error;
 }
 
