@@ -1,10 +1,8 @@
 // Tells subscribers what changed: caches, webhooks and hubs. The database remembers up to which generation each has accepted
 // the changes, so one that cannot be reached, or is being told when the program is killed, is told the next time.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { UntoldNews } from '../stores/changes.ts';
+import type { SubscriberNews } from '../stores/subscribers.ts';
 import type { Writer } from '../stores/writer.ts';
-
-export type ToldNews = UntoldNews['news'][number];
 
 /** A program that is told of changes. Being told twice must do no harm. */
 export interface Subscriber {
@@ -15,7 +13,7 @@ export interface Subscriber {
    */
   readonly repeatAfter?: number;
   /** Fails with a sentence for the operator. */
-  tell(news: ToldNews, signal: AbortSignal): Promise<void>;
+  tell(news: SubscriberNews, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -31,7 +29,7 @@ export async function tellSubscribers(
   const { generation, news, erases } = await writer.readUntold(subscribers.map(({ name }) => name));
   const faults = await Promise.all(
     subscribers.map((subscriber, index) => {
-      const untold = news[index] as ToldNews;
+      const untold = news[index] as SubscriberNews;
       return tell(subscriber, everything ? { ...untold, changes: 'everything' } : untold, signal);
     }),
   );
@@ -62,7 +60,7 @@ async function eraseNames(writer: Writer, wereAllTold: boolean): Promise<string[
 /** Why it could not be told; undefined if it was. */
 async function tell(
   subscriber: Subscriber,
-  news: ToldNews,
+  news: SubscriberNews,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (news.generation === 0 || news.changes.length === 0) return undefined;
@@ -76,7 +74,7 @@ async function tell(
   }
 }
 
-async function tellTwice(subscriber: Subscriber, news: ToldNews, signal: AbortSignal): Promise<void> {
+async function tellTwice(subscriber: Subscriber, news: SubscriberNews, signal: AbortSignal): Promise<void> {
   await subscriber.tell(news, signal);
   if (subscriber.repeatAfter === undefined) return;
   await delay(subscriber.repeatAfter, undefined, { signal });

@@ -3,8 +3,9 @@ import { createHmac, hash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { call } from '../remote/call.ts';
 import type { Change } from '../stores/changes.ts';
+import type { SubscriberNews } from '../stores/subscribers.ts';
 import { describeChange, feedAddresses } from './addresses.ts';
-import type { Subscriber, ToldNews } from './tell.ts';
+import type { Subscriber } from './tell.ts';
 
 /** So many users are named to a webhook; `vitrine changes` lists more. */
 const MOST_NAMED = 1000;
@@ -31,7 +32,7 @@ export function createWebhook(url: URL, config: Config, secret: string | undefin
   };
 }
 
-const describeNews = ({ since, generation, changes }: ToldNews, config: Config) => ({
+const describeNews = ({ since, generation, changes }: SubscriberNews, config: Config) => ({
   generation: { before: since ?? null, after: generation },
   ...(changes === 'everything'
     ? { changes }

@@ -1,10 +1,11 @@
 // `vitrine purge`
 import { Option } from 'commander';
-import { type ToldNews, tellSubscribers } from '../changes/tell.ts';
+import { tellSubscribers } from '../changes/tell.ts';
 import { type Cache, caches } from '../config/caches.ts';
 import { withoutSecrets } from '../config/setting-values.ts';
 import { counted } from '../records/printable.ts';
 import { openExisting } from '../stores/open.ts';
+import type { SubscriberNews } from '../stores/subscribers.ts';
 import { type CommandContext, UsageError } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 import { createSubscribers, readTellingConfig } from './telling.ts';
@@ -55,7 +56,7 @@ async function runPurge({ to, all, dryRun, ...flags }: PurgeFlags, context: Comm
   await using writer = await openExisting(chooseDatabase(flags, context));
   const { news } = await writer.readUntold(subscribers.map(({ name }) => name));
   const told = subscribers.map(({ name }, index) => {
-    const { changes } = news[index] as ToldNews;
+    const { changes } = news[index] as SubscriberNews;
     return { name, users: all || changes === 'everything' ? null : changes.length };
   });
   const signal = context.stopSignal();

@@ -1,5 +1,5 @@
-// Whose answers changed since a generation of the data, and who was told of it up to which generation, in SQL that SQLite and
-// PostgreSQL both understand. Triggers of the migrations record the changes.
+// Whose answers changed since a generation of the data, in SQL that SQLite and PostgreSQL both understand. Triggers of the
+// migrations record the changes.
 import type { Family } from '../records/kinds.ts';
 import { countRows, firstRow, type Rows, type StoreConnection } from './connection.ts';
 
@@ -26,17 +26,8 @@ export interface News {
   readonly changes: readonly Change[] | 'everything';
 }
 
-/** What subscribers have not been told. */
-export interface UntoldNews {
-  readonly generation: number;
-  /** In the order in which the subscribers were named, with the generation that each knows. */
-  readonly news: readonly (News & { readonly since: number | undefined })[];
-  /** Whether names of a takedown are to be erased once everybody knows of it. */
-  readonly erases: boolean;
-}
-
 /** So many rows are kept at most; then the older half goes. */
-export const MOST_CHANGES = 100_000;
+const MOST_CHANGES = 100_000;
 
 interface NewsOptions {
   /** Also users of whom only items changed that are too old for the list. Archives of feeds have them. */
@@ -146,29 +137,3 @@ export async function forgetChanges(db: StoreConnection): Promise<void> {
 }
 
 export const ERASED = 'UPDATE vitrine SET erase_before = NULL';
-
-export async function readUntold(db: Rows, subscribers: readonly string[]): Promise<UntoldNews> {
-  const rows = await Array.fromAsync(db.rows('SELECT name, generation FROM subscribers'));
-  const known = new Map(rows.map(([name, generation]) => [name, Number(generation)]));
-  const [generation, eraseBefore] = await firstRow(db, 'SELECT generation, erase_before FROM vitrine');
-  const news = [];
-  for (const name of subscribers) {
-    const since = known.get(name);
-    news.push({ since, ...(await readNews(db, since)) });
-  }
-  return { generation: Number(generation), news, erases: eraseBefore != null };
-}
-
-/** Remembers that subscribers were told of everything up to a generation. */
-export async function rememberTold(
-  db: StoreConnection,
-  subscribers: readonly string[],
-  generation: number,
-): Promise<void> {
-  for (const name of subscribers)
-    await db.run(
-      `INSERT INTO subscribers (name, generation) VALUES ($1, ${generation})
-       ON CONFLICT (name) DO UPDATE SET generation = excluded.generation`,
-      [name],
-    );
-}

@@ -10,8 +10,6 @@ import {
   keepGeneration,
   keepsNames,
   listChanges,
-  readUntold,
-  rememberTold,
 } from './changes.ts';
 import { countRows, type StoreConnection } from './connection.ts';
 import { pruneMedia, relink, saveMedia, unknownFiles } from './media.ts';
@@ -19,6 +17,7 @@ import { merge } from './merge.ts';
 import { packAnswers, repairPacked } from './packed-rows.ts';
 import { type RemovalCounts, removeUser } from './removal.ts';
 import { repairContents } from './soundness.ts';
+import { readUntold, rememberTold } from './subscribers.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from './takedown-changes.ts';
 import type { LoadOptions, LoadOutcome, Tallies, Writer } from './writer.ts';
 

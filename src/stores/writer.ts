@@ -1,9 +1,10 @@
 // The writing side, which every store offers. A method may answer now or later.
 import type { Family, KindName } from '../records/kinds.ts';
 import type { Row } from '../records/row.ts';
-import type { Change, UntoldNews } from './changes.ts';
+import type { Change } from './changes.ts';
 import type { Awaitable } from './reader.ts';
 import type { RemovalLimit } from './removal-limit.ts';
+import type { UntoldNews } from './subscribers.ts';
 import type { TakedownList, TakedownResult, TakedownSubject } from './takedowns.ts';
 
 export interface LoadOptions {
