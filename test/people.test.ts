@@ -1,5 +1,4 @@
 // One user outside of JSON: the page, the image of the card, and the feeds.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { XmlDocument } from 'libxml2-wasm';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -17,7 +16,6 @@ import {
   type LocalServer,
   ndjson,
   ROOT,
-  startServer,
   tempFile,
   ugly,
 } from './rig.ts';
@@ -652,20 +650,6 @@ describe('the preview image', () => {
     expect(refused?.headers.get('retry-after')).toBe('1');
     expect((await png(server, 'ada')).status).toBe(200);
   });
-
-  test.runIf(process.platform === 'linux')(
-    'takes no memory that stays, however many ask for it',
-    async () => {
-      const own = await startServer();
-      const readers = Array.from({ length: 64 }, async () => {
-        for (let nth = 0; nth < 8; nth++) await ask(own, '/card/b/ada.png');
-      });
-      await Promise.all(readers);
-      const status = readFileSync(`/proc/${own.child.pid}/status`, 'utf8');
-      expect(Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1])).toBeLessThan(260 * 1024);
-      await own.stop();
-    },
-  );
 });
 
 describe('the image of the card', () => {

@@ -1,8 +1,9 @@
 // The pages of people, their feeds and images in a browser: with and without scripts, hostile data, prefixes.
+import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { accessibilityFaults, DESKTOP, describeInBrowser, overhang, startPrefixed } from '../browser.ts';
 import { blog, folio, post, shot } from '../records.ts';
-import { databaseOf, type LocalServer, ndjson, tempFile } from '../rig.ts';
+import { ask, databaseOf, type LocalServer, ndjson, startServer, tempFile } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
 /** The browser asks for /favicon.ico when it shows a picture only. */
@@ -125,3 +126,17 @@ describeInBrowser('the page of a person', (eye) => {
     await page.locator('.address', { hasText: `GET ${prefix}/b/api/username/ada` }).waitFor();
   });
 });
+
+test.runIf(process.platform === 'linux')(
+  'a preview takes no memory that stays, however many ask for it',
+  async () => {
+    const server = await startServer();
+    const readers = Array.from({ length: 64 }, async () => {
+      for (let nth = 0; nth < 8; nth++) await ask(server, '/card/b/ada.png');
+    });
+    await Promise.all(readers);
+    const status = readFileSync(`/proc/${server.child.pid}/status`, 'utf8');
+    expect(Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1])).toBeLessThan(260 * 1024);
+    await server.stop();
+  },
+);
