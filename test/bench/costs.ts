@@ -141,7 +141,7 @@ async function measureStart({ folder, rounds }: CostOptions): Promise<Promised[]
     promises.push({
       what: `first response after a start ${name}, against Fastify with one route`,
       figure,
-      atMost: 2.3,
+      atMost: 2.5,
       unit: '×',
     });
   }
