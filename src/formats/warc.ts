@@ -48,20 +48,8 @@ export function createWarcReader(sink: ArchiveSink): RecordReader {
       return false;
     }
     number++;
-    const digits = header.headers.get('content-length') ?? '';
-    const length = /^\d+$/.test(digits) ? Number(digits) : Number.NaN;
-    if (!WARC_HEAD.test(header.first) || !Number.isSafeInteger(length))
-      throw new FormatError(`record ${number} of the archive is malformed`);
     held = header.rest;
-    const isHeld = mayBeAnswer(header.headers);
-    const isTooLong = length > LONGEST_ANSWER;
-    if (isHeld && isTooLong) sink.skip(number);
-    record = {
-      number,
-      headers: header.headers,
-      parts: isHeld && !isTooLong ? [] : undefined,
-      missing: length,
-    };
+    record = beginRecord(number, header, sink);
     return true;
   }
 
@@ -82,7 +70,25 @@ export function createWarcReader(sink: ArchiveSink): RecordReader {
   };
 }
 
-function splitHeader(bytes: Buffer): { first: string; headers: Headers; rest: Buffer } | undefined {
+interface Header {
+  readonly first: string;
+  readonly headers: Headers;
+  /** What stands behind it. */
+  readonly rest: Buffer;
+}
+
+function beginRecord(number: number, { first, headers }: Header, sink: ArchiveSink): WarcRecord {
+  const digits = headers.get('content-length') ?? '';
+  const length = /^\d+$/.test(digits) ? Number(digits) : Number.NaN;
+  if (!WARC_HEAD.test(first) || !Number.isSafeInteger(length))
+    throw new FormatError(`record ${number} of the archive is malformed`);
+  const isAnswer = mayBeAnswer(headers);
+  const isTooLong = length > LONGEST_ANSWER;
+  if (isAnswer && isTooLong) sink.skip(number);
+  return { number, headers, parts: isAnswer && !isTooLong ? [] : undefined, missing: length };
+}
+
+function splitHeader(bytes: Buffer): Header | undefined {
   const end = findBlankLine(bytes);
   if (end === undefined) return undefined;
   const [first = '', ...lines] = bytes.toString('utf8', 0, end).trimEnd().split(/\r?\n/);
