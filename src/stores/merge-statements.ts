@@ -14,6 +14,7 @@ export const WORK_TABLES = {
   touched: 'owner bigint PRIMARY KEY',
   gone: 'id bigint PRIMARY KEY',
   named: 'url text PRIMARY KEY',
+  spellings: 'user_key text PRIMARY KEY, takedown_key text',
   misfits: 'n bigint, place bigint, kind integer, id text, fault text, other text, record text',
 };
 

@@ -4,21 +4,15 @@ import type { Family } from '../records/kinds.ts';
 import type { StoreConnection } from './connection.ts';
 import { rebuildLists } from './merge.ts';
 
-/** $1: the key of the user's name. */
-export const findUser = (family: Family) => `
-  INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND user_key = $1 ON CONFLICT DO NOTHING`;
-
-/** $1: the id. */
-export const findItem = (family: Family) => `
-  INSERT INTO gone SELECT id FROM items WHERE family = '${family}' AND id = $1 ON CONFLICT DO NOTHING`;
-
 /** One user; undefined for an unknown one. */
 export async function removeUser(
   db: StoreConnection,
   family: Family,
   userKey: string,
 ): Promise<{ items: number } | undefined> {
-  await db.run(findUser(family), [userKey]);
+  await db.run(`INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND user_key = $1`, [
+    userKey,
+  ]);
   const { users, items } = await removeUsers(db, family);
   return users === 0 ? undefined : { items };
 }
@@ -41,6 +35,12 @@ export async function removeUsers(db: StoreConnection, family: Family): Promise<
 export interface RemovalCounts {
   readonly users: number;
   readonly items: number;
+}
+
+/** One item. */
+export async function removeItem(db: StoreConnection, family: Family, id: string): Promise<RemovalCounts> {
+  await db.run(`INSERT INTO gone SELECT id FROM items WHERE family = '${family}' AND id = $1`, [id]);
+  return await removeItems(db, family);
 }
 
 /** The items in `gone`; the lists that they were in are rebuilt. */

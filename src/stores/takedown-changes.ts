@@ -5,20 +5,18 @@ import { FAMILIES, type Family } from '../records/kinds.ts';
 import { takedownKey } from '../records/user-name.ts';
 import type { StoreConnection } from './connection.ts';
 import { forgetUnnamed } from './media.ts';
-import { findItem, findUser, type RemovalCounts, removeItems, removeUsers } from './removal.ts';
+import { type RemovalCounts, removeItem, removeItems, removeUsers } from './removal.ts';
 import { findListedUsers } from './takedown-skips.ts';
 import {
+  findSpellings,
   hashSql,
   ID_TEXT,
   isListed,
-  MAY_BE_UNUSUAL,
   type TakedownKind,
   type TakedownList,
   type TakedownResult,
   type TakedownState,
   type TakedownSubject,
-  takedownKeys,
-  unusualNames,
 } from './takedowns.ts';
 import type { RemoveFiles } from './writer.ts';
 
@@ -32,7 +30,7 @@ const ADD_SALT = 'INSERT INTO takedown_salts SELECT $1 WHERE NOT EXISTS (SELECT 
 
 const ONE_SALT = '(SELECT min(salt) AS salt FROM takedown_salts) AS one';
 
-/** $1: the name or the id of the item; $2: the day. */
+/** $1: the name for takedowns or the id of the item; $2: the day. */
 const addEntry = (family: Family, kind: TakedownKind) => `
   INSERT INTO takedowns (hash, entry, family, kind, since)
   SELECT hash, hash, '${family}', '${kind}', $2
@@ -40,21 +38,22 @@ const addEntry = (family: Family, kind: TakedownKind) => `
   WHERE NOT EXISTS (
     SELECT 1 FROM takedown_salts CROSS JOIN takedowns WHERE hash = ${hashSql(family, hashedValue(kind), '$1')})`;
 
-/** Adds the id of a user who is here. $1: the name for takedowns; $2: the day; $3: the key. */
-const addUserId = (family: Family) => `
-  INSERT INTO takedowns (hash, entry, family, kind, since)
-  SELECT ${hashSql(family, 'id', ID_TEXT)}, ${hashSql(family, 'name', '$1')}, '${family}', 'user', $2
-  FROM profiles CROSS JOIN ${ONE_SALT} WHERE family = '${family}' AND user_key = $3 ON CONFLICT DO NOTHING`;
+/** Finds everybody who is here by a name, in any spelling. $1: the name for takedowns. */
+const findSpelled = (family: Family) => `
+  INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND user_key IN (
+    SELECT CAST($1 AS text) UNION ALL SELECT user_key FROM spellings WHERE takedown_key = $1)`;
 
-/** Adds the ids of the items of a user who is here: they may come back under another owner. The values are those of `addUserId`. */
-const addUserItems = (family: Family) => `
+/** Adds the ids of users in `touched`, and those of their items, which may come back under another owner. */
+const addIds = (family: Family) => `
   INSERT INTO takedowns (hash, entry, family, kind, since)
-  SELECT ${hashSql(family, 'item', 'CAST(items.id AS text)')}, ${hashSql(family, 'name', '$1')}, '${family}', 'user', $2
-  FROM profiles CROSS JOIN items CROSS JOIN ${ONE_SALT}
-  WHERE profiles.family = '${family}' AND user_key = $3 AND items.family = '${family}' AND items.owner = profiles.id
-  ON CONFLICT DO NOTHING`;
+  SELECT hash, ${hashSql(family, 'name', '$1')}, '${family}', 'user', $2 FROM (
+    SELECT salt, ${hashSql(family, 'id', 'CAST(owner AS text)')} AS hash FROM touched CROSS JOIN ${ONE_SALT}
+    UNION ALL
+    SELECT salt, ${hashSql(family, 'item', ID_TEXT)} FROM items CROSS JOIN ${ONE_SALT}
+    WHERE family = '${family}' AND owner IN (SELECT owner FROM touched)) AS hashed
+  WHERE true ON CONFLICT DO NOTHING`;
 
-/** $1: the name or the id of the item. */
+/** $1: the name for takedowns or the id of the item. */
 const deleteEntry = (family: Family, kind: TakedownKind) => `
   DELETE FROM takedowns
   WHERE entry IN (SELECT ${hashSql(family, hashedValue(kind), '$1')} FROM takedown_salts)`;
@@ -65,59 +64,32 @@ export async function takeDown(
   removeFiles: RemoveFiles,
 ): Promise<TakedownResult> {
   await db.run(ADD_SALT, [randomBytes(SALT_BYTES).toString('hex')]);
+  await findSpellings(db, 'SELECT user_key FROM profiles');
   const today = new Date().toISOString().slice(0, 10);
   const states: TakedownState[] = [];
-  const removed = { users: 0, items: 0 };
-  for (const family of FAMILIES) {
-    const unusual = await unusualNames(db.rows(mayBeUnusual(family)));
-    for (const [index, subject] of subjects.entries()) {
-      if (subject.family !== family) continue;
-      states[index] =
-        subject.kind === 'user'
-          ? await takeDownUser(db, subject, today, unusual)
-          : await takeDownItem(db, subject, today);
-    }
-    add(removed, await removeUsers(db, family));
-    add(removed, await removeItems(db, family));
+  const sum = { users: 0, items: 0 };
+  for (const { family, kind, value } of subjects) {
+    const hashed = kind === 'user' ? takedownKey(value) : value;
+    const isNew = (await db.run(addEntry(family, kind), [hashed, today])) > 0;
+    const removed =
+      kind === 'user' ? await takeDownUser(db, family, hashed, today) : await removeItem(db, family, value);
+    states.push(removed.users + removed.items > 0 ? 'removed' : isNew ? 'unknown' : 'known');
+    add(sum, removed);
   }
   await forgetUnnamed(db, removeFiles);
-  return { states, ...removed };
+  return { states, ...sum };
 }
 
-const mayBeUnusual = (family: Family) =>
-  `SELECT user_key FROM profiles WHERE family = '${family}' AND ${MAY_BE_UNUSUAL}`;
-
-/** Lists a name, and notes everybody who is here by it, in any spelling, in `touched`. */
 async function takeDownUser(
   db: StoreConnection,
-  { family, value }: TakedownSubject,
+  family: Family,
+  name: string,
   today: string,
-  unusual: readonly [key: string, forTakedowns: string][],
-): Promise<TakedownState> {
-  const name = takedownKey(value);
-  const isNew = (await db.run(addEntry(family, 'user'), [name, today])) > 0;
-  const spellings = unusual.filter(([, forTakedowns]) => forTakedowns === name).map(([key]) => key);
-  let found = 0;
-  for (const key of [name, ...spellings]) {
-    await db.run(addUserId(family), [name, today, key]);
-    await db.run(addUserItems(family), [name, today, key]);
-    found += await db.run(findUser(family), [key]);
-  }
-  return subjectState(found, isNew);
+): Promise<RemovalCounts> {
+  await db.run(findSpelled(family), [name]);
+  await db.run(addIds(family), [name, today]);
+  return await removeUsers(db, family);
 }
-
-/** Lists an item, and notes it in `gone`. */
-async function takeDownItem(
-  db: StoreConnection,
-  { family, value }: TakedownSubject,
-  today: string,
-): Promise<TakedownState> {
-  const isNew = (await db.run(addEntry(family, 'item'), [value, today])) > 0;
-  return subjectState(await db.run(findItem(family), [value]), isNew);
-}
-
-const subjectState = (found: number, isNew: boolean): TakedownState =>
-  found > 0 ? 'removed' : isNew ? 'unknown' : 'known';
 
 /** Allows imports to bring it again; for each subject whether it had been taken down. */
 export async function undoTakedowns(
@@ -126,10 +98,8 @@ export async function undoTakedowns(
 ): Promise<boolean[]> {
   const results: boolean[] = [];
   for (const { family, kind, value } of subjects) {
-    let deleted = 0;
-    for (const key of kind === 'user' ? takedownKeys(value) : [value])
-      deleted += await db.run(deleteEntry(family, kind), [key]);
-    results.push(deleted > 0);
+    const hashed = kind === 'user' ? takedownKey(value) : value;
+    results.push((await db.run(deleteEntry(family, kind), [hashed])) > 0);
   }
   return results;
 }

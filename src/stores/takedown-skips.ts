@@ -2,7 +2,7 @@
 import { type Family, findKind } from '../records/kinds.ts';
 import type { StoreConnection } from './connection.ts';
 import { stagedKind } from './merge-statements.ts';
-import { ID_TEXT, isListed, MAY_BE_UNUSUAL, unusualNames } from './takedowns.ts';
+import { findSpellings, ID_TEXT, isListed } from './takedowns.ts';
 
 /** The families and kinds that have takedowns: without any, nothing has to be hashed. */
 export async function listedKinds(db: StoreConnection): Promise<ReadonlySet<string>> {
@@ -48,15 +48,10 @@ export async function findListedUsers(
   into: 'gone' | 'touched',
   { users, ids }: Candidates,
 ): Promise<void> {
+  await findSpellings(db, users);
   await db.run(`
     INSERT INTO ${into}
-    SELECT id FROM (${users}) AS users CROSS JOIN takedown_salts WHERE ${isListed(family, 'name', 'user_key')}
+    SELECT id FROM (${users}) AS users LEFT JOIN spellings ON spellings.user_key = users.user_key
+    CROSS JOIN takedown_salts WHERE ${isListed(family, 'name', 'coalesce(takedown_key, users.user_key)')}
     UNION SELECT id FROM (${ids}) AS ids CROSS JOIN takedown_salts WHERE ${isListed(family, 'id', ID_TEXT)}`);
-  const mayBeUnusual = `SELECT DISTINCT user_key FROM (${users}) AS users WHERE ${MAY_BE_UNUSUAL}`;
-  for (const keys of await unusualNames(db.rows(mayBeUnusual)))
-    await db.run(
-      `INSERT INTO ${into} SELECT id FROM (${users}) AS users CROSS JOIN takedown_salts
-       WHERE user_key = $1 AND ${isListed(family, 'name', '$2')} ON CONFLICT DO NOTHING`,
-      keys,
-    );
 }

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Family } from '../records/kinds.ts';
 import { takedownKey } from '../records/user-name.ts';
+import type { StoreConnection } from './connection.ts';
 
 export type TakedownKind = 'user' | 'item';
 
@@ -54,28 +55,25 @@ export const isListed = (family: Family, what: HashedValue, value: string) =>
 
 export const ID_TEXT = 'CAST(id AS text)';
 
-/** The keys whose hashes tell whether a user was taken down: earlier versions stored the hash of the plain key. */
-export const takedownKeys = (userKey: string): string[] => [...new Set([userKey, takedownKey(userKey)])];
-
 /** Only such names can have another key for takedowns. */
-export const MAY_BE_UNUSUAL = "(octet_length(user_key) <> length(user_key) OR user_key LIKE '% %')";
+const MAY_BE_UNUSUAL = "(octet_length(user_key) <> length(user_key) OR user_key LIKE '% %')";
 
-/** Those keys for which takedowns use another one, each with that one. */
-export async function unusualNames(
-  keys: Iterable<string[]> | AsyncIterable<string[]>,
-): Promise<[key: string, forTakedowns: string][]> {
-  const unusual: [string, string][] = [];
-  for await (const [key = ''] of keys) if (takedownKey(key) !== key) unusual.push([key, takedownKey(key)]);
-  return unusual;
+/** Fills `spellings` with the names, among those of a query, that have another key for takedowns. */
+export async function findSpellings(db: StoreConnection, users: string): Promise<void> {
+  await db.run('DELETE FROM spellings');
+  const unusual = `SELECT DISTINCT user_key FROM (${users}) AS users WHERE ${MAY_BE_UNUSUAL}`;
+  for (const [key = ''] of await Array.fromAsync(db.rows(unusual)))
+    if (takedownKey(key) !== key)
+      await db.run('INSERT INTO spellings VALUES ($1, $2)', [key, takedownKey(key)]);
 }
 
-/** Whether a list names a value of a family. */
+/** Whether a list names a value of a family; users by their names or ids. */
 export function createTakedownFilter({ salts, entries }: TakedownList, family: Family) {
   const hashes = new Set(entries.map(({ hash }) => hash));
-  const hasHash = (what: HashedValue, value: string) =>
-    salts.some((salt) => hashes.has(takedownHash(salt, family, what, value)));
-  return (what: HashedValue, value: string): boolean =>
-    hashes.size > 0 && (what === 'name' ? takedownKeys(value) : [value]).some((one) => hasHash(what, one));
+  return (what: HashedValue, value: string): boolean => {
+    const hashed = what === 'name' ? takedownKey(value) : value;
+    return salts.some((salt) => hashes.has(takedownHash(salt, family, what, hashed)));
+  };
 }
 
 export const ALL_SALTS = 'SELECT salt FROM takedown_salts ORDER BY salt';
@@ -88,9 +86,11 @@ export const TAKEDOWNS_MARK =
 /** The rows of `ALL_SALTS` and `ALL_ENTRIES` as a list. */
 export const takedownList = (salts: readonly string[][], entries: readonly string[][]): TakedownList => ({
   salts: salts.map(([salt = '']) => salt),
-  entries: entries.map(parseEntry),
+  entries: entries.map(([hash = '', entry = '', family, kind, since = '']) => ({
+    hash,
+    entry,
+    family: family as Family,
+    kind: kind as TakedownKind,
+    since,
+  })),
 });
-
-function parseEntry([hash = '', entry = '', family = '', kind = '', since = '']: string[]): TakedownEntry {
-  return { hash, entry, family: family as Family, kind: kind as TakedownEntry['kind'], since };
-}

@@ -30,7 +30,7 @@ const PERSON = {
       lists.etag, CASE WHEN strpos($3, lists.etag) = 0 THEN '{"' || $4::text || '":' || items || '}' END
     FROM vitrine LEFT JOIN (profiles JOIN lists USING (family, user_key)) ON family = $1 AND user_key = $2`,
 };
-/** A query for one value. */
+/** A query for one value, and with it the generation. */
 const select = (name: string, value: string) => ({
   name,
   text: `SELECT generation, (${value}) FROM vitrine`,
@@ -39,7 +39,7 @@ const select = (name: string, value: string) => ({
 const TAKEN_DOWN = select(
   'taken_down',
   `SELECT bool_or(EXISTS (SELECT 1 FROM takedowns
-     WHERE hash IN (takedown_hash(salt, $1, 'name', $2), takedown_hash(salt, $1, 'name', $3))))
+     WHERE hash = takedown_hash(salt, $1, 'name', $2)))
    FROM takedown_salts`,
 );
 const LAST_RUN = select('last run', 'last_run');
@@ -86,12 +86,17 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
     return { etag, body: packed == null ? null : gzip(Buffer.from(packed.slice(2), 'hex')), isGzip: true };
   }
 
+  const readValue = async (query: pg.QueryConfig, ...values: (string | number)[]) =>
+    (await read({ ...query, values }))[1];
+  const readJson = async (query: pg.QueryConfig, ...values: (string | number)[]) =>
+    JSON.parse((await readValue(query, ...values)) ?? '[]');
+
   return {
     version: hosts.newest,
     lastImport: () => importTime(hosts.newest()),
     lastImportRun: () =>
-      read(LAST_RUN).then(
-        ([, lastRun]) => importTime(Number(lastRun)),
+      readValue(LAST_RUN).then(
+        (lastRun) => importTime(Number(lastRun)),
         () => undefined,
       ),
     hosts: hosts.states,
@@ -105,37 +110,20 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       const [own, list] = [createAnswer(etag, record), createAnswer(listEtag, items)];
       return own && list && [own, list];
     },
-    async isTakenDown(family, userKey) {
-      const [, found] = await read({ ...TAKEN_DOWN, values: [family, userKey, takedownKey(userKey)] });
-      return found === 't';
-    },
-    async mediaUrl() {
-      const [, url] = await read(MEDIA_URL);
-      return url ?? undefined;
-    },
-    ...createListings(read),
-    counts: countOnce(hosts.newest, () => count(url)),
-    warning: hosts.warning,
-    fault: hosts.fault,
-    close: hosts.close,
-  };
-}
-
-function createListings(read: Hosts['read']): Pick<Reader, 'firstUsers' | 'users' | 'history'> {
-  return {
-    async firstUsers(family, count) {
-      const [, names] = await read({ ...FIRST_USERS, values: [family, count] });
-      return JSON.parse(names ?? '[]');
-    },
-    async users(family, { after = '', skip = 0, limit }) {
-      const [, users] = await read({ ...USERS, values: [family, after, limit, skip] });
-      return JSON.parse(users ?? '[]');
-    },
+    isTakenDown: async (family, userKey) =>
+      (await readValue(TAKEN_DOWN, family, takedownKey(userKey))) === 't',
+    mediaUrl: async () => (await readValue(MEDIA_URL)) ?? undefined,
+    firstUsers: (family, count) => readJson(FIRST_USERS, family, count),
+    users: (family, { after = '', skip = 0, limit }) => readJson(USERS, family, after, limit, skip),
     async history(family, userKey, { from = '', limit }) {
       const [, etag, record, items] = await read({ ...HISTORIES[family], values: [userKey, from, limit] });
       const profile = createAnswer(etag, record);
       return profile && { profile, records: JSON.parse(items ?? '[]') };
     },
+    counts: countOnce(hosts.newest, () => count(url)),
+    warning: hosts.warning,
+    fault: hosts.fault,
+    close: hosts.close,
   };
 }
 

@@ -44,7 +44,7 @@ const USERS = `
 
 const TAKEN_DOWN = `
   SELECT 1 FROM takedown_salts CROSS JOIN takedowns
-  WHERE hash IN (takedown_hash(salt, :family, 'name', :userKey), takedown_hash(salt, :family, 'name', :forTakedowns))`;
+  WHERE hash = takedown_hash(salt, ?, 'name', ?)`;
 
 function createReader(db: Connection, path: string): SqliteReader {
   const takedowns = db.prepare('SELECT hash FROM takedowns').pluck();
@@ -111,7 +111,7 @@ function createLookups(db: Connection) {
       return own && list && [own, list];
     },
     isTakenDown: (family: Family, userKey: string) =>
-      takenDown.get({ family, userKey, forTakedowns: takedownKey(userKey) }) !== undefined,
+      takenDown.get(family, takedownKey(userKey)) !== undefined,
   };
 }
 
