@@ -1,7 +1,7 @@
 // The migrations of a store: the files of a folder, named `NNN-what.sql`, in order.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { StoreError } from './errors.ts';
+import { NoDataError, StoreError } from './errors.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 
@@ -11,25 +11,43 @@ export interface MigrationResult {
   readonly to: number;
 }
 
-interface Migration {
-  readonly version: number;
-  readonly sql: () => string;
-}
-
-/** Throws if a database was made before the first migration that there is, which makes the tables of version 1.0. */
-export function refuseAncient(name: string, schema: number, [first]: readonly Migration[]): void {
-  if (schema > 0 && first !== undefined && schema < first.version)
-    throw new StoreError(
-      `${name} was made before version 1.0 (schema ${schema}): export it with that version, and import it into a new database.`,
-    );
-}
-
-/** `folder` is a folder in `migrations`. */
-export const listMigrations = (folder: string): Migration[] =>
-  readdirSync(join(MIGRATIONS, folder))
+/** `folder` is a folder in `migrations`. A database without tables has schema 0. */
+export function listMigrations(folder: string) {
+  const all = readdirSync(join(MIGRATIONS, folder))
     .filter((file) => /^\d{3}-[\w-]+\.sql$/.test(file))
     .sort()
     .map((file) => ({
       version: Number(file.slice(0, 3)),
       sql: () => readFileSync(join(MIGRATIONS, folder, file), 'utf8'),
     }));
+  const oldest = all[0]?.version ?? 0;
+  const current = all.at(-1)?.version ?? 0;
+
+  /** Throws unless this program can migrate a database of this schema. */
+  function refuseUnknown(name: string, schema: number): void {
+    if (schema > current)
+      throw new StoreError(
+        `${name} was made by a newer version of Vitrine (schema ${schema}, this one knows ${current}).`,
+      );
+    // The first migration makes the tables of version 1.0.
+    if (schema > 0 && schema < oldest)
+      throw new StoreError(
+        `${name} was made before version 1.0 (schema ${schema}): export it with that version, and import it into a new database.`,
+      );
+  }
+
+  return {
+    current,
+    due: (schema: number) => all.filter(({ version }) => version > schema),
+    refuseUnknown,
+
+    /** Throws unless the schema is the current one. */
+    refuseUnfit(name: string, schema: number): void {
+      refuseUnknown(name, schema);
+      if (schema < current)
+        throw new NoDataError(
+          `${name} has an older schema (${schema}, wanted ${current}): run \`vitrine migrate\`.`,
+        );
+    },
+  };
+}

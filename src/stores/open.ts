@@ -4,6 +4,7 @@ import type { Archive, CheckResult } from './archive.ts';
 import { StoreError } from './errors.ts';
 import type { MigrationResult } from './migrations.ts';
 import type { Awaitable, Reader, StoreListener } from './reader.ts';
+import { migrateFile } from './sqlite/connect.ts';
 import { refuseMissing } from './sqlite/file.ts';
 import { openReader } from './sqlite/read.ts';
 import type { RestoreOptions, RestoreResult } from './sqlite/restore.ts';
@@ -64,7 +65,7 @@ export async function checkDatabase(url: string): Promise<CheckResult> {
 
 /** Brings an existing database to the current schema. */
 export const migrateDatabase = async (url: string): Promise<MigrationResult> =>
-  (await writing(url)).migrateDatabase(url);
+  isPostgresUrl(url) ? (await import('./postgres/write.ts')).migrateDatabase(url) : migrateFile(url);
 
 /** Rebuilds what does not match the items and records; how many lists and ETags that were. */
 export async function repairDatabase(url: string): Promise<number> {

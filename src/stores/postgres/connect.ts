@@ -57,7 +57,7 @@ export async function openSnapshot(url: string): Promise<HostConnection> {
   const newest = await openNewest(url, false);
   return await closeIfFailed(newest, async ({ client, name }) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    refuseUnfit(name, Number(await firstValue(client, 'SELECT schema FROM vitrine')));
+    refuseUnfit(`The database at ${name}`, Number(await firstValue(client, 'SELECT schema FROM vitrine')));
     return newest;
   });
 }

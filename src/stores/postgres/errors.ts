@@ -44,7 +44,6 @@ const BY_MESSAGE: readonly [pattern: RegExp, words: string][] = [
 const errorCode = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
 function describe(error: unknown): string {
-  if (error === undefined) return 'does not answer';
   const code = errorCode(error);
   const { message } = error as Error;
   if (code === '42P01') return describeMissingTable(message);
@@ -54,9 +53,8 @@ function describe(error: unknown): string {
 
 /** The name of the table is the one part of the message that is not translated. */
 function describeMissingTable(message: string): string {
-  const [table = 'one or more'] =
-    /\b(profiles|items|lists|takedown_salts|takedowns|media)\b/.exec(message) ?? [];
-  if (/\bvitrine\b/.test(message))
+  const [table] = /\b(vitrine|profiles|items|lists)\b/.exec(message) ?? ['one or more'];
+  if (table === 'vitrine')
     return 'has no tables of Vitrine yet: run `vitrine import`, or `vitrine migrate` to make them empty';
   return `has lost tables (${table}): restore it from a backup, or import everything into a new database`;
 }
@@ -65,14 +63,9 @@ function describeMissingTable(message: string): string {
 export const isLasting = (error: unknown) =>
   ['28000', '28P01', '3D000', 'ENOTFOUND'].includes(errorCode(error));
 
-/** Whether the server or the role has no connection to spare. */
-export const isShortage = (error: unknown) => errorCode(error) === '53300';
-
-/** Whether only the query failed, by a conflict on a standby for example, or no connection was free for it. */
+/** Whether only the query failed, by a conflict on a standby for example, or no connection could be had for it. */
 export const isQueryError = (error: unknown) =>
-  isShortage(error) ||
-  NO_FREE_CONNECTION.test((error as Error).message) ||
-  /^(22|40|42|57014|XX)/.test(errorCode(error));
+  NO_FREE_CONNECTION.test((error as Error).message) || /^(22|40|42|53300|57014|XX)/.test(errorCode(error));
 
 /** What is wrong with a host, as a sentence that begins with its name. */
 export const toStoreError = (name: string, error: unknown): StoreError =>

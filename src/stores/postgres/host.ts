@@ -6,12 +6,14 @@ import { hostName } from './connect.ts';
 import type { TextRow } from './dialect.ts';
 import { isQueryError } from './errors.ts';
 import { refuseUnfit } from './migrate.ts';
-import { createReadPool, type ReadPool, readRows, withTimeout } from './pool.ts';
+import { createReadPool, STATEMENT_MS } from './pool.ts';
 
 /** New data must be visible within a second. */
 const POLL_MS = 250;
-/** A host that takes longer to answer a poll is not used. */
-const ANSWER_MS = 600;
+/** The server cancels a query first, which is no fault of the connection. */
+const LOOKUPS = { connections: 10, answerWithin: STATEMENT_MS + 1000 };
+/** A connection of its own: lookups that wait for a lock may have all others. A host that takes longer is not used. */
+const POLLS = { connections: 1, answerWithin: 600 };
 
 export interface Host {
   readonly name: string;
@@ -23,8 +25,6 @@ export interface Host {
   generation: number;
   /** It is no standby. */
   writable: boolean;
-  /** The role in the URL may change the data. */
-  mayWrite: boolean;
   query(query: pg.QueryConfig): Promise<TextRow[]>;
   /** Reports a failed query: unless only the query is at fault, the host is not used until a poll succeeds. */
   failed(error: unknown): void;
@@ -33,20 +33,20 @@ export interface Host {
   close(): Promise<void>;
 }
 
-const UNKNOWN = { up: undefined, fault: undefined, generation: 0, writable: false, mayWrite: false };
+const UNKNOWN = { up: undefined, fault: new Error('timeout'), generation: 0, writable: false };
 
 /** Called after each poll and failure, with what `up` was before. */
 type PollListener = (host: Host, wasUp: boolean | undefined) => void;
 
 export function createHost(address: PostgresAddress, where: HostAddress, onPoll: PollListener): Host {
-  const pool = createReadPool(address, where);
-  const poller = createPoller(pool);
+  const lookups = createReadPool(address, where, LOOKUPS);
+  const polls = createReadPool(address, where, POLLS);
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   const host: Host = {
     name: hostName(where),
     ...UNKNOWN,
-    query: pool.query,
+    query: lookups.query,
     failed(error) {
       if (host.up && !isQueryError(error)) down(error);
     },
@@ -54,15 +54,15 @@ export function createHost(address: PostgresAddress, where: HostAddress, onPoll:
     async close() {
       closed = true;
       clearTimeout(timer);
-      poller.drop();
-      await pool.close();
+      await Promise.all([lookups.close(), polls.close()]);
     },
   };
   return host;
 
   async function poll(): Promise<void> {
     try {
-      update({ ...(await ask(host.name, await poller.connection())), up: true, fault: undefined });
+      const [row = []] = await polls.query({ text: POLL });
+      update({ ...readPoll(host.name, row), up: true, fault: undefined });
     } catch (error) {
       down(error);
     }
@@ -71,8 +71,8 @@ export function createHost(address: PostgresAddress, where: HostAddress, onPoll:
 
   function down(error: unknown): void {
     if (closed) return;
-    poller.drop();
-    pool.reset(error);
+    lookups.reset(error);
+    polls.reset(error);
     update({ up: false, fault: error, writable: false });
   }
 
@@ -84,42 +84,20 @@ export function createHost(address: PostgresAddress, where: HostAddress, onPoll:
   }
 }
 
-/** Keeps a connection for the polls alone: lookups that wait for a lock may have all others. */
-function createPoller(pool: ReadPool) {
-  let current: Promise<pg.PoolClient> | undefined;
-
-  function drop(): void {
-    current?.then((client) => client.release(true)).catch(() => {});
-    current = undefined;
-  }
-
-  function connect(): Promise<pg.PoolClient> {
-    const connecting = pool.connect();
-    // A connection that is closed between two polls says nothing about the host.
-    const dropIfCurrent = () => void (current === connecting && drop());
-    connecting.then((client) => client.once('end', dropIfCurrent)).catch(() => {});
-    return connecting;
-  }
-
-  return { connection: () => (current ??= connect()), drop };
-}
-
 /** Fails if one of the tables is lost, and names it. */
 const POLL = `
   SELECT generation, schema,
-    has_table_privilege('profiles', 'SELECT') AND has_table_privilege('lists', 'SELECT'),
-    has_table_privilege('items', 'INSERT, UPDATE, DELETE, TRUNCATE'),
+    has_table_privilege('profiles', 'SELECT') AND has_table_privilege('lists', 'SELECT')
+      AND has_table_privilege('items', 'SELECT'),
     pg_is_in_recovery()
   FROM vitrine`;
 
 /** What a poll learns about the host; throws if it cannot be used. */
-async function ask(name: string, client: pg.PoolClient) {
-  const [row = []] = await withTimeout(ANSWER_MS, readRows(client, { text: POLL }));
-  const [generation, schema, mayRead, mayWrite, isStandby] = row;
-  refuseUnfit(name, Number(schema));
+function readPoll(name: string, [generation, schema, mayRead, isStandby]: TextRow) {
+  refuseUnfit(`The database at ${name}`, Number(schema));
   if (mayRead === 'f')
     throw new StoreError(
       `The database at ${name} does not let this role read: GRANT SELECT ON ALL TABLES IN SCHEMA public TO it.`,
     );
-  return { generation: Number(generation), mayWrite: mayWrite === 't', writable: isStandby === 'f' };
+  return { generation: Number(generation), writable: isStandby === 'f' };
 }

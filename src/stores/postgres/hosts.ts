@@ -73,19 +73,13 @@ function warnOfPrimaries(hosts: readonly Host[]): string | undefined {
 
 /** What the log is told of a host; `wasUp` is undefined if it was told nothing yet. */
 function createReports(observe: StoreListener) {
-  const warnings = new Set<string>();
-  const warnOnce = (message: string) => {
-    if (!warnings.has(message)) observe({ type: 'data-warning', message });
-    warnings.add(message);
-  };
-
+  let told: string | undefined;
   return (host: Host, wasUp: boolean | undefined, warning: string | undefined): void => {
     if (host.up && wasUp === false)
       observe({ type: 'data-changed', message: `the database at ${host.name} answers again` });
     if (host.up === false && wasUp !== false) observe({ type: 'data-fault', message: faultMessage(host) });
-    if (host.mayWrite)
-      warnOnce('the role in DATABASE_URL may change the data: give the server one that may only read');
-    if (warning !== undefined) warnOnce(warning);
+    if (warning !== undefined && warning !== told) observe({ type: 'data-warning', message: warning });
+    told = warning;
   };
 }
 

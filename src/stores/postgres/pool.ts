@@ -3,15 +3,10 @@ import pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
 import { clientConfig } from './connect.ts';
 import { firstValue, type TextRow } from './dialect.ts';
-import { isShortage } from './errors.ts';
 
-const CONNECTIONS = 10;
 const IDLE_MS = 60_000;
-const SHORTAGE_MS = 1000;
 /** A query that takes longer is cancelled: probably nobody waits for it any more. */
-const STATEMENT_MS = 3000;
-/** Later than the server cancels a query, which is no fault of the connection. */
-const QUERY_MS = STATEMENT_MS + 1000;
+export const STATEMENT_MS = 3000;
 /** How long closing waits for a host that may not respond. */
 const CLOSE_MS = 600;
 
@@ -30,7 +25,7 @@ async function prepareClient(client: pg.ClientBase): Promise<void> {
 }
 
 /** The rows of a query that cannot write. */
-export async function readRows(client: pg.ClientBase, query: pg.QueryConfig): Promise<TextRow[]> {
+async function readRows(client: pg.ClientBase, query: pg.QueryConfig): Promise<TextRow[]> {
   const run = async (query: pg.QueryConfig) =>
     (await client.query<TextRow>({ ...query, rowMode: 'array' })).rows;
   if (!pooled.has(client)) return await run(query);
@@ -43,30 +38,44 @@ export async function readRows(client: pg.ClientBase, query: pg.QueryConfig): Pr
   return rows;
 }
 
-export type ReadPool = ReturnType<typeof createReadPool>;
+interface PoolOptions {
+  readonly connections: number;
+  /** How long a query may take, in milliseconds. Connecting has a limit of its own, in the URL. */
+  readonly answerWithin: number;
+}
 
-export function createReadPool(address: PostgresAddress, where: HostAddress) {
+export function createReadPool(
+  address: PostgresAddress,
+  where: HostAddress,
+  { connections, answerWithin }: PoolOptions,
+) {
   const options: pg.PoolConfig = {
     ...clientConfig(address, where),
-    max: CONNECTIONS,
+    max: connections,
     idleTimeoutMillis: IDLE_MS,
     pipeline: true,
-    query_timeout: QUERY_MS,
     options: SESSION,
     onConnect: prepareClient,
   };
   const pending = new Set<(error: unknown) => void>();
   let pool = openPool(options);
 
-  return {
-    /** A connection of its own, for as long as the caller keeps it. */
-    connect: () => connect(pool),
+  async function run(query: pg.QueryConfig): Promise<TextRow[]> {
+    const client = await pool.connect();
+    try {
+      return await withTimeout(answerWithin, readRows(client, query));
+    } finally {
+      // The pool drops the client if its connection broke.
+      client.release();
+    }
+  }
 
+  return {
     async query(query: pg.QueryConfig): Promise<TextRow[]> {
       const { promise, reject } = Promise.withResolvers<never>();
       pending.add(reject);
       try {
-        return await Promise.race([queryPool(pool, query), promise]);
+        return await Promise.race([run(query), promise]);
       } finally {
         pending.delete(reject);
       }
@@ -86,33 +95,8 @@ export function createReadPool(address: PostgresAddress, where: HostAddress) {
 
 const openPool = (options: pg.PoolConfig) => new pg.Pool(options).on('error', () => {});
 
-/** If the server has no connection to spare, those that are open must do for a while. */
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect();
-  } catch (error) {
-    // One of them belongs to the poll.
-    if (!isShortage(error) || pool.totalCount < 2) throw error;
-    pool.options.max = pool.totalCount;
-    setTimeout(() => {
-      pool.options.max = CONNECTIONS;
-    }, SHORTAGE_MS).unref();
-    return await connect(pool);
-  }
-}
-
-async function queryPool(pool: pg.Pool, query: pg.QueryConfig): Promise<TextRow[]> {
-  const client = await connect(pool);
-  try {
-    return await readRows(client, query);
-  } finally {
-    // The pool drops the client if its connection broke.
-    client.release();
-  }
-}
-
 /** Fails after some time, unless the process itself was too busy to see that the promise was fulfilled. */
-export function withTimeout<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+function withTimeout<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' }));
     const timer = setTimeout(() => setImmediate(late), milliseconds);

@@ -14,14 +14,10 @@ const STAGE = `
 /** Characters of records that are gathered before they are sent. */
 const CHUNK = 256 * 1024;
 
-export interface Stage {
-  add(row: Row, place: number): Promise<void> | undefined;
-  /** All rows are in the table, or it fails as the first did that could not be stored. */
-  end(): Promise<void>;
-}
+export type Stage = Awaited<ReturnType<typeof startStage>>;
 
 /** Inside the caller's transaction. */
-export async function startStage(client: pg.Client): Promise<Stage> {
+export async function startStage(client: pg.Client) {
   await client.query(STAGED);
   let rows: object[] = [];
   let size = 0;
@@ -40,12 +36,13 @@ export async function startStage(client: pg.Client): Promise<Stage> {
   }
 
   return {
-    add({ kind, id, userKey, owner, date, record }, place) {
+    add({ kind, id, userKey, owner, date, record }: Row, place: number): Promise<void> | undefined {
       rows.push({ kind: stagedKind(kind), place, id, user_key: userKey, owner: owner || null, date, record });
       size += record.length;
       return size < CHUNK ? undefined : flush();
     },
-    async end() {
+    /** All rows are in the table, or it fails as the first did that could not be stored. */
+    async end(): Promise<void> {
       await flush();
       await sending;
     },

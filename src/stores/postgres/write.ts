@@ -26,10 +26,9 @@ export async function migrateDatabase(url: string): Promise<MigrationResult> {
 export async function openTrialWriter(url: string): Promise<Writer | undefined> {
   const connection = await openPrimary(url);
   const hasTables = await closeIfFailed(connection, async ({ client, name }) => {
-    const schema = await readSchema(client, name);
-    if (schema === 0) return false;
-    refuseUnfit(name, schema);
-    return true;
+    const schema = await readSchema(client);
+    if (schema > 0) refuseUnfit(`The database at ${name}`, schema);
+    return schema > 0;
   });
   if (hasTables) return writerOn(connection);
   await connection.client.end();

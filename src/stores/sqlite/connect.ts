@@ -1,6 +1,7 @@
 // Connections to a SQLite file: opening it for writing or reading.
 import { isMainThread } from 'node:worker_threads';
 import Database from 'better-sqlite3';
+import type { MigrationResult } from '../migrations.ts';
 import { addFunctions } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import { refuseForeignLog, refuseMissing, refuseOddFile } from './file.ts';
@@ -8,6 +9,9 @@ import { migrate, refuseForeign, refuseUnfit } from './migrate.ts';
 
 /** Kilobytes. A larger cache reads no faster than the system's own. */
 const READING_CACHE = 500;
+
+/** Other writers are waited for. */
+const WRITING = { timeout: 60_000 };
 
 export type Connection = Database.Database;
 
@@ -21,18 +25,24 @@ export function openScratch(): Connection & Disposable {
 }
 
 /** Opens a file for writing, created or migrated where needed. */
-export function openForWriting(path: string): Connection {
-  return open(path, path, { timeout: 60_000 }, (db) => {
-    refuseForeign(db, path);
-    db.pragma('journal_mode = WAL');
-    migrate(db);
-  });
+export const openForWriting = (path: string): Connection =>
+  open(path, path, WRITING, (db) => void prepareForWriting(db, path));
+
+/** Brings an existing file to the current schema. */
+export function migrateFile(path: string): MigrationResult {
+  refuseMissing(path);
+  const db = open(path, path, WRITING, () => {});
+  try {
+    return describeErrors(path, () => prepareForWriting(db, path));
+  } finally {
+    db.close();
+  }
 }
 
-/** Opens an existing file without a look at its schema. */
-export function openAnySchema(path: string): Connection {
-  refuseMissing(path);
-  return open(path, path, {}, () => {});
+function prepareForWriting(db: Connection, path: string): MigrationResult {
+  refuseForeign(db, path);
+  db.pragma('journal_mode = WAL');
+  return migrate(db);
 }
 
 /** Opens an existing file of this schema or an older one for reading only. */
@@ -41,7 +51,7 @@ export const openToCopy = (path: string): Connection =>
 
 /** Opens a file for loads that are tried only: makes, migrates and converts nothing. */
 export function openForTrial(path: string): Connection {
-  return open(path, path, { fileMustExist: true, timeout: 60_000 }, (db) => refuseUnfit(db, path));
+  return open(path, path, { ...WRITING, fileMustExist: true }, (db) => refuseUnfit(db, path));
 }
 
 /** Opens a file, or a database held in memory, for reading only; throws unless it can be served. */

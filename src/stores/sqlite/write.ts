@@ -4,12 +4,10 @@ import { dirname } from 'node:path';
 import type { StoreConnection } from '../connection.ts';
 import { createWriter } from '../create-writer.ts';
 import { StoreError } from '../errors.ts';
-import type { MigrationResult } from '../migrations.ts';
 import type { Writer } from '../writer.ts';
-import { type Connection, openAnySchema, openForTrial, openForWriting } from './connect.ts';
+import { type Connection, openForTrial, openForWriting } from './connect.ts';
 import { storeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
-import { readSchema, SCHEMA_VERSION } from './migrate.ts';
 import { createWorkTables, emptyLog, endWork, startLoad } from './stage.ts';
 
 /** Kilobytes: an import's memory, on top of what Node itself takes. */
@@ -20,15 +18,6 @@ export function openWriter(path: string): Writer {
   const db = openForWriting(path);
   const writer = writerOn(db, path);
   return isNew ? { ...writer, close: () => closeNew(db, path) } : writer;
-}
-
-/** Brings an existing file to the current schema. */
-export function migrateDatabase(path: string): MigrationResult {
-  const old = openAnySchema(path);
-  const from = describeErrors(path, () => readSchema(old));
-  old.close();
-  openForWriting(path).close();
-  return { from, to: SCHEMA_VERSION };
 }
 
 const IS_UNUSED = 'SELECT generation = 0 AND NOT EXISTS (SELECT 1 FROM takedowns) FROM vitrine';
