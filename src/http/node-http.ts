@@ -2,6 +2,6 @@
 // web client, which takes 45 ms of every start (npm run bench -- --only start).
 import { createRequire } from 'node:module';
 
-export const { createServer, IncomingMessage, METHODS, ServerResponse, STATUS_CODES } = createRequire(
-  import.meta.url,
-)('node:http') as typeof import('node:http');
+export const { createServer, IncomingMessage, ServerResponse, STATUS_CODES } = createRequire(import.meta.url)(
+  'node:http',
+) as typeof import('node:http');

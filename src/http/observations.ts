@@ -13,6 +13,8 @@ declare module 'node:http' {
   interface IncomingMessage {
     /** When its headers arrived, by performance.now(); an injected request has not come through a server. */
     arrived?: number;
+    /** Its method, if it is neither GET nor HEAD and is routed as GET. */
+    otherMethod?: string;
   }
 }
 

@@ -12,7 +12,7 @@ import { type Config, listMounts } from '../config/config.ts';
 import { addOriginHeaders } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
 import { addLimits, createRateLimit } from '../edge/limits.ts';
-import { allowMethods, noteAddresses, sendNotFound } from '../edge/methods.ts';
+import { refuseOtherMethods, routeAsRead } from '../edge/methods.ts';
 import { addHeaders, createAnswerWriter, jsonHeaders } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
 import { COMPILERS, parseQuery } from '../http/input.ts';
@@ -60,8 +60,7 @@ export function buildApp({ config, store, telemetry }: AppOptions) {
   addOriginHeaders(app, config);
   observeResponses(app, observe);
   sendErrors(app, telemetry);
-  allowMethods(app);
-  const findAddress = noteAddresses(app);
+  refuseOtherMethods(app);
   app.register(swagger, openapiOptions(config));
   const parts: Parts = {
     config,
@@ -78,7 +77,7 @@ export function buildApp({ config, store, telemetry }: AppOptions) {
     data.register(probes, { unready: health.unready });
     data.register(async (limited) => {
       addLimits(limited, { config, rateLimit, observe });
-      sendNotFound(limited, findAddress);
+      limited.setNotFoundHandler((_request, reply) => void sendFailure(reply, 'ROUTE_NOT_FOUND'));
       registerData(limited, parts);
     });
   });
@@ -137,7 +136,10 @@ function registerPages(app: FastifyInstance, { config, store, exampleUsers, desc
 const OPTIONS: FastifyServerOptions = {
   // The HTTP server does it.
   clientErrorHandler() {},
-  rewriteUrl: (request) => pathToRoute(request),
+  rewriteUrl(request) {
+    routeAsRead(request);
+    return pathToRoute(request);
+  },
   // While stopping, requests that still arrive are answered like the rest.
   return503OnClosing: false,
   schemaController: { compilersFactory: COMPILERS },
@@ -198,9 +200,9 @@ function payloadLength(payload: unknown, reply: FastifyReply): number {
   return payload ? Number(reply.getHeader('content-length')) : 0;
 }
 
-function findOperation({ method, query, routeOptions, addressed }: FastifyRequest): Operation {
-  if (method === 'OPTIONS') return PREFLIGHT;
-  const { operation = OTHER } = addressed ?? routeOptions.config;
+function findOperation({ raw, query, routeOptions }: FastifyRequest): Operation {
+  if (raw.otherMethod === 'OPTIONS') return PREFLIGHT;
+  const { operation = OTHER } = routeOptions.config;
   return typeof operation === 'function' ? operation(query) : operation;
 }
 

@@ -54,7 +54,7 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
     traceparent: readTraceparent(request),
     client: clients.findClientAddress(request),
     protocol: clients.findProtocol(request),
-    method: request.method,
+    method: request.otherMethod ?? request.method,
     url: asciiUrl(originalUrl(request)),
   });
 
