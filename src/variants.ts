@@ -16,6 +16,18 @@ export const STYLES = {
 export type RouteStyle = keyof typeof STYLES;
 export const STYLE_NAMES = Object.keys(STYLES) as RouteStyle[];
 
+/** What else a site has of a user, below its host. */
+export const USER_ADDRESSES = {
+  page: '/people/:variant/:username',
+  card: '/card/:variant/:username.svg',
+  preview: '/card/:variant/:username.png',
+  atom: '/feeds/:variant/:username.atom',
+  json: '/feeds/:variant/:username.json',
+} as const;
+
+export const fillAddress = (address: string, variant: Variant, user: string) =>
+  address.replace(':variant', variant).replace(':username', () => encodeURIComponent(user));
+
 /** Whether the user stands in the query. */
 export const isInQuery = (style: RouteStyle) => STYLES[style].profile.includes('?');
 

@@ -1,41 +1,39 @@
 // Which addresses of the site answer differently after a change.
 import { type Config, listMounts } from '../config/config.ts';
 import type { Change } from '../stores/changes.ts';
-import { lookupAddresses, VARIANTS } from '../variants.ts';
+import { fillAddress, lookupAddresses, USER_ADDRESSES, VARIANTS } from '../variants.ts';
+
+const FEEDS = [USER_ADDRESSES.atom, USER_ADDRESSES.json];
+
+const listUserMounts = (config: Config, { family }: Change) =>
+  listMounts(config).filter(({ variant }) => VARIANTS[variant].family === family);
 
 /**
  * The addresses of all mounted variants, for each spelling of the name that the data has or had: URLs where the base URL of
  * the variant names a host, and paths otherwise.
  */
-export const changedAddresses = (config: Config, change: Change): string[] =>
-  listMounts(config)
-    .filter(({ variant }) => VARIANTS[variant].family === change.family)
-    .flatMap(({ variant, base }) => {
-      const origin = base.origin ?? '';
-      return spellings(change).flatMap((name) => {
-        const { profile, items } = lookupAddresses(VARIANTS[variant].style, base.path, name);
-        const place = `${variant}/${encodeURIComponent(name)}`;
-        const paths = [
-          ...(change.profile ? [profile] : []),
-          ...(change.list ? [items] : []),
-          ...(config.explorer ? [`/people/${place}`] : []),
-          ...['svg', 'png'].map((extension) => `/card/${place}.${extension}`),
-          ...FEED_EXTENSIONS.map((extension) => `/feeds/${place}.${extension}`),
-        ];
-        return paths.map((path) => origin + path);
-      });
-    });
-
-const FEED_EXTENSIONS = ['atom', 'json'] as const;
+export function changedAddresses(config: Config, change: Change): string[] {
+  const { page, ...others } = USER_ADDRESSES;
+  const shown = [...(config.explorer ? [page] : []), ...Object.values(others)];
+  return listUserMounts(config, change).flatMap(({ variant, base }) =>
+    spellings(change).flatMap((name) => {
+      const { profile, items } = lookupAddresses(VARIANTS[variant].style, base.path, name);
+      const paths = [
+        ...(change.profile ? [profile] : []),
+        ...(change.list ? [items] : []),
+        ...shown.map((address) => fillAddress(address, variant, name)),
+      ];
+      return paths.map((path) => (base.origin ?? '') + path);
+    }),
+  );
+}
 
 /** The feeds of a user, as they name themselves. */
-export const feedAddresses = (config: Config, { family, username = '' }: Change): string[] =>
-  listMounts(config)
-    .filter(({ variant, base }) => VARIANTS[variant].family === family && base.origin !== undefined)
+export const feedAddresses = (config: Config, change: Change): string[] =>
+  listUserMounts(config, change)
+    .filter(({ base }) => base.origin !== undefined)
     .flatMap(({ variant, base }) =>
-      FEED_EXTENSIONS.map(
-        (extension) => `${base.origin}/feeds/${variant}/${encodeURIComponent(username)}.${extension}`,
-      ),
+      FEEDS.map((feed) => base.origin + fillAddress(feed, variant, change.username ?? '')),
     );
 
 const spellings = ({ key, username, earlier }: Change) =>

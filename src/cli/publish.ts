@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { ConfigError, readConfig, SETTING_NAMES } from '../config/config.ts';
 import type { HostName } from '../publish/hosts.ts';
-import type { Part } from '../publish/user-files.ts';
+import type { Part } from '../publish/targets.ts';
 import { type CommandContext, UsageError } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 

@@ -5,6 +5,7 @@ import { JSON_TYPE } from '../http/answer.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
 import type { buildApp } from '../server/app.ts';
 import type { Answer, Awaitable } from '../stores/reader.ts';
+import type { Entry } from './manifest.ts';
 import { type SiteFile, siteFolder } from './targets.ts';
 
 type App = Pick<ReturnType<typeof buildApp>['app'], 'inject'>;
@@ -55,55 +56,40 @@ export interface HeaderTables {
   readonly types: ReadonlyMap<string, string>;
 }
 
-export type Asker = ReturnType<typeof createAsker>;
+const askApp = (app: App, url: string, host: string | null | undefined, headers = {}) =>
+  app.inject({ url, headers: { host: host ?? 'localhost', ...headers } });
 
-export function createAsker(app: App) {
-  const addresses = new Map<
-    string,
-    { folder: string; path: string; address: string; host: string | undefined }
-  >();
+export type Ask = ReturnType<typeof createAsk>;
 
-  async function inject(address: string, host: string | undefined, known?: string) {
-    const headers = { host: host ?? 'localhost', ...(known !== undefined && { 'if-none-match': known }) };
-    return await app.inject({ url: address, headers });
-  }
-
-  return {
-    async ask(
-      address: string,
-      host: string | undefined,
-      known?: string,
-    ): Promise<Content | 'same' | undefined> {
-      const { statusCode, headers, rawPayload } = await inject(address, host, known);
-      if (statusCode === 304) return 'same';
-      if (statusCode >= 500) throw new Error(`${address} was answered with ${statusCode}`);
-      if (statusCode !== 200) return undefined;
-      const type = String(headers['content-type']);
-      return { etag: String(headers.etag), type, body: rawPayload, pack: packText(type, rawPayload) };
-    },
-
-    /** Whether no address is noted for the folder and the extension of this file. */
-    isNew: (path: string) => !addresses.has(`${path.slice(0, path.indexOf('/'))} ${extname(path)}`),
-
-    /** An address whose answer has the headers of a folder, and the type of an extension. */
-    note(folder: string, path: string, address: string, host: string | undefined): void {
-      const key = `${folder} ${extname(path)}`;
-      if (!addresses.has(key)) addresses.set(key, { folder, path, address, host });
-    },
-
-    async readHeaders(): Promise<HeaderTables> {
-      const folders = new Map<string, Headers>();
-      const types = new Map<string, string>(Object.entries(MEDIA_TYPES));
-      const unknown = { folder: 'errors', path: '', address: '/-', host: undefined };
-      for (const { folder, path, address, host } of [...addresses.values(), unknown]) {
-        const { headers } = await inject(address, host);
-        const kept = Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name));
-        folders.set(folder, Object.fromEntries(kept.map(([name, value]) => [name, String(value)])));
-        types.set(extname(path).slice(1), String(headers['content-type']));
-      }
-      return { folders, types };
-    },
+/** Asks for a file; `same` if the ETag is still this one, undefined where there is nothing. */
+export const createAsk =
+  (app: App) =>
+  async (
+    address: string,
+    host: string | undefined,
+    known?: string,
+  ): Promise<Content | 'same' | undefined> => {
+    const condition = known === undefined ? {} : { 'if-none-match': known };
+    const { statusCode, headers, rawPayload } = await askApp(app, address, host, condition);
+    if (statusCode === 304) return 'same';
+    if (statusCode >= 500) throw new Error(`${address} was answered with ${statusCode}`);
+    if (statusCode !== 200) return undefined;
+    const type = String(headers['content-type']);
+    return { etag: String(headers.etag), type, body: rawPayload, pack: packText(type, rawPayload) };
   };
+
+/** The headers of each kind, and the type of each extension, as one file of it has them. */
+export async function readHeaders(app: App, samples: readonly Entry[]): Promise<HeaderTables> {
+  const folders = new Map<string, Headers>();
+  const types = new Map<string, string>(Object.entries(MEDIA_TYPES));
+  const unknown = { kind: 'errors', path: '', address: '/-', host: null };
+  for (const { kind, path, address, host } of [...samples, unknown]) {
+    const { headers } = await askApp(app, address as string, host);
+    const kept = Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name));
+    folders.set(kind, Object.fromEntries(kept.map(([name, value]) => [name, String(value)])));
+    types.set(extname(path).slice(1), String(headers['content-type']));
+  }
+  return { folders, types };
 }
 
 const EXTENSIONS: Readonly<Record<string, string>> = {
@@ -123,15 +109,12 @@ export async function listSiteFiles(
   const files = new Map<string, SiteFile>();
   for (const host of hosts)
     for (const address of addresses) {
-      const { statusCode, headers } = await app.inject({
-        url: address,
-        headers: { host: host ?? 'localhost' },
-      });
+      const { statusCode, headers } = await askApp(app, address, host);
       if (statusCode !== 200) continue;
       const name = address === '/' ? '/index' : address;
       const type = String(headers['content-type']).split(';')[0] as string;
       const extension = /\.[a-z]+$/.test(name) ? '' : (EXTENSIONS[type] ?? '');
       files.set(siteFolder(host) + name + extension, { host, address });
     }
-  return new Map([...files].sort(([one], [other]) => Buffer.compare(Buffer.from(one), Buffer.from(other))));
+  return files;
 }

@@ -7,22 +7,20 @@ import { s3 } from './s3.ts';
 import type { Site } from './tables.ts';
 
 interface Host {
-  /** The names of its configuration's files, which lie beside the site's. */
-  readonly files: readonly string[];
-  /** The texts of these files. */
-  readonly write: (site: Site) => readonly string[];
+  /** The texts of its configuration's files, by their names; they lie beside the site's. */
+  readonly write: (site: Site) => Readonly<Record<string, string>>;
   /** Whether it compresses answers itself. */
   readonly compresses: boolean;
 }
 
 export const HOSTS = {
-  nginx: { files: ['nginx.conf'], write: (site) => [nginx(site)], compresses: false },
-  caddy: { files: ['Caddyfile'], write: (site) => [caddy(site)], compresses: false },
-  apache: { files: ['apache.conf'], write: (site) => [apache(site)], compresses: false },
-  cloudflare: { files: ['wrangler.json', 'worker.js'], write: cloudflare, compresses: true },
-  netlify: { files: ['netlify.toml', 'edge-functions/vitrine.js'], write: netlify, compresses: true },
-  vercel: { files: ['vercel.json', 'middleware.js'], write: vercel, compresses: true },
-  s3: { files: ['request.js', 'response.js', 'upload.sh'], write: s3, compresses: true },
+  nginx: { write: (site) => ({ 'nginx.conf': nginx(site) }), compresses: false },
+  caddy: { write: (site) => ({ Caddyfile: caddy(site) }), compresses: false },
+  apache: { write: (site) => ({ 'apache.conf': apache(site) }), compresses: false },
+  cloudflare: { write: cloudflare, compresses: true },
+  netlify: { write: netlify, compresses: true },
+  vercel: { write: vercel, compresses: true },
+  s3: { write: s3, compresses: true },
 } as const satisfies Record<string, Host>;
 
 export type HostName = keyof typeof HOSTS;

@@ -1,25 +1,18 @@
-// The manifest of a published tree: a line of JSON for each file, in the order in which the files are made, and a last line
-// about the run. So the next run reads it line by line beside its own work, and holds the files of one user at a time.
-import {
-  closeSync,
-  createReadStream,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  writeSync,
-} from 'node:fs';
+// What is published: a row for each file, in a SQLite file beside the trees. A run changes it in one transaction, so it
+// always says what is in the tree that it names, however the run ended; and nobody else has it open meanwhile.
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { OutputError } from '../files/output.ts';
+import { openExclusive } from '../stores/sqlite/exclusive.ts';
 
 /** One file. */
 export interface Entry {
-  /** Users have the files of a family in common, in the order of their keys; other files have a group of their own. */
-  readonly group: number;
-  readonly user: string;
   /** Below `files/`. */
   readonly path: string;
-  /** The canonical address, if there is one. */
-  readonly address?: string | undefined;
+  /** Files of a kind share headers: those in a folder, or one that is there once. */
+  readonly kind: string;
+  /** The canonical address and its host, if there are any. */
+  readonly address: string | null;
+  readonly host: string | null;
   readonly type: string;
   /** As the server sends it. */
   readonly etag: string;
@@ -27,130 +20,107 @@ export interface Entry {
   readonly bytes: number;
 }
 
-export type Place = Pick<Entry, 'group' | 'user'>;
-
-/** The files of one place, as they stand in the manifest. */
-export interface Lines extends Place {
-  readonly lines: readonly string[];
-}
-
-/** Negative if the first comes first. Keys are in the order of their bytes, as in both stores. */
-function order(one: Place, other: Place): number {
-  return one.group - other.group || Buffer.compare(Buffer.from(one.user), Buffer.from(other.user));
-}
-
-/** Reads a manifest beside a walk through some of its places, in the same order. */
-export function readBeside(file: string, onSkipped: (skipped: Lines) => void) {
-  const places = readPlaces(file);
-  let next: Lines | undefined;
-  const move = async () => (next = (await places.next()).value ?? undefined);
-  const begun = move();
-
-  return {
-    /** The entries of a place, by path; the places before it are skipped. */
-    async find(place: Place): Promise<Map<string, Entry>> {
-      await begun;
-      const found = new Map<string, Entry>();
-      for (; next !== undefined; await move()) {
-        const position = order(next, place);
-        if (position > 0) break;
-        if (position < 0) onSkipped(next);
-        else for (const entry of parseLines(next)) found.set(entry.path, entry);
-      }
-      return found;
-    },
-    /** Skips the rest. */
-    async end(): Promise<void> {
-      await begun;
-      for (; next !== undefined; await move()) onSkipped(next);
-    },
-  };
-}
-
-export const parseLines = ({ lines }: Lines): Entry[] => lines.map((line) => JSON.parse(line));
-
-const AFTER_PLACE = ',"path":';
-
-async function* readPlaces(file: string): AsyncGenerator<Lines> {
-  let start = '';
-  let lines: string[] = [];
-  const place = () => ({ ...JSON.parse(`${start.slice(0, -AFTER_PLACE.length)}}`), lines });
-  for await (const texts of readTexts(file))
-    for (const text of texts) {
-      // Parsed once for each place: of most, nothing else is needed.
-      if (lines.length > 0 && text.startsWith(start)) {
-        lines.push(text);
-        continue;
-      }
-      const end = text.indexOf(AFTER_PLACE);
-      if (end === -1) continue;
-      if (lines.length > 0) yield place();
-      start = text.slice(0, end + AFTER_PLACE.length);
-      lines = [text];
-    }
-  if (lines.length > 0) yield place();
-}
-
-/** Splits on \n only: node:readline also splits on U+2028 and U+2029, which a user name may contain. */
-async function* readTexts(file: string): AsyncGenerator<string[]> {
-  if (!existsSync(file)) return;
-  let rest = '';
-  for await (const chunk of createReadStream(file, { encoding: 'utf8', highWaterMark: CHUNK })) {
-    const texts = (rest + chunk).split('\n');
-    rest = texts.pop() ?? '';
-    yield texts;
-  }
-}
-
-/** What a run made its files from. */
+/** What the last run made its files from. */
 export interface Source {
-  /** Of the data. */
-  readonly generation: number;
+  /** Of the data; null if some files lack a picture, which may be there the next time. */
+  readonly generation: number | null;
   /** A digest of everything else. */
   readonly settings: string;
 }
 
-const LONGEST_SOURCE = 1024;
+export type TreeName = '0' | '1';
 
-/** The last line of a manifest; undefined where there is none. */
-export function readSource(file: string): Source | undefined {
-  if (!existsSync(file)) return undefined;
-  const end = Buffer.alloc(LONGEST_SOURCE);
-  const fd = openSync(file, 'r');
+interface LastRun extends Source {
+  /** The tree that is served. */
+  readonly tree: TreeName;
+  /** Whether the other one has the same files. */
+  readonly inStep: number;
+}
+
+// What is removed is overwritten: it may be the name of somebody who was taken down.
+const SCHEMA = `
+  PRAGMA secure_delete = ON;
+  CREATE TABLE IF NOT EXISTS files (
+    path TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, address TEXT, host TEXT,
+    type TEXT NOT NULL, etag TEXT NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS files_by_owner ON files (owner);
+  CREATE TABLE IF NOT EXISTS last_run (
+    one INTEGER PRIMARY KEY CHECK (one = 1), tree TEXT NOT NULL, generation INTEGER, settings TEXT NOT NULL,
+    inStep INTEGER NOT NULL);
+  CREATE TEMP TABLE seen (owner TEXT PRIMARY KEY) WITHOUT ROWID;
+  CREATE TEMP TABLE changed (path TEXT PRIMARY KEY) WITHOUT ROWID;
+  BEGIN`;
+
+const LINE = `json_object('path', path, 'address', address, 'type', type, 'etag', etag, 'sha256', sha256, 'bytes', bytes)`;
+const LINES_AT_ONCE = 1000;
+
+export type Manifest = ReturnType<typeof openManifest>;
+
+export function openManifest(file: string) {
+  const db = openExclusive(file, 0);
+  if (db === undefined) throw new OutputError(`another run publishes there: wait for its end (${file})`);
+  db.exec(SCHEMA);
+  const prepare = <Row>(sql: string) => db.prepare<unknown[], Row>(sql);
+  const find = prepare<Entry>('SELECT * FROM files WHERE owner = ?');
+  const put = prepare(`INSERT OR REPLACE INTO files
+    VALUES ($path, $owner, $kind, $address, $host, $type, $etag, $sha256, $bytes)`);
+  const remove = prepare('DELETE FROM files WHERE path = ?');
+  const see = prepare('INSERT OR IGNORE INTO seen VALUES (?)');
+  const change = prepare('INSERT OR IGNORE INTO changed VALUES (?)');
+
+  return {
+    lastRun: prepare<LastRun>('SELECT * FROM last_run').get(),
+    /** The files of an owner, by path. */
+    find: (owner: string) => new Map(find.all(owner).map((entry) => [entry.path, entry])),
+    put: (owner: string, entry: Entry) => void put.run({ ...entry, owner }),
+    remove: (path: string) => void remove.run(path),
+    startPass: () => void db.exec('DELETE FROM seen'),
+    /** Notes an owner who still has files. */
+    see: (owner: string) => void see.run(owner),
+    /** The paths of owners who have none any more, of those whose names begin like this. */
+    unseen: (begin: string) =>
+      prepare<{ path: string }>(
+        'SELECT path FROM files WHERE substr(owner, 1, ?) = ? AND owner NOT IN (SELECT owner FROM seen)',
+      ).all(begin.length, begin),
+    totals: () =>
+      prepare<{ files: number; bytes: number }>(
+        'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM files',
+      ).get() as { files: number; bytes: number },
+    /** A file of each kind and type that has an address. */
+    samples: () => prepare<Entry>('SELECT * FROM files WHERE address IS NOT NULL GROUP BY kind, type').all(),
+    /** Notes a file of the tree that is not what it was in the other one. */
+    noteChange: (path: string) => void change.run(path),
+    changes: () => prepare<{ path: string }>('SELECT path FROM changed').iterate(),
+    /** Writes a line of JSON for each file. */
+    writeLines: (path: string) =>
+      writeInParts(path, prepare<string>(`SELECT ${LINE} FROM files ORDER BY path`).pluck()),
+    /** From now on this tree is the one that is served. */
+    commit(tree: TreeName, { generation, settings }: Source): void {
+      prepare('INSERT OR REPLACE INTO last_run VALUES (1, ?, ?, ?, 0)').run(tree, generation, settings);
+      db.exec('COMMIT');
+    },
+    /** While they differ, a run that is killed leaves the other tree to be made anew. */
+    setInStep: (inStep: boolean) =>
+      void db.exec(
+        `${db.inTransaction ? 'COMMIT;' : ''} UPDATE last_run SET inStep = ${Number(inStep)}; BEGIN`,
+      ),
+    close: () => void db.close(),
+  };
+}
+
+function writeInParts(path: string, lines: { iterate(): Iterable<string> }): void {
+  const fd = openSync(path, 'wx');
   try {
-    const start = Math.max(0, fstatSync(fd).size - LONGEST_SOURCE);
-    const last = end
-      .toString('utf8', 0, readSync(fd, end, 0, LONGEST_SOURCE, start))
-      .split('\n')
-      .at(-2);
-    return last?.startsWith('{"generation":') ? JSON.parse(last) : undefined;
+    let part: string[] = [];
+    const flush = () => writeSync(fd, part.map((line) => `${line}\n`).join(''));
+    for (const line of lines.iterate()) {
+      part.push(line);
+      if (part.length < LINES_AT_ONCE) continue;
+      flush();
+      part = [];
+    }
+    flush();
   } finally {
     closeSync(fd);
   }
-}
-
-const CHUNK = 256 * 1024;
-
-export type LineWriter = ReturnType<typeof createLineWriter>;
-
-export function createLineWriter(file: string) {
-  const fd = openSync(file, 'w');
-  let waiting = '';
-  let isOpen = true;
-  return {
-    file,
-    add(line: string): void {
-      waiting += `${line}\n`;
-      if (waiting.length < CHUNK) return;
-      writeSync(fd, waiting);
-      waiting = '';
-    },
-    finish(): void {
-      if (!isOpen) return;
-      isOpen = false;
-      writeSync(fd, waiting);
-      fsyncSync(fd);
-      closeSync(fd);
-    },
-  };
 }

@@ -1,20 +1,17 @@
-// One pass over the site: brings the tree up to date, and writes the manifest of what is in it then.
+// One pass over the site: brings the tree and its manifest up to date.
 import { hash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { listMounts } from '../config/config.ts';
 import { OutputError } from '../files/output.ts';
 import { gzipEtag } from '../http/answer.ts';
 import type { Content } from './ask.ts';
 import { HOSTS, type HostName } from './hosts.ts';
-import { type Entry, type Lines, type Place, parseLines, readBeside } from './manifest.ts';
-import { isUserGroup, listUnits, type SourceOptions } from './source.ts';
+import type { Entry } from './manifest.ts';
+import { COPIES, listUnits, SITE, type SourceOptions } from './source.ts';
 import type { SiteFile } from './targets.ts';
 import type { Tree } from './tree.ts';
 import type { PublishedFile } from './user-files.ts';
 
 export interface PublishCounts {
-  files: number;
-  bytes: number;
   written: number;
   removed: number;
   /** Users whose names are too long for the name of a file, of those who were looked at. */
@@ -28,101 +25,70 @@ interface PassOptions extends Omit<SourceOptions, 'onTooLong'> {
   readonly host: HostName;
   readonly tree: Tree;
   readonly counts: PublishCounts;
-  /** The manifest of what is in the tree. */
-  readonly previous: string;
-  /** Adds a line to the next manifest. */
-  readonly add: (line: string) => void;
   readonly onUser: () => void;
   readonly signal: AbortSignal;
 }
 
 export async function pass(options: PassOptions): Promise<void> {
-  const { counts, tree, add, changes } = options;
-  Object.assign(counts, { files: 0, bytes: 0 });
-  const remove = ({ path }: Entry) => {
+  const { counts, tree, changes, signal } = options;
+  const { manifest } = tree;
+  const remove = ({ path }: { readonly path: string }) => {
     counts.removed++;
+    manifest.remove(path);
     tree.remove(path);
   };
-  const keep = (line: string, bytes: number) => {
-    counts.files++;
-    counts.bytes += bytes;
-    add(line);
-  };
-  const skip = (skipped: Lines) => {
-    if (changes !== 'everything' && isUserGroup(skipped.group))
-      for (const line of skipped.lines) {
-        noteSample(line, options);
-        keep(line, bytesIn(line));
-      }
-    else for (const entry of parseLines(skipped)) remove(entry);
-  };
-  const beside = readBeside(options.previous, skip);
+  manifest.startPass();
   const source = { ...options, onTooLong: () => void counts.tooLong++ };
-  for await (const { group, user, files } of listUnits(source, options.site)) {
-    if (options.signal.aborted) throw new OutputError('stopped: what was published before is served on');
-    const before = await beside.find({ group, user });
+  for await (const { owner, files } of listUnits(source, options.site)) {
+    if (signal.aborted) throw new OutputError('stopped: what was published before is served on');
+    const before = manifest.find(owner);
     for (const file of files)
-      for (const entry of await bringUpToDate(file, before, { ...options, place: { group, user } })) {
+      for (const entry of await bringUpToDate(file, before, options)) {
+        if (before.get(entry.path) !== entry) manifest.put(owner, entry);
         before.delete(entry.path);
-        keep(JSON.stringify(entry), entry.bytes);
       }
     for (const entry of before.values()) remove(entry);
-    if (isUserGroup(group)) options.onUser();
+    manifest.see(owner);
+    if (owner !== SITE && !owner.startsWith(COPIES)) options.onUser();
   }
-  await beside.end();
-}
-
-/** It is the last member of an entry. */
-const bytesIn = (line: string) => Number(line.slice(line.lastIndexOf(':') + 1, -1));
-
-const PATH = '"path":"';
-const ADDRESS = '","address":';
-
-/** What files of a kind have in common is read from the answer to one of them, also when no user is looked at. */
-function noteSample(line: string, { asker, config }: Pick<SourceOptions, 'asker' | 'config'>): void {
-  const start = line.indexOf(PATH) + PATH.length;
-  const end = line.indexOf('"', start);
-  if (!line.startsWith(ADDRESS, end) || !asker.isNew(line.slice(start, end))) return;
-  const { path, address = '' } = JSON.parse(line) as Entry;
-  const [folder = '', variant] = path.split('/');
-  const mount = listMounts(config).find((each) => each.variant === variant);
-  asker.note(folder, path, address, mount?.base.host);
-}
-
-interface FileWork {
-  readonly host: HostName;
-  readonly tree: Tree;
-  readonly counts: PublishCounts;
-  readonly place: Place;
+  // Users who did not change are not looked at.
+  for (const entry of manifest.unseen(changes === 'everything' ? '' : COPIES)) remove(entry);
 }
 
 const PACKED = '.gz';
 /** The end of the ETag of something that lacks a picture, which may be there the next time. */
 const INCOMPLETE = '.incomplete"';
 
-/** The entries of a file's paths, with those of its compressed form. */
+/** The entries of a file's paths, with those of its compressed form; those of before where nothing changed. */
 async function bringUpToDate(
-  { paths, ask }: PublishedFile,
+  file: PublishedFile,
   before: ReadonlyMap<string, Entry>,
-  { host, tree, counts, place }: FileWork,
+  { host, tree, counts }: PassOptions,
 ): Promise<Entry[]> {
+  const { paths } = file;
   const old = paths.map(({ path }) => before.get(path));
   const packed = paths.map(({ path }) => before.get(path + PACKED)).filter((entry) => entry !== undefined);
   const isWhole =
     old.every((entry) => entry !== undefined && entry.etag === old[0]?.etag && tree.has(entry)) &&
     packed.every(tree.has);
-  const content = await ask(isWhole ? old[0]?.etag : undefined);
+  const content = await file.ask(isWhole ? old[0]?.etag : undefined);
   if (content === undefined) return [];
   if (content === 'same') {
     // A base URL that has changed changes addresses, not answers.
-    const entries = paths.map(({ path, address }) => ({ ...(before.get(path) as Entry), address }));
+    const entries = paths.map(({ path, address }) => {
+      const entry = before.get(path) as Entry;
+      return entry.address === address && entry.host === file.host
+        ? entry
+        : { ...entry, address, host: file.host };
+    });
     return [...entries, ...packed];
   }
-  const entries = write(tree, content, paths, place);
+  const entries = write(tree, content, file);
   const body = HOSTS[host].compresses ? undefined : await content.pack?.();
   if (body) {
-    const packedPaths = paths.map(({ path }) => ({ path: path + PACKED }));
-    entries.push(...write(tree, { ...content, etag: gzipEtag(content.etag), body }, packedPaths, place));
+    const packedPaths = paths.map(({ path }) => ({ path: path + PACKED, address: null }));
+    const packedContent = { ...content, etag: gzipEtag(content.etag), body };
+    entries.push(...write(tree, packedContent, { ...file, paths: packedPaths }));
   }
   counts.written += entries.length;
   if (content.etag.endsWith(INCOMPLETE)) counts.incomplete++;
@@ -132,8 +98,7 @@ async function bringUpToDate(
 function write(
   tree: Tree,
   { etag, type, body }: Content,
-  paths: PublishedFile['paths'],
-  { group, user }: Place,
+  { paths, kind, host }: Omit<PublishedFile, 'ask'>,
 ): Entry[] {
   const [first] = paths;
   if (first === undefined) return [];
@@ -142,5 +107,5 @@ function write(
   const isBuffer = Buffer.isBuffer(body);
   const sha256 = isBuffer ? hash('sha256', body) : body.sha256;
   const bytes = isBuffer ? body.length : statSync(body.file).size;
-  return paths.map(({ path, address }) => ({ group, user, path, address, type, etag, sha256, bytes }));
+  return paths.map(({ path, address }) => ({ path, kind, address, host, type, etag, sha256, bytes }));
 }

@@ -109,9 +109,10 @@ const WRANGLER = {
   },
 };
 
-export function cloudflare(site: Site): string[] {
-  return [`${JSON.stringify(WRANGLER, null, 2)}\n`, `${worker(site)}\nexport default { fetch: answer };\n`];
-}
+export const cloudflare = (site: Site) => ({
+  'wrangler.json': `${JSON.stringify(WRANGLER, null, 2)}\n`,
+  'worker.js': `${worker(site)}\nexport default { fetch: answer };\n`,
+});
 
 function worker(site: Site): string {
   const types = Object.fromEntries(site.headers.types);
@@ -126,14 +127,14 @@ const ASSETS = { fetch: (url) => fetch(url, { headers: { [OWN]: '1' } }) };
 export default (request) => (request.headers.has(OWN) ? undefined : answer(request, { ASSETS }));
 `;
 
-export const netlify = (site: Site) => [
-  '[build]\npublish = "files"\nedge_functions = "edge-functions"\n',
-  `${worker(site)}${BEFORE_FILES}export const config = { path: '/*' };\n`,
-];
+export const netlify = (site: Site) => ({
+  'netlify.toml': '[build]\npublish = "files"\nedge_functions = "edge-functions"\n',
+  'edge-functions/vitrine.js': `${worker(site)}${BEFORE_FILES}export const config = { path: '/*' };\n`,
+});
 
 const VERCEL = { framework: null, buildCommand: null, installCommand: null, outputDirectory: 'files' };
 
-export const vercel = (site: Site) => [
-  `${JSON.stringify(VERCEL, null, 2)}\n`,
-  `${worker(site)}${BEFORE_FILES}`,
-];
+export const vercel = (site: Site) => ({
+  'vercel.json': `${JSON.stringify(VERCEL, null, 2)}\n`,
+  'middleware.js': `${worker(site)}${BEFORE_FILES}`,
+});

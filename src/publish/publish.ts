@@ -18,15 +18,14 @@ import type { Reader } from '../stores/reader.ts';
 import { createLog } from '../telemetry/log.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { VARIANTS } from '../variants.ts';
-import { type Asker, createAsker, listSiteFiles } from './ask.ts';
+import { type Ask, createAsk, listSiteFiles, readHeaders } from './ask.ts';
 import { HOSTS, type HostName } from './hosts.ts';
 import { checkLimits } from './limits.ts';
-import { readSource, type Source } from './manifest.ts';
+import type { Source } from './manifest.ts';
 import { type PublishCounts, pass } from './pass.ts';
 import { listUnits } from './source.ts';
-import { listHosts, listTargets, type SiteFile } from './targets.ts';
+import { listHosts, listTargets, type Part, type SiteFile } from './targets.ts';
 import { openTree, openTrial, type Tree } from './tree.ts';
-import type { Part } from './user-files.ts';
 
 interface PublishOptions {
   readonly folder: string;
@@ -48,20 +47,23 @@ export async function runPublish(options: PublishOptions) {
   const site = await createSite(options, store);
   await using _app = { [Symbol.asyncDispose]: async () => site.app.close() };
   using report = createRunReport(out, 'publishing');
-  const everything = { ...options, store, asker: site.asker, changes: 'everything' as const, onTooLong() {} };
-  const note = await checkLimits(host, options.without, () => listUnits(everything, site.files));
-  const tree = await (dryRun ? openTrial : openTree)(folder, HOSTS[host].files);
+  const everything = { ...options, store, ask: site.ask, changes: 'everything' as const, onTooLong() {} };
+  await checkLimits(host, () => listUnits(everything, site.files));
+  const tree = (dryRun ? openTrial : openTree)(folder, host);
   try {
-    const counts = withUnchanged(await passUntilSteady({ ...options, store, site, tree, report }));
+    const { source, counts } = await passUntilSteady({ ...options, store, site, tree, report });
     if (!dryRun) {
-      const headers = await site.asker.readHeaders();
+      const headers = await readHeaders(site.app, tree.manifest.samples());
       const targets = listTargets(config, site.files);
-      await tree.serve(HOSTS[host].write({ config, folder, targets, headers }));
+      tree.serve(source, HOSTS[host].write({ config, folder, targets, headers }));
     }
-    const summary = [summarise(options, counts), ...(note === undefined ? [] : [note])].join('\n');
-    return { summary, result: { ...counts, folder, host, dryRun } };
+    const { files, bytes } = tree.manifest.totals();
+    // A file that changes during the run may be written twice.
+    const unchanged = Math.max(0, files - counts.written);
+    const result = { files, bytes, ...counts, unchanged, folder, host, dryRun };
+    return { summary: summarise(result), result };
   } finally {
-    tree.close();
+    tree.manifest.close();
   }
 }
 
@@ -69,7 +71,7 @@ type Report = ReturnType<typeof createRunReport>;
 
 interface Site {
   readonly app: ReturnType<typeof buildApp>['app'];
-  readonly asker: Asker;
+  readonly ask: Ask;
   readonly files: ReadonlyMap<string, SiteFile>;
 }
 
@@ -93,7 +95,7 @@ async function createSite({ config, host }: PublishOptions, store: Reader): Prom
       : reply.headers(headers).type(JSON_TYPE).send(published),
   );
   await app.ready();
-  return { app, asker: createAsker(app), files: await listSiteFiles(app, addresses, listHosts(config)) };
+  return { app, ask: createAsk(app), files: await listSiteFiles(app, addresses, listHosts(config)) };
 }
 
 /** Each pass after the first is short: it looks only at the users who changed meanwhile. */
@@ -110,27 +112,20 @@ interface RunOptions extends PublishOptions {
  * Looks at the users who changed since the last run, then at those who changed meanwhile, until nobody did: so all files are of
  * one moment.
  */
-async function passUntilSteady(options: RunOptions): Promise<PublishCounts> {
-  const { store, site, tree, without, signal, dryRun } = options;
-  const url = options.config.databaseUrl;
-  const counts = { files: 0, bytes: 0, written: 0, removed: 0, tooLong: 0, incomplete: 0 };
+async function passUntilSteady(options: RunOptions): Promise<{ source: Source; counts: PublishCounts }> {
+  const { store, site, tree, without, signal, dryRun, check, config } = options;
+  const counts = { written: 0, removed: 0, tooLong: 0, incomplete: 0 };
   const settings = await digest(options);
-  const last = readSource(tree.manifest);
-  let previous = tree.manifest;
-  let since = last?.settings === settings && !options.check ? last.generation : undefined;
+  const { lastRun } = tree.manifest;
+  let since = lastRun?.settings === settings && !check ? lastRun.generation : null;
   for (let passes = 1; passes <= MAX_PASSES; passes++) {
-    const { generation, changes } = await readArchive(url, (archive) =>
-      archive.changes(since, !without.has('feeds')),
+    const { generation, changes } = await readArchive(config.databaseUrl, (archive) =>
+      archive.changes(since ?? undefined, !without.has('feeds')),
     );
-    const manifest = tree.newManifest();
     const onUser = showUsers(options, changes === 'everything' ? await countUsers(options) : changes.length);
-    const source = { ...options, asker: site.asker, changes };
-    await pass({ ...source, site: site.files, counts, previous, add: manifest.add, onUser, signal });
-    const isSteady = store.version() === generation;
-    if (counts.incomplete === 0) manifest.add(JSON.stringify({ generation, settings } satisfies Source));
-    manifest.finish();
-    if (isSteady || dryRun) return counts;
-    previous = manifest.file;
+    await pass({ ...options, ask: site.ask, changes, site: site.files, counts, onUser, signal });
+    if (store.version() === generation || dryRun)
+      return { source: { generation: counts.incomplete === 0 ? generation : null, settings }, counts };
     since = generation;
   }
   throw new OutputError(
@@ -166,17 +161,14 @@ async function countUsers({ config, store }: RunOptions): Promise<number> {
     .reduce((sum, count) => sum + count, 0);
 }
 
-/** A file that changes during the run may be written twice. */
-const withUnchanged = (counts: PublishCounts) => ({
-  ...counts,
-  unchanged: Math.max(0, counts.files - counts.written),
-});
-
-function summarise({ folder, dryRun }: PublishOptions, counts: ReturnType<typeof withUnchanged>): string {
-  const { files, bytes, written, unchanged, removed, tooLong } = counts;
-  const lines = [
-    `${dryRun ? 'would publish' : 'published'} ${counted(files, 'file')}, ${megabytes(bytes)}, in ${folder}: ${written} written, ${unchanged} unchanged, ${removed} removed`,
-  ];
-  if (tooLong > 0) lines.push(`left out: ${counted(tooLong, 'user')} whose names are too long for a file`);
-  return lines.join('\n');
+function summarise(
+  result: PublishCounts & { files: number; bytes: number; unchanged: number } & Pick<
+      PublishOptions,
+      'folder' | 'dryRun'
+    >,
+): string {
+  const { folder, dryRun, files, bytes, written, unchanged, removed, tooLong } = result;
+  const line = `${dryRun ? 'would publish' : 'published'} ${counted(files, 'file')}, ${megabytes(bytes)}, in ${folder}: ${written} written, ${unchanged} unchanged, ${removed} removed`;
+  if (tooLong === 0) return line;
+  return `${line}\nleft out: ${counted(tooLong, 'user')} whose names are too long for a file`;
 }

@@ -28,18 +28,18 @@ function handler(event) {
 }
 `;
 
-export function s3(site: Site): string[] {
-  const functions = [
-    program({ ...routeTable(site), ...errorTable(site) }, 'router.js', 'cloudfront-request.js'),
-    program({ headers: listHeaderSets(site).map((set) => JSON.parse(set)), ...originTable(site) }) +
-      ADD_HEADERS,
-  ];
-  const large = functions.find((text) => Buffer.byteLength(text) > BYTES_OF_FUNCTION);
+export function s3(site: Site) {
+  const sets = listHeaderSets(site).map((set) => JSON.parse(set));
+  const functions = {
+    'request.js': program({ ...routeTable(site), ...errorTable(site) }, 'router.js', 'cloudfront-request.js'),
+    'response.js': program({ headers: sets, ...originTable(site) }) + ADD_HEADERS,
+  };
+  const large = Object.values(functions).find((text) => Buffer.byteLength(text) > BYTES_OF_FUNCTION);
   if (large !== undefined)
     throw new OutputError(
       `a function at CloudFront takes ${BYTES_OF_FUNCTION} bytes, and this needs ${Buffer.byteLength(large)}: publish fewer variants, or for another host`,
     );
-  return [...functions, upload(site)];
+  return { ...functions, 'upload.sh': upload(site) };
 }
 
 /** The different sets of headers, as JSON: each file names its set by the number. */

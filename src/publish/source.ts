@@ -1,4 +1,4 @@
-// What is published: every answer of the app, in the order of the manifest.
+// What is published: every answer of the app.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { findMediaFolder } from '../config/media.ts';
@@ -9,7 +9,6 @@ import { FAMILIES, type Family } from '../records/kinds.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import type { Change, News } from '../stores/changes.ts';
 import type { UserEntry } from '../stores/reader.ts';
-import type { Place } from './manifest.ts';
 import { type SiteFile, spell } from './targets.ts';
 import {
   answerFile,
@@ -20,8 +19,10 @@ import {
   type User,
 } from './user-files.ts';
 
-/** Files that belong together: those of a user, or one. */
-export interface Unit extends Place {
+/** Files that belong together. */
+export interface Unit {
+  /** Names it in the manifest: a user, a copy, or those that are there once. */
+  readonly owner: string;
   readonly files: readonly PublishedFile[];
 }
 
@@ -32,38 +33,35 @@ export interface SourceOptions extends FileSource {
   readonly onTooLong: () => void;
 }
 
-/** The groups of the manifest after those of files that are there once. */
-const userGroup = (family: Family) => FAMILIES.indexOf(family) + 1;
-const COPIES = FAMILIES.length + 1;
+export const SITE = 'site';
+/** How the names of copies begin. */
+export const COPIES = 'media/';
 
-export const isUserGroup = (group: number) => group > 0 && group < COPIES;
-
-/** Everything that may have changed, in the order of the manifest. */
+/** Everything that may have changed. */
 export async function* listUnits(
   options: SourceOptions,
   site: ReadonlyMap<string, SiteFile>,
 ): AsyncGenerator<Unit> {
-  for (const code of ERROR_CODES.toSorted()) yield errorFile(code);
-  for (const [path, { host, address }] of site)
-    yield { group: 0, user: path, files: [answerFile(options, [{ path, address }], path, host)] };
+  const { ask } = options;
+  const once = [...site].map(([path, { host, address }]) => answerFile(ask, [{ path, address }], path, host));
+  yield { owner: SITE, files: [...ERROR_CODES.map(errorFile), ...once] };
   for (const family of FAMILIES)
     for await (const user of listUsers(options, family))
-      yield { group: userGroup(family), user: user.key, files: await listUserFiles(options, user) };
+      yield { owner: `${family} ${user.key}`, files: await listUserFiles(options, user) };
   yield* listCopies(options);
 }
 
 /** The body of an error, which has no address. */
-function errorFile(code: ErrorCode): Unit {
-  const path = `errors/${code}.json`;
+function errorFile(code: ErrorCode): PublishedFile {
   const { body } = FAILURES[code];
   const etag = computeEtag(body);
   const ask = (known?: string) => (known === etag ? ('same' as const) : { etag, type: JSON_TYPE, body });
-  return { group: 0, user: path, files: [{ paths: [{ path }], ask }] };
+  return { kind: 'errors', host: null, paths: [{ path: `errors/${code}.json`, address: null }], ask };
 }
 
 const USERS_AT_ONCE = 200;
 
-/** The users of a family that is served, in the order of their keys. One who is gone has no names. */
+/** The users of a family that is served. One who is gone has no names. */
 async function* listUsers(options: SourceOptions, family: Family): AsyncGenerator<User> {
   if (listFamilyMounts(options, family).length === 0) return;
   for await (const { key, username } of listNames(options, family)) {
@@ -91,20 +89,19 @@ async function* listNames(
   }
 }
 
-/** Copies of pictures, in the order of their names. */
-async function* listCopies({ asker, config, without }: SourceOptions): AsyncGenerator<Unit> {
+/** Copies of pictures. */
+function* listCopies({ config, without }: SourceOptions): Generator<Unit> {
   const folder = findMediaFolder(config);
   if (folder === undefined || without.has('media') || !existsSync(folder)) return;
   const isCopy = new RegExp(MEDIA_NAME);
   const shards = readdirSync(folder).filter((name) => /^[0-9a-f]{2}$/.test(name));
-  for (const shard of shards.sort())
-    for (const name of readdirSync(join(folder, shard)).sort()) {
+  for (const shard of shards)
+    for (const name of readdirSync(join(folder, shard))) {
       if (!isCopy.test(name)) continue;
       const [sha256, path, address] = [name.slice(0, 64), `media/${mediaPath(name)}`, `/media/${name}`];
       const [etag, file] = [`"${sha256}"`, join(folder, mediaPath(name))];
-      asker.note('media', name, address, undefined);
       const ask = (known?: string) =>
         known === etag ? ('same' as const) : { etag, type: mediaType(name), body: { file, sha256 } };
-      yield { group: COPIES, user: name, files: [{ paths: [{ path, address }], ask }] };
+      yield { owner: path, files: [{ kind: 'media', host: null, paths: [{ path, address }], ask }] };
     }
 }

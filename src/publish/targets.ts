@@ -5,7 +5,7 @@
 import { type Config, listMounts } from '../config/config.ts';
 import type { ErrorCode } from '../http/errors.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
-import { isInQuery, STYLES, VARIANTS, type Variant } from '../variants.ts';
+import { isInQuery, STYLES, USER_ADDRESSES, VARIANTS, type Variant } from '../variants.ts';
 
 export interface Target {
   /** A regular expression for the request target, from its start to its end. */
@@ -18,8 +18,40 @@ export interface Target {
   readonly error: ErrorCode;
 }
 
-/** The extensions of both forms of a feed, in addresses and in the names of files, where each type has its own. */
-export const FEEDS = { atom: 'atom', json: 'jsonfeed' } as const;
+/** Parts that may be left out. */
+export const PARTS = ['pages', 'cards', 'previews', 'feeds', 'media'] as const;
+export type Part = (typeof PARTS)[number];
+
+/** What people and other sites see of a user. The kind is the folder; `:item` is the item that an archive begins with. */
+interface Shown {
+  readonly part: Part;
+  readonly kind: string;
+  readonly address: string;
+  /** The name of the file; the extension tells its type. */
+  readonly file: string;
+}
+
+const archive = (feed: string) => feed.replace(':username', ':username/:item');
+
+const SHOWN: readonly Shown[] = [
+  { part: 'pages', kind: 'pages', address: USER_ADDRESSES.page, file: ':username.html' },
+  { part: 'cards', kind: 'cards', address: USER_ADDRESSES.card, file: ':username.svg' },
+  { part: 'previews', kind: 'previews', address: USER_ADDRESSES.preview, file: ':username.png' },
+  ...[
+    [USER_ADDRESSES.atom, 'atom'],
+    [USER_ADDRESSES.json, 'jsonfeed'],
+  ].flatMap(([address = '', extension]) => [
+    { part: 'feeds' as const, kind: 'feeds', address, file: `:username.${extension}` },
+    {
+      part: 'feeds' as const,
+      kind: 'archives',
+      address: archive(address),
+      file: `:username_:item.${extension}`,
+    },
+  ]),
+];
+
+export const listShown = ({ explorer }: Config) => SHOWN.filter(({ part }) => explorer || part !== 'pages');
 
 const SAFE = "[A-Za-z0-9_.!~*'()-]";
 export const NAME = `((?:${SAFE}|%[0-9A-F][0-9A-F])+)`;
@@ -60,7 +92,7 @@ export function listTargets(config: Config, site: ReadonlyMap<string, SiteFile>)
   return [
     ...listMounts(config).flatMap(({ variant, base }) => [
       ...lookupTargets(variant, base.path).map((target) => ({ ...target, host: base.host })),
-      ...personTargets(config, variant).map((target) => ({ ...target, host: base.host })),
+      ...shownTargets(config, variant).map((target) => ({ ...target, host: base.host })),
     ]),
     ...media,
     ...exact,
@@ -129,23 +161,13 @@ function pathTargets(variant: Variant, path: string): HostlessTarget[] {
   ];
 }
 
-function personTargets({ explorer }: Config, variant: Variant): HostlessTarget[] {
-  const error = 'USER_NOT_FOUND';
-  const page = { pattern: `/people/${variant}/${NAME}`, file: `pages/${variant}/$1.html` };
-  const card = { pattern: `/card/${variant}/${NAME}\\.svg`, file: `cards/${variant}/$1.svg` };
-  const preview = { pattern: `/card/${variant}/${NAME}\\.png`, file: `previews/${variant}/$1.png` };
-  const feeds = Object.entries(FEEDS).flatMap(([written, extension]) => [
-    { pattern: `/feeds/${variant}/${NAME}\\.${written}`, file: `feeds/${variant}/$1.${extension}` },
-    {
-      pattern: `/feeds/${variant}/${NAME}/([0-9]+)\\.${written}`,
-      file: `archives/${variant}/$1_$2.${extension}`,
-    },
-  ]);
-  return [...(explorer ? [page] : []), card, preview, ...feeds].map(({ pattern, file }) => ({
-    pattern: pattern + ANY_QUERY,
-    file,
-    error,
+const shownTargets = (config: Config, variant: Variant): HostlessTarget[] =>
+  listShown(config).map(({ kind, address, file }) => ({
+    pattern:
+      literal(address).replace(':variant', variant).replace(':username', NAME).replace(':item', '([0-9]+)') +
+      ANY_QUERY,
+    file: `${kind}/${variant}/${file.replace(':username', '$$1').replace(':item', '$$2')}`,
+    error: 'USER_NOT_FOUND',
   }));
-}
 
 const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

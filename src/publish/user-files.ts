@@ -4,23 +4,21 @@ import { type Config, listMounts } from '../config/config.ts';
 import type { Family } from '../records/kinds.ts';
 import { readFeed } from '../routes/feeds.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
-import { lookupAddresses, VARIANTS } from '../variants.ts';
-import { type Asker, type Content, toContent } from './ask.ts';
-import { dataFile, FEEDS, spell } from './targets.ts';
-
-/** Parts that may be left out. */
-export type Part = 'pages' | 'cards' | 'previews' | 'feeds' | 'media';
+import { fillAddress, lookupAddresses, VARIANTS } from '../variants.ts';
+import { type Ask, type Content, toContent } from './ask.ts';
+import type { Entry } from './manifest.ts';
+import { dataFile, listShown, type Part, spell } from './targets.ts';
 
 /** A file that is published, at one or several paths. */
-export interface PublishedFile {
-  readonly paths: readonly { readonly path: string; readonly address?: string | undefined }[];
+export interface PublishedFile extends Pick<Entry, 'kind' | 'host'> {
+  readonly paths: readonly Pick<Entry, 'path' | 'address'>[];
   /** What the server answers to a client that has this ETag; undefined where there is nothing. */
   ask(known: string | undefined): Awaitable<Content | 'same' | undefined>;
 }
 
 /** What files are made from. */
 export interface FileSource {
-  readonly asker: Asker;
+  readonly ask: Ask;
   readonly config: Config;
   readonly store: Reader;
   readonly without: ReadonlySet<Part>;
@@ -46,7 +44,7 @@ export async function listUserFiles(source: FileSource, user: User): Promise<Pub
 }
 
 /** Read from the store as the routes do, with the headers of one answer of the route. */
-function lookupFiles({ asker, store }: FileSource, { variant, base }: Mount, user: User): PublishedFile[] {
+function lookupFiles({ store }: FileSource, { variant, base }: Mount, user: User): PublishedFile[] {
   const { family, key, names } = user;
   const { style, collection } = VARIANTS[variant];
   const find = {
@@ -62,53 +60,31 @@ function lookupFiles({ asker, store }: FileSource, { variant, base }: Mount, use
       const found = await find[lookup]('', true);
       return found?.isGzip ? found.body : undefined;
     };
-    asker.note('data', paths[0]?.path as string, paths[0]?.address as string, base.host);
-    return { paths, ask: async (known = '') => toContent(await find[lookup](known, false), pack) };
+    const ask = async (known = '') => toContent(await find[lookup](known, false), pack);
+    return { kind: 'data', host: base.host ?? null, paths, ask };
   });
 }
 
 function shownFiles(
-  source: FileSource,
+  { ask, config, without }: FileSource,
   { variant, base }: Mount,
   { names }: User,
   archives: readonly string[],
 ): PublishedFile[] {
-  const { config, without } = source;
-  const spelled = names.map((name) => spell(name) as string);
-  const shown = [
-    ...(config.explorer && !without.has('pages') ? [PAGE] : []),
-    ...(without.has('cards') ? [] : [CARD]),
-    ...(without.has('previews') ? [] : [PREVIEW]),
-    ...(without.has('feeds') ? [] : listFeeds(archives)),
-  ];
-  return shown.map(({ folder, file, address }) => {
-    const paths = spelled.map((name) => ({
-      path: `${folder}/${variant}/${file.replace(NAME, name)}`,
-      address: address.replace(VARIANT, variant).replace(NAME, name),
-    }));
-    return answerFile(source, paths, folder, base.host);
-  });
+  const shown = listShown(config).filter(({ part }) => !without.has(part));
+  return shown.flatMap(({ kind, address, file }) =>
+    (kind === 'archives' ? archives : ['']).map((item) => {
+      const paths = names.map((name) => {
+        const own = file.replace(':username', () => spell(name) as string).replace(':item', item);
+        return {
+          path: `${kind}/${variant}/${own}`,
+          address: fillAddress(address, variant, name).replace(':item', item),
+        };
+      });
+      return answerFile(ask, paths, kind, base.host);
+    }),
+  );
 }
-
-/** Stand for the variant and the name in what follows. No name has these characters unescaped. */
-const [VARIANT, NAME] = ['<variant>', '<name>'];
-
-const PAGE = { folder: 'pages', file: `${NAME}.html`, address: `/people/${VARIANT}/${NAME}` };
-const CARD = { folder: 'cards', file: `${NAME}.svg`, address: `/card/${VARIANT}/${NAME}.svg` };
-const PREVIEW = { folder: 'previews', file: `${NAME}.png`, address: `/card/${VARIANT}/${NAME}.png` };
-
-const listFeeds = (archives: readonly string[]) =>
-  Object.entries(FEEDS).flatMap(([written, extension]) => {
-    const address = `/feeds/${VARIANT}/${NAME}`;
-    return [
-      { folder: 'feeds', file: `${NAME}.${extension}`, address: `${address}.${written}` },
-      ...archives.map((id) => ({
-        folder: 'archives',
-        file: `${NAME}_${id}.${extension}`,
-        address: `${address}/${id}.${written}`,
-      })),
-    ];
-  });
 
 /** The first items of a feed's archives. */
 async function findArchives({ store }: FileSource, { family, key }: User): Promise<string[]> {
@@ -122,13 +98,14 @@ async function findArchives({ store }: FileSource, { family, key }: User): Promi
 }
 
 /** A file of what the app answers at the address of the first path. */
-export function answerFile(
-  { asker }: Pick<FileSource, 'asker'>,
+export const answerFile = (
+  ask: Ask,
   paths: PublishedFile['paths'],
-  folder: string,
+  kind: string,
   host: string | undefined,
-): PublishedFile {
-  const [{ path = '', address = '' } = {}] = paths;
-  asker.note(folder, path, address, host);
-  return { paths, ask: (known) => asker.ask(address, host, known) };
-}
+): PublishedFile => ({
+  kind,
+  host: host ?? null,
+  paths,
+  ask: (known) => ask(paths[0]?.address as string, host, known),
+});

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { PUBLISHED } from '../../src/http/observations.ts';
 import type { Entry } from '../../src/publish/manifest.ts';
+import { userKey } from '../../src/records/user-name.ts';
 import { freePort } from '../free-port.ts';
 import { sha256 } from '../pictures.ts';
 import { skipWithout } from '../programs.ts';
@@ -44,9 +45,7 @@ const shown = async (host: Pick<LocalServer, 'port'>, address: string, headers =
 };
 
 const entriesOf = (folder: string) =>
-  readLines(join(folder, 'current/manifest.ndjson'))
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Entry);
+  readLines(join(folder, 'current/manifest.ndjson')).map((line) => JSON.parse(line) as Entry);
 
 let server: LocalServer;
 let database: string;
@@ -92,8 +91,8 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, isPlain,
 
     test('answers every canonical address as the server does', async () => {
       // A service makes a URL of a path, in which these names would be steps upwards.
-      const addresses = entries.flatMap(({ address = '' }) =>
-        address === '' || address === PUBLISHED || (isService && /\/\.\.?(?:\/|$)/.test(address))
+      const addresses = entries.flatMap(({ address }) =>
+        address === null || address === PUBLISHED || (isService && /\/\.\.?(?:\/|$)/.test(address))
           ? []
           : address,
       );
@@ -169,8 +168,11 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, isPlain,
       });
 
     test.each(['a', 'b', 'c'])('compare finds every user of variant %s the same', async (variant) => {
-      const users = entries.filter(({ path }) => path.startsWith(`data/${variant}/profile/`));
-      const names = [...new Set(users.map(({ user }) => user))].filter((user) => !/^\.\.?$/.test(user));
+      const users = entries.flatMap(
+        ({ path }) => path.match(`^data/${variant}/profile/(.*)\\.json$`)?.slice(1) ?? [],
+      );
+      const keys = new Set(users.map((user) => userKey(decodeURIComponent(user))));
+      const names = [...keys].filter((user) => !/^\.\.?$/.test(user));
       const file = tempFile('users.txt', names.join('\n'));
       const sites = [server.url, `http://127.0.0.1:${host.port}`].map((url) => `${url}/${variant}`);
       const pace = ['--start-rate', '10000', '--rate', '10000'];
@@ -301,6 +303,13 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, isPlain,
   });
 });
 
+test('a folder where none can be made is an error', async () => {
+  const { code, stderr } = await spawned(['publish', '/proc/x/site', '--for', 'nginx'], {
+    env: { DATABASE_URL: database },
+  });
+  expect([code, stderr]).toEqual([1, expect.stringContaining('/proc/x')]);
+});
+
 describe('a run that is killed', () => {
   const KILLS = 10;
   const USERS = 200;
@@ -351,7 +360,7 @@ describe('a run that is killed', () => {
       await done(args, { env });
       old = findGeneration(folder);
       expect(old).toBe(name);
-      expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', '1', 'lock']);
+      expect(readdirSync(join(folder, 'trees')).sort()).toEqual(['0', '1', 'nginx.db']);
       const left = kill % 3 === 0 ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
       expect(left.filter((path) => path.endsWith(`/${gone}.json`))).toEqual([]);
     }
