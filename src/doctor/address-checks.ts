@@ -3,24 +3,24 @@ import { type HttpResponse, SiteError } from '../remote/http-client.ts';
 import { COLLECTIONS, isInQuery, VARIANTS } from '../variants.ts';
 import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unchecked, unclear } from './check.ts';
 import { type Deployment, isProfile, objectIn, readCode } from './deployment.ts';
-import { describeFiles, escapeLetter } from './published-files.ts';
 
 const address: Check = {
   name: 'address',
+  advice: 'Pass the path on with its prefix, and send front-ends to the address that answers.',
+  lines: { nginx: 'proxy_pass http://', caddy: 'reverse_proxy', haproxy: 'default_backend vitrine' },
   async run(deployment) {
-    const { found, first, given, path, origin, variant, user, published } = deployment;
+    const { found, first, given, path, origin, variant, user, items, published } = deployment;
     if (!found) return first instanceof SiteError ? unreachable(first) : notVitrine(first);
     if (path !== given && path === given + given)
       return broken(`the proxy removes the prefix: ${given} works only when written twice, ${path}`);
-    const list =
-      user === undefined ? {} : (objectIn(await deployment.send(deployment.lookups(user).items)) ?? {});
+    const place = `variant ${variant} at ${origin.origin}${path}`;
+    if (user === undefined) return ok(`${place}; no existing user is known`);
+    const list = objectIn(await deployment.send(items)) ?? {};
     const { collection } = VARIANTS[variant];
     const other = COLLECTIONS.find((name) => name in list);
     if (other !== undefined && !(collection in list))
       return broken(`is not variant ${variant}: its list is called ${other}, not ${collection}`);
-    const place = `variant ${variant} at ${origin.origin}${path}`;
-    if (user === undefined) return ok(`${place}; no existing user is known`);
-    const files = published === undefined ? '' : `; ${await describeFiles(deployment, user)}`;
+    const files = published === undefined ? '' : `; ${await describeFiles(deployment, user, published)}`;
     return ok(`${place}, user ${quoted(user)}${files}`);
   },
 };
@@ -41,6 +41,29 @@ function notVitrine(response: HttpResponse): Finding {
   if (code === 'NOT_READY' || code === 'OVERLOADED')
     return unchecked(`Vitrine answers ${status} ${code}: its log says why`);
   return broken(`status ${status} with ${quoted(headers['content-type'])}, which is not from Vitrine`);
+}
+
+/** ETags of Vitrine. */
+const OURS = /^"[\w-]{22}"$/;
+
+/** What the host of published files answers differently from Vitrine, as far as it shows. */
+async function describeFiles({ send, lookups, profile }: Deployment, user: string, host: string) {
+  const differences: string[] = [];
+  const finds = async (path: string) => isProfile(await send(path));
+  // Nobody has imported the name like this.
+  const changed = user.replace(/./gsu, (letter, at) =>
+    at % 2 === 0 ? letter.toLowerCase() : letter.toUpperCase(),
+  );
+  if (!(await finds(lookups(changed).profile))) differences.push('does not find names in other letter case');
+  const letter = `%${user.charCodeAt(0).toString(16)}`;
+  const escaped = profile.replace(new RegExp(`([=/])${user[0]}(?=[^=/]*$)`), `$1${letter}`);
+  if (/^[a-z]/i.test(user) && !(await finds(escaped)))
+    differences.push(`does not find names with other escapes, such as ${letter}`);
+  if ((await send(profile, {}, 'POST')).status !== 405) differences.push('does not refuse POST with 405');
+  const { etag } = (await send(profile)).headers;
+  if (etag !== undefined && !OURS.test(etag)) differences.push('has ETags of its own');
+  const unlike = differences.length === 0 ? '' : `: unlike Vitrine, this host ${differences.join(', ')}`;
+  return `files of \`vitrine publish\` for ${quoted(host).slice(1, -1)}${unlike}`;
 }
 
 /** Ends of names that mean something else when they are decoded too early or twice. */
@@ -64,67 +87,61 @@ const ENCODED = {
 
 const names: Check = {
   name: 'encoded names',
-  async run({ send, lookups, nobody, style, user, published }) {
-    const plain = readCode(await send(lookups(nobody).profile));
+  advice:
+    'Pass the path on as it was sent: no $uri, rewrite, handle_path, normalize-uri, url_dec or querysort.',
+  lines: {
+    ...{ nginx: 'map $request_uri', caddy: 'reverse_proxy' },
+    ...{ haproxy: 'replace-pathq', varnish: 'set req.url' },
+  },
+  async run({ send, absent, nobody, style }) {
+    const plain = readCode(await send(absent));
     if (plain === 'USER_MISSING' && !isInQuery(style))
       return broken('the user name does not arrive: the path is cut off');
     if (plain !== 'USER_NOT_FOUND') return unclear('an unknown user does not get USER_NOT_FOUND');
     for (const [encoded, meaning] of isInQuery(style) ? ENCODED.query : ENCODED.path) {
-      const response = await send(lookups(nobody).profile + encoded);
+      const response = await send(absent + encoded);
       const code = readCode(response) ?? '';
       if (code !== 'USER_NOT_FOUND')
         return broken(
           `${meaning} in a name does not arrive: ${quoted(nobody + encoded)} gets ${response.status} ${code}`.trim(),
         );
     }
-    // Of published files, the first check says it.
-    const escaped = user === undefined || published ? undefined : escapeLetter({ lookups }, user);
-    const { status } = escaped === undefined ? { status: 200 } : await send(escaped.path);
-    if (status !== 200)
-      return broken(`a letter that is encoded although it need not be, ${escaped?.letter}, gets ${status}`);
     return ok('every character of a name arrives as it was sent');
   },
 };
 
-const withExtra = (path: string) => `${path}${path.includes('?') ? '&' : '?'}utm_source=doctor`;
-
 const query: Check = {
   name: 'query',
-  run: (deployment) =>
-    isInQuery(deployment.style) ? checkQueryStyle(deployment) : checkIgnoredQuery(deployment),
+  advice: 'Pass `user` and `post` on, and have them in the cache key. Other parameters may be dropped.',
+  lines: { nginx: 'proxy_cache_key', haproxy: 'replace-pathq', varnish: 'set req.url' },
+  async run({ send, absent, profile, items, user, style, variant }) {
+    const unknown = await send(absent);
+    if (isInQuery(style)) {
+      if (readCode(unknown) === 'USER_MISSING') return broken('`user` does not arrive: the query is cut off');
+      if (user === undefined) return NEEDS_USER;
+    }
+    const [asked, list] = [await send(profile), await send(items)];
+    const extra = await send(`${profile}${profile.includes('?') ? '&' : '?'}utm_source=doctor`);
+    if (extra.status !== asked.status)
+      return broken(`an unknown parameter, utm_source, gets ${extra.status}`);
+    if (!isInQuery(style)) return ok('unknown parameters are ignored');
+    if (unknown.status === 200)
+      return broken('an unknown user gets the profile of another: the cache key lacks the query');
+    if (isProfile(list)) return broken('`post=true` does not arrive: the profile comes instead of the posts');
+    if (!Array.isArray(objectIn(list)?.[VARIANTS[variant].collection]))
+      return broken(`\`post=true\` gets ${list.status}`);
+    if (!isProfile(asked))
+      return broken('the posts come instead of the profile: the cache key lacks a part of the query');
+    return ok('`user` and `post` arrive, and unknown parameters are ignored');
+  },
 };
-
-async function checkIgnoredQuery({ send, lookups, nobody, user }: Deployment): Promise<Finding> {
-  const path = lookups(user ?? nobody).profile;
-  const [plain, extra] = [await send(path), await send(withExtra(path))];
-  if (plain.status !== extra.status) return broken(`a query, which should be ignored, gets ${extra.status}`);
-  return ok('unknown parameters are ignored');
-}
-
-async function checkQueryStyle({ send, lookups, nobody, user, variant }: Deployment): Promise<Finding> {
-  const unknown = await send(lookups(nobody).profile);
-  if (readCode(unknown) === 'USER_MISSING') return broken('`user` does not arrive: the query is cut off');
-  if (user === undefined) return NEEDS_USER;
-  const profile = await send(lookups(user).profile);
-  const items = await send(lookups(user).items);
-  const extra = await send(withExtra(lookups(user).profile));
-  if (unknown.status === 200)
-    return broken('an unknown user gets the profile of another: the cache key lacks the query');
-  if (isProfile(items)) return broken('`post=true` does not arrive: the profile comes instead of the posts');
-  if (!Array.isArray(objectIn(items)?.[VARIANTS[variant].collection]))
-    return broken(`\`post=true\` gets ${items.status}`);
-  if (!isProfile(profile))
-    return broken('the posts come instead of the profile: the cache key lacks a part of the query');
-  if (extra.status !== 200) return broken(`an unknown parameter, utm_source, gets ${extra.status}`);
-  return ok('`user` and `post` arrive, and unknown parameters are ignored');
-}
 
 const head: Check = {
   name: 'HEAD',
-  async run({ user, send, lookups }) {
-    if (user === undefined) return NEEDS_USER;
-    const path = lookups(user).profile;
-    const [get, head] = [await send(path), await send(path, {}, 'HEAD')];
+  advice: 'Let GET, HEAD and OPTIONS through.',
+  needsUser: true,
+  async run({ send, profile }) {
+    const [get, head] = [await send(profile), await send(profile, {}, 'HEAD')];
     if (head.status !== get.status) return broken(`gets ${head.status} where GET gets ${get.status}`);
     const differing = ['etag', 'content-type', 'cache-control'].filter(
       (name) => head.headers[name] !== get.headers[name],
@@ -142,6 +159,10 @@ const COOKIE_BYTES = 4000;
 
 const size: Check = {
   name: 'header size',
+  advice:
+    'Make room for 16 KB of headers: large_client_header_buffers 4 16k (nginx), max_header_size 16KB (Caddy), -p http_req_hdr_len=8k -p http_req_size=32k (varnishd).',
+  lines: { haproxy: 'tune.bufsize' },
+  ofProxy: true,
   async run({ send, lookups, nobody }) {
     const askStatus = async (name: string, headers?: Record<string, string>) =>
       (await send(lookups(name).profile, headers)).status;

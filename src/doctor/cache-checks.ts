@@ -1,23 +1,19 @@
 // Whether responses can be cached and revalidated, and what a cache on the way does with them.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpResponse } from '../remote/http-client.ts';
-import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, suggestion, unclear } from './check.ts';
+import { broken, type Check, type Finding, ok, quoted, suggestion, unclear } from './check.ts';
 import { type Deployment, isProfile, readCode } from './deployment.ts';
-
-const askProfile = ({ send, lookups, user }: Deployment, headers?: Record<string, string>) =>
-  send(lookups(user as string).profile, headers);
 
 const etag: Check = {
   name: 'ETag',
-  async run(deployment) {
-    if (deployment.user === undefined) return NEEDS_USER;
-    const [tag, ...more] = (await askProfile(deployment)).all('etag');
+  advice:
+    'Remove what hides ETag or rewrites bodies: proxy_hide_header, sub_filter, ssi, templates, del-header, unset.',
+  needsUser: true,
+  async run({ send, profile }) {
+    const tag = (await send(profile)).headers.etag;
     if (tag === undefined) return broken('is removed: browsers and caches fetch everything again');
-    if (more.length > 0) return broken(`comes ${more.length + 1} times`);
-    const packed = await askProfile(deployment, { 'accept-encoding': 'gzip' });
-    if (packed.headers.etag === undefined) return broken('is removed from compressed responses');
     if (!tag.startsWith('W/')) return ok(tag);
-    const again = await askProfile(deployment, { 'if-none-match': tag });
+    const again = await send(profile, { 'if-none-match': tag });
     if (again.status === 304) return ok(`${tag}: weakened on the way, which still works`);
     return broken(`${tag} is weakened on the way, and If-None-Match with it gets ${again.status}`);
   },
@@ -25,19 +21,21 @@ const etag: Check = {
 
 const revalidation: Check = {
   name: '304',
-  async run(deployment) {
-    if (deployment.user === undefined) return NEEDS_USER;
+  advice: 'Pass If-None-Match on, and revalidate what has expired.',
+  lines: { nginx: 'proxy_cache_revalidate on;', varnish: 'set beresp.keep = 1d;' },
+  needsUser: true,
+  async run({ send, profile }) {
     for (const encoding of ['identity', 'gzip']) {
-      const tag = (await askProfile(deployment, { 'accept-encoding': encoding })).headers.etag;
+      const tag = (await send(profile, { 'accept-encoding': encoding })).headers.etag;
       if (tag === undefined) return unclear('there is no ETag to revalidate with');
-      const again = await askProfile(deployment, { 'accept-encoding': encoding, 'if-none-match': tag });
+      const again = await send(profile, { 'accept-encoding': encoding, 'if-none-match': tag });
       const which = encoding === 'gzip' ? ' of a compressed response' : '';
       if (again.status !== 304)
         return broken(`If-None-Match with the current ETag${which} gets ${again.status} with the whole body`);
       if (again.headers['cache-control'] === undefined)
         return broken(`a 304${which} lacks Cache-Control: cached responses do not become fresh again`);
     }
-    const other = await askProfile(deployment, { 'if-none-match': '"another"' });
+    const other = await send(profile, { 'if-none-match': '"another"' });
     if (other.status !== 200) return broken(`If-None-Match with another ETag gets ${other.status}`);
     return ok('If-None-Match saves the body');
   },
@@ -45,9 +43,10 @@ const revalidation: Check = {
 
 const caching: Check = {
   name: 'Cache-Control',
-  async run(deployment) {
-    if (deployment.user === undefined) return NEEDS_USER;
-    const response = await askProfile(deployment);
+  advice: 'Remove what sets or hides Cache-Control, or adds cookies: the time is the setting CACHE_CONTROL.',
+  needsUser: true,
+  async run({ send, profile }) {
+    const response = await send(profile);
     const [value, ...more] = response.all('cache-control');
     if (value === undefined) return broken('is missing: caches have to guess how long to keep a response');
     if (more.length > 0)
@@ -88,6 +87,9 @@ const EXPIRY_MARGIN = 1.5;
 
 const errorCaching: Check = {
   name: 'error caching',
+  advice:
+    'Let the cache keep errors only for as long as Vitrine allows: no proxy_cache_valid any, proxy_ignore_headers Cache-Control or ttl of your own.',
+  lines: { haproxy: 'cache-store vitrine', varnish: 'set beresp.grace = 0s;' },
   async run({ send, lookups, nobody, withoutUser }) {
     const path = lookups(`${nobody}-error`).profile;
     const first = await send(path);
@@ -132,10 +134,10 @@ async function checkExpiry(ask: () => Promise<HttpResponse>, declared: number): 
 const CACHE_TRIES = 3;
 
 /** The first response that comes from a cache, or the last one tried. */
-async function askCache(deployment: Deployment): Promise<HttpResponse> {
-  let response = await askProfile(deployment);
+async function askCache({ send, profile }: Deployment): Promise<HttpResponse> {
+  let response = await send(profile);
   for (let tries = 1; tries < CACHE_TRIES && !isServedFromCache(response); tries++)
-    response = await askProfile(deployment);
+    response = await send(profile);
   return response;
 }
 
@@ -144,8 +146,12 @@ const isServedFromCache = (response: HttpResponse) =>
 
 const cache: Check = {
   name: 'cache',
+  advice:
+    'Add a cache, and have it say what it does in X-Cache-Status. Caddy needs the module cache-handler or a CDN.',
+  lines: { nginx: 'proxy_cache_path', haproxy: 'cache-use vitrine', varnish: 'unset req.http.Cookie;' },
+  needsUser: true,
+  ofProxy: true,
   async run(deployment) {
-    if (deployment.user === undefined) return NEEDS_USER;
     const response = await askCache(deployment);
     const said = cacheHeader(response) ?? (response.headers.age && `Age: ${response.headers.age}`);
     if (isServedFromCache(response)) return ok(`keeps responses (${quoted(said)})`);
@@ -157,11 +163,18 @@ const cache: Check = {
 
 const cacheKey: Check = {
   name: 'cache key',
+  advice: 'Have the host in the cache key, and pass it on.',
+  lines: {
+    ...{ nginx: 'proxy_cache_key', caddy: 'reverse_proxy' },
+    ...{ haproxy: 'cache vitrine', varnish: 'set req.url' },
+  },
+  needsUser: true,
+  ofProxy: true,
   async run(deployment) {
-    if (deployment.user === undefined) return NEEDS_USER;
     // Only what is in the cache already: a request for another host must not fill it.
-    if (cacheState(await askCache(deployment)) !== 'hit') return unclear(SILENT);
-    const response = await askProfile(deployment, { host: `${deployment.nobody}.example` });
+    if (cacheState(await askCache(deployment)) !== 'hit')
+      return unclear('no cache says that it keeps responses (X-Cache-Status, Age)');
+    const response = await deployment.send(deployment.profile, { host: `${deployment.nobody}.example` });
     if (!isProfile(response)) return ok(`another host gets ${response.status}`);
     if (cacheState(response) === 'hit')
       return broken(
@@ -171,30 +184,4 @@ const cacheKey: Check = {
   },
 };
 
-const cacheCopies: Check = {
-  name: 'cache copies',
-  async run({ send, lookups, nobody, user }) {
-    if (user === undefined) return NEEDS_USER;
-    const path = lookups(user).profile;
-    const isKept = async (url: string, accepted: string) =>
-      isServedFromCache(await send(url, { 'accept-encoding': accepted }));
-    if (!(await isKept(path, 'gzip')) && !(await isKept(path, 'gzip'))) return unclear(SILENT);
-    if (!(await isKept(`${path}${path.includes('?') ? '&' : '?'}${nobody}=1`, 'gzip')))
-      return suggestion('unknown parameters fill the cache: each value gets a copy of its own');
-    if (!(await isKept(path, `gzip, x-${nobody}`)))
-      return suggestion('the cache keeps a copy for each spelling of Accept-Encoding');
-    return ok('one copy, whatever other parameters there are and however Accept-Encoding is spelled');
-  },
-};
-
-const SILENT = 'no cache says that it keeps responses (X-Cache-Status, Age)';
-
-export const CACHE_CHECKS: readonly Check[] = [
-  etag,
-  revalidation,
-  caching,
-  errorCaching,
-  cache,
-  cacheKey,
-  cacheCopies,
-];
+export const CACHE_CHECKS: readonly Check[] = [etag, revalidation, caching, errorCaching, cache, cacheKey];

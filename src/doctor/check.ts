@@ -1,7 +1,21 @@
 // What a check is, and what it can find.
 import { brief } from '../records/printable.ts';
 import type { Deployment } from './deployment.ts';
-import type { CheckName } from './remedies.ts';
+
+export type ProxyName = 'nginx' | 'caddy' | 'haproxy' | 'varnish';
+
+export interface Check {
+  readonly name: string;
+  /** Whether it can be made with an existing user only. */
+  readonly needsUser?: boolean;
+  /** Whether it concerns the buffers, the cache or the connections of a proxy, which published files do without. */
+  readonly ofProxy?: boolean;
+  readonly run: (deployment: Deployment) => Promise<Finding>;
+  /** What to do about it. */
+  readonly advice: string;
+  /** A part of a line that `vitrine print` prints for the proxy, and that does it right. */
+  readonly lines?: Partial<Record<ProxyName, string>>;
+}
 
 export interface Finding {
   readonly state: 'ok' | 'broken' | 'could not tell';
@@ -11,11 +25,6 @@ export interface Finding {
   readonly suggest?: boolean;
   /** Whether the deployment counts as unchecked. Other things that could not be told are harmless. */
   readonly unchecked?: boolean;
-}
-
-export interface Check {
-  readonly name: CheckName;
-  readonly run: (deployment: Deployment) => Promise<Finding>;
 }
 
 export const ok = (text: string): Finding => ({ state: 'ok', text });

@@ -24,28 +24,7 @@ export type Send = (
   method?: HttpRequest['method'],
 ) => Promise<HttpResponse>;
 
-export interface Deployment {
-  /** Whether Vitrine answers there. */
-  readonly found: boolean;
-  /** The response at the address as it was given. */
-  readonly first: HttpResponse | SiteError;
-  readonly origin: URL;
-  /** The path that was given, and the one where the variant answers. */
-  readonly given: string;
-  readonly path: string;
-  readonly variant: Variant;
-  readonly style: RouteStyle;
-  /** The host for which `vitrine publish` made the files that are served there; undefined if they are not. */
-  readonly published: string | undefined;
-  /** An existing user, if one is known. */
-  readonly user: string | undefined;
-  /** A name that no user has. */
-  readonly nobody: string;
-  readonly send: Send;
-  readonly lookups: (name: string) => LookupAddresses;
-  /** A lookup that names no user. */
-  readonly withoutUser: string;
-}
+export type Deployment = Awaited<ReturnType<typeof findDeployment>>;
 
 const ORIGIN = 'https://vitrine-doctor.example';
 /** A user of the sample data. */
@@ -83,26 +62,37 @@ export async function findDeployment(
   base: URL,
   variant: Variant | undefined,
   user: string = SAMPLE_USER,
-): Promise<Deployment> {
+) {
   const given = basePath(base);
   const { probes, failure } = await probe(send, given, variant, user);
   const match = bestMatch(probes, variant);
   const { path, style } = match ?? { path: given, style: listStyles(variant)[0] as RouteStyle };
   const known = isProfile(match?.response) ? user : undefined;
   const lookups = (name: string) => lookupAddresses(style, path, name);
+  const nobody = `nobody-${Math.random().toString(36).slice(2, 10)}`;
   return {
+    /** Whether Vitrine answers there. */
     found: match !== undefined,
+    /** The response at the address as it was given. */
     first: probes[0]?.response ?? (failure as SiteError),
     origin: base,
+    /** The path that was given, and the one where the variant answers. */
     given,
     path,
     style,
     variant: variant ?? (await tellVariant(send, style, known === undefined ? undefined : lookups(known))),
+    /** The host for which `vitrine publish` made the files that are served there; undefined if they are not. */
     published: await findPublished(send),
+    /** An existing user, if one is known. */
     user: known,
-    nobody: `nobody-${Math.random().toString(36).slice(2, 10)}`,
+    /** A name that no user has. */
+    nobody,
     send,
     lookups,
+    /** The lookups of the user; of nobody if no user is known. */
+    ...lookups(known ?? nobody),
+    /** A lookup of nobody, and one that names no user. */
+    absent: lookups(nobody).profile,
     withoutUser: lookups('').profile,
   };
 }

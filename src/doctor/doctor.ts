@@ -4,10 +4,8 @@ import { createHttpClient, SiteError } from '../remote/http-client.ts';
 import type { Variant } from '../variants.ts';
 import { ADDRESS_CHECKS } from './address-checks.ts';
 import { CACHE_CHECKS } from './cache-checks.ts';
-import { type Check, type Finding, unchecked as notMade } from './check.ts';
+import { type Check, type Finding, NEEDS_USER, unchecked as notMade } from './check.ts';
 import { createSend, type Deployment, findDeployment } from './deployment.ts';
-import { PICTURE_CHECKS } from './picture-checks.ts';
-import { type CheckName, REMEDIES, type Remedy } from './remedies.ts';
 import { RESPONSE_CHECKS } from './response-checks.ts';
 import { TRANSPORT_CHECKS } from './transport-checks.ts';
 
@@ -26,18 +24,11 @@ export const CHECKS: readonly Check[] = [
   ...ADDRESS_CHECKS,
   ...RESPONSE_CHECKS,
   ...CACHE_CHECKS,
-  ...PICTURE_CHECKS,
   ...TRANSPORT_CHECKS,
 ];
 
-/** What concerns the buffers, the cache and the connections of a proxy, which published files do without. */
-const OF_PROXIES: ReadonlySet<CheckName> = new Set([
-  ...(['header size', 'cache', 'cache key', 'cache copies'] as const),
-  ...(['HTTP to Vitrine', 'client address'] as const),
-]);
-
 /** The remedy for published files. */
-const AS_PUBLISHED: Remedy = {
+const AS_PUBLISHED = {
   advice:
     'Use the configuration that `vitrine publish` wrote as it is, and reload the host after changes of settings.',
 };
@@ -57,7 +48,7 @@ export async function diagnose({ base, variant, user, timeout }: DoctorOptions):
   try {
     const deployment = await findDeployment(createSend(client), base, variant, user);
     const findings: { check: Check; finding: Finding }[] = [];
-    const isMade = ({ name }: Check) => deployment.published === undefined || !OF_PROXIES.has(name);
+    const isMade = ({ ofProxy }: Check) => deployment.published === undefined || !ofProxy;
     for (const check of CHECKS.filter(isMade))
       findings.push({ check, finding: await runCheck(check, deployment) });
     const broken = findings.filter(({ finding }) => finding.state === 'broken').length;
@@ -77,6 +68,7 @@ function describeFailure(broken: number, unchecked: number): string | undefined 
 
 async function runCheck(check: Check, deployment: Deployment): Promise<Finding> {
   if (!deployment.found && check.name !== 'address') return notMade('Vitrine was not found there');
+  if (check.needsUser && deployment.user === undefined) return NEEDS_USER;
   try {
     return await check.run(deployment);
   } catch (error) {
@@ -94,13 +86,14 @@ function formatReport(findings: Diagnosis['findings'], published: string | undef
     ({ check, finding }) =>
       `${finding.state.padEnd(STATE_WIDTH)}  ${check.name.padEnd(nameWidth)}  ${printable(finding.text)}`,
   );
-  const remedies = findings.flatMap(({ check: { name }, finding: { state, suggest } }) => {
+  const remedies = findings.flatMap(({ check, finding: { state, suggest } }) => {
     if (state !== 'broken' && !suggest) return [];
-    const { advice, lines = {} }: Remedy = published === undefined ? REMEDIES[name] : AS_PUBLISHED;
+    const { advice, lines = {} }: Pick<Check, 'advice' | 'lines'> =
+      published === undefined ? check : AS_PUBLISHED;
     const printed = Object.entries(lines).map(
       ([proxy, line]) => `\n  in \`vitrine print ${proxy}\`: ${line}`,
     );
-    return [`\n${state === 'broken' ? 'To fix' : 'Optional,'} ${name}\n  ${advice}${printed.join('')}`];
+    return [`\n${state === 'broken' ? 'To fix' : 'Optional,'} ${check.name}\n  ${advice}${printed.join('')}`];
   });
   return [...lines, ...remedies].join('\n');
 }

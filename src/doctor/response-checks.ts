@@ -1,28 +1,31 @@
-// Whether a response comes back as Vitrine sent it: its type, its errors, and who may read it.
+// Whether a response comes back as Vitrine sent it: its type, its errors, who may read it; and the pictures that it names.
+import { MEDIA_NAME, mediaType } from '../records/media-types.ts';
 import type { HttpResponse } from '../remote/http-client.ts';
-import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, suggestion, unclear } from './check.ts';
-import { type Deployment, isProfile, objectIn, readCode } from './deployment.ts';
+import { broken, type Check, type Finding, ok, quoted, suggestion, unclear } from './check.ts';
+import { type Deployment, isPrivate, isProfile, readCode } from './deployment.ts';
 
 const type: Check = {
   name: 'content type',
-  async run({ send, lookups, user, nobody }) {
-    const response = await send(lookups(user ?? nobody).profile);
-    const [type = '', ...more] = response.all('content-type');
-    if (type === '') return broken('is missing');
-    if (more.length > 0) return broken(`comes ${more.length + 1} times`);
+  advice: 'Remove what sets Content-Type or rewrites bodies.',
+  async run({ send, profile }) {
+    const type = (await send(profile)).all('content-type').join(', ');
     if (!/^application\/json\s*(;|$)/i.test(type)) return broken(`is ${quoted(type)}, not application/json`);
     if (!/charset="?utf-8/i.test(type)) return broken(`${quoted(type)} lacks charset=utf-8`);
-    if (objectIn(response) === undefined)
-      return broken(`is JSON, but the body is not: ${quoted(String(response.body))}`);
     return ok(type);
   },
 };
 
 const errors: Check = {
   name: 'error bodies',
-  async run({ send, lookups, nobody, withoutUser }) {
+  advice:
+    "Pass Vitrine's errors on: no proxy_intercept_errors (nginx), handle_response (Caddy), http-response return (HAProxy), error() in vcl_backend_response (Varnish).",
+  lines: {
+    ...{ nginx: 'error_page 502', caddy: 'handle_errors' },
+    ...{ haproxy: 'http-error status', varnish: 'vcl_backend_error' },
+  },
+  async run({ send, absent, withoutUser }) {
     const cases = [
-      { response: await send(lookups(nobody).profile), status: 404, what: 'an unknown user' },
+      { response: await send(absent), status: 404, what: 'an unknown user' },
       { response: await send(withoutUser), status: 400, what: 'a request without a user' },
     ];
     for (const { response, status, what } of cases) {
@@ -42,10 +45,12 @@ const ALLOW_ORIGIN = 'access-control-allow-origin';
 
 const cors: Check = {
   name: 'CORS',
+  advice:
+    'Remove whatever adds, sets or hides Access-Control-… headers, and pass OPTIONS on: Vitrine sends them with every status, as its setting CORS_ORIGIN says.',
   async run(deployment) {
     const responses = await responsesByStatus(deployment);
-    for (const [status, response] of responses) {
-      const allowed = response.all(ALLOW_ORIGIN);
+    for (const { status, all } of responses) {
+      const allowed = all(ALLOW_ORIGIN);
       if (allowed.length === 0)
         return broken(`${ALLOW_ORIGIN} is missing from ${status}: pages of other origins cannot read it`);
       if (allowed.length > 1 || allowed[0]?.includes(','))
@@ -53,38 +58,32 @@ const cors: Check = {
           `${ALLOW_ORIGIN} comes twice with ${status}, ${quoted(allowed.join(', '))}: browsers refuse that`,
         );
     }
-    const exposed = responses[0]?.[1].all('access-control-expose-headers').join() ?? '';
+    const exposed = responses[0]?.all('access-control-expose-headers').join() ?? '';
     if (!/\betag\b|\*/i.test(exposed))
       return broken('pages cannot read the ETag: access-control-expose-headers does not name it');
-    return await checkPreflight(deployment);
+    const { send, profile } = deployment;
+    const asked = {
+      'access-control-request-method': 'GET',
+      'access-control-request-headers': 'if-none-match',
+    };
+    const { status, all } = await send(profile, asked, 'OPTIONS');
+    if (status >= 300) return broken(`a preflight (OPTIONS) gets ${status}`);
+    if (all(ALLOW_ORIGIN).length !== 1) return broken(`a preflight (OPTIONS) lacks ${ALLOW_ORIGIN}`);
+    return ok('pages of any origin can read successes, 304 and errors');
   },
 };
 
-async function checkPreflight({ send, lookups, user, nobody }: Deployment): Promise<Finding> {
-  const headers = {
-    'access-control-request-method': 'GET',
-    'access-control-request-headers': 'if-none-match',
-  };
-  const { status, all } = await send(lookups(user ?? nobody).profile, headers, 'OPTIONS');
-  if (status >= 300) return broken(`a preflight (OPTIONS) gets ${status}`);
-  if (all(ALLOW_ORIGIN).length !== 1) return broken(`a preflight (OPTIONS) lacks ${ALLOW_ORIGIN}`);
-  return ok('pages of any origin can read successes, 304 and errors');
-}
-
 /** A response of each status that a page can meet; the success first, where a user is known. */
-async function responsesByStatus(deployment: Deployment): Promise<[status: string, HttpResponse][]> {
-  const { send, lookups, user, nobody, withoutUser } = deployment;
-  const responses: [string, HttpResponse][] = [];
-  if (user !== undefined) {
-    const success = await send(lookups(user).profile);
-    responses.push(['200', success]);
-    const { etag } = success.headers;
-    const again =
-      etag === undefined ? undefined : await send(lookups(user).profile, { 'if-none-match': etag });
-    if (again?.status === 304) responses.push(['304', again]);
-  }
-  responses.push(['404', await send(lookups(nobody).profile)], ['400', await send(withoutUser)]);
-  return responses;
+async function responsesByStatus({
+  send,
+  profile,
+  absent,
+  withoutUser,
+}: Deployment): Promise<HttpResponse[]> {
+  const first = await send(profile);
+  const { etag } = first.headers;
+  const again = etag === undefined ? [] : [await send(profile, { 'if-none-match': etag })];
+  return [first, ...again, await send(absent), await send(withoutUser)];
 }
 
 /** Bytes from which gzip saves anything worth a header, and from which Vitrine compresses. */
@@ -92,18 +91,23 @@ const WORTH_COMPRESSING = 1024;
 
 const compression: Check = {
   name: 'compression',
-  async run({ send, lookups, user }) {
-    if (user === undefined) return NEEDS_USER;
-    const items = await send(lookups(user).items);
-    const isLong = items.body.length >= WORTH_COMPRESSING;
-    const path = isLong ? lookups(user).items : lookups(user).profile;
-    const packed = await send(path, { 'accept-encoding': 'gzip' });
+  advice:
+    'Vitrine compresses lists, scripts and styles for who asks: pass Accept-Encoding on, or ask for gzip and unpack for the few who cannot. Let the proxy compress pages of people and feeds.',
+  lines: {
+    ...{ nginx: 'gunzip on;', caddy: 'encode {' },
+    ...{ haproxy: 'compression type', varnish: 'set beresp.do_gzip' },
+  },
+  needsUser: true,
+  async run({ send, profile, items, user }) {
+    const list = await send(items);
+    const isLong = list.body.length >= WORTH_COMPRESSING;
+    const packed = await send(isLong ? items : profile, { 'accept-encoding': 'gzip' });
     const encoding = packed.headers['content-encoding'];
     if (encoding === undefined)
       return packed.body.length < WORTH_COMPRESSING
         ? ok(`the data of ${quoted(user)} is too short to be worth compressing`)
         : broken(`${packed.body.length} bytes are sent uncompressed; gzip would save most of them`);
-    if (items.headers['content-encoding'] !== undefined)
+    if (list.headers['content-encoding'] !== undefined)
       return broken('responses are compressed for clients that do not accept it, too');
     if (!/accept-encoding|\*/i.test(packed.all('vary').join()))
       return broken(
@@ -111,11 +115,56 @@ const compression: Check = {
       );
     if (isLong && packed.headers.etag?.startsWith('W/'))
       return suggestion('the proxy compresses each answer again, although Vitrine has it compressed');
-    const script = await send('/embed.js', { 'accept-encoding': 'gzip' });
-    if (script.status === 200 && script.headers['content-encoding'] === undefined)
-      return broken('lists are compressed, but scripts and styles are not');
     return ok(`${encoding}, for clients that accept it`);
   },
 };
 
-export const RESPONSE_CHECKS: readonly Check[] = [type, errors, cors, compression];
+const COPY = new RegExp(MEDIA_NAME);
+
+const pictures: Check = {
+  name: 'pictures',
+  advice:
+    'Pass /media/ on like everything else, or serve it as printed. Missing files: `vitrine media check`. Another public address: set MEDIA_URL, then `vitrine media relink`.',
+  lines: { nginx: 'location ~ "^/media/', varnish: '"^/media/"' },
+  needsUser: true,
+  async run({ send, profile, items, user, origin }) {
+    const url = copyIn(await send(profile)) ?? copyIn(await send(items));
+    if (url === undefined) return ok(`the data of ${quoted(user)} names no copied pictures`);
+    if (url.origin !== origin.origin) return judgeOrigin(url, origin);
+    return judgeCopy(await send(url.pathname, { accept: 'image/*' }, 'HEAD'), url);
+  },
+};
+
+/** The first URL in a body that ends as those of copies do. */
+const copyIn = (response: HttpResponse): URL | undefined =>
+  [...String(response.body).matchAll(/"(https?:[^"\\]+)"/g)]
+    .flatMap(([, text = '']) => URL.parse(text) ?? [])
+    .find((url) => COPY.test(fileName(url)));
+
+const fileName = ({ pathname }: URL) => pathname.slice(pathname.lastIndexOf('/') + 1);
+
+/** Only the address under examination is asked. */
+function judgeOrigin(url: URL, { protocol, hostname }: Deployment['origin']): Finding {
+  if (isPrivate(url.hostname) && !isPrivate(hostname))
+    return broken(`copies are named under ${quoted(url.origin)}, which visitors cannot reach`);
+  if (url.protocol === 'http:' && protocol === 'https:')
+    return broken(`copies are named under ${quoted(url.origin)}: pages of https may not load them`);
+  return unclear(`copies are at ${quoted(url.origin)}, which was not asked`);
+}
+
+function judgeCopy({ status, headers, all }: HttpResponse, url: URL): Finding {
+  if (status !== 200) return broken(`a copy gets ${status}: ${quoted(url.href)}`);
+  const type = mediaType(fileName(url));
+  if (headers['content-type'] !== type)
+    return broken(`a copy is ${quoted(headers['content-type'])}, not ${type}`);
+  const caching = all('cache-control').join(', ');
+  if (!/\bimmutable\b/i.test(caching) || /no-store|no-cache|private/i.test(caching))
+    return broken(`Cache-Control of a copy is ${quoted(caching)}: browsers fetch it again and again`);
+  if (!/\bnosniff\b/i.test(all('x-content-type-options').join()))
+    return broken('X-Content-Type-Options: nosniff is missing: browsers may take a copy for a page');
+  if (!/\bsandbox\b/i.test(all('content-security-policy').join()))
+    return broken('Content-Security-Policy with sandbox is missing: scripts in an SVG run');
+  return ok('copies arrive as they were sent');
+}
+
+export const RESPONSE_CHECKS: readonly Check[] = [type, errors, cors, compression, pictures];

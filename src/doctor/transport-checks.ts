@@ -5,16 +5,20 @@ import { type Deployment, isPrivate } from './deployment.ts';
 
 const connections: Check = {
   name: 'connections',
-  async run({ send, lookups, nobody, user }) {
-    const path = lookups(user ?? nobody).profile;
+  advice: 'Keep the connections of clients open.',
+  lines: { haproxy: 'timeout http-keep-alive' },
+  async run({ send, profile }) {
     for (let tries = 0; tries < 3; tries++)
-      if (!/\bclose\b/i.test((await send(path)).headers.connection ?? '')) return ok('are kept open');
+      if (!/\bclose\b/i.test((await send(profile)).headers.connection ?? '')) return ok('are kept open');
     return broken('are closed after every response: each request waits for a new one');
   },
 };
 
 const upstream: Check = {
   name: 'HTTP to Vitrine',
+  advice: 'Speak HTTP/1.1 with Vitrine, over connections that are kept open.',
+  lines: { nginx: 'proxy_http_version 1.1;', caddy: 'keepalive' },
+  ofProxy: true,
   async run({ send, given }) {
     // The probe is at the root; a proxy that removes the prefix serves it below.
     for (const path of new Set(['/healthz', `${given}/healthz`])) {
@@ -32,6 +36,13 @@ const REQUESTS_BEFORE = 3;
 
 const clientAddress: Check = {
   name: 'client address',
+  advice:
+    'Set X-Forwarded-For in the proxy, and set TRUST_PROXY to the address from which the proxy connects, and to no other.',
+  lines: {
+    ...{ nginx: 'proxy_set_header X-Forwarded-For', caddy: 'reverse_proxy' },
+    haproxy: 'option forwardfor',
+  },
+  ofProxy: true,
   async run(deployment) {
     let before: number | undefined;
     for (let request = 0; request < REQUESTS_BEFORE; request++) before = await allowance(deployment, request);
