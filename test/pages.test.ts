@@ -134,12 +134,9 @@ test('the sample users that the page suggests are in both families', async () =>
   const { people } = configurationIn(await html());
   expect(people.microblog.length).toBeGreaterThan(5);
   expect(people.portfolio).toEqual(people.microblog);
-  for (const { name, avatar } of people.microblog) {
-    for (const base of ['/a/api/?user=', '/b/api/username/']) {
-      const answer = await ask(server, base + encodeURIComponent(name));
-      expect([name, answer.status, json(answer).avatar]).toEqual([name, 200, avatar]);
-    }
-  }
+  for (const name of people.microblog)
+    for (const base of ['/a/api/?user=', '/b/api/username/'])
+      expect([name, (await ask(server, base + encodeURIComponent(name))).status]).toEqual([name, 200]);
 });
 
 describe('the card', () => {
@@ -196,6 +193,9 @@ describe('sample pictures', () => {
     for (const name of named) {
       const { status, headers, body } = await ask(server, `/samples/${name}`);
       expect([name, status, headers['content-type']]).toEqual([name, 200, 'image/svg+xml']);
+      expect(headers['content-security-policy']).toBe(
+        "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      );
       expect(body).toMatch(/^<svg [^>]*>.*<\/svg>\n$/s);
     }
   });
@@ -221,19 +221,6 @@ describe('sample pictures', () => {
     for (const name of [...names, ...paths, 'shot-1-large-large.svg', `avatar-${'a'.repeat(100)}.svg`])
       expect([name, (await ask(server, `/samples/${encodeURIComponent(name)}`)).status]).toEqual([name, 404]);
   });
-
-  test('the large picture of a record is the same file', async () => {
-    const [small, large] = await Promise.all(
-      ['shot-11176', 'shot-11176-large'].map((name) => ask(server, `/samples/${name}.svg`)),
-    );
-    expect([large?.status, large?.body]).toEqual([200, small?.body]);
-  });
-
-  test('have a policy that makes them inert when opened on their own', async () => {
-    expect((await ask(server, '/samples/cover-ada.svg')).headers['content-security-policy']).toBe(
-      "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-    );
-  });
 });
 
 describe('with a database', () => {
@@ -251,9 +238,8 @@ describe('with a database', () => {
     const documented = Object.values<{ get: Operation }>(paths).map(({ get }) =>
       Object.values(get.parameters[0]?.examples ?? {}).map(({ value }) => value),
     );
-    const names = (family: string) => people[family].map(({ name }: { name: string }) => name);
-    expect(documented).toEqual([names('microblog'), ...Array(4).fill(names('portfolio'))]);
-    return { microblog: names('microblog'), portfolio: names('portfolio') };
+    expect(documented).toEqual([people.microblog, ...Array(4).fill(people.portfolio)]);
+    return people;
   };
 
   test('the explorer and the OpenAPI document begin with users of the data, also after an import', async () => {
@@ -279,7 +265,7 @@ describe('with a database', () => {
   });
 
   test('no sample data is served', async () => {
-    expect(configurationIn(await html(own)).samples).toBe(null);
+    expect(configurationIn(await html(own)).samples).toBe(false);
     expect((await ask(own, '/samples/avatar-ada.svg')).status).toBe(404);
   });
 
@@ -290,15 +276,4 @@ describe('with a database', () => {
     const any = await serveHere({ IMAGE_HOSTS: '*' });
     expect((await ask(any, '/')).headers['content-security-policy']).toContain("img-src 'self' data: *;");
   });
-});
-
-// embed.js is one file on purpose; its size in bytes is limited above.
-test('no script of the pages is longer than 300 lines', () => {
-  const web = join(ROOT, 'src/web');
-  const scripts = readdirSync(web, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /(?<!embed)\.js$/.test(name),
-  );
-  expect(scripts.length).toBeGreaterThan(10);
-  for (const name of scripts)
-    expect([name, readFileSync(join(web, name), 'utf8').split('\n').length <= 301]).toEqual([name, true]);
 });

@@ -22,8 +22,7 @@ export function createExampleUsers(
   { exampleUsers, databaseUrl }: Config,
   store: Reader,
 ): () => Awaitable<ExampleUsers> {
-  const given =
-    exampleUsers === 'auto' && databaseUrl === undefined ? [...SAMPLE_PEOPLE.keys()] : exampleUsers;
+  const given = exampleUsers === 'auto' && databaseUrl === undefined ? SAMPLE_PEOPLE : exampleUsers;
   let known: { version: number; users: Promise<ExampleUsers> } | undefined;
   return () => {
     const version = store.version();

@@ -56,8 +56,10 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
     const explorer = forUsers((users) => createAsset(explorerPage(users), explorerHeaders(config)));
     app.get('/', fileRoute, async (_request, reply) => sendAsset(reply, explorer(await exampleUsers())));
     file('/explorer.js', () => readScript('explorer.js'), SCRIPT);
-    file('/explorer.css', () => paint(readStyles(...EXPLORER_STYLES) + hueStyles()), STYLE);
-    file('/person.css', () => paint(readStyles(...PERSON_STYLES) + hueStyles()), STYLE);
+    const styles = (...names: string[]) =>
+      paint(readStyles('theme.css', 'person.css', ...names) + hueStyles());
+    file('/explorer.css', () => styles('explorer.css', 'explorer/request-panel.css'), STYLE);
+    file('/person.css', () => styles(), STYLE);
     if (!config.directory) addIndexes(app, config, exampleUsers);
   }
   if (config.explorer || config.docs) {
@@ -79,15 +81,6 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
   }
   done();
 };
-
-const EXPLORER_STYLES = [
-  'theme.css',
-  'pictures.css',
-  'explorer.css',
-  'explorer/profile.css',
-  'explorer/request-panel.css',
-];
-const PERSON_STYLES = ['theme.css', 'pictures.css', 'person.css'];
 
 function readSample(name: string): Buffer {
   const picture = samplePicture(name);

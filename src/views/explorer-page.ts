@@ -1,11 +1,10 @@
 // The explorer's HTML: the template with the configuration and the variants in it.
 import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
-import { findSamplesUrl, listPictureOrigins } from '../config/media.ts';
-import { SAMPLE_PEOPLE } from '../samples/people.ts';
+import { listPictureOrigins } from '../config/media.ts';
 import { STYLES, VARIANTS } from '../variants.ts';
 import { createLook } from './look.ts';
-import { fill, jsonBlock, Markup, markup } from './markup.ts';
+import { fill, jsonBlock, type Markup, markup } from './markup.ts';
 import { EMPTY_CASE } from './person-page.ts';
 import { readWeb } from './web-files.ts';
 
@@ -48,7 +47,6 @@ export function createExplorerPage(config: Config): ExplorerPage {
       docs: config.docs ? markup`<a href="docs">API reference</a>` : undefined,
       'own-data': samples ? OWN_DATA : undefined,
       variants: markup`${mounts.map(variantRadio)}`,
-      profile: new Markup(readWeb('skeleton.html')),
       'empty-case': EMPTY_CASE,
       footer: look.footer(),
     });
@@ -74,24 +72,17 @@ function listPeople(mounts: readonly Mount[], users: Names): Markup | undefined 
 }
 
 function buildConfiguration(config: Config, mounts: readonly Mount[], samples: boolean, users: Names) {
-  const people = (names: readonly string[]) =>
-    names.map((name) => ({ name, avatar: samples ? sampleAvatar(config, name) : '' }));
   return {
     variants: mounts.map(({ variant: name, base: { path, origin = null } }) => {
       const { style, family, collection } = VARIANTS[name];
       return { name, path, origin, family, collection, ...STYLES[style] };
     }),
-    samples: samples ? findSamplesUrl(config) : null,
-    people: { microblog: people(users.microblog), portfolio: people(users.portfolio) },
+    samples,
+    people: users,
     imageHosts: listPictureOrigins(config),
     // The page is made anew whenever the data changed.
     live: config.files === undefined ? null : Date.now(),
   };
-}
-
-function sampleAvatar(config: Config, name: string): string {
-  const file = SAMPLE_PEOPLE.get(name);
-  return file ? findSamplesUrl(config) + file : '';
 }
 
 const variantRadio = ({ variant }: Mount) =>

@@ -1,56 +1,34 @@
 // @ts-check
-// The explorer page: requests the profile and items that its URL names, and draws them.
-import { buildUrl, isResponse, itemsIn, profileIn, sendRequest } from './explorer/api.js';
-import { drawCardSection, hideCardSection, personPage } from './explorer/card-section.js';
+// The explorer page: the server's own page of a person, next to the request that its URL names and the response.
+import { drawCardSection, hideCardSection } from './explorer/card-section.js';
+import { codeTabs } from './explorer/code-tabs.js';
 import { byId, copyButton, el } from './explorer/dom.js';
-import { drawItems, itemNoun } from './explorer/items.js';
-import { watchData } from './explorer/live.js';
-import { drawNotice, isUnknownUser, noticeFor } from './explorer/notices.js';
-import { drawPeople, isPlainClick, personLink } from './explorer/people.js';
-import { createPictures } from './explorer/pictures.js';
-import { displayName, drawProfile } from './explorer/profile.js';
-import { saveRecent } from './explorer/recent.js';
+import { drawRequestLine, drawResponse, drawStatus } from './explorer/exchange.js';
+import { drawNotice, noticeFor } from './explorer/notices.js';
+import { drawPeople } from './explorer/people.js';
+import { isResponse, sendRequest } from './explorer/send.js';
 import {
-  drawBody,
-  drawDetails,
-  drawSnippets,
-  drawSummary,
-  formatDuration,
-} from './explorer/request-panel.js';
-import { addressAfter, configuration, currentState, recent } from './explorer/state.js';
+  addressAfter,
+  buildBase,
+  buildUrl,
+  configuration,
+  currentState,
+  personPage,
+  root,
+  saveRecent,
+} from './explorer/state.js';
 
-/** @typedef {import('./explorer/api.js').Outcome} Outcome */
-/** @typedef {import('./explorer/api.js').Resource} Resource */
+/** @typedef {import('./explorer/send.js').ApiResponse} ApiResponse */
+/** @typedef {import('./explorer/send.js').Outcome} Outcome */
+/** @typedef {import('./explorer/notices.js').Notice} Notice */
 /** @typedef {import('./explorer/state.js').State} State */
-/** @typedef {import('./explorer/api.js').Variant} Variant */
-/** @typedef {{ profile: Outcome, items: Outcome, elsewhere?: Variant }} Outcomes */
-/** @typedef {Outcomes & { key: string }} Loaded */
 
+const POLL_MS = 1000;
 const { variants } = configuration;
-const pictures = createPictures(configuration);
 const userField = /** @type {HTMLInputElement} */ (byId('user'));
 const profilePane = byId('profile');
 let pending = new AbortController();
-/** @type {Loaded | undefined} */
-let loaded;
 let scrolled = false;
-
-fixLinks();
-listenToControls();
-byId('choose').addEventListener('submit', (event) => {
-  event.preventDefault();
-  navigate({ user: userField.value });
-});
-window.addEventListener('popstate', () => show(currentState()));
-watchData(showAgain);
-if (variants.length === 0)
-  profilePane.replaceChildren(
-    notice({
-      title: 'Every variant is switched off',
-      details: ['Set BASE_URL_A, BASE_URL_B or BASE_URL_C to serve one.'],
-    }),
-  );
-else show(currentState());
 
 /** The page's links are relative to the address it was loaded from, which history changes. */
 function fixLinks() {
@@ -62,48 +40,50 @@ function fixLinks() {
 function navigate(change) {
   const address = addressAfter(change);
   if (address !== location.href.replace(/#.*/, '')) history.pushState(null, '', address);
-  else loaded = undefined;
-  show(currentState());
+  show();
 }
 
-function showAgain() {
-  loaded = undefined;
-  show(currentState());
-}
-
-/** @param {string} name */
-function choosePerson(name) {
-  // A suggestion disappears with its notice, so the focus moves to what replaces it.
-  if (profilePane.contains(document.activeElement)) profilePane.focus();
-  navigate({ user: name });
-}
-
-/** @param {State} state */
-async function show(state) {
+async function show() {
+  const state = currentState();
   const { variant, user, resource } = state;
   pending.abort();
   pending = new AbortController();
   updateControls(state);
-  if (user === '' && !new URLSearchParams(location.search).has('user')) return welcome();
+  if (user === '' && !new URLSearchParams(location.search).has('user'))
+    return showNotice({ title: 'Enter a user name', details: ['Type the name of a user in your data.'] });
 
-  const key = JSON.stringify([variant.name, user]);
-  if (loaded?.key !== key) {
-    byId('summary').replaceChildren(drawSummary(state, undefined, announce));
-    const outcomes = await load(state, pending.signal);
-    if (outcomes === undefined) return;
-    loaded = { key, ...outcomes };
-    setBusy(false);
-    drawOutcomes(state, loaded);
-  }
-  drawRequest(state, loaded[resource]);
-  scrollToFragment();
+  const url = buildUrl(variant, user, resource);
+  drawSummary(url, undefined);
+  setBusy(true);
+  const outcomes = await load(state, url, pending.signal);
+  if (outcomes === undefined) return;
+  setBusy(false);
+  drawPerson(state, ...outcomes);
+  drawSummary(url, outcomes[0]);
+  byId('response').replaceChildren(...drawResponse('Body', outcomes[0], announce));
+  byId('snippets').replaceChildren(drawSnippets(state, url));
+  if (!scrolled && location.hash !== '') document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  // The browser could not scroll to a section that was still hidden.
+  scrolled = true;
 }
 
-/** The browser could not scroll to a section that was still hidden. */
-function scrollToFragment() {
-  if (scrolled) return;
-  scrolled = true;
-  if (location.hash !== '') document.getElementById(location.hash.slice(1))?.scrollIntoView();
+/**
+ * The response, and the person's page; undefined if another navigation aborted it.
+ * @param {State} state @param {string} url @param {AbortSignal} signal @returns {Promise<[Outcome, Outcome] | undefined>}
+ */
+async function load({ variant, user }, url, signal) {
+  /** @type {Outcome} */
+  const elsewhere = { kind: 'other-host', ms: 0 };
+  if (new URL(buildBase(variant)).origin !== location.origin) return [elsewhere, elsewhere];
+  const headers = { Accept: 'text/html' };
+  try {
+    return await Promise.all([
+      sendRequest(url, { signal }),
+      sendRequest(personPage(variant, user), { signal, headers, cache: 'no-cache' }),
+    ]);
+  } catch {
+    return undefined;
+  }
 }
 
 /** @param {boolean} busy */
@@ -113,138 +93,121 @@ function setBusy(busy) {
     else element.removeAttribute('aria-busy');
 }
 
-/** Undefined if another navigation aborted it. @param {State} state @param {AbortSignal} signal @returns {Promise<Outcomes | undefined>} */
-async function load({ variant, user }, signal) {
-  setBusy(true);
-  try {
-    const [profile, items] = await Promise.all([
-      sendRequest(variant, user, 'profile', { signal }),
-      sendRequest(variant, user, 'items', { signal }),
-    ]);
-    const elsewhere = isUnknownUser(profile) ? await findElsewhere(variant, user, signal) : undefined;
-    return signal.aborted ? undefined : { profile, items, elsewhere };
-  } catch {
-    return undefined;
-  }
-}
-
-/** The variant of the other family that has this user. @param {Variant} variant @param {string} user @param {AbortSignal} signal */
-async function findElsewhere({ family }, user, signal) {
-  const other = variants.find((variant) => variant.family !== family);
-  if (other === undefined) return undefined;
-  return profileIn(await sendRequest(other, user, 'profile', { signal })) === undefined ? undefined : other;
-}
-
-/** @param {State} state @param {Outcomes} outcomes */
-function drawOutcomes(state, outcomes) {
-  pictures.blocked.clear();
-  if (profileIn(outcomes.profile) === undefined) drawMissing(state, outcomes);
-  else drawFound(state, outcomes);
-  drawSource(state, outcomes.profile);
-}
-
-/** @param {State} state @param {Outcomes} outcomes */
-function drawMissing({ variant, user }, { profile, elsewhere }) {
-  const names = configuration.people[variant.family].map(({ name }) => name);
-  const missing = { ...noticeFor(profile, variant, user, names), elsewhere };
-  profilePane.replaceChildren(notice(missing));
-  document.title = `${missing.title} · Vitrine`;
-  const sentences = [missing.title, ...missing.details];
-  announce(sentences.map((sentence) => (/[.:]$/.test(sentence) ? sentence : `${sentence}.`)).join(' '));
-  hideCardSection();
-}
-
-/** @param {State} state @param {Outcomes} outcomes */
-function drawFound({ variant, user }, { profile, items }) {
-  const record = profileIn(profile) ?? {};
-  const list = itemsIn(variant, items);
-  const drawn = [
-    drawProfile(variant, record, pictures),
-    list === undefined
-      ? notice(noticeFor(items, variant, user, []))
-      : drawItems(variant, record, list, pictures),
-  ];
-  if (pictures.blocked.size > 0) drawn.push(el('p', { class: 'blocked' }, blockedPictures()));
-  profilePane.replaceChildren(...drawn);
-  const name = displayName(record);
-  document.title = `${name} · variant ${variant.name.toUpperCase()} · Vitrine`;
-  const time = formatDuration(Math.max(profile.ms, items.ms));
-  announce(`${name}, ${list?.length ?? 0} ${itemNoun(variant)}, loaded in ${time}`);
-  saveRecent(recent, variant.name, user);
-  drawPeople(pictures, choosePerson);
-  drawCardSection(variant, user, announce);
-}
-
-function blockedPictures() {
-  const hosts = [...pictures.blocked];
-  const shown = `${hosts.slice(0, 3).join(', ')}${hosts.length > 3 ? ' and other hosts' : ''}`;
-  return `Pictures from ${shown} are not loaded. To allow a host, add it to the setting IMAGE_HOSTS.`;
-}
-
-/** The line below the profile: where it came from. @param {State} state @param {Outcome} outcome */
-function drawSource({ variant, user }, outcome) {
-  const { origin, pathname, search } = new URL(buildUrl(variant, user, 'profile'));
-  const status = isResponse(outcome) ? String(outcome.status) : 'no response';
-  const tone = isResponse(outcome) && outcome.status < 400 ? 'good' : 'poor';
-  byId('source').replaceChildren(
-    el('span', {}, `Variant ${variant.name.toUpperCase()}, ${variant.family}`),
-    el('code', {}, `${origin === location.origin ? '' : origin}${pathname}${search}`),
-    profileIn(outcome) !== undefined && el('a', { href: personPage(variant, user) }, 'Link to this profile'),
-    el('span', {}, el('span', { class: `dot ${tone}` }), status),
+/** The person, or what there is in their place. @param {State} state @param {Outcome} outcome @param {Outcome} page */
+function drawPerson(state, outcome, page) {
+  if (!isAnswer(outcome) || !isPage(page))
+    return showNotice(noticeFor(isAnswer(outcome) ? page : outcome, state.variant));
+  showPage(page);
+  if (page.status !== 200) return hideCardSection();
+  const hosts = listBlockedHosts(outcome);
+  const words = `Pictures from ${hosts.join(', ')} are not loaded. To allow a host, add it to the setting IMAGE_HOSTS.`;
+  profilePane.append(
+    el(
+      'p',
+      { class: 'source' },
+      el('a', { href: page.url }, 'Link to this profile'),
+      hosts.length > 0 && el('span', {}, words),
+    ),
   );
+  saveRecent(state);
+  drawPeople(choosePerson);
+  drawCardSection(state.variant, state.user, announce);
 }
 
-/** @param {State} state @param {Outcome} outcome */
-function drawRequest(state, outcome) {
-  byId('summary').replaceChildren(drawSummary(state, outcome, announce));
-  byId('body').replaceChildren(drawBody(outcome, announce));
-  byId('snippets').replaceChildren(drawSnippets(state, announce));
-  byId('details').replaceChildren(drawDetails(state, outcome));
-  byId('request').removeAttribute('hidden');
+/** A record or list, or the API's word that there is no such user. @param {Outcome} outcome @returns {outcome is ApiResponse} */
+const isAnswer = (outcome) =>
+  isResponse(outcome) && typeof outcome.json === 'object' && [200, 404, 410].includes(outcome.status);
+
+/** @param {Outcome} page @returns {page is ApiResponse} */
+const isPage = (page) => isResponse(page) && page.text.includes('<main ');
+
+/** @param {ApiResponse} page */
+function showPage({ url, text }) {
+  const page = new DOMParser().parseFromString(text, 'text/html');
+  const main = /** @type {HTMLElement} */ (page.querySelector('main'));
+  for (const element of main.querySelectorAll('[href], [src]'))
+    for (const name of ['href', 'src']) {
+      const address = element.getAttribute(name);
+      if (address !== null) element.setAttribute(name, findAddress(new URL(address, url)));
+    }
+  profilePane.className = `pane ${page.body.className}`;
+  profilePane.dir = main.dir;
+  profilePane.replaceChildren(...main.childNodes);
+  document.title = page.title;
+  announce(page.title);
 }
 
-function welcome() {
+/** Other people are shown here as well. @param {URL} url */
+function findAddress({ href, hash }) {
+  const [letter = '', name = ''] = href.startsWith(`${root}people/`)
+    ? href.slice(`${root}people/`.length).split('/')
+    : [];
+  const variant = variants.find((each) => each.name === letter);
+  return variant === undefined || hash !== ''
+    ? href
+    : addressAfter({ variant, user: decodeURIComponent(name) });
+}
+
+const PICTURE =
+  /"(?:avatar|cover|photo|image|large_image|video_thumbnail|thumbnail_song)\w*":"(https?:[^"]+)"/g;
+
+/** The first hosts of pictures that this page may not load. @param {ApiResponse} response */
+function listBlockedHosts({ text }) {
+  const { imageHosts, samples } = configuration;
+  if (imageHosts === '*' || samples) return [];
+  const urls = [...text.matchAll(PICTURE)].map(([, address = '']) => new URL(address));
+  const blocked = urls.filter(({ origin }) => origin !== location.origin && !imageHosts.includes(origin));
+  return [...new Set(blocked.map(({ host }) => host))].slice(0, 3);
+}
+
+/** @param {Notice} content */
+function showNotice(content) {
   setBusy(false);
-  profilePane.replaceChildren(
-    notice({
-      title: 'Enter a user name',
-      details: ['Type the name of a user in your data.'],
-      names: recent.users.slice(0, 6),
-    }),
-  );
-  byId('request').setAttribute('hidden', '');
+  profilePane.replaceChildren(drawNotice(content, showAgain));
+  document.title = content.title;
+  announce([content.title, ...content.details].join('. '));
   hideCardSection();
-  byId('source').replaceChildren();
 }
 
-/** @param {import('./explorer/notices.js').Notice} content */
-function notice(content) {
-  return drawNotice(content, {
-    personLink: (name) => personLink(name, pictures, choosePerson),
-    variantLink,
-    onRetry: showAgain,
-  });
+function showAgain() {
+  // The button disappears with its notice, so the focus moves to what replaces it.
+  profilePane.focus();
+  show();
 }
 
-/** @param {Variant} variant */
-function variantLink(variant) {
-  const words = `Show ${currentState().user} in variant ${variant.name.toUpperCase()}`;
-  const link = el('a', { href: addressAfter({ variant }), dir: 'auto' }, words);
-  link.addEventListener('click', (event) => {
-    if (!isPlainClick(event)) return;
-    event.preventDefault();
-    profilePane.focus();
-    navigate({ variant });
-  });
-  return link;
+/** @param {string} name */
+const choosePerson = (name) => navigate({ user: name });
+
+/** @param {string} url @param {Outcome | undefined} outcome */
+function drawSummary(url, outcome) {
+  byId('request').removeAttribute('hidden');
+  /** Shows whether the response is current. @param {string} etag */
+  const revalidate = async (etag) =>
+    drawSummary(url, await sendRequest(url, { headers: { 'If-None-Match': etag } }));
+  byId('summary').replaceChildren(drawRequestLine({ url }, announce), drawStatus(outcome, revalidate));
 }
+
+/** @param {State} state @param {string} url */
+function drawSnippets({ variant, resource }, url) {
+  const noun = nounFor(variant);
+  const items = variant.collection === noun ? `{ ${noun} }` : `{ ${variant.collection}: ${noun} }`;
+  const target = resource === 'profile' ? 'profile' : items;
+  return codeTabs('The request', () => ({ url, target }), announce).figure;
+}
+
+/** @param {State['variant']} variant */
+const nounFor = ({ family }) => (family === 'microblog' ? 'posts' : 'shots');
 
 function listenToControls() {
+  byId('choose').addEventListener('submit', (event) => {
+    event.preventDefault();
+    navigate({ user: userField.value });
+  });
   for (const radio of radios())
     radio.addEventListener('change', () => {
       const variant = variants.find(({ name }) => name === radio.value);
       if (radio.name === 'variant') navigate({ variant });
-      else navigate({ resource: /** @type {Resource} */ (radio.value) });
+      else navigate({ resource: radio.value === 'items' ? 'items' : 'profile' });
     });
   const own = document.getElementById('own');
   if (own !== null)
@@ -252,24 +215,46 @@ function listenToControls() {
 }
 
 /** The radio buttons for the variant and for the request. @returns {NodeListOf<HTMLInputElement>} */
-function radios() {
-  return document.querySelectorAll('#variants input, #resources input');
-}
+const radios = () => document.querySelectorAll('#variants input, #resources input');
 
 /** Makes the controls match the state. @param {State} state */
 function updateControls({ variant, user, resource }) {
-  const noun = itemNoun(variant);
+  const noun = nounFor(variant);
   for (const radio of radios()) {
     radio.checked = radio.value === (radio.name === 'variant' ? variant.name : resource);
-    if (radio.name === 'resource' && radio.nextElementSibling !== null)
-      radio.nextElementSibling.textContent =
-        radio.value === 'items' ? `${noun.slice(0, 1).toUpperCase()}${noun.slice(1)}` : 'Profile';
+    if (radio.value === 'items')
+      radio.nextElementSibling?.replaceChildren(`${noun.slice(0, 1).toUpperCase()}${noun.slice(1)}`);
   }
   userField.value = user;
-  drawPeople(pictures, choosePerson);
+  drawPeople(choosePerson);
+}
+
+/** Where files are served themselves, a saved file shows at once: this page is asked for again, and differs if the data does. */
+async function watchData() {
+  if (document.hidden) return;
+  try {
+    const page = new DOMParser().parseFromString(await (await fetch(root)).text(), 'text/html');
+    const { people, live } = JSON.parse(page.getElementById('configuration')?.textContent ?? 'null');
+    if (live === configuration.live) return;
+    Object.assign(configuration, { people, live });
+    show();
+  } catch {
+    // The server is being started again.
+  }
 }
 
 /** @param {string} message */
 function announce(message) {
   byId('status').textContent = message;
 }
+
+fixLinks();
+listenToControls();
+window.addEventListener('popstate', show);
+if (configuration.live !== null) setInterval(watchData, POLL_MS);
+if (variants.length === 0)
+  showNotice({
+    title: 'Every variant is switched off',
+    details: ['Set BASE_URL_A, BASE_URL_B or BASE_URL_C to serve one.'],
+  });
+else show();

@@ -100,9 +100,9 @@ describeInBrowser('the API reference', (eye) => {
     const page = await open();
     const { status, form } = await send(page, operation, values as Record<string, string>);
     expect(status).toBe('200 OK');
-    expect(await form.locator('.line code').innerText()).toBe(`GET ${address}`);
-    expect(await form.locator('.status-line').innerText()).toMatch(/\d ms · \d+ bytes/);
-    expect(await form.locator('.headers').first().innerText()).toMatch(/cache-control.+etag/s);
+    expect(await form.locator('.address').innerText()).toBe(`GET ${address}`);
+    expect(await form.locator('.status-line').innerText()).toMatch(/\d ms · [\d.]+ K?B/);
+    expect(await form.locator('.headers').textContent()).toMatch(/cache-control.+etag/s);
     expect(await form.locator('.json').innerText()).toContain(member);
 
     await form.getByRole('button', { name: 'Send again with this ETag' }).click();
@@ -220,7 +220,7 @@ describeInBrowser('the API reference', (eye) => {
     await page.keyboard.type('Zoë');
     await page.keyboard.press('Enter');
     await page.locator('#getItemsC .status-line', { hasText: '200 OK' }).waitFor();
-    expect(await page.locator('#getItemsC form [role=status]').innerText()).toMatch(/^200 OK, in \d+ ms$/);
+    expect(await page.locator('#getItemsC form [role=status]').innerText()).toBe('200 OK');
   });
 
   test.each([DESKTOP, PHONE])('is accessible at $width px, light and dark', async (viewport) => {
@@ -242,7 +242,7 @@ describeInBrowser('the API reference', (eye) => {
     const site = await startPrefixed(prefix, server.port);
     const page = await open({}, `${site.url}${prefix}/docs`);
     const { status, form } = await send(page, 'getItemsB');
-    expect([status, await form.locator('.line code').innerText()]).toEqual([
+    expect([status, await form.locator('.address').innerText()]).toEqual([
       '200 OK',
       `GET ${prefix}/b/api/username/ada/shots`,
     ]);
@@ -260,7 +260,7 @@ describeInBrowser('the API reference', (eye) => {
     const site = await serveHere({ BASE_URL_B: `http://localhost:${elsewhere.port}/b` });
     const page = await open({ origins: [`http://localhost:${elsewhere.port}`] }, `${site.url}/docs`);
     const { status, form } = await send(page, 'getProfileB');
-    expect([status, await form.locator('.line code').innerText()]).toEqual([
+    expect([status, await form.locator('.address').innerText()]).toEqual([
       '200 OK',
       `GET http://localhost:${elsewhere.port}/b/api/username/ada`,
     ]);

@@ -16,9 +16,8 @@ import { serveHere } from '../serve-here.ts';
 
 const NOT_FOUND = /status of 404/;
 
-const status = (page: Page) => page.locator('.facts dd').first();
-const heading = (page: Page) => page.locator('#profile h2');
-const shown = (page: Page) => page.locator('#profile:not([aria-busy]) h2');
+const status = (page: Page) => page.locator('.status-line strong');
+const heading = (page: Page) => page.locator('#profile :is(h1, h2)').first();
 const show = async (page: Page, user: string) => {
   await page.getByLabel('User name').fill(user);
   await page.getByRole('button', { name: 'Show' }).click();
@@ -60,16 +59,16 @@ describeInBrowser('the explorer', (eye) => {
     async ({ variant, user, name, items, ...look }) => {
       const page = await eye.open(`${server.url}/?variant=${variant}&user=${encodeURIComponent(user)}`, look);
       await waitForText(heading(page), name);
-      expect(await page.locator('.grid > li, .timeline > li').count()).toBe(items);
+      expect(await page.locator('.gallery > li, .timeline > li').count()).toBe(items);
       expect(await textOf(status(page))).toBe('200 OK');
       expect(await page.getByLabel('User name').inputValue()).toBe(user);
       expect(await overhang(page)).toBe(0);
       expect(await accessibilityFaults(page, ['target-size'])).toEqual([]);
       // The profile's pictures have loaded, from this server.
       await page.waitForFunction(
-        "[...document.querySelectorAll('.person img, .cover img')].every((image) => image.complete && image.naturalWidth > 0)",
+        "[...document.querySelectorAll('.plinth img, .cover img')].every((image) => image.complete && image.naturalWidth > 0)",
       );
-      expect(await page.locator('.person img').getAttribute('src')).toContain(
+      expect(await page.locator('.plinth img').getAttribute('src')).toContain(
         `${server.url}/samples/avatar-`,
       );
       // The JSON is shown as served: picture addresses are not rewritten.
@@ -91,27 +90,6 @@ describeInBrowser('the explorer', (eye) => {
     expect(await page.locator('h1').innerText()).toBe('Ada Lindqvist');
   });
 
-  test('photos, videos and audio in a timeline are links without referrer or opener', async () => {
-    const page = await eye.open(`${server.url}/?variant=a&user=Amara`);
-    await waitForText(heading(page), 'Amara');
-    for (const kind of ['a.photo', 'a.video', 'a.audio']) {
-      const link = page.locator(kind).first();
-      expect(await link.getAttribute('href')).toMatch(/^https?:/);
-      expect(await link.getAttribute('rel')).toBe('noopener noreferrer nofollow');
-    }
-  });
-
-  test('shots show titles, tags and prices', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
-    const shot = page.locator('.shot', { hasText: 'Last ferry home' });
-    await shot.waitFor();
-    expect(await textOf(shot.locator('.price'))).toBe('Price: 75.00');
-    expect(await shot.locator('.tags > *').allTextContents()).toEqual(['map', 'sea', 'dusk', 'print']);
-    expect(await shot.getByRole('link', { name: 'Buy Last ferry home' }).getAttribute('href')).toBe(
-      'https://shop.example/ada/11176',
-    );
-  });
-
   test('the request panel shows and copies the real request and response', async () => {
     const page = await eye.open(`${server.url}/?variant=b&user=o%27neill&show=items`, {
       permissions: ['clipboard-read', 'clipboard-write'],
@@ -123,7 +101,7 @@ describeInBrowser('the explorer', (eye) => {
     expect(await textOf(page.locator('.address'))).toBe('GET /b/api/username/o%27neill/shots');
     await page.getByText('Response headers').click();
     expect(await page.locator('.headers').innerText()).toContain(response.headers.get('etag'));
-    expect(await textOf(page.locator('.facts'))).toContain(`${(body.length / 1024).toFixed(1)} KB`);
+    expect(await textOf(page.locator('.status-line'))).toContain(`${(body.length / 1024).toFixed(1)} KB`);
     for (const [name, line] of [
       ['the address', address],
       ['the body', body.toString()],
@@ -133,19 +111,17 @@ describeInBrowser('the explorer', (eye) => {
       await waitForText(page.getByRole('status'), 'copied');
       expect(await page.evaluate('navigator.clipboard.readText()')).toBe(line);
     }
-    await page.getByRole('button', { name: 'Revalidate' }).click();
-    await waitForText(page.locator('.again'), '304 Not Modified');
-    expect(await textOf(page.locator('.again'))).toContain('0 B');
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await waitForText(page.locator('.status-line'), /304 Not Modified.* 0 B/);
   });
 
-  test('the JSON comes right after status, time and size; code and headers follow', async () => {
+  test('the JSON comes right after status, time and size; headers and code follow', async () => {
     const page = await openAda();
-    const tops =
-      await page.evaluate(`['.facts', '#body .json', '#snippets pre', '#details summary', '.secondary']
+    const tops = await page.evaluate(`['.status-line', '.json', '.fold', '#snippets pre']
       .map((part) => document.querySelector('#request ' + part).getBoundingClientRect().top)`);
     expect(tops).toEqual([...(tops as number[])].sort((one, two) => one - two));
     expect(await page.locator('#request .copy').count()).toBe(3);
-    expect(await page.locator('#details details[open]').count()).toBe(0);
+    expect(await page.locator('.fold[open]').count()).toBe(0);
   });
 
   test('the code is shown in four languages, and the chosen one is remembered', async () => {
@@ -252,7 +228,7 @@ describeInBrowser('the explorer', (eye) => {
     await waitForText(heading(page), 'Élodie Marchand');
     await tabTo('.secondary');
     await page.keyboard.press('Enter');
-    await waitForText(page.locator('.again'), '304 Not Modified');
+    await waitForText(status(page), '304 Not Modified');
     await tabTo('.json summary');
     await page.keyboard.press('Enter');
     expect(await page.locator('.json details[open]').count()).toBe(0);
@@ -260,23 +236,22 @@ describeInBrowser('the explorer', (eye) => {
     expect(await page.evaluate('document.activeElement.id')).toBe('request');
   });
 
-  test('an unknown user name gets a notice with similar names', async () => {
+  test('an unknown user name gets a notice with other names', async () => {
     const page = await eye.open(`${server.url}/?variant=b&user=luica_r`, { expected: NOT_FOUND });
     await waitForText(heading(page), 'No user named “luica_r”');
     expect(await textOf(status(page))).toBe('404 Not Found');
-    const announced = await textOf(page.locator('#status'));
-    expect(announced).toMatch(/“luica_r”\. \S/);
-    expect(announced).not.toMatch(/\.\s*\.|:\./);
+    expect(await textOf(page.locator('#status'))).toBe('No user named “luica_r”');
     expect(await textOf(page.locator('.json'))).toContain('USER_NOT_FOUND');
     expect(await page.locator('#card').isVisible()).toBe(false);
     expect(await accessibilityFaults(page)).toEqual([]);
-    await page.getByLabel('Suggestions').getByRole('link', { name: 'lucia_r' }).click();
+    await page.locator('#profile').getByRole('link', { name: 'lucia_r' }).click();
+    await page.waitForURL('**/?variant=b&user=lucia_r');
     await waitForText(heading(page), 'Lucía');
   });
 
   test('an invalid user name shows the message of the API', async () => {
     const page = await eye.open(`${server.url}/?variant=a&user=`, { expected: /status of 4/ });
-    await waitForText(heading(page), 'Invalid request');
+    await waitForText(heading(page), 'Bad Request');
     expect(await textOf(status(page))).toBe('400 Bad Request');
     const { message } = (await (await fetch(`${server.url}/a/api/?user=`)).json()) as { message: string };
     expect(await textOf(page.locator('.notice'))).toContain(message);
@@ -302,7 +277,7 @@ describeInBrowser('the explorer', (eye) => {
       route.fulfill({ status: 503, headers: { 'retry-after': '7' }, contentType: 'application/json', body }),
     );
     await show(page, 'elodie');
-    await waitForText(heading(page), 'Temporarily unavailable');
+    await waitForText(heading(page), 'Service Unavailable');
     expect(await textOf(page.locator('.notice'))).toContain('in 7 s');
     await page.unroute('**/api/**');
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -316,7 +291,7 @@ describeInBrowser('the explorer', (eye) => {
     );
     await show(page, 'elodie');
     await waitForText(heading(page), 'Unexpected response');
-    expect(await textOf(page.locator('#body'))).toContain('<h1>Welcome to the proxy');
+    expect(await textOf(page.locator('#response'))).toContain('<h1>Welcome to the proxy');
   });
 
   test('the server stops and comes back', async () => {
@@ -328,7 +303,7 @@ describeInBrowser('the explorer', (eye) => {
     await first.stop();
     await show(page, 'elodie');
     await waitForText(heading(page), 'No response');
-    expect(await textOf(status(page))).toBe('No response');
+    expect(await textOf(status(page))).toContain('No response');
     expect(await accessibilityFaults(page)).toEqual([]);
     await serveHere({ PORT: String(first.port) });
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -356,16 +331,16 @@ describeInBrowser('the explorer', (eye) => {
         heading(page),
         variant === 'a' ? '</script><script>alert(1)</script>' : '"><svg onload=alert(1)>',
       );
-      expect(await page.locator('.grid > li, .timeline > li').count()).toBe(15);
+      expect(await page.locator('.gallery > li, .timeline > li').count()).toBe(15);
       expect(
         await page
           .locator('#profile script, #profile [onload], #profile [onerror], #request script, #profile svg')
           .count(),
       ).toBe(0);
       const links = (await page.evaluate(
-        "[...document.querySelectorAll('main a[target]')].map(({ protocol, rel }) => protocol + ' ' + rel)",
+        "[...document.querySelectorAll('#profile a')].map(({ protocol }) => protocol)",
       )) as string[];
-      for (const link of links) expect(link).toMatch(/^https?: noopener noreferrer nofollow$/);
+      for (const protocol of links) expect(protocol).toMatch(/^https?:$/);
       expect(await overhang(page)).toBe(0);
       expect(await accessibilityFaults(page)).toEqual([]);
     });
@@ -373,30 +348,25 @@ describeInBrowser('the explorer', (eye) => {
     test('pictures from hosts outside IMAGE_HOSTS are not requested: initials replace them, and the page says why', async () => {
       const page = await eye.open(`${own.url}/?variant=b&user=far`);
       await waitForText(heading(page), 'Far Away');
-      expect(await textOf(page.locator('.person .initials'))).toBe('FA');
-      expect(await textOf(page.locator('.blocked'))).toContain('pictures.example');
+      expect(await textOf(page.locator('.plinth .initials'))).toBe('FA');
+      expect(await textOf(page.locator('.source'))).toContain('pictures.example');
       expect(await textOf(page.locator('.no-items'))).toContain('No shots yet');
       // Users of the data are suggested, and no sample users.
       expect(await page.locator('#people bdi').allTextContents()).toEqual(['far', 'texts']);
     });
 
-    test('pictures from IMAGE_HOSTS are requested, and initials replace one that fails', async () => {
-      const server = await serveHere({ DATABASE_URL: '', IMAGE_HOSTS: 'https://pictures.example' });
+    test('pictures from IMAGE_HOSTS are requested, and initials stay where one fails', async () => {
+      const database = await databaseOf(tempFile('far.ndjson', ndjson(FAR)));
+      const server = await serveHere({ DATABASE_URL: database, IMAGE_HOSTS: 'https://pictures.example' });
       const page = await eye.open(`${server.url}/icon.svg`, {
         origins: ['https://pictures.example'],
         expected: /ERR_|Failed to load/,
       });
       await page.route('https://pictures.example/**', (route) => route.abort());
-      await page.route('**/b/api/username/far', (route) =>
-        route.fulfill({
-          json: { username: 'far', name: 'Far Away', avatar: 'https://pictures.example/far.png' },
-        }),
-      );
       const tried = page.waitForRequest('https://pictures.example/far.png');
       await page.goto(`${server.url}/?variant=b&user=far`);
       await tried;
-      await page.locator('.person .avatar.bare').waitFor();
-      expect(await textOf(page.locator('.person .initials'))).toBe('FA');
+      expect(await textOf(page.locator('.plinth .initials'))).toBe('FA');
     });
 
     test('it opens on a user of the data, in a variant that has one', async () => {
@@ -449,7 +419,7 @@ describeInBrowser('the explorer', (eye) => {
       const page = await eye.open(`${site.url}/people/?variant=a&user=ada`);
       await waitForText(heading(page), 'Ada');
       expect(await textOf(page.locator('.address'))).toBe('GET /people/a/api/?user=ada');
-      expect(await page.locator('.person img').getAttribute('src')).toContain('/people/samples/');
+      expect(await page.locator('.plinth img').getAttribute('src')).toContain('/people/samples/');
       expect(await textOf(page.locator('#snippet'))).toContain(`${site.url}/people/embed.js`);
     });
 
@@ -460,46 +430,17 @@ describeInBrowser('the explorer', (eye) => {
       expect(await textOf(page.locator('.address'))).toBe('GET /api/?user=ada');
       expect(await page.locator('#variants input').count()).toBe(2);
       await page.getByLabel('C portfolio').check();
-      await waitForText(shown(page), 'Variant C is on another host');
+      await waitForText(heading(page), 'Variant C is on another host');
       expect(await textOf(page.locator('.address'))).toBe('GET https://c.example/x/api/username/ada');
       expect(await accessibilityFaults(page)).toEqual([]);
     });
-  });
-
-  /** Answers `user` in variant B with this profile and these shots. */
-  async function stub(page: Page, user: string, profile: object, shots: object[]) {
-    await page.route(`**/b/api/username/${user}**`, (route) =>
-      route.fulfill({
-        json: route.request().url().endsWith('/shots') ? { Shots: shots } : { username: user, ...profile },
-      }),
-    );
-    await show(page, user);
-    await shown(page).waitFor();
-    await waitForText(page.locator('.handle'), `@${user}`);
-  }
-
-  const LONG_NAME = 'María Fernanda Rodríguez de la Cruz y Villanueva';
-  const SENTENCES = 'A long text that nobody should have to scroll past. '.repeat(38);
-
-  test('a long name stays below the cover at any width', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
-    await stub(page, 'long', { name: LONG_NAME }, []);
-    const edge = (selector: string, side: string) =>
-      page.evaluate(
-        `document.querySelector('${selector}').getBoundingClientRect().${side}`,
-      ) as Promise<number>;
-    for (const width of [1440, 1280, 700, 390, 320]) {
-      await page.setViewportSize({ width, height: 800 });
-      expect(await edge('.names h2', 'top')).toBeGreaterThanOrEqual(await edge('.profile .cover', 'bottom'));
-      expect(await edge('.person .avatar', 'top')).toBeLessThan(await edge('.profile .cover', 'bottom'));
-    }
   });
 
   test.each(['/?variant=a&user=Amara&show=items', '/?variant=b&user=ada', '/docs'])(
     'nothing of %s overflows on a phone, in fonts of any width',
     async (path) => {
       const page = await eye.open(`${server.url}${path}`, { viewport: PHONE });
-      await page.locator('.names h2, .operation').first().waitFor();
+      await page.locator('#profile h1, .operation').first().waitFor();
       for (const font of ['sans-serif', 'serif', 'monospace', 'sans-serif; letter-spacing: 0.08em']) {
         await page.evaluate(`{
           const sheet = new CSSStyleSheet();
@@ -522,29 +463,6 @@ describeInBrowser('the explorer', (eye) => {
     },
   );
 
-  test('long texts are clamped', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`, { viewport: PHONE });
-    const shot = { id: '1', title: SENTENCES, description: SENTENCES, price_item: 'priceless'.repeat(30) };
-    await stub(page, 'long', { name: SENTENCES, bio: SENTENCES, location: SENTENCES }, [shot, shot]);
-    const height = (selector: string) =>
-      page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().height`);
-    expect(await height('#profile')).toBeLessThan(1600);
-    expect(await height('.price')).toBeLessThan(32);
-    expect(await overhang(page)).toBe(0);
-  });
-
-  test('items with the same initials are told apart', async () => {
-    const page = await eye.open(`${server.url}/?variant=b&user=ada`);
-    const titles = ['Blue door', 'Red roof', 'Blue dusk', '', ''];
-    await stub(
-      page,
-      'same',
-      {},
-      titles.map((title, index) => ({ id: String(index), title })),
-    );
-    expect(await page.locator('.tile').allTextContents()).toEqual(['BD', 'RR', 'BD2', '1', '2']);
-  });
-
   test('a name that exists only in the other family links to that variant', async () => {
     const records = ndjson(
       { id: '1', username: 'writer', name: 'A Writer', totalPost: '0' },
@@ -553,15 +471,14 @@ describeInBrowser('the explorer', (eye) => {
     const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('two.ndjson', records)) });
     const page = await eye.open(`${own.url}/?variant=b&user=writer`, { expected: NOT_FOUND });
     await waitForText(heading(page), 'No user named “writer”');
-    await page.getByRole('link', { name: 'Show writer in variant A' }).click();
+    await page.locator('#profile').getByRole('link', { name: 'writer' }).click();
     await page.waitForURL('**/?variant=a&user=writer');
     await waitForText(heading(page), 'A Writer');
     await show(page, 'painter');
-    await page.getByRole('link', { name: 'Show painter in variant B' }).waitFor();
+    await page.locator('#profile').getByRole('link', { name: 'painter' }).waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await show(page, 'nobody');
     await waitForText(heading(page), 'No user named “nobody”');
-    expect(await page.getByRole('link', { name: /in variant/ }).count()).toBe(0);
   });
 
   test('a fragment in the URL is scrolled to once its section is shown', async () => {
@@ -575,7 +492,7 @@ describeInBrowser('the explorer', (eye) => {
   test.each([320, 1280])('code breaks between words only, at %i px', async (width) => {
     const page = await openAda({ viewport: { width, height: 800 } });
     const broken =
-      await page.evaluate(`[...document.querySelectorAll('.address, .code-line, .source code')].flatMap((line) => {
+      await page.evaluate(`[...document.querySelectorAll('.address, .code-line')].flatMap((line) => {
       const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
       const found = [];
       for (let node = walker.nextNode(); node !== null; node = walker.nextNode())
@@ -594,7 +511,7 @@ describeInBrowser('the explorer', (eye) => {
     const page = await openAda({ expected: NOT_FOUND });
     await page.route('**/api/**', (route) => route.fulfill({ status: 404, body: 'Not found' }));
     await show(page, 'elodie');
-    await waitForText(heading(page), 'Nothing at this address');
+    await waitForText(heading(page), 'Unexpected response');
     expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
   });
 

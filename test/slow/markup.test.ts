@@ -43,9 +43,9 @@ describe('as served', () => {
 
 describeInBrowser('after its scripts', (eye) => {
   const PAGES = [
-    ['/?variant=a&user=ada', '#profile:not([aria-busy]) h2'],
-    ['/?variant=b&user=ada', '#profile:not([aria-busy]) h2'],
-    ['/?variant=c&user=nobody', '#profile:not([aria-busy]) h2'],
+    ['/?variant=a&user=ada', '#profile:not([aria-busy]) h1'],
+    ['/?variant=b&user=ada', '#profile:not([aria-busy]) h1'],
+    ['/?variant=c&user=nobody', '#profile:not([aria-busy]) h1'],
     ['/docs', '.operation'],
   ] as const;
   test.each(PAGES)('%s', async (path, part) => {

@@ -1,13 +1,11 @@
 // @ts-check
 // The section about the embeddable card: the HTML to paste, and a preview.
-import { buildBase } from './api.js';
 import { codeBlock } from './code-tabs.js';
 import { byId, el } from './dom.js';
-import { whenNear } from './pictures.js';
 import { escaped } from './snippets.js';
-import { root } from './state.js';
+import { buildBase, personPage, root } from './state.js';
 
-/** @typedef {import('./api.js').Variant} Variant */
+/** @typedef {import('./state.js').Variant} Variant */
 
 export function hideCardSection() {
   byId('card').setAttribute('hidden', '');
@@ -16,7 +14,7 @@ export function hideCardSection() {
 
 /** @param {Variant} variant @param {string} user @param {(message: string) => void} announce */
 export function drawCardSection(variant, user, announce) {
-  const base = buildBase(variant).href.replace(/\/+$/, '');
+  const base = buildBase(variant);
   const items = variant.family === 'microblog' ? 3 : 6;
   const section = byId('card');
   section.removeAttribute('hidden');
@@ -25,7 +23,7 @@ export function drawCardSection(variant, user, announce) {
     codeBlock('Markdown', imageMarkdown(variant, user), announce),
   );
   byId('card-preview').replaceChildren(el('vitrine-profile', { base, variant: variant.name, user, items }));
-  loadCardWhenVisible(section);
+  loadCardWhenNear(section);
 }
 
 /** @param {string} base @param {Variant} variant @param {string} user */
@@ -45,8 +43,15 @@ function imageMarkdown(variant, user) {
   return `[![${name}](${image})](${personPage(variant, user)})`;
 }
 
-/** The page of this user, which needs no script. @param {Variant} variant @param {string} user */
-export const personPage = (variant, user) => new URL(`people/${variant.name}/${escaped(user)}`, root).href;
-
 /** The card sends requests of its own, so its script loads only when the section scrolls into view. @param {Element} section */
-const loadCardWhenVisible = (section) => whenNear(section, () => import(new URL('embed.js', root).href));
+function loadCardWhenNear(section) {
+  const observer = new IntersectionObserver(
+    (entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      observer.disconnect();
+      import(new URL('embed.js', root).href);
+    },
+    { rootMargin: '25%' },
+  );
+  observer.observe(section);
+}

@@ -1,5 +1,5 @@
 // @ts-check
-// Creates DOM elements from data. Text is set as text only, and links must be http or https.
+// Creates DOM elements from data. Text is set as text only.
 
 /**
  * @param {string} tag
@@ -25,49 +25,9 @@ export function byId(id) {
   return found;
 }
 
-/** @param {unknown} value */
-export const text = (value) => (typeof value === 'string' ? value : '');
-
-/** The value if it is text with at least one visible character, otherwise ''. @param {unknown} value */
-export const visibleText = (value) => (/[\p{L}\p{N}\p{P}\p{S}]/u.test(text(value)) ? text(value) : '');
-
-/**
- * The address as a URL that is safe to follow; undefined unless it is http or https.
- * @param {string} address
- */
-export function httpUrl(address) {
-  if (!URL.canParse(address)) return undefined;
-  const url = new URL(address);
-  return url.protocol === 'https:' || url.protocol === 'http:' ? url : undefined;
-}
-
-/**
- * A link that opens in a new tab; a <span> if the address is not http or https.
- * @param {string} address
- * @param {Record<string, unknown>} attributes
- * @param {...(Node | string | null)} children
- */
-export function externalLink(address, attributes, ...children) {
-  const url = httpUrl(address);
-  if (url === undefined) return el('span', attributes, ...children);
-  return el(
-    'a',
-    { ...attributes, href: url.href, target: '_blank', rel: 'noopener noreferrer nofollow' },
-    ...children,
-  );
-}
-
 /** Text that may wrap after the separators of a URL. @param {string} words */
 export const breakable = (words) =>
   words.split(/(?<=[/?&=])(?![/?&=])/).flatMap((part, index) => (index === 0 ? [part] : [el('wbr'), part]));
-
-/** A headers or facts list: name and value pairs. @param {string} className @param {Array<[string, string]>} pairs */
-export const pairList = (className, pairs) =>
-  el(
-    'dl',
-    { class: className },
-    ...pairs.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))),
-  );
 
 /**
  * @param {string} label what is copied, for the button's accessible name

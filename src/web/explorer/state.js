@@ -1,25 +1,48 @@
 // @ts-check
-// What the page shows, as named in its URL: the variant, the user and which of the two requests.
+// What the page shows, as named in its URL: the variant, the user and which of the two requests; what was shown last; and
+// where all of it is.
 import { byId } from './dom.js';
-import { loadRecent } from './recent.js';
+import { escaped } from './snippets.js';
 
-/** @typedef {import('./api.js').Variant} Variant */
-/** @typedef {import('./api.js').Resource} Resource */
+/**
+ * @typedef {{ name: string, profile: string, items: string, family: 'microblog' | 'portfolio', collection: string,
+ *   path: string, origin: string | null }} Variant
+ */
+/** @typedef {'profile' | 'items'} Resource */
 /** @typedef {{ variant: Variant, user: string, resource: Resource }} State */
-/** @typedef {{ name: string, avatar: string }} Person */
 
 /** Where the explorer is. */
 export const root = new URL('.', import.meta.url);
 
 /**
  * Written into the page by the server.
- * @type {{ variants: Variant[], samples: string | null, people: Record<Variant['family'], Person[]>, imageHosts: '*' | string[],
- *   live: number | null }}
+ * @type {{ variants: Variant[], samples: boolean, people: Record<Variant['family'], string[]>,
+ *   imageHosts: '*' | string[], live: number | null }}
  */
 export const configuration = JSON.parse(byId('configuration').textContent ?? 'null');
 
 /** What was looked at among the sample users is not in the operator's data. */
-export const recent = loadRecent(configuration.samples ? 'vitrine-samples' : 'vitrine');
+const RECENT_KEY = configuration.samples ? 'vitrine-samples' : 'vitrine';
+const MAX_RECENT = 8;
+
+/** @type {{ variant?: string, user?: string, users: string[] }} */
+let recent = { users: [] };
+try {
+  recent = { users: [], ...JSON.parse(localStorage.getItem(RECENT_KEY) ?? '{}') };
+} catch {
+  // Storage may be blocked; the page works without it.
+}
+
+/** @param {State} state */
+export function saveRecent({ variant, user }) {
+  const users = [user, ...recent.users.filter((name) => name !== user)].slice(0, MAX_RECENT);
+  recent = { variant: variant.name, user, users };
+  try {
+    localStorage.setItem(RECENT_KEY, JSON.stringify(recent));
+  } catch {
+    // It may also be full.
+  }
+}
 
 /** Parts missing from the URL default to the last ones used here, then to the first ones available. @returns {State} */
 export function currentState() {
@@ -32,7 +55,7 @@ export function currentState() {
   const variant = named ?? inhabited ?? here[0] ?? /** @type {Variant} */ (variants[0]);
   return {
     variant,
-    user: query.get('user') ?? recent.user ?? people[variant?.family]?.[0]?.name ?? '',
+    user: query.get('user') ?? recent.user ?? people[variant?.family]?.[0] ?? '',
     resource: query.get('show') === 'items' ? 'items' : 'profile',
   };
 }
@@ -45,8 +68,25 @@ export function addressAfter(change) {
   return new URL(`?${query}`, root).href;
 }
 
-/** The names that the page can suggest: users of the variant's data, and those looked at before. @param {Variant | undefined} variant */
-export function knownNames(variant) {
-  const named = variant === undefined ? [] : configuration.people[variant.family].map(({ name }) => name);
-  return configuration.samples ? named : [...new Set([...named, ...recent.users])];
+/** Users that the page can suggest: those of the variant's data, and those looked at before. @param {Variant} variant */
+export function listPeople({ family }) {
+  const { people, samples } = configuration;
+  return samples ? people[family] : [...new Set([...people[family], ...recent.users])];
 }
+
+/**
+ * The variant's base URL, without a slash at its end. A path is resolved against this page, so that a proxy's prefix
+ * applies to both.
+ * @param {Variant} variant
+ */
+export function buildBase({ path, origin }) {
+  const here = origin !== null && new URL(origin).host === location.host ? location.origin : origin;
+  return (here === null ? new URL(`.${path}`, root).href : here + path).replace(/\/+$/, '');
+}
+
+/** @param {Variant} variant @param {string} user @param {Resource} resource */
+export const buildUrl = (variant, user, resource) =>
+  buildBase(variant) + variant[resource].replace(':username', () => escaped(user));
+
+/** The page of this user, which needs no script. @param {Variant} variant @param {string} user */
+export const personPage = (variant, user) => `${root.href}people/${variant.name}/${escaped(user)}`;
