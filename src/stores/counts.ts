@@ -16,23 +16,21 @@ export function countsFrom(rows: readonly (readonly unknown[])[]): Counts {
   return Object.fromEntries(entries) as Counts;
 }
 
-/** `count` gives undefined, or fails, when it cannot count now: the last counts stay, and the next call tries again. */
+/** While `count` fails, the last counts stay, and the next call tries again. */
 export function countOnce(version: () => number, count: () => Promise<Counts | undefined>) {
-  let known = { version: Number.NaN, counts: countsFrom([]) };
-  let running: Promise<Counts> | undefined;
+  let counted = Number.NaN;
+  let counts = Promise.resolve(countsFrom([]));
 
-  async function run(): Promise<Counts> {
-    const counted = version();
-    try {
-      const counts = await count();
-      if (counts !== undefined) known = { version: counted, counts };
-    } catch {
-      // The last counts are the best there are.
-    } finally {
-      running = undefined;
-    }
-    return known.counts;
-  }
-
-  return async () => (known.version === version() ? known.counts : (running ??= run()));
+  return () => {
+    if (counted === version()) return counts;
+    counted = version();
+    const before = counts;
+    counts = count()
+      .then((found) => found ?? Promise.reject())
+      .catch(() => {
+        counted = Number.NaN;
+        return before;
+      });
+    return counts;
+  };
 }

@@ -1,5 +1,6 @@
 // Looks at a whole database file: whether it is sound, or how many records it holds. Both read much, so a worker thread
 // does it; only the check before a server's start runs in the main thread.
+import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { execArgv } from 'node:process';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -19,30 +20,24 @@ interface Inspection {
 
 interface Finding {
   readonly fault?: string;
-  /** Whether the fault may go away without another file: too many open files, say. */
-  readonly mayPass?: boolean;
   readonly counts?: Counts;
 }
 
-/** Inspects a file in a thread of its own. */
-export function inspectAside(inspection: Inspection): Promise<Finding> {
-  return new Promise((resolve) => {
-    const failed = (reason: unknown) =>
-      resolve({ fault: `${inspection.path} could not be checked: ${reason}.`, mayPass: true });
-    try {
-      // Threads of an installed package load TypeScript by a hook, too: see installed.js.
-      const worker = new Worker(new URL(import.meta.url), { workerData: inspection, execArgv });
-      worker.once('message', resolve);
-      worker.once('error', (error) => failed(error.message));
-      worker.once('exit', () => failed('the check ended early'));
-      worker.unref();
-    } catch (error) {
-      // There may be no thread to be had.
-      failed((error as Error).message);
-    }
-  });
+/** Inspects a file in a thread of its own; throws if that is not possible now. */
+export async function inspectAside(inspection: Inspection): Promise<Finding> {
+  try {
+    // Threads of an installed package load TypeScript by a hook, too: see installed.js.
+    const worker = new Worker(new URL(import.meta.url), { workerData: inspection, execArgv });
+    worker.unref();
+    const [finding] = await once(worker, 'message');
+    return finding;
+  } catch (error) {
+    const reason = (error as Error).message.replace(/\.$/, '');
+    throw new StoreError(`${inspection.path} could not be checked: ${reason}.`, { cause: error });
+  }
 }
 
+/** Faults that may go away without another file: too many open files, say. */
 const MAY_PASS = /^SQLITE_(CANTOPEN|BUSY|READONLY|IOERR)/;
 
 function inspect({ path, want, takedowns = [] }: Inspection): Finding {
@@ -51,9 +46,9 @@ function inspect({ path, want, takedowns = [] }: Inspection): Finding {
     refuseUnsound(path, { readsThrough: true, takedowns });
     return {};
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    const { code = '' } = (error.cause ?? {}) as { code?: string };
-    return { fault: error.message, mayPass: MAY_PASS.test(code) };
+    const { code = '' } = ((error as Error).cause ?? {}) as { code?: string };
+    if (!(error instanceof StoreError) || MAY_PASS.test(code)) throw error;
+    return { fault: error.message };
   }
 }
 

@@ -4,11 +4,11 @@ import { statSync } from 'node:fs';
 import { countOnce } from '../counts.ts';
 import { NoDataError, StoreError } from '../errors.ts';
 import type { Reader, StoreEvent, StoreListener } from '../reader.ts';
-import { type CurrentReader, createCurrentReader, ifReadable } from './current-reader.ts';
 import { toStoreError } from './errors.ts';
 import {
   type FileStats,
   isSameFile,
+  isWritten,
   readStats,
   refuseForeignLog,
   removeLeftovers,
@@ -21,18 +21,51 @@ const POLL_MS = 250;
 /** Bytes: up to this size a file is read through before it is served; no start waits for a larger one. */
 const READ_THROUGH = 2 ** 20;
 
+/** What is served, and what is known of its data also while that cannot be read. */
+interface ServedFile {
+  readonly path: string;
+  readonly observe: StoreListener;
+  /** Undefined until there is data. */
+  reader: SqliteReader | undefined;
+  /** What was at the path when the reader was opened, or since then while it stayed the same file. */
+  stats: FileStats;
+  /** Counted, since two files may have the same generation. */
+  version: number;
+  /** The version that the log was told of. */
+  reported: number;
+  generation: number | undefined;
+  takedowns: readonly string[];
+  /** Why what is at the path is not served. */
+  refusal: StoreEvent | undefined;
+  /** The signature of a file that is not looked at again while it stays as it is. */
+  refused: string;
+  /** What lookups fail with while there is nothing to serve. */
+  fault: StoreError | undefined;
+  isClosed: boolean;
+}
+
+const UNKNOWN = {
+  reader: undefined,
+  version: 0,
+  reported: 0,
+  generation: undefined,
+  takedowns: [],
+  refusal: undefined,
+  refused: '',
+  fault: undefined,
+  isClosed: false,
+};
+
 export function openServed(path: string, observe: StoreListener): Reader {
-  const current = createCurrentReader(path, observe);
-  const watch = createWatch(path, current, observe);
-  watch.start();
-  const timer = setInterval(watch.poll, POLL_MS);
-  timer.unref();
-  const { reader } = watch;
+  const served: ServedFile = { path, observe, stats: readStats(path), ...UNKNOWN };
+  serveFirst(served, { isStart: true });
+  const timer = setInterval(createPoll(served), POLL_MS).unref();
+  const reader = () => requireReader(served);
   return {
-    waiting: watch.waiting,
-    version: current.version,
-    lastImport: () => ifReadable(() => current.reader()?.lastImport()),
-    lastImportRun: () => ifReadable(() => current.reader()?.lastImportRun()),
+    waiting: () => (served.reader === undefined ? undefined : served.refusal?.message),
+    version: () => readVersion(served),
+    lastImport: () => ifReadable(() => served.reader?.lastImport()),
+    lastImportRun: () => ifReadable(() => served.reader?.lastImportRun()),
     profile: (family, userKey, options) => reader().profile(family, userKey, options),
     items: (family, userKey, collection, options) => reader().items(family, userKey, collection, options),
     person: (family, userKey, collection, known) => reader().person(family, userKey, collection, known),
@@ -40,114 +73,117 @@ export function openServed(path: string, observe: StoreListener): Reader {
     firstUsers: (family, count) => reader().firstUsers(family, count),
     users: (family, options) => reader().users(family, options),
     history: (family, userKey, options) => reader().history(family, userKey, options),
-    counts: countOnce(current.version, async () => (await inspectAside({ path, want: 'counts' })).counts),
-    mediaUrl: () => current.reader()?.mediaUrl(),
-    fault: watch.fault,
+    counts: countOnce(
+      () => readVersion(served),
+      async () => (await inspectAside({ path, want: 'counts' })).counts,
+    ),
+    mediaUrl: () => served.reader?.mediaUrl(),
+    fault: () => (served.reader === undefined ? served.fault?.message : served.reader.fault()),
     close() {
       clearInterval(timer);
-      watch.close();
+      served.isClosed = true;
+      served.reader?.close();
     },
   };
 }
 
-/** Finds what is to be served: the first data, changes of it, and another file in its place. */
-function createWatch(path: string, current: CurrentReader, observe: StoreListener) {
-  const refusal = createRefusal(observe);
-  const missing = `${path} is missing: its data is served on, but the next start finds none.`;
-  let isChecking = false;
-  let closed = false;
-  const watch: Watch = { path, current, refusal, observe, isClosed: () => closed };
-
-  /** Looks whether the file that is served is in its place, and has changed. */
-  async function check(): Promise<void> {
-    const found = readStats(path);
-    // Only a regular file can be a database: a pipe would block whoever opens it.
-    if (!found.database?.isFile()) return refusal.begin({ type: 'data-warning', message: missing });
-    if (isSameFile(found.database, current.stats().database)) {
-      refusal.end();
-      return current.noteChanges(found);
-    }
-    if (!refusal.isLasting(found)) await replace(watch, found);
+/** Undefined while the file cannot be read: another program may hold it locked, or it may be damaged. */
+function ifReadable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
   }
+}
 
-  return {
-    start: () => serveFirst(watch, { isStart: true }),
-    waiting: () => (current.reader() === undefined ? undefined : refusal.message()),
-    fault: () => (current.reader() === undefined ? refusal.fault()?.message : current.reader()?.fault()),
+function readVersion(served: ServedFile): number {
+  const generation = ifReadable(() => served.reader?.version()) ?? served.generation;
+  if (generation !== served.generation) served.version++;
+  served.generation = generation;
+  return served.version;
+}
 
-    poll(): void {
-      if (current.reader() === undefined) return serveFirst(watch);
-      if (isChecking) return;
-      isChecking = true;
-      void check().finally(() => {
-        isChecking = false;
-      });
-    },
+/** Later the file may be damaged: then no other takes its place without these. */
+function rememberTakedowns(served: ServedFile): void {
+  served.takedowns = ifReadable(() => served.reader?.takedownHashes()) ?? served.takedowns;
+}
 
-    /** Throws while there is nothing to serve. */
-    reader(): SqliteReader {
-      // What an import has just committed is served at once, not after the next poll.
-      if (current.reader() === undefined && !refusal.isLasting(readStats(path))) serveFirst(watch);
-      const reader = current.reader();
-      if (reader === undefined) throw refusal.fault();
-      return reader;
-    },
+/** Throws while there is nothing to serve. */
+function requireReader(served: ServedFile): SqliteReader {
+  // What an import has just committed is served at once, not after the next poll.
+  if (served.reader === undefined && served.refused !== signature(readStats(served.path))) serveFirst(served);
+  if (served.reader === undefined) throw served.fault;
+  return served.reader;
+}
 
-    close() {
-      closed = true;
-      current.reader()?.close();
-    },
+function createPoll(served: ServedFile): () => void {
+  let isChecking = false;
+  return () => {
+    if (served.reader === undefined) return serveFirst(served);
+    if (isChecking) return;
+    isChecking = true;
+    void check(served).finally(() => {
+      isChecking = false;
+    });
   };
 }
 
-interface Watch {
-  readonly path: string;
-  readonly current: CurrentReader;
-  readonly refusal: ReturnType<typeof createRefusal>;
-  readonly observe: StoreListener;
-  readonly isClosed: () => boolean;
+/** Looks whether the file that is served is in its place, and has changed. */
+async function check(served: ServedFile): Promise<void> {
+  const { path } = served;
+  const found = readStats(path);
+  // Only a regular file can be a database: a pipe would block whoever opens it.
+  if (!found.database?.isFile())
+    return refuse(served, {
+      type: 'data-warning',
+      message: `${path} is missing: its data is served on, but the next start finds none.`,
+    });
+  if (!isSameFile(found.database, served.stats.database)) {
+    if (served.refused !== signature(found)) await replace(served, found);
+    return;
+  }
+  served.refusal = undefined;
+  if (!isWritten(served.stats.database, found.database) || reopenIfNewer(served)) served.stats = found;
+  if (readVersion(served) === served.reported) return;
+  served.reported = served.version;
+  rememberTakedowns(served);
+  served.observe({ type: 'data-changed', message: 'the data changed' });
+}
+
+/**
+ * A writer that opened the file before we noticed it shares no log with us: SQLite does not tell us of its commits.
+ * False if the file cannot be read now.
+ */
+function reopenIfNewer(served: ServedFile): boolean {
+  const fresh = ifReadable(() => openReader(served.path));
+  if (fresh === undefined) return false;
+  if (fresh.version() === served.reader?.version()) fresh.close();
+  else put(served, fresh);
+  return true;
+}
+
+/** Puts a reader in the place of the one before. */
+function put(served: ServedFile, reader: SqliteReader): void {
+  served.reader?.close();
+  Object.assign(served, { reader, stats: readStats(served.path), refusal: undefined, refused: '' });
+  served.version++;
+  rememberTakedowns(served);
 }
 
 /** Serves the file if there is none yet. At the start, it fails unless waiting for an import helps. */
-function serveFirst({ path, current, refusal, observe }: Watch, { isStart = false } = {}): void {
+function serveFirst(served: ServedFile, { isStart = false } = {}): void {
+  const { path, observe } = served;
   const found = readStats(path);
   try {
-    current.put(openChecked(path));
-    refusal.end();
+    put(served, openChecked(path));
+    served.reported = readVersion(served);
     if (!isStart) observe({ type: 'data-changed', message: 'there is data now, and it is served' });
   } catch (error) {
-    const fault = toStoreError(path, error);
-    if (isStart && !(fault instanceof NoDataError)) throw fault;
-    const message = `${fault.message} Until then, every lookup is answered with 503.`;
-    refusal.begin({ type: 'data-warning', message }, fault, found);
-  }
-}
-
-/** Serves another file that was renamed over the one before, if it is sound and has all takedowns of that. */
-async function replace(
-  { path, current, refusal, observe, isClosed }: Watch,
-  found: FileStats,
-): Promise<void> {
-  // Yet another file may come meanwhile: it gets a check of its own.
-  const isThere = () => !isClosed() && isSameFile(readStats(path).database, found.database);
-  let isFinal = false;
-  try {
-    removeLeftovers(path, found, current.stats());
-    const takedowns = current.takedowns();
-    const { fault, mayPass = false } = await inspectAside({ path, want: 'soundness', takedowns });
-    if (!isThere()) return;
-    isFinal = fault !== undefined && !mayPass;
-    if (fault !== undefined) throw new StoreError(fault);
-    const opened = openReader(path);
-    if (!isThere()) return void opened.close();
-    current.put(opened);
-    refusal.end();
-    observe({ type: 'data-swapped', message: 'another file took the place of the data' });
-  } catch (error) {
-    const message = `${toStoreError(path, error).message} The data before stays.`;
-    // Each file is logged, also if it has the fault of the one before.
-    if (isFinal) refusal.end();
-    refusal.begin({ type: 'data-fault', message }, undefined, isFinal ? found : undefined);
+    served.fault = toStoreError(path, error);
+    if (isStart && !(served.fault instanceof NoDataError)) throw served.fault;
+    served.refused = signature(found);
+    const message = `${served.fault.message} Until then, every lookup is answered with 503.`;
+    refuse(served, { type: 'data-warning', message });
   }
 }
 
@@ -158,30 +194,36 @@ function openChecked(path: string): SqliteReader {
   return openReader(path);
 }
 
-/** Why what is at the path is not served; it is logged once, however often the path is looked at. */
-function createRefusal(observe: StoreListener) {
-  let event: StoreEvent | undefined;
-  let fault: StoreError | undefined;
-  /** Of the files that are not looked at again while they stay as they are. */
-  let seen = '';
+/** Serves another file that was renamed over the one before, if it is sound and has all takedowns of that. */
+async function replace(served: ServedFile, found: FileStats): Promise<void> {
+  const { path, observe } = served;
+  // Yet another file may come meanwhile: it gets a check of its own.
+  const isThere = () => !served.isClosed && isSameFile(readStats(path).database, found.database);
+  try {
+    removeLeftovers(path, found, served.stats);
+    rememberTakedowns(served);
+    const { fault } = await inspectAside({ path, want: 'soundness', takedowns: served.takedowns });
+    if (!isThere()) return;
+    if (fault !== undefined) {
+      // Each file is logged, also if it has the fault of the one before.
+      served.refusal = undefined;
+      served.refused = signature(found);
+      throw new StoreError(fault);
+    }
+    const opened = openReader(path);
+    if (!isThere()) return void opened.close();
+    put(served, opened);
+    served.reported = readVersion(served);
+    observe({ type: 'data-swapped', message: 'another file took the place of the data' });
+  } catch (error) {
+    const message = `${toStoreError(path, error).message} The data before stays.`;
+    refuse(served, { type: 'data-fault', message });
+  }
+}
 
-  return {
-    message: () => event?.message,
-    /** What lookups fail with while there is nothing to serve. */
-    fault: () => fault,
-    isLasting: (stats: FileStats) => signature(stats) === seen,
-
-    begin(found: StoreEvent, error?: StoreError, stats?: FileStats): void {
-      seen = stats === undefined ? '' : signature(stats);
-      if (found.message === event?.message) return;
-      event = found;
-      fault = error;
-      observe(found);
-    },
-
-    end(): void {
-      event = undefined;
-      seen = '';
-    },
-  };
+/** Logs once why what is at the path is not served, however often the path is looked at. */
+function refuse(served: ServedFile, event: StoreEvent): void {
+  if (event.message === served.refusal?.message) return;
+  served.refusal = event;
+  served.observe(event);
 }
