@@ -89,12 +89,12 @@ const step = fc.oneof(
     .record({ ...user, keepNames: fc.boolean() })
     .map(({ family, name, keepNames }) => async (writer: Writer) => {
       const subjects = [{ family, kind: 'user', value: name }] as const;
-      await writer.takeDown(subjects, () => {}, keepNames);
+      await writer.takeDown(subjects, () => {}, { keepNames });
       await writer.undoTakedowns(subjects);
     }),
   fc.record({ family: user.family, id }).map(({ family, id }) => async (writer: Writer) => {
     const subjects = [{ family, kind: 'item', value: String(id) }] as const;
-    await writer.takeDown(subjects, () => {}, true);
+    await writer.takeDown(subjects, () => {}, { keepNames: true });
     await writer.undoTakedowns(subjects);
   }),
   fc
@@ -216,7 +216,7 @@ describe(`the changes of the ${storeName()} store`, () => {
     const fault = 'two was not told what changed, and will be the next time: it is down';
     expect(await tell()).toEqual([['one: ada'], [fault]]);
     const subjects = [{ family: 'microblog', kind: 'user', value: 'bob' }] as const;
-    await change(url, (writer) => writer.takeDown(subjects, () => {}, true));
+    await change(url, (writer) => writer.takeDown(subjects, () => {}, { keepNames: true }));
     expect(await tell()).toEqual([['one: bob'], [fault, expect.stringContaining('stay in the database')]]);
     isDown = false;
     expect(await tell()).toEqual([['two: ada,bob', 'two: ada,bob'], []]);

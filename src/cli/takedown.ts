@@ -139,7 +139,9 @@ interface TakedownRun {
 
 async function takeDown(run: TakedownRun, subjects: NamedSubject[]): Promise<Outcome> {
   const { writer, copies } = run;
-  const { changes, ...taken } = await writer.takeDown(subjects, copies.remove, writer.hasSubscribers);
+  const { changes, ...taken } = await writer.takeDown(subjects, copies.remove, {
+    keepNames: writer.hasSubscribers,
+  });
   const result = { ...taken, pictures: copies.count(), addresses: listAddresses(run, changes) };
   const lines = subjects.map(({ shown }, index) => STATES[result.states[index] as TakedownState](shown));
   return { summary: [...lines, removedLine(result)].join('\n'), result };
@@ -170,7 +172,9 @@ async function undoTakedowns(writer: Writer, subjects: NamedSubject[]): Promise<
 
 async function adopt(run: TakedownRun, list: TakedownList): Promise<Outcome> {
   const { writer, copies } = run;
-  const { changes, ...taken } = await writer.adoptTakedowns(list, copies.remove, writer.hasSubscribers);
+  const { changes, ...taken } = await writer.adoptTakedowns(list, copies.remove, {
+    keepNames: writer.hasSubscribers,
+  });
   const removed = { ...taken, pictures: copies.count(), addresses: listAddresses(run, changes) };
   const takedowns = withoutIds(list).length;
   return {

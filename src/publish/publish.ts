@@ -120,7 +120,7 @@ async function passUntilSteady(options: RunOptions): Promise<{ source: Source; c
   let since = lastRun?.settings === settings && !check ? lastRun.generation : null;
   for (let passes = 1; passes <= MAX_PASSES; passes++) {
     const { generation, changes } = await readArchive(config.databaseUrl, (archive) =>
-      archive.changes(since ?? undefined, !without.has('feeds')),
+      archive.changes(since ?? undefined, { withOldItems: !without.has('feeds') }),
     );
     const onUser = showUsers(options, changes === 'everything' ? await countUsers(options) : changes.length);
     await pass({ ...options, ask: site.ask, changes, site: site.files, counts, onUser, signal });

@@ -1,6 +1,6 @@
 // Everything in a database, as of one moment: for exports, checks, takedowns, and for whoever fetches copies of pictures.
 import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
-import { readNews } from './changes.ts';
+import { type NewsOptions, readNews } from './changes.ts';
 import { firstRow, type Rows } from './connection.ts';
 import { COUNTS, countsFrom } from './counts.ts';
 import type { StoreError } from './errors.ts';
@@ -82,7 +82,7 @@ export function createArchive(
     missing: () => missing(db),
     takedownsMark: () => takedownsMark(db),
     /** Whose answers changed since a generation. */
-    changes: (since: number | undefined, withOldItems = false) => readNews(db, since, { withOldItems }),
+    changes: (since: number | undefined, options?: NewsOptions) => readNews(db, since, options),
     /** Changes with the copies that are linked. */
     linkedCopies: async () => (await firstRow(db, LINKED_COPIES)).join(),
     /** What the addresses of copies begin with; undefined when nothing was linked yet. */

@@ -29,7 +29,7 @@ export interface News {
 /** So many rows are kept at most; then the older half goes. */
 const MOST_CHANGES = 100_000;
 
-interface NewsOptions {
+export interface NewsOptions {
   /** Also users of whom only items changed that are too old for the list. Archives of feeds have them. */
   readonly withOldItems?: boolean;
 }

@@ -1,5 +1,5 @@
 // The writer of both stores: each method is one change, made by SQL that they share. A store says how a change is made.
-
+import type { Family } from '../records/kinds.ts';
 import {
   boundChanges,
   ERASE_LATER,
@@ -15,85 +15,109 @@ import { countRows, type StoreConnection } from './connection.ts';
 import { pruneMedia, relink, saveMedia, unknownFiles } from './media.ts';
 import { merge } from './merge.ts';
 import { packAnswers, repairPacked } from './packed-rows.ts';
+import type { Awaitable } from './reader.ts';
 import { type RemovalCounts, removeUser } from './removal.ts';
 import { repairContents } from './soundness.ts';
 import { readUntold, rememberTold } from './subscribers.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from './takedown-changes.ts';
-import type { LoadOptions, LoadOutcome, Tallies, Writer } from './writer.ts';
+import type { TakedownList, TakedownSubject } from './takedowns.ts';
+import type { Load, LoadOptions, LoadOutcome, MediaEntry, RemoveFiles, Tallies } from './writer.ts';
 
-interface StoreAccess extends Pick<Writer, 'load' | 'close'> {
+type Action<T> = (db: StoreConnection) => Promise<T>;
+
+interface StoreAccess {
+  load(options: LoadOptions): Awaitable<Load>;
   /** Outside of transactions. */
   readonly connection: StoreConnection;
-  /**
-   * Runs an action in a transaction with the work tables of an import. With `erases`, the database holds no copy of what
-   * was deleted afterwards.
-   */
-  change<T>(action: (db: StoreConnection) => Promise<T>, erases: boolean): Promise<T>;
+  /** Runs an action in a transaction with the work tables of an import. */
+  change<T>(action: Action<T>): Promise<T>;
+  /** The same. Afterwards, the database holds no copy of what was deleted. */
+  erase<T>(action: Action<T>): Promise<T>;
+  close(): Awaitable<void>;
 }
 
-interface ChangeOptions<T> {
-  /** Whether something that is served changed: then the data gets a new generation. Without it, it always does. */
-  readonly changesAnswers?: (result: T) => boolean;
+interface TakedownOptions {
+  /** The names stay among the changes until `eraseNames`, so that subscribers can be told. */
+  readonly keepNames?: boolean;
 }
 
-const INVISIBLE = { changesAnswers: () => false };
-const IF_ANY = { changesAnswers: (changed: number) => changed > 0 };
-
-export function createWriter(store: StoreAccess): Writer {
-  const change = <T>(
-    action: (db: StoreConnection) => Promise<T>,
-    { changesAnswers = () => true }: ChangeOptions<T> = {},
-  ) =>
-    store.change(async (db) => {
-      const result = await action(db);
-      await packAnswers(db);
-      // Only an import makes a new database ready to be served.
-      if (changesAnswers(result)) await advance(db, 'generation > 0');
-      return result;
-    }, false);
-
-  /** A takedown. With `keepNames`, the names stay in `changes` until `eraseNames`. */
-  const takeOut = <Result extends RemovalCounts>(
-    action: (db: StoreConnection) => Promise<Result>,
-    keepNames: boolean,
-  ) =>
-    store.change(async (db) => {
-      const before = await countRows(db, 'SELECT generation FROM vitrine');
-      const result = await action(db);
-      await packAnswers(db);
-      const changes = before === 0 ? [] : await listChanges(db, before);
-      await advance(db, 'generation > 0');
-      if (result.users > 0 || (await hasFormerNames(db)))
-        await (keepNames ? db.run(ERASE_LATER) : forgetChanges(db));
-      return { ...result, changes };
-    }, true);
-
+export function createWriter({ load, close, connection, change, erase }: StoreAccess) {
   return {
-    load: store.load,
-    close: store.close,
-    remove: (family, userKey) =>
-      change((db) => removeUser(db, family, userKey), { changesAnswers: (removed) => removed !== undefined }),
-    takeDown: (subjects, removeFiles, keepNames = false) =>
-      takeOut((db) => takeDown(db, subjects, removeFiles), keepNames),
-    adoptTakedowns: (list, removeFiles, keepNames = false) =>
-      takeOut((db) => adoptTakedowns(db, list, removeFiles), keepNames),
-    undoTakedowns: (subjects) => change((db) => undoTakedowns(db, subjects)),
-    repair: () => change(async (db) => (await repairContents(db)) + (await repairPacked(db)), IF_ANY),
-    relink: (mediaUrl) => change((db) => relink(db, mediaUrl), IF_ANY),
-    saveMedia: (entries, mark) => change((db) => saveMedia(db, entries, mark), INVISIBLE),
-    pruneMedia: (grace) => change((db) => pruneMedia(db, grace), INVISIBLE),
-    unknownFiles: (names) => change((db) => unknownFiles(db, names), INVISIBLE),
-    readUntold: (subscribers) => change((db) => readUntold(db, subscribers), INVISIBLE),
-    rememberTold: (subscribers, generation) =>
-      change((db) => rememberTold(db, subscribers, generation), INVISIBLE),
-    keepsNames: () => keepsNames(store.connection),
-    async eraseNames() {
-      // A command that is interrupted in between erases them again.
-      await store.change(eraseChanges, true);
-      await change(async (db) => void (await db.run(ERASED)), INVISIBLE);
+    load,
+    close,
+    /** Removes one user and all their items; undefined for an unknown user. */
+    remove: (family: Family, userKey: string) =>
+      change(advancing((db) => removeUser(db, family, userKey), isDefined)),
+    /** Removes users and items, and the copies that only they named; keeps imports from bringing them back. */
+    takeDown: (
+      subjects: readonly TakedownSubject[],
+      removeFiles: RemoveFiles,
+      { keepNames = false }: TakedownOptions = {},
+    ) => erase(takingOut((db) => takeDown(db, subjects, removeFiles), keepNames)),
+    /** Takes over the takedowns of another database; how much that removed here. */
+    adoptTakedowns: (
+      list: TakedownList,
+      removeFiles: RemoveFiles,
+      { keepNames = false }: TakedownOptions = {},
+    ) => erase(takingOut((db) => adoptTakedowns(db, list, removeFiles), keepNames)),
+    /** Lets imports bring them again; whether each had been taken down. */
+    undoTakedowns: (subjects: readonly TakedownSubject[]) =>
+      change(advancing((db) => undoTakedowns(db, subjects), isDefined)),
+    /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
+    repair: () =>
+      change(advancing(async (db) => (await repairContents(db)) + (await repairPacked(db)), isSome)),
+    /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
+    relink: (mediaUrl: string) => change(advancing((db) => relink(db, mediaUrl), isSome)),
+    /**
+     * Remembers copies of pictures, which are served once they are linked. `mark` is that of the archive in which records
+     * named them: false, and nothing is remembered, if somebody was taken down since.
+     */
+    saveMedia: (entries: readonly MediaEntry[], mark: string) => change((db) => saveMedia(db, entries, mark)),
+    /** Forgets addresses that no record has named for `grace` seconds. */
+    pruneMedia: (grace: number) => change((db) => pruneMedia(db, grace)),
+    /** Of the names of files, those that no copy has. */
+    unknownFiles: (names: readonly string[]) => change((db) => unknownFiles(db, names)),
+    /** What these subscribers have not been told yet. */
+    readUntold: (subscribers: readonly string[]) => change((db) => readUntold(db, subscribers)),
+    rememberTold: (subscribers: readonly string[], generation: number) =>
+      change((db) => rememberTold(db, subscribers, generation)),
+    /** Whether a takedown has left names for subscribers; waits for no other writer. */
+    keepsNames: () => keepsNames(connection),
+    /** Erases them. A command that is interrupted in between erases them again. */
+    async eraseNames(): Promise<void> {
+      await erase(eraseChanges);
+      await change(async (db) => void (await db.run(ERASED)));
     },
   };
 }
+
+const isDefined = (result: unknown) => result !== undefined;
+const isSome = (changed: number) => changed > 0;
+
+/** The action gives the data a new generation, if what is served may have changed. */
+const advancing =
+  <T>(action: Action<T>, changesAnswers: (result: T) => boolean): Action<T> =>
+  async (db) => {
+    const result = await action(db);
+    await packAnswers(db);
+    // Only an import makes a new database ready to be served.
+    if (changesAnswers(result)) await advance(db, 'generation > 0');
+    return result;
+  };
+
+/** The action is a takedown; its result names whose answers that changed. */
+const takingOut =
+  <Result extends RemovalCounts>(action: Action<Result>, keepNames: boolean) =>
+  async (db: StoreConnection) => {
+    const before = await countRows(db, 'SELECT generation FROM vitrine');
+    const result = await action(db);
+    await packAnswers(db);
+    const changes = before === 0 ? [] : await listChanges(db, before);
+    await advance(db, 'generation > 0');
+    if (result.users > 0 || (await hasFormerNames(db)))
+      await (keepNames ? db.run(ERASE_LATER) : forgetChanges(db));
+    return { ...result, changes };
+  };
 
 /**
  * A new generation, if the condition holds. It is the time, so that what is imported after a standby was promoted is newer

@@ -1,11 +1,9 @@
-// The writing side, which every store offers. A method may answer now or later.
-import type { Family, KindName } from '../records/kinds.ts';
+// What the writing side of every store takes and returns. A method may answer now or later.
+import type { KindName } from '../records/kinds.ts';
 import type { Row } from '../records/row.ts';
-import type { Change } from './changes.ts';
+import type { createWriter } from './create-writer.ts';
 import type { Awaitable } from './reader.ts';
 import type { RemovalLimit } from './removal-limit.ts';
-import type { UntoldNews } from './subscribers.ts';
-import type { TakedownList, TakedownResult, TakedownSubject } from './takedowns.ts';
 
 export interface LoadOptions {
   /** The loaded records replace everything of the families they belong to. */
@@ -73,52 +71,4 @@ export interface PrunedMedia {
 /** Removes files from the folder of copies. */
 export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
 
-interface WithChanges {
-  /** Whose answers that changed. */
-  readonly changes: readonly Change[];
-}
-
-/** The writing side. */
-export interface Writer {
-  load(options: LoadOptions): Awaitable<Load>;
-  /** Removes one user and all their items; undefined for an unknown user. */
-  remove(family: Family, userKey: string): Awaitable<{ items: number } | undefined>;
-  /**
-   * Removes users and items, and the copies that only they named; keeps imports from bringing them back. With `keepNames`
-   * the names stay among the changes until `eraseNames`, so that subscribers can be told.
-   */
-  takeDown(
-    subjects: readonly TakedownSubject[],
-    removeFiles: RemoveFiles,
-    keepNames?: boolean,
-  ): Awaitable<TakedownResult & WithChanges>;
-  /** Lets imports bring them again; whether each had been taken down. */
-  undoTakedowns(subjects: readonly TakedownSubject[]): Awaitable<boolean[]>;
-  /** Takes over the takedowns of another database; how much that removed here. */
-  adoptTakedowns(
-    list: TakedownList,
-    removeFiles: RemoveFiles,
-    keepNames?: boolean,
-  ): Awaitable<{ users: number; items: number } & WithChanges>;
-  /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
-  repair(): Awaitable<number>;
-  /**
-   * Remembers copies of pictures, which are served once they are linked. `mark` is that of the archive in which records
-   * named them: false, and nothing is remembered, if somebody was taken down since.
-   */
-  saveMedia(entries: readonly MediaEntry[], mark: string): Awaitable<boolean>;
-  /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
-  relink(mediaUrl: string): Awaitable<number>;
-  /** Forgets addresses that no record has named for `grace` seconds. */
-  pruneMedia(grace: number): Awaitable<PrunedMedia>;
-  /** Of the names of files, those that no copy has. */
-  unknownFiles(names: readonly string[]): Awaitable<string[]>;
-  /** What these subscribers have not been told yet. */
-  readUntold(subscribers: readonly string[]): Awaitable<UntoldNews>;
-  rememberTold(subscribers: readonly string[], generation: number): Awaitable<void>;
-  /** Whether a takedown has left names for subscribers; waits for no other writer. */
-  keepsNames(): Promise<boolean>;
-  /** Erases them. */
-  eraseNames(): Awaitable<void>;
-  close(): Awaitable<void>;
-}
+export type Writer = ReturnType<typeof createWriter>;

@@ -1,5 +1,6 @@
 // The writing side of PostgreSQL: imports, removals and repairs, each one transaction on the primary.
 import type pg from 'pg';
+import type { StoreConnection } from '../connection.ts';
 import { createWriter, importStaged } from '../create-writer.ts';
 import { WORK_TABLES } from '../merge-statements.ts';
 import type { MigrationResult } from '../migrations.ts';
@@ -37,16 +38,18 @@ export async function openTrialWriter(url: string): Promise<Writer | undefined> 
 
 function writerOn(connection: HostConnection): Writer {
   const { client, name } = connection;
+  const change = <T>(action: (db: StoreConnection) => Promise<T>) =>
+    describeErrors(name, () =>
+      inTransaction(client, BEGIN, async () => {
+        await takeTurn(client);
+        return await action(storeConnection(client));
+      }),
+    );
   return createWriter({
     load: (options) => describeErrors(name, () => startLoad(connection, options)),
     connection: storeConnection(client),
-    change: (action) =>
-      describeErrors(name, () =>
-        inTransaction(client, BEGIN, async () => {
-          await takeTurn(client);
-          return await action(storeConnection(client));
-        }),
-      ),
+    change,
+    erase: change,
     close: () => client.end(),
   });
 }

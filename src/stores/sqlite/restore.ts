@@ -141,28 +141,23 @@ async function replaceContents(db: Connection, path: string, copyPath: string): 
       .prepare(`SELECT 1 FROM ${other}.takedowns WHERE hash NOT IN (SELECT hash FROM ${one}.takedowns)`)
       .get() !== undefined;
   let erases = false;
-  const takenDown = await change(
-    db,
-    path,
-    async (store) => {
-      const isNew = lacks('copy', 'main');
-      erases = isNew || lacks('main', 'copy') || (await keepsNames(store));
-      const list = await readTakedowns(store);
-      for (const [table, key] of Object.entries(TABLES)) replaceRows(db, table, key);
-      db.exec(`
+  const takenDown = await change(db, path, async (store) => {
+    const isNew = lacks('copy', 'main');
+    erases = isNew || lacks('main', 'copy') || (await keepsNames(store));
+    const list = await readTakedowns(store);
+    for (const [table, key] of Object.entries(TABLES)) replaceRows(db, table, key);
+    db.exec(`
         INSERT OR IGNORE INTO main.takedown_salts SELECT * FROM copy.takedown_salts;
         INSERT OR IGNORE INTO main.takedowns SELECT * FROM copy.takedowns;
         UPDATE main.vitrine SET media_url = (SELECT media_url FROM copy.vitrine)`);
-      // The copies of their pictures were removed by the takedown.
-      const removed = isNew ? await adoptTakedowns(store, list, () => {}) : NOTHING;
-      await packAnswers(store);
-      await advance(store, 'true');
-      // Among them are the names of whom either database has taken down.
-      await forgetChanges(store);
-      return removed;
-    },
-    false,
-  );
+    // The copies of their pictures were removed by the takedown.
+    const removed = isNew ? await adoptTakedowns(store, list, () => {}) : NOTHING;
+    await packAnswers(store);
+    await advance(store, 'true');
+    // Among them are the names of whom either database has taken down.
+    await forgetChanges(store);
+    return removed;
+  });
   const hindrance = erases ? eraseTraces(db, path) : undefined;
   const warning = hindrance && `${path} still holds what was taken down, in unused space. ${hindrance}`;
   return { takenDown, warning };

@@ -60,7 +60,8 @@ function writerOn(db: Connection, path: string): Writer {
   db.pragma(`temp.cache_size = -${WRITING_CACHE}`);
   return createWriter({
     load: (options) => describeErrors(path, () => startLoad(db, path, options)),
-    change: (action, erases) => change(db, path, action, erases),
+    change: (action) => change(db, path, action),
+    erase: (action) => erase(db, path, action),
     connection: storeConnection(db),
     close() {
       db.close();
@@ -72,28 +73,12 @@ function writerOn(db: Connection, path: string): Writer {
 export async function change<T>(
   db: Connection,
   path: string,
-  action: (merging: StoreConnection) => Promise<T>,
-  erases: boolean,
-): Promise<T> {
-  const result = await inTransaction(db, path, () => action(storeConnection(db)), erases);
-  const hindrance = erases ? eraseTraces(db, path) : undefined;
-  if (hindrance === undefined) return result;
-  throw new StoreError(
-    `The takedown is done, but ${path} still holds deleted data in unused space. ${hindrance} Repeat the command then.`,
-  );
-}
-
-async function inTransaction<T>(
-  db: Connection,
-  path: string,
-  action: () => Promise<T>,
-  erases: boolean,
+  action: (store: StoreConnection) => Promise<T>,
 ): Promise<T> {
   try {
     db.exec('BEGIN IMMEDIATE');
     createWorkTables(db);
-    if (erases) db.exec('DELETE FROM takedowns_forgotten');
-    const result = await action();
+    const result = await action(storeConnection(db));
     db.exec('COMMIT');
     return result;
   } catch (error) {
@@ -101,6 +86,22 @@ async function inTransaction<T>(
   } finally {
     endWork(db);
   }
+}
+
+async function erase<T>(
+  db: Connection,
+  path: string,
+  action: (store: StoreConnection) => Promise<T>,
+): Promise<T> {
+  const result = await change(db, path, async (store) => {
+    await store.run('DELETE FROM takedowns_forgotten');
+    return await action(store);
+  });
+  const hindrance = eraseTraces(db, path);
+  if (hindrance === undefined) return result;
+  throw new StoreError(
+    `The takedown is done, but ${path} still holds deleted data in unused space. ${hindrance} Repeat the command then.`,
+  );
 }
 
 /** Writes the whole file anew, without its unused space; why that was not possible, as a sentence. */
