@@ -1,8 +1,8 @@
 // Shared by import tests: running an import and reading the database afterwards.
 import { join } from 'node:path';
+import type { MediaEntry } from '../src/stores/media.ts';
 import { openForChange, openForExport } from '../src/stores/open.ts';
 import type { Answer } from '../src/stores/reader.ts';
-import type { MediaEntry } from '../src/stores/writer.ts';
 import { run, tempFolder } from './rig.ts';
 
 export const newPath = () => join(tempFolder(), 'site.db');

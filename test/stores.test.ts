@@ -2,6 +2,7 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ImportOptions, importFiles } from '../src/import/import.ts';
+import type { Tallies } from '../src/stores/load.ts';
 import {
   checkDatabase,
   openForChange,
@@ -11,7 +12,6 @@ import {
 } from '../src/stores/open.ts';
 import type { Answer, HistoryOptions, Reader } from '../src/stores/reader.ts';
 import type { RemovalLimit } from '../src/stores/removal-limit.ts';
-import type { Tallies } from '../src/stores/writer.ts';
 import type { Raw } from './expected.ts';
 import { bodyOf, exported } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';

@@ -2,7 +2,7 @@
 import type { Entry } from '../formats/entry.ts';
 import type { Fault } from '../records/normalise.ts';
 import { brief, printable } from '../records/printable.ts';
-import type { Misfit } from '../stores/writer.ts';
+import type { Misfit } from '../stores/load.ts';
 import type { Rejects } from './rejects.ts';
 
 const LONGEST_RETURNED = 300;

@@ -3,7 +3,7 @@ import { bar, createReport, megabytes, secondsLeft, type Terminal } from '../fil
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
 import { counted } from '../records/printable.ts';
-import type { Tallies } from '../stores/writer.ts';
+import type { Tallies } from '../stores/load.ts';
 
 export interface Progress {
   readonly phase: 'reading' | 'writing';

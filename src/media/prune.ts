@@ -1,5 +1,6 @@
 // Removes copies that no record names any more: first the database forgets them, then their files go.
-import type { PrunedMedia, Writer } from '../stores/writer.ts';
+import type { PrunedMedia } from '../stores/media.ts';
+import type { Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder, type StoredFile } from './folder.ts';
 
 interface PruneOptions {

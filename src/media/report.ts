@@ -1,6 +1,6 @@
 // What becomes of originals: counts it, reports each failure, and sums it up.
 import { brief, counted } from '../records/printable.ts';
-import type { MediaEntry } from '../stores/writer.ts';
+import type { MediaEntry } from '../stores/media.ts';
 
 /** The option that names hosts. */
 export const HOSTS_OPTION = '--media-hosts';

@@ -8,10 +8,11 @@ import type { Lookup, SiteClient, SiteOptions } from '../remote/site-client.ts';
 import type { UserSource } from '../remote/user-list.ts';
 import type { Run } from '../runs/each.ts';
 import type { Archive } from '../stores/archive.ts';
+import type { Tallies } from '../stores/load.ts';
 import type { StoreHandle } from '../stores/open.ts';
 import type { Reader } from '../stores/reader.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
-import type { Tallies, Writer } from '../stores/writer.ts';
+import type { Writer } from '../stores/writer.ts';
 import type { LastFetch, MirrorMemory } from './memory.ts';
 
 /** The flags of the command that are passed on as they are. */

@@ -4,7 +4,8 @@
 import { KIND_NAMES } from '../records/kinds.ts';
 import { MAX_ITEMS } from '../remote/site-client.ts';
 import type { Owners } from '../stores/archive.ts';
-import type { Tallies, Writer } from '../stores/writer.ts';
+import type { Tallies } from '../stores/load.ts';
+import type { Writer } from '../stores/writer.ts';
 import { type Mirror, type Outcome, type Refusal, reportRefusal, type Visit } from './context.ts';
 
 type Refusals = Map<Visit, Refusal>;

@@ -3,7 +3,7 @@ import { describeMended, summary } from '../import/report.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
 import { counted, countedPart } from '../records/printable.ts';
-import type { Tallies } from '../stores/writer.ts';
+import type { Tallies } from '../stores/load.ts';
 import type { MirrorCounts } from './context.ts';
 
 export interface MirrorResult extends Readonly<MirrorCounts> {

@@ -4,6 +4,7 @@ import { type NewsOptions, readNews } from './changes.ts';
 import { firstRow, type Rows } from './connection.ts';
 import { COUNTS, countsFrom } from './counts.ts';
 import type { StoreError } from './errors.ts';
+import type { MediaEntry } from './media.ts';
 import { takedownsMark } from './media.ts';
 import {
   ALL_MEDIA,
@@ -18,7 +19,6 @@ import {
 import type { Awaitable, Counts } from './reader.ts';
 import { findFaults } from './soundness.ts';
 import { ALL_ENTRIES, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';
-import type { MediaEntry } from './writer.ts';
 
 /** A picture that a record names and that has no copy. */
 interface MissingCopy {

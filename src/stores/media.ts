@@ -16,9 +16,29 @@ import {
   SET_MEDIA_URL,
   UNMARK_NAMED,
 } from './media-statements.ts';
+import type { Awaitable } from './reader.ts';
 import { repairContents } from './soundness.ts';
 import { TAKEDOWNS_MARK } from './takedowns.ts';
-import type { MediaEntry, PrunedMedia, RemoveFiles } from './writer.ts';
+
+/** What became of the original address of a picture. */
+export interface MediaEntry {
+  readonly url: string;
+  /** The name of our copy; null if it could not be had. */
+  readonly file: string | null;
+  readonly bytes: number;
+  /** Why there is no copy. */
+  readonly reason: string | null;
+}
+
+export interface PrunedMedia {
+  /** Addresses that no record has named for long enough. */
+  readonly forgotten: number;
+  /** Addresses that no record names, but not for long enough yet. */
+  readonly waiting: number;
+}
+
+/** Removes files from the folder of copies. */
+export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
 
 export async function saveMedia(
   db: StoreConnection,

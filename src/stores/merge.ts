@@ -5,6 +5,7 @@
 // makes it one change.
 import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
 import { countRows, type Rows, type StoreConnection } from './connection.ts';
+import type { LoadOptions, LoadOutcome, Misfit, Tallies, Tally } from './load.ts';
 import { HAS_COPIES, namedCopies, servedText } from './media-statements.ts';
 import {
   INDEXES,
@@ -15,7 +16,6 @@ import {
 } from './merge-statements.ts';
 import { type Removal, refuseExcess } from './removal-limit.ts';
 import { listedKinds, skipTakenDown } from './takedown-skips.ts';
-import type { LoadOptions, LoadOutcome, Misfit, Tallies, Tally } from './writer.ts';
 
 /** Undefined when the import is refused, as `ending` says or for misfits; the caller then rolls back. */
 export async function merge(

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { takedownKey } from '../records/user-name.ts';
 import type { StoreConnection } from './connection.ts';
+import type { RemoveFiles } from './media.ts';
 import { forgetUnnamed } from './media.ts';
 import { type RemovalCounts, removeItem, removeItems, removeUsers } from './removal.ts';
 import { findListedUsers } from './takedown-skips.ts';
@@ -18,7 +19,6 @@ import {
   type TakedownState,
   type TakedownSubject,
 } from './takedowns.ts';
-import type { RemoveFiles } from './writer.ts';
 
 const SALT_BYTES = 32;
 

@@ -1,74 +1,163 @@
-// What the writing side of every store takes and returns. A method may answer now or later.
-import type { KindName } from '../records/kinds.ts';
-import type { Row } from '../records/row.ts';
-import type { createWriter } from './create-writer.ts';
+// The writer of both stores: each method is one change, made by SQL that they share. A store says how a change is made.
+import type { Family } from '../records/kinds.ts';
+import {
+  boundChanges,
+  ERASE_LATER,
+  ERASED,
+  eraseChanges,
+  forgetChanges,
+  hasFormerNames,
+  keepGeneration,
+  keepsNames,
+  listChanges,
+} from './changes.ts';
+import { countRows, type StoreConnection } from './connection.ts';
+import type { Load, LoadOptions, LoadOutcome, Tallies } from './load.ts';
+import { type MediaEntry, pruneMedia, type RemoveFiles, relink, saveMedia, unknownFiles } from './media.ts';
+import { merge } from './merge.ts';
+import { packAnswers, repairPacked } from './packed-rows.ts';
 import type { Awaitable } from './reader.ts';
-import type { RemovalLimit } from './removal-limit.ts';
-
-export interface LoadOptions {
-  /** The loaded records replace everything of the families they belong to. */
-  readonly replace: boolean;
-  /** How much of a kind of record a replacement may remove. Without it: everything. */
-  readonly maxRemoved?: RemovalLimit | undefined;
-  /** Misfits are left out; otherwise one misfit refuses the whole load. */
-  readonly skipInvalid: boolean;
-  /** Called with each row that is valid by itself but does not fit the rest. */
-  readonly onMisfit: (misfit: Misfit) => Awaitable<void>;
-}
-
-export interface Misfit {
-  /** The number that was given to `add`. */
-  readonly place: number;
-  readonly member: string;
-  readonly reason: string;
-  readonly got: string;
-  readonly record: string;
-}
-
-export interface Tally {
-  new: number;
-  changed: number;
-  unchanged: number;
-  removed: number;
-  /** Left out because the user or the item was taken down. */
-  takenDown: number;
-}
-
-export type Tallies = Record<KindName, Tally>;
-
-/**
- * How a load ends: `commit` makes it visible; `try` finds out what it would change and keeps nothing; `refuse` finds the
- * misfits only, for an import with faults that are known already.
- */
-export type LoadOutcome = 'commit' | 'try' | 'refuse';
-
-/** One import. Nothing is visible before `finish` has committed everything. */
-export interface Load {
-  /** `place` tells where the row came from and never decreases; of two rows with one id the later wins. */
-  add(row: Row, place: number): Awaitable<void>;
-  /** The tallies; undefined when the load was refused, by its ending or for misfits. */
-  finish(ending?: LoadOutcome): Awaitable<Tallies | undefined>;
-  abandon(): Awaitable<void>;
-}
-
-/** What became of the original address of a picture. */
-export interface MediaEntry {
-  readonly url: string;
-  /** The name of our copy; null if it could not be had. */
-  readonly file: string | null;
-  readonly bytes: number;
-  /** Why there is no copy. */
-  readonly reason: string | null;
-}
-
-export interface PrunedMedia {
-  /** Addresses that no record has named for long enough. */
-  readonly forgotten: number;
-  /** Addresses that no record names, but not for long enough yet. */
-  readonly waiting: number;
-}
-
-/** Removes files from the folder of copies. */
-export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
+import { type RemovalCounts, removeUser } from './removal.ts';
+import { repairContents } from './soundness.ts';
+import { readUntold, rememberTold } from './subscribers.ts';
+import { adoptTakedowns, takeDown, undoTakedowns } from './takedown-changes.ts';
+import type { TakedownList, TakedownSubject } from './takedowns.ts';
 
 export type Writer = ReturnType<typeof createWriter>;
+
+type Action<T> = (db: StoreConnection) => Promise<T>;
+
+interface StoreAccess {
+  load(options: LoadOptions): Awaitable<Load>;
+  /** Outside of transactions. */
+  readonly connection: StoreConnection;
+  /** Runs an action in a transaction with the work tables of an import. */
+  change<T>(action: Action<T>): Promise<T>;
+  /** The same. Afterwards, the database holds no copy of what was deleted. */
+  erase<T>(action: Action<T>): Promise<T>;
+  close(): Awaitable<void>;
+}
+
+interface TakedownOptions {
+  /** The names stay among the changes until `eraseNames`, so that subscribers can be told. */
+  readonly keepNames?: boolean;
+}
+
+export function createWriter({ load, close, connection, change, erase }: StoreAccess) {
+  return {
+    load,
+    close,
+    /** Removes one user and all their items; undefined for an unknown user. */
+    remove: (family: Family, userKey: string) =>
+      change(advancing((db) => removeUser(db, family, userKey), isDefined)),
+    /** Removes users and items, and the copies that only they named; keeps imports from bringing them back. */
+    takeDown: (
+      subjects: readonly TakedownSubject[],
+      removeFiles: RemoveFiles,
+      { keepNames = false }: TakedownOptions = {},
+    ) => erase(takingOut((db) => takeDown(db, subjects, removeFiles), keepNames)),
+    /** Takes over the takedowns of another database; how much that removed here. */
+    adoptTakedowns: (
+      list: TakedownList,
+      removeFiles: RemoveFiles,
+      { keepNames = false }: TakedownOptions = {},
+    ) => erase(takingOut((db) => adoptTakedowns(db, list, removeFiles), keepNames)),
+    /** Lets imports bring them again; whether each had been taken down. */
+    undoTakedowns: (subjects: readonly TakedownSubject[]) =>
+      change(advancing((db) => undoTakedowns(db, subjects), isDefined)),
+    /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
+    repair: () =>
+      change(advancing(async (db) => (await repairContents(db)) + (await repairPacked(db)), isSome)),
+    /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
+    relink: (mediaUrl: string) => change(advancing((db) => relink(db, mediaUrl), isSome)),
+    /**
+     * Remembers copies of pictures, which are served once they are linked. `mark` is that of the archive in which records
+     * named them: false, and nothing is remembered, if somebody was taken down since.
+     */
+    saveMedia: (entries: readonly MediaEntry[], mark: string) => change((db) => saveMedia(db, entries, mark)),
+    /** Forgets addresses that no record has named for `grace` seconds. */
+    pruneMedia: (grace: number) => change((db) => pruneMedia(db, grace)),
+    /** Of the names of files, those that no copy has. */
+    unknownFiles: (names: readonly string[]) => change((db) => unknownFiles(db, names)),
+    /** What these subscribers have not been told yet. */
+    readUntold: (subscribers: readonly string[]) => change((db) => readUntold(db, subscribers)),
+    rememberTold: (subscribers: readonly string[], generation: number) =>
+      change((db) => rememberTold(db, subscribers, generation)),
+    /** Whether a takedown has left names for subscribers; waits for no other writer. */
+    keepsNames: () => keepsNames(connection),
+    /** Erases them. A command that is interrupted in between erases them again. */
+    async eraseNames(): Promise<void> {
+      await erase(eraseChanges);
+      await change(async (db) => void (await db.run(ERASED)));
+    },
+  };
+}
+
+const isDefined = (result: unknown) => result !== undefined;
+const isSome = (changed: number) => changed > 0;
+
+/** The action gives the data a new generation, if what is served may have changed. */
+const advancing =
+  <T>(action: Action<T>, changesAnswers: (result: T) => boolean): Action<T> =>
+  async (db) => {
+    const result = await action(db);
+    await packAnswers(db);
+    // Only an import makes a new database ready to be served.
+    if (changesAnswers(result)) await advance(db, 'generation > 0');
+    return result;
+  };
+
+/** The action is a takedown; its result names whose answers that changed. */
+const takingOut =
+  <Result extends RemovalCounts>(action: Action<Result>, keepNames: boolean) =>
+  async (db: StoreConnection) => {
+    const before = await countRows(db, 'SELECT generation FROM vitrine');
+    const result = await action(db);
+    await packAnswers(db);
+    const changes = before === 0 ? [] : await listChanges(db, before);
+    await advance(db, 'generation > 0');
+    if (result.users > 0 || (await hasFormerNames(db)))
+      await (keepNames ? db.run(ERASE_LATER) : forgetChanges(db));
+    return { ...result, changes };
+  };
+
+/**
+ * A new generation, if the condition holds. It is the time, so that what is imported after a standby was promoted is newer
+ * than what the lost primary had last, wherever that had come to.
+ */
+export async function advance(db: StoreConnection, condition: string): Promise<void> {
+  await db.run(keepGeneration(condition));
+  await db.run(
+    `UPDATE vitrine SET generation = CASE WHEN generation < ${db.now} THEN ${db.now} ELSE generation + 1 END
+     WHERE ${condition}`,
+  );
+  await boundChanges(db);
+}
+
+interface ImportResult {
+  /** Undefined when the import was refused. */
+  readonly tallies: Tallies | undefined;
+  /** How many records it changed. */
+  readonly changes: number;
+  /** The caller commits, or else rolls back. */
+  readonly commits: boolean;
+}
+
+/** Makes the staged rows one change of the data, in the caller's transaction. */
+export async function importStaged(
+  db: StoreConnection,
+  options: LoadOptions,
+  ending: LoadOutcome,
+): Promise<ImportResult> {
+  const tallies = await merge(db, options, ending);
+  if (tallies === undefined || ending !== 'commit') return { tallies, changes: 0, commits: false };
+  await packAnswers(db);
+  const changes = Object.values(tallies).reduce(
+    (sum, tally) => sum + tally.new + tally.changed + tally.removed,
+    0,
+  );
+  // The first import counts even when it was empty: with it the database is ready to be served.
+  await advance(db, changes > 0 ? 'true' : 'generation = 0');
+  await db.run(`UPDATE vitrine SET last_run = ${db.now}`);
+  return { tallies, changes, commits: true };
+}

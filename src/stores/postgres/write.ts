@@ -1,10 +1,11 @@
 // The writing side of PostgreSQL: imports, removals and repairs, each one transaction on the primary.
 import type pg from 'pg';
 import type { StoreConnection } from '../connection.ts';
-import { createWriter, importStaged } from '../create-writer.ts';
+import type { Load, LoadOptions, LoadOutcome, Tallies } from '../load.ts';
 import { WORK_TABLES } from '../merge-statements.ts';
 import type { MigrationResult } from '../migrations.ts';
-import type { Load, LoadOptions, LoadOutcome, Tallies, Writer } from '../writer.ts';
+import type { Writer } from '../writer.ts';
+import { createWriter, importStaged } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
 import { inTransaction, storeConnection } from './dialect.ts';
 import { describeErrors } from './errors.ts';

@@ -1,8 +1,9 @@
 // The rows of an import on their way into a file: a temporary table, so that other writers are held up only while it is
 // merged.
-import { importStaged } from '../create-writer.ts';
+
+import type { Load, LoadOptions, LoadOutcome, Tallies } from '../load.ts';
 import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
-import type { Load, LoadOptions, LoadOutcome, Tallies } from '../writer.ts';
+import { importStaged } from '../writer.ts';
 import type { Connection } from './connect.ts';
 import { storeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';

@@ -2,9 +2,9 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { StoreConnection } from '../connection.ts';
-import { createWriter } from '../create-writer.ts';
 import { StoreError } from '../errors.ts';
 import type { Writer } from '../writer.ts';
+import { createWriter } from '../writer.ts';
 import { type Connection, openForTrial, openForWriting } from './connect.ts';
 import { storeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';

@@ -1,0 +1,51 @@
+// One import, from its first row to its outcome.
+import type { KindName } from '../records/kinds.ts';
+import type { Row } from '../records/row.ts';
+import type { Awaitable } from './reader.ts';
+import type { RemovalLimit } from './removal-limit.ts';
+
+export interface LoadOptions {
+  /** The loaded records replace everything of the families they belong to. */
+  readonly replace: boolean;
+  /** How much of a kind of record a replacement may remove. Without it: everything. */
+  readonly maxRemoved?: RemovalLimit | undefined;
+  /** Misfits are left out; otherwise one misfit refuses the whole load. */
+  readonly skipInvalid: boolean;
+  /** Called with each row that is valid by itself but does not fit the rest. */
+  readonly onMisfit: (misfit: Misfit) => Awaitable<void>;
+}
+
+export interface Misfit {
+  /** The number that was given to `add`. */
+  readonly place: number;
+  readonly member: string;
+  readonly reason: string;
+  readonly got: string;
+  readonly record: string;
+}
+
+export interface Tally {
+  new: number;
+  changed: number;
+  unchanged: number;
+  removed: number;
+  /** Left out because the user or the item was taken down. */
+  takenDown: number;
+}
+
+export type Tallies = Record<KindName, Tally>;
+
+/**
+ * How a load ends: `commit` makes it visible; `try` finds out what it would change and keeps nothing; `refuse` finds the
+ * misfits only, for an import with faults that are known already.
+ */
+export type LoadOutcome = 'commit' | 'try' | 'refuse';
+
+/** One import. Nothing is visible before `finish` has committed everything. */
+export interface Load {
+  /** `place` tells where the row came from and never decreases; of two rows with one id the later wins. */
+  add(row: Row, place: number): Awaitable<void>;
+  /** The tallies; undefined when the load was refused, by its ending or for misfits. */
+  finish(ending?: LoadOutcome): Awaitable<Tallies | undefined>;
+  abandon(): Awaitable<void>;
+}
