@@ -434,22 +434,13 @@ describe('XML', () => {
 
   test.each<[what: string, xml: string | Buffer, lists: string[], sentence: string]>([
     ['without lists', XML, [], 'the map must name the elements'],
-    ['that is cut off', XML.slice(0, 400), ['item'], 'is not closed: the XML is cut off or malformed'],
-    ['with crossed tags', '<a><item><b></item></a>', ['item'], '<b> of line 1 is not closed'],
-    [
-      'in another encoding',
-      '<?xml version="1.0" encoding="ISO-8859-1"?><a/>',
-      ['item'],
-      'the text is ISO-8859-1',
-    ],
+    ['that is cut off', XML.slice(0, 400), ['item'], 'is not closed: the XML is cut off'],
     [
       'that is not UTF-8',
       Buffer.from('<a>\n<item>\xe9</item></a>', 'latin1'),
       ['item'],
       'not valid UTF-8 from line',
     ],
-    ['that is nested too deeply', '<a>'.repeat(2000), ['item'], 'elements are nested too deeply'],
-    ['with an endless section', `<a><![CDATA[${'x'.repeat(17 * 2 ** 20)}`, ['item'], 'longer than 16 MiB'],
   ])('%s is refused with a sentence', async (_, xml, lists, sentence) => {
     const module = `export const lists = ${JSON.stringify(lists)};\nexport default () => {};`;
     const { error } = await importWith(module, Buffer.from(xml));

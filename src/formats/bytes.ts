@@ -1,6 +1,6 @@
-// The bytes of a file: looking at the first ones, unpacking gzip, and decoding text that is not UTF-8.
+// The bytes of a file as UTF-8: looking at the first ones, unpacking gzip, and decoding text of another encoding.
 import { pipeline } from 'node:stream';
-import { constants, createGunzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 import { FormatError } from './entry.ts';
 
 /** Reads until `isEnough` accepts the head, or to the end. */
@@ -13,33 +13,44 @@ export async function peek(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffe
     head = Buffer.concat([head, next.value]);
   }
 
-  async function close() {
-    await iterator.return?.();
-  }
-
   /** The whole stream, head included, without so many bytes at its beginning. */
   async function* from(skipped: number) {
     try {
       yield head.subarray(skipped);
       for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
     } finally {
-      await close();
+      await iterator.return?.();
     }
   }
 
-  return { head, from, close };
+  return { head, from };
+}
+
+const GZIP = '1f8b';
+/** Byte order marks. */
+const UTF16 = { fffe: 'utf-16le', feff: 'utf-16be' };
+
+/** The unpacked file as UTF-8. */
+export async function openText(
+  chunks: AsyncIterable<Buffer>,
+  encoding?: string,
+): Promise<AsyncIterable<Buffer>> {
+  const file = await peekAtMark(chunks);
+  const text = file.mark === GZIP ? await peekAtMark(gunzip(file.from(0))) : file;
+  const found = encoding ?? UTF16[text.mark as keyof typeof UTF16];
+  return found === undefined ? text.from(0) : transcode(text.from(0), found);
+}
+
+async function peekAtMark(chunks: AsyncIterable<Buffer>) {
+  const { head, from } = await peek(chunks, ({ length }) => length >= 2);
+  return { mark: head.toString('hex', 0, 2), from };
 }
 
 const CHUNK_BYTES = 256 * 1024;
 
-export function isGzip(head: Buffer): boolean {
-  return head[0] === 0x1f && head[1] === 0x8b;
-}
-
-/** A sentence says if the data is corrupt, or cut off where it must not be. */
-export async function* gunzip(chunks: AsyncIterable<Buffer>, mayBeCut = false): AsyncGenerator<Buffer> {
-  const finishFlush = mayBeCut ? constants.Z_SYNC_FLUSH : constants.Z_FINISH;
-  const unpacked = createGunzip({ chunkSize: CHUNK_BYTES, finishFlush });
+/** A sentence says if the data is corrupt or cut off. */
+async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const unpacked = createGunzip({ chunkSize: CHUNK_BYTES });
   // Errors reach the loop below as well, and are handled there.
   pipeline(chunks, unpacked, () => {});
   try {
@@ -53,8 +64,7 @@ export async function* gunzip(chunks: AsyncIterable<Buffer>, mayBeCut = false): 
   }
 }
 
-/** Text of another encoding as UTF-8. */
-export async function* transcode(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
+async function* transcode(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder(encoding, { fatal: true });
   const decode = (chunk?: Buffer) => {
     try {

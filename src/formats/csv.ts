@@ -3,13 +3,14 @@ import { KIND_NAMES, type KindName } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { type Member, SCHEMAS } from '../records/schemas.ts';
-import { type CsvRow, createRowCutter } from './csv-rows.ts';
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
 import { isBroken } from './json-text.ts';
+import { createRowCutter, type Row } from './rows.ts';
 
 const PROPERTIES = Object.values(SCHEMAS).flatMap(({ properties }) => Object.entries<Member>(properties));
 const MEMBERS = new Set(PROPERTIES.map(([name]) => name));
 const LISTS = PROPERTIES.filter(([, schema]) => schema['x-form'] === 'list').map(([name]) => name);
+const [NEWLINE, QUOTE] = [10, 34];
 const DELIMITERS = [',', ';', '\t'];
 /** Excel reads and writes it before the header. */
 const SEPARATOR_LINE = /^"?sep=([^"\r\n])"?\r?$/i;
@@ -25,55 +26,72 @@ interface Header {
 
 /** With `isMapped`, the header may name anything. */
 export function createCsvReader(firstLine: number, isMapped = false): RecordReader {
-  const cutter = createRowCutter(firstLine);
+  let delimiters = DELIMITERS;
   let header: Header | undefined;
-  let delimiter: string | undefined;
   let isRefused = false;
+  const cutter = createRowCutter(firstLine, (bytes, from) => findRowEnd(bytes, from, delimiters));
 
-  function* readRows(rows: Iterable<CsvRow>): Generator<Entry> {
+  function readNext(row: Row): Entry | undefined {
+    if (header !== undefined) return readRow(row, header, isMapped);
+    const separator = SEPARATOR_LINE.exec(row.bytes.toString('latin1', 0, 10))?.[1];
+    if (separator !== undefined && delimiters === DELIMITERS) {
+      delimiters = [separator];
+      return undefined;
+    }
+    const found = readHeader(row, isMapped, delimiters);
+    isRefused = 'line' in found;
+    if ('line' in found) return found;
+    header = found;
+    delimiters = [found.delimiter];
+    return undefined;
+  }
+
+  function* readRows(rows: Iterable<Row>): Generator<Entry> {
     for (const row of rows) {
-      if (isRefused) return;
-      if (header !== undefined) {
-        yield readRow(row, header, isMapped);
-        continue;
-      }
-      const named = SEPARATOR_LINE.exec(row.bytes.toString('latin1', 0, 10))?.[1];
-      if (named !== undefined && delimiter === undefined) {
-        delimiter = named;
-        cutter.useDelimiter(delimiter);
-        continue;
-      }
-      const found = readHeader(row, isMapped, delimiter);
-      isRefused = !('names' in found);
-      if (!('names' in found)) return yield found;
-      header = found;
-      cutter.useDelimiter(found.delimiter);
+      const entry = isRefused ? undefined : readNext(row);
+      if (entry !== undefined) yield entry;
     }
   }
 
-  return {
-    read: (piece) => readRows(cutter.cut(piece)),
-    end: () => readRows(cutter.end()),
-  };
+  return { read: (piece) => readRows(cutter.cut(piece)), end: () => readRows(cutter.end()) };
 }
 
-function readHeader(row: CsvRow, isMapped: boolean, separator?: string): Header | Entry {
+/** The place of the line feed that ends the row at `from`: others stand in quotation marks. */
+function findRowEnd(bytes: Buffer, from: number, delimiters: readonly string[]): number {
+  const [one, two = one, three = one] = delimiters.map((delimiter) => delimiter.charCodeAt(0));
+  for (let at = from; at < bytes.length; at++) {
+    if (bytes[at] === QUOTE) {
+      do at = bytes.indexOf(QUOTE, at + 1) + 1;
+      while (at > 0 && bytes[at] === QUOTE);
+      if (at === 0) return -1;
+    }
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at];
+      if (byte === NEWLINE) return at;
+      if (byte === one || byte === two || byte === three) break;
+    }
+  }
+  return -1;
+}
+
+function readHeader(row: Row, isMapped: boolean, delimiters: readonly string[]): Header | Entry {
   const text = decodeRow(row);
   if (typeof text !== 'string') return text;
-  if (text.includes('\r'))
-    return problemAt(row.line, 'lines must end with a line feed, not with a return alone', asJson(text));
+  const refuse = (problem: string) => problemAt(row.line, problem, asJson(text));
+  if (text.includes('\r')) return refuse('lines must end with a line feed, not with a return alone');
   const unquoted = text.replace(/"[^"]*"/g, '');
-  const delimiter =
-    separator ??
-    DELIMITERS.reduce((most, one) => (count(unquoted, one) > count(unquoted, most) ? one : most));
-  const names = splitCells(text, delimiter).map((name) => name.trim());
+  const delimiter = delimiters.reduce((most, one) =>
+    count(unquoted, one) > count(unquoted, most) ? one : most,
+  );
+  const cells = splitCells(text, delimiter);
+  if (cells === undefined) return refuse(BAD_QUOTES);
+  const names = cells.map((name) => name.trim());
   const isNamed = (name: string) => (isMapped ? name !== '' : MEMBERS.has(name));
   const twice = names.find((name, index) => isNamed(name) && names.indexOf(name) !== index);
-  if (twice !== undefined)
-    return problemAt(row.line, `the header names ${excerpt(twice)} twice`, asJson(text));
+  if (twice !== undefined) return refuse(`the header names ${excerpt(twice)} twice`);
   if (names.some(isNamed)) return { names, delimiter, kind: isMapped ? undefined : findKind(names) };
   const expected = 'expected JSON, or a CSV header that names the members, such as id,username,name';
-  return problemAt(row.line, `${expected}, but got ${excerpt(text)}`, asJson(text));
+  return refuse(`${expected}, but got ${excerpt(text)}`);
 }
 
 function findKind(names: readonly string[]): KindName | undefined {
@@ -95,50 +113,46 @@ export function trimLists(record: RawRecord): RawRecord {
 }
 
 /** An empty cell is an absent member. */
-function readRow(row: CsvRow, { names, delimiter, kind }: Header, isMapped: boolean): Entry {
+function readRow(row: Row, { names, delimiter, kind }: Header, isMapped: boolean): Entry {
+  const { line } = row;
   const source = decodeRow(row);
   if (typeof source !== 'string') return source;
   const cells = splitCells(source, delimiter);
+  if (cells === undefined) return problemAt(line, BAD_QUOTES, asJson(source));
   const named = cells.map((cell, index) => [names[index] ?? `cell ${index + 1}`, cell] as const);
   const given = Object.fromEntries(named.filter(([, cell]) => cell !== ''));
   const value = isMapped ? given : trimLists(given);
   const text = () => JSON.stringify(value);
-  if (cells.length === names.length) return { line: row.line, value, text, kind };
-  const problem = `${counted(cells.length, 'cell')} where the header has ${names.length}`;
-  return { line: row.line, problem, text };
+  if (cells.length === names.length) return { line, value, text, kind };
+  return { line, problem: `${counted(cells.length, 'cell')} where the header has ${names.length}`, text };
 }
 
-/** The cells of a row that is well-formed. */
-function splitCells(row: string, delimiter: string): string[] {
+const BAD_QUOTES = 'a quotation mark is not closed, or text follows a closed one';
+
+/** The cells of a row; undefined if quotation marks stand where they must not. */
+function splitCells(row: string, delimiter: string): string[] | undefined {
   const cells: string[] = [];
-  for (let at = 0; at <= row.length; ) {
-    let end = at;
+  for (let at = 0; at <= row.length; at++) {
+    const start = at;
     if (row[at] === '"') {
-      do end = findCharacter('"', row, end + 1);
-      while (row[++end] === '"');
-      cells.push(row.slice(at + 1, end - 1).replaceAll('""', '"'));
+      do at = row.indexOf('"', at + 1) + 1;
+      while (at > 0 && row[at] === '"');
+      if (at === 0 || (at < row.length && row[at] !== delimiter)) return undefined;
+      cells.push(row.slice(start + 1, at - 1).replaceAll('""', '"'));
     } else {
-      end = findCharacter(delimiter, row, at);
-      cells.push(row.slice(at, end));
+      at = row.indexOf(delimiter, start);
+      if (at === -1) at = row.length;
+      cells.push(row.slice(start, at));
     }
-    at = end + 1;
   }
   return cells;
 }
 
-/** Where a character comes next; the row's end if it does not. */
-function findCharacter(character: string, row: string, from: number): number {
-  const at = row.indexOf(character, from);
-  return at === -1 ? row.length : at;
-}
-
 /** The row's text, or the problem with it. */
-function decodeRow({ line, bytes, isWellFormed }: CsvRow): string | Entry {
-  if (bytes.length > LONGEST_RECORD) return tooLong(line, bytes);
+function decodeRow({ line, bytes }: Row): string | Entry {
+  if (bytes.length > LONGEST_RECORD) return tooLong(line);
   const text = bytes.toString();
   if (isBroken(text, bytes)) return problemAt(line, NOT_UTF8, asJson(text));
-  if (!isWellFormed)
-    return problemAt(line, 'a quotation mark is not closed, or text follows a closed one', asJson(text));
   return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
 

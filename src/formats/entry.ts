@@ -3,6 +3,16 @@ import type { KindName } from '../records/kinds.ts';
 import { printable } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';
 
+/** An answer with status 200 that a browser or a crawler recorded. */
+export interface Capture {
+  /** In a HAR file; in a WARC file the number of its record. */
+  readonly line: number;
+  readonly url: string;
+  /** In milliseconds since 1970. */
+  readonly time: number;
+  readonly body: Buffer;
+}
+
 export type Entry = {
   readonly line: number;
   /** One line of NDJSON from which the record can be mended and imported again. */
@@ -12,9 +22,6 @@ export type Entry = {
   /** The kind of the record, if its place tells it. */
   readonly kind?: KindName | undefined;
 } & ({ readonly value: RawRecord } | { readonly problem: string });
-
-/** One entry, or the many of a response body, made when they are asked for. */
-export type Entries = Entry | Iterable<Entry>;
 
 /** A reader is given a file piece by piece, then `end` once. */
 export interface RecordReader {
@@ -29,9 +36,7 @@ export function problemAt(line: number, problem: string, source = ''): Entry {
   return { line, problem, text: () => oneLine(source) };
 }
 
-export function tooLong(line: number, bytes: Buffer): Entry {
-  return problemAt(line, 'longer than 1 MiB', `${bytes.toString('utf8', 0, 200)}…`);
-}
+export const tooLong = (line: number) => problemAt(line, 'longer than 1 MiB');
 
 const EXCERPT = 40;
 
@@ -59,34 +64,4 @@ export class NoContentError extends FormatError {
   constructor() {
     super('there are no records in it');
   }
-}
-
-/** Joins a record that lies across several pieces of a file. */
-export function createCarry(longest = LONGEST_RECORD) {
-  let parts: Buffer[] = [];
-  let length = 0;
-
-  function add(bytes: Buffer): void {
-    if (length > longest || bytes.length === 0) return;
-    parts.push(bytes);
-    length += bytes.length;
-  }
-
-  /** Everything that was added, followed by `last`. A record that was too long is cut, but stays longer than the limit. */
-  function take(last: Buffer): Buffer {
-    if (length === 0) return last;
-    add(last);
-    const whole = Buffer.concat(parts, length);
-    parts = [];
-    length = 0;
-    return whole;
-  }
-
-  return {
-    get length() {
-      return length;
-    },
-    add,
-    take,
-  };
 }

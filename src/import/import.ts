@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { addAbortSignal, Readable } from 'node:stream';
 import { OutputError } from '../files/output.ts';
 import { readRecords } from '../formats/detect.ts';
-import { type Entry, FormatError, NoContentError } from '../formats/entry.ts';
+import { type Capture, type Entry, FormatError, NoContentError } from '../formats/entry.ts';
 import type { Family } from '../records/kinds.ts';
 import { createMender, type Mender, type MendingOptions } from '../records/mending.ts';
 import type { RawRecord } from '../records/recognise.ts';
@@ -11,7 +11,7 @@ import { createPlaceholders } from '../records/row.ts';
 import type { Load, Tallies } from '../stores/load.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Writer } from '../stores/writer.ts';
-import { createCaptures } from './captures.ts';
+import { openCaptures } from './captures.ts';
 import { createFaultReport, describePlace, displayName, encodePlace, type FaultReport } from './faults.ts';
 import { type InputOptions, openInputs } from './inputs.ts';
 import type { RecordMap } from './map.ts';
@@ -116,15 +116,19 @@ async function* readFiles(
   onChunk: () => void,
 ): AsyncGenerator<FileBatch> {
   let empty: string | undefined;
-  using captures = createCaptures(warnings);
+  using opened = new DisposableStack();
+  let captures: ReturnType<typeof openCaptures> | undefined;
   for (const [file, path] of files.entries()) {
     const source = path === '-' ? stoppable(stdin, signal) : createReadStream(path, { signal });
     const chunks = counted(source, counts, onChunk);
-    const archives = captures.sinkFor(file);
+    const onCapture = (capture: Capture) => {
+      captures ??= opened.use(openCaptures(warnings));
+      captures.add(capture, file);
+    };
     try {
       const batches =
         map === undefined
-          ? readRecords(chunks, { encoding, archives })
+          ? readRecords(chunks, { encoding, onCapture })
           : map.read(chunks, displayName(path), encoding);
       for await (const batch of batches) yield { file, batch };
     } catch (error) {
@@ -133,7 +137,7 @@ async function* readFiles(
       else throw error;
     }
   }
-  yield* captures.entries();
+  if (captures !== undefined) yield* captures.entries();
   yield { file: files.length - 1, batch: (await map?.end()) ?? [] };
   // One empty file among others does no harm; but to import nothing at all is a mistake.
   if (empty !== undefined && counts.records === 0)
