@@ -1,6 +1,7 @@
 // Base URLs: variants under a path, at the root, on their own host, or switched off.
 import { afterAll, describe, expect, test } from 'vitest';
-import { type ConfigError, readConfig } from '../src/config/config.ts';
+import { readConfig } from '../src/config/config.ts';
+import type { ConfigError } from '../src/config/setting-values.ts';
 import { ask, json, type LocalServer, run, sendRaw } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 

@@ -90,11 +90,11 @@ test.each([
 test.each([
   ['nginx', /must be caches separated by commas, such as nginx:/],
   ['squid:/x', /must be caches/],
-  ['nginx:cache', /must name a cache of this kind like nginx:\/var\/cache\/vitrine, not "nginx:cache"/],
-  ['varnish:http://a:b@localhost', /like varnish:http:.*, not "varnish:http:\/\/…@localhost"/],
-  ['post:https://localhost/?key=k', /like post:https:.*, not "post:https:\/\/localhost\/\?…"/],
-  ['cloudflare:example.org', /like cloudflare:ZONE_ID/],
-  ['fastly:SU1Z0isxPaozGVKXdv0eY?per-minute=0', /like fastly:SERVICE_ID/],
+  ['nginx:cache', /must be caches/],
+  ['varnish:http://a:s3cret@localhost', /^(?!.*s3cret).* must be an http\(s\) URL/],
+  ['post:https://localhost/?key=s3cret', /^(?!.*s3cret).* must be an http\(s\) URL/],
+  ['cloudflare:example.org', /must be caches/],
+  ['fastly:SU1Z0isxPaozGVKXdv0eY?per-minute=0', /must be caches/],
 ])('PURGE=%s is refused', async (text, sentence) => {
   const { code, stderr } = await run(['serve', '--check', '--samples', '--purge', text]);
   expect([code, stderr]).toEqual([2, expect.stringMatching(sentence)]);
@@ -269,8 +269,6 @@ test('imports, takedowns and `vitrine purge` tell caches, also later and twice, 
   expect((await vitrine(['import', files[2] as string], { DATABASE_URL: path })).stderr).toBe('');
   expect(readFileSync(path).includes('nr0')).toBe(false);
   expect((await vitrine(['purge'], { DATABASE_URL: path })).stderr).toMatch(/name the caches: --to/);
-  expect((await vitrine(['purge', '--to', 'squid:/x'])).stderr).toMatch(
-    /--to must be caches .* not "squid:\/x"/,
-  );
+  expect((await vitrine(['purge', '--to', 'squid:/x'])).stderr).toMatch(/--to must be caches /);
   expect(outputs.join('')).not.toContain('s3cret');
 });

@@ -1,7 +1,8 @@
 // `vitrine media fetch`, and what it shares with the other commands for copies of pictures.
 import { type Command, Option } from 'commander';
-import { ConfigError, readConfig, type SettingName } from '../config/config.ts';
+import { readConfig, type SettingName } from '../config/config.ts';
 import { findMediaUrl } from '../config/media.ts';
+import { ConfigError } from '../config/setting-values.ts';
 import type { FetchFlags, FetchOptions } from '../media/fetch.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';

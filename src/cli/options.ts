@@ -1,16 +1,9 @@
 // Options and arguments that several commands take.
 import { Command, InvalidArgumentError, Option } from 'commander';
-import {
-  ConfigError,
-  flagName,
-  readConfig,
-  SETTINGS,
-  type SettingName,
-  variableName,
-} from '../config/config.ts';
+import { flagName, readConfig, SETTINGS, type SettingName, variableName } from '../config/config.ts';
 import { lookalikes } from '../config/lookalikes.ts';
 import { findMediaFolder } from '../config/media.ts';
-import { bytes } from '../config/setting-values.ts';
+import { bytes, ConfigError } from '../config/setting-values.ts';
 import { FAMILIES } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
 import { readBase } from '../remote/site-client.ts';

@@ -1,6 +1,6 @@
 // How a command's report is printed: text for people, one line of JSON with --json, and with --quiet only errors.
 import { getSystemErrorMessage } from 'node:util';
-import { ConfigError } from '../config/config.ts';
+import { ConfigError } from '../config/setting-values.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { printable } from '../records/printable.ts';
 import { StoreError } from '../stores/errors.ts';

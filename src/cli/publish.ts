@@ -1,7 +1,8 @@
 // `vitrine publish`
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { ConfigError, readConfig, SETTING_NAMES } from '../config/config.ts';
+import { readConfig, SETTING_NAMES } from '../config/config.ts';
+import { ConfigError } from '../config/setting-values.ts';
 import type { HostName } from '../publish/hosts.ts';
 import type { Part } from '../publish/targets.ts';
 import { type CommandContext, UsageError } from './context.ts';

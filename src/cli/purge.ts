@@ -2,7 +2,6 @@
 import { Option } from 'commander';
 import { tellSubscribers } from '../changes/tell.ts';
 import { type Cache, caches } from '../config/caches.ts';
-import { withoutSecrets } from '../config/setting-values.ts';
 import { counted } from '../records/printable.ts';
 import { openExisting } from '../stores/open.ts';
 import type { SubscriberNews } from '../stores/subscribers.ts';
@@ -38,9 +37,7 @@ function cacheArgument(text: string, before: readonly Cache[] = []): Cache[] {
   try {
     return [...before, ...caches(text)];
   } catch (error) {
-    throw new UsageError(
-      `--to ${(error as Error).message}, not ${JSON.stringify(withoutSecrets('purge', text))}`,
-    );
+    throw new UsageError(`--to ${(error as Error).message}`);
   }
 }
 

@@ -1,14 +1,8 @@
 // `vitrine serve`
-import {
-  type Config,
-  ConfigError,
-  listMounts,
-  publicOrigin,
-  readConfig,
-  SETTING_NAMES,
-} from '../config/config.ts';
+import { type Config, listMounts, publicOrigin, readConfig, SETTING_NAMES } from '../config/config.ts';
 import { describeData } from '../config/database-url.ts';
 import { lookalikes } from '../config/lookalikes.ts';
+import { ConfigError } from '../config/setting-values.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { StoreError } from '../stores/errors.ts';

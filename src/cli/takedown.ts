@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { Option } from 'commander';
 import { changedAddresses } from '../changes/addresses.ts';
 import type { Config } from '../config/config.ts';
-import { databaseUrl } from '../config/setting-values.ts';
+import { databaseUrl } from '../config/database-url.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';

@@ -1,5 +1,5 @@
 // The caches that are told what changed (PURGE), and the headers of answers in which they find the tags of users.
-import { absoluteUrl, Mistake, splitList } from './setting-values.ts';
+import { absoluteUrl, Mistake, matching, splitList } from './setting-values.ts';
 
 export interface Cache {
   readonly kind: CacheKind;
@@ -12,39 +12,30 @@ export interface Cache {
 }
 
 interface Kind {
-  readonly example: string;
   /** The response header in which the cache looks for tags; where any would do, the usual one. */
   readonly tagHeader: string;
-  /** The place in canonical form; undefined if it is none. */
-  readonly place: (text: string) => string | undefined;
+  /** The place in canonical form. */
+  readonly place: (text: string) => string;
 }
 
-const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
-
-function url(text: string): string | undefined {
-  try {
-    return absoluteUrl(text);
-  } catch {
-    return undefined;
-  }
-}
+const MISTAKE =
+  'must be caches separated by commas, such as nginx:/var/cache/vitrine, varnish:http://127.0.0.1:6081, cloudflare:ZONE_ID, fastly:SERVICE_ID, netlify:SITE_ID, post:https://example.org/purge';
+const place = (pattern: RegExp) => matching(pattern, MISTAKE);
 
 /** How `src/purge` tells each of them is in its own table. */
 const CACHE_KINDS = {
   nginx: {
-    example: 'nginx:/var/cache/vitrine',
     tagHeader: 'Cache-Tag',
-    place: matching(/^\/[\w./@+-]*[\w.@+-]$/),
+    place: place(/^\/[\w./@+-]*[\w.@+-]$/),
   },
-  varnish: { example: 'varnish:http://127.0.0.1:6081', tagHeader: 'Cache-Tag', place: url },
-  cloudflare: { example: 'cloudflare:ZONE_ID', tagHeader: 'Cache-Tag', place: matching(/^[0-9a-f]{32}$/) },
-  fastly: { example: 'fastly:SERVICE_ID', tagHeader: 'Surrogate-Key', place: matching(/^\w{10,64}$/) },
-  netlify: { example: 'netlify:SITE_ID', tagHeader: 'Netlify-Cache-Tag', place: matching(/^[\w-]{10,64}$/) },
-  post: { example: 'post:https://example.org/purge', tagHeader: 'Cache-Tag', place: url },
+  varnish: { tagHeader: 'Cache-Tag', place: absoluteUrl },
+  cloudflare: { tagHeader: 'Cache-Tag', place: place(/^[0-9a-f]{32}$/) },
+  fastly: { tagHeader: 'Surrogate-Key', place: place(/^\w{10,64}$/) },
+  netlify: { tagHeader: 'Netlify-Cache-Tag', place: place(/^[\w-]{10,64}$/) },
+  post: { tagHeader: 'Cache-Tag', place: absoluteUrl },
 } as const satisfies Record<string, Kind>;
 
 export type CacheKind = keyof typeof CACHE_KINDS;
-const EXAMPLES = Object.values(CACHE_KINDS).map(({ example }) => example);
 
 const isKind = (text: string): text is CacheKind => Object.hasOwn(CACHE_KINDS, text);
 
@@ -52,12 +43,13 @@ const isKind = (text: string): text is CacheKind => Object.hasOwn(CACHE_KINDS, t
 export function caches(text: string): Cache[] {
   return splitList(text).map((entry) => {
     const [, kind = '', rest = '', limit] = /^(\w+):(.*?)(?:\?per-minute=([1-9]\d{0,5}))?$/.exec(entry) ?? [];
-    if (!isKind(kind))
-      throw new Mistake(`must be caches separated by commas, such as ${EXAMPLES.join(', ')}`);
-    const place = CACHE_KINDS[kind].place(rest);
-    if (place === undefined)
-      throw new Mistake(`must name a cache of this kind like ${CACHE_KINDS[kind].example}`);
-    return { kind, place, perMinute: limit === undefined ? undefined : Number(limit), text: entry };
+    if (!isKind(kind)) throw new Mistake(MISTAKE);
+    return {
+      kind,
+      place: CACHE_KINDS[kind].place(rest),
+      perMinute: limit === undefined ? undefined : Number(limit),
+      text: entry,
+    };
   });
 }
 

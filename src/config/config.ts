@@ -2,7 +2,7 @@
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
 import { caches } from './caches.ts';
 import { addressClashes, type Mount, siteClashes } from './clashes.ts';
-import type { ServedFiles } from './database-url.ts';
+import { databaseUrl, folder, type ServedFiles } from './database-url.ts';
 import { chooseSecret, type SettingText } from './secrets.ts';
 import {
   absoluteUrl,
@@ -12,11 +12,10 @@ import {
   baseUrl,
   between,
   bytes,
+  ConfigError,
   cacheDirectives,
-  databaseUrl,
   duration,
   fileMode,
-  folder,
   headerName,
   headerText,
   Mistake,
@@ -33,7 +32,6 @@ import {
   webUrl,
   webUrls,
   whole,
-  withoutSecrets,
   workerCount,
 } from './setting-values.ts';
 import { accent, logo, siteName } from './site-values.ts';
@@ -51,11 +49,14 @@ function baseUrlSettings(): Record<BaseUrlSetting, Setting<BaseUrl | undefined>>
   return Object.fromEntries(settings);
 }
 
+const SECRET = { mayHoldSecret: true };
+
 export const SETTINGS = {
   databaseUrl: setting(
     '',
     optional(databaseUrl),
     'the database: path or `file:` URL of a SQLite file, or a `postgres://` URL; `serve` needs it, or `--samples`',
+    SECRET,
   ),
   databaseUrlFile: setting(
     '',
@@ -110,12 +111,14 @@ export const SETTINGS = {
     '',
     caches,
     'caches that are told what changed, separated by commas, such as `nginx:/var/cache/vitrine`; they may then keep answers of users for a day',
+    SECRET,
   ),
-  notify: setting('', webUrls, 'URLs that are told of each change of the data, separated by commas'),
+  notify: setting('', webUrls, 'URLs that are told of each change of the data, separated by commas', SECRET),
   websubHub: setting(
     '',
     optional(webUrl),
     'URL of a WebSub hub that tells readers of feeds what is new; it needs base URLs that name a host',
+    SECRET,
   ),
   takedownStatus: setting(
     '404',
@@ -214,14 +217,6 @@ export const variableName = (name: SettingName) =>
 /** The command-line flag of a setting: `baseUrlA` is `--base-url-a`. */
 export const flagName = (name: SettingName) => `--${variableName(name).toLowerCase().replaceAll('_', '-')}`;
 
-export class ConfigError extends Error {
-  readonly mistakes: readonly string[];
-  constructor(mistakes: readonly string[]) {
-    super(mistakes.join('\n'));
-    this.mistakes = mistakes;
-  }
-}
-
 export type Flags = Partial<Record<SettingName, string>>;
 export type Environment = Record<string, string | undefined>;
 
@@ -229,13 +224,11 @@ export type Environment = Record<string, string | undefined>;
 export function readConfig(flags: Flags = {}, environment: Environment = {}): Config {
   const mistakes: string[] = [];
   const values = SETTING_NAMES.map((name) => {
-    let given = findText(name, flags, environment);
     try {
-      if (name === 'databaseUrl') given = findDatabaseUrl(flags, environment);
-      return [name, parseSetting(name, given)];
+      return [name, parseSetting(name, flags, environment)];
     } catch (error) {
-      if (!(error instanceof Mistake)) throw error;
-      mistakes.push(sentence(name, given, error));
+      if (!(error instanceof ConfigError)) throw error;
+      mistakes.push(...error.mistakes);
       return [name, undefined];
     }
   });
@@ -245,7 +238,7 @@ export function readConfig(flags: Flags = {}, environment: Environment = {}): Co
   return config;
 }
 
-const findText = (name: SettingName, flags: Flags, environment: Environment): SettingText =>
+const findText = (flags: Flags, environment: Environment, name: SettingName): SettingText =>
   flags[name] === undefined
     ? { text: environment[variableName(name)], label: variableName(name) }
     : { text: flags[name], label: flagName(name) };
@@ -253,38 +246,36 @@ const findText = (name: SettingName, flags: Flags, environment: Environment): Se
 /** Of the two settings, those of the environment count unless there is a flag for one. */
 function findDatabaseUrl(flags: Flags, environment: Environment): SettingText {
   const hasFlag = flags.databaseUrl !== undefined || Boolean(flags.databaseUrlFile?.trim());
-  const find = (name: SettingName) => (hasFlag ? findText(name, flags, {}) : findText(name, {}, environment));
+  const find = (name: SettingName) => (hasFlag ? findText(flags, {}, name) : findText({}, environment, name));
   return chooseSecret('DATABASE_URL', find('databaseUrl'), find('databaseUrlFile'));
 }
 
-function parseSetting(name: SettingName, given: SettingText): unknown {
-  const { parse, emptyCounts }: Setting<unknown> = SETTINGS[name];
-  const text = effectiveText(name, given, emptyCounts);
-  // Settings are copied into log lines, headers and printed configurations.
-  if (/\p{Cc}/u.test(text)) throw new Mistake('must not contain control characters');
-  return parse(text);
+function parseSetting(name: SettingName, flags: Flags, environment: Environment): unknown {
+  const { parse, mayHoldSecret }: Setting<unknown> = SETTINGS[name];
+  const given = (name === 'databaseUrl' ? findDatabaseUrl : findText)(flags, environment, name);
+  const text = writtenText(name, given) ?? SETTINGS[name].fallback;
+  try {
+    // Settings are copied into log lines, headers and printed configurations.
+    if (/\p{Cc}/u.test(text)) throw new Mistake('must not contain control characters');
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof Mistake)) throw error;
+    const shown = mayHoldSecret ? '' : `, not ${JSON.stringify(text)}`;
+    throw new ConfigError([`${given.label} ${error.message}${shown}`]);
+  }
 }
 
-function effectiveText(name: SettingName, { text }: SettingText, emptyCounts = false): string {
-  return text === undefined || (text.trim() === '' && !emptyCounts) ? SETTINGS[name].fallback : text.trim();
-}
-
-/** A mistake as a sentence that quotes the text, without what is secret in it. */
-function sentence(name: SettingName, given: SettingText, { message }: Mistake): string {
-  const text = effectiveText(name, given, true);
-  if (!message.startsWith('must ')) return message;
-  if (given.isSecret) return `what ${given.label} holds ${message}`;
-  return `${given.label} ${message}, not ${JSON.stringify(withoutSecrets(name, text))}`;
+/** Undefined where the default counts. */
+function writtenText(name: SettingName, { text }: SettingText): string | undefined {
+  const { emptyCounts }: Setting<unknown> = SETTINGS[name];
+  return text?.trim() === '' && !emptyCounts ? undefined : text?.trim();
 }
 
 /** The settings that were given, by variable, as they were written. */
 export function givenSettings(flags: Flags, environment: Environment): Record<string, string> {
   const given = SETTING_NAMES.flatMap((name) => {
-    const { text } = findText(name, flags, environment);
-    const { emptyCounts }: Setting<unknown> = SETTINGS[name];
-    return text === undefined || (text.trim() === '' && !emptyCounts)
-      ? []
-      : [[variableName(name), text.trim()]];
+    const text = writtenText(name, findText(flags, environment, name));
+    return text === undefined ? [] : [[variableName(name), text]];
   });
   return Object.fromEntries(given);
 }

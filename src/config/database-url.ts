@@ -1,4 +1,34 @@
-// Parses a postgres:// DATABASE_URL, and hides what is secret in any DATABASE_URL.
+// Paths and URLs of databases and folders. A postgres:// URL is shown without its password.
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Mistake } from './setting-values.ts';
+
+/** The path of a SQLite file, or a PostgreSQL URL unchanged. */
+export function databaseUrl(text: string): string {
+  if (isPostgresUrl(text)) parsePostgresUrl(text);
+  else if (/^file:/i.test(text)) return filePath(text);
+  // A URL without its colon, or with a login, is a typing mistake and would become the name of a file.
+  else if (/^[a-z][a-z0-9+.-]+:|^[a-z]+\/\/|:[^/]*@/i.test(text))
+    throw new Mistake('must be the path or file: URL of a SQLite file, or a postgres:// URL');
+  return text;
+}
+
+/** The path of a folder, without a slash at its end. */
+export function folder(text: string): string {
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(text) && !/^file:/i.test(text))
+    throw new Mistake('must be the path or file: URL of a folder');
+  return (/^file:/i.test(text) ? filePath(text) : text).replace(/(?<=.)\/+$/, '');
+}
+
+/** The path in a file: URL, which may also be relative to the working folder. */
+function filePath(text: string): string {
+  const url = URL.parse(text, pathToFileURL('./').href);
+  try {
+    if (url !== null && !/[?#]|%00|^file:\/*$/i.test(text)) return fileURLToPath(url);
+  } catch {}
+  throw new Mistake(
+    'must be a path, or a URL such as file:site.db or file:///data/site.db, where %25 is a percent sign',
+  );
+}
 
 export interface HostAddress {
   readonly host: string;
@@ -29,19 +59,20 @@ const CONNECT_TIMEOUT = '5';
 
 export const isPostgresUrl = (text: string) => /^postgres(ql)?:/i.test(text);
 
-/** Throws an Error whose message continues a sentence after "must". */
 export function parsePostgresUrl(text: string): PostgresAddress {
   const match = /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(?:\/([^/?#]*))?(?:\?([^#]*))?$/i.exec(text);
-  if (match === null) throw new Error('look like postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE');
+  if (match === null)
+    throw new Mistake('must look like postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE');
   const [, login = '', hosts = '', database = '', query = ''] = match;
   const colon = login.indexOf(':');
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys())
-    if (!PARAMETERS.includes(name)) throw new Error(`have no parameters but ${PARAMETERS.join(', ')}`);
+    if (!PARAMETERS.includes(name)) throw new Mistake(`must have no parameters but ${PARAMETERS.join(', ')}`);
   const sslmode = SSL_MODES.find((mode) => mode === (parameters.get('sslmode') ?? 'disable'));
-  if (sslmode === undefined) throw new Error(`have an sslmode of ${SSL_MODES.join(', ')}`);
+  if (sslmode === undefined) throw new Mistake(`must have an sslmode of ${SSL_MODES.join(', ')}`);
   const connectTimeout = parameters.get('connect_timeout') ?? CONNECT_TIMEOUT;
-  if (!/^[1-9]\d{0,2}$/.test(connectTimeout)) throw new Error('have a connect_timeout of 1 to 999 seconds');
+  if (!/^[1-9]\d{0,2}$/.test(connectTimeout))
+    throw new Mistake('must have a connect_timeout of 1 to 999 seconds');
   return {
     hosts: hosts.split(',').map(hostAddress),
     user: decoded(colon < 0 ? login : login.slice(0, colon)),
@@ -57,7 +88,8 @@ function hostAddress(text: string): HostAddress {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/i.exec(text);
   const port = Number(match?.[3] ?? STANDARD_PORT);
   const host = decoded(match?.[1] ?? match?.[2] ?? '');
-  if (host === undefined || port < 1 || port > 65535) throw new Error('name each host as HOST or HOST:PORT');
+  if (host === undefined || port < 1 || port > 65535)
+    throw new Mistake('must name each host as HOST or HOST:PORT');
   return { host, port };
 }
 
@@ -66,25 +98,13 @@ function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Error('write a percent sign as %25, and @ : / in a password as %40 %3A %2F');
+    throw new Mistake('must write a percent sign as %25, and @ : / in a password as %40 %3A %2F');
   }
 }
 
-/**
- * A DATABASE_URL without its secrets. Where the password is in a malformed one cannot be known: of that nothing is shown
- * but the scheme, unless it holds only what a host and a path are made of.
- */
-export function shownDatabase(url: string): string {
-  const isPath = !/^[a-z][a-z0-9+.-]+:|^[a-z]+\/\/|:[^/]*@/i.test(url) || /^file:/i.test(url);
-  if (isPath || /^[\w.+-]+:\/\/[\w./-]*$/.test(url)) return url;
-  const [scheme = ''] = /^[a-z][a-z0-9+.-]*:\/*/i.exec(url) ?? [];
-  try {
-    parsePostgresUrl(url);
-    return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, (_, start: string) => `${start}…@`);
-  } catch {
-    return `${scheme}…`;
-  }
-}
+/** A valid DATABASE_URL without its login. */
+export const shownDatabase = (url: string) =>
+  isPostgresUrl(url) ? url.replace(/\/\/[^/?#]*@/, '//…@') : url;
 
 export type ServedFiles = {
   /** Files that are served themselves: the database was made of them. */

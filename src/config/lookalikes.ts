@@ -6,28 +6,24 @@ export function lookalikes(environment: Record<string, string | undefined>): str
   const settings = SETTING_NAMES.map(variableName);
   return Object.keys(environment).flatMap((name) => {
     if (environment[name] === undefined || settings.includes(name)) return [];
-    const meant = settings
-      .filter((setting) => Math.abs(setting.length - name.length) <= tolerance(setting))
-      .map((setting) => ({ setting, distance: distance(name.toUpperCase(), setting) }))
-      .filter(({ setting, distance }) => distance <= tolerance(setting))
-      .sort((a, b) => a.distance - b.distance)[0];
-    return meant === undefined ? [] : [`${name} is not a setting: did you mean ${meant.setting}?`];
+    const meant = [0, 1, 2].flatMap((edits) =>
+      settings.filter((setting) => edits <= mostEdits(setting) && isNear(name.toUpperCase(), setting, edits)),
+    )[0];
+    return meant === undefined ? [] : [`${name} is not a setting: did you mean ${meant}?`];
   });
 }
 
 /** Short names have neighbours of their own, such as HOME and HOST: of those only the letter case may differ. */
-const tolerance = ({ length }: string) => (length < 6 ? 0 : length < 9 ? 1 : 2);
+const mostEdits = ({ length }: string) => (length < 6 ? 0 : length < 9 ? 1 : 2);
 
-/** How many letters must be inserted, removed or replaced to make one text the other. */
-function distance(one: string, two: string): number {
-  let row = Array.from(`_${two}`, (_, column) => column);
-  for (const letter of one) {
-    const next: number[] = [];
-    for (const [column, above] of row.entries()) {
-      const replaced = (row[column - 1] ?? Infinity) + (letter === two[column - 1] ? 0 : 1);
-      next.push(Math.min(above + 1, (next.at(-1) ?? Infinity) + 1, replaced));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
+/** Whether so many letters inserted, removed or replaced make one text the other. */
+function isNear(one: string, two: string, edits: number): boolean {
+  if (one === two) return true;
+  if (edits === 0) return false;
+  let at = 0;
+  while (one[at] === two[at]) at++;
+  const [a, b, restA, restB] = [one.slice(at), two.slice(at), one.slice(at + 1), two.slice(at + 1)];
+  return [[restA, b] as const, [a, restB] as const, [restA, restB] as const].some((pair) =>
+    isNear(...pair, edits - 1),
+  );
 }

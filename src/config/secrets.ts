@@ -1,14 +1,12 @@
 // Where the text of a setting comes from: a flag, the environment, or for secrets a file.
 import { readFileSync } from 'node:fs';
-import { Mistake } from './setting-values.ts';
+import { ConfigError } from './setting-values.ts';
 
 export interface SettingText {
   /** Undefined when nothing was given. */
   readonly text: string | undefined;
   /** The flag or variable, for messages. */
   readonly label: string;
-  /** Whether the text must not be shown. */
-  readonly isSecret?: boolean;
 }
 
 const isBlank = ({ text = '' }: SettingText) => text.trim() === '';
@@ -17,15 +15,17 @@ const isBlank = ({ text = '' }: SettingText) => text.trim() === '';
 export function chooseSecret(name: string, secret: SettingText, file: SettingText): SettingText {
   if (isBlank(file)) return secret;
   if (!isBlank(secret))
-    throw new Mistake(`${secret.label} and ${file.label} are both set: give one, and leave the other empty`);
-  return { text: readSecret(name, file), label: file.label, isSecret: true };
+    throw new ConfigError([
+      `${secret.label} and ${file.label} are both set: give one, and leave the other empty`,
+    ]);
+  return { text: readSecret(name, file), label: `what ${file.label} holds` };
 }
 
 /** A token, from the variable or from the file that the variable with `_FILE` names. */
 export function readToken(name: string, environment: Record<string, string | undefined>): string | undefined {
   const find = (label: string) => ({ text: environment[label], label });
   const { text = '' } = chooseSecret(name, find(name), find(`${name}_FILE`));
-  if (/[^\x21-\x7e]/.test(text.trim())) throw new Mistake(`${name} must be one word of plain ASCII`);
+  if (/[^\x21-\x7e]/.test(text.trim())) throw new ConfigError([`${name} must be one word of plain ASCII`]);
   return text.trim() || undefined;
 }
 
@@ -37,11 +37,10 @@ function readSecret(name: string, { text: path = '', label }: SettingText): stri
   try {
     content = readFileSync(path.trim(), 'utf8').trimEnd();
   } catch (error) {
-    throw new Mistake(
-      `${label} must name a file that can be read (${(error as NodeJS.ErrnoException).code})`,
-    );
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigError([`${label} must name a file that can be read (${code})`]);
   }
   if (content === '' || content.length > LONGEST_SECRET || /\p{Cc}/u.test(content))
-    throw new Mistake(`${label} must name a file that holds one line, a ${name}`);
+    throw new ConfigError([`${label} must name a file that holds one line, a ${name}`]);
   return content;
 }

@@ -1,9 +1,9 @@
 // The caches of PURGE as subscribers of changes.
 import { changedAddresses } from '../changes/addresses.ts';
 import type { Cache } from '../config/caches.ts';
-import { type Config, ConfigError, type Environment } from '../config/config.ts';
+import type { Config, Environment } from '../config/config.ts';
 import { readToken } from '../config/secrets.ts';
-import { Mistake } from '../config/setting-values.ts';
+import { ConfigError } from '../config/setting-values.ts';
 import { SITE_TAG, userTag } from '../records/user-name.ts';
 import type { News } from '../stores/changes.ts';
 import { purgeNginx } from './nginx.ts';
@@ -51,11 +51,7 @@ function createPurge({ kind, place, perMinute }: Cache, config: Config, environm
 type Secret = Pick<(typeof PROVIDERS)[keyof typeof PROVIDERS], 'token' | 'needsToken'>;
 
 function findToken({ token, needsToken }: Secret, environment: Environment): string {
-  try {
-    const found = token && readToken(token, environment);
-    if (!found && needsToken) throw new Mistake(`PURGE needs a token: set ${token} or ${token}_FILE`);
-    return found ?? '';
-  } catch (error) {
-    throw error instanceof Mistake ? new ConfigError([error.message]) : error;
-  }
+  const found = token && readToken(token, environment);
+  if (!found && needsToken) throw new ConfigError([`PURGE needs a token: set ${token} or ${token}_FILE`]);
+  return found ?? '';
 }
