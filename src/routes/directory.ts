@@ -14,8 +14,8 @@ import type { Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { createDirectoryViews } from '../views/directory.ts';
 import { hostConstraint } from './lookup.ts';
-import { pageHeaders } from './page-headers.ts';
 import { pageRoute } from './person-pages.ts';
+import { pageHeaders } from './web-file.ts';
 
 const PAGE_SIZE = 50;
 

@@ -14,16 +14,14 @@ import { createLook } from '../views/look.ts';
 import { createReferencePage } from '../views/reference-page.ts';
 import { readScript, readStyles } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
-import { logoOrigins } from './page-headers.ts';
 import {
   type Asset,
   createAsset,
   EACH_TIME,
   fileRoute,
-  GUARD,
   HTML,
+  logoOrigins,
   memoize,
-  SAME_ORIGIN,
   SCRIPT,
   STYLE,
   sendAsset,
@@ -65,7 +63,7 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, options, do
   const mounts = listMounts(config);
   const render = createReferencePage(config);
   const origins = mounts.flatMap(({ base }) => base.origin ?? []);
-  const headers = { ...GUARD, ...policyFor(config, origins), ...typed(HTML, EACH_TIME) };
+  const headers = { ...policyFor(config, origins), ...typed(HTML, EACH_TIME) };
   const page = forUsers((users) =>
     memoize((host) => createAsset(render(JSON.parse(textFor(host, users, options)), users), headers)),
   );
@@ -83,7 +81,7 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, options, do
   }
 
   const file = (url: string, content: () => string, type: string) =>
-    serveFile(app, url, content, { ...SAME_ORIGIN, ...typed(type, EACH_TIME) });
+    serveFile(app, url, content, typed(type, EACH_TIME));
   file('/docs.js', () => readScript('docs/docs.js'), SCRIPT);
   const { paint } = createLook(config);
   file('/docs.css', () => paint(readStyles('theme.css', 'docs/docs.css')), STYLE);

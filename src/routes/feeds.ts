@@ -1,8 +1,6 @@
 // A user's items as feeds. The newest are in the feed itself; older ones in archives, which the feed leads to (RFC 5005).
 // Where an archive begins is told by the item's id alone, so no item that comes or goes changes another archive, and no
 // item has to be counted.
-import type { Static } from '@sinclair/typebox';
-import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { publicOrigin } from '../config/config.ts';
 import { caching, JSON_TYPE, jsonHeaders, sendRendered, UNSHARED } from '../http/answer.ts';
@@ -16,12 +14,8 @@ import { atomFeed, type Feed, hubHeaders, jsonFeed } from '../views/feeds.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
 import { readPerson } from '../views/read-person.ts';
-import { hostConstraint, UserInput } from './lookup.ts';
-import { pageRoute } from './person-pages.ts';
+import { type PersonRoute, personRoute } from './person-pages.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
-
-const Params = Type.Object({ username: UserInput, item: Type.Optional(Type.String()) });
-type UserRoute = { Params: Static<typeof Params> };
 
 /** Ids are 1 to 2^63-1. */
 const LARGEST_ID = 2n ** 63n - 1n;
@@ -48,15 +42,14 @@ export async function readFeed(store: Reader, family: Family, userKey: string, a
 
 export function addFeeds(app: FastifyInstance, options: PeopleOptions): void {
   const { config, mount } = options;
-  const { variant, base } = mount;
-  const page = pageRoute(config);
-  const route = { ...page, constraints: hostConstraint(base), schema: { ...page.schema, params: Params } };
+  const { variant } = mount;
+  const route = personRoute(options);
 
   const add = (extension: string, type: string, write: (feed: Feed) => string) => {
     const headers = { ...jsonHeaders(config.corsOrigin), 'content-type': type };
     const send = createFeedSender(options, headers, extension, write);
-    app.get<UserRoute>(`/feeds/${variant}/:username.${extension}`, route, send);
-    app.get<UserRoute>(`/feeds/${variant}/:username/:item.${extension}`, route, send);
+    app.get<PersonRoute>(`/feeds/${variant}/:username.${extension}`, route, send);
+    app.get<PersonRoute>(`/feeds/${variant}/:username/:item.${extension}`, route, send);
   };
   add('atom', 'application/atom+xml; charset=utf-8', atomFeed);
   add('json', JSON_TYPE.replace('json', 'feed+json'), jsonFeed);
@@ -84,7 +77,7 @@ function createFeedSender(
   });
   const version = createVersion((person) => write(buildFeed(person)));
 
-  return async (request: FastifyRequest<UserRoute>, reply: FastifyReply): Promise<FastifyReply> => {
+  return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply): Promise<FastifyReply> => {
     const { username, item: archive } = request.params;
     const key = userKey(username);
     // A user has no item 0.

@@ -7,9 +7,10 @@ import { JSON_TYPE, UNSHARED } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
 import { userNameFault } from '../records/user-name.ts';
 import type { Reader } from '../stores/reader.ts';
-import { createLook } from '../views/look.ts';
-import { type Embedding, oembed as write } from '../views/oembed.ts';
-import type { Person } from '../views/person.ts';
+import { cardImage } from '../views/card-image.ts';
+import { markup } from '../views/markup.ts';
+import { type Person, personTitle } from '../views/person.ts';
+import { PREVIEW } from '../views/preview-image.ts';
 import { pageRoute } from './person-pages.ts';
 import { createPersonReplies } from './person-replies.ts';
 
@@ -19,25 +20,14 @@ interface OembedOptions {
 }
 
 export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { config, store }, done) => {
-  const look = createLook(config);
   // A page has endlessly many addresses here.
   const headers = { ...UNSHARED, 'content-type': JSON_TYPE };
   const sites = listMounts(config).map((mount) => {
     const replies = createPersonReplies(config, mount, store);
-    const buildEmbedding = (origin: string, { username }: Person, room: Room): Embedding => {
-      const path = `${mount.variant}/${encodeURIComponent(username)}`;
-      return {
-        page: `${origin}/people/${path}`,
-        card: `${origin}/card/${path}.svg`,
-        picture: `${origin}/card/${path}.png`,
-        provider: { name: look.name, url: config.siteUrl ?? `${origin}/` },
-        ...room,
-      };
-    };
     const version = replies.createVersion((person) =>
-      write(person, buildEmbedding(mount.base.origin ?? '', person, EVERYWHERE)),
+      embed(config, person, `${mount.base.origin}/`, mount.variant, EVERYWHERE),
     );
-    return { mount, replies, buildEmbedding, version };
+    return { mount, replies, version };
   });
 
   app.get('/oembed', pageRoute(config), async (request, reply) => {
@@ -50,10 +40,10 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
         hostKey(address.host) === (mount.base.host ?? hostKey(request.headers.host ?? '')),
     );
     if (site === undefined) throw new RequestError('ROUTE_NOT_FOUND');
-    const { replies, buildEmbedding, version } = site;
-    const room = { maxWidth: readLimit(query.get('maxwidth')), maxHeight: readLimit(query.get('maxheight')) };
-    const origin = site.mount.base.origin ?? address.origin;
-    const render = (person: Person) => write(person, buildEmbedding(origin, person, room));
+    const { mount, replies, version } = site;
+    const room = { width: readLimit(query.get('maxwidth')), height: readLimit(query.get('maxheight')) };
+    const origin = `${mount.base.origin ?? address.origin}/`;
+    const render = (person: Person) => embed(config, person, origin, mount.variant, room);
     if (await replies.send(request, reply, address.name, { version, headers, render })) return reply;
     // There are endlessly many addresses: none is kept longer than other errors.
     return replies.sendAbsence(reply, address.name, false);
@@ -61,25 +51,57 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
   done();
 };
 
-type Room = Pick<Embedding, 'maxWidth' | 'maxHeight'>;
-const EVERYWHERE: Room = { maxWidth: Number.POSITIVE_INFINITY, maxHeight: Number.POSITIVE_INFINITY };
+/** What the consumer has room for, in pixels. */
+interface Room {
+  readonly width: number;
+  readonly height: number;
+}
+
+const EVERYWHERE: Room = { width: Number.POSITIVE_INFINITY, height: Number.POSITIVE_INFINITY };
 
 const readLimit = (text: string | null) =>
   text !== null && /^\d{1,6}$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY;
+
+/** oEmbed 1.0: a card in a frame, in which nothing runs, and a link; only the link where there is no room. */
+function embed(config: Config, person: Person, origin: string, variant: string, room: Room): string {
+  const path = `${variant}/${encodeURIComponent(person.username)}`;
+  const page = `${origin}people/${path}`;
+  const title = personTitle(person);
+  const [, width = 0, height = 0] = (/ width="(\d+)" height="(\d+)"/.exec(cardImage(person)) ?? []).map(
+    Number,
+  );
+  const html = markup`<blockquote><a href="${page}">${title}</a></blockquote><iframe src="${origin}card/${path}.svg" width="${width}" height="${height}" title="${title}" style="border:0" sandbox="" loading="lazy"></iframe>`;
+  const fits = width <= room.width && height <= room.height;
+  const fitsPreview = PREVIEW.width <= room.width && PREVIEW.height <= room.height;
+  return JSON.stringify({
+    version: '1.0',
+    type: fits ? 'rich' : 'link',
+    title,
+    author_name: person.name,
+    author_url: page,
+    provider_name: config.siteName,
+    provider_url: config.siteUrl ?? origin,
+    ...(fitsPreview && {
+      thumbnail_url: `${origin}card/${path}.png`,
+      thumbnail_width: PREVIEW.width,
+      thumbnail_height: PREVIEW.height,
+    }),
+    ...(fits && { html: html.text, width, height }),
+  });
+}
 
 const PAGE = /^\/people\/([a-z])\/([^/]+)\/?$/;
 
 /** Whose page an address names. */
 function readAddress(text: string) {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = URL.parse(text);
   const [, variant, segment = ''] = PAGE.exec(url?.pathname ?? '') ?? [];
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new RequestError('ROUTE_NOT_FOUND');
-  let name: string;
   try {
-    name = decodeURIComponent(segment);
+    const name = decodeURIComponent(segment);
+    if (url !== null && /^https?:$/.test(url.protocol) && userNameFault(name) === undefined)
+      return { variant, name, host: url.host, origin: url.origin };
   } catch {
-    throw new RequestError('ROUTE_NOT_FOUND');
+    // A name with a broken escape is nobody's.
   }
-  if (userNameFault(name) !== undefined) throw new RequestError('ROUTE_NOT_FOUND');
-  return { variant, name, host: url.host, origin: url.origin };
+  throw new RequestError('ROUTE_NOT_FOUND');
 }

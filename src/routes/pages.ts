@@ -13,13 +13,14 @@ import { createLook } from '../views/look.ts';
 import { HUES } from '../views/person.ts';
 import { hueStyles, readScript, readStyles, readWeb, withoutComments } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
-import { explorerHeaders, readableHeaders } from './page-headers.ts';
 import { addIndexes } from './person-pages.ts';
 import {
   createAsset,
   EACH_TIME,
+  explorerHeaders,
   fileRoute,
   memoize,
+  readableHeaders,
   SCRIPT,
   STYLE,
   SVG,

@@ -2,13 +2,11 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
-import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
 import { caching, INERT } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
 import { fileSize, readWhole } from '../http/file-parts.ts';
-import { PAGE } from '../http/observations.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { cardImage } from '../views/card-image.ts';
 import { createLook } from '../views/look.ts';
@@ -16,25 +14,18 @@ import type { Person } from '../views/person.ts';
 import { previewImage } from '../views/preview-image.ts';
 import { renderPng, shownText } from '../views/render-png.ts';
 import { addFeeds } from './feeds.ts';
-import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
-import { INERT_WITH_PICTURE } from './page-headers.ts';
+import { type PersonRoute, personRoute } from './person-pages.ts';
 import { createPersonReplies, type PeopleOptions, type Template } from './person-replies.ts';
-import { SVG } from './web-file.ts';
-
-const Params = Type.Object({ username: UserInput });
+import { INERT_WITH_PICTURE, SVG } from './web-file.ts';
 
 export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options, done) => {
   const { config, mount, store } = options;
-  const { variant, base } = mount;
+  const { variant } = mount;
   const { send, sendAbsence, createVersion } = createPersonReplies(config, mount, store);
 
-  const route = {
-    constraints: hostConstraint(base),
-    config: { operation: PAGE },
-    schema: { hide: true, params: Params, response: lookupResponses(config, Type.String()) },
-  };
+  const route = personRoute(options);
   const serve = (url: string, template: Template) =>
-    app.get(url, route, async (request, reply) => {
+    app.get<PersonRoute>(url, route, async (request, reply) => {
       const { username } = request.params;
       if (await send(request, reply, username, template)) return reply;
       return sendAbsence(reply, username);

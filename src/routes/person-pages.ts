@@ -16,11 +16,11 @@ import { createLook } from '../views/look.ts';
 import { createPersonPages, missingPage, type PageLink } from '../views/person-page.ts';
 import { createSuggestedUsers, type ExampleUsers } from './example-users.ts';
 import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
-import { pageHeaders } from './page-headers.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
+import { pageHeaders } from './web-file.ts';
 
-const Params = Type.Object({ username: UserInput });
-type UserRoute = { Params: Static<typeof Params> };
+const Params = Type.Object({ username: UserInput, item: Type.Optional(Type.String()) });
+export type PersonRoute = { Params: Static<typeof Params> };
 
 /** The options of a route whose errors are pages, too. */
 export const pageRoute = (config: Config) => ({
@@ -31,20 +31,23 @@ export const pageRoute = (config: Config) => ({
   },
 });
 
-export function addPersonPages(
-  app: FastifyInstance,
-  { config, mount, store, exampleUsers }: PeopleOptions,
-): void {
-  const { variant, base } = mount;
+/** The options of a route of one user, on the host of their variant. */
+export function personRoute({ config, mount }: Pick<PeopleOptions, 'config' | 'mount'>) {
+  const { schema, ...options } = pageRoute(config);
+  return { ...options, constraints: hostConstraint(mount.base), schema: { ...schema, params: Params } };
+}
+
+export function addPersonPages(app: FastifyInstance, options: PeopleOptions): void {
+  const { config, mount, store, exampleUsers } = options;
+  const { variant } = mount;
   const { send, absence, createVersion } = createPersonReplies(config, mount, store);
   const pages = createPersonPages(config, mount);
   const suggestedUsers = createSuggestedUsers(config, exampleUsers);
   const headers = { ...pageHeaders(config), ...caching(config) };
   const template = { version: createVersion(pages.person), headers, render: pages.person };
-  const { schema, ...options } = pageRoute(config);
-  const named = { ...options, constraints: hostConstraint(base), schema: { ...schema, params: Params } };
+  const route = personRoute(options);
 
-  app.get<UserRoute>(`/people/${variant}/:username`, named, async (request, reply) => {
+  app.get<PersonRoute>(`/people/${variant}/:username`, route, async (request, reply) => {
     const { username } = request.params;
     if (await send(request, reply, username, template)) return reply;
     const [code, users, other] = [
@@ -56,7 +59,7 @@ export function addPersonPages(
     const page = code === 'USER_GONE' ? pages.removed : pages.unknown;
     return sendMissing(request, reply, config, code, () => page(username, [...other, ...links]));
   });
-  app.get<UserRoute>(`/people/${variant}/:username/`, named, (request, reply) => {
+  app.get<PersonRoute>(`/people/${variant}/:username/`, route, (request, reply) => {
     reply
       .header('location', `../${encodeURIComponent(request.params.username)}`)
       .code(301)

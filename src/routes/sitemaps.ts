@@ -13,7 +13,7 @@ import { VARIANTS } from '../variants.ts';
 import { sitemap, sitemapIndex } from '../views/directory.ts';
 import { hostConstraint } from './lookup.ts';
 import { pageRoute } from './person-pages.ts';
-import { createAsset, GUARD, sendAsset, TEXT } from './web-file.ts';
+import { createAsset, sendAsset, TEXT } from './web-file.ts';
 
 const SITEMAP_SIZE = 1000;
 /** The protocol's limit for an index. */
@@ -27,8 +27,8 @@ interface SitemapOptions {
 /** Sitemaps hold absolute addresses, so there are none without a base URL that names a host. */
 export const sitemaps: FastifyPluginCallbackTypebox<SitemapOptions> = (app, { config, store }, done) => {
   const route = pageRoute(config);
-  const xml = { ...GUARD, 'content-type': 'application/xml; charset=utf-8', ...caching(config) };
-  const text = { ...GUARD, 'content-type': TEXT, ...caching(config) };
+  const xml = { 'content-type': 'application/xml; charset=utf-8', ...caching(config) };
+  const text = { 'content-type': TEXT, ...caching(config) };
   const findStarts = createStarts(store);
   const sites = listMounts(config).flatMap((mount) => {
     const origin = mount.base.origin ?? publicOrigin(config);

@@ -1,12 +1,15 @@
-// Files held in memory: what their routes share, and assets that are made when they are first asked for.
-
+// What pages, their files and what other pages show have in common: headers with their Content-Security-Policies, and
+// assets in memory that are made when they are first asked for.
 import { gzipSync } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Config } from '../config/config.ts';
+import { listPictureOrigins } from '../config/media.ts';
 import {
   acceptsGzip,
   gzipEtag,
   type Headers,
+  INERT,
   matches,
   NotModified,
   sendNotModified,
@@ -24,14 +27,58 @@ export const SVG = 'image/svg+xml';
 /** Browsers revalidate each time, so a new version shows at once. */
 export const EACH_TIME = 'no-cache';
 
-export const GUARD = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
-export const SAME_ORIGIN = { 'cross-origin-resource-policy': 'same-origin' };
-export const CROSS_ORIGIN = { 'cross-origin-resource-policy': 'cross-origin' };
-
 export const typed = (type: string, caching: string): Headers => ({
   'content-type': type,
   'cache-control': caching,
 });
+
+/** Of whatever is for this site's own pages, unless it says otherwise. */
+export const PAGE_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+export const INERT_WITH_PICTURE = {
+  'content-security-policy': `${INERT['content-security-policy']}; img-src data:`,
+};
+
+/** For what other pages use: scripts are loaded as modules, which needs CORS, wherever the answers may be read. */
+export const readableHeaders = ({ corsOrigin }: Config): Headers => ({
+  ...(corsOrigin === '*' && { 'access-control-allow-origin': '*' }),
+  'cross-origin-resource-policy': 'cross-origin',
+});
+
+export const explorerHeaders = (config: Config): Headers => ({
+  ...typed(HTML, EACH_TIME),
+  ...policy(config, "script-src 'self'", "connect-src 'self'"),
+  'cross-origin-opener-policy': 'same-origin',
+});
+
+/** For pages without scripts. Tools that judge a page, such as Lighthouse, ask for robots.txt from within it. */
+export const pageHeaders = (config: Config): Headers => ({
+  'content-type': HTML,
+  ...policy(config, "connect-src 'self'"),
+  'cross-origin-opener-policy': 'same-origin',
+});
+
+/** Scripts and requests: this server only. Pictures: this server, IMAGE_HOSTS, MEDIA_URL and SITE_LOGO. */
+function policy(config: Config, ...scripts: readonly string[]): Headers {
+  const rules = [
+    "default-src 'none'",
+    ...scripts,
+    "style-src 'self'",
+    `img-src ${["'self'", 'data:', ...listPictureOrigins(config), ...logoOrigins(config)].join(' ')}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return { 'content-security-policy': rules.join('; ') };
+}
+
+/** Where a logo is that is not served here. */
+export const logoOrigins = ({ siteLogo }: Config): string[] =>
+  siteLogo !== undefined && 'url' in siteLogo ? [new URL(siteLogo.url).origin] : [];
 
 /** The options of a route that sends a file. */
 export const fileRoute = {
