@@ -161,7 +161,6 @@ describe.concurrent('the class of items', () => {
     ['a newer item, and one that changed', posts(1, 4), changed, 'different'],
     ['a list that was lost', posts(1, 3), { posts: [] }, 'different'],
     ['lists with nothing in common', posts(1, 3), posts(4, 6), 'different'],
-    ['an item that is listed twice', posts(1, 3), { posts: [...posts(1, 3).posts, post(1, 1)] }, 'different'],
     ['another name of the list', posts(1, 3), { Posts: posts(1, 3).posts }, 'different'],
     ['a list of other things', posts(1, 3), { posts: ['x'] }, 'different'],
     ['a list beyond all measure', posts(1, 3), { posts: Array(1001).fill(post(1, 1)) }, 'different'],
@@ -199,7 +198,7 @@ async function compareHere(
   let shown = '';
   const outcome = await runCompare({
     ...{ variant: 'b', old: new URL(old), new: new URL(other), users: { names } },
-    ...{ concurrency: 4, rate: 5000, startRate: 5000, timeout: 10, retries: 0, report },
+    ...{ concurrency: 4, rate: 5000, startRate: 5000, timeout: 10_000, retries: 0, report },
     out: { write: (text: string) => (shown += text) },
     signal: new AbortController().signal,
     ...flags,
@@ -337,7 +336,7 @@ describe.concurrent('pictures', () => {
   test.each<[what: string, old: Pictures, other: Pictures, reason: string, path?: string]>([
     ['other bytes', { '/old.png': 'x' }, { '/new.png': 'y' }, 'other bytes'],
     ['one that is gone', {}, { '/new.png': 'y' }, 'pictures not compared: old: status 404'],
-    ['an empty one', { '/old.png': 'x' }, { '/new.png': '' }, 'pictures not compared: new: empty'],
+    ['an empty one', { '/old.png': 'x' }, { '/new.png': '' }, 'other bytes'],
     [
       'a redirect to a host that was not named',
       {
@@ -357,11 +356,11 @@ describe.concurrent('pictures', () => {
       'a long address',
       {},
       { '/new.png': 'y' },
-      'pictures not compared: old: the address is longer than 2048 characters',
+      'pictures not compared: the address is longer than 2048 bytes',
       `/${'x'.repeat(2048)}`,
     ],
   ])('%s is a difference', async (_, old, other, reason, path = '/old.png') => {
-    const { profile, failure } = await compareAvatars(old, other, [path, '/new.png'], { timeout: 0.2 });
+    const { profile, failure } = await compareAvatars(old, other, [path, '/new.png'], { timeout: 200 });
     expect(profile).toMatchObject({ class: 'different', differences: [{ member: 'avatar', reason }] });
     expect(failure).toBe('1 of 1 user is different');
   });
@@ -473,12 +472,12 @@ describe.concurrent('the report', () => {
   });
 
   test.each([
-    ['another file', 'dear diary\n', 'is not a report of vitrine compare'],
-    ['a file without a line', 'dear diary', 'is not a report of vitrine compare'],
+    ['another file', 'dear diary\n', 'is no report of comparing these sites'],
+    ['a file without a line', 'dear diary', 'is no report of comparing these sites'],
     [
       'the report of other sites',
       '{"compare":{"old":"http://x/","new":"http://y/","variant":"b"}}\n',
-      'is the report of other sites',
+      'is no report of comparing these sites',
     ],
   ])('%s is refused and left unchanged', async (_, content, words) => {
     const report = tempFile('report', content);

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createSecureContext, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createFileClient } from '../src/remote/file-client.ts';
+import { createHosts } from '../src/remote/host.ts';
 import { createHttpClient } from '../src/remote/http-client.ts';
 import { createSiteClient } from '../src/remote/site-client.ts';
 import { AUTHORITY, EXPIRED, KEY, SELF_SIGNED, SIGNED } from './certificates.ts';
@@ -44,7 +45,8 @@ const PACE = { rate: 5000, startRate: 5000, concurrency: 4, timeout: 5000, retri
 /** Asks as a mirror does: what is said, and what the failure is about. */
 async function askSite(url: string) {
   const signal = new AbortController().signal;
-  using site = createSiteClient({ ...PACE, variant: 'b', base: new URL(url), signal });
+  using hosts = createHosts({ ...PACE, signal });
+  const site = createSiteClient(hosts, new URL(url), 'b');
   return await site.get('ada', 'profile').then(
     ({ state }) => [state],
     // The message begins with the address.
@@ -55,10 +57,9 @@ async function askSite(url: string) {
 /** Asks as a fetch of pictures does, for this many addresses of a host; the reasons. */
 async function fetchFiles(url: string, times: number) {
   const signal = new AbortController().signal;
-  using files = createFileClient({
-    ...{ ...PACE, signal, hosts: [], hostsOption: '--hosts', accept: '*/*', maxBytes: 1000 },
-    sites: [{ base: new URL(url) }],
-  });
+  using hosts = createHosts({ ...PACE, signal });
+  const sites = [new URL(url)];
+  const files = createFileClient({ hosts, sites, named: [], option: '--hosts', maxBytes: 1000, signal });
   const reasons: string[] = [];
   for (let time = 0; time < times; time++) {
     const fetched = await files.fetch(`${url}/${time}`, async () => 'read');
@@ -74,7 +75,7 @@ describe('a certificate', () => {
   test('of a trusted authority is believed, and the host is asked for by its name', async () => {
     const site = await startSecure(SIGNED);
     expect([await askSite(site.url), site.names]).toEqual([['body'], ['localhost']]);
-    const client = createHttpClient({ ...PACE, origin: new URL(site.url), maxBytes: 1000, connections: 1 });
+    const client = createHttpClient({ ...PACE, origin: new URL(site.url), connections: 1 });
     expect((await client.send({ path: '/', headers: { host: 'other.example' } })).status).toBe(200);
     client.close();
     expect(new Set(site.names)).toEqual(new Set(['localhost']));
@@ -114,10 +115,9 @@ test('a redirect from http to https is another site to a mirror, and followed to
   const plain = await startSite((_, response) => response.writeHead(301, { location: secure.url }).end());
   expect((await askSite(plain.url))[0]).toContain('redirects to another site, which is not followed: https:');
   const signal = new AbortController().signal;
-  using files = createFileClient({
-    ...{ ...PACE, signal, hosts: [], hostsOption: '--hosts', accept: '*/*', maxBytes: 1000 },
-    sites: [plain.url, secure.url].map((url) => ({ base: new URL(url) })),
-  });
+  using hosts = createHosts({ ...PACE, signal });
+  const sites = [plain.url, secure.url].map((url) => new URL(url));
+  const files = createFileClient({ hosts, sites, named: [], option: '--hosts', maxBytes: 1000, signal });
   expect(await files.fetch(plain.url, async () => 'read')).toEqual({ body: 'read' });
 });
 
@@ -160,7 +160,7 @@ test('a slow response lasts as long as parts of it come, but not without end', a
     });
   const ask = async (bytes: number) => {
     const origin = new URL((await trickle(bytes)).url);
-    const client = createHttpClient({ origin, timeout: 1000, maxBytes: 1e6, connections: 1 });
+    const client = createHttpClient({ origin, timeout: 1000, connections: 1 });
     return await client
       .send({ path: '/' })
       .then(({ body }) => body.length)

@@ -149,7 +149,7 @@ describe(`a mirror into ${storeName()}`, () => {
     const state = `${tempFolder()}/state`;
     {
       using memory = createMemory(state, `b ${site.url}/`, false);
-      memory.beginLoading([
+      memory.claim([
         { userKey: 'ada', id: '1' },
         { userKey: 'bob', id: '2' },
         { userKey: 'not loaded', id: '4' },
@@ -165,7 +165,7 @@ describe(`a mirror into ${storeName()}`, () => {
     old.exec(`PRAGMA application_id = ${0x5649544e}; CREATE TABLE visits (site TEXT PRIMARY KEY)`);
     old.close();
     const mirroring = mirrorHere(await databaseWith(), 'http://127.0.0.1:1', ['ada'], { state });
-    await expect(mirroring).rejects.toThrow(`${state} was written by another version of Vitrine`);
+    await expect(mirroring).rejects.toThrow(`${state} is not the state file of a mirror by this version`);
   });
 
   test('what is imported while a mirror runs is protected at once', async () => {

@@ -92,7 +92,7 @@ export async function mirrorHere(
       concurrency: 4,
       rate: 5000,
       startRate: 5000,
-      timeout: 10,
+      timeout: 10_000,
       retries: 0,
       ...flags,
     });

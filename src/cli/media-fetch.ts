@@ -52,11 +52,7 @@ export async function linkingUrl({ database, mediaUrl, isUrlSet }: MediaPlace): 
 }
 
 /** The flags as they are given. */
-export interface MediaFlags
-  extends Pick<
-    FetchFlags,
-    'concurrency' | 'rate' | 'startRate' | 'timeout' | 'retries' | 'files' | 'placeholder' | 'mediaQuota'
-  > {
+export interface MediaFlags extends Omit<FetchFlags, 'mediaHosts' | 'maxFile'> {
   readonly mediaHosts?: string[];
   readonly maxFile?: number;
 }

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { megabytes } from '../files/terminal.ts';
-import { counted } from '../records/printable.ts';
+import { counted, joinReasons } from '../records/printable.ts';
 import type { Archive, MediaSummary } from '../stores/archive.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
 import { type CommandContext, CommandFailed } from './context.ts';
@@ -104,19 +104,19 @@ const createCheck = (context: CommandContext): Command =>
     .action(async ({ quick, removeDamaged, ...flags }: MediaCheckFlags) => {
       const { database, mediaDir } = findMediaPlace(flags, context);
       const { runCheck } = await import('../media/check.ts');
-      const openArchive = () => openForExport(database);
-      const run = { mediaDir, openArchive, out: context.stderr, signal: context.stopSignal() };
+      await using archive = await openForExport(database);
+      const run = { mediaDir, archive, out: context.stderr, signal: context.stopSignal() };
       const counts = await runCheck({ quick, removeDamaged, ...run });
-      const { files, checked, sound, missing, damaged, removed } = counts;
+      const { files, sound, missing, damaged, removed } = counts;
       const wrong = missing + damaged;
-      const failures = [
-        ...(checked < files ? [`stopped: ${files - checked} of ${files} copies were not checked`] : []),
-        ...(wrong > 0 ? [`${wrong} of ${files} copies are missing or damaged: ${REMEDY}`] : []),
-      ];
+      const left = files - sound - wrong;
       context.report({
         summary: `copies: ${sound} sound, ${missing} missing, ${damaged} damaged${removed > 0 ? ' and removed' : ''}`,
         result: counts,
-        failure: failures.length === 0 ? undefined : failures.join('; '),
+        failure: joinReasons(
+          left > 0 && `stopped: ${left} of ${files} copies were not checked`,
+          wrong > 0 && `${wrong} of ${files} copies are missing or damaged: ${REMEDY}`,
+        ),
       });
     });
 

@@ -2,8 +2,7 @@
 import { type Command, Option } from 'commander';
 import { isPostgresUrl } from '../config/database-url.ts';
 import type { MirrorFlags } from '../mirror/context.ts';
-import type { MirrorResult } from '../mirror/report.ts';
-import { shellWord } from '../records/printable.ts';
+import { joinReasons, shellWord } from '../records/printable.ts';
 import { openForExport, openForLookups } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import {
@@ -75,19 +74,11 @@ export const mirrorCommand = (context: CommandContext): Command =>
     .addHelpText('after', HELP)
     .action((flags: MirrorCommandFlags) => runMirror(flags, context));
 
-const forPrograms = ({ users, tallies, skipped, pruned, mended }: MirrorResult) => ({
-  users: { ...users, skipped, pruned },
-  ...forReport(mended),
-  imported: tallies,
-});
-
 /** The compare command to offer after a complete run. */
 function offerComparison(
-  { users: counts, skipped, stopped }: MirrorResult,
   { from, variant, media, mediaHosts = [] }: Omit<MirrorCommandFlags, keyof UserFlags>,
   { user = [], users }: UserFlags,
 ): string {
-  if (stopped !== undefined || counts.found + counts.unchanged + skipped === 0) return '';
   const who = users === undefined ? ['--user', ...user] : ['--users', users];
   // The originals are compared with the copies.
   const hosts = media && mediaHosts.length > 0 ? ['--picture-hosts', ...mediaHosts] : [];
@@ -112,7 +103,7 @@ async function runMirror(
   const copies = flags.media ? findMediaPlace(flags, context) : undefined;
   const mirror = await import('../mirror/mirror.ts');
   await using writer = await openTelling(database, context);
-  const { summary, result, failure } = await mirror.runMirror({
+  const { summary, result, failure, isComplete } = await mirror.runMirror({
     ...flags,
     users: source,
     state,
@@ -123,21 +114,20 @@ async function runMirror(
     signal,
   });
   if (result === null) return context.report({ summary, result, failure });
-  const offer = offerComparison(result, flags, { user, users });
-  const mirrored = forPrograms(result);
+  const offer = isComplete ? offerComparison(flags, { user, users }) : '';
+  const { tallies, mended } = result;
+  const mirrored = { users: result.users, ...forReport(mended), imported: tallies };
   if (copies === undefined || signal.aborted)
     return context.report({ summary: summary + offer, result: mirrored, failure });
   // The users are here whatever becomes of their pictures.
   context.report({ summary, result: mirrored });
-  const failures = failure === undefined ? [] : [failure];
   const run = { sites: [flags.from], writer, signal };
   const fetched = await fetchMedia(copies, flags, run, context).catch((error) => {
-    throw new CommandFailed([...failures, ...explain(error).lines].join('; '));
+    throw new CommandFailed(joinReasons(failure, ...explain(error).lines) ?? '');
   });
-  if (fetched.failure !== undefined) failures.push(fetched.failure);
   context.report({
     summary: fetched.summary + offer,
     result: { ...mirrored, media: fetched.result },
-    failure: failures.length === 0 ? undefined : failures.join('; '),
+    failure: joinReasons(failure, fetched.failure),
   });
 }

@@ -131,7 +131,11 @@ export const addPaceOptions = (command: Command) =>
     .option('--concurrency <number>', 'requests at a time', numberArgument(1, 64), 8)
     .option('--rate <number>', 'most requests per second', numberArgument(0.01, 10_000), 100)
     .option('--start-rate <number>', 'requests per second at the start', numberArgument(0.01, 10_000), 10)
-    .option('--timeout <seconds>', 'how long a site may send nothing', numberArgument(0.1, 600), 30)
+    .addOption(
+      new Option('--timeout <seconds>', 'how long a site may send nothing')
+        .argParser((seconds) => 1000 * numberArgument(0.1, 600)(seconds))
+        .default(30_000, '30'),
+    )
     .option('--retries <number>', 'how often a failed request is repeated', numberArgument(0, 20), 4);
 
 export interface UserFlags {

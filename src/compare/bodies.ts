@@ -73,7 +73,9 @@ function compareItems(
   newList: readonly RawRecord[],
   kind: KindName,
 ): Comparison {
-  const [oldItems, newItems] = [byId(oldList, kind), byId(newList, kind)];
+  const byId = (list: readonly RawRecord[]): Items =>
+    new Map(list.map((raw) => readTexts(raw, kind)).map((texts) => [texts.id as string, texts]));
+  const [oldItems, newItems] = [byId(oldList), byId(newList)];
   const differences: Difference[] = [];
   for (const [id, texts] of oldItems) {
     const other = newItems.get(id);
@@ -87,19 +89,6 @@ function compareItems(
     for (const [item] of onlyNew) differences.push({ item, member: 'record', old: 'missing', new: 'listed' });
   }
   return { differences, newest };
-}
-
-/** By the id, and its repetition if the list has it more than once. */
-function byId(list: readonly RawRecord[], kind: KindName): Items {
-  const items = new Map<string, Texts>();
-  for (const raw of list) {
-    const texts = readTexts(raw, kind);
-    const id = texts.id as string;
-    let key = id;
-    for (let time = 2; items.has(key); time++) key = `${id} (${time})`;
-    items.set(key, texts);
-  }
-  return items;
 }
 
 /** The items that the other list lacks, except those that are too old for it: a list ends after the newest 15. */

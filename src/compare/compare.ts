@@ -1,10 +1,11 @@
 // The compare command: asks two sites for the users of a list, and says where their answers differ.
 import type { Terminal } from '../files/terminal.ts';
 import { brief } from '../records/printable.ts';
-import { createSiteClient, type SiteOptions } from '../remote/site-client.ts';
+import { createHosts, type HostFlags } from '../remote/host.ts';
+import { createSiteClient } from '../remote/site-client.ts';
 import { listUsers, type UserList, type UserSource } from '../remote/user-list.ts';
-import { createRun, createRunReport, type Run, share } from '../runs/each.ts';
-import { VARIANTS } from '../variants.ts';
+import { createRun, createRunReport } from '../runs/each.ts';
+import { VARIANTS, type Variant } from '../variants.ts';
 import { createPictureClient } from './pictures.ts';
 import { openReport } from './report-file.ts';
 import { compareUser } from './user.ts';
@@ -15,12 +16,12 @@ import {
   isFault,
   newTally,
   summarise,
-  type Tally,
   type UserComparison,
 } from './verdicts.ts';
 
 /** The flags of the command that are passed on as they are. */
-export interface CompareFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 'signal'> {
+export interface CompareFlags extends HostFlags {
+  readonly variant: Variant;
   /** The path of the report. */
   readonly report?: string;
   readonly pictureHosts?: readonly string[];
@@ -39,48 +40,42 @@ const MEMBERS_SHOWN = 5;
 const LONGEST_REASON = 200;
 
 export async function runCompare(options: CompareOptions) {
+  const { signal, old, new: other, variant } = options;
   using shown = createRunReport(options.out, 'comparing');
-  using list = await listUsers(options.users, shown.fault, options.signal);
+  using list = await listUsers(options.users, shown.fault, signal);
   const total = list.total();
   if (total === 0) return { summary: '', result: null, failure: 'the list of users is empty' };
   const tally = newTally();
   tally.failed = list.invalid();
-  const run = createRun({ report: shown, signal: options.signal, total: list.size() });
-  const head = { compare: { old: options.old.href, new: options.new.href, variant: options.variant } };
+  const run = createRun({ report: shown, signal, total: list.size() });
+  const head = { compare: { old: old.href, new: other.href, variant } };
   using report = await openReport(options.report, head, (line) => {
     if (!list.remove(line.user)) return;
     run.skip(1);
     addUser(tally, line);
   });
-  await compareUsers(list, run, options, tally, (line) => {
-    report.add(line);
-    addUser(tally, line);
-    for (const text of describeFaults(line)) shown.fault(text);
-  });
+  using hosts = createHosts({ ...options, signal: run.signal, userAgent: 'vitrine-compare' });
+  const pictures = { hosts, sites: [old, other], named: options.pictureHosts ?? [], signal: run.signal };
+  const sites = {
+    variant: VARIANTS[variant],
+    oldSite: createSiteClient(hosts, old, variant),
+    newSite: createSiteClient(hosts, other, variant),
+    pictures: createPictureClient(pictures),
+  };
+  await run.each(
+    [listNames(list)],
+    options.concurrency,
+    async (user) => {
+      const line = await compareUser(user, sites);
+      report.add(line);
+      addUser(tally, line);
+      for (const text of describeFaults(line)) shown.fault(text);
+    },
+    () => void tally.failed++,
+  );
   const isResumable = options.report !== undefined;
   const failure = describeFailure(tally, { total, stopped: run.stopped(), isResumable });
   return { summary: summarise(tally), result: { ...tally, skipped: run.skipped() }, failure };
-}
-
-async function compareUsers(
-  list: UserList,
-  run: Run,
-  options: CompareOptions,
-  tally: Tally,
-  add: (line: UserComparison) => void,
-): Promise<void> {
-  const { old, new: other, pictureHosts: hosts = [] } = options;
-  const timeout = options.timeout * 1000;
-  const asked = { ...options, signal: run.signal, timeout, userAgent: 'vitrine-compare' };
-  using oldSite = createSiteClient({ ...asked, base: old });
-  using newSite = createSiteClient({ ...asked, base: other });
-  using pictures = createPictureClient({ ...asked, hosts, sites: [oldSite, newSite] });
-  const sites = { variant: VARIANTS[options.variant], oldSite, newSite, pictures };
-  await run.each(
-    share(listNames(list), options.concurrency),
-    async (user) => add(await compareUser(user, sites)),
-    () => void tally.failed++,
-  );
 }
 
 function* listNames(list: UserList): Generator<string> {
@@ -88,14 +83,12 @@ function* listNames(list: UserList): Generator<string> {
 }
 
 /** A line for each answer that is different or missing. */
-function describeFaults({ user, profile, items }: UserComparison): string[] {
-  const answers = [
-    ['profile', profile],
-    ['items', items],
-  ] as const;
-  return answers.flatMap(([lookup, compared]) =>
-    compared !== null && isFault(compared.class) ? [`${brief(user)}: ${lookup} ${describe(compared)}`] : [],
-  );
+function describeFaults({ user, ...answers }: UserComparison): string[] {
+  return (['profile', 'items'] as const).flatMap((lookup) => {
+    const compared = answers[lookup];
+    if (compared === null || !isFault(compared.class)) return [];
+    return [`${brief(user)}: ${lookup} ${describe(compared)}`];
+  });
 }
 
 function describe({ class: verdict, old: onOld, differences = [] }: AnswerComparison): string {

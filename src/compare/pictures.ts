@@ -2,26 +2,16 @@
 import { createHash } from 'node:crypto';
 import { createFileClient, type FileClientOptions, type FileResult } from '../remote/file-client.ts';
 
-type PictureOptions = Omit<FileClientOptions, 'accept' | 'hostsOption' | 'maxBytes'>;
-
 type PictureMatch = 'same bytes' | 'other bytes' | { readonly reason: string };
 
 const MAX_BYTES = 64 * 1024 * 1024;
-const MAX_ADDRESS = 2048;
 /** Many users share a picture, such as the one for those who have none. */
 const REMEMBERED = 1000;
-/** The hash of no bytes. */
-const EMPTY = createHash('sha256').digest('hex');
 
 export type PictureClient = ReturnType<typeof createPictureClient>;
 
-export function createPictureClient(options: PictureOptions) {
-  const files = createFileClient({
-    ...options,
-    accept: 'image/*, */*;q=0.5',
-    hostsOption: '--picture-hosts',
-    maxBytes: MAX_BYTES,
-  });
+export function createPictureClient(options: Omit<FileClientOptions, 'option' | 'maxBytes'>) {
+  const files = createFileClient({ ...options, option: '--picture-hosts', maxBytes: MAX_BYTES });
   const remembered = new Map<string, Promise<FileResult<string>>>();
 
   /** The hash of a picture. A failure that may pass is not remembered. */
@@ -31,14 +21,11 @@ export function createPictureClient(options: PictureOptions) {
     return fetched;
   }
 
-  async function findHash(address: string): Promise<FileResult<string>> {
-    if (address.length > MAX_ADDRESS)
-      return { reason: `the address is longer than ${MAX_ADDRESS} characters` };
+  function findHash(address: string): Promise<FileResult<string>> {
     const found = remembered.get(address) ?? hashPicture(address);
     if (remembered.size >= REMEMBERED) remembered.clear();
     remembered.set(address, found);
-    const fetched = await found;
-    return 'body' in fetched && fetched.body === EMPTY ? { reason: 'empty' } : fetched;
+    return found;
   }
 
   return {
@@ -50,7 +37,6 @@ export function createPictureClient(options: PictureOptions) {
       if ('reason' in other) return { reason: `new: ${other.reason}` };
       return one.body === other.body ? 'same bytes' : 'other bytes';
     },
-    [Symbol.dispose]: files[Symbol.dispose],
   };
 }
 

@@ -15,44 +15,31 @@ type OnLine = (line: UserComparison) => void;
 /** Hands over each line of an existing report. Without a file nothing is kept. */
 export async function openReport(file: string | undefined, head: ReportHead, onLine: OnLine) {
   if (file === undefined) return { add() {}, [Symbol.dispose]() {} };
-  const existing = statSync(file, { throwIfNoEntry: false });
-  if (existing !== undefined && !existing.isFile())
-    throw new OutputError(`${file} is not a file: give the name of one`);
-  const end = existing === undefined ? 0 : await readReport(file, existing.size, head, onLine);
+  const end = await readReport(file, head, onLine);
   const fd = asOutputErrors(file, () => openSync(file, 'a'));
   const add = (line: ReportHead | UserComparison) =>
     asOutputErrors(file, () => appendFileSync(fd, `${JSON.stringify(line)}\n`));
-  try {
-    asOutputErrors(file, () => ftruncateSync(fd, end));
-    if (end === 0) add(head);
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
+  ftruncateSync(fd, end);
+  if (end === 0) add(head);
   return { add, [Symbol.dispose]: () => closeSync(fd) };
 }
 
-/** Hands over the line of each user; the place where the next line goes. No other file is taken for a report. */
-async function readReport(file: string, size: number, head: ReportHead, onLine: OnLine): Promise<number> {
-  const expected = JSON.stringify(head);
-  const other = new OutputError(`${file} is not a report of vitrine compare: name another file`);
+/** Hands over the line of each user; the place where the next line goes. */
+async function readReport(file: string, head: ReportHead, onLine: OnLine): Promise<number> {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) return 0;
+  if (!stats.isFile()) throw new OutputError(`${file} is not a file: give the name of one`);
+  const first = JSON.stringify(head);
   let end = 0;
   await using handle = await open(file);
   for await (const text of handle.readLines()) {
     const next = end + Buffer.byteLength(text) + 1;
+    if (end === 0 && !first.startsWith(text))
+      throw new OutputError(`${file} is no report of comparing these sites: remove it, or name another file`);
     // A line that was being written when the run was killed has no end.
-    const isCut = next > size;
-    if (end === 0) {
-      if (isCut && expected.startsWith(text)) return 0;
-      if (isCut || !text.startsWith('{"compare":')) throw other;
-      if (text !== expected)
-        throw new OutputError(
-          `${file} is the report of other sites, or of another variant: remove it, or name another file`,
-        );
-    } else if (isCut) return end;
-    else onLine(JSON.parse(text));
+    if (next > stats.size) break;
+    if (end > 0) onLine(JSON.parse(text));
     end = next;
   }
-  if (end !== size) throw other;
   return end;
 }

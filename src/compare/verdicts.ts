@@ -1,5 +1,5 @@
 // What a comparison can come to, for one answer, for a user, and for all of them: counts, the summary, and why it failed.
-import { counted, countedPart } from '../records/printable.ts';
+import { counted, countedPart, joinReasons } from '../records/printable.ts';
 
 /** From the best to the worst. */
 const VERDICTS = [
@@ -79,21 +79,15 @@ export function addUser(tally: Tally, { profile, items }: UserComparison): void 
   if (items !== null) tally.items[items.class]++;
 }
 
-/** Verdicts that have a row in the summary only if there are any. */
-const SHOWN_IF_ANY: ReadonlySet<Verdict> = new Set(['unknown', 'taken down']);
-
 export function summarise({ failed, ...counts }: Tally): string {
   const width = Math.max(...VERDICTS.map(({ length }) => length));
   const row = (name: string, cells: readonly (string | number)[]) =>
     name.padEnd(width) + cells.map((cell) => String(cell).padStart(10)).join('');
-  const lines = [
+  return [
     row('', ['users', 'profiles', 'items']),
-    ...VERDICTS.filter((name) => !SHOWN_IF_ANY.has(name) || counts.users[name] > 0).map((name) =>
-      row(name, [counts.users[name], counts.profiles[name], counts.items[name]]),
-    ),
-  ];
-  if (failed > 0) lines.push(`${counted(failed, 'user')} not compared`);
-  return lines.join('\n');
+    ...VERDICTS.map((name) => row(name, [counts.users[name], counts.profiles[name], counts.items[name]])),
+    ...(failed > 0 ? [`${counted(failed, 'user')} not compared`] : []),
+  ].join('\n');
 }
 
 /** Why the sites are not alike; undefined if they are. */
@@ -101,15 +95,15 @@ export function describeFailure(
   { users, failed }: Tally,
   { total, stopped, isResumable }: { total: number; stopped: string | undefined; isResumable: boolean },
 ): string | undefined {
-  const reasons: string[] = [];
   const compared = VERDICTS.reduce((sum, name) => sum + users[name], failed);
-  const left = `${countedPart(total - compared, total, 'user')} left`;
-  if (stopped !== undefined)
-    reasons.push(`${stopped}; ${isResumable ? 'the same command continues where this run ended' : left}`);
-  else if (failed === 0 && VERDICTS.every((name) => name === 'unknown' || users[name] === 0))
-    reasons.push('neither site knows any of the users: check the addresses and --variant');
-  if (users.different > 0) reasons.push(`${countedPart(users.different, total, 'user')} different`);
-  if (users.missing > 0) reasons.push(`${countedPart(users.missing, total, 'user')} missing on one site`);
-  if (failed > 0) reasons.push(`${failed} of ${counted(total, 'user')} could not be compared`);
-  return reasons.length === 0 ? undefined : reasons.join('; ');
+  const rest = isResumable
+    ? 'the same command continues where this run ended'
+    : `${countedPart(total - compared, total, 'user')} left`;
+  return joinReasons(
+    stopped !== undefined && `${stopped}; ${rest}`,
+    users.unknown === total && 'neither site knows any of the users: check the addresses and --variant',
+    users.different > 0 && `${countedPart(users.different, total, 'user')} different`,
+    users.missing > 0 && `${countedPart(users.missing, total, 'user')} missing on one site`,
+    failed > 0 && `${failed} of ${counted(total, 'user')} could not be compared`,
+  );
 }

@@ -17,8 +17,6 @@ export interface DoctorOptions {
   readonly timeout: number;
 }
 
-const MAX_BODY = 4 * 1024 * 1024;
-
 /** Every check, in the order of the report. */
 export const CHECKS: readonly Check[] = [
   ...ADDRESS_CHECKS,
@@ -44,7 +42,7 @@ interface Diagnosis {
 }
 
 export async function diagnose({ base, variant, user, timeout }: DoctorOptions): Promise<Diagnosis> {
-  const client = createHttpClient({ origin: base, timeout, maxBytes: MAX_BODY, connections: 1 });
+  const client = createHttpClient({ origin: base, timeout, connections: 1 });
   try {
     const deployment = await findDeployment(createSend(client), base, variant, user);
     const findings: { check: Check; finding: Finding }[] = [];

@@ -5,13 +5,12 @@ import type { Terminal } from '../files/terminal.ts';
 import { brief } from '../records/printable.ts';
 import { createRun, createRunReport } from '../runs/each.ts';
 import type { Archive } from '../stores/archive.ts';
-import type { StoreHandle } from '../stores/open.ts';
-import { type Connection, openScratch } from '../stores/sqlite/connect.ts';
+import type { MediaEntry } from '../stores/media.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 
 interface CheckOptions {
   readonly mediaDir: string;
-  readonly openArchive: () => Promise<StoreHandle<Archive>>;
+  readonly archive: Archive;
   /** Whether only sizes are looked at. */
   readonly quick: boolean;
   readonly removeDamaged: boolean;
@@ -19,61 +18,27 @@ interface CheckOptions {
   readonly signal: AbortSignal;
 }
 
-interface CheckCounts {
-  readonly files: number;
-  /** Files that were looked at: fewer if the run was stopped. */
-  checked: number;
-  sound: number;
-  missing: number;
-  damaged: number;
-  removed: number;
-}
-
 const LONGEST_SHOWN = 120;
 
-interface Copy {
-  readonly file: string;
-  readonly bytes: number;
-  /** One of its originals. */
-  readonly url: string;
-}
-
-export async function runCheck(options: CheckOptions): Promise<CheckCounts> {
-  const folder = createMediaFolder(options.mediaDir);
-  using report = createRunReport(options.out, 'checking', 'files');
-  using scratch = openScratch();
-  const files = await listCopies(scratch, options);
-  const counts = { files, checked: 0, sound: 0, missing: 0, damaged: 0, removed: 0 };
-  const run = createRun({ report, signal: options.signal, total: files });
-  const copies = scratch.prepare('SELECT * FROM copies').iterate() as Iterable<Copy>;
-  await run.each([copies], async (copy) => {
-    const state = await checkCopy(folder, copy, options);
-    counts.checked++;
+export async function runCheck({ archive, mediaDir, quick, removeDamaged, out, signal }: CheckOptions) {
+  const folder = createMediaFolder(mediaDir);
+  using report = createRunReport(out, 'checking', 'files');
+  const { files } = await archive.mediaSummary();
+  const counts = { files, sound: 0, missing: 0, damaged: 0, removed: 0 };
+  const run = createRun({ report, signal, total: files });
+  await run.each([archive.copies()], 1, async (copy) => {
+    const file = copy.file as string;
+    const state = await checkCopy(folder, file, copy, quick);
     counts[state]++;
     if (state === 'sound') return;
-    report.fault(`${copy.file} is ${state}: the copy of ${brief(copy.url, LONGEST_SHOWN)}`);
-    if (state === 'damaged' && options.removeDamaged && (await folder.remove(copy.file))) counts.removed++;
+    report.fault(`${file} is ${state}: the copy of ${brief(copy.url, LONGEST_SHOWN)}`);
+    if (state === 'damaged' && removeDamaged && (await folder.remove(file))) counts.removed++;
   });
   return counts;
 }
 
-/** How many there are. */
-async function listCopies(scratch: Connection, { openArchive }: CheckOptions): Promise<number> {
-  scratch.exec('CREATE TABLE copies (file TEXT PRIMARY KEY, bytes INTEGER, url TEXT) WITHOUT ROWID');
-  const insert = scratch.prepare('INSERT OR IGNORE INTO copies VALUES (@file, @bytes, @url)');
-  await using archive = await openArchive();
-  let files = 0;
-  for await (const { file, bytes, url } of archive.media())
-    if (file !== null) files += insert.run({ file, bytes, url }).changes;
-  return files;
-}
-
-async function checkCopy(
-  folder: MediaFolder,
-  { file, bytes }: Copy,
-  { quick }: CheckOptions,
-): Promise<'sound' | 'missing' | 'damaged'> {
-  const size = await folder.readSize(file);
+async function checkCopy(folder: MediaFolder, file: string, { bytes }: MediaEntry, quick: boolean) {
+  const size = folder.readSize(file);
   if (size === undefined) return 'missing';
   if (size !== bytes) return 'damaged';
   return quick || file.startsWith(`${await hashFile(folder.findPlace(file))}.`) ? 'sound' : 'damaged';

@@ -1,6 +1,7 @@
 // The fetch command: lists the originals that records name, fetches those that have no copy here, and links the copies.
 import type { Terminal } from '../files/terminal.ts';
-import { createFileClient, type FileClient, type FileClientOptions } from '../remote/file-client.ts';
+import { createFileClient, type FileClient, isTooLong } from '../remote/file-client.ts';
+import { createHosts, type HostFlags } from '../remote/host.ts';
 import { createRun, createRunReport, type Run, type RunReport } from '../runs/each.ts';
 import type { Archive } from '../stores/archive.ts';
 import type { MediaEntry } from '../stores/media.ts';
@@ -8,21 +9,11 @@ import type { StoreHandle } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
-import { createQuota, fileReceiver, placeholderReason, type Quota, QuotaReached } from './receive.ts';
-import {
-  createOutcomes,
-  type FetchResult,
-  fetchFailure,
-  fetchSummary,
-  HOSTS_OPTION,
-  type Outcomes,
-} from './report.ts';
+import { fileReceiver, placeholderReason, QuotaReached } from './receive.ts';
+import { createOutcomes, describeFetch, HOSTS_OPTION, type Outcomes } from './report.ts';
 
 /** The flags of the command that are passed on as they are. */
-export interface FetchFlags
-  extends Pick<FileClientOptions, 'concurrency' | 'rate' | 'startRate' | 'retries'> {
-  /** Seconds to wait for a host that sends nothing. */
-  readonly timeout: number;
+export interface FetchFlags extends HostFlags {
   /** Whether attachments and audio are fetched as well. */
   readonly files: boolean;
   readonly maxFile: number;
@@ -46,9 +37,6 @@ export interface FetchOptions extends FetchFlags {
   readonly signal: AbortSignal;
 }
 
-/** Database indexes and servers take no longer ones. */
-const LONGEST_URL = 2048;
-
 export async function runFetch(options: FetchOptions) {
   const folder = createMediaFolder(options.mediaDir);
   await folder.prepare();
@@ -60,39 +48,37 @@ export async function runFetch(options: FetchOptions) {
 }
 
 /** What the steps of a run share. */
-interface Fetch extends Omit<FetchOptions, 'signal'> {
+interface Fetch extends FetchOptions {
   readonly folder: MediaFolder;
   readonly originals: Originals;
   readonly placeholders: ReadonlySet<string>;
-  readonly quota: Quota;
+  readonly quota: { left: number };
   readonly outcomes: Outcomes;
   readonly saver: Saver;
 }
 
 /** Undefined if somebody was taken down meanwhile: what was taken down is not in the next list of originals. */
 async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOptions) {
+  const { mediaUrl, mediaHosts, sites, signal } = options;
   using originals = createOriginals();
   const archive = await options.openArchive();
+  const outcomes = createOutcomes(report.fault);
   const fetch: Fetch = {
     ...options,
     folder,
     originals,
     placeholders: new Set(options.placeholder),
-    quota: createQuota(options.mediaQuota),
-    outcomes: createOutcomes(report.fault),
+    quota: { left: options.mediaQuota },
+    outcomes,
     saver: createSaver(options.writer, await archive.takedownsMark()),
   };
   try {
-    const present = await listOriginals(fetch, archive).finally(archive.close);
+    await listOriginals(fetch, archive).finally(archive.close);
     const total = originals.size();
-    const run = createRun({ report, signal: options.signal, total, noun: 'pictures' });
-    const relinked = await fetchAndLink(fetch, run, present);
-    fetch.outcomes.reportUnnamedHosts();
-    const { mediaUrl, mediaHosts, sites } = options;
-    const counts = { ...fetch.outcomes.counts, present };
-    const result: FetchResult = { originals: counts, total, mediaUrl, relinked, stopped: run.stopped() };
-    const failure = fetchFailure(result, mediaHosts.length + sites.length > 0);
-    return { summary: fetchSummary(result), result, failure };
+    const run = createRun({ report, signal, total, noun: 'pictures' });
+    const relinked = await fetchAndLink(fetch, run);
+    const result = { originals: outcomes.counts, total, mediaUrl, relinked, stopped: run.stopped() };
+    return describeFetch(result, mediaHosts.length + sites.length > 0);
   } catch (error) {
     if (!(error instanceof TakedownMade)) throw error;
     await removeUnsaved(fetch);
@@ -100,25 +86,19 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
   }
 }
 
-/** Fills the list with what has no copy in the folder; how many have one. */
-async function listOriginals(fetch: Fetch, archive: Archive): Promise<number> {
+/** Fills the list with what has no copy in the folder. */
+async function listOriginals(fetch: Fetch, archive: Archive): Promise<void> {
   const { folder, originals, quota, files, outcomes, saver } = fetch;
-  let present = 0;
-  for await (const { bytes } of folder.files()) quota.addHeld(bytes);
+  for (const page of folder.pages()) for (const { bytes } of page) quota.left -= bytes;
   for await (const entry of archive.originals(files)) {
-    const { url } = entry;
     const refused = refusePlaceholder(entry, fetch);
-    const copy = refused ?? (await findCopy(entry, fetch));
-    if (copy === undefined) {
-      // An address of a copy that is not here leads nowhere.
-      if (!isCopyAddress(url, fetch)) originals.want(url);
-    } else {
+    const copy = refused ?? findCopy(entry, fetch);
+    if (copy !== undefined) {
       if (copy !== entry) await saver.add(copy);
       if (copy === refused) outcomes.add(copy);
-      else present++;
-    }
+      else outcomes.counts.present++;
+    } else if (!isCopyAddress(entry.url, fetch)) originals.want(entry.url);
   }
-  return present;
 }
 
 /** The new entry of an original if its copy is a placeholder. */
@@ -133,48 +113,43 @@ function refusePlaceholder(
 }
 
 /** The entry of an original whose copy is in the folder. */
-async function findCopy(entry: MediaEntry, fetch: Fetch): Promise<MediaEntry | undefined> {
+function findCopy(entry: MediaEntry, fetch: Fetch): MediaEntry | undefined {
   const { folder, mediaUrl } = fetch;
   const { url, file } = entry;
-  if (file !== null && (await folder.readSize(file)) === entry.bytes) return entry;
+  if (file !== null && folder.readSize(file) === entry.bytes) return entry;
   if (!isCopyAddress(url, fetch)) return undefined;
   // As in what `export --media-urls` writes.
   const name = url.slice(mediaUrl.length + 1);
-  const bytes = await folder.readSize(name);
+  const bytes = folder.readSize(name);
   return bytes === undefined ? undefined : { url, file: name, bytes, reason: null };
 }
 
+/** If it is not here, an address of a copy leads nowhere. */
 const isCopyAddress = (url: string, { mediaUrl }: Fetch) => url.startsWith(`${mediaUrl}/`);
 
 /** Fetches all originals. However that ends, what was fetched is saved and linked. */
-async function fetchAndLink(fetch: Fetch, run: Run, present: number): Promise<number> {
-  const { originals, outcomes, saver, writer, concurrency, timeout } = fetch;
-  using client = createFileClient({
-    ...fetch,
-    sites: fetch.sites.map((base) => ({ base })),
-    hosts: fetch.mediaHosts,
-    hostsOption: HOSTS_OPTION,
-    userAgent: 'vitrine-media',
-    accept: 'image/*, */*;q=0.5',
-    maxBytes: fetch.maxFile,
-    timeout: timeout * 1000,
-    signal: run.signal,
+async function fetchAndLink(fetch: Fetch, run: Run): Promise<number> {
+  const { originals, outcomes, saver, writer, sites, concurrency } = fetch;
+  using hosts = createHosts({ ...fetch, signal: run.signal, userAgent: 'vitrine-media' });
+  const named = { named: fetch.mediaHosts, option: HOSTS_OPTION };
+  const client = createFileClient({
+    ...{ ...named, hosts, sites, maxBytes: fetch.maxFile, signal: run.signal },
   });
   let relinked = 0;
   try {
-    await run.each(originals.lanes(concurrency), async (url) => {
+    await run.each(originals.queues(), concurrency, async (url) => {
       try {
         const entry = await fetchOriginal(url, client, fetch);
         outcomes.add(entry);
-        if (Buffer.byteLength(url) <= LONGEST_URL) await saver.add(entry);
+        if (!isTooLong(url)) await saver.add(entry);
       } catch (error) {
         if (!(error instanceof QuotaReached)) throw error;
-        run.abort('given up: the copies take all of --media-quota');
+        run.stop('given up: the copies take all of --media-quota');
       }
     });
   } finally {
     await saver.flush();
-    const { fetched, placeholder } = outcomes.counts;
+    const { fetched, placeholder, present } = outcomes.counts;
     if (fetched + placeholder + present > 0) relinked = await writer.relink(fetch.mediaUrl);
   }
   return relinked;
@@ -182,14 +157,12 @@ async function fetchAndLink(fetch: Fetch, run: Run, present: number): Promise<nu
 
 /** What became of an original. */
 async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Promise<MediaEntry> {
-  const without = (reason: string): MediaEntry => ({ url, file: null, bytes: 0, reason });
-  if (Buffer.byteLength(url) > LONGEST_URL) return without(`the address is longer than ${LONGEST_URL} bytes`);
-  const refusal = client.refusal(url);
-  if (refusal !== undefined) return without(refusal);
-  fetch.quota.refuseIfFull();
+  if (client.refusal(url) === undefined && fetch.quota.left <= 0) throw new QuotaReached();
   const fetched = await client.fetch(url, fileReceiver(fetch));
   const received = 'body' in fetched ? fetched.body : fetched;
-  return 'reason' in received ? without(received.reason) : { url, ...received, reason: null };
+  return 'reason' in received
+    ? { url, file: null, bytes: 0, reason: received.reason }
+    : { url, ...received, reason: null };
 }
 
 /** Removes fetched files that the database does not know: their records may have been taken down. */

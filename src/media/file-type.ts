@@ -13,8 +13,9 @@ const SIGNATURES: Readonly<Record<Extension, (head: Buffer) => boolean>> = {
   gif: (head) => starts(head, 'GIF87a') || starts(head, 'GIF89a'),
   webp: (head) => starts(head, 'RIFF') && starts(head, 'WEBP', 8),
   avif: (head) => readBrands(head).some((brand) => brand === 'avif' || brand === 'avis'),
-  svg: isSvg,
-  mp3: (head) => starts(head, 'ID3') || isMp3Frame(head),
+  svg: (head) => SVG.test(head.toString('utf8')),
+  // An MPEG audio frame of layer III.
+  mp3: (head) => starts(head, 'ID3') || /^\xff[\xe2\xe3\xf2\xf3\xfa\xfb]/.test(head.toString('latin1', 0, 2)),
   mp4: (head) => /^(iso[m2-9]|mp4[12]|avc1|dash|M4[ABV] |MSNV)$/.test(readBrands(head)[0] ?? ''),
   pdf: (head) => starts(head, '%PDF-'),
 };
@@ -40,40 +41,9 @@ function readBrands(head: Buffer): string[] {
   return box.match(/.{4}/gs)?.filter((_, index) => index !== 1) ?? [];
 }
 
-/** The header of an MPEG audio frame of layer III, without its reserved values. */
-function isMp3Frame(head: Buffer): boolean {
-  if (head.length < 4) return false;
-  const [sync = 0, version = 0, rates = 0] = head;
-  const bitrate = rates >> 4;
-  return (
-    sync === 0xff &&
-    [0xe2, 0xe3, 0xf2, 0xf3, 0xfa, 0xfb].includes(version) &&
-    bitrate !== 0 &&
-    bitrate !== 15 &&
-    ((rates >> 2) & 3) !== 3
-  );
-}
-
-/** What may stand before the root element: each is read on its own, so that no text takes long. */
-const PROLOGUE = [/\s+/y, /<\?.*?\?>/sy, /<!--.*?-->/sy, /<!DOCTYPE\s+svg\b[^[>]*(?:\[[^\]]*\]\s*)?>/y];
-const SVG_ROOT = /<(?:[A-Za-z][\w.-]*:)?svg(?=[\s/>])/y;
-
-function isSvg(head: Buffer): boolean {
-  const text = head.toString('utf8').replace(/^\ufeff/, '');
-  let at = 0;
-  for (;;) {
-    const end = PROLOGUE.map((pattern) => matchEnd(pattern, text, at)).find((found) => found > at);
-    if (end === undefined) return matchEnd(SVG_ROOT, text, at) > at;
-    at = end;
-  }
-}
-
-/** Where a match that begins exactly there ends; 0 without one. */
-function matchEnd(pattern: RegExp, text: string, at: number): number {
-  pattern.lastIndex = at;
-  pattern.test(text);
-  return pattern.lastIndex;
-}
+/** An SVG element, after what may stand before the root: each character can be read in one way only, so no text takes long. */
+const SVG =
+  /^\ufeff?(?:\s|<\?(?:(?!\?>)[\s\S])*\?>|<!--(?:(?!-->)[\s\S])*-->|<!DOCTYPE\s+svg\b[^[>]*(?:\[[^\]]*\]\s*)?>)*<(?:[A-Za-z][\w.-]*:)?svg[\s/>]/;
 
 /** What hosts send most often in place of a picture. */
 function describe(head: Buffer): string {

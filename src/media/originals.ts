@@ -1,6 +1,6 @@
 // The originals to fetch, in a temporary database, since there may be more than memory holds; and what became of them, saved
 // in batches: what is not saved yet is fetched again after a crash.
-import { share } from '../runs/each.ts';
+
 import type { MediaEntry } from '../stores/media.ts';
 import { openScratch } from '../stores/sqlite/connect.ts';
 import type { Writer } from '../stores/writer.ts';
@@ -17,7 +17,7 @@ export function createOriginals() {
   const insert = db.prepare('INSERT INTO wanted (url, host) VALUES (?, ?)');
   const page = db.prepare('SELECT n, url FROM wanted WHERE host = ? AND n > ? ORDER BY n LIMIT ?');
 
-  /** Page by page, so that several lanes may share one. */
+  /** Page by page: a statement can be iterated once at a time. */
   function* listUrls(host: string): Generator<string> {
     for (let last = 0; ; ) {
       const rows = page.all(host, last, PAGE) as { n: number; url: string }[];
@@ -31,19 +31,10 @@ export function createOriginals() {
     want: (url: string) => void insert.run(url, URL.parse(url)?.host ?? ''),
     size: () => db.prepare('SELECT count(*) FROM wanted').pluck().get() as number,
 
-    /**
-     * The originals of each host, as often as the host may be asked at a time. Every host comes once before any comes
-     * again, so that slow ones do not hold up the others; those with the most originals come first.
-     */
-    lanes(concurrency: number): (Iterable<string> | AsyncIterable<string>)[] {
-      const hosts = db
-        .prepare('SELECT host FROM wanted GROUP BY host ORDER BY count(*) DESC, host')
-        .pluck()
-        .all();
-      const queues = (hosts as string[]).map((host) => share(listUrls(host), concurrency));
-      return Array.from({ length: concurrency }, (_, lane) =>
-        queues.map((lanes) => lanes[lane] ?? []),
-      ).flat();
+    /** Those of each host; hosts with the most of them come first. */
+    queues(): Generator<string>[] {
+      const query = 'SELECT host FROM wanted GROUP BY host ORDER BY count(*) DESC, host';
+      return (db.prepare(query).pluck().all() as string[]).map(listUrls);
     },
 
     [Symbol.dispose]: db[Symbol.dispose],
@@ -51,7 +42,6 @@ export function createOriginals() {
 }
 
 const BATCH = 100;
-const BATCH_MS = 2000;
 
 export type Saver = ReturnType<typeof createSaver>;
 
@@ -61,7 +51,6 @@ export class TakedownMade extends Error {}
 /** `mark` is that of the takedowns when the originals were listed. */
 export function createSaver(writer: Pick<Writer, 'saveMedia'>, mark: string) {
   let pending: MediaEntry[] = [];
-  let savedAt = performance.now();
   let saving = Promise.resolve();
 
   async function save(): Promise<void> {
@@ -74,7 +63,6 @@ export function createSaver(writer: Pick<Writer, 'saveMedia'>, mark: string) {
 
   /** Batches are saved one after the other, and none after one that failed. */
   function flush(): Promise<void> {
-    savedAt = performance.now();
     saving = saving.then(save);
     return saving;
   }
@@ -82,7 +70,7 @@ export function createSaver(writer: Pick<Writer, 'saveMedia'>, mark: string) {
   return {
     async add(entry: MediaEntry): Promise<void> {
       pending.push(entry);
-      if (pending.length >= BATCH || performance.now() - savedAt >= BATCH_MS) await flush();
+      if (pending.length >= BATCH) await flush();
     },
     flush,
     /** What a takedown kept from being saved. */

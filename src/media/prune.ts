@@ -1,7 +1,6 @@
 // Removes copies that no record names any more: first the database forgets them, then their files go.
-import type { PrunedMedia } from '../stores/media.ts';
 import type { Writer } from '../stores/writer.ts';
-import { createMediaFolder, type MediaFolder, type StoredFile } from './folder.ts';
+import { createMediaFolder } from './folder.ts';
 
 interface PruneOptions {
   readonly mediaDir: string;
@@ -11,24 +10,15 @@ interface PruneOptions {
   readonly signal: AbortSignal;
 }
 
-interface PruneResult extends PrunedMedia {
-  readonly files: number;
-  readonly bytes: number;
-  /** Whether it ended before it had looked at every file. */
-  readonly isStopped: boolean;
-}
-
-const BATCH = 1000;
-
-export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions): Promise<PruneResult> {
+export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions) {
   const pruned = await writer.pruneMedia(grace);
   const folder = createMediaFolder(mediaDir);
   const removed = { files: 0, bytes: 0 };
   // A younger file may be that of a fetch which has not told the database yet.
   const before = Date.now() - grace * 1000;
-  for await (const batch of readBatches(folder)) {
+  for (const page of folder.pages()) {
     if (signal.aborted) break;
-    const old = batch.filter(({ changed }) => changed <= before);
+    const old = page.filter(({ changed }) => changed <= before);
     const unknown = new Set(await writer.unknownFiles(old.map(({ name }) => name)));
     for (const { name, bytes } of old.filter((file) => unknown.has(file.name))) {
       // A fetch that meets the same bytes again sets the time of the file.
@@ -38,15 +28,4 @@ export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions
     }
   }
   return { ...pruned, ...removed, isStopped: signal.aborted };
-}
-
-async function* readBatches(folder: MediaFolder): AsyncGenerator<StoredFile[]> {
-  let batch: StoredFile[] = [];
-  for await (const file of folder.files()) {
-    batch.push(file);
-    if (batch.length < BATCH) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
 }

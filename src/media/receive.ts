@@ -11,11 +11,17 @@ interface ReceiveOptions {
   readonly files: boolean;
   /** The hashes of pictures that are refused. */
   readonly placeholders: ReadonlySet<string>;
-  readonly quota: Quota;
+  /** The bytes that further copies may take. */
+  readonly quota: { left: number };
 }
 
 /** A copy, or why there is none. */
 type ReceivedFile = { readonly file: string; readonly bytes: number } | { readonly reason: string };
+
+/** The copies take all the room they may have. */
+export class QuotaReached extends Error {
+  override name = 'QuotaReached';
+}
 
 /** The reason holds the hash, so that later runs know it. */
 export const placeholderReason = (sha256: string) => `placeholder ${sha256}`;
@@ -36,7 +42,8 @@ export const fileReceiver =
           extension = type;
           incoming = await folder.receive();
         }
-        quota.take(chunk.length);
+        if (chunk.length > quota.left) throw new QuotaReached();
+        quota.left -= chunk.length;
         bytes += chunk.length;
         hash.update(chunk);
         await incoming.write(chunk);
@@ -47,7 +54,7 @@ export const fileReceiver =
       isKept = (await incoming?.keep(file)) ?? false;
       return { file, bytes };
     } finally {
-      if (!isKept) quota.giveBack(bytes);
+      if (!isKept) quota.left += bytes;
       await incoming?.discard();
     }
   };
@@ -56,43 +63,13 @@ export const fileReceiver =
 async function* withHead(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const head: Buffer[] = [];
   let length = 0;
-  for await (const chunk of chunks)
+  for await (const chunk of chunks) {
     if (length >= HEAD_LENGTH) yield chunk;
     else {
       head.push(chunk);
       length += chunk.length;
       if (length >= HEAD_LENGTH) yield Buffer.concat(head);
     }
+  }
   if (length < HEAD_LENGTH) yield Buffer.concat(head);
-}
-
-/** The copies take all the room they may have. */
-export class QuotaReached extends Error {
-  override name = 'QuotaReached';
-}
-
-export type Quota = ReturnType<typeof createQuota>;
-
-/** How many bytes all copies may take. */
-export function createQuota(most: number) {
-  let total = 0;
-
-  return {
-    /** Counts what the folder holds. */
-    addHeld(bytes: number): void {
-      total += bytes;
-    },
-    refuseIfFull(): void {
-      if (total >= most) throw new QuotaReached();
-    },
-    /** Takes bytes for a file. */
-    take(bytes: number): void {
-      if (total + bytes > most) throw new QuotaReached();
-      total += bytes;
-    },
-    /** For a file that is not kept. */
-    giveBack(bytes: number): void {
-      total -= bytes;
-    },
-  };
 }

@@ -2,9 +2,11 @@
 import type { Terminal } from '../files/terminal.ts';
 import type { RecordMap } from '../import/map.ts';
 import type { Family } from '../records/kinds.ts';
-import type { Mender, MendingCounts, MendingOptions } from '../records/mending.ts';
+import type { Mender, MendingOptions } from '../records/mending.ts';
+import type { Fault } from '../records/normalise.ts';
 import type { Row } from '../records/row.ts';
-import type { Lookup, SiteClient, SiteOptions } from '../remote/site-client.ts';
+import type { HostFlags } from '../remote/host.ts';
+import type { Lookup, SiteClient } from '../remote/site-client.ts';
 import type { UserSource } from '../remote/user-list.ts';
 import type { Run } from '../runs/each.ts';
 import type { Archive } from '../stores/archive.ts';
@@ -13,10 +15,12 @@ import type { StoreHandle } from '../stores/open.ts';
 import type { Reader } from '../stores/reader.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Writer } from '../stores/writer.ts';
+import type { Variant } from '../variants.ts';
 import type { LastFetch, MirrorMemory } from './memory.ts';
 
 /** The flags of the command that are passed on as they are. */
-export interface MirrorFlags extends Omit<SiteOptions, 'base' | 'userAgent' | 'signal'>, MendingOptions {
+export interface MirrorFlags extends HostFlags, MendingOptions {
+  readonly variant: Variant;
   readonly from: URL;
   /** Whether users that the mirror brought are removed when the site does not know them any more. */
   readonly prune: boolean;
@@ -47,57 +51,42 @@ export interface Mirror extends MirrorOptions {
   readonly memory: MirrorMemory;
   readonly run: Run;
   readonly site: SiteClient;
-  readonly counts: MirrorCounts;
+  readonly counts: Record<Outcome | 'pruned', number>;
+  readonly tallies: Tallies;
   readonly mender: Mender;
   readonly recordMap: RecordMap | undefined;
-  /** How bodies are read: what was read otherwise is fetched again. */
-  readonly reading: string;
   /** Whether a user was taken down here, by the key of the name or by id. */
   readonly isTakenDown: (what: 'name' | 'id', value: string) => boolean;
   /** The users of the current batch by their ids. */
   readonly claims: Map<string, string>;
-  /** Why users of the current batch failed or were refused, by their names. */
-  readonly failures: Map<string, string>;
   readonly onFault: (line: string) => void;
-}
-
-/** What a run has come to so far. */
-export interface MirrorCounts {
-  readonly users: Record<Outcome, number>;
-  readonly tallies: Tallies;
-  pruned: number;
-  readonly mended: MendingCounts;
+  /** Notes why a user failed or was refused. */
+  readonly noteFailure: (name: string, reason: string) => void;
 }
 
 export type Outcome = 'found' | 'unchanged' | 'unknown' | 'refused' | 'failed' | 'takenDown';
+
+export interface VisitResult {
+  outcome: Outcome;
+  /** The profile if it has changed, then the items if they have. */
+  readonly rows: readonly Row[];
+  readonly fetched?: Omit<LastFetch, 'localVersion'>;
+}
 
 export interface Visit extends VisitResult {
   readonly name: string;
   readonly key: string;
 }
 
-export interface VisitResult {
-  readonly outcome: Outcome;
-  /** The profile if it has changed, then the items if they have. */
-  readonly rows: readonly Row[];
-  readonly fetched?: Omit<LastFetch, 'localVersion'>;
-}
-
-/** Why a visit must not be loaded. */
-export interface Refusal {
-  readonly lookup: Lookup;
-  readonly member: string;
-  readonly reason: string;
-  readonly got: string;
-}
-
-/** Reports why a user failed or was refused. */
-export function reportRefusal(
+/** What is wrong with an answer about a user, as a line. */
+export function describeFaults(
+  site: SiteClient,
   name: string,
-  { lookup, member, reason, got }: Refusal,
-  { site, failures, onFault }: Mirror,
-): void {
-  const line = `${site.buildUrl(name, lookup)}: ${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`;
-  if (!failures.has(name)) failures.set(name, line);
-  onFault(line);
+  lookup: Lookup,
+  faults: readonly Fault[],
+): string {
+  const described = faults.map(
+    ({ member, reason, got }) => `${member}: ${reason}${got === '' ? '' : `, got "${got}"`}`,
+  );
+  return `${site.buildUrl(name, lookup)}: ${described.join('; ')}`;
 }

@@ -2,72 +2,72 @@
 // A mirror changes the users and items that it brought, and adds new ones; it never takes over what came from elsewhere, such
 // as an import or another site that counts its ids from 1 as well.
 import { KIND_NAMES } from '../records/kinds.ts';
-import { MAX_ITEMS } from '../remote/site-client.ts';
+import type { Fault } from '../records/normalise.ts';
+import type { Row } from '../records/row.ts';
+import type { Lookup } from '../remote/site-client.ts';
 import type { Owners } from '../stores/archive.ts';
-import type { Tallies } from '../stores/load.ts';
+import type { Misfit, Tallies } from '../stores/load.ts';
 import type { Writer } from '../stores/writer.ts';
-import { type Mirror, type Outcome, type Refusal, reportRefusal, type Visit } from './context.ts';
+import { describeFaults, type Mirror, type Outcome, type Visit } from './context.ts';
 
-type Refusals = Map<Visit, Refusal>;
-
-/** The rows of one user are numbered below this. */
-const MAX_ROWS = MAX_ITEMS + 1;
 /** Users with these outcomes are not noted. */
 const NOT_NOTED: ReadonlySet<Outcome> = new Set(['refused', 'failed', 'takenDown']);
 
 export async function loadAndNote(visits: readonly Visit[], mirror: Mirror): Promise<void> {
-  const { writer, memory, counts } = mirror;
-  const conflicts = await findConflicts(visits, mirror);
-  const loadable = visits.filter((visit) => visit.rows.length > 0 && !conflicts.has(visit));
-  memory.beginLoading(loadable.map(({ key, fetched }) => ({ userKey: key, id: fetched?.id as string })));
-  const misfits: Refusals = new Map();
-  const tallies = await loadFitting(loadable, writer, misfits);
-  if (tallies !== undefined) addTallies(counts.tallies, tallies);
-  for (const [{ name }, refusal] of [...conflicts, ...misfits]) reportRefusal(name, refusal, mirror);
+  const { memory, counts } = mirror;
+  const loadable = await refuseForeign(
+    visits.filter(({ rows }) => rows.length > 0),
+    mirror,
+  );
+  memory.claim(loadable.map((visit) => ({ userKey: visit.key, id: idOf(visit) })));
+  await loadUsers(loadable, mirror);
+  for (const { outcome } of visits) counts[outcome]++;
 
-  const noted: Visit[] = [];
-  for (const visit of visits) {
-    const outcome = conflicts.has(visit) ? 'refused' : misfits.has(visit) ? 'failed' : visit.outcome;
-    counts.users[outcome]++;
-    if (!NOT_NOTED.has(outcome)) noted.push(visit);
-  }
-  await note(noted, mirror);
+  const noted = visits.filter(({ outcome }) => !NOT_NOTED.has(outcome));
+  const keys = noted.map(({ key }) => key);
+  const here = await readUsers(mirror, keys);
+  memory.save(
+    noted.map(({ key, fetched }) => {
+      const localVersion = here.get(key)?.version;
+      const lastFetch = fetched && localVersion !== undefined ? { ...fetched, localVersion } : undefined;
+      return { userKey: key, id: fetched?.id, lastFetch };
+    }),
+  );
 }
 
-/** A user whose rows do not fit is left out whole; the others are loaded. Undefined when nothing was left to load. */
-async function loadFitting(
-  visits: readonly Visit[],
-  writer: Writer,
-  misfits: Refusals,
-): Promise<Tallies | undefined> {
-  const fitting = visits.filter((visit) => !misfits.has(visit));
-  if (fitting.length === 0) return undefined;
-  const before = misfits.size;
-  const tallies = await loadAll(fitting, writer, misfits);
-  if (tallies !== undefined) return tallies;
-  // The store refuses a load only for misfits, so each turn has fewer visits.
-  if (misfits.size === before) throw new Error('the store refused a load without naming a misfit');
-  return await loadFitting(fitting, writer, misfits);
+/** The id of a user of whom there are rows. */
+const idOf = ({ fetched }: Visit) => fetched?.id as string;
+
+function refuse(visit: Visit, outcome: Outcome, lookup: Lookup, fault: Fault, mirror: Mirror): void {
+  const line = describeFaults(mirror.site, visit.name, lookup, [fault]);
+  visit.outcome = outcome;
+  mirror.noteFailure(visit.name, line);
+  mirror.onFault(line);
 }
 
-/** Loads all visits, or none and adds those at fault to `misfits`. */
-async function loadAll(
-  visits: readonly Visit[],
-  writer: Writer,
-  misfits: Refusals,
-): Promise<Tallies | undefined> {
-  const load = await writer.load({
-    replace: false,
-    skipInvalid: false,
-    onMisfit({ place, member, reason, got }) {
-      const visit = visits[Math.floor(place / MAX_ROWS)] as Visit;
-      const lookup = member === 'username' ? 'profile' : 'items';
-      if (!misfits.has(visit)) misfits.set(visit, { lookup, member, reason, got });
-    },
+/** Loads all users, or if one does not fit, one by one: each is loaded whole or not at all. */
+async function loadUsers(visits: readonly Visit[], mirror: Mirror): Promise<void> {
+  const [first, second] = visits;
+  if (first === undefined) return;
+  let misfit: Misfit | undefined;
+  const rows = visits.flatMap((visit) => visit.rows);
+  const tallies = await load(rows, mirror.writer, (found) => {
+    misfit ??= found;
   });
+  if (tallies !== undefined) addTallies(mirror.tallies, tallies);
+  else if (second !== undefined) for (const visit of visits) await loadUsers([visit], mirror);
+  else if (misfit === undefined) throw new Error('the store refused a load without naming a misfit');
+  else refuse(first, 'failed', misfit.member === 'username' ? 'profile' : 'items', misfit, mirror);
+}
+
+async function load(
+  rows: readonly Row[],
+  writer: Writer,
+  onMisfit: (misfit: Misfit) => void,
+): Promise<Tallies | undefined> {
+  const load = await writer.load({ replace: false, skipInvalid: false, onMisfit });
   try {
-    for (const [index, { rows }] of visits.entries())
-      for (const [row, content] of rows.entries()) await load.add(content, index * MAX_ROWS + row);
+    for (const [place, row] of rows.entries()) await load.add(row, place);
     return await load.finish();
   } catch (error) {
     await load.abandon();
@@ -76,7 +76,7 @@ async function loadAll(
 }
 
 /** A load of nothing: the store notes that a mirror came to its end, although nothing changed. */
-export const noteRun = (writer: Writer) => loadAll([], writer, new Map());
+export const noteRun = (writer: Writer) => load([], writer, () => {});
 
 function addTallies(sum: Tallies, tallies: Tallies): void {
   for (const kind of KIND_NAMES)
@@ -84,75 +84,60 @@ function addTallies(sum: Tallies, tallies: Tallies): void {
       sum[kind][column] += tallies[kind][column];
 }
 
-async function note(visits: readonly Visit[], mirror: Mirror): Promise<void> {
-  const keys = visits.map(({ key }) => key);
-  const here = await readUsers(mirror, keys);
-  mirror.memory.save(
-    visits.map(({ key, outcome, fetched }) => {
-      const localVersion = here.get(key)?.version;
-      const { reading } = mirror;
-      const lastFetch =
-        fetched && localVersion !== undefined ? { ...fetched, localVersion, reading } : undefined;
-      return { userKey: key, known: outcome !== 'unknown', id: fetched?.id, lastFetch };
-    }),
-  );
-}
-
 interface LocalUser {
   readonly id: string;
-  /** Changes whenever one of the user's two responses does. */
+  /** Changes whenever one of the user's two responses does, and with the way in which a mirror reads bodies. */
   readonly version: string;
 }
 
 /** The users with these keys, as far as they are here. */
 export async function readUsers(
-  { family, openReader }: Mirror,
+  { family, openReader, recordMap, ...options }: Mirror,
   userKeys: readonly string[],
 ): Promise<Map<string, LocalUser>> {
   const users = new Map<string, LocalUser>();
   if (userKeys.length === 0) return users;
+  const reading = `${options.unescape ? 'unescaped ' : ''}${recordMap?.version ?? ''}`;
   // It sees the database as it was in the turn of the event loop in which it was opened: none is kept.
   await using reader = await openReader();
   for (const key of userKeys) {
     const [profile, items] = [await reader.profile(family, key), await reader.items(family, key, 'items')];
     if (profile === undefined || items === undefined) continue;
     const { id } = JSON.parse(String(profile.body)) as { id: string };
-    users.set(key, { id, version: `${profile.etag} ${items.etag}` });
+    users.set(key, { id, version: `${profile.etag} ${items.etag} ${reading}` });
   }
   return users;
 }
 
-/** Why visits must not be loaded, for each of them. */
-async function findConflicts(visits: readonly Visit[], mirror: Mirror): Promise<Map<Visit, Refusal>> {
-  const conflicts = new Map<Visit, Refusal>();
-  const changed = visits.filter(({ rows }) => rows.length > 0);
-  if (changed.length === 0) return conflicts;
-  const keys = changed.map(({ key }) => key);
+/** Refuses visits that would change what the mirror did not bring. Returns the others. */
+async function refuseForeign(visits: readonly Visit[], mirror: Mirror): Promise<Visit[]> {
+  if (visits.length === 0) return [];
+  const keys = visits.map(({ key }) => key);
   const here = await readUsers(mirror, keys);
-  const owners = await readOwners(changed, mirror);
-  for (const visit of changed) {
+  const items = visits.flatMap(({ rows }) => rows.filter(({ owner }) => owner !== '').map(({ id }) => id));
+  await using archive = await mirror.openArchive();
+  const owners = await archive.owners(mirror.family, visits.map(idOf), items);
+  return visits.filter((visit) => {
     const conflict =
       findUserConflict(visit, here.get(visit.key), owners, mirror) ?? findItemConflict(visit, owners, mirror);
-    if (conflict !== undefined) conflicts.set(visit, conflict);
-  }
-  return conflicts;
+    if (conflict === undefined) return true;
+    refuse(visit, 'refused', conflict.lookup, conflict, mirror);
+    return false;
+  });
 }
 
-/** Who has the ids of these visits here. */
-async function readOwners(visits: readonly Visit[], { family, openArchive }: Mirror): Promise<Owners> {
-  const users = visits.map(({ fetched }) => fetched?.id as string);
-  const items = visits.flatMap(({ rows }) => rows.filter(({ owner }) => owner !== '').map(({ id }) => id));
-  await using archive = await openArchive();
-  return await archive.owners(family, users, items);
+interface Conflict extends Fault {
+  readonly lookup: Lookup;
 }
 
 function findUserConflict(
-  { name, key, fetched }: Visit,
+  visit: Visit,
   here: LocalUser | undefined,
   owners: Owners,
   { memory, adopt }: Mirror,
-): Refusal | undefined {
-  const id = fetched?.id as string;
+): Conflict | undefined {
+  const { name, key } = visit;
+  const id = idOf(visit);
   const ours = (user: string, itsId: string) =>
     memory.brought(user, itsId) || (adopt && user === key && itsId === id);
   const holder = owners.users.get(id);
@@ -163,10 +148,10 @@ function findUserConflict(
   return { lookup: 'profile', member: 'username', reason, got: name };
 }
 
-function findItemConflict({ rows, fetched }: Visit, owners: Owners, { memory }: Mirror): Refusal | undefined {
-  for (const { id } of rows.filter(({ owner }) => owner !== '')) {
+function findItemConflict(visit: Visit, owners: Owners, { memory }: Mirror): Conflict | undefined {
+  for (const { id } of visit.rows.filter(({ owner }) => owner !== '')) {
     const holder = owners.items.get(id);
-    if (holder === undefined || holder.owner === fetched?.id) continue;
+    if (holder === undefined || holder.owner === idOf(visit)) continue;
     if (memory.brought(holder.userKey, holder.owner)) continue;
     return { lookup: 'items', member: 'id', reason: `belongs to ${notBrought(holder.userKey)}`, got: id };
   }

@@ -1,11 +1,33 @@
-// What the mirror remembers of a site between two runs: which users it brought, and how far an unfinished run got.
+// What a mirror remembers of a site between two runs, in a SQLite file: which users it brought, what the last visits left,
+// and how far an unfinished run got.
 import type { Validators } from '../remote/site-client.ts';
+import { StoreError } from '../stores/errors.ts';
 import type { Connection } from '../stores/sqlite/connect.ts';
 import { describeErrors } from '../stores/sqlite/errors.ts';
-import { openState } from './state-file.ts';
+import { openExclusive } from '../stores/sqlite/exclusive.ts';
 
-/** An unfinished run older than this is not resumed. */
-const RESUMABLE = '-1 day';
+/** Marks a file as the state of a mirror, in this layout. */
+const APPLICATION_ID = 0x5649544f;
+/** Users are noted with the run that visited them last, and with the id that it found; without one the site does not know them. */
+const TABLES = `
+  CREATE TABLE runs (site TEXT PRIMARY KEY, begun TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE users (
+    site TEXT NOT NULL, user_key TEXT NOT NULL, run TEXT NOT NULL, id TEXT, last_fetch TEXT,
+    PRIMARY KEY (site, user_key)
+  ) WITHOUT ROWID;
+  CREATE INDEX users_by_id ON users (site, id);
+  CREATE TABLE brought (
+    site TEXT NOT NULL, user_key TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (site, user_key, id)
+  ) WITHOUT ROWID;
+  PRAGMA application_id = ${APPLICATION_ID};`;
+
+/** Another program, such as a backup, may look into the file for a moment. */
+const LOCK_WAIT_MS = 1000;
+
+/** A run that was begun less than a day ago and has not come to its end is resumed. */
+const BEGIN = `
+  INSERT INTO runs VALUES (@site, strftime('%Y-%m-%d %H:%M:%f', 'now'))
+  ON CONFLICT DO UPDATE SET begun = excluded.begun WHERE @restart OR begun < datetime('now', '-1 day')`;
 
 /** What the last visit to a user left, so that the next one can ask for changes only. */
 export interface LastFetch {
@@ -14,160 +36,131 @@ export interface LastFetch {
   readonly items: Validators;
   /** The version of our copy after it. If that has changed since, "not modified" does not describe our copy. */
   readonly localVersion: string;
-  /** How the bodies were read; absent if as they were. */
-  readonly reading?: string;
 }
 
-interface Note {
-  /** Absent when the next visit has to fetch everything. */
-  readonly lastFetch?: LastFetch;
-  /** Whether this run, or the one it resumes, has visited the user already. */
-  readonly done: boolean;
-}
-
-interface NewNote {
-  readonly userKey: string;
-  /** Whether the site knows the user. */
-  readonly known: boolean;
-  /** The id of a user that the mirror has just brought. */
-  readonly id?: string | undefined;
-  readonly lastFetch?: LastFetch | undefined;
-}
-
-interface BroughtUser {
+interface User {
   readonly userKey: string;
   readonly id: string;
 }
 
-const SQL = {
-  get: 'SELECT visit, last_fetch AS lastFetch FROM users WHERE site = ? AND user_key = ?',
-  brought: 'SELECT 1 FROM users WHERE site = ? AND user_key = ? AND ? IN (id, loading_id)',
-  holder: 'SELECT user_key FROM users WHERE site = ? AND id = ? AND visit = ? AND known',
-  beginLoading: `
-    INSERT INTO users (site, user_key, visit, known, loading_id) VALUES (?, ?, 0, 1, ?)
-    ON CONFLICT DO UPDATE SET loading_id = excluded.loading_id`,
-  endLoading: 'UPDATE users SET loading_id = NULL WHERE site = ? AND user_key = ?',
-  // A user whom the site does not know any more is still one that the mirror brought.
-  put: `
-    INSERT INTO users (site, user_key, visit, known, id, last_fetch) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET
-      visit = excluded.visit, known = excluded.known, id = coalesce(excluded.id, id), last_fetch = excluded.last_fetch`,
-  anyoneKnown: 'SELECT 1 FROM users WHERE site = ? AND visit = ? AND known',
-  gone: `
-    SELECT user_key FROM users
-    WHERE site = ? AND visit = ? AND NOT known AND coalesce(id, loading_id) IS NOT NULL ORDER BY user_key`,
-  forget: 'UPDATE users SET id = NULL, loading_id = NULL, last_fetch = NULL WHERE site = ? AND user_key = ?',
-  all: `
-    SELECT user_key AS userKey, coalesce(id, '') AS id FROM users WHERE site = @site
-    UNION ALL SELECT user_key, loading_id FROM users WHERE site = @site AND loading_id IS NOT NULL`,
-  erase: 'DELETE FROM users WHERE site = ? AND user_key = ?',
-  unfinished: "SELECT id FROM visits WHERE site = ? AND begun > datetime('now', ?)",
-  latest: 'SELECT coalesce(max(visit), 0) FROM users WHERE site = ?',
-  begin: "INSERT OR REPLACE INTO visits VALUES (?, ?, datetime('now'))",
-  finish: 'DELETE FROM visits WHERE site = ?',
-};
-
-type Statements = ReturnType<typeof prepareStatements>;
-
-function prepareStatements(db: Connection) {
-  const prepare = (sql: string) => db.prepare(sql);
-  const prepared = Object.entries(SQL).map(([name, sql]) => [name, prepare(sql)]);
-  return Object.fromEntries(prepared) as Record<keyof typeof SQL, ReturnType<typeof prepare>>;
+interface Note {
+  readonly userKey: string;
+  /** Absent if the site does not know the user. */
+  readonly id: string | undefined;
+  /** Absent when the next visit has to fetch everything. */
+  readonly lastFetch: LastFetch | undefined;
 }
 
 export type MirrorMemory = ReturnType<typeof createMemory>;
 
 export function createMemory(path: string, site: string, restart: boolean) {
   const db = openState(path);
-  const statements = prepareStatements(db);
-  const run = db.transaction(() => beginRun(statements, site, restart)).immediate();
+  const change = (sql: string, ...values: string[]) => void db.prepare(sql).run(...values);
   const write = (action: () => void) => describeErrors(path, () => db.transaction(action)());
+  write(() => void db.prepare(BEGIN).run({ site, restart: Number(restart) }));
+  const run = db.prepare('SELECT begun FROM runs WHERE site = ?').pluck().get(site) as string;
 
   return {
-    ...createUserNotes(site, run, statements, write),
-
-    anyoneKnown: () => statements.anyoneKnown.get(site, run.id) !== undefined,
+    ...createUserNotes(db, site, run, write),
 
     /** Users that the mirror brought and that the site did not know in this run. */
-    gone: () => statements.gone.pluck().all(site, run.id) as string[],
+    gone: () =>
+      db
+        .prepare(`
+          SELECT DISTINCT user_key FROM users JOIN brought USING (site, user_key)
+          WHERE site = ? AND run = ? AND users.id IS NULL ORDER BY user_key`)
+        .pluck()
+        .all(site, run) as string[],
 
     /** A user who was removed here does not belong to the mirror any more. */
-    forget: (userKey: string) => void statements.forget.run(site, userKey),
+    forget: (userKey: string) =>
+      write(() => change('DELETE FROM brought WHERE site = ? AND user_key = ?', site, userKey)),
 
     /** Erases the users to whom this applies, so that their names are not in the file any more. */
-    erase(applies: (user: BroughtUser) => boolean): void {
+    erase(applies: (user: User) => boolean): void {
+      const all = db.prepare(`
+        SELECT user_key AS userKey, coalesce(id, '') AS id FROM users WHERE site = @site
+        UNION SELECT user_key, id FROM brought WHERE site = @site`);
       const found: string[] = [];
-      for (const user of statements.all.iterate({ site }) as Iterable<BroughtUser>)
-        if (applies(user)) found.push(user.userKey);
+      for (const user of all.iterate({ site }) as Iterable<User>) if (applies(user)) found.push(user.userKey);
       if (found.length === 0) return;
       write(() => {
-        for (const userKey of found) statements.erase.run(site, userKey);
+        for (const userKey of found)
+          for (const table of ['users', 'brought'])
+            change(`DELETE FROM ${table} WHERE site = ? AND user_key = ?`, site, userKey);
       });
       describeErrors(path, () => db.exec('VACUUM'));
     },
 
     /** The run is complete: the next one starts from the first user. */
-    finish: () => void statements.finish.run(site),
+    finish: () => write(() => change('DELETE FROM runs WHERE site = ?', site)),
 
     [Symbol.dispose]: () => void db.close(),
   };
 }
 
-function createUserNotes(
-  site: string,
-  run: Run,
-  statements: Statements,
-  write: (action: () => void) => void,
-) {
-  let loading: readonly BroughtUser[] = [];
+function createUserNotes(db: Connection, site: string, run: string, write: (action: () => void) => void) {
+  const select = (what: string, where: string) => db.prepare(`SELECT ${what} WHERE site = ? AND ${where}`);
+  const ofUser = select('run, last_fetch AS lastFetch FROM users', 'user_key = ?');
+  const brought = select('1 FROM brought', 'user_key = ? AND id = ?');
+  const holder = select('user_key FROM users', 'run = ? AND id = ?').pluck();
+  const known = select('1 FROM users', 'run = ? AND id IS NOT NULL');
+  const claim = db.prepare('INSERT OR IGNORE INTO brought VALUES (?, ?, ?)');
+  const put = db.prepare('INSERT OR REPLACE INTO users VALUES (?, ?, ?, ?, ?)');
+  const forgetOthers = db.prepare('DELETE FROM brought WHERE site = ? AND user_key = ? AND id <> ?');
 
   return {
-    get(userKey: string): Note {
-      const row = statements.get.get(site, userKey) as
-        | { visit: number; lastFetch: string | null }
-        | undefined;
-      if (row === undefined) return { done: false };
-      const lastFetch = row.lastFetch === null ? undefined : JSON.parse(row.lastFetch);
-      return { lastFetch, done: run.resumed && row.visit === run.id };
+    /** What the last visit left, and whether it was in this run. */
+    get(userKey: string): { readonly lastFetch?: LastFetch; readonly done: boolean } {
+      const row = ofUser.get(site, userKey) as { run: string; lastFetch: string | null } | undefined;
+      const lastFetch = JSON.parse(row?.lastFetch ?? 'null') ?? undefined;
+      return { lastFetch, done: row?.run === run };
     },
 
     /** Whether the mirror brought a user of this name and id. */
-    brought: (userKey: string, id: string) => statements.brought.get(site, userKey, id) !== undefined,
+    brought: (userKey: string, id: string) => brought.get(site, userKey, id) !== undefined,
 
     /** The user that this run found under an id. */
-    findHolder: (id: string) => statements.holder.pluck().get(site, id, run.id) as string | undefined,
+    findHolder: (id: string) => holder.get(site, run, id) as string | undefined,
+
+    anyoneKnown: () => known.get(site, run) !== undefined,
 
     /** Notes the users of the next load: if the run is killed during it, they still count as brought by the mirror. */
-    beginLoading(users: readonly BroughtUser[]): void {
-      loading = users;
+    claim: (users: readonly User[]) =>
       write(() => {
-        for (const { userKey, id } of users) statements.beginLoading.run(site, userKey, id);
-      });
-    },
+        for (const { userKey, id } of users) claim.run(site, userKey, id);
+      }),
 
     /** Notes what was done: all of it, or nothing. */
-    save(notes: readonly NewNote[]): void {
+    save: (notes: readonly Note[]) =>
       write(() => {
-        for (const { userKey } of loading) statements.endLoading.run(site, userKey);
-        for (const { userKey, known, id, lastFetch } of notes) {
+        for (const { userKey, id = null, lastFetch } of notes) {
           const last = lastFetch === undefined ? null : JSON.stringify(lastFetch);
-          statements.put.run(site, userKey, run.id, Number(known), id ?? null, last);
+          put.run(site, userKey, run, id, last);
+          if (id !== null) forgetOthers.run(site, userKey, id);
         }
-      });
-    },
+      }),
   };
 }
 
-interface Run {
-  readonly id: number;
-  readonly resumed: boolean;
-}
-
-/** Resumes an unfinished run, or begins a new one. */
-function beginRun({ unfinished, latest, begin }: Statements, site: string, restart: boolean): Run {
-  const open = unfinished.pluck().get(site, RESUMABLE) as number | undefined;
-  if (open !== undefined && !restart) return { id: open, resumed: true };
-  const id = (latest.pluck().get(site) as number) + 1;
-  begin.run(site, id);
-  return { id, resumed: false };
+/** Opens the file for one run: a second one would resume it while it goes on. */
+function openState(path: string): Connection {
+  return describeErrors(path, () => {
+    const db = openExclusive(path, LOCK_WAIT_MS);
+    if (db === undefined)
+      throw new StoreError(
+        `another mirror is using ${path}: wait until it has ended, or give this one a state file of its own with --state`,
+      );
+    try {
+      const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get();
+      if (tables === 0) db.transaction(() => db.exec(TABLES))();
+      if (db.pragma('application_id', { simple: true }) === APPLICATION_ID) return db;
+      throw new StoreError(
+        `${path} is not the state file of a mirror by this version: name another file with --state; --adopt takes over its users`,
+      );
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
 }

@@ -1,22 +1,23 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
 import { FormatError } from '../formats/entry.ts';
 import type { RecordMap } from '../import/map.ts';
-import { openRejects, type Rejects } from '../import/rejects.ts';
+import { openRejects } from '../import/rejects.ts';
 import { type Family, findKind, KINDS } from '../records/kinds.ts';
 import { createMender } from '../records/mending.ts';
 import { printable } from '../records/printable.ts';
 import { userKey } from '../records/user-name.ts';
+import { createHosts } from '../remote/host.ts';
 import { createSiteClient } from '../remote/site-client.ts';
 import { listUsers, type UserList } from '../remote/user-list.ts';
-import { createRun, createRunReport, type RunReport, share } from '../runs/each.ts';
+import { createRun, createRunReport } from '../runs/each.ts';
 import { StoreError } from '../stores/errors.ts';
-import { type RemovalLimit, refuseExcess } from '../stores/removal-limit.ts';
+import { refuseExcess } from '../stores/removal-limit.ts';
 import { createTakedownFilter } from '../stores/takedowns.ts';
 import { VARIANTS } from '../variants.ts';
 import type { Mirror, MirrorOptions, Visit } from './context.ts';
 import { loadAndNote, noteRun, readUsers } from './load.ts';
 import { createMemory, type LastFetch, type MirrorMemory } from './memory.ts';
-import { type MirrorResult, mirrorFailure, mirrorSummary, newCounts } from './report.ts';
+import { describeMirror, newCounts, newTallies } from './report.ts';
 import { visitUser } from './visit.ts';
 
 /** A batch ends after so many users, or so many bytes of their records: what it holds must fit into memory. */
@@ -24,47 +25,35 @@ const BATCH_USERS = 32;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 export async function runMirror(options: MirrorOptions) {
-  using memory = createMemory(options.state, `${options.variant} ${options.from.href}`, options.restart);
+  const { variant, from, signal, failed } = options;
+  const { family } = VARIANTS[variant];
+  using memory = createMemory(options.state, `${variant} ${from.href}`, options.restart);
   using report = createRunReport(options.out, 'visiting');
-  using list = await listUsers(options.users, report.fault, options.signal);
-  if (list.total() === 0) return { summary: '', result: null, failure: 'the list of users is empty' };
-  return await mirrorList(list, memory, report, options);
-}
-
-async function mirrorList(list: UserList, memory: MirrorMemory, report: RunReport, options: MirrorOptions) {
-  const { family } = VARIANTS[options.variant];
-  const isTakenDown = await forgetTakenDown(memory, family, options);
-  const run = createRun({ report, signal: options.signal, total: list.size() });
-  const timeout = options.timeout * 1000;
-  const asked = { ...options, timeout, signal: run.signal, userAgent: 'vitrine-mirror' };
-  using site = createSiteClient({ ...asked, base: options.from });
-  using failedFile = options.failed === undefined ? undefined : openRejects(options.failed, []);
-  const recordMap = options.map === undefined ? undefined : await loadMirrorMap(options.map);
-  const reading = `${options.unescape ? 'unescaped ' : ''}${recordMap?.version ?? ''}`;
-  const mender = createMender(options, true);
-  const counts = newCounts(mender.counts);
-  const batch = { claims: new Map(), failures: new Map() };
-  const context = {
+  using list = await listUsers(options.users, report.fault, signal);
+  if (list.total() === 0)
+    return { summary: '', result: null, failure: 'the list of users is empty', isComplete: false };
+  const run = createRun({ report, signal, total: list.size() });
+  using hosts = createHosts({ ...options, signal: run.signal, userAgent: 'vitrine-mirror' });
+  using failedFile = failed === undefined ? undefined : openRejects(failed, []);
+  const mirror: Mirror = {
+    ...options,
     family,
     memory,
     run,
-    site,
-    counts,
-    mender,
-    recordMap,
-    reading,
-    isTakenDown,
-    ...batch,
+    site: createSiteClient(hosts, from, variant),
+    counts: newCounts(),
+    tallies: newTallies(),
+    mender: createMender(options, true),
+    recordMap: options.map === undefined ? undefined : await loadMirrorMap(options.map),
+    isTakenDown: await forgetTakenDown(memory, family, options),
+    claims: new Map(),
     onFault: report.fault,
+    noteFailure: (name, reason) => failedFile?.add(`${name}\t${printable(reason)}`),
   };
-  const mirror: Mirror = { ...options, ...context };
-  await mirrorUsers(list, mirror, failedFile);
-  const anyoneKnown = counts.users.refused > 0 || memory.anyoneKnown();
-  const refusal = run.stopped() === undefined ? await finish(mirror, anyoneKnown) : undefined;
-  const result: MirrorResult = { ...counts, skipped: run.skipped(), stopped: run.stopped(), anyoneKnown };
-  const failure = mirrorFailure(result, { total: list.total(), unusable: list.invalid(), refusal });
+  await mirrorUsers(list, mirror);
+  const refusal = run.stopped() === undefined ? await finish(mirror) : undefined;
   failedFile?.commit();
-  return { summary: mirrorSummary(result), result, failure };
+  return describeMirror(mirror, { total: list.total(), invalid: list.invalid(), refusal });
 }
 
 async function loadMirrorMap(path: string): Promise<RecordMap> {
@@ -88,16 +77,13 @@ async function forgetTakenDown(
   return isTakenDown;
 }
 
-async function mirrorUsers(list: UserList, mirror: Mirror, failedFile: Rejects | undefined): Promise<void> {
-  const { run, claims, failures } = mirror;
+async function mirrorUsers(list: UserList, mirror: Mirror): Promise<void> {
   const queue = dueUsers(list, mirror);
-  while (run.stopped() === undefined) {
+  while (mirror.run.stopped() === undefined) {
     const visits = await visitBatch(queue, mirror);
     if (visits.length === 0) return;
     await loadAndNote(visits, mirror);
-    for (const [name, reason] of failures) failedFile?.add(`${name}\t${printable(reason)}`);
-    failures.clear();
-    claims.clear();
+    mirror.claims.clear();
   }
 }
 
@@ -114,22 +100,19 @@ async function* dueUsers(list: UserList, mirror: Mirror): AsyncGenerator<DueUser
   for (const names of list.pages(BATCH_USERS)) {
     const users = names.map((name) => ({ name, key: userKey(name) }));
     const wanted = users.filter(({ key }) => !isTakenDown('name', key));
-    counts.users.takenDown += users.length - wanted.length;
+    counts.takenDown += users.length - wanted.length;
     const due = wanted.map((user) => ({ ...user, ...memory.get(user.key) })).filter(({ done }) => !done);
     run.skip(wanted.length - due.length);
     const fetched = due.filter(({ lastFetch }) => lastFetch !== undefined).map(({ key }) => key);
     const here = await readUsers(mirror, fetched);
     for (const { name, key, lastFetch } of due) {
-      const isIntact =
-        lastFetch !== undefined &&
-        here.get(key)?.version === lastFetch.localVersion &&
-        (lastFetch.reading ?? '') === mirror.reading;
+      const isIntact = here.get(key)?.version === lastFetch?.localVersion;
       yield { name, key, last: isIntact ? lastFetch : undefined };
     }
   }
 }
 
-/** Visits users of the queue until it is empty or the batch is full; the visits come in the order of the users. */
+/** Visits users of the queue until it is empty or the batch is full. */
 async function visitBatch(queue: AsyncGenerator<DueUser>, mirror: Mirror): Promise<Visit[]> {
   const visits: Visit[] = [];
   let begun = 0;
@@ -138,68 +121,61 @@ async function visitBatch(queue: AsyncGenerator<DueUser>, mirror: Mirror): Promi
     while (begun < BATCH_USERS && bytes < BATCH_BYTES) {
       const next = await queue.next();
       if (next.done) return;
-      yield { ...next.value, index: begun++ };
+      begun++;
+      yield next.value;
     }
   }
   await mirror.run.each(
-    share(batch(), mirror.concurrency),
-    async ({ index, name, key, last }) => {
+    [batch()],
+    mirror.concurrency,
+    async ({ name, key, last }) => {
       const visit = { name, key, ...(await visitUser(name, last, mirror)) };
-      visits[index] = visit;
+      visits.push(visit);
       for (const { record } of visit.rows) bytes += record.length;
     },
-    ({ index, name, key }, { message }) => {
-      mirror.failures.set(name, message);
-      visits[index] = { name, key, outcome: 'failed', rows: [] };
+    ({ name, key }, { message }) => {
+      mirror.noteFailure(name, message);
+      visits.push({ name, key, outcome: 'failed', rows: [] });
     },
   );
-  return visits.filter((visit) => visit !== undefined);
+  return visits;
 }
 
 /** Ends a complete run, and prunes if that was asked for. Returns why pruning was refused. */
-async function finish(mirror: Mirror, anyoneKnown: boolean): Promise<string | undefined> {
-  const { memory, writer, prune, maxRemoved } = mirror;
-  const nobodyKnown = anyoneKnown ? undefined : 'nobody is removed';
-  const refusal = prune ? (nobodyKnown ?? (await pruneGone(mirror, maxRemoved))) : undefined;
+async function finish(mirror: Mirror): Promise<string | undefined> {
+  const { memory, writer, prune } = mirror;
+  const isAnyoneKnown = memory.anyoneKnown();
+  // A site that knows nobody is none, rather than one that everybody has left.
+  const refusal = prune && isAnyoneKnown ? await pruneGone(mirror).catch(explainRefusal) : undefined;
   memory.finish();
   // In a database without users, a load of nothing would count as the first import.
-  if (memory.anyoneKnown()) await noteRun(writer);
+  if (isAnyoneKnown) await noteRun(writer);
   return refusal;
 }
 
-/** Removes users that the mirror brought and that the site does not know any more. Returns why that was refused. */
-async function pruneGone(mirror: Mirror, limit: RemovalLimit): Promise<string | undefined> {
+function explainRefusal(error: unknown): string {
+  if (error instanceof StoreError) return error.message;
+  throw error;
+}
+
+/** Removes users that the mirror brought and that the site does not know any more. */
+async function pruneGone(mirror: Mirror): Promise<undefined> {
   const { family, memory, writer, run, counts } = mirror;
   const gone = memory.gone();
-  const refusal = await refusePruning(gone.length, limit, mirror);
-  if (refusal !== undefined) return refusal;
+  await refuseTooMany(gone.length, mirror);
   for (const key of gone) {
-    if (run.signal.aborted) {
-      run.stop('stopped');
-      return undefined;
-    }
+    if (run.stopped() !== undefined) return;
     const here = (await readUsers(mirror, [key])).get(key);
     // Somebody else may have the name by now.
     if (here === undefined || !memory.brought(key, here.id)) continue;
     if ((await writer.remove(family, key)) !== undefined) counts.pruned++;
     memory.forget(key);
   }
-  return undefined;
 }
 
-async function refusePruning(
-  removed: number,
-  limit: RemovalLimit,
-  { family, openReader }: Mirror,
-): Promise<string | undefined> {
+async function refuseTooMany(removed: number, { family, openArchive, maxRemoved }: Mirror): Promise<void> {
   const kind = findKind(family, 'profile');
-  await using reader = await openReader();
-  const of = (await reader.counts())[kind];
-  try {
-    refuseExcess('--prune', [{ removed, of, plural: KINDS[kind].plural }], limit);
-    return undefined;
-  } catch (error) {
-    if (error instanceof StoreError) return error.message;
-    throw error;
-  }
+  await using archive = await openArchive();
+  const { [kind]: of } = await archive.counts();
+  refuseExcess('--prune', [{ removed, of, plural: KINDS[kind].plural }], maxRemoved);
 }

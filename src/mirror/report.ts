@@ -1,62 +1,54 @@
-// The summary of a mirror, and why it failed, as text.
+// What a mirror has come to, for programs and for people, and why it failed.
 import { describeMended, summary } from '../import/report.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
-import type { MendingCounts } from '../records/mending.ts';
-import { counted, countedPart } from '../records/printable.ts';
+import { counted, countedPart, joinReasons } from '../records/printable.ts';
 import type { Tallies } from '../stores/load.ts';
-import type { MirrorCounts } from './context.ts';
+import type { Mirror } from './context.ts';
 
-export interface MirrorResult extends Readonly<MirrorCounts> {
-  /** Users that the unfinished run had visited already. */
-  readonly skipped: number;
-  /** Whether the site knows any of the users. */
-  readonly anyoneKnown: boolean;
-  /** Why the run ended before the last user; undefined if it did not. */
-  readonly stopped: string | undefined;
-}
+const COUNTS = ['found', 'unchanged', 'unknown', 'refused', 'failed', 'takenDown', 'pruned'] as const;
+export const newCounts = () => Object.fromEntries(COUNTS.map((name) => [name, 0])) as Mirror['counts'];
 
-export function newCounts(mended: MendingCounts): MirrorCounts {
-  const tally = () => ({ new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 });
+const newTally = () => ({ new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 });
+export const newTallies = () => Object.fromEntries(KIND_NAMES.map((kind) => [kind, newTally()])) as Tallies;
+
+/** The list had so many names, of which some nobody can have. `refusal` says why nobody was pruned. */
+export function describeMirror(
+  { counts, tallies, mender, run, memory }: Mirror,
+  { total, invalid, refusal }: { total: number; invalid: number; refusal: string | undefined },
+) {
+  const [skipped, stopped] = [run.skipped(), run.stopped()];
+  const { found, unchanged, unknown, refused, takenDown, pruned } = counts;
+  const numbers: [number, string][] = [
+    [refused, 'refused'],
+    [takenDown, 'taken down here'],
+    [skipped, 'already done by the unfinished run'],
+    [pruned, 'removed here'],
+  ];
+  const more = numbers.filter(([count]) => count > 0).map(([count, what]) => `, ${count} ${what}`);
+  const users = `users: ${found} found, ${unchanged} unchanged, ${unknown} unknown, ${counts.failed} failed`;
+  const isLoaded = Object.values(tallies).some((tally) => Object.values(tally).some((count) => count > 0));
+  const failed = counts.failed + invalid;
   return {
-    users: { found: 0, unchanged: 0, unknown: 0, refused: 0, failed: 0, takenDown: 0 },
-    tallies: Object.fromEntries(KIND_NAMES.map((kind) => [kind, tally()])) as Tallies,
-    pruned: 0,
-    mended,
+    summary: [
+      users + more.join(''),
+      ...describeMended(mender.counts),
+      ...(isLoaded ? [summary(tallies)] : []),
+    ].join('\n'),
+    result: { users: { ...counts, skipped }, tallies, mended: mender.counts },
+    failure: joinReasons(
+      stopped !== undefined && `${stopped}; the same command continues where this run ended`,
+      stopped === undefined &&
+        unknown > 0 &&
+        refused === 0 &&
+        !memory.anyoneKnown() &&
+        'the site knows none of the users it was asked for: check --from and --variant',
+      failed > 0 && `${failed} of ${counted(total, 'user')} failed`,
+      refused > 0 &&
+        `${countedPart(refused, total, 'user', ['was', 'were'])} refused, because this mirror did not bring what is here: ` +
+          'use a second database (--database-url) for another site, or --adopt for users of this site',
+      refusal,
+    ),
+    /** Whether the run came to its end and has copied somebody. */
+    isComplete: stopped === undefined && found + unchanged + skipped > 0,
   };
-}
-
-/** The counts of users, then the records in the form of an import's summary. */
-export function mirrorSummary({ users, tallies, skipped, pruned, mended }: MirrorResult): string {
-  const { found, unchanged, unknown, failed, refused, takenDown } = users;
-  const counts = [`${found} found`, `${unchanged} unchanged`, `${unknown} unknown`, `${failed} failed`];
-  if (refused > 0) counts.push(`${refused} refused`);
-  if (takenDown > 0) counts.push(`${takenDown} taken down here`);
-  if (skipped > 0) counts.push(`${skipped} already done by the unfinished run`);
-  if (pruned > 0) counts.push(`${pruned} removed here`);
-  const loaded = Object.values(tallies).some((tally) => Object.values(tally).some((count) => count > 0));
-  return [
-    `users: ${counts.join(', ')}`,
-    ...describeMended(mended),
-    ...(loaded ? [summary(tallies)] : []),
-  ].join('\n');
-}
-
-/** Why a run was not successful; undefined if it was. `unusable` names were in the list. */
-export function mirrorFailure(
-  { users, stopped, anyoneKnown }: MirrorResult,
-  { total, unusable, refusal }: { total: number; unusable: number; refusal: string | undefined },
-): string | undefined {
-  const reasons: string[] = [];
-  if (stopped !== undefined) reasons.push(`${stopped}; the same command continues where this run ended`);
-  else if (!anyoneKnown && users.unknown > 0)
-    reasons.push('the site knows none of the users it was asked for: check --from and --variant');
-  const failed = users.failed + unusable;
-  if (failed > 0) reasons.push(`${failed} of ${counted(total, 'user')} failed`);
-  if (users.refused > 0)
-    reasons.push(
-      `${countedPart(users.refused, total, 'user', ['was', 'were'])} refused, because this mirror did not bring what is here: ` +
-        'use a second database (--database-url) for another site, or --adopt for users of this site',
-    );
-  if (refusal !== undefined) reasons.push(refusal);
-  return reasons.length === 0 ? undefined : reasons.join('; ');
 }

@@ -1,103 +1,115 @@
 // One visit to one user of the site: both lookups, checked; what came of it. Data that was not asked for is refused.
 import { findList, isObject, readBody } from '../formats/json-text.ts';
-import { findKind, KINDS, type KindName } from '../records/kinds.ts';
+import { findKind, KINDS } from '../records/kinds.ts';
 import { resolveAddresses } from '../records/mending.ts';
-import { type Fault, type NormaliseResult, normalise } from '../records/normalise.ts';
+import { type Fault, normalise } from '../records/normalise.ts';
 import { brief } from '../records/printable.ts';
+import type { RawRecord } from '../records/recognise.ts';
 import type { Row } from '../records/row.ts';
 import { userKey } from '../records/user-name.ts';
 import { SiteError } from '../remote/http-client.ts';
-import { type Lookup, MAX_ITEMS, type SiteResponse, type Validators } from '../remote/site-client.ts';
+import { type Lookup, MAX_ITEMS } from '../remote/site-client.ts';
 import { COLLECTIONS } from '../variants.ts';
-import { type Mirror, reportRefusal, type VisitResult } from './context.ts';
+import { describeFaults, type Mirror, type VisitResult } from './context.ts';
 import type { LastFetch } from './memory.ts';
 
+/** Throws a SiteError if an answer cannot be had, or is refused. */
 export async function visitUser(
   name: string,
   last: LastFetch | undefined,
   mirror: Mirror,
 ): Promise<VisitResult> {
-  const { site, isTakenDown } = mirror;
+  const { site, isTakenDown, onFault } = mirror;
   const profile = await site.get(name, 'profile', last?.profile);
   if (profile.state === 'unknown') {
-    mirror.onFault(`${site.buildUrl(name, 'profile')}: unknown user`);
+    onFault(`${site.buildUrl(name, 'profile')}: unknown user`);
     return { outcome: 'unknown', rows: [] };
   }
-  const profileRows =
-    profile.state === 'body'
-      ? accept(name, 'profile', await parseProfile(profile.body, name, mirror), mirror)
-      : NO_ROWS;
-  if (profileRows === undefined) return FAILED;
+  const rows =
+    profile.state === 'body' ? await readProfile(profile.body, { name, lookup: 'profile', mirror }) : [];
   // Without a body there was a validator, so there was a last fetch.
-  const id = profileRows[0]?.id ?? (last as LastFetch).id;
+  const id = rows[0]?.id ?? (last as LastFetch).id;
   if (isTakenDown('id', id)) return { outcome: 'takenDown', rows: [] };
-  if (!claimId(id, name, mirror)) return FAILED;
+  claimId(id, name, mirror);
 
-  const known = id === last?.id ? last : undefined;
-  const items = await site.get(name, 'items', known?.items);
+  const items = await site.get(name, 'items', id === last?.id ? last.items : {});
   if (items.state === 'unknown')
     throw new SiteError(`${site.buildUrl(name, 'items')}: status 404 although the profile exists`, 'answer');
-  const itemRows =
-    items.state === 'body'
-      ? accept(name, 'items', await parseItems(items.body, id, name, mirror), mirror)
-      : NO_ROWS;
-  if (itemRows === undefined) return FAILED;
+  if (items.state === 'body')
+    rows.push(...(await readItems(items.body, id, { name, lookup: 'items', mirror })));
   const isUnchanged = profile.state === 'unchanged' && items.state === 'unchanged';
-  return {
-    outcome: isUnchanged ? 'unchanged' : 'found',
-    rows: [...profileRows, ...itemRows],
-    fetched: {
-      id,
-      profile: chooseValidators(profile, last?.profile),
-      items: chooseValidators(items, last?.items),
-    },
+  const validators = {
+    profile: profile.state === 'body' ? profile.validators : (last as LastFetch).profile,
+    items: items.state === 'body' ? items.validators : (last as LastFetch).items,
   };
+  return { outcome: isUnchanged ? 'unchanged' : 'found', rows, fetched: { id, ...validators } };
 }
 
-const NO_ROWS: readonly Row[] = [];
+/** An answer that is being read. */
+interface Answer {
+  readonly name: string;
+  readonly lookup: Lookup;
+  readonly mirror: Mirror;
+}
 
-const FAILED: VisitResult = { outcome: 'failed', rows: [] };
+function refuse({ name, lookup, mirror }: Answer, ...faults: readonly Fault[]): never {
+  throw new SiteError(describeFaults(mirror.site, name, lookup, faults), 'answer');
+}
 
 /** Two users of one site cannot have one id. */
-function claimId(id: string, name: string, mirror: Mirror): boolean {
+function claimId(id: string, name: string, mirror: Mirror): void {
   const { claims, memory } = mirror;
   const key = userKey(name);
-  const holder = claims.get(id) ?? memory.findHolder(id);
-  if (holder === undefined || holder === key) {
-    claims.set(id, key);
-    return true;
-  }
+  const holder = claims.get(id) ?? memory.findHolder(id) ?? key;
   const reason = `is the id of ${JSON.stringify(holder)} already`;
-  reportRefusal(name, { lookup: 'profile', member: 'id', reason, got: id }, mirror);
-  return false;
+  if (holder !== key) refuse({ name, lookup: 'profile', mirror }, { member: 'id', reason, got: id });
+  claims.set(id, key);
 }
 
-/** The rows; undefined if there is any fault, which is then reported. */
-function accept(
-  name: string,
-  lookup: Lookup,
-  { rows, faults }: ParsedBody,
-  mirror: Mirror,
-): readonly Row[] | undefined {
-  for (const fault of faults) reportRefusal(name, { lookup, ...fault }, mirror);
-  return faults.length > 0 ? undefined : rows;
+/** The profile of this user. */
+async function readProfile(body: Buffer, answer: Answer): Promise<Row[]> {
+  const [profile, ...others] = await applyMap(readObject(body, answer), answer);
+  if (profile === undefined || others.length > 0)
+    refuse(answer, { member: 'record', reason: 'the map must return one record for the profile', got: '' });
+  const row = readRecord(profile, answer);
+  const reason = 'is not the user who was asked for';
+  if (row.userKey !== userKey(answer.name))
+    refuse(answer, { member: 'username', reason, got: brief(row.userKey) });
+  return [row];
 }
 
-/** Without a body there were validators, and they still hold. */
-const chooseValidators = (response: SiteResponse, last: Validators | undefined): Validators =>
-  response.state === 'body' ? response.validators : (last as Validators);
+/** A list of this owner's items. */
+async function readItems(body: Buffer, owner: string, answer: Answer): Promise<Row[]> {
+  const { recordMap } = answer.mirror;
+  const names = [...COLLECTIONS, ...(recordMap?.lists ?? [])];
+  const list = findList(readObject(body, answer), names);
+  const bad = (reason: string, got: string) => refuse(answer, { member: 'record', reason, got });
+  if (list === undefined) return bad(`must be an object with a list: ${names.join(', ')}`, '');
+  if (list.length > MAX_ITEMS) bad(`must not list more than ${MAX_ITEMS} items`, String(list.length));
+  const rows: Row[] = [];
+  for (const [index, item] of list.entries())
+    for (const record of await applyMap(item, answer)) rows.push(readItem(record, index + 1, owner, answer));
+  return rows;
+}
 
-const NOT_ONE = 'the map must return one record for the profile';
+function readItem(item: unknown, place: number, owner: string, answer: Answer): Row {
+  const row = readRecord(item, answer, `item ${place}: `);
+  const { owner: member } = KINDS[row.kind] as { owner: string };
+  const reason = `must be the id of the profile, ${owner}`;
+  if (row.owner !== owner) refuse(answer, { member: `item ${place}: ${member}`, reason, got: row.owner });
+  return row;
+}
 
-/** What the map makes of an object of the site; without a map, the object. Throws where the map did. */
-async function applyMap(
-  value: unknown,
-  user: string,
-  lookup: Lookup,
-  { recordMap, site }: Mirror,
-): Promise<unknown[]> {
+function readObject(body: Buffer, answer: Answer): RawRecord {
+  const read = readBody(body);
+  return typeof read === 'string' ? refuse(answer, { member: 'record', reason: read, got: '' }) : read;
+}
+
+/** What the map makes of an object of the site; without a map, the object. */
+async function applyMap(value: unknown, { name, lookup, mirror }: Answer): Promise<unknown[]> {
+  const { recordMap, site } = mirror;
   if (recordMap === undefined || !isObject(value)) return [value];
-  const file = site.buildUrl(user, lookup);
+  const file = site.buildUrl(name, lookup);
   const entries = await recordMap.apply(value, '', { file, line: 1 });
   return entries.map((entry) => {
     if ('problem' in entry) throw new SiteError(`${file}: ${entry.problem}`, 'answer');
@@ -105,60 +117,13 @@ async function applyMap(
   });
 }
 
-interface ParsedBody {
-  readonly rows: readonly Row[];
-  readonly faults: readonly Fault[];
+/** The row of a record; `prefix` says which record it is. */
+function readRecord(raw: unknown, answer: Answer, prefix = ''): Row {
+  const { family, from, mender } = answer.mirror;
+  const kind = findKind(family, answer.lookup === 'items' ? 'item' : 'profile');
+  const result = isObject(raw)
+    ? mender.normalise(resolveAddresses(raw, kind, from), kind)
+    : normalise(raw, kind);
+  if ('row' in result) return result.row;
+  return refuse(answer, ...result.faults.map((fault) => ({ ...fault, member: prefix + fault.member })));
 }
-
-/** A body that must be the profile of this user. */
-async function parseProfile(body: Buffer, user: string, mirror: Mirror): Promise<ParsedBody> {
-  const read = readBody(body);
-  if (typeof read === 'string') return refused('record', read);
-  const [profile, ...others] = await applyMap(read, user, 'profile', mirror);
-  if (profile === undefined || others.length > 0) return refused('record', NOT_ONE);
-  const result = parseRecord(profile, findKind(mirror.family, 'profile'), mirror);
-  if ('faults' in result) return { rows: [], faults: result.faults };
-  if (result.row.userKey !== userKey(user))
-    return refused('username', 'is not the user who was asked for', result.row.userKey);
-  return { rows: [result.row], faults: [] };
-}
-
-/** A body that must be a list of this owner's items. */
-async function parseItems(body: Buffer, owner: string, user: string, mirror: Mirror): Promise<ParsedBody> {
-  const read = readBody(body);
-  if (typeof read === 'string') return refused('record', read);
-  const names = [...COLLECTIONS, ...(mirror.recordMap?.lists ?? [])];
-  const list = findList(read, names);
-  if (list === undefined) return refused('record', `must be an object with a list: ${names.join(', ')}`);
-  if (list.length > MAX_ITEMS)
-    return refused('record', `must not list more than ${MAX_ITEMS} items`, String(list.length));
-  const kind = findKind(mirror.family, 'item');
-  const rows: Row[] = [];
-  const faults: Fault[] = [];
-  for (const [index, item] of list.entries())
-    for (const record of await applyMap(item, user, 'items', mirror)) {
-      const result = parseItem(record, kind, owner, mirror);
-      if ('row' in result) rows.push(result.row);
-      else
-        for (const fault of result.faults)
-          faults.push({ ...fault, member: `item ${index + 1}: ${fault.member}` });
-    }
-  return { rows, faults };
-}
-
-function parseItem(item: unknown, kind: KindName, owner: string, mirror: Mirror): NormaliseResult {
-  const result = parseRecord(item, kind, mirror);
-  if ('faults' in result || result.row.owner === owner) return result;
-  const { owner: member } = KINDS[kind] as { owner: string };
-  return { faults: [{ member, reason: `must be the id of the profile, ${owner}`, got: result.row.owner }] };
-}
-
-function parseRecord(raw: unknown, kind: KindName, { from, mender }: Mirror): NormaliseResult {
-  if (!isObject(raw)) return normalise(raw, kind);
-  return mender.normalise(resolveAddresses(raw, kind, from), kind);
-}
-
-const refused = (member: string, reason: string, got: unknown = ''): ParsedBody => ({
-  rows: [],
-  faults: [{ member, reason, got: brief(got) }],
-});

@@ -42,3 +42,7 @@ export const countedPart = (
   noun: string,
   [one, many]: readonly [string, string] = ['is', 'are'],
 ) => `${count} of ${counted(total, noun)} ${count === 1 ? one : many}`;
+
+/** Why something failed, in one sentence; undefined without a reason. */
+export const joinReasons = (...reasons: (string | false | undefined)[]) =>
+  reasons.filter(Boolean).join('; ') || undefined;

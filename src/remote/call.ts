@@ -8,23 +8,21 @@ export interface Call extends Omit<HttpRequest, 'path'> {
   readonly remedy?: string;
 }
 
-const HOST_OPTIONS = {
+const OPTIONS = {
   concurrency: 1,
   rate: 100,
   startRate: 100,
   timeout: 10_000,
   retries: 3,
-  maxBytes: 2 ** 20,
   userAgent: 'vitrine',
 };
 
 /** Throws unless the request is accepted. Failures that may pass are repeated; redirects are not followed. */
 export async function call({ url, remedy, ...request }: Call, signal: AbortSignal): Promise<void> {
   const origin = new URL(url);
-  using host = createHost({ ...HOST_OPTIONS, origin, signal });
-  const headers = { ...request.headers, 'user-agent': HOST_OPTIONS.userAgent };
+  using host = createHost({ ...OPTIONS, origin, signal });
   const path = origin.pathname + origin.search;
-  const { status } = await host.ask((client) => client.send({ ...request, path, headers }));
+  const { status } = await host.ask((client) => client.send({ ...request, path }));
   const advice = remedy === undefined ? '' : `: ${remedy}`;
   if (status < 200 || status > 299) throw new SiteError(`status ${status}${advice}`, 'answer');
 }

@@ -1,6 +1,6 @@
-// One other host, asked at its pace. A request that fails for a reason that may pass is repeated; after many failures in a
-// row the host is not asked any more.
-import { setMaxListeners } from 'node:events';
+// Other hosts, each asked at its pace. A request that fails for a reason that may pass is repeated; after many failures in a
+// row a host is not asked any more.
+import type { LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   createHttpClient,
@@ -9,7 +9,7 @@ import {
   type HttpResponse,
   SiteError,
 } from './http-client.ts';
-import { createPace, type Pace, type RateOptions } from './pace.ts';
+import { createPace, type RateOptions } from './pace.ts';
 
 /** After so many failures in a row a host counts as down. */
 export const MAX_FAILURES = 20;
@@ -18,8 +18,8 @@ const MAX_PAUSE = 60_000;
 const FIRST_BACKOFF = 500;
 const MAX_BACKOFF = 30_000;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-const RETRYABLE = new Set([408, 421, 425, 429, 500, 502, 503, 504]);
 const OVERLOADED = new Set([408, 429, 502, 503, 504]);
+const RETRYABLE = new Set([...OVERLOADED, 500]);
 
 /** How a run asks other hosts. */
 export interface HostOptions extends RateOptions {
@@ -34,22 +34,36 @@ export interface HostOptions extends RateOptions {
   readonly signal: AbortSignal;
 }
 
+/** What the options of a command say of them. */
+export type HostFlags = Omit<HostOptions, 'userAgent' | 'signal'>;
+
 type Send<Body> = (client: HttpClient) => Promise<HttpResponse<Body>>;
 /** Why a response with status 200 is worth asking for again. */
 type FindFlaw<Body> = (response: HttpResponse<Body>) => string | undefined;
 
-export type Host = ReturnType<typeof createHost>;
+export type Hosts = ReturnType<typeof createHosts>;
 
-/** `pace` is that of other requests to the same host. */
-export function createHost(
-  options: HostOptions & Pick<HttpClientOptions, 'origin' | 'maxBytes' | 'lookup'>,
-  pace: Pace = createPace(options, options.signal),
-) {
+/** The hosts of one run. */
+export function createHosts(options: HostOptions) {
+  const known = new Map<string, ReturnType<typeof createHost>>();
+
+  return {
+    find(url: URL, lookup?: LookupFunction) {
+      const host = known.get(url.origin) ?? createHost({ ...options, origin: url, lookup });
+      known.set(url.origin, host);
+      return host;
+    },
+    [Symbol.dispose](): void {
+      for (const host of known.values()) host[Symbol.dispose]();
+    },
+  };
+}
+
+export function createHost(options: HostOptions & Pick<HttpClientOptions, 'origin' | 'lookup'>) {
   const { origin, signal, retries } = options;
   const client = createHttpClient({ ...options, connections: options.concurrency });
+  const pace = createPace(options, signal);
   let failuresInRow = 0;
-  // Each waiting request listens to the signal.
-  setMaxListeners(0, signal);
   signal.addEventListener('abort', client.close, { once: true });
 
   /** A response that is not worth asking for again. */
@@ -68,63 +82,45 @@ export function createHost(
   }
 
   async function repeat<Body>(send: Send<Body>, findFlaw?: FindFlaw<Body>): Promise<HttpResponse<Body>> {
-    for (let attempt = 1; ; attempt++) {
-      const result = await attemptOnce(() => sendInTurn(pace, () => send(client)), signal, findFlaw);
-      if ('status' in result) return result;
-      if (result.wait > MAX_PAUSE)
-        throw new SiteError(`the site asks for a pause of ${Math.ceil(result.wait / 1000)} s`, 'closed');
-      if (attempt > retries)
-        throw new SiteError(`${result.reason} (attempt ${attempt} of ${attempt})`, 'site');
-      pace.pause(result.wait);
-      await delay(Math.max(result.wait, backoff(attempt)), undefined, { signal });
-    }
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await sendInTurn(send, findFlaw);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof SiteError) || error.kind !== 'passing') throw error;
+        const { message, wait } = error;
+        if (wait > MAX_PAUSE)
+          throw new SiteError(`the site asks for a pause of ${Math.ceil(wait / 1000)} s`, 'closed');
+        if (attempt > retries) throw new SiteError(`${message} (attempt ${attempt} of ${attempt})`, 'site');
+        pace.pause(wait);
+        await delay(Math.max(wait, backoff(attempt)), undefined, { signal });
+      }
+  }
+
+  /** One request; the pace learns how it went. */
+  async function sendInTurn<Body>(send: Send<Body>, findFlaw?: FindFlaw<Body>): Promise<HttpResponse<Body>> {
+    const sentAt = await pace.turn();
+    const response = await send(client).catch((error) => {
+      if (error.kind === 'passing') pace.overloaded(sentAt);
+      throw error;
+    });
+    const { status, headers } = response;
+    if (OVERLOADED.has(status)) pace.overloaded(sentAt);
+    else pace.responded();
+    if (RETRYABLE.has(status))
+      throw new SiteError(`status ${status}`, 'passing', retryAfter(headers['retry-after'], Date.now()));
+    const flaw = status === 200 ? findFlaw?.(response) : undefined;
+    if (flaw !== undefined) throw new SiteError(flaw, 'passing');
+    return response;
   }
 
   return {
-    pace,
     ask,
     [Symbol.dispose](): void {
       signal.removeEventListener('abort', client.close);
       client.close();
     },
   };
-}
-
-/** One request when its turn has come; the pace learns how it went. */
-async function sendInTurn<Body>(
-  pace: Pace,
-  send: () => Promise<HttpResponse<Body>>,
-): Promise<HttpResponse<Body>> {
-  const sentAt = await pace.turn();
-  try {
-    const response = await send();
-    if (OVERLOADED.has(response.status)) pace.overloaded(sentAt);
-    else pace.responded();
-    return response;
-  } catch (error) {
-    if (error instanceof SiteError && error.kind === 'passing') pace.overloaded(sentAt);
-    throw error;
-  }
-}
-
-/** The response; or why the request is worth repeating, and after how many milliseconds at least. */
-async function attemptOnce<Body>(
-  send: () => Promise<HttpResponse<Body>>,
-  signal: AbortSignal,
-  findFlaw: FindFlaw<Body> = () => undefined,
-): Promise<HttpResponse<Body> | { reason: string; wait: number }> {
-  try {
-    const response = await send();
-    const { status, headers } = response;
-    if (RETRYABLE.has(status))
-      return { reason: `status ${status}`, wait: retryAfter(headers['retry-after'], Date.now()) };
-    const flaw = status === 200 ? findFlaw(response) : undefined;
-    return flaw === undefined ? response : { reason: flaw, wait: 0 };
-  } catch (error) {
-    if (error instanceof SiteError) signal.throwIfAborted();
-    if (error instanceof SiteError && error.kind === 'passing') return { reason: error.message, wait: 0 };
-    throw error;
-  }
 }
 
 /** The response at the end of redirects. `ask` may refuse to go to a URL; a first `path` is sent exactly as it is written. */

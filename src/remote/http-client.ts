@@ -1,8 +1,8 @@
 // Sends single HTTP requests to one other server, limited in time and size. Redirects are not followed.
 import { isIP, type LookupFunction } from 'node:net';
-import { pipeline, Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 
 export interface HttpRequest {
   readonly method?: 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'BAN';
@@ -30,17 +30,16 @@ export interface HttpClientOptions {
   readonly origin: URL;
   /** Milliseconds to wait for a connection, for the headers, and for each further part of the body. */
   readonly timeout: number;
-  /** The limit for a body, also after decompression. */
-  readonly maxBytes: number;
   readonly connections: number;
+  readonly userAgent?: string;
   /** Resolves the host name; the address that it gives is the one that is used. */
   readonly lookup?: LookupFunction;
 }
 
 /** After the first `timeout`, a body must arrive at this speed, in bytes per second. */
 const LEAST_SPEED = 1000;
-/** The connection of a body that is skipped can be used again, unless the body is longer than this. */
-const LONGEST_SKIPPED = 64 * 1024;
+/** The limit for a body that is read whole: fifteen records of 64 KiB, with room for every character to be an escape. */
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /**
  * What a failure is about. A `passing` one is worth repeating the request. Others are those of one `answer` or of the whole
@@ -52,9 +51,12 @@ type FailureKind = 'passing' | 'answer' | 'site' | 'closed';
 export class SiteError extends Error {
   override name = 'SiteError';
   readonly kind: FailureKind;
-  constructor(message: string, kind: FailureKind) {
+  /** Milliseconds that the site asks to wait before the request is repeated. */
+  readonly wait: number;
+  constructor(message: string, kind: FailureKind, wait = 0) {
     super(message);
     this.kind = kind;
+    this.wait = wait;
   }
 }
 
@@ -62,7 +64,7 @@ const tooLong = (maxBytes: number) => new SiteError(`the body is longer than ${m
 
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
-export function createHttpClient({ origin, timeout, maxBytes, connections, lookup }: HttpClientOptions) {
+export function createHttpClient({ origin, timeout, connections, lookup, userAgent }: HttpClientOptions) {
   const pool = new Pool(origin.origin, {
     connections,
     headersTimeout: timeout,
@@ -74,10 +76,12 @@ export function createHttpClient({ origin, timeout, maxBytes, connections, looku
   const servername = isIP(hostname) > 0 ? '' : hostname;
 
   async function exchange<Body>(
-    { method = 'GET', path, headers = {}, body: sent }: HttpRequest,
-    readBody: (chunks: AsyncIterable<Buffer>, status: number) => Promise<Body>,
+    { method = 'GET', path, headers: more, body: sent }: HttpRequest,
+    maxBytes: number,
+    readBody: (response: Dispatcher.ResponseData, chunks: AsyncIterable<Buffer>) => Promise<Body>,
   ): Promise<HttpResponse<Body>> {
-    const options = { method, path, headers, servername, ...(sent !== undefined && { body: sent }) };
+    const headers = { ...(userAgent !== undefined && { 'user-agent': userAgent }), ...more };
+    const options = { method, path, headers, servername, body: sent ?? null };
     const response = await pool
       .request(options)
       .catch((error) => Promise.reject(requestError(error, timeout)));
@@ -89,29 +93,42 @@ export function createHttpClient({ origin, timeout, maxBytes, connections, looku
       body.destroy();
       throw tooLong(maxBytes);
     }
-    const content = status === 304 ? without(body) : decompressed(body, first['content-encoding']);
-    const chunks = limited(content, maxBytes, timeout);
-    return { status, headers: first, all, body: await readBody(chunks, status) };
+    const content = decompressed(body, first['content-encoding']);
+    return {
+      status,
+      headers: first,
+      all,
+      body: await readBody(response, limited(content, maxBytes, timeout)),
+    };
   }
 
   return {
-    send: (request: HttpRequest) => exchange(request, readBytes),
+    /** Reads the whole body. */
+    send: (request: HttpRequest) =>
+      exchange(request, MAX_BYTES, async ({ statusCode, body }, chunks) => {
+        if (statusCode !== 304) return Buffer.concat(await Array.fromAsync(chunks));
+        // Caches may send the length of the stored body, and undici takes it for a mistake that there is none.
+        await body.dump();
+        return Buffer.of();
+      }),
     /** Passes the body of a 200 to a reader; bodies of other statuses are skipped. */
-    receive: <Body>(request: HttpRequest, read: BodyReader<Body>): Promise<HttpResponse<Body | undefined>> =>
-      exchange(request, (chunks, status) => (status === 200 ? read(chunks) : skip(chunks))),
+    receive: <Body>(
+      request: HttpRequest,
+      read: BodyReader<Body>,
+      maxBytes: number,
+    ): Promise<HttpResponse<Body | undefined>> =>
+      exchange(request, maxBytes, async ({ statusCode, body }, chunks) => {
+        if (statusCode === 200) return await read(chunks);
+        await body.dump();
+        return undefined;
+      }),
     /** Ends every connection; requests under way fail. */
     close: () => void pool.destroy(),
   };
 }
 
-/** A 304 has no body. Caches may send the length of the stored one, which undici takes for a mistake. */
-function without(body: Readable): Readable {
-  body.on('error', () => {}).resume();
-  return Readable.from([]);
-}
-
-function decompressed(body: Readable, encoding: string | undefined): AsyncIterable<Buffer> {
-  return /^\s*(x-)?gzip\s*$/i.test(encoding ?? '') ? pipeline(body, createGunzip(), () => {}) : body;
+async function* decompressed(body: Readable, encoding: string | undefined): AsyncGenerator<Buffer> {
+  yield* /^\s*(x-)?gzip\s*$/i.test(encoding ?? '') ? pipeline(body, createGunzip(), () => {}) : body;
 }
 
 async function* limited(
@@ -133,21 +150,6 @@ async function* limited(
   } catch (error) {
     throw requestError(error as Error, timeout);
   }
-}
-
-async function readBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const read: Buffer[] = [];
-  for await (const chunk of chunks) read.push(chunk);
-  return Buffer.concat(read);
-}
-
-async function skip(chunks: AsyncIterable<Buffer>): Promise<undefined> {
-  let length = 0;
-  for await (const chunk of chunks) {
-    length += chunk.length;
-    if (length > LONGEST_SKIPPED) return undefined;
-  }
-  return undefined;
 }
 
 const CLOSED = 'the connection was closed before the response was complete';

@@ -1,7 +1,7 @@
 // GETs to one site with this API, conditional or not, and never sent to another host.
 import { brief } from '../records/printable.ts';
 import { type LookupAddresses, lookupAddresses, VARIANTS, type Variant } from '../variants.ts';
-import { createHost, followRedirects, type HostOptions, isRefusal } from './host.ts';
+import { followRedirects, type Hosts, isRefusal } from './host.ts';
 import { type HttpResponse, SiteError } from './http-client.ts';
 
 /** A site lists 15. One that lists far more does not speak this API. */
@@ -22,11 +22,6 @@ export function readBase(text: string): URL | string {
 /** The path of a base address; empty for the root. */
 export const basePath = ({ pathname }: URL) => (pathname === '/' ? '' : pathname);
 
-export interface SiteOptions extends HostOptions {
-  readonly variant: Variant;
-  readonly base: URL;
-}
-
 /** What a later request needs to ask for changes only. */
 export interface Validators {
   readonly etag?: string | undefined;
@@ -39,55 +34,45 @@ export type SiteResponse =
   /** The site does not know the user, or has taken the user down (status 410). */
   | { readonly state: 'unknown'; readonly isGone: boolean };
 
-/** Fifteen records of 64 KiB, with room for every character to be written as an escape. */
-const MAX_BODY = 3 * 1024 * 1024;
 const MAX_VALIDATOR = 1024;
 const NOT_JSON = 'a web page instead of JSON';
 
 export type SiteClient = ReturnType<typeof createSiteClient>;
 
-export function createSiteClient({ base, variant, ...options }: SiteOptions) {
-  const host = createHost({ ...options, origin: base, maxBytes: MAX_BODY });
+export function createSiteClient(hosts: Hosts, base: URL, variant: Variant) {
+  const host = hosts.find(base);
   const buildPath = (name: string, lookup: Lookup) =>
     lookupAddresses(VARIANTS[variant].style, basePath(base), name)[lookup];
   const buildUrl = (name: string, lookup: Lookup) => base.origin + buildPath(name, lookup);
 
-  /** What the site says of a user; errors name the address. */
-  async function get(name: string, lookup: Lookup, validators: Validators = {}): Promise<SiteResponse> {
-    const headers = requestHeaders(options.userAgent, validators);
-    const conditional = 'if-none-match' in headers || 'if-modified-since' in headers;
-    const ask = ({ origin }: URL, path: string) => {
-      if (origin === base.origin) return host.ask((client) => client.send({ path, headers }), findFlaw);
-      const reason = 'redirects to another site, which is not followed';
-      throw new SiteError(`${reason}: ${brief(origin)}`, 'answer');
-    };
-    try {
-      return readResponse(await followRedirects(base, buildPath(name, lookup), ask), conditional);
-    } catch (error) {
-      if (!(error instanceof SiteError) || error.kind === 'closed') throw error;
-      throw new SiteError(`${buildUrl(name, lookup)}: ${error.message}`, error.kind);
-    }
-  }
-
   return {
-    /** Its turns are for all requests to this site. */
-    pace: host.pace,
     base,
     buildUrl,
-    get,
-    [Symbol.dispose]: host[Symbol.dispose],
+    /** What the site says of a user; errors name the address. */
+    async get(name: string, lookup: Lookup, validators: Validators = {}): Promise<SiteResponse> {
+      const conditions = createConditions(validators);
+      const headers = { ...HEADERS, ...conditions };
+      const ask = ({ origin }: URL, path: string) => {
+        if (origin === base.origin) return host.ask((client) => client.send({ path, headers }), findFlaw);
+        const reason = 'redirects to another site, which is not followed';
+        throw new SiteError(`${reason}: ${brief(origin)}`, 'answer');
+      };
+      try {
+        const response = await followRedirects(base, buildPath(name, lookup), ask);
+        return readResponse(response, conditions !== undefined);
+      } catch (error) {
+        if (!(error instanceof SiteError) || error.kind === 'closed') throw error;
+        throw new SiteError(`${buildUrl(name, lookup)}: ${error.message}`, error.kind);
+      }
+    },
   };
 }
 
-function requestHeaders(userAgent: string, { etag, modified }: Validators): Record<string, string> {
-  const headers: Record<string, string> = {
-    accept: 'application/json, */*;q=0.1',
-    'accept-encoding': 'gzip',
-    'user-agent': userAgent,
-  };
-  if (etag !== undefined) headers['if-none-match'] = etag;
-  else if (modified !== undefined) headers['if-modified-since'] = modified;
-  return headers;
+const HEADERS = { accept: 'application/json, */*;q=0.1', 'accept-encoding': 'gzip' };
+
+function createConditions({ etag, modified }: Validators): Record<string, string> | undefined {
+  if (etag !== undefined) return { 'if-none-match': etag };
+  return modified === undefined ? undefined : { 'if-modified-since': modified };
 }
 
 function readResponse({ status, headers, body }: HttpResponse, conditional: boolean): SiteResponse {

@@ -14,118 +14,99 @@ interface RunOptions {
   readonly noun?: string;
 }
 
-/** Lanes at a time. */
+/** Tasks at a time, of all queues. */
 const MAX_AT_ONCE = 64;
 
-type AnyIterable<Task> = Iterable<Task> | AsyncIterable<Task>;
+type Queue<Task> = Generator<Task> | AsyncGenerator<Task>;
 
 export type Run = ReturnType<typeof createRun>;
 
-export function createRun(options: RunOptions) {
-  const { report, total } = options;
-  const { attempt, fail, throwFatal, ...ending } = createEnding(options);
+export function createRun({ report, signal, total, noun = 'users' }: RunOptions) {
+  const failed = new AbortController();
+  const ended = AbortSignal.any([signal, failed.signal]);
+  let reason: string | undefined;
+  let failuresInRow = 0;
   let done = 0;
   let skipped = 0;
 
-  /** Works through the tasks of each lane one by one, and through so many lanes at a time. The run goes on after a SiteError. */
-  async function each<Task>(
-    lanes: Iterable<AnyIterable<Task>>,
-    visit: (task: Task) => Promise<void>,
-    onFailure: (task: Task, error: SiteError) => void = () => {},
-  ): Promise<void> {
-    const queue = lanes[Symbol.iterator]();
-    async function work(): Promise<void> {
-      for (let lane = queue.next(); !lane.done; lane = queue.next())
-        for await (const task of lane.value) {
-          if (ending.stopped() !== undefined) return;
-          await attempt(
-            () => visit(task),
-            (error) => onFailure(task, error),
-          );
-          if (ending.stopped() === undefined) report.progress({ done: ++done, total, skipped });
-        }
-    }
-    await Promise.all(Array.from({ length: MAX_AT_ONCE }, () => work().catch(fail)));
-    throwFatal();
-  }
+  const stopped = () => reason ?? (ended.aborted ? 'stopped' : undefined);
 
-  return {
-    ...ending,
-    each,
-    skipped: () => skipped,
-    /** Tasks that an earlier run has done. */
-    skip(count: number): void {
-      skipped += count;
-      done += count;
-    },
-  };
-}
-
-/** When and why a run ends. */
-function createEnding({ report, signal, noun = 'users' }: RunOptions) {
-  const own = new AbortController();
-  const ended = AbortSignal.any([signal, own.signal]);
-  let stopped: string | undefined;
-  let fatal: { error: unknown } | undefined;
-  let failuresInRow = 0;
-
-  /** No further task is begun. */
-  function stop(reason: string): void {
-    stopped ??= reason;
-  }
-
-  /** No further task is begun, and requests under way end. */
-  function abort(reason: string): void {
-    stop(reason);
-    own.abort();
-  }
-
-  /** Nobody expects this error: the run ends with it, after the other lanes have ended. */
-  function fail(error: unknown): void {
-    fatal ??= { error };
-    abort('failed');
+  function stop(why: string): void {
+    reason ??= why;
   }
 
   async function attempt(visit: () => Promise<void>, onFailure: (error: SiteError) => void): Promise<void> {
     try {
-      ended.throwIfAborted();
       await visit();
       failuresInRow = 0;
     } catch (error) {
-      if (ended.aborted) stop('stopped');
-      else if (!(error instanceof SiteError)) fail(error);
-      else if (error.kind === 'closed') stop(`given up: ${error.message}`);
-      else {
-        onFailure(error);
-        report.fault(error.message);
-        failuresInRow = error.kind === 'site' ? failuresInRow + 1 : 0;
-        if (failuresInRow >= MAX_FAILURES) stop(`given up: ${MAX_FAILURES} ${noun} failed in a row`);
-      }
+      if (ended.aborted) return;
+      if (!(error instanceof SiteError)) throw error;
+      if (error.kind === 'closed') return stop(`given up: ${error.message}`);
+      onFailure(error);
+      report.fault(error.message);
+      failuresInRow = error.kind === 'site' ? failuresInRow + 1 : 0;
+      if (failuresInRow >= MAX_FAILURES) stop(`given up: ${MAX_FAILURES} ${noun} failed in a row`);
     }
   }
 
   return {
     /** Aborted when requests have to end. */
     signal: ended,
+    /** No further task is begun. */
     stop,
-    abort,
-    fail,
-    attempt,
     /** Why the run ended before the last task; undefined if it did not. */
-    stopped: () => stopped,
-    throwFatal(): void {
-      if (fatal !== undefined) throw fatal.error;
+    stopped,
+    skipped: () => skipped,
+    /** Tasks that an earlier run has done. */
+    skip(count: number): void {
+      skipped += count;
+      done += count;
+    },
+    /** Works through the tasks, so many of each queue at a time. The run goes on after a SiteError. */
+    async each<Task>(
+      queues: readonly Queue<Task>[],
+      concurrency: number,
+      visit: (task: Task) => Promise<void>,
+      onFailure: (task: Task, error: SiteError) => void = () => {},
+    ): Promise<void> {
+      await inParallel(queues, concurrency, failed, async (task) => {
+        if (stopped() !== undefined) return false;
+        await attempt(
+          () => visit(task),
+          (error) => onFailure(task, error),
+        );
+        if (stopped() === undefined) report.progress({ done: ++done, total, skipped });
+        return true;
+      });
     },
   };
 }
 
-/** A queue that several lanes take their tasks from. */
-export function share<Task>(
-  queue: Generator<Task> | AsyncGenerator<Task>,
-  lanes: number,
-): AsyncIterable<Task>[] {
-  const lane = { [Symbol.asyncIterator]: () => ({ next: async () => await queue.next() }) };
-  return Array(lanes).fill(lane);
+/**
+ * Works until there is nothing more to do. Every queue gets one worker before any gets another, so that slow ones do not
+ * hold up the others. An error of one worker ends the others first.
+ */
+async function inParallel<Task>(
+  queues: readonly Queue<Task>[],
+  concurrency: number,
+  failed: AbortController,
+  work: (task: Task) => Promise<boolean>,
+): Promise<void> {
+  const lanes = Array(concurrency).fill(queues).flat().values() as Iterator<Queue<Task>>;
+  const workers = Array.from({ length: MAX_AT_ONCE }, async () => {
+    try {
+      for (let lane = lanes.next(); !lane.done; lane = lanes.next())
+        for (let task = await lane.value.next(); !task.done; task = await lane.value.next())
+          if (!(await work(task.value))) return;
+    } catch (error) {
+      failed.abort();
+      throw error;
+    }
+  });
+  await Promise.allSettled(workers);
+  for (const queue of queues) await queue.return(undefined);
+  await Promise.all(workers);
 }
 
 interface RunProgress {

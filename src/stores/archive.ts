@@ -7,6 +7,7 @@ import type { StoreError } from './errors.ts';
 import type { MediaEntry } from './media.ts';
 import { takedownsMark } from './media.ts';
 import {
+  ALL_COPIES,
   ALL_MEDIA,
   LINKED_COPIES,
   MEDIA_URL,
@@ -76,6 +77,8 @@ export function createArchive(
       owners(db, family, users, items),
     /** What became of each address that was tried. */
     media: () => media(db, ALL_MEDIA),
+    /** Every copy, with one of its addresses. */
+    copies: () => media(db, ALL_COPIES),
     /** The addresses of pictures in records, with `files` of other files too, and what is known of each. */
     originals: (files: boolean) => media(db, originals(db.member, files)),
     mediaSummary: () => mediaSummary(db),

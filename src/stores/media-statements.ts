@@ -81,6 +81,8 @@ export const LINKED_COPIES = `
   SELECT (SELECT media_url FROM vitrine), count(*), sum(bytes) FROM media WHERE linked_file IS NOT NULL`;
 
 export const ALL_MEDIA = 'SELECT url, file, bytes, reason FROM media ORDER BY url';
+export const ALL_COPIES =
+  'SELECT min(url), file, bytes FROM media WHERE file IS NOT NULL GROUP BY file, bytes';
 export const MEDIA_URL = 'SELECT media_url FROM vitrine WHERE media_url IS NOT NULL';
 
 /** Pictures, and of other files those that were tried: kind, whose, member, address and why there is no copy. */
