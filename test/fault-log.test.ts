@@ -1,15 +1,16 @@
 // An outage is logged once a cause and second, with counts that add up to the requests that failed or were slow.
 import { once } from 'node:events';
 import { truncateSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
 import { createAnswerWriter } from '../src/http/answer.ts';
+import type { Observation } from '../src/http/observations.ts';
 import { StoreError } from '../src/stores/errors.ts';
-import { createBundledLog } from '../src/telemetry/bundled-log.ts';
 import { createLog } from '../src/telemetry/log.ts';
+import { createTelemetry } from '../src/telemetry/telemetry.ts';
 import { ask, databaseOf, fixture } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { type LogLine, linesOf } from './stress.ts';
@@ -22,21 +23,26 @@ interface FaultLine extends LogLine {
 
 const total = (lines: readonly FaultLine[]) => lines.reduce((sum, { count }) => sum + count, 0);
 
-/** Logs these errors, then stops; what was logged. */
-function logFaults(...errors: unknown[]): FaultLine[] {
+/** What is logged of these faults and slow requests. */
+function logged(...events: Observation[]): FaultLine[] {
   const lines: FaultLine[] = [];
   const log = createLog({ logLevel: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
-  const bundles = createBundledLog(log);
-  errors.forEach((error, nr) => {
-    bundles.addFailure(error, { url: `/${nr}` });
-  });
-  bundles.stop();
+  const telemetry = createTelemetry(readConfig({ slowRequest: '1ms' }), log);
+  for (const event of events) telemetry.observe(event);
+  telemetry.stop();
   return lines;
 }
 
+const requestTo = (url: string, arrived?: number) =>
+  Object.assign(new IncomingMessage(new Socket()), { url, arrived });
+const failed = (...errors: unknown[]) =>
+  logged(
+    ...errors.map((error, nr) => ({ type: 'request-failed', request: requestTo(`/${nr}`), error }) as const),
+  );
+
 describe('one cause', () => {
   test('gives one line with its request, and one with the count of the others', () => {
-    const lines = logFaults(...Array.from({ length: 1000 }, () => new StoreError('The database is away.')));
+    const lines = failed(...Array.from({ length: 1000 }, () => new StoreError('The database is away.')));
     const err = { type: 'StoreError', message: 'The database is away.' };
     expect(lines).toMatchObject([
       { level: 50, msg: 'request failed', url: '/0', count: 1, err },
@@ -46,7 +52,7 @@ describe('one cause', () => {
   });
 
   test('that is no fault of the data is logged with its stack, once', () => {
-    const lines = logFaults(new TypeError('x is undefined'), new TypeError('x is undefined'), 'odd');
+    const lines = failed(new TypeError('x is undefined'), new TypeError('x is undefined'), 'odd');
     expect(lines.map(({ err, count }) => [err.message, err.stack !== undefined, count])).toEqual([
       ['x is undefined', true, 1],
       ['odd', false, 1],
@@ -56,24 +62,29 @@ describe('one cause', () => {
 });
 
 test('several causes have a line each, up to a limit', () => {
-  const lines = logFaults(...Array.from({ length: 500 }, (_, nr) => new Error(`user ${nr} is broken`)));
+  const lines = failed(...Array.from({ length: 500 }, (_, nr) => new Error(`user ${nr} is broken`)));
   expect(lines.length).toBeLessThan(30);
   expect(total(lines)).toBe(500);
   expect(lines.at(-1)).toMatchObject({ err: { message: 'other errors' }, count: 480 });
 });
 
 test('slow requests have a line with the first of each kind, and one with the count of the others', () => {
-  const lines: LogLine[] = [];
-  const log = createLog({ logLevel: 'info' }, { write: (line) => lines.push(JSON.parse(line)) });
-  const bundles = createBundledLog(log);
-  const request = { variant: 'a', name: 'items', status: 200 } as const;
-  for (let nr = 0; nr < 500; nr++) bundles.addSlow({ ...request, ...{ url: `/${nr}`, ms: 1000 + nr } });
-  bundles.addSlow({ ...request, status: 503 });
-  bundles.stop();
-  expect(lines).toMatchObject([
-    { level: 40, msg: 'slow request', url: '/0', ms: 1000, ...request, count: 1 },
-    { ...request, status: 503, count: 1 },
-    { level: 40, msg: 'slow request', ...request, count: 499 },
+  const operation = { variant: 'a', name: 'items' } as const;
+  const slow = (url: string, status: number) =>
+    ({ type: 'response', request: requestTo(url, 0), operation, status, bytes: 0 }) as const;
+  const many = Array.from({ length: 500 }, (_, nr) => slow(`/${nr}`, 200));
+  expect(logged(...many, slow('/x', 503))).toMatchObject([
+    {
+      level: 40,
+      msg: 'slow request',
+      url: '/0',
+      ms: expect.any(Number),
+      ...operation,
+      status: 200,
+      count: 1,
+    },
+    { ...operation, status: 503, count: 1 },
+    { level: 40, msg: 'slow request', ...operation, status: 200, count: 499 },
   ]);
 });
 

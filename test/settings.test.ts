@@ -330,12 +330,6 @@ describe('a server', () => {
     }
   });
 
-  test('example commands name the host of a variant that has one', async () => {
-    const server = await serveHere({ BASE_URL_A: 'http://a.test' });
-    const line = `curl -H 'Host: a.test' '${server.url}/api/?user=ada'`;
-    await expect.poll(() => server.log.map((entry) => JSON.parse(entry).msg).join('\n')).toContain(line);
-  });
-
   test('lists every setting with its variable and default in the help', async () => {
     const help = (await done(['serve', '--help'])).replace(/\s+/g, ' ');
     for (const name of SETTING_NAMES) {

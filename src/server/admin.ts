@@ -8,12 +8,16 @@ import { type ErrorCode, FAILURES } from '../http/errors.ts';
 import { createServer } from '../http/node-http.ts';
 import { type Observer, PROBE } from '../http/observations.ts';
 
+export interface Health {
+  /** Why requests should go elsewhere; undefined when they may come. */
+  readonly unready?: string | undefined;
+  /** Why newer data is not served, if there is any. */
+  readonly waiting?: string | undefined;
+}
+
 export interface AdminOptions {
   readonly config: Pick<Config, 'adminHost' | 'adminPort'>;
-  /** Why requests should go elsewhere; undefined when they may come. */
-  readonly unready: () => Promise<string | undefined>;
-  /** Why newer data is not served, if there is any. */
-  readonly waiting: () => string | undefined | Promise<string | undefined>;
+  readonly health: () => Promise<Health>;
   /** The text of all metrics and its format. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>;
   readonly observe: Observer;
@@ -52,7 +56,15 @@ export async function openAdmin(options: AdminOptions): Promise<Admin | undefine
 function createAdminServer(options: AdminOptions): Server {
   const server = createServer({ requireHostHeader: false }, async (request, response) => {
     request.arrived = performance.now();
-    const { status, body, type = JSON_TYPE, headers } = await answerOrFail(request, options);
+    const {
+      status,
+      body,
+      type = JSON_TYPE,
+      headers,
+    } = await answer(request, options).catch((error) => {
+      options.observe({ type: 'request-failed', request, error });
+      return failure('INTERNAL');
+    });
     const length = Buffer.byteLength(body);
     response.writeHead(status, {
       'content-type': type,
@@ -70,44 +82,22 @@ function createAdminServer(options: AdminOptions): Server {
   return Object.assign(server, { httpAllowHalfOpen: true });
 }
 
-async function answerOrFail(request: IncomingMessage, options: AdminOptions): Promise<AdminReply> {
-  try {
-    return await answer(request, options);
-  } catch (error) {
-    options.observe({ type: 'request-failed', request, error });
-    return failure('INTERNAL');
-  }
-}
-
-async function answer(request: IncomingMessage, options: AdminOptions): Promise<AdminReply> {
-  const { method, url = '', headers } = request;
+async function answer({ method, url, headers }: IncomingMessage, options: AdminOptions): Promise<AdminReply> {
   if (!isForUs(headers.host, options.config)) return refusal;
-  const route = ROUTES.get(url.split('?', 1)[0] as string);
-  if (route === undefined) return failure('ROUTE_NOT_FOUND');
+  const path = url?.split('?', 1)[0];
+  if (path !== '/healthz' && path !== '/readyz' && path !== '/metrics') return failure('ROUTE_NOT_FOUND');
   if (method !== 'GET' && method !== 'HEAD')
     return { ...failure('METHOD_NOT_ALLOWED'), headers: { allow: METHODS } };
-  return route(options);
+  if (path === '/healthz') return json(200, { status: 'ok' });
+  if (path === '/readyz') return readiness(await options.health());
+  const { type, text } = await options.metrics();
+  return { status: 200, body: text, type };
 }
 
-const ROUTES = new Map<string, (options: AdminOptions) => Promise<AdminReply>>([
-  ['/healthz', async () => json(200, { status: 'ok' })],
-  ['/readyz', readiness],
-  [
-    '/metrics',
-    async ({ metrics }) => {
-      const { type, text } = await metrics();
-      return { status: 200, body: text, type };
-    },
-  ],
-]);
-
-async function readiness({ unready, waiting }: AdminOptions): Promise<AdminReply> {
-  const reason = await unready();
-  const warning = await waiting();
-  if (reason !== undefined)
-    return { ...json(503, { status: 'not ready', reason }), headers: { 'retry-after': '1' } };
-  return json(200, { status: 'ready', ...(warning !== undefined && { warning }) });
-}
+const readiness = ({ unready, waiting }: Health): AdminReply =>
+  unready === undefined
+    ? json(200, { status: 'ready', warning: waiting })
+    : { ...json(503, { status: 'not ready', reason: unready }), headers: { 'retry-after': '1' } };
 
 const json = (status: number, body: object): AdminReply => ({ status, body: JSON.stringify(body) });
 const failure = (code: ErrorCode): AdminReply => FAILURES[code];

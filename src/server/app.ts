@@ -89,7 +89,7 @@ export function buildApp({ config, store, telemetry }: AppOptions) {
   });
 
   const openConnections = () => countConnections(app.server);
-  return { app, health, sources: { counts, openConnections, store, unready: health.unready } };
+  return { app, drain: health.drain, sources: { counts, openConnections, store, unready: health.unready } };
 }
 
 interface Parts {

@@ -1,6 +1,7 @@
 // Opens the data, listens, and stops without dropping requests.
 import cluster from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
+import { aborted } from 'node:util';
 import type { Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -14,7 +15,7 @@ import type { Reader, StoreListener } from '../stores/reader.ts';
 import type { MetricsSources } from '../telemetry/metric.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
-import { type Admin, openAdmin } from './admin.ts';
+import { type Admin, type Health, openAdmin } from './admin.ts';
 import { buildApp } from './app.ts';
 import { listen, type SocketOptions } from './listen.ts';
 
@@ -27,9 +28,7 @@ export interface RunningServer {
 
 export interface LocalServer extends RunningServer {
   readonly registry: () => Promise<Registry>;
-  readonly unready: () => Promise<string | undefined>;
-  /** Why newer data is not served, if there is any. */
-  readonly waiting: () => string | undefined;
+  readonly health: () => Promise<Health>;
 }
 
 export interface StartOptions extends SocketOptions {
@@ -57,10 +56,13 @@ export async function serve(
   const store = await unlessAborted(openStore(config, telemetry.observe), signal);
   // No start waits for it, or fails with it.
   compareMediaUrls(config, store, log).catch(() => {});
-  const { app, health, sources } = buildApp({ config, store, telemetry });
+  const { app, drain, sources } = buildApp({ config, store, telemetry });
   let registering: Promise<Registry> | undefined;
   const registry = () => (registering ??= createRegistry({ ...sources, droppedLines }));
-  const waiting = () => store.waiting?.() ?? store.warning?.();
+  const health = async () => ({
+    unready: await sources.unready(),
+    waiting: store.waiting?.() ?? store.warning?.(),
+  });
   let admin: Admin | undefined;
 
   async function close(): Promise<void> {
@@ -75,21 +77,20 @@ export async function serve(
     if (config.adminPort !== undefined) await registry();
     admin = await openAdmin({
       config,
-      unready: health.unready,
-      waiting,
+      health,
       observe: telemetry.observe,
       metrics: async () => metricsText(await registry()),
     });
     // The public port comes last: whoever finds it open is served.
     const url = await listen(app, config, socket);
-    return { url, adminUrl: admin?.url, registry, unready: health.unready, waiting, stop };
+    return { url, adminUrl: admin?.url, registry, health, stop };
   } catch (error) {
     await close();
     throw error;
   }
 
   async function stop(): Promise<void> {
-    health.drain();
+    drain();
     await delay(config.shutdownDelay);
     await close();
   }
@@ -119,19 +120,20 @@ async function compareMediaUrls(config: Config, store: Reader, log: Logger): Pro
 }
 
 /** A database may take long to answer; a start that was ended does not wait for it. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  signal?.throwIfAborted();
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  return Promise.race([promise, aborted]);
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal = NEVER): Promise<T> {
+  await Promise.race([promise, aborted(signal, promise)]);
+  signal.throwIfAborted();
+  return promise;
 }
+
+const NEVER = new AbortController().signal;
 
 /** Logs the addresses, the data, and lines to try. */
 export function announce(config: Config, log: Logger, { url, adminUrl }: RunningServer): void {
   const { databaseUrl, workers } = config;
   log.info({ url, adminUrl, data: printable(describeData(config)), workers }, 'serving');
-  if (databaseUrl === undefined) log.info(`These are sample users. Try:\n${tryLines(config, url)}`);
+  if (databaseUrl === undefined && !url.startsWith('unix:'))
+    log.info(`These are sample users. Try:\n${tryLines(config, url)}`);
 }
 
 /** The Prometheus client is loaded, and begins to collect, with the first question. */
@@ -153,15 +155,10 @@ async function openStore(config: Config, observe: StoreListener): Promise<Reader
   return openForServing(databaseUrl, observe);
 }
 
-function tryLines(config: Config, url: string): string {
-  const [where, base] = url.startsWith('unix:')
-    ? [`--unix-socket ${url.slice('unix:'.length)} `, 'http://localhost']
-    : ['', url];
-  return listMounts(config)
-    .flatMap(({ variant, base: { path, host } }) => {
-      const { profile, items } = lookupAddresses(VARIANTS[variant].style, path, 'ada');
-      const named = host === undefined ? '' : `-H 'Host: ${host}' `;
-      return [profile, items].map((address) => `  curl ${where}${named}'${base}${address}'`);
-    })
+/** Lookups of a sample user at the addresses that need no name of a host. */
+const tryLines = (config: Config, url: string) =>
+  listMounts(config)
+    .filter(({ base }) => base.host === undefined)
+    .map(({ variant, base }) => lookupAddresses(VARIANTS[variant].style, url + base.path, 'ada'))
+    .flatMap(({ profile, items }) => [`  curl '${profile}'`, `  curl '${items}'`])
     .join('\n');
-}

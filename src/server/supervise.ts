@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from '@prometheus-io/client';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { type Admin, type AdminOptions, openAdmin } from './admin.ts';
+import { type Admin, type AdminOptions, type Health, openAdmin } from './admin.ts';
 import { type RunningServer, type StartOptions, serve, WorkerFailed } from './serve.ts';
 
 /** A worker that dies this early is replaced after a pause, so that a lasting cause does not loop. */
@@ -17,20 +17,16 @@ const ANSWER_MS = 2000;
 
 /** What the supervisor asks its workers, and what they answer. */
 interface Answers {
-  /** Null when it is ready. */
-  readonly unready: string | null;
-  /** Null when newer data is served, if there is any. */
-  readonly waiting: string | null;
+  readonly health: Health;
   /** Null when they cannot be read. */
   readonly metrics: MetricObject[] | null;
 }
 type Question = keyof Answers;
 type MetricObject = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number];
 
-interface ToWorker {
-  readonly question: Question;
-}
-type FromWorker = { readonly serving: string } | (ToWorker & { readonly answer: unknown });
+type FromWorker =
+  | { readonly serving: string }
+  | { readonly question: Question; readonly answer: Answers[Question] };
 
 export async function supervise(
   config: Config,
@@ -111,18 +107,12 @@ function createWorkers(log: Logger) {
 
   async function replace(pause: number): Promise<void> {
     await delay(pause);
-    if (stopping) return;
-    try {
-      await start();
-    } catch {
-      await replace(PAUSE_MS);
-    }
+    if (!stopping) await start().catch(() => replace(PAUSE_MS));
   }
 
   return {
     start,
-    unready: async () => (stopping ? 'The server is stopping.' : await findUnready(serving)),
-    waiting: async () => (await askAll(serving, 'waiting')).find(Boolean) ?? undefined,
+    health: async () => (stopping ? { unready: 'The server is stopping.' } : await findHealth(serving)),
     metrics: () => addUpMetrics(serving),
 
     async stop(): Promise<void> {
@@ -135,11 +125,12 @@ function createWorkers(log: Logger) {
 const askAll = <Q extends Question>(workers: ReadonlySet<Worker>, question: Q) =>
   Promise.all([...workers].map((worker) => ask(worker, question)));
 
-/** Why requests should go elsewhere; undefined while any worker is ready. */
-async function findUnready(workers: ReadonlySet<Worker>): Promise<string | undefined> {
-  const answers = await askAll(workers, 'unready');
-  if (answers.includes(null)) return undefined;
-  return answers.length === 0 ? 'No worker is running.' : (answers.find(Boolean) ?? 'No worker answers.');
+/** Requests may come while any worker is ready. */
+async function findHealth(workers: ReadonlySet<Worker>): Promise<Health> {
+  const answers = (await askAll(workers, 'health')).filter((answer) => answer !== undefined);
+  const { unready } = answers.find((answer) => answer.unready === undefined) ??
+    answers[0] ?? { unready: workers.size === 0 ? 'No worker is running.' : 'No worker answers.' };
+  return { unready, waiting: answers.find(({ waiting }) => waiting !== undefined)?.waiting };
 }
 
 /** Without those of a worker that has just died or does not answer. */
@@ -160,10 +151,9 @@ const killed = (signal: string) => new Error(`a worker was ended by ${signal} be
 type Workers = ReturnType<typeof createWorkers>;
 
 /** The admin port of all workers. */
-const adminOfAll = (config: Config, log: Logger, { unready, waiting, metrics }: Workers): AdminOptions => ({
+const adminOfAll = (config: Config, log: Logger, { health, metrics }: Workers): AdminOptions => ({
   config,
-  unready,
-  waiting,
+  health,
   observe(event) {
     if (event.type === 'request-failed') log.error({ err: event.error }, 'request failed');
   },
@@ -174,7 +164,7 @@ const adminOfAll = (config: Config, log: Logger, { unready, waiting, metrics }: 
 async function ask<Q extends Question>(worker: Worker, question: Q): Promise<Answers[Q] | undefined> {
   const answered = once(worker, question, { signal: AbortSignal.timeout(ANSWER_MS) });
   // Without a callback, a worker that has just died would end this process with an 'error' event.
-  worker.send({ question } satisfies ToWorker, (error) => error && worker.emit(question));
+  worker.send(question, (error) => error && worker.emit(question));
   return answered.then(
     ([answer]) => answer,
     () => undefined,
@@ -188,7 +178,7 @@ export async function serveAsWorker(
   options: StartOptions = {},
 ): Promise<RunningServer> {
   const worker = cluster.worker as Worker;
-  const { registry, unready, waiting, ...running } = await serve(
+  const { registry, health, ...running } = await serve(
     { ...config, adminPort: undefined },
     log.child({ worker: worker.id }),
     { ...options, reusePort: REUSE_PORT },
@@ -204,12 +194,8 @@ export async function serveAsWorker(
 
   // Without the supervisor, nobody reads messages; Node then ends the worker.
   const tell = (message: FromWorker) => worker.send(message, () => {});
-  const answers = {
-    unready: async () => (await unready()) ?? null,
-    waiting: () => waiting() ?? null,
-    metrics: readMetrics,
-  };
-  worker.on('message', async ({ question }: ToWorker) => {
+  const answers = { health, metrics: readMetrics };
+  worker.on('message', async (question: Question) => {
     tell({ question, answer: await answers[question]() });
   });
   tell({ serving: running.url });

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { type Clients, createClients } from '../edge/clients.ts';
 import type { Observation, ResponseEvent } from '../http/observations.ts';
+import { StoreError } from '../stores/errors.ts';
 import { createBundledLog } from './bundled-log.ts';
 import { createCounts } from './counts.ts';
 
@@ -63,7 +64,14 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
     const line = { ...about(request), ...operation, status, bytes, ms: Math.round(ms * 1000) / 1000 };
     if (ms < slow) log.info(line, 'request');
     else if (config.accessLog) log.warn(line, 'slow request');
-    else bundles.addSlow(line);
+    else bundles.add('warn', 'slow request', { ...operation, status }, line);
+  }
+
+  function logFailure(error: unknown, request: IncomingMessage): void {
+    const err = summarise(error);
+    // A fault of the data is a sentence: where in our code it came from tells nothing.
+    const shown = error instanceof Error && !(error instanceof StoreError) ? error : err;
+    bundles.add('error', 'request failed', { err }, { ...about(request), err: shown });
   }
 
   return {
@@ -73,11 +81,11 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
         case 'response':
           return logResponse(event, ms);
         case 'request-failed':
-          return bundles.addFailure(event.error, about(event.request));
+          return logFailure(event.error, event.request);
         case 'connection-refused':
-          return bundles.addConnection(CONNECTIONS_REFUSED);
+          return bundles.add('warn', CONNECTIONS_REFUSED);
         case 'connection-stalled':
-          return bundles.addConnection(CONNECTIONS_STALLED);
+          return bundles.add('warn', CONNECTIONS_STALLED);
         case 'data-swapped':
           // `serve FILE` says itself what it has imported.
           return config.files === undefined ? log.info(event.message) : undefined;
@@ -92,6 +100,11 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
     stop: bundles.stop,
   };
 }
+
+const summarise = (error: unknown) =>
+  error instanceof Error
+    ? { type: error.name, message: error.message }
+    : { type: typeof error, message: String(error) };
 
 /** W3C Trace Context: version 00 ends after the flags, later ones may go on; neither id is all zeros. */
 const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(?=$|-)/;
