@@ -316,6 +316,7 @@ describeOnSqlite('the folder', () => {
   test.each([
     [['--without', 'everything'], {}, /--without takes pages, cards, previews, feeds, media, not everything/],
     [[], { DIRECTORY: 'on' }, /DIRECTORY must be off/],
+    [[], { CORS_ORIGIN: 'https://a.example' }, /CORS_ORIGIN must be \* or none/],
     [[], { DATABASE_URL: '' }, /name the database/],
   ])('refuses %s with %s', async (args, env, sentence) => {
     const { database, folder } = await createSite([blog(1, 'ada')]);

@@ -52,6 +52,8 @@ export const publishCommand = (context: CommandContext) =>
       const databaseUrl = chooseDatabase(flags, context);
       if (config.directory)
         throw new ConfigError(['DIRECTORY must be off: lists of everybody are not published']);
+      if (config.corsOrigin !== '*' && config.corsOrigin.length > 0)
+        throw new ConfigError(['CORS_ORIGIN must be * or none: files are the same for every origin']);
       const { runPublish } = await import('../publish/publish.ts');
       const run = { folder: resolve(folder), host, dryRun, check, without: new Set(parts as Part[]) };
       const { stderr: out } = context;

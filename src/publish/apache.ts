@@ -1,6 +1,5 @@
 // The configuration of Apache for a published site.
 import { extname } from 'node:path';
-import { oneOrigin } from '../http/answer.ts';
 import { createDeployment, lines } from '../print/deployment.ts';
 import {
   errorHeaders,
@@ -8,7 +7,6 @@ import {
   hasHosts,
   headerValues,
   listErrors,
-  listOrigins,
   PREFLIGHT,
   type Site,
 } from './tables.ts';
@@ -57,7 +55,7 @@ ${errorDocuments(site)}
     Header set Content-Encoding gzip env=vitrine_gzip
     Header merge Vary Accept-Encoding env=vitrine_kind
 ${headersByKind(site)}
-${setErrorHeaders(site)}${addOriginHeaders(site)}</VirtualHost>
+${setErrorHeaders(site)}</VirtualHost>
 `;
 }
 
@@ -83,15 +81,6 @@ const headersByKind = (site: Site) =>
     ),
     '    ',
   );
-
-function addOriginHeaders(site: Site): string {
-  const rows = listOrigins(site).flatMap((origin) =>
-    Object.entries(oneOrigin(origin)).map(
-      ([header, value]) => `Header always set ${header} "${value}" "expr=%{HTTP:Origin} == '${origin}'"`,
-    ),
-  );
-  return lines(rows.length === 0 ? [] : [...rows, 'Header always merge Vary Origin'], '    ');
-}
 
 function setErrorHeaders(site: Site): string {
   const always = (header: string, value: string, condition: string) =>

@@ -1,6 +1,6 @@
 // The configuration of Caddy for a published site.
 import { extname } from 'node:path';
-import { METHODS, oneOrigin } from '../http/answer.ts';
+import { METHODS } from '../http/answer.ts';
 import { FAILURES } from '../http/errors.ts';
 import { createDeployment, lines } from '../print/deployment.ts';
 import {
@@ -8,7 +8,6 @@ import {
   findKind,
   hasHosts,
   listErrors,
-  listOrigins,
   PREFLIGHT,
   type Site,
   wholePattern,
@@ -24,7 +23,7 @@ export function caddy(site: Site): string {
 ${names.map((name) => (https ? name : `http://${name}`)).join(', ')} {
 	route {
 		# Which file answers which request. What is not listed has none, so no address leads out of the folder.
-${targetMap(site)}${addOriginHeaders(site)}${methods(site)}		# The path of the file is the root, so that it is taken as it is: a path would be unescaped.
+${targetMap(site)}${methods(site)}		# The path of the file is the root, so that it is taken as it is: a path would be unescaped.
 		root * {vitrine_file}
 		rewrite * /
 		header Content-Type {vitrine_type}
@@ -35,7 +34,7 @@ ${headersByKind(site)}		file_server {
 	}
 
 	handle_errors {
-${addOriginHeaders(site)}${errors(site)}	}
+${errors(site)}	}
 }
 `;
 }
@@ -77,15 +76,6 @@ ${lines(addErrorHeaders(site), '\t\t\t')}			respond ${quote(FAILURES.METHOD_NOT_
 
 const addErrorHeaders = (site: Site) =>
   errorHeaders(site).map(([name, value]) => `header ${name} ${quote(value)}`);
-
-function addOriginHeaders(site: Site): string {
-  const origins = listOrigins(site);
-  if (origins.length === 0) return '';
-  const pattern = origins.map((origin) => origin.replace(/[.[\]]/g, '\\$&')).join('|');
-  const own = Object.entries(oneOrigin('{http.request.header.Origin}'));
-  const rows = own.map(([name, value]) => `header @allowed ${name} ${quote(value)}`);
-  return lines([`@allowed header_regexp Origin ^(?:${pattern})$`, ...rows, 'header +Vary Origin'], '\t\t');
-}
 
 const headersByKind = ({ headers: { folders } }: Site) =>
   [...folders]

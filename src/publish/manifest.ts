@@ -87,7 +87,11 @@ export function openManifest(file: string) {
         'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM files',
       ).get() as { files: number; bytes: number },
     /** A file of each kind and type that has an address. */
-    samples: () => prepare<Entry>('SELECT * FROM files WHERE address IS NOT NULL GROUP BY kind, type').all(),
+    samples: () =>
+      prepare<Entry>(
+        `SELECT * FROM files
+          WHERE path IN (SELECT min(path) FROM files WHERE address IS NOT NULL GROUP BY kind, type)`,
+      ).all(),
     /** Notes a file of the tree that is not what it was in the other one. */
     noteChange: (path: string) => void change.run(path),
     changes: () => prepare<{ path: string }>('SELECT path FROM changed').iterate(),

@@ -1,5 +1,5 @@
 // The configuration of nginx for a published site.
-import { METHODS, oneOrigin } from '../http/answer.ts';
+import { METHODS } from '../http/answer.ts';
 import { FAILURES } from '../http/errors.ts';
 import { createDeployment, lines } from '../print/deployment.ts';
 import { listening } from '../print/nginx.ts';
@@ -8,7 +8,6 @@ import {
   hasHosts,
   headerValues,
   listErrors,
-  listOrigins,
   PREFLIGHT,
   type Site,
   wholePattern,
@@ -23,7 +22,7 @@ export function nginx(site: Site): string {
 # Which file answers which request. What is not listed has none, so no address leads out of the folder.
 ${targetMaps(site)}
 ${errorCaching(site)}
-${headerMaps(site)}${originMaps(site)}
+${headerMaps(site)}
 ${listening(createDeployment(config, {}))}
     root ${quote(`${folder}/current/files`)};
     gzip_static on;
@@ -39,7 +38,7 @@ ${preflight(site)}        if ($request_method !~ "^(?:GET|HEAD)$") {
 ${lines(
   [...headerValues(site)].map(([name]) => `add_header ${name} ${variable(name)};`),
   '        ',
-)}${lines(addOriginHeaders(site), '        ')}    }
+)}    }
 
 ${errorLocations(site)}}
 `;
@@ -102,29 +101,8 @@ ${lines(
         }
 `;
 
-const addErrorHeaders = (site: Site) => [
-  ...errorHeaders(site).map(([name, value]) => `add_header ${name} ${quote(value)} always;`),
-  ...addOriginHeaders(site),
-];
-
-/** For an origin that may read; nginx sends no header that is empty. */
-function originMaps(site: Site): string {
-  const origins = listOrigins(site);
-  if (origins.length === 0) return '';
-  const maps = Object.keys(oneOrigin('')).map((name) => {
-    const rows = origins.map((origin) => `${quote(origin)} ${quote(oneOrigin(origin)[name] as string)};`);
-    return `\nmap $http_origin ${variable(name)} {\n${lines(['default "";', ...rows], '    ')}}\n`;
-  });
-  return maps.join('');
-}
-
-const addOriginHeaders = (site: Site) =>
-  listOrigins(site).length === 0
-    ? []
-    : [
-        ...Object.keys(oneOrigin('')).map((name) => `add_header ${name} ${variable(name)} always;`),
-        'add_header Vary Origin always;',
-      ];
+const addErrorHeaders = (site: Site) =>
+  errorHeaders(site).map(([name, value]) => `add_header ${name} ${quote(value)} always;`);
 
 const errorLocations = (site: Site) => `    location @none {
         types { }

@@ -1,10 +1,10 @@
 // The programs for hosts that run code: a line with what they know of the site, router.js, and lines for the host.
 // Cloudflare, Netlify and Vercel run the same one, with a short configuration each.
 import { readFileSync } from 'node:fs';
-import { JSON_TYPE, METHODS, oneOrigin } from '../http/answer.ts';
+import { JSON_TYPE, METHODS } from '../http/answer.ts';
 import { FAILURES } from '../http/errors.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
-import { errorHeaders, hasHosts, listErrors, listOrigins, PREFLIGHT, type Site } from './tables.ts';
+import { errorHeaders, hasHosts, listErrors, PREFLIGHT, type Site } from './tables.ts';
 import { ANY_QUERY, listHosts, NAME, siteFolder, type Target } from './targets.ts';
 
 /** The text of a program from some of our files, without what only joins, explains or indents them: CloudFront has little room. */
@@ -78,18 +78,11 @@ export function errorTable(site: Site) {
         return [code, { status, body: JSON.parse(body.toString()), headers }];
       }),
     ),
-    ...originTable(site),
     jsonType: JSON_TYPE,
     common: Object.fromEntries(errorHeaders(site)),
     preflight: Object.fromEntries(PREFLIGHT),
   };
 }
-
-/** An origin that a list names reads the same headers as any other. */
-export const originTable = (site: Site) => ({
-  origins: listOrigins(site),
-  exposed: oneOrigin('')['access-control-expose-headers'],
-});
 
 const headerTable = ({ headers: { folders } }: Site) => ({
   headers: Object.fromEntries([...folders].filter(([kind]) => kind !== 'errors')),

@@ -77,12 +77,6 @@ const normalize = (name, form) => (name.normalize ? name.normalize(form) : name)
 
 const foldCase = (text) => text.toLowerCase().toUpperCase().toLowerCase().replace(/ς/g, 'σ');
 
-/** What an origin of the list is told; nothing if it is not one of them. */
-export const originHeaders = (origin) =>
-  SITE.origins.indexOf(origin) < 0
-    ? {}
-    : { 'access-control-allow-origin': origin, 'access-control-expose-headers': SITE.exposed };
-
 /** The headers of a file that is there. */
 export function findHeaders(file) {
   const type = SITE.types[file.slice(file.lastIndexOf('.') + 1)];

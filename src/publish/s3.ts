@@ -2,7 +2,7 @@
 import { extname } from 'node:path';
 import { OutputError } from '../files/output.ts';
 import { lines } from '../print/deployment.ts';
-import { errorTable, originTable, program, routeTable } from './program.ts';
+import { errorTable, program, routeTable } from './program.ts';
 import { findKind, type Site } from './tables.ts';
 
 /** docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html, "Quotas on CloudFront Functions". */
@@ -13,13 +13,7 @@ const ADD_HEADERS = `
 function handler(event) {
   const response = event.response;
   const set = response.headers['x-amz-meta-headers'];
-  const origin = (event.request.headers.origin || {}).value;
   const own = Object.assign({}, set && SITE.headers[set.value]);
-  if (SITE.origins.length > 0) own.vary = 'Accept-Encoding, Origin';
-  if (SITE.origins.indexOf(origin) >= 0) {
-    own['access-control-allow-origin'] = origin;
-    own['access-control-expose-headers'] = SITE.exposed;
-  }
   Object.keys(own).forEach((name) => {
     response.headers[name] = { value: own[name] };
   });
@@ -32,7 +26,7 @@ export function s3(site: Site) {
   const sets = listHeaderSets(site).map((set) => JSON.parse(set));
   const functions = {
     'request.js': program({ ...routeTable(site), ...errorTable(site) }, 'router.js', 'cloudfront-request.js'),
-    'response.js': program({ headers: sets, ...originTable(site) }) + ADD_HEADERS,
+    'response.js': program({ headers: sets }) + ADD_HEADERS,
   };
   const large = Object.values(functions).find((text) => Buffer.byteLength(text) > BYTES_OF_FUNCTION);
   if (large !== undefined)

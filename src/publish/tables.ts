@@ -35,10 +35,6 @@ export function listErrors({ targets }: Pick<Site, 'targets'>) {
 export const errorHeaders = ({ headers: { folders } }: Pick<Site, 'headers'>) =>
   Object.entries(folders.get('errors') ?? {}).filter(([name]) => name !== 'cache-control');
 
-/** The origins that may read, if only some may. */
-export const listOrigins = ({ config: { corsOrigin } }: Pick<Site, 'config'>) =>
-  corsOrigin === '*' ? [] : corsOrigin;
-
 /** What browsers are told before they ask, besides the headers of errors. */
 export const PREFLIGHT = [
   ['Allow', METHODS],

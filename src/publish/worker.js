@@ -1,17 +1,9 @@
 // The program of a published site at Cloudflare, behind the one of router.js.
-import { findHeaders, originHeaders, route } from './router.js';
+import { findHeaders, route } from './router.js';
 
 /* global SITE, Response, crypto, btoa */
 
 export async function answer(request, env) {
-  const response = await findAnswer(request, env);
-  const allowed = Object.entries(originHeaders(request.headers.get('origin')));
-  for (const [name, value] of allowed) response.headers.set(name, value);
-  if (SITE.origins.length > 0) response.headers.append('vary', 'Origin');
-  return response;
-}
-
-async function findAnswer(request, env) {
   const url = new URL(request.url);
   const { method, headers } = request;
   if (method === 'OPTIONS')
