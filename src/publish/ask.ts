@@ -1,14 +1,48 @@
-// Asks the app for answers in its process, and the store for the lookups, which are most of them.
+// The app in this process: what it answers, and with which headers. Lookups are asked of the store, which is faster.
 import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { JSON_TYPE } from '../http/answer.ts';
+import type { Config } from '../config/config.ts';
+import { JSON_TYPE, jsonHeaders, matches, sendNotModified } from '../http/answer.ts';
+import { PUBLISHED } from '../http/observations.ts';
+import { computeEtag } from '../records/etag.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
-import type { buildApp } from '../server/app.ts';
-import type { Answer, Awaitable } from '../stores/reader.ts';
+import { buildApp } from '../server/app.ts';
+import type { Answer, Awaitable, Reader } from '../stores/reader.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
 import type { Entry } from './manifest.ts';
-import { type SiteFile, siteFolder } from './targets.ts';
+import { listHosts, type SiteFile, siteFolder } from './targets.ts';
 
-type App = Pick<ReturnType<typeof buildApp>['app'], 'inject'>;
+type App = ReturnType<typeof buildApp>['app'];
+
+export interface Site {
+  readonly app: App;
+  readonly ask: Ask;
+  readonly files: ReadonlyMap<string, SiteFile>;
+}
+
+/** Files of many users share their headers. */
+const NO_TAGS = { cacheTagHeader: undefined, purge: [] };
+
+/** The app that serves, without what protects a server from its clients. */
+export async function createSite(config: Config, host: string, store: Reader): Promise<Site> {
+  const quiet = { ...config, rateLimit: undefined, maxLoopDelay: 0, accessLog: false, ...NO_TAGS };
+  const telemetry = createTelemetry(quiet, createLog({ logLevel: 'silent' }, { write() {} }));
+  const { app } = buildApp({ config: quiet, store, telemetry });
+  const addresses: string[] = [];
+  app.addHook('onRoute', ({ method, url }) => {
+    if (method === 'GET' && !/:|^\/(?:healthz|readyz)$/.test(url)) addresses.push(url);
+  });
+  const published = JSON.stringify({ published: host });
+  const headers = { ...jsonHeaders(config.corsOrigin), etag: computeEtag(published) };
+  app.get(PUBLISHED, (request, reply) =>
+    matches(request.headers['if-none-match'], headers.etag)
+      ? sendNotModified(reply, headers)
+      : reply.headers(headers).type(JSON_TYPE).send(published),
+  );
+  await app.ready();
+  return { app, ask: createAsk(app), files: await listSiteFiles(app, addresses, listHosts(config)) };
+}
 
 export interface Content {
   readonly etag: string;
@@ -101,11 +135,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 };
 
 /** The files that are there once: whatever addresses without parameters answer with 200. */
-export async function listSiteFiles(
-  app: App,
-  addresses: readonly string[],
-  hosts: readonly (string | undefined)[],
-) {
+async function listSiteFiles(app: App, addresses: readonly string[], hosts: readonly (string | undefined)[]) {
   const files = new Map<string, SiteFile>();
   for (const host of hosts)
     for (const address of addresses) {

@@ -5,26 +5,20 @@ import { type Config, listMounts } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import { OutputError } from '../files/output.ts';
 import { megabytes, type Terminal } from '../files/terminal.ts';
-import { JSON_TYPE, jsonHeaders, matches, sendNotModified } from '../http/answer.ts';
-import { PUBLISHED } from '../http/observations.ts';
-import { computeEtag } from '../records/etag.ts';
 import { KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { createRunReport } from '../runs/each.ts';
-import { buildApp } from '../server/app.ts';
 import type { Archive } from '../stores/archive.ts';
 import { openForExport, openForLookups } from '../stores/open.ts';
 import type { Reader } from '../stores/reader.ts';
-import { createLog } from '../telemetry/log.ts';
-import { createTelemetry } from '../telemetry/telemetry.ts';
 import { VARIANTS } from '../variants.ts';
-import { type Ask, createAsk, listSiteFiles, readHeaders } from './ask.ts';
+import { createSite, readHeaders, type Site } from './ask.ts';
 import { HOSTS, type HostName } from './hosts.ts';
 import { checkLimits } from './limits.ts';
 import type { Source } from './manifest.ts';
 import { type PublishCounts, pass } from './pass.ts';
 import { listUnits } from './source.ts';
-import { listHosts, listTargets, type Part, type SiteFile } from './targets.ts';
+import { listTargets, type Part } from './targets.ts';
 import { openTree, openTrial, type Tree } from './tree.ts';
 
 interface PublishOptions {
@@ -44,7 +38,7 @@ export async function runPublish(options: PublishOptions) {
   await using store = await openForLookups(config.databaseUrl);
   const fault = await store.fault();
   if (fault !== undefined) throw new OutputError(fault);
-  const site = await createSite(options, store);
+  const site = await createSite(config, host, store);
   await using _app = { [Symbol.asyncDispose]: async () => site.app.close() };
   using report = createRunReport(out, 'publishing');
   const everything = { ...options, store, ask: site.ask, changes: 'everything' as const, onTooLong() {} };
@@ -60,7 +54,7 @@ export async function runPublish(options: PublishOptions) {
     const { files, bytes } = tree.manifest.totals();
     // A file that changes during the run may be written twice.
     const unchanged = Math.max(0, files - counts.written);
-    const result = { files, bytes, ...counts, unchanged, folder, host, dryRun };
+    const result: PublishResult = { files, bytes, ...counts, unchanged, folder, host, dryRun };
     return { summary: summarise(result), result };
   } finally {
     tree.manifest.close();
@@ -68,35 +62,6 @@ export async function runPublish(options: PublishOptions) {
 }
 
 type Report = ReturnType<typeof createRunReport>;
-
-interface Site {
-  readonly app: ReturnType<typeof buildApp>['app'];
-  readonly ask: Ask;
-  readonly files: ReadonlyMap<string, SiteFile>;
-}
-
-/** Files of many users share their headers. */
-const NO_TAGS = { cacheTagHeader: undefined, purge: [] };
-
-/** The app that serves, without what protects a server from its clients. */
-async function createSite({ config, host }: PublishOptions, store: Reader): Promise<Site> {
-  const quiet = { ...config, rateLimit: undefined, maxLoopDelay: 0, accessLog: false, ...NO_TAGS };
-  const telemetry = createTelemetry(quiet, createLog({ logLevel: 'silent' }, { write() {} }));
-  const { app } = buildApp({ config: quiet, store, telemetry });
-  const addresses: string[] = [];
-  app.addHook('onRoute', ({ method, url }) => {
-    if (method === 'GET' && !/:|^\/(?:healthz|readyz)$/.test(url)) addresses.push(url);
-  });
-  const published = JSON.stringify({ published: host });
-  const headers = { ...jsonHeaders(config.corsOrigin), etag: computeEtag(published) };
-  app.get(PUBLISHED, (request, reply) =>
-    matches(request.headers['if-none-match'], headers.etag)
-      ? sendNotModified(reply, headers)
-      : reply.headers(headers).type(JSON_TYPE).send(published),
-  );
-  await app.ready();
-  return { app, ask: createAsk(app), files: await listSiteFiles(app, addresses, listHosts(config)) };
-}
 
 /** Each pass after the first is short: it looks only at the users who changed meanwhile. */
 const MAX_PASSES = 10;
@@ -161,12 +126,13 @@ async function countUsers({ config, store }: RunOptions): Promise<number> {
     .reduce((sum, count) => sum + count, 0);
 }
 
-function summarise(
-  result: PublishCounts & { files: number; bytes: number; unchanged: number } & Pick<
-      PublishOptions,
-      'folder' | 'dryRun'
-    >,
-): string {
+interface PublishResult extends PublishCounts, Pick<PublishOptions, 'folder' | 'host' | 'dryRun'> {
+  readonly files: number;
+  readonly bytes: number;
+  readonly unchanged: number;
+}
+
+function summarise(result: PublishResult): string {
   const { folder, dryRun, files, bytes, written, unchanged, removed, tooLong } = result;
   const line = `${dryRun ? 'would publish' : 'published'} ${counted(files, 'file')}, ${megabytes(bytes)}, in ${folder}: ${written} written, ${unchanged} unchanged, ${removed} removed`;
   if (tooLong === 0) return line;
