@@ -265,6 +265,10 @@ describe('hostile texts', () => {
       post(1, 1, { post_details: ATTACK, video_title: ATTACK }),
       folio(2, '"><script>alert(2)</script>', { ...texts, skills: ATTACK }),
       shot(2, 2, { title: ATTACK, description: ATTACK, tags: ATTACK, price_item: ATTACK }),
+      blog(3, 'line\u2028s'),
+      post(3, 3),
+      folio(4, 'line\u2028s'),
+      shot(4, 4),
     );
     const url = await databaseOf(
       ...['hostile-texts.ndjson', 'hostile-names.ndjson'].map(ugly),
@@ -274,7 +278,9 @@ describe('hostile texts', () => {
   });
 
   test.each(['a', 'b', 'c'])('are text everywhere in variant %s', async (variant) => {
-    const names = ['texts', '"><script>alert(2)</script>', '#', '?', 'a/b', '%2e%2e'].map(encodeURIComponent);
+    const names = ['texts', '"><script>alert(2)</script>', '#', '?', 'a/b', '%2e%2e', 'line\u2028s'].map(
+      encodeURIComponent,
+    );
     for (const name of names) {
       const page = await ask(own, `/people/${variant}/${name}`);
       expect(page.status).toBe(200);

@@ -48,7 +48,7 @@ export function addFeeds(app: FastifyInstance, options: PeopleOptions): void {
   const add = (extension: string, type: string, write: (feed: Feed) => string) => {
     const headers = { ...jsonHeaders(config.corsOrigin), 'content-type': type };
     const send = createFeedSender(options, headers, extension, write);
-    app.get<PersonRoute>(`/feeds/${variant}/:username.${extension}`, route, send);
+    app.get<PersonRoute>(`/feeds/${variant}/:username([^]*).${extension}`, route, send);
     app.get<PersonRoute>(`/feeds/${variant}/:username/:item.${extension}`, route, send);
   };
   add('atom', 'application/atom+xml; charset=utf-8', atomFeed);

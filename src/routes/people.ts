@@ -35,7 +35,8 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   const look = createLook(config);
   const readCopy = createCopies(config);
   const card = (person: Person, avatar?: string) => look.paint(cardImage(person, avatar));
-  serve(`/card/${variant}/:username.svg`, {
+  // The router's own pattern of a name before a suffix ends at U+2028.
+  serve(`/card/${variant}/:username([^]*).svg`, {
     version: createVersion(card),
     headers: { ...INERT_WITH_PICTURE, ...cached, 'content-type': SVG },
     render: async (person) => {
@@ -45,7 +46,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   });
 
   const preview = (person: Person) => look.paint(previewImage(person, look.name, shownText));
-  serve(`/card/${variant}/:username.png`, {
+  serve(`/card/${variant}/:username([^]*).png`, {
     version: createVersion(preview),
     headers: { ...INERT, ...cached, 'content-type': 'image/png' },
     render: (person) => inTurn(() => renderPng(preview(person))),
