@@ -70,6 +70,8 @@ export interface ApiOperation extends Omit<Operation, 'responses' | 'servers'> {
   readonly responses: readonly (readonly [status: string, ApiResponse])[];
 }
 
+export const isFailure = (status: string) => status >= '400';
+
 /** The name at the end of a `$ref`. */
 export const refName = (reference: string) => reference.slice(reference.lastIndexOf('/') + 1);
 

@@ -5,8 +5,7 @@ import { Marked } from 'marked';
 import type { Config } from '../config/config.ts';
 import { serverUrl } from '../config/media.ts';
 import { Markup, markup } from './markup.ts';
-import { layout, type Section } from './reference-layout.ts';
-import { codeFigure } from './reference-parts.ts';
+import { codeFigure, layout, type Section } from './reference-layout.ts';
 
 const GUIDES = join(import.meta.dirname, '../guides');
 

@@ -1,8 +1,14 @@
 // One operation of the reference: its tables, its examples, and the form that a script sends.
-import type { ApiExample, ApiOperation, ApiParameter } from './api-document.ts';
+import {
+  type ApiExample,
+  type ApiOperation,
+  type ApiParameter,
+  type ApiSchema,
+  isFailure,
+  refName,
+} from './api-document.ts';
 import { type Markup, markup } from './markup.ts';
-import { heading, paragraphs } from './reference-parts.ts';
-import { parameterTable, responseTables } from './reference-tables.ts';
+import { heading, inline, note, paragraphs, spaced, type TableRow, table } from './reference-layout.ts';
 
 export const operationArticle = (operation: ApiOperation): Markup => {
   const { operationId: id, path, summary, description, parameters, responses } = operation;
@@ -21,6 +27,52 @@ ${exampleList(operation)}
 </article>
 `;
 };
+
+function parameterTable(parameters: readonly ApiParameter[]): Markup {
+  const rows = parameters.map(
+    ({ name, in: place, required, description = '', schema, examples = {} }): TableRow => {
+      const values = schema.enum ?? Object.values(examples).map(({ value }) => String(value));
+      const shown = spaced(values.map((value) => markup`<code dir="auto">${value}</code>`));
+      const lead = schema.enum === undefined ? 'For example ' : 'Only ';
+      return [
+        markup`<code>${name}</code>${note(markup`${place}, ${required ? 'required' : 'optional'}`)}`,
+        markup`${inline(description)}${shown.length > 0 && note(markup`${lead}${shown}`)}`,
+      ];
+    },
+  );
+  return table('Parameters', ['Name', 'Meaning'], rows);
+}
+
+type Responses = ApiOperation['responses'];
+
+function responseTables(responses: Responses): Markup {
+  const failures = responses.filter(([status]) => isFailure(status));
+  const successes = responses.filter(([status]) => !isFailure(status));
+  return markup`${responseTable('Responses', successes)}
+<details class="fold"><summary>Errors: ${failures.map(([status]) => status).join(', ')}</summary>${responseTable('Error responses', failures)}</details>`;
+}
+
+function responseTable(caption: string, responses: Responses): Markup {
+  const rows = responses.map(([status, { description, headers = {}, content = {} }]): TableRow => {
+    const body = content['application/json'];
+    return [
+      markup`<span class="dot ${chooseTone(status)}"></span><code>${status}</code>`,
+      markup`${inline(description)}${body && note(markup`Body: ${spaced(schemaLinks(body.schema))}`)}${note(markup`Headers: ${Object.keys(headers).join(', ')}`)}`,
+    ];
+  });
+  return table(caption, ['Status', 'Meaning'], rows);
+}
+
+function chooseTone(status: string): string {
+  if (!isFailure(status)) return 'good';
+  return status < '500' ? 'poor' : 'bad';
+}
+
+/** Links to the schemas of a body. */
+export function schemaLinks({ $ref, oneOf = [] }: ApiSchema): Markup[] {
+  if ($ref === undefined) return oneOf.flatMap(schemaLinks);
+  return [markup`<a href="#record-${refName($ref)}">${refName($ref)}</a>`];
+}
 
 /** Text that may wrap after the separators of a path. */
 const breakable = (path: string) =>

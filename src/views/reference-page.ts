@@ -1,14 +1,28 @@
 // The API reference: the OpenAPI document as a page that is whole without scripts.
-import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import { serverUrl } from '../config/media.ts';
-import { VARIANTS } from '../variants.ts';
-import { type ApiDocument, type ApiOperation, listOperations } from './api-document.ts';
+import { fillAddress, USER_ADDRESSES, VARIANTS } from '../variants.ts';
+import {
+  type ApiDocument,
+  type ApiOperation,
+  type ApiResponse,
+  type ApiSchema,
+  isFailure,
+  listOperations,
+} from './api-document.ts';
 import { type Markup, markup } from './markup.ts';
-import { layout, type Section } from './reference-layout.ts';
-import { operationArticle } from './reference-operation.ts';
-import { codeFigure, heading, inline, paragraphs, type TableRow, table } from './reference-parts.ts';
-import { errorTable, recordTable } from './reference-tables.ts';
+import {
+  codeFigure,
+  heading,
+  inline,
+  layout,
+  note,
+  paragraphs,
+  type Section,
+  type TableRow,
+  table,
+} from './reference-layout.ts';
+import { operationArticle, schemaLinks } from './reference-operation.ts';
 
 /** Names of users that examples link to. */
 type Names = Readonly<Record<'microblog' | 'portfolio', readonly string[]>>;
@@ -17,7 +31,6 @@ type Names = Readonly<Record<'microblog' | 'portfolio', readonly string[]>>;
 type ReferencePage = (document: object, users: Names) => string;
 
 export function createReferencePage(config: Config): ReferencePage {
-  const mounts = listMounts(config);
   const address = `${serverUrl(config)}/`;
   return (document, users) => {
     const api = document as ApiDocument;
@@ -27,7 +40,7 @@ export function createReferencePage(config: Config): ReferencePage {
       ...api.tags.map((tag) => tagSection(tag, operations)),
       recordSection(api),
       { id: 'errors', title: 'Errors', body: errorTable(operations), parts: [] },
-      sharing(config, mounts, users),
+      sharing(config, users),
     ];
     return layout(config, { root: '', title: 'API reference', lead: markup``, sections });
   };
@@ -79,23 +92,75 @@ ${recordTable(name, properties)}</article>
   };
 }
 
+/** The format of a member's text, in a word. */
+const FORMS: Readonly<Record<string, string>> = {
+  text: 'text',
+  list: 'comma-separated list',
+  name: 'user name',
+  count: 'digits',
+  flag: 'flag, digits',
+  id: 'identifier, digits',
+  url: 'absolute URL',
+  'date-time': 'YYYY-MM-DD HH:MM:SS',
+  token: '40 hexadecimal characters',
+};
+
+function describeForm(schema: ApiSchema): string {
+  if (schema.type === 'array') return 'list';
+  return schema.enum === undefined ? (FORMS[schema['x-form'] ?? 'text'] ?? 'text') : 'one of the codes below';
+}
+
+function recordTable(name: string, properties: Readonly<Record<string, ApiSchema>>): Markup {
+  const rows = Object.entries(properties).map(
+    ([member, schema]): TableRow => [
+      markup`<code>${member}</code>${note(markup`${describeForm(schema)}`)}`,
+      schema.items === undefined
+        ? inline(schema.description ?? '')
+        : markup`Each a ${schemaLinks(schema.items)}, at most ${schema.maxItems}.`,
+    ],
+  );
+  return table(`Members of ${name}`, ['Member', 'Meaning'], rows);
+}
+
+/** Each error code once, from all operations. */
+function errorTable(operations: readonly ApiOperation[]): Markup {
+  const failures = operations
+    .flatMap(({ responses }) => responses.filter(([status]) => isFailure(status)))
+    .sort(([one], [other]) => one.localeCompare(other));
+  const rows = new Map(failures.flatMap(([status, response]) => errorRows(status, response)));
+  return table('Error codes', ['Code and status', 'Message'], [...rows.values()]);
+}
+
+function errorRows(status: string, { content }: ApiResponse): (readonly [code: string, TableRow])[] {
+  const examples = content?.['application/json']?.examples ?? {};
+  return Object.entries(examples).map(([code, { summary = '' }]) => [
+    code,
+    [markup`<code>${code}</code>${note(markup`${status}`)}`, inline(summary)],
+  ]);
+}
+
+const KINDS = {
+  page: 'Page',
+  card: 'Card as an image',
+  preview: 'Picture for link previews',
+  atom: 'Atom feed',
+  json: 'JSON Feed',
+} as const;
+
 /** What shows people outside of the API. */
-function sharing(config: Config, mounts: readonly Mount[], users: Names): Section {
-  const rows = mounts.flatMap(({ variant, base }): TableRow[] => {
-    const root = base.origin === undefined ? '' : `${base.origin}/`;
-    const user = users[VARIANTS[variant].family][0];
-    const place = (kind: string, ending = '') => {
-      const path = `${kind}/${variant}/${user === undefined ? 'USER' : encodeURIComponent(user)}${ending}`;
-      return user === undefined
-        ? markup`<code>${root}${path}</code>`
-        : markup`<a href="${root}${path}">${path}</a>`;
-    };
-    const kind = `${VARIANTS[variant].family}, variant ${variant.toUpperCase()}`;
-    return [
-      ...(config.explorer ? [[markup`Page`, markup`${place('people')}`] as const] : []),
-      [markup`Card as an image`, place('card', '.svg')],
-      [markup`Feeds`, markup`Atom ${place('feeds', '.atom')}, JSON Feed ${place('feeds', '.json')}`],
-    ].map(([name, where]): TableRow => [markup`${name}<div class="note">${kind}</div>`, where as Markup]);
+function sharing(config: Config, users: Names): Section {
+  const kinds = Object.keys(KINDS).filter((kind) => kind !== 'page' || config.explorer);
+  const rows = listMounts(config).flatMap(({ variant, base }) => {
+    const { family } = VARIANTS[variant];
+    const user = users[family][0];
+    return (kinds as (keyof typeof KINDS)[]).map((kind): TableRow => {
+      const path = fillAddress(USER_ADDRESSES[kind], variant, user ?? 'USER');
+      const address = base.origin === undefined ? path.slice(1) : base.origin + path;
+      return [
+        markup`${KINDS[kind]}${note(`${family}, variant ${variant.toUpperCase()}`)}`,
+        user === undefined ? markup`<code>${address}</code>` : markup`<a href="${address}">${address}</a>`,
+      ];
+    });
   });
   return {
     id: 'sharing',
