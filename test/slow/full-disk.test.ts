@@ -62,7 +62,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     const database = await databaseOf(tempFile('site.ndjson', ndjson(...users)));
     const media = (command: string, mediaDir: string, ...more: string[]) =>
       run(['media', command, '--database-url', database, '--media-dir', mediaDir, ...more]);
-    const hosts = ['--rate', '10000', '--media-hosts', new URL(site.url).host];
+    const hosts = ['--start-rate', '10000', '--rate', '10000', '--media-hosts', new URL(site.url).host];
     await onDisk(1024, async (folder) => {
       const { code, stderr } = await media('fetch', folder, ...hosts);
       expect([code, stderr]).toEqual([

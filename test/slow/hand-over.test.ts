@@ -51,7 +51,7 @@ describe.skipIf(skipWithout('perl'))('an inherited socket', () => {
     const judge = (_: string, { status }: Reply) => (status === 200 ? undefined : String(status));
     // Few clients: they share the machine with the servers that start.
     const load = startLoad({ port }, ['/a/api/?user=ada'], judge, 2);
-    for (let turn = 0; turn < 3; turn++) {
+    for (let turn = 0; turn < 2; turn++) {
       await load.more(100);
       const next = await start();
       process.kill(current, 'SIGTERM');

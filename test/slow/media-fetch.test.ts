@@ -44,15 +44,8 @@ async function startHosts() {
 }
 
 const fetchArgs = (database: string, hosts: readonly string[], ...more: string[]) => [
-  'media',
-  'fetch',
-  '--database-url',
-  database,
-  '--rate',
-  '10000',
-  '--media-hosts',
-  ...hosts,
-  ...more,
+  ...['media', 'fetch', '--database-url', database],
+  ...['--start-rate', '10000', '--rate', '10000', '--media-hosts', ...hosts, ...more],
 ];
 
 /** Every row with a copy has a whole file. */
