@@ -23,6 +23,9 @@ type Row = readonly [name: string, bytes: string, ...statuses: number[]];
 /** Answered, and the connection goes on. */
 const GOES_ON: readonly Row[] = [
   ['GET', get(), 200],
+  ['Upgrade to WebSocket, then on', get('Connection: Upgrade', 'Upgrade: websocket'), 200],
+  ['Upgrade with a body', `${get('Connection: Upgrade', 'Upgrade: x', 'Content-Length: 2')}{}`, 200],
+  ['Upgrade before another request', get('Connection: Upgrade', 'Upgrade: x') + get(), 200, 200],
   ['HEAD', request(`HEAD ${ADA} HTTP/1.1`, HOST), 200],
   ['OPTIONS of an address', request(`OPTIONS ${ADA} HTTP/1.1`, HOST), 204],
   ['asterisk-form', request('OPTIONS * HTTP/1.1', HOST), 204],
@@ -81,7 +84,7 @@ const GOES_ON: readonly Row[] = [
     404,
     200,
   ],
-  ['a pipeline of seven', get().repeat(7), ...Array<number>(7).fill(200)],
+  ['a pipeline of thirty', get().repeat(30), ...Array<number>(30).fill(200)],
   [
     'a pipeline with bodies',
     `${get('Content-Length: 5')}hello${chunked('1\r\nx\r\n0\r\n\r\n')}${get()}`,
@@ -191,9 +194,7 @@ const ENDS: readonly Row[] = [
   ['a line feed alone after a chunk size', chunked('5\nhello\r\n0\r\n\r\n'), 200],
   ['a carriage return in a chunk extension', chunked('5;a\rb\r\nhello\r\n0\r\n\r\n'), 200],
   // The connection.
-  ['Upgrade to WebSocket', get('Connection: Upgrade', 'Upgrade: websocket'), 200],
-  ['Upgrade with a body', `${get('Connection: Upgrade', 'Upgrade: x', 'Content-Length: 2')}{}`, 200],
-  ['Upgrade before another request', get('Connection: Upgrade', 'Upgrade: x') + get(), 200],
+  ['Upgrade to WebSocket', get('Connection: Upgrade, close', 'Upgrade: websocket'), 200],
   [
     'Upgrade to HTTP/2',
     get('Connection: Upgrade, HTTP2-Settings, close', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'),

@@ -115,10 +115,10 @@ describe('rejected requests', () => {
     for (let round = 0; round < 100; round++) {
       const socket = await dial(server);
       const heard = hearOut(socket);
-      socket.write(get(ADA, HOST).repeat(5) + refused + get(ADA, HOST).repeat(40));
+      socket.write(get(ADA, HOST).repeat(20) + refused + get(ADA, HOST).repeat(40));
       for (const wait of [1, 3]) setTimeout(() => socket.write(get(ADA, HOST).repeat(300)), wait);
       const replies = parseReplies(await heard);
-      expect(replies.map(({ status }) => status)).toEqual([...Array(5).fill(200), 414]);
+      expect(replies.map(({ status }) => status)).toEqual([...Array(20).fill(200), 414]);
     }
   });
 });

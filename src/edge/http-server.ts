@@ -1,5 +1,5 @@
 // Node's HTTP server with our limits, in front of the router.
-import type { RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { type ParserError, requestFault } from '../http/malformed.ts';
@@ -30,8 +30,7 @@ export function createHttpServer(route: RequestListener, options: HttpServerOpti
   });
   const receive: RequestListener = (request, response) => {
     findConnection(request.socket).owe(response);
-    // A server may ignore a wish to upgrade (RFC 9110, 7.8).
-    if (isDraining() || (request as TimedRequest).isLast) response.shouldKeepAlive = false;
+    if (isDraining()) response.shouldKeepAlive = false;
     const fault = requestFault(request);
     if (fault === undefined) handle(request, response);
     else refuse(request, response, fault);
@@ -43,9 +42,8 @@ export function createHttpServer(route: RequestListener, options: HttpServerOpti
   // Bodies are never read, so nobody is told to go on and send one.
   server.on('checkContinue', receive).on('checkExpectation', receive);
   server.on('clientError', (error, socket) => refuseBytes(error as ParserError, socket as Socket));
-  // Requests that are dropped.
   for (const event of ['upgrade', 'connect'])
-    server.on(event, (_request, socket) => findConnection(socket).takeOver());
+    server.on(event, (request, socket, rest) => findConnection(socket).takeOver(request, rest));
   keepConnections(server, options);
   return server;
 }
@@ -86,6 +84,7 @@ function createTurns(handle: RequestListener): RequestListener {
 }
 
 const openConnections = new WeakMap<Server, ReadonlySet<Connection>>();
+const STALL_POLL_MS = 1000;
 
 /** Bounds how many connections are open, and ends those whose client does not read. */
 function keepConnections(server: Server, { config, observe }: HttpServerOptions): void {
@@ -93,7 +92,6 @@ function keepConnections(server: Server, { config, observe }: HttpServerOptions)
   const open = new Set<Connection>();
   const idle = new Set<Connection>();
   openConnections.set(server, open);
-  server.timeout = config.writeTimeout;
 
   function forget(connection: Connection): void {
     open.delete(connection);
@@ -101,6 +99,8 @@ function keepConnections(server: Server, { config, observe }: HttpServerOptions)
   }
 
   server.on('connection', (socket) => {
+    // One that is given back.
+    if (findConnection(socket) !== undefined) return;
     if (open.size >= most) {
       observe({ type: 'connection-refused' });
       const [longestIdle] = idle;
@@ -111,20 +111,24 @@ function keepConnections(server: Server, { config, observe }: HttpServerOptions)
     const connection = new Connection(socket, idle);
     open.add(connection);
     socket.once('close', () => forget(connection));
-    // Before Node's own listener, which destroys the socket.
-    socket.prependListener('timeout', () => endStalled(connection));
   });
 
-  /** Node noticed that the system takes none of our bytes. Otherwise the connection is idle. */
-  function endStalled({ owesAnswers, socket }: Connection): void {
-    if (!owesAnswers) return;
-    observe({ type: 'connection-stalled' });
-    // With a reset, so that the system drops what is left as well.
-    socket.resetAndDestroy();
+  function endStalled(): void {
+    const now = performance.now();
+    for (const connection of open) {
+      if (!connection.isStalled(now, config.writeTimeout)) continue;
+      observe({ type: 'connection-stalled' });
+      // With a reset, so that the system drops what is left as well.
+      connection.socket.resetAndDestroy();
+    }
   }
+
+  if (config.writeTimeout === 0) return;
+  const timer = setInterval(endStalled, Math.min(STALL_POLL_MS, config.writeTimeout / 4)).unref();
+  server.once('close', () => clearInterval(timer));
 }
 
-/** Ends all connections, also those that are not in Node's own list since what they send is dropped. */
+/** Ends all connections, also those that are not in Node's own list since their requests wait. */
 export function closeAllConnections(server: Server): void {
   for (const { socket } of openConnections.get(server) ?? []) socket.destroy();
 }
@@ -139,6 +143,7 @@ function serverOptions(config: Config) {
     IncomingMessage: TimedRequest,
     // Node would refuse a missing Host with an empty body.
     requireHostHeader: false,
+    shouldUpgradeCallback: stopReading,
     // Hardly any request has a body, and none is read: the rest need no stream for one.
     optimizeEmptyRequests: true,
     maxHeaderSize: config.maxHeaderBytes,
@@ -147,6 +152,15 @@ function serverOptions(config: Config) {
     keepAliveTimeout: config.keepAliveTimeout,
     connectionsCheckingInterval: 1000,
   };
+}
+
+/**
+ * Takes the connection of a request that asks for an upgrade, or poses as one: Node would read nothing after it, although
+ * RFC 9110 (7.8) lets servers ignore an upgrade.
+ */
+function stopReading({ socket }: IncomingMessage): boolean {
+  socket.pause();
+  return true;
 }
 
 /** The headers are a part of the request, and Node refuses to start with a longer time for them. 0 is no limit. */

@@ -76,7 +76,7 @@ describe('a client that ends its side after its request gets the answer', () => 
     const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
     const socket = await dial({ port });
     const heard = hearOut(socket);
-    const names = ['one', ...Array.from({ length: 7 }, (_, nth) => `more${nth}`)];
+    const names = ['one', ...Array.from({ length: 20 }, (_, nth) => `more${nth}`)];
     socket.end(names.map((name) => get(`/a/api/?user=${name}`)).join(''));
     expect(parseReplies(await heard).map(({ body }) => JSON.parse(body))).toEqual(names);
   });
@@ -90,14 +90,17 @@ describe('WRITE_TIMEOUT', () => {
     data = { DATABASE_URL: await databaseOf(fixture('microblog.ndjson')), MEDIA_DIR: media };
   });
 
-  /** Opens connections that ask for much and read nothing. */
+  /** Opens connections that ask for much and read nothing. They go on to send, which starts a socket's own timer anew. */
   async function stuck(at: Server, count: number): Promise<Socket[]> {
     const sockets = await Promise.all(Array.from({ length: count }, () => dial(at)));
-    for (const socket of sockets)
+    for (const socket of sockets) {
+      const sending = setInterval(() => socket.write('x'), 100);
       socket
         .on('error', () => {})
+        .on('close', () => clearInterval(sending))
         .pause()
         .write(get(PICTURE));
+    }
     return sockets;
   }
 
