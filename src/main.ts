@@ -21,8 +21,6 @@ let uncaught: AbortController | undefined;
 
 const io: Process = {
   environment: process.env,
-  pid: process.pid,
-  isRunning,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
@@ -132,15 +130,6 @@ function exitAtOnce(): never {
   // One that is still starting would report that the supervisor is gone, with a stack.
   for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL');
   process.exit(FAILED);
-}
-
-/** Whether a process has this id, of whomever it is. */
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 /** Nothing is left that could settle the command. */

@@ -150,8 +150,6 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
 /** What a command sees of a process, without one. */
 export const processWith = (environment: Environment, stdout: Buffer[], stderr: string[]): Process => ({
   environment,
-  pid: process.pid,
-  isRunning: () => true,
   stdin: Readable.from([]),
   stdout: new Writable({
     write(chunk, _, done) {

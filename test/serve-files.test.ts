@@ -1,10 +1,7 @@
 // `vitrine serve FILE…`: files are served themselves, and again whenever they are saved.
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { createPrivateFolder } from '../src/files/private-folder.ts';
+import { describe, expect, test, vi } from 'vitest';
 import { ask, json, type LocalServer, ndjson, run, startServer, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { until } from './stress.ts';
@@ -27,8 +24,8 @@ const untilLogged = (server: LocalServer, text: string) =>
 
 const databaseFile = tempFile('site.db', 'SQLite format 3\0');
 
-const privateFolders = () =>
-  readdirSync(tmpdir()).filter((name) => name.startsWith(`vitrine-${hostname()}-${process.pid}-`));
+const temporary = tempFolder();
+vi.stubEnv('TMPDIR', temporary);
 
 describe('files that are served', () => {
   test('are served as saved, however an editor saves them, until the end', async () => {
@@ -59,16 +56,16 @@ describe('files that are served', () => {
     await untilTitles(server, ['Two']);
 
     renameSync(people, `${people}~`);
-    await untilLogged(server, `${people} is missing`);
+    await untilLogged(server, `${people} does not exist`);
     expect(await titles(server)).toEqual(['Two']);
     writeFileSync(people, JSON.stringify([{ ...MIRA, username: 'mika' }]));
     await untilTitles(server, undefined);
     expect(existsSync('other.db')).toBe(false);
 
-    expect(privateFolders()).toHaveLength(1);
+    expect(readdirSync(temporary)).toHaveLength(1);
     expect(server.log.join('\n')).not.toContain('took the place');
     expect(await server.stop()).toBe(0);
-    expect(privateFolders()).toEqual([]);
+    expect(readdirSync(temporary)).toEqual([]);
   });
 
   test('stay as they were while a saved one is wrong: the log names line and field', async () => {
@@ -174,21 +171,6 @@ describe('files that are served', () => {
   ])('%s is refused in a sentence', async (_, args, exitCode, sentence) => {
     const { code, stdout, stderr } = await run(['serve', '--check', ...args]);
     expect([code, stdout, stderr]).toEqual([exitCode, '', expect.stringMatching(sentence)]);
-    expect(privateFolders()).toEqual([]);
-  });
-
-  test('what runs that were killed have left is removed, and nothing else', async () => {
-    const prefix = `vitrine-${hostname()}`;
-    const ended = spawnSync('true').pid;
-    const names = [
-      ...[`${prefix}-${process.pid}-killed`, `${prefix}-${ended}-killed`],
-      ...[`${prefix}-1-others`, `vitrine-elsewhere-${ended}-others`, `${prefix}-${ended}-others.d`],
-    ];
-    const folders = names.map((name) => join(tmpdir(), name));
-    for (const folder of folders) mkdirSync(folder, { recursive: true });
-    const isRunning = (pid: number) => pid !== ended;
-    createPrivateFolder({ pid: process.pid, isRunning })[Symbol.dispose]();
-    expect(folders.map((folder) => existsSync(folder))).toEqual([false, false, true, true, true]);
-    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+    expect(readdirSync(temporary)).toEqual([]);
   });
 });

@@ -1,11 +1,37 @@
-// `vitrine completion`: what a shell completes, written from the table of commands. Where nothing is known it offers files.
+// `vitrine completion`: what a shell completes. The shell's script asks this program at each tab, so it knows the commands of
+// the version that is installed. Where nothing is known, files are offered.
 import { Argument, type Command, type Option } from 'commander';
 import { flagName, SETTING_NAMES, SETTINGS } from '../config/config.ts';
 import type { CommandContext } from './context.ts';
 import { createCommand } from './options.ts';
 
-const SHELLS = { bash, zsh, fish };
-type Shell = keyof typeof SHELLS;
+const BASH = `_vitrine() {
+  local IFS=$'\\n' current=\${COMP_WORDS[COMP_CWORD]}
+  # bash takes an equals sign for a word.
+  [[ $current == = ]] && current=''
+  COMPREPLY=($(compgen -W "$(vitrine completion bash -- "\${COMP_WORDS[@]:1:$COMP_CWORD}")" -- "$current"))
+}
+complete -o default -F _vitrine vitrine
+`;
+
+/** zsh runs what is written for bash. */
+const ZSH = `(( $+functions[compdef] )) || { autoload -U +X compinit && compinit -i; }
+autoload -U +X bashcompinit && bashcompinit
+${BASH}`;
+
+const FISH = `function __vitrine_complete
+  set -l words (commandline -opc)
+  set -l current (commandline -ct)
+  set -l found (vitrine completion fish -- $words[2..-1] "$current")
+  and test (count $found) -gt 0
+  and printf '%s\\n' $found
+  or __fish_complete_path "$current"
+end
+complete -c vitrine -f -a '(__vitrine_complete)'
+`;
+
+const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH };
+type Shell = keyof typeof SCRIPTS;
 
 const HELP = `
   bash  vitrine completion bash > /etc/bash_completion.d/vitrine
@@ -14,32 +40,37 @@ const HELP = `
 
 export const completionCommand = (context: CommandContext) =>
   createCommand('completion', 'print what makes a shell complete commands, options and their values', [])
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
+    .argument('[words...]', 'print what may stand in the place of the last of these words')
     .addHelpText('after', HELP)
-    .action((shell: Shell, _flags: object, command: Command) => {
+    .action((shell: Shell, words: string[], _flags: object, command: Command) => {
       context.keepStdoutForData();
-      context.stdout.write(SHELLS[shell](listEntries(command.parent as Command)));
+      const candidates = listCandidates(command.parent as Command, words);
+      const lines = candidates.map(([word, description]) =>
+        shell === 'fish' ? `${word}\t${description}\n` : `${word}\n`,
+      );
+      context.stdout.write(words.length === 0 ? SCRIPTS[shell] : lines.join(''));
       context.report({ summary: '', result: { shell } });
     });
 
-interface Entry {
-  /** The names that lead to the command: none for the program itself. */
-  readonly path: readonly string[];
-  readonly options: readonly Option[];
-  /** What may stand at the place of an argument, with descriptions. */
-  readonly words: readonly (readonly [word: string, description: string])[];
-}
+type Candidate = readonly [word: string, description: string];
 
-function listEntries(command: Command, path: readonly string[] = []): Entry[] {
+function listCandidates(program: Command, words: readonly string[]): Candidate[] {
+  const before = words.slice(0, -1).filter((word) => word !== '=');
+  const command = before.reduce<Command>(
+    (found, word) => found.commands.find((part) => part.name() === word) ?? found,
+    program,
+  );
   const { commands, options, registeredArguments } = command;
-  const words = [
-    ...commands.map((part) => [part.name(), part.description()] as const),
+  const option = options.find(({ long, required }) => required && long === before.at(-1));
+  if (option !== undefined) return listValues(option).map((value) => [value, '']);
+  if (words.at(-1)?.startsWith('-')) return options.map(({ long, description }) => [long ?? '', description]);
+  return [
+    ...commands.map((part): Candidate => [part.name(), part.description()]),
     ...registeredArguments.flatMap(({ argChoices = [] }) =>
-      argChoices.map((choice) => [choice, ''] as const),
+      argChoices.map((choice): Candidate => [choice, '']),
     ),
   ];
-  const entry = { path, words, options: options.filter(({ hidden }) => !hidden) };
-  return [entry, ...commands.flatMap((part) => listEntries(part, [...path, part.name()]))];
 }
 
 /** The values of an option that takes one of a few. */
@@ -48,83 +79,3 @@ function listValues({ long, argChoices }: Option): readonly string[] {
   const { words } = (setting === undefined ? {} : SETTINGS[setting].parse) as { words?: readonly string[] };
   return argChoices ?? words ?? [];
 }
-
-const takesValue = ({ required, optional }: Option) => required || optional;
-
-function bash(entries: readonly Entry[]): string {
-  const groups = entries.filter(({ path }) =>
-    entries.some((other) => other.path[1] && other.path[0] === path[0] && path.length === 1),
-  );
-  const values = entries.flatMap(({ path, options }) =>
-    options
-      .filter(takesValue)
-      .map((option) => `    '${path.join(' ')}:${option.long}') words='${listValues(option).join(' ')}' ;;`),
-  );
-  const words = entries.map(({ path, options, words: places }) => {
-    const flags = options.map(({ long }) => long).join(' ');
-    const others = places.map(([word]) => word).join(' ');
-    return `    '${path.join(' ')}') [[ $current == -* ]] && words='${flags}' || words='${others}' ;;`;
-  });
-  return `_vitrine() {
-  local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} command='' words=''
-  # bash takes an equals sign for a word.
-  [[ $before == = ]] && before=\${COMP_WORDS[COMP_CWORD - 2]}
-  [[ $current == = ]] && current=''
-  (( COMP_CWORD > 1 )) && command=\${COMP_WORDS[1]}
-  case "$command" in
-    ${groups.map(({ path }) => path[0]).join('|')}) (( COMP_CWORD > 2 )) && command="$command \${COMP_WORDS[2]}" ;;
-  esac
-  case "$command:$before" in
-${values.join('\n')}
-    *)
-      case "$command" in
-${words.join('\n')}
-      esac
-      ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-}
-complete -o default -F _vitrine vitrine
-`;
-}
-
-/** zsh runs what is written for bash. */
-function zsh(entries: readonly Entry[]): string {
-  return `(( $+functions[compdef] )) || { autoload -U +X compinit && compinit -i; }
-autoload -U +X bashcompinit && bashcompinit
-${bash(entries)}`;
-}
-
-function fish(entries: readonly Entry[]): string {
-  const lines = entries.flatMap(({ path, options, words }) => {
-    const at = `complete -c vitrine -n '${path.length === 0 ? '__vitrine_is' : '__vitrine_at'} ${path.join(' ')}'`;
-    return [
-      ...words.map(
-        ([word, description]) =>
-          `complete -c vitrine -f -n '__vitrine_is ${path.join(' ')}' -a ${word} -d ${quoted(description)}`,
-      ),
-      ...options.map(
-        (option) => `${at} -l ${option.long?.slice(2)} -d ${quoted(option.description)}${fishValue(option)}`,
-      ),
-    ];
-  });
-  return `# Whether the words so far are these, or begin with them.
-function __vitrine_is
-  set -l words (commandline -opc)
-  test "$words[2..-1]" = "$argv"
-end
-function __vitrine_at
-  set -l words (commandline -opc)
-  string match -q -- "$argv *" "$words[2..-1] "
-end
-${lines.join('\n')}
-`;
-}
-
-function fishValue(option: Option): string {
-  if (!takesValue(option)) return '';
-  const values = listValues(option);
-  return values.length === 0 ? ' -r' : ` -x -a '${values.join(' ')}'`;
-}
-
-const quoted = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`;

@@ -2,11 +2,10 @@
 import type { Writable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import type { ProcessNumbers } from '../files/private-folder.ts';
 import type { Terminal } from '../files/terminal.ts';
 
 /** The process that a command line runs in. */
-export interface Process extends ProcessNumbers {
+export interface Process {
   readonly environment: Record<string, string | undefined>;
   readonly stdin: AsyncIterable<Buffer>;
   readonly stdout: Writable;

@@ -1,5 +1,4 @@
 // How a command's report is printed: text for people, one line of JSON with --json, and with --quiet only errors.
-import { getSystemErrorMessage } from 'node:util';
 import { ConfigError } from '../config/setting-values.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { printable } from '../records/printable.ts';
@@ -95,7 +94,7 @@ export function explain(error: unknown): { readonly lines: readonly string[]; re
 }
 
 /** System calls. */
-const CHANGES = /^(?:mkdir|rename|rm|rmdir|symlink|link|unlink)$/;
+const CHANGES = /^(?:mkdir|mkdtemp|rename|rm|rmdir|symlink|link|unlink)$/;
 
 function describe(error: NodeJS.ErrnoException): string {
   if (error.code === 'ENOENT' && error.path !== undefined) return `${error.path} does not exist`;
@@ -105,30 +104,5 @@ function describe(error: NodeJS.ErrnoException): string {
     return 'this user may not write the database: run the command as its owner, or as root';
   if (error.code === 'ENOSPC') return 'the disk is full: make room, and run the command again';
   if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
-  return listenError(error) ?? error.message;
-}
-
-/** What Node says of an address, a unix socket or a name that it cannot listen on. */
-type ListenError = NodeJS.ErrnoException & {
-  readonly address?: string;
-  readonly port?: number;
-  readonly hostname?: string;
-};
-
-/** Why a server cannot listen, and what to do; undefined for any other error. */
-function listenError({
-  errno = 0,
-  syscall,
-  address = '',
-  port = 0,
-  hostname,
-}: ListenError): string | undefined {
-  if (syscall === 'getaddrinfo')
-    return `the host name ${hostname} is not known here: set an address, or another name`;
-  if (syscall !== 'listen' && syscall !== 'bind') return undefined;
-  const reason = getSystemErrorMessage(errno);
-  if (address.startsWith('/'))
-    return `cannot listen on ${address}: ${reason}; set a path in a folder that this user may write to, where nothing is or a socket that nobody listens on`;
-  const host = address.includes(':') ? `[${address}]` : address;
-  return `cannot listen on ${host}:${port}: ${reason}; set an address of this machine, and a port from 1024 on that is free`;
+  return error.message;
 }

@@ -1,11 +1,11 @@
 // `vitrine serve FILE…`: the files are imported into a database of their own, and again whenever they are saved.
-import { existsSync, renameSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { isDatabase } from '../files/output.ts';
-import { createPrivateFolder } from '../files/private-folder.ts';
-import { lookAt, type Saves, watchSaves } from '../files/saves.ts';
+import { lookAt, watchSaves } from '../files/saves.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { counted, countedPart } from '../records/printable.ts';
 import { openForChange } from '../stores/open.ts';
@@ -30,7 +30,7 @@ export async function serveFiles(
   const watched = map !== undefined && existsSync(map) ? [...files, map] : files;
   const before = lookAt(watched);
   const stop = context.stopSignal(['SIGTERM', 'SIGINT']);
-  using folder = createPrivateFolder(context);
+  using folder = createTemporaryFolder();
   const load = createLoader(folder.path, source, context);
   const first = await load(context.stderr, AbortSignal.any([stop, context.uncaughtSignal()])).catch(
     (error) => {
@@ -44,21 +44,18 @@ export async function serveFiles(
     return context.report({ summary: '', result: { records, faulty }, failure });
   }
 
-  let saves: Saves | undefined;
-  let loading: Promise<void> | undefined;
+  const served = new AbortController();
+  const end = AbortSignal.any([stop, served.signal]);
   let uncaught = new AbortController();
+  let watching: Promise<void> | undefined;
   const onServing = (log: Logger) => {
     for (const warning of first.warnings) log.warn(warning);
     log.info(`imported ${counted(records, 'record')}; saved files are imported again`);
-    const isObsolete = () => stop.aborted || saves?.isStale() === true;
-    saves = watchSaves(watched, before, {
-      onSave() {
-        uncaught = new AbortController();
-        loading = loadAgain(load, log, AbortSignal.any([stop, uncaught.signal]), isObsolete);
-        return loading;
-      },
-      onMissing: (file) => log.warn(`${file} is missing: its data is served until it is back`),
-    });
+    const onSave = () => {
+      uncaught = new AbortController();
+      return loadAgain(load, log, AbortSignal.any([end, uncaught.signal]));
+    };
+    watching = watchSaves(watched, before, onSave, end);
   };
   /** A map may leave errors behind in timers and promises: the first ends an import that is running. The server goes on. */
   const onUncaught = (sentence: string, log: Logger) => {
@@ -67,8 +64,13 @@ export async function serveFiles(
   };
   const hooks = { onServing, onUncaught: map === undefined ? undefined : onUncaught };
   await serve({ databaseUrl: databaseIn(folder.path), files }, hooks);
-  saves?.stop();
-  await loading;
+  served.abort();
+  await watching;
+}
+
+function createTemporaryFolder(): { readonly path: string } & Disposable {
+  const path = mkdtempSync(join(tmpdir(), 'vitrine-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 const databaseIn = (folder: string) => join(folder, 'site.db');
@@ -99,38 +101,26 @@ function createLoader(folder: string, source: FilesToServe, context: CommandCont
   };
 }
 
-/** What happens goes to the log. Files that were saved yet again, or while they were read, get their turn. */
-async function loadAgain(
-  load: Load,
-  log: Logger,
-  signal: AbortSignal,
-  isObsolete: () => boolean,
-): Promise<void> {
-  const faults: string[] = [];
-  const out = { isQuiet: true, write: (text: string) => faults.push(text.trimEnd()) };
+/** What happens goes to the log. */
+async function loadAgain(load: Load, log: Logger, signal: AbortSignal): Promise<void> {
+  const out = { isQuiet: true, write: (text: string) => log.error(text.trimEnd()) };
   try {
     const { isServed, warnings, records, faulty } = await load(out, signal);
     for (const warning of warnings) log.warn(warning);
     if (isServed) return log.info(`imported ${counted(records, 'record')} again`);
-    faults.push(`${countedPart(faulty, records, 'record')} wrong`);
+    log.error(`${countedPart(faulty, records, 'record')} wrong`);
   } catch (error) {
-    faults.push(...explain(error).lines);
+    for (const fault of explain(error).lines) log.error(fault);
   }
-  if (isObsolete()) return;
-  for (const fault of faults) log.error(fault);
   log.warn('the data before is served until the files are saved again');
 }
 
 function refuseUnfit(files: readonly string[]): void {
-  const database = files.find((file) => file !== '-' && isDatabase(file));
-  if (database !== undefined) throw new UsageError(`${database} is a database: give it with --database-url`);
-  const stream = files.find((file) => file === '-' || isStream(file));
-  if (stream === undefined) return;
-  const name = stream === '-' ? 'standard input' : stream;
-  throw new UsageError(`serve reads files again when they are saved, and ${name} can be read once only`);
-}
-
-function isStream(file: string): boolean {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats !== undefined && !stats.isFile() && !stats.isDirectory();
+  for (const file of files) {
+    const stats = file === '-' ? undefined : statSync(file, { throwIfNoEntry: false });
+    const name = file === '-' ? 'standard input' : file;
+    if (file === '-' || (stats !== undefined && !stats.isFile() && !stats.isDirectory()))
+      throw new UsageError(`serve reads files again when they are saved, and ${name} can be read once only`);
+    if (isDatabase(file)) throw new UsageError(`${file} is a database: give it with --database-url`);
+  }
 }

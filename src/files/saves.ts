@@ -2,68 +2,37 @@
 // containers, and follows the wrong file when an editor renames a new one over it.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 
 const POLL_MS = 100;
 /** Folders with many files are looked at less often: at most this part of the time. */
 const LOOKING_SHARE = 0.1;
-/** Editors that write a new file may have no file at the path for a moment. */
-const MISSING_POLLS = 10;
-
-export interface Saves {
-  /** Whether a file was saved again since `onSave` was called last. */
-  isStale(): boolean;
-  stop(): void;
-}
-
-interface SaveListener {
-  /** Files were saved, all are there, and nobody is writing them. */
-  onSave(): Promise<void>;
-  onMissing(file: string): void;
-}
 
 /** How the files are now: before they are read, so that no save is missed. */
 export const lookAt = (files: readonly string[]) => files.map(signature).join();
 
-export function watchSaves(files: readonly string[], before: string, listener: SaveListener): Saves {
+/** Calls `onSave` when files have changed and nobody is writing them any more, until the signal. */
+export async function watchSaves(
+  files: readonly string[],
+  before: string,
+  onSave: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
   let known = before;
   let seen = before;
-  let isBusy = false;
-  let missing: { readonly file: string; polls: number } | undefined;
-
-  function noteMissing(): void {
-    const file = files.find((path) => signature(path) === MISSING);
-    if (file === undefined) missing = undefined;
-    else if (missing?.file !== file) missing = { file, polls: 0 };
-    else if (++missing.polls === MISSING_POLLS) listener.onMissing(file);
-  }
-
-  function poll(): void {
+  let took = 0;
+  while (!signal.aborted) {
+    await pause(Math.max(POLL_MS, took / LOOKING_SHARE), undefined, { signal }).catch(() => {});
     const start = performance.now();
-    look();
-    const took = performance.now() - start;
-    timer = setTimeout(poll, Math.max(POLL_MS, took / LOOKING_SHARE));
-  }
-
-  function look(): void {
-    if (isBusy) return;
     const now = lookAt(files);
+    took = performance.now() - start;
     const isAtRest = now === seen;
     seen = now;
-    if (now === known) return;
-    noteMissing();
-    if (missing !== undefined || !isAtRest) return;
+    if (now === known || !isAtRest || signal.aborted) continue;
     known = now;
-    isBusy = true;
-    void listener.onSave().finally(() => {
-      isBusy = false;
-    });
+    await onSave();
   }
-
-  let timer = setTimeout(poll, POLL_MS);
-  return { isStale: () => lookAt(files) !== known, stop: () => clearTimeout(timer) };
 }
-
-const MISSING = 'missing';
 
 /** Of a folder, such as an unpacked export, with all that is in it. */
 function signature(path: string): string {
@@ -74,6 +43,6 @@ function signature(path: string): string {
     if (!stats.isDirectory()) return own;
     return [own, ...readdirSync(path).map((name) => signature(join(path, name)))].join();
   } catch {
-    return MISSING;
+    return 'missing';
   }
 }

@@ -4,38 +4,38 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { pathOf, skipWithout } from '../programs.ts';
-import { done, tempFolder } from '../rig.ts';
+import { done, ROOT, tempFolder } from '../rig.ts';
 
 /** What is typed, and the command line it becomes: commands, options, their values, files. */
 const LINES = [
   ['imp\t--fam\tmic\tpeo\t', 'import --family microblog people.ndjson'],
   ['serve --log-l\tdeb\t', 'serve --log-level debug'],
-  ['serve --direc\ton', 'serve --directory on'],
   ['med\tfe\t--media-q\t5G --files', 'media fetch --media-quota 5G --files'],
   ['print graf\t', 'print grafana-dashboard'],
-  ['mirror --vari\ta', 'mirror --variant a'],
   ['restore --database-url peo\t--che\t', 'restore --database-url people.ndjson --check'],
 ] as const;
 
 let folder: string;
+let env: Record<string, string>;
 beforeAll(async () => {
   folder = tempFolder();
+  // Completes as the program does, and otherwise prints its arguments.
+  const program = `"${process.execPath}" "${join(ROOT, 'src/vitrine.js')}"`;
+  const script = `case $1 in completion) exec ${program} "$@" ;; esac\nprintf 'RAN<%s>\\n' "$*"\n`;
+  const bin = tempFolder();
+  writeFileSync(join(bin, 'vitrine'), `#!/bin/sh\n${script}`, { mode: 0o755 });
+  env = { PATH: `${bin}:${process.env.PATH}`, HOME: folder, ZDOTDIR: folder, TERM: 'dumb' };
   writeFileSync(join(folder, 'people.ndjson'), '');
   for (const shell of ['bash', 'zsh', 'fish'])
     writeFileSync(join(folder, `vitrine.${shell}`), await done(['completion', shell]));
 });
 
-/** Types into a shell on a terminal in which `vitrine` prints its arguments. */
+/** Types into a shell on a terminal. */
 function typed(shell: string, command: string, settings: string, line: string): string | undefined {
-  const echo = `vitrine() { printf 'RAN<%s>\\n' "$*"; }\n`;
   for (const name of ['rc', '.zshrc'])
-    writeFileSync(join(folder, name), `${settings}\nsource ./vitrine.${shell}\n${echo}`);
+    writeFileSync(join(folder, name), `${settings}\nsource ./vitrine.${shell}\n`);
   const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
-    cwd: folder,
-    input: `vitrine ${line}\nexit\n`,
-    env: { PATH: process.env.PATH, HOME: folder, ZDOTDIR: folder, TERM: 'dumb' },
-    encoding: 'utf8',
-    timeout: 30_000,
+    ...{ cwd: folder, input: `vitrine ${line}\nexit\n`, env, encoding: 'utf8', timeout: 30_000 },
   });
   return /RAN<(.*)>/.exec(stdout)?.[1]?.replace(/ +/g, ' ').trim();
 }
@@ -58,7 +58,7 @@ describe.skipIf(skipWithout('fish'))('fish', () => {
     execFileSync(
       pathOf('fish'),
       ['--no-config', '-c', `source vitrine.fish; complete -C ${JSON.stringify(line)}`],
-      { cwd: folder, env: { HOME: folder, PATH: process.env.PATH }, encoding: 'utf8' },
+      { cwd: folder, env, encoding: 'utf8' },
     )
       .split('\n')
       .filter(Boolean)
