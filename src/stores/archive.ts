@@ -4,19 +4,8 @@ import { type NewsOptions, readNews } from './changes.ts';
 import { firstRow, type Rows } from './connection.ts';
 import { COUNTS, countsFrom } from './counts.ts';
 import type { StoreError } from './errors.ts';
-import type { MediaEntry } from './media.ts';
-import { takedownsMark } from './media.ts';
-import {
-  ALL_COPIES,
-  ALL_MEDIA,
-  LINKED_COPIES,
-  MEDIA_URL,
-  type MemberSql,
-  missingCopies,
-  originals,
-  SUM_OF_COPIES,
-  servedText,
-} from './media-statements.ts';
+import { type MediaEntry, takedownsMark } from './media.ts';
+import { MEDIA_URL, missingCopies, originals, servedText } from './media-statements.ts';
 import type { Awaitable, Counts } from './reader.ts';
 import { findFaults } from './soundness.ts';
 import { ALL_ENTRIES, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';
@@ -76,9 +65,10 @@ export function createArchive(
     owners: (family: Family, users: readonly string[], items: readonly string[]) =>
       owners(db, family, users, items),
     /** What became of each address that was tried. */
-    media: () => media(db, ALL_MEDIA),
+    media: () => media(db, 'SELECT url, file, bytes, reason FROM media ORDER BY url'),
     /** Every copy, with one of its addresses. */
-    copies: () => media(db, ALL_COPIES),
+    copies: () =>
+      media(db, 'SELECT min(url), file, bytes FROM media WHERE file IS NOT NULL GROUP BY file, bytes'),
     /** The addresses of pictures in records, with `files` of other files too, and what is known of each. */
     originals: (files: boolean) => media(db, originals(db.member, files)),
     mediaSummary: () => mediaSummary(db),
@@ -105,9 +95,21 @@ const counts = async ({ rows }: Rows): Promise<Counts> => countsFrom(await Array
 export const readTakedowns = async ({ rows }: Rows): Promise<TakedownList> =>
   takedownList(await Array.fromAsync(rows(ALL_SALTS)), await Array.fromAsync(rows(ALL_ENTRIES)));
 
+/** Profiles of both families first. */
+const IN_ORDER = KIND_NAMES.toSorted((one, other) => KINDS[other].role.localeCompare(KINDS[one].role));
+
 async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGenerator<string> {
-  for (const query of recordQueries(withCopies ? member : undefined))
-    for await (const [record] of rows(query)) yield record as string;
+  for (const kind of IN_ORDER) {
+    const { family, role } = KINDS[kind];
+    const [table, order, served] =
+      role === 'profile'
+        ? ['profiles', 'user_key', 'coalesce(served, record)']
+        : ['items', 'owner, date DESC, id DESC', servedText(kind, member)];
+    for await (const [record = ''] of rows(
+      `SELECT ${withCopies ? served : 'record'} FROM ${table} WHERE family = '${family}' ORDER BY ${order}`,
+    ))
+      yield record;
+  }
 }
 
 export interface Owners {
@@ -138,32 +140,10 @@ async function owners(
   return found;
 }
 
-const IDS_AT_ONCE = 1000;
-
+/** Ids, which must be digits, as many as one query takes. */
 function* pages(ids: readonly string[]): Generator<string> {
-  for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
-    const page = ids.slice(at, at + IDS_AT_ONCE);
-    if (!page.every((id) => /^\d+$/.test(id))) throw new Error('an id is not digits');
-    yield page.join();
-  }
-}
-
-/** One query for each kind, profiles first. */
-function recordQueries(member: MemberSql | undefined): string[] {
-  const profiles = KIND_NAMES.filter((kind) => KINDS[kind].role === 'profile');
-  const items = KIND_NAMES.filter((kind) => KINDS[kind].role === 'item');
-  return [
-    ...profiles.map(
-      (kind) =>
-        `SELECT ${member ? 'coalesce(served, record)' : 'record'} FROM profiles
-         WHERE family = '${KINDS[kind].family}' ORDER BY user_key`,
-    ),
-    ...items.map(
-      (kind) =>
-        `SELECT ${member ? servedText(kind, member) : 'record'} FROM items
-         WHERE family = '${KINDS[kind].family}' ORDER BY owner, date DESC, id DESC`,
-    ),
-  ];
+  if (!ids.every((id) => /^\d+$/.test(id))) throw new Error('an id is not digits');
+  for (let at = 0; at < ids.length; at += 1000) yield ids.slice(at, at + 1000).join();
 }
 
 async function* media({ rows }: Rows, query: string): AsyncGenerator<MediaEntry> {
@@ -176,6 +156,13 @@ async function* missing({ rows, member }: Rows): AsyncGenerator<MissingCopy> {
     for await (const [kind = '', whose = '', name = '', url = '', reason = null] of rows(query))
       yield { kind, whose, member: name, url, reason };
 }
+
+const LINKED_COPIES = `
+  SELECT (SELECT media_url FROM vitrine), count(*), sum(bytes) FROM media WHERE linked_file IS NOT NULL`;
+
+const SUM_OF_COPIES = `
+  SELECT (SELECT count(*) FROM media WHERE file IS NOT NULL), count(*), coalesce(sum(bytes), 0)
+  FROM (SELECT DISTINCT file, bytes FROM media WHERE file IS NOT NULL) AS files`;
 
 async function mediaSummary(db: Rows): Promise<MediaSummary> {
   const [copies, files, bytes] = await firstRow(db, SUM_OF_COPIES);

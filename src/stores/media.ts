@@ -1,21 +1,9 @@
 // Copies of pictures: remembered, linked into what is served, and forgotten when no record names them any more. All inside
 // the caller's transaction, with the work tables of an import.
 
+import { KIND_NAMES } from '../records/kinds.ts';
 import { countRows, firstRow, type Rows, type StoreConnection } from './connection.ts';
-import {
-  ADD_NAME,
-  COUNT_MARKED,
-  FILES_UNNAMED,
-  FORGET_UNNAMED,
-  FORGET_UNNAMED_SINCE,
-  findNamed,
-  LINK,
-  MARK_UNNAMED,
-  NAMES_WITHOUT_COPY,
-  SAVE,
-  SET_MEDIA_URL,
-  UNMARK_NAMED,
-} from './media-statements.ts';
+import { copiedMembers, selectMember } from './media-statements.ts';
 import type { Awaitable } from './reader.ts';
 import { repairContents } from './soundness.ts';
 import { TAKEDOWNS_MARK } from './takedowns.ts';
@@ -40,6 +28,15 @@ export interface PrunedMedia {
 /** Removes files from the folder of copies. */
 export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
 
+/**
+ * $1: the original address; $2: the copy; $3: its size; $4: why there is none. A failure does not replace a copy, which may
+ * lie in another folder than was given; only a placeholder is refused afterwards.
+ */
+const SAVE = `
+  INSERT INTO media (url, file, bytes, reason) VALUES ($1, nullif($2, ''), $3, nullif($4, ''))
+  ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason
+  WHERE media.file IS NULL OR excluded.file IS NOT NULL OR excluded.reason LIKE 'placeholder %'`;
+
 export async function saveMedia(
   db: StoreConnection,
   entries: readonly MediaEntry[],
@@ -56,20 +53,32 @@ export const takedownsMark = async (db: Rows) => (await firstRow(db, TAKEDOWNS_M
 
 /** How many rows that changed. */
 export async function relink(db: StoreConnection, mediaUrl: string): Promise<number> {
-  await db.run(SET_MEDIA_URL, [mediaUrl]);
-  await db.run(LINK);
+  await db.run('UPDATE vitrine SET media_url = $1', [mediaUrl]);
+  await db.run('UPDATE media SET linked_file = file WHERE linked_file IS DISTINCT FROM file');
   return repairContents(db);
 }
+
+const IS_NAMED = 'EXISTS (SELECT 1 FROM named WHERE named.url = media.url)';
 
 /** Forgets what no record has named for `grace` seconds: a record that is being imported may name it again. */
 export async function pruneMedia(db: StoreConnection, grace: number): Promise<PrunedMedia> {
   const now = Math.floor(Date.now() / 1000);
   await fillNamed(db);
-  await db.run(UNMARK_NAMED);
-  await db.run(MARK_UNNAMED, [String(now)]);
-  const forgotten = await db.run(FORGET_UNNAMED_SINCE, [String(now - grace)]);
-  return { forgotten, waiting: await countRows(db, COUNT_MARKED) };
+  await db.run(`UPDATE media SET unnamed_since = NULL WHERE unnamed_since IS NOT NULL AND ${IS_NAMED}`);
+  await db.run(`UPDATE media SET unnamed_since = $1 WHERE unnamed_since IS NULL AND NOT ${IS_NAMED}`, [
+    String(now),
+  ]);
+  const forgotten = await db.run('DELETE FROM media WHERE unnamed_since <= $1', [String(now - grace)]);
+  return {
+    forgotten,
+    waiting: await countRows(db, 'SELECT count(*) FROM media WHERE unnamed_since IS NOT NULL'),
+  };
 }
+
+/** The files of addresses that no record names; files that another address has as well are left out. */
+const FILES_UNNAMED = `
+  SELECT DISTINCT file FROM media WHERE file IS NOT NULL AND NOT ${IS_NAMED} AND NOT EXISTS (
+    SELECT 1 FROM media AS other JOIN named ON named.url = other.url WHERE other.file = media.file)`;
 
 /**
  * Forgets at once what no record names any more, since an address may hold a name. The files go first: should this be
@@ -79,16 +88,23 @@ export async function forgetUnnamed(db: StoreConnection, removeFiles: RemoveFile
   await fillNamed(db);
   const files = await Array.fromAsync(db.rows(FILES_UNNAMED));
   await removeFiles(files.map(([file = '']) => file));
-  await db.run(FORGET_UNNAMED);
+  await db.run(`DELETE FROM media WHERE NOT ${IS_NAMED}`);
 }
 
 /** Of the names of files, those that no copy has. */
 export async function unknownFiles(db: StoreConnection, names: readonly string[]): Promise<string[]> {
-  for (const name of names) await db.run(ADD_NAME, [name]);
-  const unknown = await Array.fromAsync(db.rows(NAMES_WITHOUT_COPY));
-  return unknown.map(([name = '']) => name);
+  for (const name of names) await db.run('INSERT INTO named VALUES ($1) ON CONFLICT DO NOTHING', [name]);
+  const unknown = db.rows(
+    'SELECT url FROM named WHERE NOT EXISTS (SELECT 1 FROM media WHERE media.file = named.url)',
+  );
+  return (await Array.fromAsync(unknown)).map(([name = '']) => name);
 }
 
+/** Fills `named` with the addresses of copies that records name. */
 async function fillNamed(db: StoreConnection): Promise<void> {
-  for (const statement of findNamed(db.member)) await db.run(statement);
+  for (const kind of KIND_NAMES)
+    for (const name of copiedMembers(kind))
+      await db.run(`
+        INSERT INTO named SELECT DISTINCT url FROM (${selectMember(kind, name, db.member)}) AS found
+        WHERE url IN (SELECT url FROM media) ON CONFLICT DO NOTHING`);
 }
