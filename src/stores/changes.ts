@@ -94,12 +94,14 @@ const LATEST = later(later('profile', 'list'), 'items');
 
 /** Drops the oldest changes where there are too many: an import that changed everything leaves none. */
 export async function boundChanges(db: StoreConnection): Promise<void> {
-  const tooMany = async (table: string) =>
-    (await countRows(db, `SELECT count(*) FROM ${table}`)) > MOST_CHANGES;
-  const last = (table: string, column: string) =>
-    countRows(db, `SELECT ${column} AS at FROM ${table} ORDER BY at DESC LIMIT 1 OFFSET ${MOST_CHANGES / 2}`);
-  if (await tooMany('changes')) await forgetUpTo(db, await last('changes', LATEST));
-  if (await tooMany('generations')) await forgetUpTo(db, await last('generations', 'generation'));
+  for (const [table, column] of [
+    ['changes', LATEST],
+    ['generations', 'generation'],
+  ] as const) {
+    if ((await countRows(db, `SELECT count(*) FROM ${table}`)) <= MOST_CHANGES) continue;
+    const middle = `SELECT ${column} AS at FROM ${table} ORDER BY at DESC LIMIT 1 OFFSET ${MOST_CHANGES / 2}`;
+    await forgetUpTo(db, await countRows(db, middle));
+  }
 }
 
 async function forgetUpTo(db: StoreConnection, generation: number): Promise<void> {

@@ -16,15 +16,9 @@ const wrongLists = (family: Family, record: string) => `
   SELECT family, user_key, owner FROM lists
   WHERE family = '${family}' AND NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.family = lists.family AND profiles.id = lists.owner)`;
 
-const IS_ETAG_WRONG = 'etag <> etag_of(coalesce(served, record))';
-
-/** Whether the text with the addresses of copies is not what `record`, the SQL for it, gives. */
-const isServedWrong = (record: string) => `served IS DISTINCT FROM nullif(${record}, record)`;
-
-/** Profiles whose text, or its ETag, is not their record's. */
-const wrongProfiles = (family: Family, record: string) => `
-  SELECT family, user_key FROM profiles
-  WHERE family = '${family}' AND (${IS_ETAG_WRONG} OR ${isServedWrong(record)})`;
+/** Whether the text or the ETag of a profile is not what its record gives; `record` is the SQL for it as it is served. */
+const isProfileWrong = (record: string) =>
+  `(served IS DISTINCT FROM nullif(${record}, record) OR etag <> etag_of(coalesce(served, record)))`;
 
 const OWNERLESS = `
   SELECT family, CAST(id AS text) FROM items
@@ -69,8 +63,9 @@ async function* wronglyPacked(db: Rows): AsyncGenerator<string[]> {
 }
 
 async function wrongRows(db: Rows, family: Family) {
+  const profile = await servedIn(db, findKind(family, 'profile'));
   return {
-    profiles: wrongProfiles(family, await servedIn(db, findKind(family, 'profile'))),
+    profiles: `SELECT family, user_key FROM profiles WHERE family = '${family}' AND ${isProfileWrong(profile)}`,
     lists: wrongLists(family, await servedIn(db, findKind(family, 'item'))),
   };
 }
@@ -100,13 +95,10 @@ export async function repairContents(db: StoreConnection): Promise<number> {
 
 async function repairProfiles(db: StoreConnection, family: Family): Promise<number> {
   const record = await servedIn(db, findKind(family, 'profile'));
-  const served = await db.run(
-    `UPDATE profiles SET served = nullif(${record}, record), packed = NULL WHERE family = '${family}' AND ${isServedWrong(record)}`,
+  return await db.run(
+    `UPDATE profiles SET served = nullif(${record}, record), etag = etag_of(${record}), packed = NULL
+     WHERE family = '${family}' AND ${isProfileWrong(record)}`,
   );
-  const etags = await db.run(
-    `UPDATE profiles SET etag = etag_of(coalesce(served, record)) WHERE family = '${family}' AND ${IS_ETAG_WRONG}`,
-  );
-  return Math.max(served, etags);
 }
 
 async function repairLists(db: StoreConnection, family: Family): Promise<number> {

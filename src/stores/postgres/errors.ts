@@ -10,20 +10,16 @@ const BY_CODE: Record<string, string> = {
   ETIMEDOUT: 'does not answer',
   CERT_HAS_EXPIRED: 'has an expired certificate',
   ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another host name',
-  '25006': 'is read-only',
   '28000': 'does not let this user in',
   '28P01': 'does not accept the user or the password',
   '3D000': 'does not exist on this server',
   '42501': 'does not allow this role to do that',
   '42P07': 'has tables of another program: give Vitrine a database of its own',
   '53100': 'has no room left on its disk',
-  '53200': 'is out of memory',
   '53300': 'has no connection to spare',
   '55P03':
     'is locked by another session, such as an import (pg_locks shows which); try again when it is done',
   '57014': 'took too long to answer',
-  '57P01': 'is shutting down',
-  '57P03': 'is starting up',
 };
 
 /** What pg.Pool says after a query waited in vain for the queries before it, which a lock may hold up. */

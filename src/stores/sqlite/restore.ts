@@ -1,6 +1,6 @@
 // `vitrine restore`: what a snapshot holds takes the place of what a database holds, in one transaction. A copy of the
 // snapshot is made beside the database, migrated and checked before the database is touched.
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, renameSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openReplacement } from '../../files/output.ts';
 import { readTakedowns } from '../archive.ts';
@@ -55,10 +55,11 @@ export async function restore(
     await nextTurn();
     signal.throwIfAborted();
     if (check) return { counts, takenDown: NOTHING, warning: undefined };
-    const live = openSound(path);
-    if (live === undefined) return { counts, ...(await replaceFile(copy, path)) };
+    const warning = await moveIfDamaged(path);
+    const live = openForWriting(path);
     try {
-      return { counts, ...(await replaceContents(live, path, copy.path)) };
+      const outcome = await replaceContents(live, path, copy.path);
+      return { counts, ...outcome, warning: warning ?? outcome.warning };
     } finally {
       live.close();
     }
@@ -99,16 +100,39 @@ async function prepare(copyPath: string, path: string, file: string): Promise<Co
 
 const errorCode = (error: unknown) => ((error as Error).cause as { code?: string } | undefined)?.code ?? '';
 
-/** The database, which is made where it is missing; undefined if it is damaged. */
-function openSound(path: string): Connection | undefined {
+/**
+ * Moves a file that is too damaged to be changed out of the way, with its log. Its takedowns stay in force, if they can be
+ * read; what the operator should know.
+ */
+async function moveIfDamaged(path: string): Promise<string | undefined> {
+  if (!isDamaged(path)) return undefined;
+  const list = await findTakedowns(path);
+  const aside = `${path}.damaged`;
+  describeErrors(path, () => {
+    for (const suffix of ['', '-wal', '-shm'])
+      if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
+  });
+  if (list?.entries.length) {
+    const writer = openWriter(path);
+    await writer.adoptTakedowns(list, () => {});
+    await writer.close();
+  }
+  const repeat = 'its takedowns cannot be read: repeat those that are newer than the snapshot';
+  return `the damaged database is now ${aside}${list === undefined ? `; ${repeat}` : ''}`;
+}
+
+function isDamaged(path: string): boolean {
   try {
     const db = openForWriting(path);
-    if (db.pragma('integrity_check(1)', { simple: true }) === 'ok') return db;
-    db.close();
+    try {
+      return db.pragma('integrity_check(1)', { simple: true }) !== 'ok';
+    } finally {
+      db.close();
+    }
   } catch (error) {
     if (!errorCode(error).startsWith('SQLITE_CORRUPT')) throw error;
+    return true;
   }
-  return undefined;
 }
 
 /** The tables that a snapshot restores, each with what its rows are known by. */
@@ -119,11 +143,14 @@ const TABLES = {
   media: ['url'],
 };
 
+const SHARED_COLUMNS = `
+  SELECT name FROM pragma_table_info(?, 'main') WHERE name <> 'n'
+  INTERSECT SELECT name FROM pragma_table_info(?, 'copy')`;
+
 /** Makes the rows of a table those of the copy; rows that are the same stay untouched. */
 function replaceRows(db: Connection, table: string, key: readonly string[]): void {
-  const all = db.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(table) as string[];
-  // What numbers the rows means nothing.
-  const columns = all.filter((column) => column !== 'n');
+  // What numbers the rows means nothing. Somebody may have added a column to one of them.
+  const columns = db.prepare(SHARED_COLUMNS).pluck().all(table, table) as string[];
   const isKey = key.map((column) => `theirs.${column} = ours.${column}`).join(' AND ');
   const isSame = columns.map((column) => `theirs.${column} IS ours.${column}`).join(' AND ');
   db.exec(`
@@ -161,27 +188,6 @@ async function replaceContents(db: Connection, path: string, copyPath: string): 
   const hindrance = erases ? eraseTraces(db, path) : undefined;
   const warning = hindrance && `${path} still holds what was taken down, in unused space. ${hindrance}`;
   return { takenDown, warning };
-}
-
-/** In the place of a file that is too damaged to be changed. A takedown in it within the next few lines is lost. */
-async function replaceFile(copy: ReturnType<typeof openReplacement>, path: string): Promise<RestoreOutcome> {
-  const list = await findTakedowns(path);
-  const writer = openWriter(copy.path);
-  const takenDown = list?.entries.length ? await writer.adoptTakedowns(list, () => {}) : NOTHING;
-  await writer.close();
-  const prepared = openForWriting(copy.path);
-  // As a snapshot is, so that whatever log lies there is known to be another file's.
-  prepared.pragma('journal_mode = DELETE');
-  // What differs from the data before is not known.
-  prepared.exec('DELETE FROM generations; DELETE FROM subscribers');
-  prepared.close();
-  describeErrors(path, () => {
-    // Not after the file is in place: a writer that opens it at once has a log of its own.
-    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
-    copy.commit();
-  });
-  const warning = `the takedowns in ${path} cannot be read: repeat those that are newer than the snapshot`;
-  return { takenDown, warning: list === undefined ? warning : undefined };
 }
 
 /** Undefined if they cannot be read. */

@@ -106,10 +106,9 @@ const FORGET = `
   DELETE FROM takedown_salts;
   INSERT INTO takedowns_forgotten VALUES (1)`;
 
-/** Read-only media cannot hold a write-ahead log. */
+/** `VACUUM INTO` made the file without a write-ahead log, which read-only media cannot hold. */
 function finish(unfinished: string, { forgetTakedowns }: SnapshotOptions): void {
   const copy = new Database(unfinished);
-  copy.pragma('journal_mode = DELETE');
   copy.exec('DELETE FROM takedowns_forgotten');
   if (forgetTakedowns) copy.exec(FORGET);
   copy.close();
