@@ -229,16 +229,13 @@ describe(`the changes of the ${storeName()} store`, () => {
   });
 });
 
-test.each([
-  ['over time, the older half goes', 'generation - (SELECT max(n) FROM numbers) + n', 50_000],
-  ['at once, all go', 'generation', 0],
-])('of more than 100,000 changes %s', async (_, replaced, left) => {
+test('of more than 100,000 changes the older half goes', async () => {
   const url = newPath();
   await importInto(url, ['-'], ndjson(blog(1, 'ada')));
   const db = new Database(url);
   db.exec(`
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100001)
-    INSERT INTO changes (family, user_key, list) SELECT 'microblog', 'user' || n, ${replaced} FROM vitrine, numbers;
+    INSERT INTO changes (family, user_key, list) SELECT 'microblog', 'user' || n, generation - (SELECT max(n) FROM numbers) + n FROM vitrine, numbers;
     INSERT INTO generations SELECT generation - 60000 FROM vitrine;
     INSERT INTO generations SELECT generation - 40000 FROM vitrine`);
   db.close();
@@ -246,9 +243,9 @@ test.each([
   await importInto(url, ['-'], ndjson(blog(1, 'ada', { bio: 'new' })));
   expect(await read(url, generation - 60_000)).toMatchObject({ changes: 'everything' });
   const { changes } = await read(url, generation - 40_000);
-  expect(changes).toHaveLength(left === 0 ? 'everything'.length : 40_002);
+  expect(changes).toHaveLength(40_002);
   const known = new Database(url, { readonly: true });
-  expect(known.prepare('SELECT count(*) FROM changes').pluck().get()).toBe(left);
+  expect(known.prepare('SELECT count(*) FROM changes').pluck().get()).toBe(50_000);
   known.close();
 });
 

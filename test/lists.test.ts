@@ -18,16 +18,6 @@ async function expectSame(url: string, records: readonly object[]): Promise<void
   expect((await checkDatabase(url)).faults).toEqual([]);
 }
 
-test('items between the items of a long list are sorted in', async () => {
-  const url = newPath();
-  const day = (nth: number) => ({ date: `2024-01-${String((nth % 28) + 1).padStart(2, '0')} 00:00:00` });
-  const items = Array.from({ length: 3000 }, (_, nth) => post(nth + 1, 1, day(nth)));
-  const half = (rest: number) => items.filter((_, nth) => nth % 2 === rest);
-  await take(url, [blog(1, 'user1'), ...half(0)]);
-  await take(url, half(1));
-  await expectSame(url, [blog(1, 'user1'), ...items]);
-});
-
 test('importing the same records again writes no lists', async () => {
   const url = newPath();
   const records = [blog(1, 'user1'), blog(2, 'user2'), post(1, 1), post(2, 2)];

@@ -125,19 +125,8 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
   }
 
   const first = join(folder, 'primary');
-  await program(
-    'initdb',
-    '-D',
-    first,
-    '-U',
-    'owner',
-    '-A',
-    'trust',
-    '-E',
-    'UTF8',
-    '--locale=C.UTF-8',
-    '--no-sync',
-  );
+  const options = '-U owner -A trust -E UTF8 --locale=C.UTF-8 --no-sync'.split(' ');
+  await program('initdb', '-D', first, ...options);
   const primary = await serverIn(first);
   const standbys: PostgresServer[] = [];
   for (let i = 1; i <= standbyCount; i++) {

@@ -16,8 +16,6 @@ import {
   snapshotDatabase,
 } from '../src/stores/open.ts';
 import type { Counts, StoreEvent } from '../src/stores/reader.ts';
-import { openForReading } from '../src/stores/sqlite/connect.ts';
-import { readStats, signature } from '../src/stores/sqlite/file.ts';
 import { folio } from './records.ts';
 import { copyOf, importInto, ndjson, tempFile, tempFolder } from './rig.ts';
 import { until } from './stress.ts';
@@ -77,14 +75,6 @@ test('zeros in the place of a log, which a power failure leaves, are not read', 
   const reader = await openForServing(path, () => {});
   expect(await reader.profile('portfolio', 'ada')).toBeDefined();
   await reader.close();
-});
-
-test('a refused file is the same file after its check, which makes an empty log', () => {
-  const before = signature(readStats(database));
-  const db = openForReading(database, database);
-  db.prepare('SELECT 1 FROM vitrine').get();
-  expect(signature(readStats(database))).toBe(before);
-  db.close();
 });
 
 test('only imports that change something change the version, and are reported, once', async () => {

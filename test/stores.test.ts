@@ -184,16 +184,6 @@ describe(`the ${storeName()} store`, () => {
     expect(briefly(await all(url))).toEqual(['two 2', 'one 1', "2's 2", "1's 1"]);
   });
 
-  test('an aborted or failed load leaves the data unchanged', async () => {
-    const url = await newDatabase();
-    await take(url, [blog(1, 'one')]);
-    expect(
-      (await take(url, [blog(1, 'one', { bio: 'x' }), { ...blog(2, 'two'), totalFavs: 'many' }])).tallies,
-    ).toBeUndefined();
-    await expect(take(url, [fixture('microblog.ndjson'), '/nowhere'])).rejects.toThrow();
-    expect(briefly(await all(url))).toEqual(['one 1']);
-  });
-
   describe('reading', () => {
     let url: string;
     let reader: Reader;

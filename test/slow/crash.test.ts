@@ -129,11 +129,9 @@ describe('starting with a damaged database', () => {
   const HURTS: [what: string, hurt: (bytes: Buffer, page: number) => Buffer | undefined][] = [
     ['cut to half', (bytes) => bytes.subarray(0, bytes.length / 2)],
     ['cut within a page', (bytes) => bytes.subarray(0, bytes.length - 1000)],
-    ['cut to its header', (bytes) => bytes.subarray(0, 100)],
     ['with garbage at its start', (bytes) => void bytes.fill('rubbish', 0, 64)],
     ['with a wrong page count in its header', (bytes) => void bytes.writeUInt32BE(7777, 28)],
-    ['with a wrong page size in its header', (bytes) => void bytes.writeUInt16BE(512, 16)],
-    ...Array.from({ length: 8 }, (_, index): (typeof HURTS)[number] => [
+    ...Array.from({ length: 4 }, (_, index): (typeof HURTS)[number] => [
       `with bits flipped in the head of page ${index + 1}`,
       (bytes, page) =>
         void bytes.writeUInt8(

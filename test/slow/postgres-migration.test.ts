@@ -104,16 +104,6 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     file.close();
   });
 
-  test.each([
-    ['no text', ''],
-    ['more than ASCII', '{"name":"Åsa 🗺️"}'],
-    ['separators and quotes', '\u2028\\"'],
-    ['a long text', 'x'.repeat(100_000)],
-  ])('etag_of() computes the same ETag as the program: %s', async (_, text) => {
-    const [row] = await cluster.primary.sql(`SELECT etag_of(${quoted(text)}) AS etag`, fresh);
-    expect(row?.etag).toBe(computeEtag(text));
-  });
-
   test('importing the same records again writes no row', async () => {
     const versions = () =>
       cluster.primary.sql(

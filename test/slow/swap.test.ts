@@ -113,26 +113,16 @@ describe('a replacement is refused and the old data kept when it is', () => {
     return tempFile('damaged.db', change(bytes, pageSize(bytes)) ?? bytes);
   }
   const otherKind = (bytes: Buffer, page: number) => void bytes.writeUInt8(0x77, 3 * page);
-  const flipped = (bytes: Buffer, page: number) => void bytes.fill(0xff, 5 * page + 8, 5 * page + 40);
   const MISFITS: [what: string, make: () => string, said: RegExp][] = [
     ['empty', () => tempFile('empty', ''), /is empty/],
     ['never imported into', () => altered('UPDATE vitrine SET generation = 0'), /was never imported into/],
     ['text', () => tempFile('text', 'no database at all\n'.repeat(1000)), /not a SQLite database/],
-    ['truncated to half', () => damaged((bytes) => bytes.subarray(0, bytes.length / 2)), /damaged/],
     ['truncated within a page', () => damaged((bytes) => bytes.subarray(0, bytes.length - 100)), /damaged/],
-    ['truncated to its header', () => damaged((bytes) => bytes.subarray(0, 100)), /./],
-    [
-      'with a page of zeros',
-      () => damaged((bytes, page) => void bytes.fill(0, 4 * page, 5 * page)),
-      /damaged/,
-    ],
     ['with a page of another kind', () => damaged(otherKind), /damaged/],
-    ['with flipped bits in its cells', () => damaged(flipped), /damaged/],
     ['a database of another program', () => altered('PRAGMA application_id = 7'), /another program/],
     ['of a newer schema', () => altered('PRAGMA user_version = 99'), /newer version/],
     ['of an older schema', () => altered('PRAGMA user_version = 0'), /older schema/],
     ['without a table', () => altered('DROP TABLE lists'), /./],
-    ['without a column', () => altered('ALTER TABLE profiles RENAME COLUMN user_key TO other_key'), /./],
   ];
 
   let path: string;
@@ -159,12 +149,5 @@ describe('a replacement is refused and the old data kept when it is', () => {
     putInPlace(sources[shown]?.[shown % 2 === 0 ? 'fresh' : 'snapshot'] as string, path);
     await until('the good one', async () => generationOf((await ask(server, PROFILE)).body) === shown);
     expect(refusals()).toBe(before + 1);
-  });
-
-  test('the checks leave no files behind', async () => {
-    await until(
-      'the end of checks',
-      () => !fs.readdirSync(dirname(path)).some((name) => name.includes('check')),
-    );
   });
 });
