@@ -10,17 +10,6 @@ import type { Awaitable, Counts } from './reader.ts';
 import { findFaults } from './soundness.ts';
 import { ALL_ENTRIES, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';
 
-/** A picture that a record names and that has no copy. */
-interface MissingCopy {
-  readonly kind: string;
-  /** The name of a user, or the id of an item. */
-  readonly whose: string;
-  readonly member: string;
-  readonly url: string;
-  /** Null when nobody tried to fetch it yet. */
-  readonly reason: string | null;
-}
-
 export interface MediaSummary {
   /** Addresses that have a copy. */
   readonly copies: number;
@@ -151,7 +140,9 @@ async function* media({ rows }: Rows, query: string): AsyncGenerator<MediaEntry>
     yield { url, file, bytes: Number(bytes), reason };
 }
 
-async function* missing({ rows, member }: Rows): AsyncGenerator<MissingCopy> {
+/** Pictures that records name and that have no copy; `reason` is null when nobody tried to fetch it yet. */
+async function* missing({ rows, member }: Rows) {
+  // `whose` is the name of a user, or the id of an item.
   for (const query of missingCopies(member))
     for await (const [kind = '', whose = '', name = '', url = '', reason = null] of rows(query))
       yield { kind, whose, member: name, url, reason };

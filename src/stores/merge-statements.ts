@@ -115,15 +115,7 @@ function selectClashes(family: Family, kind: number, replace: boolean): string {
 }
 
 /** How staged rows of one kind become rows of its table. */
-export interface KindStatements {
-  readonly staged: string;
-  readonly touchNew: string;
-  readonly touchRemoved: string;
-  readonly remove: string;
-  readonly findChanged: string;
-  readonly change: readonly string[];
-  readonly insert: string;
-}
+export type KindStatements = ReturnType<typeof itemStatements>;
 
 function profileStatements(family: Family, kind: number, served: string): KindStatements {
   const same = `profiles.family = '${family}' AND profiles.id = staged.id`;
@@ -161,7 +153,7 @@ function profileStatements(family: Family, kind: number, served: string): KindSt
   };
 }
 
-function itemStatements(family: Family, kind: number): KindStatements {
+function itemStatements(family: Family, kind: number) {
   const same = `items.family = '${family}' AND items.id = staged.id`;
   const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = items.id)`;
   const touchOwners = `

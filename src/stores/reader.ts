@@ -50,6 +50,12 @@ export interface UserEntry {
   readonly profile: string;
 }
 
+/**
+ * The time of a generation, which numbers the states of the data, in seconds since 1970: it is the time of the import in
+ * microseconds, and 0 before the first.
+ */
+export const importTime = (generation: number) => (generation === 0 ? undefined : generation / 1e6);
+
 interface ListOptions {
   /** The key of a name: users behind it. */
   readonly after?: string;

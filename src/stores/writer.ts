@@ -12,7 +12,7 @@ import {
   listChanges,
 } from './changes.ts';
 import { countRows, type StoreConnection } from './connection.ts';
-import type { Load, LoadOptions, LoadOutcome, Tallies } from './load.ts';
+import type { Load, LoadOptions, LoadOutcome } from './load.ts';
 import { type MediaEntry, pruneMedia, type RemoveFiles, relink, saveMedia, unknownFiles } from './media.ts';
 import { merge } from './merge.ts';
 import { packAnswers, repairPacked } from './packed-rows.ts';
@@ -134,21 +134,11 @@ export async function advance(db: StoreConnection, condition: string): Promise<v
   await boundChanges(db);
 }
 
-interface ImportResult {
-  /** Undefined when the import was refused. */
-  readonly tallies: Tallies | undefined;
-  /** How many records it changed. */
-  readonly changes: number;
-  /** The caller commits, or else rolls back. */
-  readonly commits: boolean;
-}
-
-/** Makes the staged rows one change of the data, in the caller's transaction. */
-export async function importStaged(
-  db: StoreConnection,
-  options: LoadOptions,
-  ending: LoadOutcome,
-): Promise<ImportResult> {
+/**
+ * Makes the staged rows one change of the data, in the transaction of the caller, who commits it or rolls back. The tallies
+ * are undefined if the import was refused; `changes` is the number of records that it changed.
+ */
+export async function importStaged(db: StoreConnection, options: LoadOptions, ending: LoadOutcome) {
   const tallies = await merge(db, options, ending);
   if (tallies === undefined || ending !== 'commit') return { tallies, changes: 0, commits: false };
   await packAnswers(db);

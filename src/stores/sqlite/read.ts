@@ -3,11 +3,17 @@ import type { Statement } from 'better-sqlite3';
 import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
-import { importTime } from '../generation.ts';
 import { selectHistory } from '../history-statements.ts';
 import { MEDIA_URL } from '../media-statements.ts';
 import { type Gzip, gzipList, gzipText } from '../packing.ts';
-import type { Answer, LookupOptions, PersonAnswers, Reader, UserEntry } from '../reader.ts';
+import {
+  type Answer,
+  importTime,
+  type LookupOptions,
+  type PersonAnswers,
+  type Reader,
+  type UserEntry,
+} from '../reader.ts';
 import { type Connection, openForReading } from './connect.ts';
 import { readCounts, storeConnection } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
