@@ -3,20 +3,16 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createSecureContext, getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createFileClient } from '../src/remote/file-client.ts';
 import { createHosts } from '../src/remote/host.ts';
 import { createHttpClient } from '../src/remote/http-client.ts';
 import { createSiteClient } from '../src/remote/site-client.ts';
 import { AUTHORITY, EXPIRED, KEY, SELF_SIGNED, SIGNED } from './certificates.ts';
 import { startSite } from './mirror-site.ts';
+import { atEnd } from './rig.ts';
 
 setDefaultCACertificates([...getCACertificates('default'), AUTHORITY]);
-
-const servers = new Set<ReturnType<typeof createServer>>();
-afterAll(() => {
-  for (const server of servers) server.closeAllConnections();
-});
 
 /** A site with this certificate; `names` lists the host names that were asked for in handshakes. */
 async function startSecure(cert: string) {
@@ -33,39 +29,48 @@ async function startSecure(cert: string) {
     requests++;
     response.end('{}');
   });
-  servers.add(server);
+  atEnd(() => server.closeAllConnections());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return { port, names, requests: () => requests, url: `https://localhost:${port}` };
 }
 
-const PACE = { rate: 5000, startRate: 5000, concurrency: 4, timeout: 5000, retries: 0, userAgent: 'test' };
+const { signal } = new AbortController();
+const PACE = {
+  rate: 5000,
+  startRate: 5000,
+  concurrency: 4,
+  timeout: 5000,
+  retries: 0,
+  userAgent: 'test',
+  signal,
+};
 
 /** Asks as a mirror does: what is said, and what the failure is about. */
 async function askSite(url: string) {
-  const signal = new AbortController().signal;
-  using hosts = createHosts({ ...PACE, signal });
-  const site = createSiteClient(hosts, new URL(url), 'b');
-  return await site.get('ada', 'profile').then(
-    ({ state }) => [state],
-    // The message begins with the address.
-    ({ message, kind }) => [message.replace(/^\S+: /, ''), kind],
-  );
+  using hosts = createHosts(PACE);
+  return await createSiteClient(hosts, new URL(url), 'b')
+    .get('ada', 'profile')
+    .then(
+      ({ state }) => [state],
+      // The message begins with the address.
+      ({ message, kind }) => [message.replace(/^\S+: /, ''), kind],
+    );
 }
 
-/** Asks as a fetch of pictures does, for this many addresses of a host; the reasons. */
-async function fetchFiles(url: string, times: number) {
-  const signal = new AbortController().signal;
-  using hosts = createHosts({ ...PACE, signal });
-  const sites = [new URL(url)];
-  const files = createFileClient({ hosts, sites, named: [], option: '--hosts', maxBytes: 1000, signal });
-  const reasons: string[] = [];
+/** Asks as a fetch of pictures does, for this many addresses of the first of these sites; what came, or why nothing did. */
+async function fetchFiles(urls: readonly string[], times: number) {
+  using hosts = createHosts(PACE);
+  const sites = urls.map((url) => new URL(url));
+  const options = { hosts, sites, named: [], option: '--hosts', maxBytes: 1000, signal: PACE.signal };
+  const files = createFileClient(options);
+  const found: string[] = [];
   for (let time = 0; time < times; time++) {
-    const fetched = await files.fetch(`${url}/${time}`, async () => 'read');
-    reasons.push('reason' in fetched ? fetched.reason : fetched.body);
+    const fetched = await files.fetch(`${urls[0]}/${time}`, async () => 'read');
+    found.push('reason' in fetched ? fetched.reason : fetched.body);
   }
-  return reasons;
+  return found;
 }
 
 const UNTRUSTED =
@@ -114,37 +119,23 @@ test('a redirect from http to https is another site to a mirror, and followed to
   const secure = await startSecure(SIGNED);
   const plain = await startSite((_, response) => response.writeHead(301, { location: secure.url }).end());
   expect((await askSite(plain.url))[0]).toContain('redirects to another site, which is not followed: https:');
-  const signal = new AbortController().signal;
-  using hosts = createHosts({ ...PACE, signal });
-  const sites = [plain.url, secure.url].map((url) => new URL(url));
-  const files = createFileClient({ hosts, sites, named: [], option: '--hosts', maxBytes: 1000, signal });
-  expect(await files.fetch(plain.url, async () => 'read')).toEqual({ body: 'read' });
+  expect(await fetchFiles([plain.url, secure.url], 1)).toEqual(['read']);
 });
 
-describe('a host is given up after 20 failures in a row', () => {
-  test.each<[string, () => Promise<string>, string]>([
+test('a host is given up after 20 failures in a row: without a certificate or HTTP, and if it forbids everything', async () => {
+  const sites: [url: string, reason: unknown][] = [
+    [(await startSecure(EXPIRED)).url, 'the certificate has expired'],
     [
-      'without a valid certificate',
-      async () => (await startSecure(EXPIRED)).url,
-      'the certificate has expired',
+      (await startSite((_, response) => response.socket?.end('hello\r\n\r\n'))).url,
+      expect.stringMatching(/^the response is not valid HTTP \(/),
     ],
-    [
-      'that does not speak HTTP',
-      async () => (await startSite((_, response) => response.socket?.end('hello\r\n\r\n'))).url,
-      'the response is not valid HTTP (Response does not match the HTTP/1.1 protocol (Expected HTTP/, RTSP/ or ICE/))',
-    ],
-    [
-      'that forbids everything',
-      async () => (await startSite((_, response) => response.writeHead(403).end())).url,
-      'status 403',
-    ],
-  ])('%s', async (_, start, reason) => {
-    const url = await start();
-    expect(await fetchFiles(url, 22)).toEqual([
+    [(await startSite((_, response) => response.writeHead(403).end())).url, 'status 403'],
+  ];
+  for (const [url, reason] of sites)
+    expect(await fetchFiles([url], 22)).toEqual([
       ...Array(20).fill(reason),
       ...Array(2).fill(`${new URL(url).host} was given up`),
     ]);
-  });
 });
 
 test('a slow response lasts as long as parts of it come, but not without end', async () => {

@@ -1,14 +1,14 @@
 // The mirror: an exact copy of another Vitrine; broken or hostile sites do no harm.
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createRun } from '../src/runs/each.ts';
 import { openForLookups } from '../src/stores/open.ts';
 import { VARIANTS } from './expected.ts';
 import { newPath } from './importing.ts';
-import { type Answer, exported, mirror, mirrorArgs, namesIn, portfolio, startSite } from './mirror-site.ts';
+import { type Answer, exported, mirror, namesIn, portfolio, startSite } from './mirror-site.ts';
 import { folio, shot } from './records.ts';
 import {
   ask,
@@ -60,12 +60,8 @@ describe.concurrent('from another Vitrine', () => {
       for (const name of names)
         for (const url of [profileOf(name), itemsOf(name)]) {
           const [ours, theirs] = [await ask(here, url), await ask(server, url)];
-          expect([url, ours.status, ours.body, ours.headers.etag]).toEqual([
-            url,
-            theirs.status,
-            theirs.body,
-            theirs.headers.etag,
-          ]);
+          const { status, body, headers } = theirs;
+          expect([url, ours.status, ours.body, ours.headers.etag]).toEqual([url, status, body, headers.etag]);
           if (ours.status === 200) alike++;
         }
       await here.stop();
@@ -248,105 +244,96 @@ describe.concurrent('lenient reading', () => {
 });
 
 describe.concurrent('bad responses are reported and affect no other user', () => {
-  const bomb = gzipSync(Buffer.alloc(64 << 20, ' '));
-  const HOSTILE: [name: string, profile: unknown, shots: unknown, words: string][] = [
-    ['html', '<html>', undefined, 'a web page instead of JSON (attempt 2 of 2)'],
-    ['latin', Buffer.from([0x7b, 0xff, 0x7d]), undefined, 'record: not valid UTF-8'],
-    ['empty', '', undefined, 'record: not valid JSON'],
-    ['list', [], undefined, 'record: an array instead of an object'],
-    ['error', { error: 'no' }, undefined, 'id: is missing'],
-    [
-      'other',
-      folio(60, 'somebody'),
-      undefined,
-      'username: is not the user who was asked for, got "somebody"',
-    ],
-    [
-      'number',
-      '{"Likes":"1","id":"59","username":1.50}',
-      undefined,
-      'username: is not the user who was asked for, got "1.50"',
-    ],
-    ['deep', `{"id":${'['.repeat(500_000)}`, undefined, 'record: not valid JSON'],
-    [
-      'deeper',
-      `{"Likes":"1","username":"deeper","id":${'['.repeat(500_000)}${']'.repeat(500_000)}}`,
-      undefined,
+  const deep = (length: number) => '['.repeat(length);
+  const NOT_ASKED = 'username: is not the user who was asked for, got';
+  type Bodies = Record<string, [words: string, profile: unknown, shots?: unknown[] | object]>;
+  const BODIES: Bodies = {
+    html: ['a web page instead of JSON (attempt 2 of 2)', '<html>'],
+    latin: ['record: not valid UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
+    empty: ['record: not valid JSON', ''],
+    list: ['record: an array instead of an object', []],
+    error: ['id: is missing; username: is missing', { error: 'no' }],
+    other: [`${NOT_ASKED} "somebody"`, folio(60, 'somebody')],
+    number: [`${NOT_ASKED} "1.50"`, '{"Likes":"1","id":"59","username":1.50}'],
+    deep: ['record: not valid JSON', `{"id":${deep(500_000)}`],
+    flat: [
       'id: must be text, a number or a boolean',
+      `{"Likes":"1","username":"flat","id":${deep(500_000)}${']'.repeat(500_000)}}`,
     ],
-    ['long', ' '.repeat(5 << 20), undefined, 'the body is longer than'],
-    ['bomb', bomb, undefined, 'the body is longer than'],
-    ['namesake', folio(1, 'namesake'), undefined, 'id: is the id of "ada" already, got "1"'],
-    [
-      'thief',
-      folio(61, 'thief'),
-      { Shots: [shot(610, 61), shot(10, 1)] },
+    long: ['the body is longer than', ' '.repeat(5 << 20)],
+    bomb: ['the body is longer than', gzipSync(Buffer.alloc(64 << 20, ' '))],
+    namesake: ['id: is the id of "ada" already, got "1"', folio(1, 'namesake')],
+    thief: [
       'item 2: user_id: must be the id of the profile, 61, got "1"',
+      folio(61, 'thief'),
+      [shot(610, 61), shot(10, 1)],
     ],
-    [
-      'undated',
-      folio(62, 'undated'),
-      { Shots: [{ ...shot(11, 62), date: '2024-02-30 00:00:00' }] },
+    undated: [
       'item 1: date: must be a real date',
+      folio(62, 'undated'),
+      [shot(11, 62, { date: '2024-02-30 00:00:00' })],
     ],
-    ['unlisted', folio(63, 'unlisted'), folio(63, 'unlisted'), 'record: must be an object with a list'],
-    [
-      'many',
-      folio(64, 'many'),
-      { Shots: Array.from({ length: 2000 }, (_, i) => shot(1000 + i, 64)) },
+    unlisted: ['record: must be an object with a list', folio(63, 'unlisted'), folio(63, 'unlisted')],
+    many: [
       'record: must not list more than',
+      folio(64, 'many'),
+      Array.from({ length: 2000 }, (_, i) => shot(1000 + i, 64)),
     ],
-  ];
+  };
+  const entries = Object.entries(BODIES).map(([name, [, profile, shots]]) => [
+    name,
+    { profile, shots: Array.isArray(shots) ? { Shots: shots } : shots },
+  ]);
   const table = portfolio({
     ada: { profile: folio(1, 'ada'), shots: { Shots: [shot(10, 1, { title: 'mine' })] } },
     zoe: { profile: folio(99, 'zoe') },
-    ...Object.fromEntries(HOSTILE.map(([name, profile, shots]) => [name, { profile, shots }])),
+    ...Object.fromEntries(entries),
   });
-  const SPECIAL: Record<string, Answer> = {
-    away: (_, response) => response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end(),
-    relative: (_, response) => response.writeHead(302, { location: '//localhost:1/x' }).end(),
-    around: (request, response) => response.writeHead(302, { location: request.url }).end(),
-    file: (_, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
-    brotli: (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end('x'),
-    forbidden: (_, response) => response.writeHead(403).end(),
-    unasked: (_, response) => response.writeHead(304).end(),
-    broken: (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip'),
-    slow: (_, response) => void response.writeHead(200).write('{'),
-    hangup: (request) => request.socket.destroy(),
-  };
-  const WORDS: Record<string, string> = {
-    away: 'redirects to another site, which is not followed: http://169.254.169.254',
-    relative: 'redirects to another site, which is not followed: http://localhost:1',
-    around: 'more than 5 redirects',
-    file: 'redirects to another site',
-    brotli: 'content encoding br was not asked for',
-    forbidden: 'status 403',
-    unasked: 'status 304',
-    broken: 'the gzip data of the body is corrupt',
-    slow: 'nothing came for 1 s',
-    hangup: 'the connection was closed before the response was complete',
+  const redirect =
+    (location?: string): Answer =>
+    ({ url }, response) =>
+      response.writeHead(302, { location: location ?? url }).end();
+  const ELSEWHERE = 'redirects to another site, which is not followed';
+  const PROTOCOL: Record<string, [words: string, answer: Answer]> = {
+    away: [`${ELSEWHERE}: http://169.254.169.254`, redirect('http://169.254.169.254/latest')],
+    relative: [`${ELSEWHERE}: http://localhost:1`, redirect('//localhost:1/x')],
+    around: ['more than 5 redirects', redirect()],
+    file: [ELSEWHERE, redirect('file:///etc/passwd')],
+    brotli: [
+      'content encoding br was not asked for',
+      (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end('x'),
+    ],
+    forbidden: ['status 403', (_, response) => response.writeHead(403).end()],
+    unasked: ['status 304', (_, response) => response.writeHead(304).end()],
+    broken: [
+      'the gzip data of the body is corrupt',
+      (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip'),
+    ],
+    slow: ['nothing came for 1 s', (_, response) => void response.writeHead(200).write('{')],
+    hangup: [
+      'the connection was closed before the response was complete',
+      (request) => request.socket.destroy(),
+    ],
   };
 
   test.each([
-    ['bodies', '1', HOSTILE.map(([name, , , words]) => [name, words] as const)],
-    ['protocol', '4', Object.entries(WORDS)],
-  ])('in %s', async (_, concurrency, cases) => {
+    ['bodies', '1', Object.entries(BODIES)],
+    ['protocol', '4', Object.entries(PROTOCOL)],
+  ] as const)('in %s', async (_, concurrency, cases) => {
     const site = await startSite((request, response) => {
       const [name = ''] = cases.find(([name]) => request.url?.includes(`/${name}`)) ?? [];
       if (name === 'bomb') response.setHeader('content-encoding', 'gzip');
-      (SPECIAL[name] ?? table)(request, response);
+      (PROTOCOL[name]?.[1] ?? table)(request, response);
     });
     const database = newPath();
     const names = ['ada', ...cases.map(([name]) => name), 'zoe'];
     const limits = ['--timeout', '1', '--retries', '1', '--concurrency', concurrency];
     const { code, stdout, stderr } = await mirror(database, 'b', site.url, '--user', ...names, ...limits);
-    for (const [name, words] of cases)
-      expect(
-        stderr
-          .split('\n')
-          .filter((line) => line.startsWith(`${site.url}/api/username/${name}`))
-          .join('\n'),
-      ).toContain(words);
+    for (const [name, [words]] of cases) {
+      const start = `${site.url}/api/username/${name}`;
+      const lines = stderr.split('\n').filter((line) => line.startsWith(start));
+      expect(lines.join('\n')).toContain(words);
+    }
     expect(stderr).toContain(`vitrine: ${cases.length} of ${names.length} users failed\n`);
     expect([code, stdout]).toEqual([
       1,
@@ -390,32 +377,23 @@ describe.concurrent('bad responses are reported and affect no other user', () =>
   });
 });
 
-describe.concurrent('wrong usage', () => {
-  test.each(['mirror', 'compare'])('%s says that the file of users does not exist', async (command) => {
-    const site = 'http://127.0.0.1:1';
-    const database = newPath();
-    const args = command === 'mirror' ? ['--from', site, '--database-url', database] : [site, site];
-    const { code, stderr } = await run([command, ...args, '--variant', 'b', '--users', '/nowhere.txt']);
+test('files that are not what an option wants are refused, and left unchanged', async () => {
+  const site = 'http://127.0.0.1:1';
+  const commands = [
+    ['mirror', '--from', site, '--database-url', newPath()],
+    ['compare', site, site],
+  ];
+  for (const command of commands) {
+    const { code, stderr } = await run([...command, '--variant', 'b', '--users', '/nowhere.txt']);
     expect([code, stderr]).toEqual([1, 'vitrine: /nowhere.txt does not exist\n']);
-    expect(readdirSync(dirname(database)).filter((name) => name.includes('scratch'))).toEqual([]);
-  });
-
-  test('a file that is not a state file is refused and left unchanged', async () => {
-    const state = newPath();
-    await done(['import', '--database-url', state, fixture('microblog.ndjson')]);
-    const { code, stderr } = await run(
-      mirrorArgs(newPath(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', state),
-    );
-    expect([code, stderr]).toEqual([1, expect.stringContaining('is not the state file of a mirror')]);
-    const text = tempFile(
-      'state.txt',
-      'something else, long enough to be looked at as a database\n'.repeat(20),
-    );
-    writeFileSync(text, 'something else');
-    expect(
-      (await run(mirrorArgs(newPath(), 'b', 'http://127.0.0.1:1', '--user', 'ada', '--state', text))).code,
-    ).toBe(1);
-  });
+  }
+  const state = await databaseOf(fixture('microblog.ndjson'));
+  const before = await exported(state);
+  const { code, stderr } = await mirror(newPath(), 'b', site, '--user', 'ada', '--state', state);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('is not the state file of a mirror')]);
+  expect(await exported(state)).toBe(before);
+  const text = tempFile('state.txt', 'something else, long enough for a header\n'.repeat(20));
+  expect((await mirror(newPath(), 'b', site, '--user', 'ada', '--state', text)).code).toBe(1);
 });
 
 test('an error in the queue of a run ends it, after the tasks under way have ended', async () => {
