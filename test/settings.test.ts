@@ -14,7 +14,7 @@ import {
 import { findMediaFolder, findMediaUrl } from '../src/config/media.ts';
 import type { ConfigError } from '../src/config/setting-values.ts';
 import { newPath } from './importing.ts';
-import { ask, done, fixture, json, ROOT, run, tempFile, tempFolder } from './rig.ts';
+import { ask, done, fixture, json, ROOT, run, tempFile } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 type Flags = NonNullable<Parameters<typeof readConfig>[0]>;
@@ -37,10 +37,6 @@ test.each<[string | undefined, Flags, string]>([
 ])('copies of pictures are in %s with %j, and served under %s', (folder, flags, url) => {
   const config = readConfig(flags);
   expect([findMediaFolder(config), findMediaUrl(config)]).toEqual([folder, url]);
-});
-
-test('a URL of pictures with a password is refused', () => {
-  expect(mistakesOf({ mediaUrl: 'https://a:b@x.example' })).toHaveLength(1);
 });
 
 test('every setting has a variable, a flag, a description and a valid default', () => {
@@ -80,28 +76,22 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
   ),
   ...refusedAll('databaseUrl', 'mysql://x/y https://x.example/site.db'),
   ['mediaDir', 'pictures/', 'pictures'],
-  ['mediaDir', '/', '/'],
   ['mediaDir', 'file:///data/a%20b', '/data/a b'],
   ...refusedAll('mediaDir', 'https://x.example/media s3://pictures file://host/pictures'),
   ['mediaUrl', 'https://X.example:443/media/', 'https://x.example/media'],
-  ['mediaUrl', 'http://cdn.example:8080', 'http://cdn.example:8080'],
   ...refusedAll('mediaUrl', '/media x.example/media ftp://x.example https:// https://x.example/media?a=b'),
-  ...refusedAll('mediaUrl', 'https://x.example/media#a https://x.example/a/../b'),
-  ['host', '0.0.0.0', '0.0.0.0'],
+  ...refusedAll('mediaUrl', 'https://x.example/media#a https://x.example/a/../b https://a:b@x.example'),
   ['host', '::', '::'],
   ['host', 'localhost', 'localhost'],
   ...refusedAll('host', '0.0.0.0:80 http://x -x'),
-  ...refusedAll('host', ['a b']),
-  ['port', '0', 0],
+  ...refusedAll('host', ['a b', '../here.sock', '/', '/run/', '/run/a b', `/${'x'.repeat(200)}`]),
+  ['socketMode', '600', 0o600],
+  ...refusedAll('socketMode', '999 rw'),
   ['port', '65535', 65535],
   ...refusedAll('port', '65536 -1 80.5 0x50 1e3 http ８０'),
-  ['adminPort', '9090', 9090],
-  ...refusedAll('adminPort', 'x 70000'),
-  ['maxHeaderBytes', '2048', 2048],
   ['maxHeaderBytes', '64K', 65536],
   ['maxHeaderBytes', '1mib', 2 ** 20],
-  ...refusedAll('maxHeaderBytes', '-1 1.5K 1T 1G M'),
-  ...refusedAll('maxHeaderBytes', ['64 K']),
+  ...refusedAll('maxHeaderBytes', ['-1', '1.5K', '1T', '1G', '64 K', '2047', '2M']),
   ['siteName', ' Atelier Nord ', 'Atelier Nord'],
   ...refusedAll('siteName', ['x'.repeat(61), '\u200b']),
   ['siteLogo', 'https://a.example/logo.png', { url: 'https://a.example/logo.png' }],
@@ -121,22 +111,16 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
   ],
   // Too pale on light pages, too dark on dark ones, not a colour.
   ...refusedAll('accent', '#f4b942 #7a1f4d,#7a1f4d teal #fff #000000,#ffffff,#000000'),
-  ...refusedAll('maxHeaderBytes', '2047 2M 0'),
-  ['maxConnections', '1', 1],
   ['maxConnections', '1000000', 1_000_000],
   ...refusedAll('maxConnections', '0 1000001 10K 1.0'),
   ['requestTimeout', '500ms', 500],
-  ['requestTimeout', '10s', 10_000],
   ['requestTimeout', '5m', 300_000],
   ['requestTimeout', '24h', 86_400_000],
-  ...refusedAll('requestTimeout', '25h 10 1d -1s 1.5s s'),
-  ...refusedAll('requestTimeout', ['10 s']),
+  ...refusedAll('requestTimeout', ['25h', '10', '1d', '-1s', '1.5s', 's', '10 s']),
   ['maxLoopDelay', '0', 0],
   ['rateLimit', '600/1m', { requests: 600, window: 60_000 }],
-  ['rateLimit', '1/s', { requests: 1, window: 1000 }],
   ['rateLimit', '10/30s', { requests: 10, window: 30_000 }],
   ...refusedAll('rateLimit', '600 0/1m 10/10ms 10/0s /1m 1.5/m 10/1d'),
-  ...refusedAll('rateLimit', ['10 per minute']),
   ['corsOrigin', '*', '*'],
   ['corsOrigin', 'none', []],
   [
@@ -146,23 +130,20 @@ const VALUES: readonly (readonly [name: SettingName, text: string, value: unknow
   ],
   ...refusedAll('corsOrigin', 'https://a.example"x https://a.example;x a.example https://a.example/'),
   ...refusedAll('corsOrigin', 'https://A.example https://a.example:443 *,https://a.example null'),
-  ...refusedAll('corsOrigin', ["https://a.example'x"]),
   ...refusedAll('mediaUrl', 'https://a.example"x/media https://a.example;x/media'),
-  ...refusedAll('baseUrlA', 'https://a.example"x'),
-  ...refusedAll('baseUrlA', ["https://a.example'/a"]),
+  ...refusedAll('baseUrlA', ['https://a.example"x', "https://a.example'/a"]),
   ['trustProxy', '10.0.0.0/8, 127.0.0.1,2001:db8::/32', ['10.0.0.0/8', '127.0.0.1', '2001:db8::/32']],
   ['trustProxy', 'loopback,uniquelocal', ['loopback', 'uniquelocal']],
-  ...refusedAll('trustProxy', '1 0 2 10.0.0.1,1 3232235777 true * all proxy.example 10.0.0.0/33 10.0.0 1/8'),
-  ...refusedAll('trustProxy', '0x7f000001 010.0.0.1 10.0.0.1:80'),
-  ['rateLimitExempt', '::1', ['::1']],
-  ...refusedAll('rateLimitExempt', '1 me'),
+  ...refusedAll(
+    'trustProxy',
+    '1 10.0.0.1,1 3232235777 true * proxy.example 10.0.0.0/33 10.0.0 1/8 0x7f000001',
+  ),
+  ...refusedAll('trustProxy', '010.0.0.1 10.0.0.1:80'),
   ['cacheControl', 'no-cache', 'no-cache'],
   ['cdnCacheControl', 'max-age=60, private,x="a b"', 'max-age=60, private,x="a b"'],
-  ['cdnCacheControl', '', undefined],
   ...refusedAll('cdnCacheControl', ['max-age=60s', 'Max-Age=60', 'max-age=', 'a,,b', 'max-age=60,', 'a b']),
   ...refusedAll('cacheControl', 'größer'),
   ...refusedAll('cacheControl', ['no-cache\r\nSet-Cookie: a=b', 'a\tb']),
-  ['logLevel', 'silent', 'silent'],
   ...refusedAll('logLevel', 'loud INFO constructor'),
   ['accessLog', 'on', true],
   ...refusedAll('accessLog', 'true 1 yes'),
@@ -185,30 +166,24 @@ test.each(VALUES)('%s as %j', (name, text, value) => {
   }
 });
 
-test.each<[SettingName, string]>([
-  ['databaseUrl', 'site.db\nExecStartPre=/bin/evil'],
-  ['databaseUrlFile', '/run/secret\u0007'],
-  ['mediaDir', '/media\n}'],
-  ['exampleUsers', 'ada,\u001b[31mbob'],
-])('control characters in %s are refused: settings are copied into logs and configurations', (name, text) => {
-  expect(mistakesOf({ [name]: text })).toContainEqual(
-    expect.stringContaining('must not contain control characters'),
-  );
+test('control characters are refused: settings are copied into logs and configurations', () => {
+  for (const flags of [
+    { databaseUrl: 'site.db\nExecStartPre=/bin/evil' },
+    { exampleUsers: 'ada,\u001b[31mbob' },
+  ])
+    expect(mistakesOf(flags)).toEqual([expect.stringContaining('must not contain control characters')]);
 });
 
-test('a malformed database URL is refused without its password', () => {
-  const addresses = [
-    ...['u:s3cret', 'u:s3cret/db', 'u:s3cret@', 'u:s3cret@host:99999/db', 'u:s3c%ret@host/db'],
-    ...['u:s3cret#@host/db', 'u:x/s3cret@host/db', 'host/db?password=s3cret'],
-  ].map((address) => `postgres://${address}`);
-  const others = 'postgres: postgres// postgress:// mysql://'
-    .split(' ')
-    .map((start) => `${start}u:s3cret@host/db`);
-  for (const url of [...addresses, ...others, 'u:s3cret@host/db']) {
-    const mistakes = mistakesOf({}, { DATABASE_URL: url });
-    expect([url, mistakes]).toEqual([url, [expect.stringMatching(/^DATABASE_URL must /)]]);
-    expect(mistakes.join()).not.toMatch(/s3c|ret@/);
-  }
+test.each([
+  ...[
+    'postgres://u:s3cret@host:99999/db',
+    'postgres://u:s3cret#@host/db',
+    'postgres://host/db?password=s3cret',
+  ],
+  ...['postgres//u:s3cret@host/db', 'mysql://u:s3cret@host/db', 'u:s3cret@host/db'],
+])('DATABASE_URL=%s is refused without its password', (url) => {
+  const mistakes = mistakesOf({}, { DATABASE_URL: url });
+  expect(mistakes).toEqual([expect.stringMatching(/^DATABASE_URL must (?!.*s3cret)/)]);
 });
 
 describe('DATABASE_URL_FILE', () => {
@@ -239,23 +214,14 @@ describe('DATABASE_URL_FILE', () => {
       '/nowhere/secret',
       /^DATABASE_URL_FILE must name a file that can be read \(ENOENT\)$/,
     ],
-    ['that is a folder', tempFolder(), /^DATABASE_URL_FILE must name a file that can be read \(EISDIR\)$/],
-    ['that is empty', tempFile('empty', '\n'), /^DATABASE_URL_FILE must name a file that holds one line/],
     ['of two lines', tempFile('two', 'a\nb\n'), /^DATABASE_URL_FILE must name a file that holds one line/],
-    [
-      'that is a database',
-      tempFile('x.db', 'SQLite format 3\0'),
-      /^DATABASE_URL_FILE must name a file that holds/,
-    ],
     [
       'with a malformed URL',
       tempFile('bad', 'postgres://u:s3cret'),
-      /^what DATABASE_URL_FILE holds must name each host/,
+      /^what DATABASE_URL_FILE holds must name each host(?!.*s3cret)/,
     ],
   ])('a file %s is refused without its content', (_, path, sentence) => {
-    const mistakes = mistakesOf({}, { DATABASE_URL_FILE: path });
-    expect(mistakes).toEqual([expect.stringMatching(sentence)]);
-    expect(mistakes.join()).not.toContain('s3cret');
+    expect(mistakesOf({}, { DATABASE_URL_FILE: path })).toEqual([expect.stringMatching(sentence)]);
   });
 
   test('is taken by every command', async () => {

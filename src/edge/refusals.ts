@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/answer.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
-import { type ParserError, parserFault, parserMethod } from '../http/malformed.ts';
+import { type ParserError, parserFault } from '../http/malformed.ts';
 import * as http from '../http/node-http.ts';
 import { type Observer, OTHER } from '../http/observations.ts';
 import { findConnection } from './connection.ts';
@@ -55,7 +55,8 @@ export function createRefusals({ config, rateLimit, observe }: RefusalOptions) {
       // Nor about a request that has its answer already.
       if (connection.isWithinRequest) return socket.destroySoon();
       const request = new http.IncomingMessage(socket);
-      request.method = parserMethod(error);
+      // How far the parser came with it is not known.
+      request.method = '';
       const response = new http.ServerResponse(request);
       response.once('finish', () => socket.destroySoon()).assignSocket(socket);
       refuse(request, response, parserFault(error));

@@ -65,9 +65,8 @@ function countHosts(rawHeaders: readonly string[]): number {
 /** What Node's parser reports. */
 export interface ParserError extends Error {
   readonly code: string;
-  /** The last packet, and how much of it was parsed; there is none when time is up. */
+  /** The last packet; there is none when time is up. */
   readonly rawPacket?: Buffer;
-  readonly bytesParsed?: number;
 }
 
 /** Why the parser gave up. */
@@ -75,12 +74,6 @@ export function parserFault({ code, rawPacket }: ParserError): ErrorCode {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'REQUEST_TIMEOUT';
   if (code !== 'HPE_HEADER_OVERFLOW') return 'BAD_REQUEST';
   return rawPacket && hasLongRequestLine(rawPacket) ? 'URI_TOO_LONG' : 'HEADERS_TOO_LARGE';
-}
-
-/** The method of the request in which the parser gave up, as far as the last packet tells. */
-export function parserMethod({ rawPacket, bytesParsed }: ParserError): string {
-  const parsed = rawPacket?.toString('latin1', 0, bytesParsed) ?? '';
-  return parsed.match(/^[A-Z-]+(?= )/gm)?.at(-1) ?? '';
 }
 
 /** The limit of headers covers the request line as well; of what arrived, we are shown the last packet only. */

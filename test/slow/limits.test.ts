@@ -20,7 +20,7 @@ import {
   startServer,
 } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
-import { linesOf, until } from '../stress.ts';
+import { until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
 const ORIGIN = 'https://one.example';
@@ -72,10 +72,7 @@ describe('RATE_LIMIT', () => {
   // Every kind of response counts, including cheap ones.
   test.each<[what: string, from: string, url: string, options: Parameters<typeof ask>[2]]>([
     ['a ready answer', '127.0.2.1', ADA, {}],
-    ['HEAD', '127.0.2.2', ADA, { method: 'HEAD' }],
-    ['304', '127.0.2.3', ADA, { headers: { 'if-none-match': '*' } }],
     ['an unknown user', '127.0.2.4', '/b/api/username/nobody', {}],
-    ['an unknown path', '127.0.2.5', '/nothing', {}],
     ['an unsupported method', '127.0.2.6', ADA, { method: 'DELETE' }],
     ['bad input', '127.0.2.7', '/a/api/?user=%', {}],
     ['a preflight', '127.0.2.8', ADA, PREFLIGHT],
@@ -90,23 +87,6 @@ describe('RATE_LIMIT', () => {
     await useUp(rubbish);
     expect((await rubbish()).status).toBe(429);
     expect((await direct('127.0.0.1', '/healthz')).status).toBe(200);
-  });
-
-  test('with a list of origins, a preflight over the limit is told who may read', async () => {
-    const listed = await serveHere({ RATE_LIMIT: '1/1h', CORS_ORIGIN: ORIGIN });
-    const replies = [await ask(listed, ADA, PREFLIGHT), await ask(listed, ADA, PREFLIGHT)];
-    expect(
-      replies.map(({ status, headers }) => [status, headers['access-control-allow-origin'], headers.vary]),
-    ).toEqual([
-      [204, ORIGIN, 'Origin'],
-      [429, ORIGIN, 'Origin'],
-    ]);
-  });
-
-  test('applies to each client separately', async () => {
-    await useUp(() => direct('127.0.1.2'));
-    expect((await direct('127.0.1.2')).status).toBe(429);
-    expect((await direct('127.0.1.3')).status).toBe(200);
   });
 
   test.each([
@@ -153,11 +133,6 @@ describe('RATE_LIMIT', () => {
       return answer.status === 200 && answer;
     });
     expect(reply.headers['ratelimit-policy']).toBe('"default";q=2;w=1');
-  });
-
-  test('is off by default', async () => {
-    const free = await serveHere();
-    expect(Object.keys((await ask(free, ADA)).headers).filter((name) => /ratelimit/.test(name))).toEqual([]);
   });
 });
 
@@ -273,13 +248,5 @@ describe('MAX_LOOP_DELAY', () => {
 
   test('0 turns load shedding off', async () => {
     expect((await flood('0')).map(({ status }) => status)).toEqual([...Array(6).fill(404), 200]);
-  });
-
-  test('no request is shed right after the start', async () => {
-    for (let turn = 0; turn < 3; turn++) {
-      const server = await serveHere({ MAX_LOOP_DELAY: '150ms' });
-      expect((await ask(server, ADA)).status).toBe(200);
-      expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
-    }
   });
 });
