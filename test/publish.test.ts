@@ -136,7 +136,7 @@ describe(`published from ${storeName()}`, () => {
   });
 
   test('a second run writes what changed, and removes who is gone, in both trees', async () => {
-    const { database, folder, publish } = await createSite();
+    const { database, folder, publish } = await createSite([...PEOPLE, blog(4, 'vanishing')]);
     await publish(...QUICK);
     const first = stateOf(folder);
     const readConfiguration = () => readFileSync(join(folder, 'current/nginx.conf'), 'utf8');
@@ -158,10 +158,11 @@ describe(`published from ${storeName()}`, () => {
     expect(changed(first, second)).toContain('data/b/profile/ada.json');
     expect(changed(first, second).filter((path) => path.includes('/a/'))).toEqual([]);
 
-    await run(['takedown', '--database-url', database, '--family', 'microblog', 'ada']);
+    await run(['takedown', '--database-url', database, '--family', 'microblog', 'ada', 'vanishing']);
     await publish(...QUICK);
     const left = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-    expect(left.filter((path) => /\/a\/(?:.*\/)?ada/i.test(path))).toEqual([]);
+    expect(left.filter((path) => /\/a\/(?:.*\/)?(?:ada|vanishing)/i.test(path))).toEqual([]);
+    expect(readFileSync(join(folder, 'trees/nginx.db')).includes('vanishing')).toBe(false);
     expect(left).toContain('trees/0/files/data/a/profile/zo%C3%AB.json');
     expect(left).toContain('trees/1/files/data/a/profile/zo%C3%AB.json');
   });

@@ -1,12 +1,5 @@
 // `vitrine print compose`
-import {
-  containerAdminPort,
-  containerSettings,
-  type Deployment,
-  lines,
-  MEDIA_MOUNT,
-  mountedMedia,
-} from './deployment.ts';
+import { containerSettings, type Deployment, lines, MEDIA_MOUNT, mountedMedia } from './deployment.ts';
 
 /** A network of our own, so that TRUST_PROXY can name it: other private addresses may be clients. */
 const NETWORK = '172.30.80.0/24';
@@ -16,27 +9,8 @@ export function compose(deployment: Deployment): string {
   const media = mountedMedia(deployment);
   const mounts = [
     ...(file === undefined ? [] : ['data:/data']),
-    ...(media === undefined ? [] : [JSON.stringify(`${media.replaceAll('$', '$$$$')}:${MEDIA_MOUNT}`)]),
+    ...(media === undefined ? [] : [JSON.stringify(escapeDollars(`${media}:${MEDIA_MOUNT}`))]),
   ];
-  // The image sets DATABASE_URL: empty, it leaves the word to the file.
-  const database =
-    file === undefined
-      ? [
-          ['DATABASE_URL', ''],
-          ['DATABASE_URL_FILE', '/run/secrets/database-url'],
-        ]
-      : [['DATABASE_URL', '/data/site.db']];
-  const settings = [
-    ['HOST', '0.0.0.0'],
-    ['PORT', String(port)],
-    ...database,
-    // The proxy on this machine arrives from the network's gateway, another container from its own address there.
-    ['TRUST_PROXY', NETWORK],
-    ['ADMIN_HOST', '0.0.0.0'],
-    ['ADMIN_PORT', String(containerAdminPort(deployment))],
-    ...containerSettings(deployment),
-    // Compose would read a single dollar sign as a variable.
-  ].map(([name, text]) => `${name}: ${JSON.stringify(text?.replaceAll('$', '$$$$'))}`);
   return `# Docker Compose or podman-compose for Vitrine, behind a proxy on the same machine. Save it as compose.yaml beside the
 # Dockerfile. Import data with: docker compose exec -T vitrine vitrine import - < people.ndjson
 
@@ -54,7 +28,7 @@ services:
     ports:
       - "127.0.0.1:${port}:${port}"  # this machine only: the proxy is the way in
     environment:
-${lines(settings, '      ')}${file === undefined ? SECRET_USE : ''}${mounts.length === 0 ? '' : volumes(mounts)}    networks: [vitrine]
+${lines(listSettings(deployment), '      ')}${file === undefined ? SECRET_USE : ''}${mounts.length === 0 ? '' : volumes(mounts)}    networks: [vitrine]
 
 # TRUST_PROXY is this network and no other: the proxy on the machine arrives from its gateway. Under \`uniquelocal\`,
 # clients in your own private networks could claim any address.
@@ -66,6 +40,15 @@ networks:
 
 ${file === undefined ? SECRET : VOLUME}`;
 }
+
+/** Compose would read a single dollar sign as a variable. */
+const escapeDollars = (text: string) => text.replaceAll('$', '$$$$');
+
+/** The proxy on this machine arrives from the network's gateway, another container from its own address there. */
+const listSettings = (deployment: Deployment) =>
+  [['TRUST_PROXY', NETWORK] as const, ...containerSettings(deployment, '/run/secrets')].map(
+    ([name, text]) => `${name}: ${JSON.stringify(escapeDollars(text))}`,
+  );
 
 const volumes = (mounts: readonly string[]) =>
   lines(['volumes:', ...mounts.map((mount) => `  - ${mount}`)], '    ');

@@ -33,16 +33,12 @@ export function createDeployment(config: Config, given: Readonly<Record<string, 
   const origins = mounts.flatMap(({ base: { origin } }) => (origin === undefined ? [] : [new URL(origin)]));
   const names = [...new Set(origins.map(({ hostname }) => hostname))];
   return {
+    config,
     /** The path of the unix socket that the server listens on, if it is one. */
     socket: config.host.startsWith('/') ? config.host : undefined,
     /** Address and port under which a program on the same machine reaches the server. */
     host: reachable(config.host),
-    /** The address that the server listens on, or the path of its socket. */
-    listenHost: config.host,
-    /** Permissions of the socket. */
-    socketMode: config.socketMode.toString(8).padStart(4, '0'),
     port: config.port,
-    adminHost: config.adminHost,
     adminPort: config.adminPort,
     /** The admin port if it is reached under the same address as the server, for programs that check both there. */
     checkPort: reachable(config.adminHost) === reachable(config.host) ? config.adminPort : undefined,
@@ -112,9 +108,21 @@ export const MEDIA_MOUNT = '/media';
 export const mountedMedia = ({ others, mediaDir }: Deployment) =>
   others.some(([name]) => name === 'MEDIA_DIR') ? mediaDir : undefined;
 
-/** The other settings in a container. */
-export const containerSettings = ({ others }: Deployment) =>
-  others.map(([name, text]) => [name, name === 'MEDIA_DIR' ? MEDIA_MOUNT : text] as const);
+/** The settings in a container, where the URL of a PostgreSQL database is a file in this folder. */
+export const containerSettings = (deployment: Deployment, secrets: string) => {
+  const { port, file, others } = deployment;
+  const settings: (readonly [name: string, text: string])[] = [
+    ['HOST', '0.0.0.0'],
+    ['PORT', String(port)],
+    // The image sets DATABASE_URL: empty, it leaves the word to the file.
+    ['DATABASE_URL', file === undefined ? '' : '/data/site.db'],
+    ...(file === undefined ? [['DATABASE_URL_FILE', `${secrets}/database-url`] as const] : []),
+    ['ADMIN_HOST', '0.0.0.0'],
+    ['ADMIN_PORT', String(containerAdminPort(deployment))],
+    ...others.map(([name, text]) => [name, name === 'MEDIA_DIR' ? MEDIA_MOUNT : text] as const),
+  ];
+  return settings;
+};
 
 /** How long a proxy may keep a connection to the server: a little less than the server does. */
 export const proxyKeepAlive = ({ keepAlive }: Deployment) => Math.max(Math.min(60, keepAlive - 5), 1);

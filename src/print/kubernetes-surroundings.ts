@@ -5,18 +5,10 @@ import { type Deployment, lines } from './deployment.ts';
 export type DataSource = 'claim' | 'snapshots' | 'postgres';
 
 export const IMAGE = 'registry.example.org/vitrine:1';
-export const POD_SECURITY = [
-  'runAsNonRoot: true',
-  'runAsUser: 1000',
-  'runAsGroup: 1000',
-  'fsGroup: 1000',
-  'seccompProfile: { type: RuntimeDefault }',
-];
-export const CONTAINER_SECURITY = [
-  'readOnlyRootFilesystem: true',
-  'allowPrivilegeEscalation: false',
-  'capabilities: { drop: [ALL] }',
-];
+export const POD_SECURITY =
+  '{ runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: { type: RuntimeDefault } }';
+export const CONTAINER_SECURITY =
+  '{ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: [ALL] } }';
 
 export const surroundings = (deployment: Deployment, source: DataSource): string =>
   `${NETWORK}${ingress(deployment)}${source === 'claim' ? '' : DISRUPTION}${importJob(source)}`;
@@ -129,13 +121,13 @@ spec:
         spec:
           automountServiceAccountToken: false
           restartPolicy: Never
-${besideServer ? BESIDE_SERVER : ''}          securityContext:
-${lines(POD_SECURITY, '            ')}          containers:
+${besideServer ? BESIDE_SERVER : ''}          securityContext: ${POD_SECURITY}
+          containers:
             - name: import
               image: ${IMAGE}
               command: [sh, -c, ${JSON.stringify(command)}]
-              securityContext:
-${lines(CONTAINER_SECURITY, '                ')}              resources:
+              securityContext: ${CONTAINER_SECURITY}
+              resources:
                 limits: { memory: 256Mi }
               env: [${env}]
               volumeMounts:

@@ -37,7 +37,7 @@ function workload(deployment: Deployment, source: DataSource): string {
   const { port, stopTime, memory, trustProxy = EXAMPLE_NETWORK } = deployment;
   const adminPort = containerAdminPort(deployment);
   const isOne = source === 'claim';
-  const notice = ownDelay(deployment) ? 0 : NOTICE;
+  const notice = hasDelay(deployment) ? 0 : NOTICE;
   return `
 apiVersion: apps/v1
 kind: ${isOne ? 'StatefulSet' : 'Deployment'}
@@ -56,12 +56,12 @@ ${isOne ? '  serviceName: vitrine\n  replicas: 1  # each pod has a file of its o
     spec:
       automountServiceAccountToken: false
       terminationGracePeriodSeconds: ${stopTime + notice}
-${isOne ? '' : SPREAD}      securityContext:
-${lines(POD_SECURITY, '        ')}${source === 'snapshots' ? newestSnapshot() : ''}      containers:
+${isOne ? '' : SPREAD}      securityContext: ${POD_SECURITY}
+${source === 'snapshots' ? newestSnapshot() : ''}      containers:
         - name: vitrine
           image: ${IMAGE}
-          securityContext:
-${lines(CONTAINER_SECURITY, '            ')}          resources:
+          securityContext: ${CONTAINER_SECURITY}
+          resources:
             requests: { cpu: 100m, memory: ${Math.ceil(memory / 2)}Mi }
             limits: { memory: ${memory}Mi }
           env:
@@ -95,33 +95,22 @@ const newestSnapshot = () => `      initContainers:
         - name: snapshot
           image: ${IMAGE}
           command: [sh, -c, 'set -- /snapshots/staging-*.db; [ ! -e "$1" ] || { shift $(($# - 1)); exec vitrine restore "$1"; }']
-          securityContext:
-${lines(CONTAINER_SECURITY, '            ')}          resources:
+          securityContext: ${CONTAINER_SECURITY}
+          resources:
             limits: { memory: 256Mi }
           volumeMounts:
             - { name: data, mountPath: /data }
             - { name: snapshots, mountPath: /snapshots, readOnly: true }
 `;
 
-const ownDelay = ({ others }: Deployment) => others.some(([name]) => name === 'SHUTDOWN_DELAY');
+const hasDelay = ({ others }: Deployment) => others.some(([name]) => name === 'SHUTDOWN_DELAY');
 
-function listSettings(deployment: Deployment): string[] {
-  const { port, file } = deployment;
-  const settings: (readonly [string, string])[] = [
-    ['HOST', '0.0.0.0'],
-    ['PORT', String(port)],
-    // The image sets DATABASE_URL: empty, it leaves the word to the file.
-    ['DATABASE_URL', file === undefined ? '' : '/data/site.db'],
-    ...(file === undefined ? [['DATABASE_URL_FILE', '/run/secrets/vitrine/database-url'] as const] : []),
-    ['ADMIN_HOST', '0.0.0.0'],
-    ['ADMIN_PORT', String(containerAdminPort(deployment))],
-    ...(ownDelay(deployment) ? [] : [['SHUTDOWN_DELAY', `${NOTICE}s`] as const]),
-    ...containerSettings(deployment),
-  ];
-  // Kubernetes would read $(NAME) as a variable.
-  const escaped = (text: string) => JSON.stringify(text.replaceAll('$(', '$$$$('));
-  return settings.map(([name, text]) => `- { name: ${name}, value: ${escaped(text)} }`);
-}
+/** Kubernetes would read $(NAME) as a variable. */
+const listSettings = (deployment: Deployment) =>
+  [
+    ...(hasDelay(deployment) ? [] : [['SHUTDOWN_DELAY', `${NOTICE}s`] as const]),
+    ...containerSettings(deployment, '/run/secrets/vitrine'),
+  ].map(([name, text]) => `- { name: ${name}, value: ${JSON.stringify(text.replaceAll('$(', '$$$$('))} }`);
 
 const SERVICE = `---
 apiVersion: v1

@@ -10,9 +10,10 @@ const PROGRAM = '/opt/vitrine/src/vitrine.js';
 const start = (words: string) => `ExecStart=/usr/bin/node --disable-sigusr1 ${PROGRAM} ${words}`;
 
 export function systemd(deployment: Deployment): string {
-  const { socket, socketMode, listenHost, port, adminHost, adminPort, stopTime, file, others } = deployment;
+  const { socket, port, adminPort, stopTime, file, others } = deployment;
+  const { host, socketMode, adminHost } = deployment.config;
   const settings = [
-    `HOST=${listenHost}`,
+    `HOST=${host}`,
     ...(socket === undefined ? [`PORT=${port}`] : []),
     ...(adminPort === undefined ? [] : [`ADMIN_HOST=${adminHost}`, `ADMIN_PORT=${adminPort}`]),
     `TRUST_PROXY=${deployment.trustProxy ?? 'loopback'}`,
@@ -28,8 +29,8 @@ export function systemd(deployment: Deployment): string {
 Description=Vitrine's socket
 
 [Socket]
-ListenStream=${socket ?? `${streamHost(listenHost)}:${port}`}
-${socket === undefined ? '' : `SocketMode=${socketMode}\nSocketGroup=www-data\n`}NoDelay=true
+ListenStream=${socket ?? `${streamHost(host)}:${port}`}
+${socket === undefined ? '' : `SocketMode=${socketMode.toString(8).padStart(4, '0')}\nSocketGroup=www-data\n`}NoDelay=true
 
 [Install]
 WantedBy=sockets.target
