@@ -37,11 +37,6 @@ export const HOSTS: Readonly<Record<string, PublishedHost>> = {
     compresses: false,
     start: (current, port) => startProgram(current, 'edge-functions/vitrine.js', port),
   },
-  vercel: {
-    isService: true,
-    compresses: false,
-    start: (current, port) => startProgram(current, 'middleware.js', port),
-  },
   s3: { isService: true, isPlain: true, compresses: false, start: startCloudFront },
 };
 
@@ -114,7 +109,7 @@ async function startWorker(current: string, port: number): Promise<void> {
   await worker.ready;
 }
 
-/** A program as Netlify and Vercel call it: before they look for a file, and again when it asks for one. */
+/** A program as Netlify calls it, and Vercel the same one: before they look for a file, and again when it asks for one. */
 async function startProgram(current: string, file: string, port: number): Promise<void> {
   const toUs = `const fetch = (url, init) => globalThis.fetch(Object.assign(new URL(url), { host: '127.0.0.1:${port}' }), init);\n`;
   const text = Buffer.from(toUs + readIn(current, file)).toString('base64');

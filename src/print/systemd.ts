@@ -162,14 +162,16 @@ ${units.join('')}`;
 /** Other settings concern the server only. */
 const OF_COMMANDS = /^(BASE_URL|MEDIA)_|^(EXPLORER|NOTIFY|PURGE|WEBSUB_HUB)$/;
 
-const PURGE_AS_ROOT = `# The cache belongs to nginx's user: what the command cannot remove, root does.
-${start('purge').replace('ExecStart=', 'ExecStartPost=+')}
+/** The cache belongs to nginx's user, so the job itself is not told of it. */
+const purgeAsRoot = (caches: string) => `# The cache belongs to nginx's user: root tells it what changed.
+${start('purge').replace('ExecStart=', `ExecStartPost=+/usr/bin/env ${quoted(`PURGE=${caches}`).replaceAll('$', '$$$$')} `)}
 `;
 
 /** One at a time, also after a night in which the machine was off: those before it come first. */
 function service({ name, words }: Job, before: readonly Job[], deployment: Deployment): string {
   const others = before.map((job) => ` vitrine-${job.name}.service`).join('');
-  const settings = deployment.others.filter(([setting]) => OF_COMMANDS.test(setting));
+  const byRoot = deployment.others.find(([setting]) => setting === 'PURGE' && deployment.tellsNginx);
+  const settings = deployment.others.filter((each) => each !== byRoot && OF_COMMANDS.test(each[0]));
   const media = mountedMedia(deployment);
   const folders = media === undefined ? [BACKUPS] : [BACKUPS, media];
   return `# /etc/systemd/system/vitrine-${name}.service
@@ -181,7 +183,7 @@ Wants=network-online.target
 [Service]
 Type=oneshot
 ${start(words)}
-${deployment.tellsNginx ? PURGE_AS_ROOT : ''}${lines(settings.map(([setting, text]) => `Environment=${quoted(`${setting}=${text}`)}`))}${database(deployment.file)}ReadWritePaths=${folders.map((folder) => `-${quoted(folder)}`).join(' ')}
+${byRoot === undefined ? '' : purgeAsRoot(byRoot[1])}${lines(settings.map(([setting, text]) => `Environment=${quoted(`${setting}=${text}`)}`))}${database(deployment.file)}ReadWritePaths=${folders.map((folder) => `-${quoted(folder)}`).join(' ')}
 ${ACCOUNT}
 ${HARDENING}`;
 }

@@ -265,6 +265,22 @@ describe.each(Object.entries(HOSTS))('%s', (name, { program, isService, isPlain,
   });
 });
 
+test('Vercel runs the program of Netlify', async () => {
+  const [netlify = '', vercel = ''] = await Promise.all(
+    [
+      ['netlify', 'edge-functions/vitrine.js'],
+      ['vercel', 'middleware.js'],
+    ].map(async ([name = '', file = '']) => {
+      const folder = tempFolder();
+      await done(['publish', folder, '--for', name, '--without', 'pages,cards,previews,feeds'], {
+        env: { DATABASE_URL: database },
+      });
+      return readFileSync(join(folder, 'current', file), 'utf8');
+    }),
+  );
+  expect(netlify).toBe(`${vercel}export const config = { path: '/*' };\n`);
+});
+
 test('a folder where none can be made is an error', async () => {
   const { code, stderr } = await spawned(['publish', '/proc/x/site', '--for', 'nginx'], {
     env: { DATABASE_URL: database },
