@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
 import { checkDatabase, openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import type { Writer } from '../src/stores/writer.ts';
-import { bodyOf, saveMedia } from './importing.ts';
+import { bodyOf, readMedia, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
 import { importInto, ndjson, newDatabase, storeName } from './rig.ts';
 
@@ -33,12 +33,8 @@ const ENTRIES = [
 ];
 
 async function change<T>(url: string, action: (writer: Writer) => T): Promise<Awaited<T>> {
-  const writer = await openForChange(url);
-  try {
-    return await action(writer);
-  } finally {
-    await writer.close();
-  }
+  await using writer = await openForChange(url);
+  return await action(writer);
 }
 
 async function loaded(): Promise<string> {
@@ -58,28 +54,26 @@ const take = (url: string, ...records: object[]) => importInto(url, ['-'], ndjso
 
 /** What is served of the users: profile, then items. */
 async function served(url: string, ...users: ['microblog' | 'portfolio', string][]) {
-  const reader = await openForLookups(url);
-  try {
-    const found = [];
-    for (const [family, name] of users) {
-      found.push(JSON.parse(bodyOf(await reader.profile(family, name))));
-      found.push(...JSON.parse(bodyOf(await reader.items(family, name, 'x'))).x);
-    }
-    return found;
-  } finally {
-    await reader.close();
+  await using reader = await openForLookups(url);
+  const found = [];
+  for (const [family, name] of users) {
+    found.push(JSON.parse(bodyOf(await reader.profile(family, name))));
+    found.push(...JSON.parse(bodyOf(await reader.items(family, name, 'x'))).x);
   }
+  return found;
 }
 
-async function records(url: string, withCopies: boolean) {
-  const archive = await openForExport(url);
-  try {
-    const all: Record<string, string>[] = [];
-    for await (const text of archive.records(withCopies)) all.push(JSON.parse(text));
-    return all;
-  } finally {
-    await archive.close();
-  }
+async function records(url: string, withCopies: boolean): Promise<Record<string, string>[]> {
+  await using archive = await openForExport(url);
+  return (await Array.fromAsync(archive.records(withCopies))).map((text) => JSON.parse(text));
+}
+
+/** Removes bob; the files that went with him. */
+async function takeDownBob(url: string): Promise<string[]> {
+  const removed: string[] = [];
+  const subject = { family: 'portfolio', kind: 'user', value: 'bob' } as const;
+  await change(url, (writer) => writer.takeDown([subject], (names) => void removed.push(...names)));
+  return removed;
 }
 
 const sound = async (url: string) => (await checkDatabase(url)).faults;
@@ -134,13 +128,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
     const url = await linked();
     await importInto(url, ['-'], ndjson(...(await records(url, true))));
     expect(await sound(url)).toEqual([]);
-    const removed: string[] = [];
-    await change(url, (writer) =>
-      writer.takeDown([{ family: 'portfolio', kind: 'user', value: 'bob' }], (names) => {
-        removed.push(...names);
-      }),
-    );
-    expect(removed).toEqual([file('d')]);
+    expect(await takeDownBob(url)).toEqual([file('d')]);
     await change(url, (writer) => writer.pruneMedia(0));
     await change(url, (writer) => writer.relink('https://newer.example'));
     expect(await served(url, ['microblog', 'ada'])).toMatchObject([
@@ -154,14 +142,10 @@ describe(`copies of pictures in ${storeName()}`, () => {
   test('every ETag changes with its text, and another address for all copies is one change', async () => {
     const url = await linked();
     const etags = async () => {
-      const reader = await openForLookups(url);
-      const found = [
-        await reader.profile('microblog', 'ada'),
-        await reader.items('microblog', 'ada', 'posts'),
-        await reader.profile('portfolio', 'bob'),
-      ].map((stored) => stored?.etag);
-      await reader.close();
-      return found;
+      await using reader = await openForLookups(url);
+      const list = await reader.items('microblog', 'ada', 'posts');
+      const profiles = [await reader.profile('microblog', 'ada'), await reader.profile('portfolio', 'bob')];
+      return [list, ...profiles].map((stored) => stored?.etag);
     };
     const before = await etags();
     await change(url, (writer) => writer.relink('https://cdn.example'));
@@ -216,23 +200,18 @@ describe(`copies of pictures in ${storeName()}`, () => {
     );
     await take(url, ...users, folio(30, 'dora', { avatar: `${OLD}/dora.jpg` }));
     await saveMedia(url, [...ENTRIES, ...users.map((user) => copy(String(user.avatar), file('e')))]);
-    const archive = await openForExport(url);
-    const missing = [];
-    for await (const one of archive.missing()) missing.push(one);
+    await using archive = await openForExport(url);
+    const missing = await Array.fromAsync(archive.missing());
     expect(missing).toEqual([
       { kind: 'post', whose: '11', member: 'photo', url: `${OLD}/none.jpg`, reason: 'status 404' },
       { kind: 'portfolio profile', whose: 'dora', member: 'avatar', url: `${OLD}/dora.jpg`, reason: null },
     ]);
-    const addresses = async (files: boolean) => {
-      const found = [];
-      for await (const { url: address } of archive.originals(files)) found.push(address);
-      return found;
-    };
+    const addresses = async (files: boolean) =>
+      (await Array.fromAsync(archive.originals(files))).map((original) => original.url);
     // Pictures are named by users and items; other files come on demand.
     expect(new Set(await addresses(false))).toContain(`${OLD}/dora.jpg`);
     expect((await addresses(true)).length).toBeGreaterThan((await addresses(false)).length);
     expect(await archive.mediaSummary()).toEqual({ copies: 15, files: 5, bytes: 50 });
-    await archive.close();
   });
 
   test('prune forgets what no record has named for a while, and nothing that is named again', async () => {
@@ -256,18 +235,13 @@ describe(`copies of pictures in ${storeName()}`, () => {
 
   test('a takedown forgets the addresses that only its user named, and removes their files first', async () => {
     const url = await linked();
-    const removed: string[] = [];
     const subject = { family: 'portfolio', kind: 'user', value: 'bob' } as const;
     const failing = () => Promise.reject(new Error('read-only folder'));
     await expect(change(url, (writer) => writer.takeDown([subject], failing))).rejects.toThrow('read-only');
     expect(await served(url, ['portfolio', 'bob'])).toHaveLength(2);
-    await change(url, (writer) => writer.takeDown([subject], (names) => void removed.push(...names)));
-    expect(removed).toEqual([file('d')]);
-    const archive = await openForExport(url);
-    const urls = [];
-    for await (const entry of archive.media()) urls.push(entry.url);
+    expect(await takeDownBob(url)).toEqual([file('d')]);
+    const urls = (await readMedia(url)).entries.map((entry) => entry.url);
     expect(urls).toEqual(['10.jpg', '11.mp3', 'ada.jpg', 'none.jpg'].map((name) => `${OLD}/${name}`));
-    await archive.close();
     if (!isPostgresUrl(url))
       for (const name of readdirSync(dirname(url)))
         expect(readFileSync(join(dirname(url), name)).includes('bob.jpg')).toBe(false);
@@ -279,11 +253,8 @@ describe(`copies of pictures in ${storeName()}`, () => {
     const archive = await openForExport(url);
     const mark = await archive.takedownsMark();
     await archive.close();
-    const subject = { family: 'portfolio', kind: 'user', value: 'bob' } as const;
-    await change(url, (writer) => writer.takeDown([subject], () => {}));
+    await takeDownBob(url);
     expect(await change(url, (writer) => writer.saveMedia(ENTRIES, mark))).toBe(false);
-    const after = await openForExport(url);
-    expect(await after.mediaSummary()).toMatchObject({ copies: 0 });
-    await after.close();
+    expect((await readMedia(url)).entries).toEqual([]);
   });
 });

@@ -1,6 +1,5 @@
 // Copies of pictures that move to another URL under load.
 import { expect, test } from 'vitest';
-import { openForChange } from '../../src/stores/open.ts';
 import { saveMedia } from '../importing.ts';
 import { sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
@@ -17,32 +16,16 @@ const shotsOf = (base: string, user: number) =>
   });
 
 test('under load, no response mixes two addresses of copies', async () => {
+  const covers = { avatar: 'https://old.example/a', cover_image: 'https://old.example/b' };
   const records = names.flatMap((name, index) => [
-    folio(index + 1, name, { avatar: 'https://old.example/a', cover_image: 'https://old.example/b' }),
+    folio(index + 1, name, covers),
     ...shotsOf('https://old.example', index + 1),
   ]);
   const database = await databaseOf(tempFile('site.ndjson', ndjson(...records)));
-  const urls = new Set(
-    records.flatMap(({ avatar, cover_image, image, large_image }) => [
-      avatar,
-      cover_image,
-      image,
-      large_image,
-    ]),
-  );
-  urls.delete(undefined);
-  await saveMedia(
-    database,
-    [...urls].map((url) => ({
-      url: String(url),
-      file: `${sha256(String(url))}.png`,
-      bytes: 1,
-      reason: null,
-    })),
-  );
-  const writer = await openForChange(database);
-  await writer.relink('https://address0.example');
-  await writer.close();
+  const urls = new Set(JSON.stringify(records).match(/https:[^"]+/g));
+  const entries = [...urls].map((url) => ({ url, file: `${sha256(url)}.png`, bytes: 1, reason: null }));
+  await saveMedia(database, entries);
+  await done(['media', 'relink', '--database-url', database, '--media-url', 'https://address0.example']);
 
   const server = await startServer({ DATABASE_URL: database, WORKERS: '2' });
   const addresses = names.flatMap((name) => [`/b/api/username/${name}`, `/b/api/username/${name}/shots`]);
