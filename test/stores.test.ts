@@ -323,8 +323,6 @@ describe(`the ${storeName()} store`, () => {
 
     test('the version changes soon after a commit', async () => {
       const before = reader.version();
-      // The reader ends its transaction with the turn of the event loop; an import that finds it open waits for seconds.
-      await new Promise(setImmediate);
       await take(url, [blog(2, 'none', { bio: 'new' })]);
       await until('the new version', () => reader.version() !== before);
       expect(bodyOf(await reader.profile('microblog', 'none'))).toContain('"bio":"new"');

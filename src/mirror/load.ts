@@ -98,11 +98,11 @@ export async function readUsers(
   const users = new Map<string, LocalUser>();
   if (userKeys.length === 0) return users;
   const reading = `${options.unescape ? 'unescaped ' : ''}${recordMap?.version ?? ''}`;
-  // It sees the database as it was in the turn of the event loop in which it was opened: none is kept.
   await using reader = await openReader();
   for (const key of userKeys) {
-    const [profile, items] = [await reader.profile(family, key), await reader.items(family, key, 'items')];
-    if (profile === undefined || items === undefined) continue;
+    const person = await reader.person(family, key, 'items');
+    if (person === undefined) continue;
+    const [profile, items] = person;
     const { id } = JSON.parse(String(profile.body)) as { id: string };
     users.set(key, { id, version: `${profile.etag} ${items.etag} ${reading}` });
   }

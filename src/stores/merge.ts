@@ -15,7 +15,7 @@ import {
   statementsFor,
 } from './merge-statements.ts';
 import { type Removal, refuseExcess } from './removal-limit.ts';
-import { listedKinds, skipTakenDown } from './takedown-skips.ts';
+import { skipTakenDown } from './takedown-skips.ts';
 
 /** Undefined when the import is refused, as `ending` says or for misfits; the caller then rolls back. */
 export async function merge(
@@ -29,13 +29,12 @@ export async function merge(
   for (const index of INDEXES) await db.run(index);
   const staged = await Array.fromAsync(db.rows('SELECT DISTINCT kind FROM staged'));
   const kinds = new Set(staged.map(([kind]) => Number(kind)));
-  const listed = await listedKinds(db);
   for (const family of FAMILIES) {
     const statements = statementsFor(family);
     if (!kinds.has(statements.profileKind) && !kinds.has(statements.itemKind)) continue;
     await db.run('DELETE FROM touched');
     await db.run(statements.dropRepeats);
-    const takenDown = await skipTakenDown(db, family, listed);
+    const takenDown = await skipTakenDown(db, family);
     await addNamedCopies(db, family);
     misfits += await takeOutClashes(db, statements, replace);
     const served = await servedIn(db, findKind(family, 'profile'));

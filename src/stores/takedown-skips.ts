@@ -1,38 +1,30 @@
 // What was taken down and comes again: an import leaves it out, inside the caller's transaction.
 import { type Family, findKind } from '../records/kinds.ts';
-import type { StoreConnection } from './connection.ts';
+import { countRows, type StoreConnection } from './connection.ts';
 import { stagedKind } from './merge-statements.ts';
 import { findSpellings, ID_TEXT, isListed } from './takedowns.ts';
 
-/** The families and kinds that have takedowns: without any, nothing has to be hashed. */
-export async function listedKinds(db: StoreConnection): Promise<ReadonlySet<string>> {
-  const listed = await Array.fromAsync(db.rows('SELECT DISTINCT family, kind FROM takedowns'));
-  return new Set(listed.map(([family, kind]) => `${family} ${kind}`));
-}
-
 /** Leaves out what was taken down. It is in this transaction, so a takedown during a long import counts as well. */
-export async function skipTakenDown(db: StoreConnection, family: Family, listed: ReadonlySet<string>) {
+export async function skipTakenDown(db: StoreConnection, family: Family) {
   const profile = stagedKind(findKind(family, 'profile'));
   const item = stagedKind(findKind(family, 'item'));
-  const skipped = { profiles: 0, items: 0 };
-  if (listed.has(`${family} user`)) {
-    // Also those of whom only items came.
-    await findListedUsers(db, family, 'gone', {
-      users: `SELECT id, user_key FROM staged WHERE kind = ${profile} AND owner IS NULL`,
-      ids: `SELECT id FROM staged WHERE kind = ${profile} UNION SELECT owner FROM staged WHERE kind = ${item}`,
-    });
-    const isGone = 'IN (SELECT id FROM gone)';
-    skipped.profiles = await db.run(`DELETE FROM staged WHERE kind = ${profile} AND id ${isGone}`);
-    skipped.items = await db.run(`DELETE FROM staged WHERE kind = ${item} AND owner ${isGone}`);
-    await db.run('DELETE FROM gone');
-  }
-  // A user's entry has the ids of items as well.
-  if (listed.has(`${family} user`) || listed.has(`${family} item`))
-    skipped.items += await db.run(`
-      DELETE FROM staged WHERE n IN (
-        SELECT n FROM staged CROSS JOIN takedown_salts
-        WHERE kind = ${item} AND ${isListed(family, 'item', ID_TEXT)})`);
-  return skipped;
+  // Without any takedown, nothing has to be hashed.
+  if ((await countRows(db, `SELECT count(*) FROM takedowns WHERE family = '${family}'`)) === 0)
+    return { profiles: 0, items: 0 };
+  // Also those of whom only items came.
+  await findListedUsers(db, family, 'gone', {
+    users: `SELECT id, user_key FROM staged WHERE kind = ${profile} AND owner IS NULL`,
+    ids: `SELECT id FROM staged WHERE kind = ${profile} UNION SELECT owner FROM staged WHERE kind = ${item}`,
+  });
+  const isGone = 'IN (SELECT id FROM gone)';
+  const profiles = await db.run(`DELETE FROM staged WHERE kind = ${profile} AND id ${isGone}`);
+  const ofUsers = await db.run(`DELETE FROM staged WHERE kind = ${item} AND owner ${isGone}`);
+  await db.run('DELETE FROM gone');
+  const others = await db.run(`
+    DELETE FROM staged WHERE n IN (
+      SELECT n FROM staged CROSS JOIN takedown_salts
+      WHERE kind = ${item} AND ${isListed(family, 'item', ID_TEXT)})`);
+  return { profiles, items: ofUsers + others };
 }
 
 /** The queries among whose rows users are looked for: by id and name, and by id. */
