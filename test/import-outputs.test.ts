@@ -1,7 +1,6 @@
 // Output files of import and export: written atomically, and never over an input or a database.
-import { type ChildProcess, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -14,15 +13,12 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { watch } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writeExport } from '../src/import/export.ts';
-import { openRejects } from '../src/import/rejects.ts';
-import { people } from './bench/data.ts';
 import { exported, into, newPath, recordsIn } from './importing.ts';
 import { blog } from './records.ts';
-import { databaseOf, fixture, ndjson, ROOT, readLines, run, tempFile, tempFolder, vitrine } from './rig.ts';
+import { databaseOf, fixture, ndjson, ROOT, readLines, run, tempFile, tempFolder } from './rig.ts';
 
 const GOOD = blog(1, 'one');
 const BAD = blog(2, 'two', { verified: 'yes' });
@@ -41,14 +37,6 @@ function shell(command: string) {
 describe('refused', () => {
   test.each<[what: string, output: (input: string, database: string) => string]>([
     ['the input', (input) => input],
-    [
-      'a symbolic link to the input',
-      (input) => {
-        const link = join(tempFolder(), 'link.ndjson');
-        symlinkSync(input, link);
-        return link;
-      },
-    ],
     [
       'a hard link to the input',
       (input) => {
@@ -105,8 +93,6 @@ describe('written to a temporary file and renamed', () => {
     expect(readdirSync(dirname(rejects))).toEqual(['rejects.ndjson']);
     expect((await skipping(newPath(), rejects, [input])).code).toBe(0);
     expect(readFileSync(rejects, 'utf8')).toBe(ndjson(BAD));
-    expect((await skipping(newPath(), rejects, ['-'], ndjson(GOOD))).code).toBe(0);
-    expect(readFileSync(rejects, 'utf8')).toBe('');
   });
 
   test('of two exports to one file at once, the one that ends last wins, whole', async () => {
@@ -135,62 +121,15 @@ describe('written to a temporary file and renamed', () => {
     expect(readdirSync(dirname(file))).toEqual(['backup.ndjson']);
   });
 
-  test('of two snapshots to one file at once, the one that ends last wins, whole', async () => {
-    const target = join(tempFolder(), 'copy.db');
-    const large = await databaseOf(tempFile('large.ndjson', ndjson(...people(400, 15))));
-    const small = await databaseOf(fixture('microblog.ndjson'));
-    const snapshot = await stoppedMidway(large, target);
-    expect((await run(['snapshot', '--database-url', small, target])).code).toBe(0);
-    expect(await exported(target)).toEqual(await exported(small));
-    snapshot.kill('SIGCONT');
-    expect(await once(snapshot, 'close')).toEqual([0, null]);
-    expect(await exported(target)).toEqual(await exported(large));
-    expect(readdirSync(dirname(target))).toEqual(['copy.db']);
+  test('the files of other runs are left alone, unless those are long dead', async () => {
+    const database = await databaseOf(fixture('microblog.ndjson'));
+    const file = join(tempFolder(), 'backup');
+    const [living, dead] = ['', '-journal'].map((end) => `${file}.${randomUUID()}.unfinished${end}`);
+    for (const name of [living, dead]) writeFileSync(name as string, 'begun');
+    utimesSync(dead as string, 0, 0);
+    expect((await run(['export', '--database-url', database, file])).code).toBe(0);
+    expect(readdirSync(dirname(file)).sort()).toEqual(['backup', basename(living as string)]);
   });
-
-  /** A snapshot that has begun to write and stands still. One that was faster than the signal is begun again. */
-  async function stoppedMidway(database: string, target: string): Promise<ChildProcess> {
-    for (;;) {
-      const child = vitrine(['snapshot', '--database-url', database, target]);
-      for await (const _ of watch(dirname(target))) {
-        child.kill('SIGSTOP');
-        break;
-      }
-      if (readdirSync(dirname(target)).some((name) => name.endsWith('.unfinished'))) return child;
-      child.kill('SIGCONT');
-      await once(child, 'close');
-    }
-  }
-
-  test('of two files of rejects at once, the one that ends last wins, whole', () => {
-    const file = join(tempFolder(), 'rejects.ndjson');
-    const [one, other] = [openRejects(file, []), openRejects(file, [])];
-    one.add('{"one":1}');
-    other.add('{"other":1}');
-    for (const rejects of [other, one]) {
-      rejects.commit();
-      rejects[Symbol.dispose]();
-    }
-    expect([readFileSync(file, 'utf8'), readdirSync(dirname(file))]).toEqual([
-      '{"one":1}\n',
-      ['rejects.ndjson'],
-    ]);
-  });
-
-  test.each(['export', 'snapshot'])(
-    '%s leaves the files of other runs alone, unless those are long dead',
-    async (command) => {
-      const database = await databaseOf(fixture('microblog.ndjson'));
-      const file = join(tempFolder(), 'backup');
-      const names = ['living', 'dead'].map(
-        (_, index) => `${file}.${randomUUID()}.unfinished${index === 0 ? '' : '-journal'}`,
-      );
-      for (const name of names) writeFileSync(name, 'begun');
-      utimesSync(names[1] as string, 0, 0);
-      expect((await run([command, '--database-url', database, file])).code).toBe(0);
-      expect(readdirSync(dirname(file)).sort()).toEqual(['backup', basename(names[0] as string)]);
-    },
-  );
 
   test('links and permissions of the file are kept', async () => {
     const database = await databaseOf(fixture('microblog.ndjson'));

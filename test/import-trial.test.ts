@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { into, newPath, recordsIn, tally } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { databaseOf, fixture, ndjson, readLines, run, tempFile, tempFolder } from './rig.ts';
+import { databaseOf, fixture, ndjson, readLines, tempFile, tempFolder } from './rig.ts';
 
 describe('--dry-run', () => {
   const OLD = ndjson(blog(1, 'one'), blog(2, 'two'), post(7, 1));
@@ -18,29 +18,12 @@ describe('--dry-run', () => {
     expect(readdirSync(dirname(path))).toEqual([]);
   });
 
-  test('refuses a database in a folder that does not exist, as the import does', async () => {
-    const path = join(tempFolder(), 'nowhere', 'site.db');
-    const tried = await into(path, ['--dry-run', '-'], { input: NEW });
-    expect(tried.code).toBe(1);
-    expect(tried).toEqual(await into(path, ['-'], { input: NEW }));
-  });
-
   test('migrates nothing', async () => {
     const path = tempFile('older.db', readFileSync(fixture('older/schema-4.db')));
     const before = readFileSync(path);
     const { code, stderr } = await into(path, ['--dry-run', '-'], { input: NEW });
     expect([code, stderr]).toEqual([1, expect.stringContaining('has an older schema')]);
     expect(readFileSync(path).equals(before)).toBe(true);
-  });
-
-  test('leaves a snapshot as it is', async () => {
-    const database = await databaseOf(tempFile('old.ndjson', OLD));
-    const path = join(tempFolder(), 'copy.db');
-    expect((await run(['snapshot', '--database-url', database, path])).code).toBe(0);
-    const before = readFileSync(path);
-    expect((await into(path, ['--dry-run', '-'], { input: NEW })).code).toBe(0);
-    expect(readFileSync(path).equals(before)).toBe(true);
-    expect(readdirSync(dirname(path))).toEqual(['copy.db']);
   });
 
   test('reports faults, and saves the faulty records', async () => {

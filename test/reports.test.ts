@@ -35,36 +35,25 @@ const FILE = fixture('microblog.ndjson');
 const USES: Use[] = [
   ['import', () => ['import', '--database-url', newPath(), FILE], 0],
   ['import', () => ['import', '--database-url', newPath(), bad], 1],
-  ['import', () => ['import', '--database-url', newPath(), '/nowhere.ndjson'], 1],
   ['import', () => ['import', '--database-url', newPath(), '--rejects', 'x', bad], 2],
   ['export', () => ['export', '--database-url', path, join(tempFolder(), 'all.ndjson')], 0],
-  ['export', () => ['export', '--database-url', newPath(), 'x'], 1],
   ['remove', () => ['remove', '--database-url', copyOf(path), '--family', 'microblog', 'ada'], 0],
   ['remove', () => ['remove', '--database-url', path, '--family', 'microblog', 'nobody'], 1],
-  ['remove', () => ['remove', '--database-url', path], 2],
   ['snapshot', () => ['snapshot', '--database-url', path, join(tempFolder(), 'copy.db')], 0],
   ['restore', () => ['restore', '--database-url', newPath(), copyOf(path)], 0],
   ['restore', () => ['restore', '--database-url', newPath(), FILE], 1],
   ['migrate', () => ['migrate', '--database-url', path], 0],
   ['check', () => ['check', '--database-url', path], 0],
-  ['check', () => ['check', '--deep'], 2],
   ['check', () => ['check'], 2],
   ['serve', () => ['serve', '--check', '--database-url', path], 0],
-  ['serve', () => ['serve', '--check', '--database-url', newPath()], 2],
   ['serve', () => ['serve', '--port', 'x', '--host', 'a b'], 2],
   [
     'mirror',
     () => ['mirror', '--database-url', newPath(), '--variant', 'a', '--from', `${url}/a`, '--user', 'ada'],
     0,
   ],
-  [
-    'mirror',
-    () => ['mirror', '--database-url', newPath(), '--variant', 'a', '--from', `${url}/x`, '--user', 'ada'],
-    1,
-  ],
   ['compare', () => ['compare', `${url}/a`, `${url}/a/`, '--variant', 'a', '--user', 'ada'], 0],
   ['compare', () => ['compare', `${url}/a`, `${url}/x`, '--variant', 'a', '--user', 'ada'], 1],
-  ['compare', () => ['compare', `${url}/a`, '--variant', 'a', '--user', 'ada'], 2],
   ['doctor', () => ['doctor', 'http://127.0.0.1:1', '--user', 'ada'], 1],
   ['media fetch', () => ['media', 'fetch', '--database-url', copyOf(path)], 1],
   ['media relink', () => ['media', 'relink', '--database-url', copyOf(path)], 0],
@@ -74,8 +63,9 @@ const USES: Use[] = [
   ['media', () => ['media', 'burn'], 2],
 ];
 
-describe.each(USES)('%s', (name, args, exitCode) => {
-  test(`with --json prints one line of one shape, and exits with ${exitCode}`, async () => {
+test.each(USES)(
+  '%s: --json prints one line of one shape, --quiet only errors',
+  async (name, args, exitCode) => {
     const { code, stdout, stderr } = await run([...args(), '--json']);
     expect([code, stderr]).toEqual([exitCode, '']);
     expect(stdout).toMatch(/^[^\n]+\n$/);
@@ -85,14 +75,11 @@ describe.each(USES)('%s', (name, args, exitCode) => {
     expect(report.errors.length > 0).toBe(exitCode !== 0);
     for (const line of [...report.errors, ...report.notes]) expect(line).toMatch(/^[^\n]+$/);
     if (exitCode === 0) expect(report.result).not.toBeNull();
-  });
 
-  test(`with --quiet prints only errors, and exits with ${exitCode}`, async () => {
-    const { code, stdout, stderr } = await run([...args(), '--quiet']);
-    expect([code, stdout]).toEqual([exitCode, '']);
-    expect(stderr !== '').toBe(exitCode !== 0);
-  });
-});
+    const quiet = await run([...args(), '--quiet']);
+    expect([quiet.code, quiet.stdout, quiet.stderr !== '']).toEqual([exitCode, '', exitCode !== 0]);
+  },
+);
 
 const reportOf = async (args: string[]) => JSON.parse((await run([...args, '--json'])).stdout);
 
@@ -164,12 +151,9 @@ describe('control characters', () => {
 
   test.each<[what: string, args: () => string[]]>([
     ['the name of a snapshot', () => ['snapshot', '--database-url', path, join(tempFolder(), EVIL)]],
-    ['the name of a missing database', () => ['check', '--database-url', join(tempFolder(), EVIL)]],
-    ['the name of an import', () => ['import', '--database-url', newPath(), join(tempFolder(), EVIL)]],
     ['the target of an export', () => ['export', '--database-url', path, join(tempFolder(), EVIL, 'x')]],
     ['a user', () => ['remove', '--database-url', path, '--family', 'microblog', EVIL]],
     ['a setting', () => ['serve', '--port', EVIL]],
-    ['a database to serve', () => ['serve', '--database-url', join(tempFolder(), EVIL)]],
     ['a base URL', () => ['doctor', `http://x/${EVIL}`, '--timeout', EVIL]],
     ['a command', () => [EVIL]],
     ['an option', () => ['check', `--${EVIL}`]],

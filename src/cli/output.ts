@@ -11,19 +11,6 @@ export const MISUSED = 2;
 /** Plus the number of the signal that ended the command, as shells count. */
 export const SIGNALLED = 128;
 
-/** The line that --json prints, the same for every command. */
-interface JsonReport {
-  /** Null when the command line names none. */
-  readonly command: string | null;
-  readonly ok: boolean;
-  readonly exitCode: number;
-  /** Null when the command did not get that far. */
-  readonly result: object | null;
-  readonly errors: readonly string[];
-  /** Other lines that people see on standard error, such as the first faulty records. */
-  readonly notes: readonly string[];
-}
-
 export function createOutput(io: Process, argv: readonly string[], commandName: () => string | null) {
   const words = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : undefined);
   const json = words.includes('--json');
@@ -45,7 +32,8 @@ export function createOutput(io: Process, argv: readonly string[], commandName: 
     else if (outcome !== undefined || exitCode !== DONE) {
       const { result = null } = outcome ?? {};
       const command = commandName();
-      const line = { command, ok: exitCode === DONE, exitCode, result, errors, notes } satisfies JsonReport;
+      // The same members for every command; notes are the other lines that people see on standard error.
+      const line = { command, ok: exitCode === DONE, exitCode, result, errors, notes };
       (stdoutIsData ? io.stderr : io.stdout).write(`${safeJson(line)}\n`);
     }
     return exitCode;

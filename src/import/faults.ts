@@ -1,9 +1,10 @@
-// Reports the faults of an import, counts the faulty records, and keeps them.
+// Reports the faults of an import, counts the faulty records, and writes them to a file.
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { asOutputErrors, openOutput } from '../files/output.ts';
 import type { Entry } from '../formats/entry.ts';
 import type { Fault } from '../records/normalise.ts';
 import { brief, printable } from '../records/printable.ts';
 import type { Misfit } from '../stores/load.ts';
-import type { Rejects } from './rejects.ts';
 
 const LONGEST_RETURNED = 300;
 /** A place is a file's index times this, plus the line: no file has so many lines, and no import so many files. */
@@ -49,3 +50,24 @@ export function createFaultReport(
 }
 
 export const displayName = (file: string) => (file === '-' ? 'standard input' : file);
+
+export type Rejects = ReturnType<typeof openRejects>;
+
+/**
+ * A file of records or users that were left out. It is written synchronously: a store reports misfits in the midst of one
+ * long operation, and what waits for an asynchronous stream would pile up in memory.
+ */
+export function openRejects(file: string, inputs: readonly string[]) {
+  const output = openOutput(file, inputs);
+  const fd = asOutputErrors(file, () => openSync(output.path, output.flags, output.mode));
+  return {
+    add: (record: string) => asOutputErrors(file, () => writeFileSync(fd, `${record}\n`)),
+    /** Puts the file in its place. */
+    commit: output.commit,
+    /** Closes the file, and removes it unless it was committed. */
+    [Symbol.dispose](): void {
+      closeSync(fd);
+      output.discard();
+    },
+  };
+}

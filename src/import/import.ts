@@ -1,7 +1,6 @@
 // Files -> records in the store: all of them, or none, or the good ones.
 import { createReadStream } from 'node:fs';
 import { addAbortSignal, Readable } from 'node:stream';
-import { OutputError } from '../files/output.ts';
 import { readRecords } from '../formats/detect.ts';
 import { type Capture, type Entry, FormatError, NoContentError } from '../formats/entry.ts';
 import type { Family } from '../records/kinds.ts';
@@ -12,10 +11,16 @@ import type { Load, Tallies } from '../stores/load.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Writer } from '../stores/writer.ts';
 import { openCaptures } from './captures.ts';
-import { createFaultReport, describePlace, displayName, encodePlace, type FaultReport } from './faults.ts';
+import {
+  createFaultReport,
+  describePlace,
+  displayName,
+  encodePlace,
+  type FaultReport,
+  openRejects,
+} from './faults.ts';
 import { type InputOptions, openInputs } from './inputs.ts';
 import type { RecordMap } from './map.ts';
-import { openRejects, type Rejects } from './rejects.ts';
 import type { Progress } from './report.ts';
 import { createWarnings, type Warnings } from './warnings.ts';
 
@@ -69,7 +74,7 @@ export async function importFiles(
     await load.abandon();
     throw error;
   }
-  if (tallies !== undefined) saveRejects(rejects);
+  if (tallies !== undefined) rejects?.commit();
   return {
     /** Undefined when nothing was imported because records were faulty. */
     tallies,
@@ -79,15 +84,6 @@ export async function importFiles(
     faulty: report.count(),
     records: counts.records,
   };
-}
-
-function saveRejects(rejects: Rejects | undefined): void {
-  try {
-    rejects?.commit();
-  } catch (error) {
-    const sentence = 'the good records were imported, but the others were not saved';
-    throw new OutputError(`${sentence}: ${(error as Error).message}`, { cause: error });
-  }
 }
 
 function missingFiles(map: RecordMap | undefined): string[] {

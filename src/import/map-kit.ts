@@ -7,15 +7,9 @@ import { brief } from '../records/printable.ts';
 const ID_BITS = 63n;
 const EPOCH = /^-?\d+(?:\.\d+)?$/;
 const DAY = /^\d{4}-\d\d-\d\d$/;
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-const MONTH = `(?<month>${MONTHS.join('|')})`;
 /** `Sat, 5 Mar 2022 22:00:00 +0200`, and `Sat Mar 05 22:00:00 +0000 2022` in Twitter's archives. */
-const NAMED_DATES = [
-  `(?:\\w{3}, *)?(?<day>\\d{1,2}) ${MONTH} (?<year>\\d{4}) (?<time>\\d\\d:\\d\\d(?::\\d\\d)?) (?<zone>[+-]\\d{4}|GMT|UTC?|Z|[ECMP][SD]T)(?: \\(.*\\))?`,
-  `\\w{3} ${MONTH} (?<day>\\d\\d) (?<time>\\d\\d:\\d\\d:\\d\\d) (?<zone>[+-]\\d{4}) (?<year>\\d{4})`,
-].map((pattern) => new RegExp(`^${pattern}$`));
-/** The zones of North America, which RFC 2822 names: hours behind UTC in standard time. */
-const ZONES = { E: 5, C: 6, M: 7, P: 8 };
+const NAMED_DATE =
+  /^(?:[A-Z][a-z]{2},? +)?(?:[A-Z][a-z]{2} )?(?<day>\d{1,2}) (?:[A-Z][a-z]{2} \d{4} )?\d\d:\d\d(?::\d\d)? (?<zone>[+-]\d{4}|GMT|UTC?|Z)(?: \d{4}| \([A-Z]+\))?$/;
 /** Seconds reach this number in the year 5138, milliseconds did in 1973. */
 const LEAST_MILLISECONDS = 1e11;
 
@@ -54,22 +48,16 @@ function readDate(given: unknown): string | undefined {
 }
 
 function readDateText(text: string): string | undefined {
-  for (const pattern of NAMED_DATES) {
-    const { day, month, year, time, zone } = pattern.exec(text)?.groups ?? {};
-    if (day === undefined || month === undefined) continue;
-    const number = String(MONTHS.indexOf(month) + 1).padStart(2, '0');
-    return utcFromIso(`${year}-${number}-${day.padStart(2, '0')}T${time}${readZone(zone)}`);
+  const { day, zone = '' } = NAMED_DATE.exec(text)?.groups ?? {};
+  if (day !== undefined) {
+    // JavaScript takes 30 February for 2 March.
+    const isReal = new Date(text.replace(zone, 'GMT')).getUTCDate() === Number(day);
+    return isReal ? wireDate(Date.parse(text)) : undefined;
   }
   if (DAY.test(text)) return utcFromIso(`${text} 00:00:00`);
   if (!EPOCH.test(text)) return utcFromIso(text);
   const time = Number(text);
   return wireDate(Math.abs(time) < LEAST_MILLISECONDS ? time * 1000 : time);
-}
-
-function readZone(zone = ''): string {
-  const hours = ZONES[zone[0] as keyof typeof ZONES];
-  if (hours === undefined) return zone.replace(/^[GU].*/, 'Z');
-  return `-0${zone[1] === 'D' ? hours - 1 : hours}00`;
 }
 
 /** A URL, made absolute with the help of `base` if it is relative. */

@@ -105,23 +105,30 @@ function createTools({ filesUrl, exportUser }: ExportFacts) {
   };
 }
 
+type MapFunction = (...given: unknown[]) => unknown;
+
+/** What a module should export. */
+interface MapModule {
+  readonly default?: MapFunction;
+  readonly end?: MapFunction;
+  readonly lists?: readonly string[];
+  /** Files of a folder. */
+  readonly files?: RegExp;
+}
+
 async function loadModule(path: string) {
   // A module remembers what it was given: each import needs one of its own.
   const file = findModule(path);
   const href = `${file.href}?import=${++loads}`;
   const describe = (error: unknown) => describeThrown(error, href, basename(path));
-  const module: Record<string, unknown> = await import(href).catch((error) => {
+  const module: MapModule = await import(href).catch((error) => {
     throw new FormatError(`${path} cannot be loaded: ${describe(error)}`);
   });
   const { default: map, end, lists = [], files } = module;
-  if (!isFunction(map)) throw new FormatError(`${path} has no default function: ${MODULE}`);
-  if (end !== undefined && !isFunction(end))
-    throw new FormatError(`${path}: end must be a function: export const end = (kit) => …`);
+  if (typeof map !== 'function') throw new FormatError(`${path} has no default function: ${MODULE}`);
   if (!Array.isArray(lists) || !lists.every((name) => typeof name === 'string' && name !== ''))
     throw new FormatError(`${path}: lists must be an array of names, such as ['orderedItems']`);
-  if (files !== undefined && !(files instanceof RegExp))
-    throw new FormatError(`${path}: files must be a regular expression for names, such as /\\.json$/`);
-  return { map, end, lists: lists as string[], files, version: hash('sha256', readFileSync(file)), describe };
+  return { map, end, lists, files, version: hash('sha256', readFileSync(file)), describe };
 }
 
 function findModule(path: string): URL {
@@ -130,8 +137,6 @@ function findModule(path: string): URL {
   if (!existsSync(path)) throw new FormatError(`${path} does not exist`);
   return pathToFileURL(resolve(path));
 }
-
-const isFunction = (value: unknown): value is (...given: unknown[]) => unknown => typeof value === 'function';
 
 /** What was thrown, with the line of the module. */
 function describeThrown(error: unknown, href: string, name: string): string {

@@ -1,7 +1,7 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
 import { FormatError } from '../formats/entry.ts';
+import { openRejects } from '../import/faults.ts';
 import type { RecordMap } from '../import/map.ts';
-import { openRejects } from '../import/rejects.ts';
 import { type Family, findKind, KINDS } from '../records/kinds.ts';
 import { createMender } from '../records/mending.ts';
 import { printable } from '../records/printable.ts';
