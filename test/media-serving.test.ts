@@ -239,50 +239,6 @@ describe('our own pages show copies', () => {
   });
 });
 
-test('other methods, broken escapes, and preflights are answered like elsewhere', async () => {
-  const post = await get(name, {}, 'POST');
-  expect([post.status, post.headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
-  expect((await get('%zz')).status).toBe(400);
-  const asked = { origin: 'https://x.example', 'access-control-request-method': 'GET' };
-  const preflight = await get(name, asked, 'OPTIONS');
-  expect([preflight.status, preflight.headers['access-control-allow-methods']]).toEqual([
-    204,
-    'GET, HEAD, OPTIONS',
-  ]);
-});
-
-test('MEDIA_DIR, CORS_ORIGIN, RATE_LIMIT and several workers', async () => {
-  const other = await startServer({
-    DATABASE_URL: database,
-    MEDIA_DIR: `${database}.media`,
-    CORS_ORIGIN: 'https://one.example',
-    RATE_LIMIT: '5/1h',
-    RATE_LIMIT_EXEMPT: '127.0.0.2',
-    WORKERS: '2',
-  });
-  const path = `/media/${name}`;
-  const origin = 'https://one.example';
-  for (let nth = 0; nth < 10; nth++) {
-    const got = await ask(other, path, { headers: { origin }, from: '127.0.0.2' });
-    expect([got.status, got.headers['access-control-allow-origin'], got.headers.vary]).toEqual([
-      200,
-      origin,
-      'Origin',
-    ]);
-  }
-  const statuses = await Promise.all(Array.from({ length: 11 }, () => ask(other, path)));
-  expect(statuses.map(({ status }) => status)).toContain(429);
-});
-
-test('HTTP/1.0 clients get the file and its end', async () => {
-  const socket = await dial(server);
-  const heard = hearOut(socket);
-  socket.write(`GET /media/${put(database, PARTS)} HTTP/1.0\r\n\r\n`);
-  const bytes = await heard;
-  expect(bytes.subarray(-PARTS.length).equals(PARTS)).toBe(true);
-  expect(bytes.toString('latin1')).not.toContain('chunked');
-});
-
 test('the log has the route, the status and the bytes', async () => {
   await get(put(database, PARTS), { range: 'bytes=0-99999' });
   const lines = () => server.log.map((line) => JSON.parse(line));

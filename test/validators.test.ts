@@ -11,7 +11,7 @@ import { parseSitemapIndex } from 'sitemap';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from './free-port.ts';
 import { folio, shot } from './records.ts';
-import { ask, databaseOf, done, json, type LocalServer, ndjson, tempFile } from './rig.ts';
+import { ask, databaseOf, json, type LocalServer, ndjson, tempFile } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const require = createRequire(import.meta.url);
@@ -117,14 +117,6 @@ describe('sitemaps of 100,000 people', () => {
       ['', '/first', ...names.map((name) => `/${name}`)].map((path) => `${base}/people/b${path}`),
     );
     expect((await get('/sitemap-b-1000.xml')).status).toBe(404);
-  });
-
-  test('leave out at once who is taken down', async () => {
-    const before = await get('/sitemap-b-1.xml');
-    expect(await before.text()).toContain('/first<');
-    await done(['takedown', '--database-url', url, '--family', 'portfolio', 'first']);
-    const after = await get('/sitemap-b-1.xml', { 'if-none-match': before.headers.get('etag') });
-    expect([after.status, (await after.text()).includes('/first<')]).toEqual([200, false]);
   });
 });
 

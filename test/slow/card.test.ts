@@ -256,19 +256,6 @@ describeInBrowser('the card', (eye) => {
     ).toBe(0);
   });
 
-  test('custom properties may refer to properties of the page, whatever their names', async () => {
-    const names = ['accent', 'back', 'ink', 'quiet', 'line'];
-    const page = await open(
-      `<style>:root { ${names.map((name) => `--${name}: rgb(1, 2, 3);`).join(' ')} }
-        vitrine-profile { --vitrine-border: var(--line); --vitrine-background: var(--back) }</style>
-        ${card('base="BASE/b" user="ada"')}`,
-    );
-    await ready(page).locator('.name').waitFor();
-    expect(await styleOf(page, 'article', 'borderTopColor')).toBe('rgb(1, 2, 3)');
-    expect(await styleOf(page, 'article', 'backgroundColor')).toBe('rgb(1, 2, 3)');
-    expect(await styleOf(page, 'article', 'color')).toBe('rgb(19, 32, 28)');
-  });
-
   const LAYOUTS = {
     'a block': ['<div>CARD</div>', 416],
     'a flex row': ['<div style="display:flex">CARD</div>', 416],
@@ -309,14 +296,6 @@ describeInBrowser('the card', (eye) => {
       const measured = await page.evaluate(`${inside('article')}.getBoundingClientRect().width`);
       expect([layout, measured, await overhang(page)]).toEqual([layout, width, 0]);
     }
-  });
-
-  test('keeps its width in a flex row beside long text', async () => {
-    const page = await open(
-      `<div style="display:flex">${card('base="BASE/b" user="ada"')}<p>${'long text '.repeat(400)}</p></div>`,
-    );
-    await ready(page).locator('.name').waitFor();
-    expect(await page.evaluate(`${inside('article')}.getBoundingClientRect().width`)).toBeGreaterThan(159);
   });
 
   test.each([
@@ -421,31 +400,6 @@ describeInBrowser('the card', (eye) => {
     const page = await open(card('base="BASE/b" user="ada" items="0"'));
     await ready(page).locator('.name').waitFor();
     expect(await ready(page).innerText()).not.toMatch(/No shots/);
-  });
-
-  test('Try again is offered only where it can help', async () => {
-    const refused = { list: 400, gone: 404, busy: 429, broken: 500, away: 503 };
-    const site = await startSite((request, response) => {
-      const user = /username\/(\w+)/.exec(request.url ?? '')?.[1] ?? '';
-      response.writeHead(refused[user as keyof typeof refused], { 'access-control-allow-origin': '*' });
-      response.end();
-    });
-    const attributes = [
-      ...Object.keys(refused).map((user) => `base="${site.url}" user="${user}"`),
-      'base="BASE/b"',
-      'base="BASE/b" user="ada" variant="z"',
-    ];
-    const page = await open(attributes.map((each) => card(each)).join(''), {
-      also: site.url,
-      expected: /status of/,
-    });
-    const cards = page.locator('vitrine-profile');
-    const buttons = [];
-    for (const index of attributes.keys()) {
-      await cards.nth(index).locator('.state b').waitFor();
-      buttons.push(await cards.nth(index).locator('button').count());
-    }
-    expect(buttons).toEqual([0, 0, 1, 1, 1, 0, 0]);
   });
 
   test('on a page without color-scheme, `theme` decides', async () => {

@@ -41,19 +41,9 @@ describeInBrowser('the explorer', (eye) => {
   }
 
   test.each([
-    { variant: 'a', user: 'Amara', name: 'Amara Okafor', items: 15, colorScheme: 'light', viewport: DESKTOP },
     { variant: 'a', user: 'mo farouk', name: 'محمد فاروق', items: 15, colorScheme: 'dark', viewport: PHONE },
     { variant: 'b', user: 'ada', name: 'Ada Lindqvist', items: 15, colorScheme: 'dark', viewport: DESKTOP },
-    { variant: 'b', user: 'yuki.type', name: '山本 由紀', items: 15, colorScheme: 'light', viewport: PHONE },
-    {
-      variant: 'c',
-      user: 'ZOË',
-      name: 'Zoë van den Berg',
-      items: 10,
-      colorScheme: 'light',
-      viewport: DESKTOP,
-    },
-    { variant: 'c', user: '林晓', name: '林晓', items: 15, colorScheme: 'dark', viewport: PHONE },
+    { variant: 'c', user: '林晓', name: '林晓', items: 15, colorScheme: 'light', viewport: PHONE },
   ] as const)(
     'variant $variant, $user, $colorScheme, $viewport.width px',
     async ({ variant, user, name, items, ...look }) => {
@@ -291,6 +281,7 @@ describeInBrowser('the explorer', (eye) => {
     );
     await show(page, 'elodie');
     await waitForText(heading(page), 'Unexpected response');
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     expect(await textOf(page.locator('#response'))).toContain('<h1>Welcome to the proxy');
   });
 
@@ -353,20 +344,6 @@ describeInBrowser('the explorer', (eye) => {
       expect(await textOf(page.locator('.no-items'))).toContain('No shots yet');
       // Users of the data are suggested, and no sample users.
       expect(await page.locator('#people bdi').allTextContents()).toEqual(['far', 'texts']);
-    });
-
-    test('pictures from IMAGE_HOSTS are requested, and initials stay where one fails', async () => {
-      const database = await databaseOf(tempFile('far.ndjson', ndjson(FAR)));
-      const server = await serveHere({ DATABASE_URL: database, IMAGE_HOSTS: 'https://pictures.example' });
-      const page = await eye.open(`${server.url}/icon.svg`, {
-        origins: ['https://pictures.example'],
-        expected: /ERR_|Failed to load/,
-      });
-      await page.route('https://pictures.example/**', (route) => route.abort());
-      const tried = page.waitForRequest('https://pictures.example/far.png');
-      await page.goto(`${server.url}/?variant=b&user=far`);
-      await tried;
-      expect(await textOf(page.locator('.plinth .initials'))).toBe('FA');
     });
 
     test('it opens on a user of the data, in a variant that has one', async () => {
@@ -505,14 +482,6 @@ describeInBrowser('the explorer', (eye) => {
       return found;
     })`);
     expect(broken).toEqual([]);
-  });
-
-  test('Try again is not offered for an address that does not exist', async () => {
-    const page = await openAda({ expected: NOT_FOUND });
-    await page.route('**/api/**', (route) => route.fulfill({ status: 404, body: 'Not found' }));
-    await show(page, 'elodie');
-    await waitForText(heading(page), 'Unexpected response');
-    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
   });
 
   test('printing shows the profile only, in light colours', async () => {
