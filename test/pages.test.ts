@@ -126,8 +126,8 @@ test('the configuration lists the variants and is escaped', async () => {
     },
   ]);
   expect(page).not.toContain('href="docs"');
-  expect(page).toContain('B and C are design portfolios');
-  expect(page).not.toContain('a microblog');
+  expect(page).toContain('B and C: design portfolios');
+  expect(page).not.toContain('microblogs');
 });
 
 test('the sample users that the page suggests are in both families', async () => {

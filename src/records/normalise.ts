@@ -41,15 +41,12 @@ interface MemberPlan {
   readonly opening: string;
   readonly form: Form;
   readonly check: (text: string) => boolean;
-  readonly mayNeedEscaping: boolean;
   /** The text of an absent member; a required member has none. */
   readonly absent: string | undefined;
 }
 
 const DIGIT_FORMS: readonly Form[] = ['count', 'flag', 'id'];
-const FREE_FORMS: readonly Form[] = ['text', 'list', 'name', 'url'];
 
-const checks = new Map<string, MemberPlan['check']>();
 const PLANS = Object.fromEntries(KIND_NAMES.map((kind) => [kind, plansFor(kind)])) as Record<
   KindName,
   MemberPlan[]
@@ -58,25 +55,15 @@ const PLANS = Object.fromEntries(KIND_NAMES.map((kind) => [kind, plansFor(kind)]
 function plansFor(kind: KindName): MemberPlan[] {
   const members = Object.entries(SCHEMAS[kind].properties as Record<string, Member>);
   return members.map(([member, schema], index) => {
-    const form = schema['x-form'];
+    const compiled = TypeCompiler.Compile(schema);
     return {
       member,
       opening: `${index === 0 ? '{' : ','}"${member}":`,
-      form,
-      check: checkFor(schema),
-      mayNeedEscaping: FREE_FORMS.includes(form),
+      form: schema['x-form'],
+      check: (text: string) => compiled.Check(text),
       absent: schema.default,
     };
   });
-}
-
-/** Members with the same rules share one compiled check. */
-function checkFor(schema: Member): MemberPlan['check'] {
-  const rules = JSON.stringify([schema.pattern, schema.format, schema.minLength, schema.maxLength]);
-  const compiled = TypeCompiler.Compile(schema);
-  const check = checks.get(rules) ?? ((text: string) => compiled.Check(text));
-  checks.set(rules, check);
-  return check;
 }
 
 const NEEDS_ESCAPING = /["\\\p{Cc}\p{Cs}]/u;
@@ -98,14 +85,12 @@ function build(kind: KindName, source: RawRecord): NormaliseResult {
       values = { ...values, [plan.member]: date };
     }
     // Testing is cheaper than escaping, and few texts need that.
-    if (text === '' || !plan.mayNeedEscaping || !NEEDS_ESCAPING.test(text))
-      record += `${plan.opening}"${text}"`;
-    else record += plan.opening + JSON.stringify(text.toWellFormed());
+    record += plan.opening + (NEEDS_ESCAPING.test(text) ? JSON.stringify(text.toWellFormed()) : `"${text}"`);
   }
   if (faults.length > 0) return { faults };
   record += '}';
-  const bytes = bytesBeyondLimit(record);
-  if (bytes === undefined) return { row: buildRow(kind, values, record) };
+  const bytes = Buffer.byteLength(record);
+  if (bytes <= MAX_RECORD_BYTES) return { row: buildRow(kind, values, record) };
   return refuse(`must be at most ${MAX_RECORD_BYTES} bytes as JSON`, `${bytes} bytes`);
 }
 
@@ -131,15 +116,6 @@ function toWireDate(given: unknown, { check }: MemberPlan): string | undefined {
 /** Most optional members are empty, which each of their schemas allows. */
 function isValid(text: string, { absent, check }: MemberPlan): boolean {
   return (text === '' && absent !== undefined) || check(text);
-}
-
-const MOST_BYTES_PER_CODE_UNIT = 3;
-
-/** The record's size in bytes, if it is too large. */
-function bytesBeyondLimit(record: string): number | undefined {
-  if (record.length * MOST_BYTES_PER_CODE_UNIT <= MAX_RECORD_BYTES) return undefined;
-  const bytes = Buffer.byteLength(record);
-  return bytes > MAX_RECORD_BYTES ? bytes : undefined;
 }
 
 /** The row of a source whose members have all been checked. */

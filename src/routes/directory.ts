@@ -12,7 +12,8 @@ import { computeEtag } from '../records/etag.ts';
 import { userKey, userNameFault } from '../records/user-name.ts';
 import type { Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
-import { createDirectoryViews } from '../views/directory.ts';
+import { directoryJson, directoryPage } from '../views/directory.ts';
+import { readPerson } from '../views/read-person.ts';
 import { hostConstraint } from './lookup.ts';
 import { pageRoute } from './person-pages.ts';
 import { pageHeaders } from './web-file.ts';
@@ -30,7 +31,7 @@ export const directory: FastifyPluginCallbackTypebox<DirectoryOptions> = (app, o
   const mounts = listMounts(config);
   const headers = { 'content-type': JSON_TYPE };
   for (const mount of mounts)
-    addList(app, options, mount, { url: `/people/${mount.variant}.json`, headers, view: 'json' });
+    addList(app, options, mount, { url: `/people/${mount.variant}.json`, headers, render: directoryJson });
   done();
 };
 
@@ -42,7 +43,7 @@ export const directoryPages: FastifyPluginCallbackTypebox<DirectoryOptions> = (a
   const headers = { ...pageHeaders(config), ...caching(config) };
   for (const mount of mounts) {
     const url = `/people/${mount.variant}`;
-    addList(app, options, mount, { url, headers, view: 'page' });
+    addList(app, options, mount, { url, headers, render: directoryPage });
     const ofThisHost = { ...route, constraints: hostConstraint(mount.base) };
     app.get(`${url}/`, ofThisHost, (_request, reply) => void redirect(reply, `../${mount.variant}`));
   }
@@ -58,7 +59,7 @@ export const directoryPages: FastifyPluginCallbackTypebox<DirectoryOptions> = (a
 interface List {
   readonly url: string;
   readonly headers: Headers;
-  readonly view: keyof ReturnType<typeof createDirectoryViews>;
+  readonly render: typeof directoryPage;
 }
 
 /** The users of one variant, a page at a time. */
@@ -66,23 +67,25 @@ function addList(
   app: FastifyInstance,
   { config, store }: DirectoryOptions,
   mount: Mount,
-  { url, headers, view }: List,
+  { url, headers, render }: List,
 ): void {
   const { variant, base } = mount;
-  const { [view]: render } = createDirectoryViews(config, mount);
+  const { family, collection } = VARIANTS[variant];
+  const noItems = Buffer.from(JSON.stringify({ [collection]: [] }));
   const settings = describeSettings(config);
   app.get(url, { ...pageRoute(config), constraints: hostConstraint(base) }, async (request, reply) => {
     const after = readAfter(request);
     const found = { after: userKey(after), limit: PAGE_SIZE + 1 };
-    const users = await store.users(VARIANTS[variant].family, found);
+    const users = await store.users(family, found);
     const isLast = users.length <= PAGE_SIZE;
-    const shown = users.slice(0, PAGE_SIZE);
     // Every name would be an address of its own in a cache.
     const kept = after === '' ? caching(config) : UNSHARED;
     const etag = computeEtag(settings + JSON.stringify([url, after, users]));
-    return sendRendered(reply, { ...headers, ...kept, etag }, () =>
-      render({ users: shown.map(({ profile }) => profile), after, isLast }),
-    );
+    return sendRendered(reply, { ...headers, ...kept, etag }, () => {
+      const shown = users.slice(0, PAGE_SIZE);
+      const people = shown.map(({ profile }) => readPerson(variant, Buffer.from(profile), noItems));
+      return render(mount, { people, after, isLast }, config);
+    });
   });
 }
 

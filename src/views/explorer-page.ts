@@ -89,17 +89,16 @@ const variantRadio = ({ variant }: Mount) =>
   markup`<label><input type="radio" name="variant" value="${variant}"><b>${variant.toUpperCase()}</b> <span>${VARIANTS[variant].family}</span></label>`;
 
 const FAMILY_WORDS = {
-  microblog: { one: 'a microblog', many: 'microblogs', holds: 'profiles and posts' },
-  portfolio: { one: 'a design portfolio', many: 'design portfolios', holds: 'profiles and shots' },
+  microblog: 'microblogs, with profiles and posts',
+  portfolio: 'design portfolios, with profiles and shots',
 } as const;
 
 /** One sentence on what each variant is. */
 function describeVariants(mounts: readonly Mount[]): Markup {
   const byFamily = Map.groupBy(mounts, ({ variant }) => VARIANTS[variant].family);
-  const clauses = [...byFamily].map(([family, group]) => {
-    const { one, many, holds } = FAMILY_WORDS[family];
+  const sentences = [...byFamily].map(([family, group]) => {
     const names = group.map(({ variant }) => variant.toUpperCase()).join(' and ');
-    return `${names} ${group.length === 1 ? `is ${one}` : `are ${many}`}: ${holds}.`;
+    return `${names}: ${FAMILY_WORDS[family]}.`;
   });
-  return markup`<p>${clauses.join(' ')} One request by user name, every value a string.</p>`;
+  return markup`<p>${sentences.join(' ')} One request by user name, every value a string.</p>`;
 }

@@ -37,15 +37,11 @@ function idFor({ variant, person, authority }: Feed, item?: Item): string {
     'sha256',
     JSON.stringify([path, person.username.toLowerCase(), item?.token, item?.date]),
   );
-  const variantDigit = '89ab'[Number.parseInt(digest.charAt(15), 16) % 4];
-  const groups = [
-    digest.slice(0, 8),
-    digest.slice(8, 12),
-    `8${digest.slice(12, 15)}`,
-    `${variantDigit}${digest.slice(16, 19)}`,
-    digest.slice(19, 31),
-  ];
-  return `urn:uuid:${groups.join('-')}`;
+  // 8 is the version; the variant of RFC 9562 begins with binary 10.
+  const groups = /^(.{8})(.{4})(.{3})(.)(.{3})(.{12})/.exec(digest) ?? [];
+  const [, low, middle, high, variantBits = '', clock, node] = groups;
+  const mark = '89ab'[Number.parseInt(variantBits, 16) % 4];
+  return `urn:uuid:${low}-${middle}-8${high}-${mark}${clock}-${node}`;
 }
 
 const buildLinks = ({ variant, person, pages, origin, older, archive }: Feed) => {

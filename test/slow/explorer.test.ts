@@ -143,7 +143,7 @@ describeInBrowser('the explorer', (eye) => {
       await waitForText(heading(page), 'Ada');
       for (const part of [
         page.getByRole('heading', { level: 1, name: 'Your users’ public profiles as a JSON API' }),
-        page.getByText('A is a microblog: profiles and posts. B and C are design portfolios'),
+        page.getByText('A: microblogs, with profiles and posts. B and C: design portfolios'),
         page.getByRole('heading', { name: 'Load your own data' }),
       ])
         expect(((await part.boundingBox())?.y ?? Infinity) < viewport.height / 2).toBe(true);
