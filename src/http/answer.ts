@@ -161,24 +161,18 @@ export function matches(ifNoneMatch: string | undefined, etag: string): boolean 
 
 // Accept-Encoding (RFC 9110, 12.5.3), and the ETags of a body and of its compressed form.
 
-/** Weights by coding; 0 refuses one. */
-function readWeights(header: string): Map<string, number> {
-  const weights = new Map<string, number>();
-  for (const part of header.toLowerCase().split(',')) {
-    const [coding = '', ...parameters] = part.split(';').map((text) => text.trim());
-    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
-    // What is no weight refuses, which is safe: every client takes the plain body.
-    if (coding !== '')
-      weights.set(coding, /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(weight) ? Number(weight) : 0);
-  }
-  return weights;
+/** The weight of a coding; 0 refuses it, and so does what is no weight: every client takes the plain body. */
+function readWeight(header: string, coding: string): number | undefined {
+  const named = new RegExp(`(?:^|,)\\s*${coding}\\s*(?:;[^,]*?\\bq=([^,;]*))?(?:,|;|$)`, 'i').exec(header);
+  if (named === null) return undefined;
+  const [, weight = '1'] = named;
+  return /^\s*(0(\.\d{0,3})?|1(\.0{0,3})?)\s*$/.test(weight) ? Number(weight) : 0;
 }
 
 function decide(header: string): boolean {
-  const weights = readWeights(header);
-  const any = weights.get('*');
-  const gzip = weights.get('gzip') ?? weights.get('x-gzip') ?? any;
-  const identity = weights.get('identity') ?? (any === 0 ? 0 : undefined);
+  const any = readWeight(header, '\\*');
+  const gzip = readWeight(header, '(?:x-)?gzip') ?? any;
+  const identity = readWeight(header, 'identity') ?? (any === 0 ? 0 : undefined);
   // Where nothing is said of the plain body, it is the last choice.
   return gzip === undefined ? identity === 0 && any !== 0 : gzip > 0 && gzip >= (identity ?? 0);
 }

@@ -1,4 +1,5 @@
 // Where the server listens: at an address, on a unix socket, or on a socket that another program opened and handed over.
+import { once } from 'node:events';
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -56,25 +57,13 @@ function socketUrl({ server }: Pick<FastifyInstance, 'server'>): string | undefi
 
 /** Removes the file of a socket on which nobody listens any more, which a server that crashed has left behind. */
 async function removeAbandoned(path: string): Promise<void> {
-  if (!isSocket(path)) return;
-  const socket = connect(path);
-  const code = await new Promise<string | undefined>((resolve) => {
-    socket.once('connect', () => resolve(undefined));
-    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-  });
-  socket.destroy();
-  if (code !== 'ECONNREFUSED') return;
   try {
-    rmSync(path);
-  } catch {
-    // Listening fails then, and says that the address is in use.
-  }
-}
-
-function isSocket(path: string): boolean {
-  try {
-    return lstatSync(path).isSocket();
-  } catch {
-    return false;
+    if (!lstatSync(path).isSocket()) return;
+    const socket = connect(path);
+    await once(socket, 'connect');
+    socket.destroy();
+  } catch (error) {
+    // Otherwise listening fails, and says why.
+    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') rmSync(path, { force: true });
   }
 }

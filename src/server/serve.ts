@@ -12,7 +12,6 @@ import { closeAllConnections, closeSilentConnections } from '../edge/http-server
 import { printable } from '../records/printable.ts';
 import { openForServing, openSamples } from '../stores/open.ts';
 import type { Reader, StoreListener } from '../stores/reader.ts';
-import type { MetricsSources } from '../telemetry/metric.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { type Admin, type Health, openAdmin } from './admin.ts';
@@ -58,7 +57,11 @@ export async function serve(
   compareMediaUrls(config, store, log).catch(() => {});
   const { app, drain, sources } = buildApp({ config, store, telemetry });
   let registering: Promise<Registry> | undefined;
-  const registry = () => (registering ??= createRegistry({ ...sources, droppedLines }));
+  /** The Prometheus client is loaded, and begins to collect, with the first question. */
+  const registry = () =>
+    (registering ??= import('../telemetry/metrics.ts').then(({ createRegistry }) =>
+      createRegistry({ ...sources, droppedLines }),
+    ));
   const health = async () => ({
     unready: await sources.unready(),
     waiting: store.waiting?.() ?? store.warning?.(),
@@ -79,7 +82,10 @@ export async function serve(
       config,
       health,
       observe: telemetry.observe,
-      metrics: async () => metricsText(await registry()),
+      async metrics() {
+        const all = await registry();
+        return { type: all.contentType, text: await all.metrics() };
+      },
     });
     // The public port comes last: whoever finds it open is served.
     const url = await listen(app, config, socket);
@@ -120,13 +126,14 @@ async function compareMediaUrls(config: Config, store: Reader, log: Logger): Pro
 }
 
 /** A database may take long to answer; a start that was ended does not wait for it. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal = NEVER): Promise<T> {
+async function unlessAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<T> {
   await Promise.race([promise, aborted(signal, promise)]);
   signal.throwIfAborted();
   return promise;
 }
-
-const NEVER = new AbortController().signal;
 
 /** Logs the addresses, the data, and lines to try. */
 export function announce(config: Config, log: Logger, { url, adminUrl }: RunningServer): void {
@@ -135,16 +142,6 @@ export function announce(config: Config, log: Logger, { url, adminUrl }: Running
   if (databaseUrl === undefined && !url.startsWith('unix:'))
     log.info(`These are sample users. Try:\n${tryLines(config, url)}`);
 }
-
-/** The Prometheus client is loaded, and begins to collect, with the first question. */
-async function createRegistry(sources: MetricsSources): Promise<Registry> {
-  return (await import('../telemetry/metrics.ts')).createRegistry(sources);
-}
-
-const metricsText = async (registry: Registry) => ({
-  type: registry.contentType,
-  text: await registry.metrics(),
-});
 
 async function openStore(config: Config, observe: StoreListener): Promise<Reader> {
   const { databaseUrl } = config;

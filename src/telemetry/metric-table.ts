@@ -33,13 +33,6 @@ export const METRICS: readonly Metric[] = [
     },
   },
   {
-    name: 'vitrine_workers',
-    type: 'gauge',
-    aggregator: 'sum',
-    help: 'Processes that serve.',
-    read: () => 1,
-  },
-  {
     name: 'vitrine_log_lines_dropped_total',
     type: 'counter',
     help: 'Log lines dropped because the log could not be written.',
