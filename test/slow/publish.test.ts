@@ -289,7 +289,7 @@ test('a folder where none can be made is an error', async () => {
 });
 
 describe('a run that is killed', () => {
-  const KILLS = 10;
+  const KILLS = 6;
   const USERS = 200;
   /** Every tenth user changes with each import. */
   const isChanging = (at: number) => at % 10 === 0;
