@@ -2,9 +2,8 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
-import type { Family } from '../../src/records/kinds.ts';
 
-type Raw = Record<string, string>;
+export type Raw = Record<string, string>;
 
 /** A prime: unless it divides the number of users, each gets an item before anyone gets a second one. */
 const STRIDE = 7919;
@@ -12,38 +11,23 @@ const STRIDE = 7919;
 export const nameOf = (user: number) => `user${user}`;
 
 /** All profiles, then all items by date: as many for each user, and the users mixed. */
-export function* people(users: number, itemsPerUser: number, family: Family = 'microblog'): Generator<Raw> {
-  const { profile, item } = MAKERS[family];
-  for (let user = 1; user <= users; user++) yield profile(user, itemsPerUser);
+export function* people(users: number, itemsPerUser: number): Generator<Raw> {
+  for (let user = 1; user <= users; user++) yield makeProfile(user, itemsPerUser);
   let id = 0;
   for (let round = 0; round < itemsPerUser; round++) {
     for (let turn = 0; turn < users; turn++) {
       const user = users % STRIDE === 0 ? turn + 1 : ((turn * STRIDE) % users) + 1;
-      yield item(++id, user);
+      yield makePost(++id, user);
     }
   }
 }
 
-/** Writes them as NDJSON; returns how many records and bytes it wrote. */
-export async function writePeople(path: string, ...what: Parameters<typeof people>) {
+/** Writes them as NDJSON. */
+export async function writePeople(path: string, users: number, itemsPerUser: number): Promise<void> {
   const out = createWriteStream(path);
-  let records = 0;
-  let bytes = 0;
-  let chunk = '';
-  const flush = async () => {
-    bytes += Buffer.byteLength(chunk);
-    if (!out.write(chunk)) await once(out, 'drain');
-    chunk = '';
-  };
-  for (const record of people(...what)) {
-    records++;
-    chunk += `${JSON.stringify(record)}\n`;
-    if (chunk.length > 1 << 20) await flush();
-  }
-  await flush();
-  out.end();
-  await finished(out);
-  return { records, bytes };
+  for (const record of people(users, itemsPerUser))
+    if (!out.write(`${JSON.stringify(record)}\n`)) await once(out, 'drain');
+  await finished(out.end());
 }
 
 const TOPICS = [
@@ -64,92 +48,48 @@ const timeOf = (id: number) =>
   new Date(Date.UTC(2012, 0, 1) + id * 97_000).toISOString().slice(0, 19).replace('T', ' ');
 
 /** Forty hexadecimal digits, cheaper than a hash. */
-function tokenOf(id: number): string {
-  let text = '';
-  for (let part = 1; part <= 5; part++)
-    text += (Math.imul(id ^ (part * 0x9e3779b9), 0x85ebca6b) >>> 0).toString(16).padStart(8, '0');
-  return text;
-}
+const tokenOf = (id: number) =>
+  [1, 2, 3, 4, 5]
+    .map((part) => (Math.imul(id ^ (part * 0x9e3779b9), 0x85ebca6b) >>> 0).toString(16).padStart(8, '0'))
+    .join('');
 
-const MAKERS: Record<
-  Family,
-  { profile(user: number, items: number): Raw; item(id: number, user: number): Raw }
-> = {
-  microblog: {
-    profile: (user, items) => ({
-      totalFollowers: String((user * 31) % 4801),
-      totalFollowing: String((user * 17) % 997),
-      totalFavs: String(user % 331),
-      totalPost: String(items),
-      id: String(user),
-      username: nameOf(user),
-      name: `User Number ${user}`,
-      location: pick(PLACES, user),
-      country: pick(COUNTRIES, user),
-      website: user % 3 === 0 ? `https://people.example.org/${user}` : '',
-      bio: user % 4 === 0 ? '' : BIO,
-      avatar: `https://img.example.org/avatar/${user}.jpg`,
-      avatar_large: `https://img.example.org/avatar/large/${user}.jpg`,
-      verified: user % 50 === 0 ? '1' : '0',
-      cover_image: `https://img.example.org/cover/${user}.jpg`,
-      cover_large: `https://img.example.org/cover/large/${user}.jpg`,
-    }),
-    item: (id, user) => ({
-      id: String(id),
-      token_id: tokenOf(id),
-      post_details: pick(TOPICS, id),
-      photo: id % 2 === 0 ? `https://img.example.org/photo/${id}.jpg` : '',
-      video_code: id % 9 === 0 ? `v${id}` : '',
-      video_title: id % 9 === 0 ? `Film ${id}` : '',
-      video_site: id % 9 === 0 ? 'vimeo' : '',
-      video_url: id % 9 === 0 ? `https://video.example.org/${id}` : '',
-      user: String(user),
-      status: '1',
-      video_thumbnail: id % 9 === 0 ? `https://img.example.org/video/${id}.jpg` : '',
-      date: timeOf(id),
-      status_general: '1',
-      url_audio: '',
-      title_audio: '',
-      thumbnail_song: '',
-    }),
-  },
-  portfolio: {
-    profile: (user, items) => ({
-      totalFollowers: String((user * 31) % 4801),
-      totalFollowing: String((user * 17) % 997),
-      Likes: String(user % 331),
-      totalShots: String(items),
-      Lists: String(user % 7),
-      Listed: String(user % 13),
-      Projects: String(user % 5),
-      id: String(user),
-      username: nameOf(user),
-      name: `User Number ${user}`,
-      location: pick(PLACES, user),
-      social_link: user % 3 === 0 ? `https://social.example.org/${user}` : '',
-      website: user % 5 === 0 ? `https://people.example.org/${user}` : '',
-      bio: user % 4 === 0 ? '' : BIO,
-      skills: 'Drawing, Lettering, Maps',
-      avatar: `https://img.example.org/avatar/${user}.jpg`,
-      type_account: '1',
-      cover_image: `https://img.example.org/cover/${user}.jpg`,
-    }),
-    item: (id, user) => ({
-      id: String(id),
-      id_project: '0',
-      created_project: '0000-00-00 00:00:00',
-      image: `https://img.example.org/shot/${id}.png`,
-      large_image: `https://img.example.org/shot/large/${id}.png`,
-      token_id: tokenOf(id),
-      description: pick(TOPICS, id),
-      title: `Shot ${id}`,
-      user_id: String(user),
-      status: '1',
-      tags: 'ink, harbour, night',
-      date: timeOf(id),
-      attachment: '',
-      url_purchased: '',
-      price_item: '',
-    }),
-  },
-};
+const makeProfile = (user: number, items: number): Raw => ({
+  totalFollowers: String((user * 31) % 4801),
+  totalFollowing: String((user * 17) % 997),
+  totalFavs: String(user % 331),
+  totalPost: String(items),
+  id: String(user),
+  username: nameOf(user),
+  name: `User Number ${user}`,
+  location: pick(PLACES, user),
+  country: pick(COUNTRIES, user),
+  website: user % 3 === 0 ? `https://people.example.org/${user}` : '',
+  bio: user % 4 === 0 ? '' : BIO,
+  avatar: `https://img.example.org/avatar/${user}.jpg`,
+  avatar_large: `https://img.example.org/avatar/large/${user}.jpg`,
+  verified: user % 50 === 0 ? '1' : '0',
+  cover_image: `https://img.example.org/cover/${user}.jpg`,
+  cover_large: `https://img.example.org/cover/large/${user}.jpg`,
+});
+
+function makePost(id: number, user: number): Raw {
+  const film = (text: string) => (id % 9 === 0 ? text : '');
+  return {
+    id: String(id),
+    token_id: tokenOf(id),
+    post_details: pick(TOPICS, id),
+    photo: id % 2 === 0 ? `https://img.example.org/photo/${id}.jpg` : '',
+    video_code: film(`v${id}`),
+    video_title: film(`Film ${id}`),
+    video_site: film('vimeo'),
+    video_url: film(`https://video.example.org/${id}`),
+    user: String(user),
+    status: '1',
+    video_thumbnail: film(`https://img.example.org/video/${id}.jpg`),
+    date: timeOf(id),
+    status_general: '1',
+    url_audio: '',
+    title_audio: '',
+    thumbnail_song: '',
+  };
+}

@@ -3,7 +3,8 @@ import { execFile, spawnSync } from 'node:child_process';
 import { get, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { pinned } from './processes.ts';
+import { gunzipSync } from 'node:zlib';
+import { pinned } from './servers.ts';
 
 export const CONNECTIONS = 32;
 
@@ -13,16 +14,17 @@ export interface Target {
   readonly before: string;
   /** How many users there are; 0: `before` is the whole address. */
   readonly users: number;
-  readonly after: string;
+  readonly after?: string;
   /** A file with the ETags that clients send as If-None-Match, one a line in the order of the users. */
   readonly etags?: string;
   readonly gzip?: boolean;
 }
 
-export const address = ({ before, users, after }: Target, user: number) =>
-  users === 0 ? before : `${before}${user}${after}`;
+/** The address of the first user. */
+export const firstAddress = ({ before, users, after = '' }: Target) =>
+  users === 0 ? before : `${before}1${after}`;
 
-export interface LoadResult {
+interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
   /** Microseconds. */
@@ -34,17 +36,17 @@ export interface LoadResult {
 }
 
 /** What a program prints about its version; undefined if it is not installed. */
-export function version(command: string, ...args: string[]): string | undefined {
-  const { error, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
+export function version(command: string): string | undefined {
+  const { error, stdout, stderr } = spawnSync(command, ['-v'], { encoding: 'utf8' });
   return error === undefined ? stdout + stderr : undefined;
 }
 
-export const WRK = /wrk \S+/.exec(version('wrk', '-v') ?? '')?.[0];
+export const WRK = /wrk \S+/.exec(version('wrk') ?? '')?.[0];
 
 export async function load(port: number, target: Target, seconds: number, seed: number): Promise<LoadResult> {
-  const { before, users, after, etags = '', gzip = false } = target;
+  const { before, users, after = '', etags = '', gzip = false } = target;
   const [command, args] = pinned('load', [
-    ...['wrk', '-t', '1', '-c', String(CONNECTIONS), '-d', `${Math.ceil(seconds)}s`, '--timeout', '20s'],
+    ...['wrk', '-t', '1', '-c', String(CONNECTIONS), '-d', `${seconds}s`, '--timeout', '20s'],
     ...(gzip ? ['-H', 'Accept-Encoding: gzip, deflate, br'] : []),
     ...['-s', join(import.meta.dirname, 'wrk.lua'), `http://127.0.0.1:${port}`, '--'],
     ...[before, users, after, seed, etags].map(String),
@@ -68,3 +70,6 @@ export function request(port: number, path: string, headers = {}): Promise<WireR
     }).once('error', reject);
   });
 }
+
+export const textOf = ({ headers, body }: WireResponse) =>
+  String(headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body);

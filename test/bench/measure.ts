@@ -1,30 +1,26 @@
 // Measures rows in rounds: each row once in every round, so that disturbances affect all of them alike. The least of the
 // rounds counts: other processes only ever add to it.
 import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
-import { address, load, request, type Target } from './load.ts';
-import { cpuTime, type Process, pageIn } from './processes.ts';
-import { watchOthers } from './quiet.ts';
+import { cpus } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { firstAddress, load, request, type Target, textOf } from './load.ts';
+import { cpuTime, pageIn, type Server } from './servers.ts';
 
 /** Who is measured under which load. */
 export interface Row {
   readonly group: string;
   readonly name: string;
   /** The first one is asked; the CPU of all of them counts. */
-  readonly servers: readonly [Process, ...Process[]];
+  readonly servers: readonly [Server, ...Server[]];
   readonly target: Target;
   readonly status: number;
-  /** The bodies for the first users. */
-  readonly expected: readonly string[];
-  /** The row of the group that its CPU is related to. */
-  readonly base: string;
-  /** The promised upper bound of that ratio. */
+  /** The promised upper bound of its CPU relative to the first row of the group. */
   readonly atMost?: number;
   /** The promised upper bound of its p99 relative to another row. */
   readonly p99?: { readonly base: string; readonly atMost: number };
 }
 
-export interface Sample {
+interface Sample {
   /** Requests per second. */
   readonly rate: number;
   /** Microseconds. */
@@ -33,10 +29,8 @@ export interface Sample {
   readonly cpu: number;
 }
 
-export interface MeasuredRow extends Omit<Row, 'servers' | 'target' | 'status' | 'expected'> {
+export interface MeasuredRow extends Row {
   readonly best: Sample;
-  /** The median share of the machine's CPU that other processes used. */
-  readonly others: number;
 }
 
 /** A figure that is promised to be at most `atMost`. */
@@ -52,38 +46,46 @@ const WARM_UP = 2;
 /** A server that waits too long for the CPU refuses requests: then the sample is taken again. */
 const ATTEMPTS = 5;
 
-export async function measure(
-  rows: readonly Row[],
-  rounds: number,
-  seconds: number,
-  onProgress: (text: string) => void,
-): Promise<MeasuredRow[]> {
-  const results = rows.map((row) => ({ row, samples: [] as Sample[], others: [] as number[] }));
+export async function measure(rows: readonly Row[], rounds: number, onProgress: (text: string) => void) {
+  const results = rows.map((row) => ({ row, samples: [] as Sample[] }));
   for (const { row } of results) {
     onProgress(`warming up: ${row.group}, ${row.name}`);
     await takeSample(row, WARM_UP, 0);
   }
-  for (let round = 1; round <= rounds; round++)
-    for (const { row, samples, others } of results) {
+  const shares: number[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    shares.push(await othersShare());
+    for (const { row, samples } of results) {
       onProgress(`round ${round} of ${rounds}: ${row.group}, ${row.name}`);
-      const share = watchOthers();
-      samples.push(await takeSample(row, seconds, round));
-      others.push(share() ?? 0);
+      samples.push(await takeSample(row, 1, round));
     }
-  return results.map(
-    ({ row: { servers: _, target: _target, status: _status, expected, ...row }, ...taken }) => ({
-      ...row,
-      best: bestOf(taken.samples),
-      others: taken.others.sort((a, b) => a - b)[Math.floor(taken.others.length / 2)] ?? 0,
-    }),
-  );
+  }
+  shares.push(await othersShare());
+  const measured = results.map(({ row, samples }): MeasuredRow => ({ ...row, best: bestOf(samples) }));
+  return { measured, others: Math.max(...shares) };
 }
 
 /** The least of each figure, and the highest rate. */
 function bestOf(samples: readonly Sample[]): Sample {
   const least = (figure: keyof Sample) => Math.min(...samples.map((sample) => sample[figure]));
-  const rate = Math.max(...samples.map((sample) => sample.rate));
-  return { rate, p99: least('p99'), cpu: least('cpu') };
+  return { rate: Math.max(...samples.map(({ rate }) => rate)), p99: least('p99'), cpu: least('cpu') };
+}
+
+/** The share of the machine's CPU that is used while nothing is measured. */
+async function othersShare(): Promise<number> {
+  await delay(300);
+  const before = cpus();
+  await delay(1000);
+  const used = cpus().map(({ times }, core) => {
+    const spent = Object.entries(times).map(([kind, ms]) => {
+      const old = before[core]?.times[kind as keyof typeof times] ?? 0;
+      return [kind === 'idle', ms - old] as const;
+    });
+    const total = spent.reduce((sum, [, ms]) => sum + ms, 0);
+    const idle = spent.reduce((sum, [isIdle, ms]) => (isIdle ? sum + ms : sum), 0);
+    return 1 - idle / total;
+  });
+  return used.reduce((sum, share) => sum + share, 0) / used.length;
 }
 
 async function takeSample({ group, name, servers, target, status }: Row, seconds: number, seed: number) {
@@ -100,45 +102,53 @@ async function takeSample({ group, name, servers, target, status }: Row, seconds
   }
 }
 
-/** A figure of a row relative to that of another row of its group. */
-export function ratio(rows: readonly MeasuredRow[], row: MeasuredRow, base: string, figure: 'cpu' | 'p99') {
-  const other = rows.find(({ group, name }) => group === row.group && name === base);
+/** A figure of a row relative to that of another row of its group, or of the first. */
+export function ratio(
+  rows: readonly MeasuredRow[],
+  row: MeasuredRow,
+  figure: 'cpu' | 'p99' = 'cpu',
+  base?: string,
+) {
+  const other = rows.find(({ group, name }) => group === row.group && (base ?? name) === name);
   return row.best[figure] / (other?.best[figure] ?? Number.NaN);
 }
 
 /** Everything that is promised about the rows. */
 export const rowPromises = (rows: readonly MeasuredRow[]): Promised[] =>
   rows.flatMap((row) => {
-    const what = `${row.group}: ${row.name}`;
+    const what = `${row.group}: ${row.name},`;
     const promises: Promised[] = [];
-    const add = (words: string, base: string, figure: 'cpu' | 'p99', atMost: number) =>
+    if (row.atMost !== undefined)
       promises.push({
-        what: `${what}, ${words} ${base}`,
-        figure: ratio(rows, row, base, figure),
-        atMost,
+        what: `${what} CPU against the first`,
+        figure: ratio(rows, row),
+        atMost: row.atMost,
         unit: '×',
       });
-    if (row.atMost !== undefined) add('CPU against', row.base, 'cpu', row.atMost);
-    if (row.p99 !== undefined) add('p99 against', row.p99.base, 'p99', row.p99.atMost);
+    if (row.p99 !== undefined)
+      promises.push({
+        what: `${what} p99 against ${row.p99.base}`,
+        figure: ratio(rows, row, 'p99', row.p99.base),
+        atMost: row.p99.atMost,
+        unit: '×',
+      });
     return promises;
   });
 
-const CHECKED_USERS = 3;
-
-/** Throws unless the server responds as it must: nobody is measured with wrong responses. */
-export async function check({ group, name, servers, target, status, expected }: Row): Promise<void> {
-  const etags = target.etags === undefined ? [] : readFileSync(target.etags, 'utf8').split('\n');
-  for (const [index, body] of expected.slice(0, CHECKED_USERS).entries()) {
-    const etag = etags[index];
+/** Throws unless all rows of a group give the first user the same response: nobody is measured with wrong ones. */
+export async function check(rows: readonly Row[]): Promise<void> {
+  const answers = new Map<string, string>();
+  for (const { group, name, servers, target, status } of rows) {
+    const etag = target.etags && readFileSync(target.etags, 'utf8').split('\n')[0];
     const headers = {
-      ...(etag !== undefined && { 'if-none-match': etag }),
+      ...(etag && { 'if-none-match': etag }),
       ...(target.gzip && { 'accept-encoding': 'gzip' }),
     };
-    const got = await request(servers[0].port, address(target, index + 1), headers);
-    const text = String(got.headers['content-encoding'] === 'gzip' ? gunzipSync(got.body) : got.body);
-    if (got.status !== status || text !== body)
-      throw new Error(
-        `${group}, ${name}: the response is ${got.status} ${text.slice(0, 200)}…, not ${status} ${body.slice(0, 200)}…`,
-      );
+    const response = await request(servers[0].port, firstAddress(target), headers);
+    const text = textOf(response);
+    if (response.status !== status) throw new Error(`${group}, ${name}: ${response.status} ${text}`);
+    const other = answers.get(group) ?? text;
+    if (text !== other) throw new Error(`${group}, ${name}: ${text} is not ${other}`);
+    answers.set(group, text);
   }
 }

@@ -6,32 +6,28 @@ import { type TObject, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import Database from 'better-sqlite3';
 import { MicroblogProfile, Post } from '../../../src/records/schemas.ts';
+import { ADD_POST, ADD_PROFILE, TABLES } from './queries.ts';
 
 const [input = '', path = ''] = process.argv.slice(2);
 const db = new Database(path);
-db.pragma('journal_mode = WAL');
+db.exec(`PRAGMA journal_mode = WAL; ${TABLES}; BEGIN`);
 
-function createTable(name: string, schema: TObject): (record: Record<string, unknown>) => void {
-  const columns = Object.keys(schema.properties);
-  db.exec(`CREATE TABLE ${name} (${columns.map((column) => `"${column}" TEXT NOT NULL`)})`);
-  const insert = db.prepare(`INSERT INTO ${name} VALUES (${columns.map(() => '?')})`);
+function createAdder(sql: string, schema: TObject): (record: Record<string, unknown>) => void {
+  const members = Object.keys(schema.properties);
+  const insert = db.prepare(sql);
   const checker = TypeCompiler.Compile(Type.Object(schema.properties));
   return (record) => {
-    if (!checker.Check(record)) throw new Error(`not a record of ${name}: ${JSON.stringify(record)}`);
-    insert.run(columns.map((column) => record[column]));
+    if (!checker.Check(record)) throw new Error(`not a record: ${JSON.stringify(record)}`);
+    insert.run(members.map((member) => record[member]));
   };
 }
 
-const addProfile = createTable('profiles', MicroblogProfile);
-const addPost = createTable('posts', Post);
-db.exec('CREATE UNIQUE INDEX by_name ON profiles (username); CREATE INDEX by_user ON posts ("user", "date")');
-db.exec('BEGIN');
-const lines = createInterface({ input: createReadStream(input) });
-lines.on('line', (line) => {
+const addProfile = createAdder(ADD_PROFILE, MicroblogProfile);
+const addPost = createAdder(ADD_POST, Post);
+for await (const line of createInterface({ input: createReadStream(input) })) {
   const record = JSON.parse(line);
   if ('username' in record) addProfile(record);
   else addPost(record);
-});
-await new Promise((resolve) => lines.once('close', resolve));
-db.exec('COMMIT');
+}
+db.exec('COMMIT; ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)');
 db.close();

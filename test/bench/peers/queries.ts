@@ -23,8 +23,9 @@ const selected = (members: readonly string[]) =>
 const inserted = (table: string, members: readonly string[]) =>
   `INSERT INTO ${table} (${columns(members)}) VALUES (${members.map(() => '?').join(', ')})`;
 
-export const TABLES = `CREATE TABLE profiles (${typed(PROFILE_MEMBERS)}); CREATE TABLE posts (${typed(POST_MEMBERS)})`;
-export const INDEXES = `
+export const TABLES = `
+  CREATE TABLE profiles (${typed(PROFILE_MEMBERS)});
+  CREATE TABLE posts (${typed(POST_MEMBERS)});
   CREATE UNIQUE INDEX profiles_by_name ON profiles (username COLLATE NOCASE);
   CREATE INDEX posts_by_user ON posts (user, date DESC, id DESC)`;
 export const ADD_PROFILE = inserted('profiles', PROFILE_MEMBERS);
