@@ -23,6 +23,7 @@ import { PUBLISHED } from '../src/http/observations.ts';
 import { checkLimits } from '../src/publish/limits.ts';
 import type { Entry } from '../src/publish/manifest.ts';
 import type { Unit } from '../src/publish/source.ts';
+import { openTree } from '../src/publish/tree.ts';
 import { putCopy } from './media-folder.ts';
 import { sha256 } from './pictures.ts';
 import { blog, folio, post, shot } from './records.ts';
@@ -260,6 +261,9 @@ describeOnSqlite('the folder', () => {
     await publish(...QUICK);
     const [before, served] = [stateOf(folder), readlinkSync(join(folder, 'current'))];
     damage(folder, served.endsWith('0') ? '1' : '0');
+    // Before it changes anything, what it changes is not what is served.
+    openTree(folder, 'nginx').manifest.close();
+    expect(readlinkSync(join(folder, 'current'))).toBe(served);
     expect((await publish(...QUICK, '--dry-run')).result).toMatchObject({ written: 0, removed: 0 });
     expect((await publish(...QUICK)).result).toMatchObject({ written: 0, removed: 0 });
     expect(stateOf(folder)).toEqual(before);

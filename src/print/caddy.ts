@@ -1,12 +1,12 @@
 // `vitrine print caddy`
 import { type Deployment, lines, proxyKeepAlive } from './deployment.ts';
-import { COMPRESSIBLE, UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
+import { COMPRESSIBLE, unavailableBody, unavailableHeaders } from './proxy.ts';
 
 export function caddy(deployment: Deployment): string {
-  const { socket, host, port, checkPort, names, corsOrigin } = deployment;
+  const { socket, host, port, checkPort, names } = deployment;
   const upstream = socket === undefined ? `${host}:${port}` : `unix/${socket}`;
   const healthPort = checkPort === undefined ? [] : [`health_port ${checkPort}`];
-  const headers = Object.entries(UNAVAILABLE_HEADERS).map(([name, value]) => `header ${name} ${value}`);
+  const headers = unavailableHeaders(deployment).map(([name, value]) => `header ${name} ${value}`);
   return `# Caddy for Vitrine: TLS with certificates that renew themselves, and compression. Save it as /etc/caddy/Caddyfile, and
 # start Vitrine with TRUST_PROXY=loopback, or with the address from which Caddy connects. Caddy has no cache of its own,
 # and does not limit the connections of one client: a firewall can, with nftables' \`ct count\`.
@@ -38,18 +38,8 @@ ${lines(healthPort, '\t\t')}		health_interval 1s
 	# No server answers: an error in Vitrine's format that pages of other origins can read.
 	handle_errors {
 		header Content-Type "application/json; charset=utf-8"
-${lines([...originHeader(corsOrigin), ...headers], '\t\t')}		respond \`${unavailableBody(503)}\` 503
+${lines(headers, '\t\t')}		respond \`${unavailableBody(503)}\` 503
 	}
 }
 `;
-}
-
-function originHeader(corsOrigin: Deployment['corsOrigin']): string[] {
-  if (corsOrigin === '*') return ['header Access-Control-Allow-Origin *'];
-  if (corsOrigin.length === 0) return [];
-  return [
-    `@allowed header_regexp Origin ^(${corsOrigin.map((origin) => origin.replaceAll('.', '\\.')).join('|')})$`,
-    'header @allowed Access-Control-Allow-Origin {http.request.header.Origin}',
-    'header Vary Origin',
-  ];
 }

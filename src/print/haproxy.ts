@@ -5,8 +5,8 @@ import {
   COMPRESSIBLE,
   isList,
   lookupQuery,
-  UNAVAILABLE_HEADERS,
   unavailableBody,
+  unavailableHeaders,
 } from './proxy.ts';
 
 /** HAProxy's own errors when no server answers. */
@@ -75,7 +75,8 @@ ${lines(ignoredOrigins(corsOrigin), '    ')}    http-response set-header X-Cache
 `;
 }
 
-function backend({ socket, host, port, checkPort, corsOrigin }: Deployment): string {
+function backend(deployment: Deployment): string {
+  const { socket, host, port, checkPort } = deployment;
   const onPort = checkPort === undefined ? '' : ` port ${checkPort}`;
   return `backend vitrine
     # Not for pictures, which would push the answers out of memory.
@@ -95,30 +96,21 @@ function backend({ socket, host, port, checkPort, corsOrigin }: Deployment): str
     server one ${socket === undefined ? `${host}:${port}` : `unix@${socket}`}${onPort}
 
     # No server answers: an error in Vitrine's format that pages of other origins can read.
-${lines(originVariable(corsOrigin), '    ')}${lines(
-  STATUSES.map((status) => httpError(status, corsOrigin)),
+${lines(
+  STATUSES.map((status) => httpError(status, deployment)),
   '    ',
 )}`;
 }
 
-function httpError(status: number, corsOrigin: Deployment['corsOrigin']): string {
-  const origin = corsOrigin === '*' ? ['*'] : corsOrigin.length > 0 ? ['%[var(txn.origin)]'] : [];
-  const headers = [
-    ...origin.map((value) => `hdr Access-Control-Allow-Origin ${value}`),
-    ...Object.entries(UNAVAILABLE_HEADERS).map(([name, value]) => `hdr ${name} ${value}`),
-  ];
+function httpError(status: number, deployment: Deployment): string {
+  const headers = unavailableHeaders(deployment).map(([name, value]) => `hdr ${name} ${value}`);
   return `http-error status ${status} content-type "application/json; charset=utf-8" string '${unavailableBody(status)}' ${headers.join(' ')}`;
 }
-
-const originIn = (corsOrigin: readonly string[]) => `{ req.hdr(origin) -m str ${corsOrigin.join(' ')} }`;
 
 function ignoredOrigins(corsOrigin: Deployment['corsOrigin']): string[] {
   if (!isList(corsOrigin)) return [];
   return [
     '# Vitrine learns the origin only if it is allowed: all others share one copy.',
-    `http-request del-header Origin unless ${originIn(corsOrigin)}`,
+    `http-request del-header Origin unless { req.hdr(origin) -m str ${corsOrigin.join(' ')} }`,
   ];
 }
-
-const originVariable = (corsOrigin: Deployment['corsOrigin']) =>
-  isList(corsOrigin) ? [`http-request set-var(txn.origin) req.hdr(origin) if ${originIn(corsOrigin)}`] : [];

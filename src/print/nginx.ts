@@ -6,14 +6,14 @@ import {
   COMPRESSIBLE,
   isList,
   lookupQuery,
-  UNAVAILABLE_HEADERS,
   unavailableBody,
+  unavailableHeaders,
 } from './proxy.ts';
 
 export function nginx(deployment: Deployment): string {
   const { socket, host, port, corsOrigin, nginxCache } = deployment;
   const query = lookupQuery(deployment);
-  const headers = Object.entries(UNAVAILABLE_HEADERS).map(
+  const headers = unavailableHeaders(deployment).map(
     ([name, value]) => `add_header ${name} ${value} always;`,
   );
   return `# nginx for Vitrine: compression and a cache that outlives restarts. Save it as /etc/nginx/conf.d/vitrine.conf, and start
@@ -79,7 +79,7 @@ ${staleLine(deployment)}        add_header X-Cache-Status $upstream_cache_status
     location @unavailable {
         types { }
         default_type "application/json; charset=utf-8";
-${lines([...originHeader(corsOrigin), ...headers], '        ')}        return 503 '${unavailableBody(503)}';
+${lines(headers, '        ')}        return 503 '${unavailableBody(503)}';
     }
 }
 `;
@@ -124,7 +124,7 @@ function mediaLocation({ mediaDir, corsOrigin }: Deployment): string {
         sendfile on;
         types {
 ${lines(types, '            ')}        }
-${lines([...originHeader(corsOrigin, ''), ...added], '        ')}    }
+${lines([...originHeader(corsOrigin), ...added], '        ')}    }
 
 `;
 }
@@ -151,11 +151,8 @@ ${lines(
 )}}
 `;
 
-function originHeader(corsOrigin: Deployment['corsOrigin'], always = ' always'): string[] {
-  if (corsOrigin === '*') return [`add_header Access-Control-Allow-Origin *${always};`];
+function originHeader(corsOrigin: Deployment['corsOrigin']): string[] {
+  if (corsOrigin === '*') return ['add_header Access-Control-Allow-Origin *;'];
   if (corsOrigin.length === 0) return [];
-  return [
-    `add_header Access-Control-Allow-Origin $vitrine_origin${always};`,
-    `add_header Vary Origin${always};`,
-  ];
+  return ['add_header Access-Control-Allow-Origin $vitrine_origin;', 'add_header Vary Origin;'];
 }

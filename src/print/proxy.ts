@@ -47,7 +47,7 @@ export const isList = (corsOrigin: Deployment['corsOrigin']): corsOrigin is stri
 /** Connections of one client: enough for many people behind one address, too few to take them all. */
 export const CLIENT_CONNECTIONS = 200;
 
-/** The error that a proxy sends when no server answers: in Vitrine's format, readable by pages of any allowed origin. */
+/** The error that a proxy sends when no server answers: in Vitrine's format, readable by pages of other origins. */
 export const unavailableBody = (status: number) =>
   JSON.stringify({
     statusCode: String(status),
@@ -56,4 +56,9 @@ export const unavailableBody = (status: number) =>
     message: 'The service is unavailable: try again shortly.',
   });
 
-export const UNAVAILABLE_HEADERS = { 'Cache-Control': 'no-store', 'Retry-After': '1' } as const;
+/** It says nothing that some origins may not read. */
+export const unavailableHeaders = ({ corsOrigin }: Deployment): [name: string, value: string][] => [
+  ...(corsOrigin.length === 0 ? [] : [['Access-Control-Allow-Origin', '*'] as [string, string]]),
+  ['Cache-Control', 'no-store'],
+  ['Retry-After', '1'],
+];

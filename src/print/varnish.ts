@@ -1,7 +1,7 @@
 // `vitrine print varnish`
 import { BAN_HEADER } from '../config/caches.ts';
 import { type Deployment, lines } from './deployment.ts';
-import { COMPRESSIBLE, isList, lookupQuery, UNAVAILABLE_HEADERS, unavailableBody } from './proxy.ts';
+import { COMPRESSIBLE, isList, lookupQuery, unavailableBody, unavailableHeaders } from './proxy.ts';
 
 export function varnish(deployment: Deployment): string {
   const { socket, host, port, corsOrigin, staleWhileRevalidate, staleIfError, bannedBy } = deployment;
@@ -106,7 +106,7 @@ sub vcl_backend_error {
     if (bereq.retries == 0) {
         return (retry);
     }
-${unavailable('beresp', 'bereq', corsOrigin)}    set beresp.ttl = 0s;
+${unavailable('beresp', deployment)}    set beresp.ttl = 0s;
     set beresp.grace = 0s;
     set beresp.body = """${unavailableBody(503)}""";
     return (deliver);
@@ -116,7 +116,7 @@ sub vcl_synth {
     if (resp.status < 500) {
         return (deliver);
     }
-${unavailable('resp', 'req', corsOrigin)}    set resp.body = """${unavailableBody(503)}""";
+${unavailable('resp', deployment)}    set resp.body = """${unavailableBody(503)}""";
     return (deliver);
 }
 `;
@@ -156,26 +156,12 @@ const DELIVERED = `    if (resp.http.X-Accel-Expires) {
     }
 `;
 
-function unavailable(response: string, request: string, corsOrigin: Deployment['corsOrigin']): string {
-  const set = (name: string, value: string) => `set ${response}.http.${name} = ${value};`;
-  const headers = Object.entries({
-    'Content-Type': 'application/json; charset=utf-8',
-    ...UNAVAILABLE_HEADERS,
-  }).map(([name, value]) => set(name, `"${value}"`));
-  return lines([`set ${response}.status = 503;`, ...headers, ...originHeader()], '    ');
-
-  function originHeader(): string[] {
-    if (corsOrigin === '*') return [set('Access-Control-Allow-Origin', '"*"')];
-    if (corsOrigin.length === 0) return [];
-    return [
-      set('Vary', '"Origin"'),
-      ...corsOrigin.flatMap((origin) => [
-        `if (${request}.http.Origin == "${origin}") {`,
-        `    ${set('Access-Control-Allow-Origin', `"${origin}"`)}`,
-        '}',
-      ]),
-    ];
-  }
+function unavailable(response: string, deployment: Deployment): string {
+  const headers = [
+    ['Content-Type', 'application/json; charset=utf-8'] as const,
+    ...unavailableHeaders(deployment),
+  ].map(([name, value]) => `set ${response}.http.${name} = "${value}";`);
+  return lines([`set ${response}.status = 503;`, ...headers], '    ');
 }
 
 function ignoredOrigins(corsOrigin: Deployment['corsOrigin']): string[] {

@@ -111,54 +111,51 @@ function lookupTargets(variant: Variant, path: string): HostlessTarget[] {
   return isInQuery(style) ? queryTargets(variant, path) : pathTargets(variant, path);
 }
 
+type Row = readonly [pattern: string, error: ErrorCode, file?: string];
+
+const toTarget = ([pattern, error, file]: Row): HostlessTarget => ({
+  pattern,
+  error,
+  ...(file !== undefined && { file }),
+});
+
 /** Everything that is not the canonical address of a user is an error, the same as the server's wherever that is possible. */
 function queryTargets(variant: Variant, path: string): HostlessTarget[] {
   const api = `${literal(path + STYLES.query.profile.split('/?')[0])}/?`;
   const begin = `${api}\\?(?:.*&)?`;
   const more = '(?:&.*)?';
-  const [profile, items] = (['profile', 'items'] as const).map((each) => dataFile(variant, each, '$1'));
-  return [
-    { pattern: `${begin}user(?:=[^&]*)?&(?:.*&)?user(?:[=&].*)?`, error: 'USER_REPEATED' },
-    { pattern: `${begin}user=?${more}`, error: 'USER_MISSING' },
-    { pattern: `${begin}post(?:=[^&]*)?&(?:.*&)?post(?:[=&].*)?`, error: 'POST_MALFORMED' },
-    {
-      pattern: `${begin}user=${NAME}&(?:.*&)?post=true${more}`,
-      file: items as string,
-      error: 'USER_NOT_FOUND',
-    },
-    {
-      pattern: `${begin}post=true&(?:.*&)?user=${NAME}${more}`,
-      file: items as string,
-      error: 'USER_NOT_FOUND',
-    },
-    { pattern: `${begin}user=[^&]+&(?:.*&)?post=true${more}`, error: 'USER_NOT_FOUND' },
-    { pattern: `${begin}post=true&(?:.*&)?user=[^&]+${more}`, error: 'USER_NOT_FOUND' },
-    { pattern: `${begin}post=true${more}`, error: 'USER_MISSING' },
-    { pattern: `${begin}post(?:[=&].*)?`, error: 'POST_MALFORMED' },
-    { pattern: `${begin}user=${NAME}${more}`, file: profile as string, error: 'USER_NOT_FOUND' },
-    { pattern: `${begin}user=[^&]+${more}`, error: 'USER_NOT_FOUND' },
-    { pattern: `${api}${ANY_QUERY}`, error: 'USER_MISSING' },
+  const repeated = (name: string) => `${begin}${name}(?:=[^&]*)?&(?:.*&)?${name}(?:[=&].*)?`;
+  const both = (user: string) => [
+    `${begin}user=${user}&(?:.*&)?post=true${more}`,
+    `${begin}post=true&(?:.*&)?user=${user}${more}`,
   ];
+  const rows: Row[] = [
+    [repeated('user'), 'USER_REPEATED'],
+    [`${begin}user=?${more}`, 'USER_MISSING'],
+    [repeated('post'), 'POST_MALFORMED'],
+    ...both(NAME).map((pattern): Row => [pattern, 'USER_NOT_FOUND', dataFile(variant, 'items', '$1')]),
+    ...both('[^&]+').map((pattern): Row => [pattern, 'USER_NOT_FOUND']),
+    [`${begin}post=true${more}`, 'USER_MISSING'],
+    [`${begin}post(?:[=&].*)?`, 'POST_MALFORMED'],
+    [`${begin}user=${NAME}${more}`, 'USER_NOT_FOUND', dataFile(variant, 'profile', '$1')],
+    [`${begin}user=[^&]+${more}`, 'USER_NOT_FOUND'],
+    [`${api}${ANY_QUERY}`, 'USER_MISSING'],
+  ];
+  return rows.map(toTarget);
 }
 
 function pathTargets(variant: Variant, path: string): HostlessTarget[] {
-  const lookups = (['profile', 'items'] as const).map((lookup) => ({
-    address: literal(path + STYLES.path[lookup]) + ANY_QUERY,
-    file: dataFile(variant, lookup, '$1'),
-  }));
+  const address = (lookup: 'profile' | 'items', user: string) =>
+    literal(path + STYLES.path[lookup]).replace(':username', user) + ANY_QUERY;
   const empty = literal(path + STYLES.path.profile.replace('/:username', ''));
-  return [
-    ...lookups.map(({ address, file }) => ({
-      pattern: address.replace(':username', NAME),
-      file,
-      error: 'USER_NOT_FOUND' as const,
-    })),
-    ...lookups.map(({ address }) => ({
-      pattern: address.replace(':username', '[^/?]+'),
-      error: 'USER_NOT_FOUND' as const,
-    })),
-    { pattern: `${empty}/?(?:/shots)?${ANY_QUERY}`, error: 'USER_MISSING' },
+  const rows: Row[] = [
+    [address('profile', NAME), 'USER_NOT_FOUND', dataFile(variant, 'profile', '$1')],
+    [address('items', NAME), 'USER_NOT_FOUND', dataFile(variant, 'items', '$1')],
+    [address('profile', '[^/?]+'), 'USER_NOT_FOUND'],
+    [address('items', '[^/?]+'), 'USER_NOT_FOUND'],
+    [`${empty}/?(?:/shots)?${ANY_QUERY}`, 'USER_MISSING'],
   ];
+  return rows.map(toTarget);
 }
 
 const shownTargets = (config: Config, variant: Variant): HostlessTarget[] =>
