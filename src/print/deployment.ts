@@ -34,14 +34,7 @@ export function createDeployment(config: Config, given: Readonly<Record<string, 
   const names = [...new Set(origins.map(({ hostname }) => hostname))];
   return {
     config,
-    /** The path of the unix socket that the server listens on, if it is one. */
-    socket: config.host.startsWith('/') ? config.host : undefined,
-    /** Address and port under which a program on the same machine reaches the server. */
-    host: reachable(config.host),
-    port: config.port,
-    adminPort: config.adminPort,
-    /** The admin port if it is reached under the same address as the server, for programs that check both there. */
-    checkPort: reachable(config.adminHost) === reachable(config.host) ? config.adminPort : undefined,
+    ...describeServer(config),
     /** Undefined if it was not given. */
     trustProxy: given.TRUST_PROXY,
     /** The public host names. */
@@ -78,6 +71,18 @@ export function createDeployment(config: Config, given: Readonly<Record<string, 
     others: Object.entries(given).filter(([name]) => !OWN.includes(name)),
   };
 }
+
+/** Where the server is reached. */
+const describeServer = (config: Config) => ({
+  /** The path of the unix socket that the server listens on, if it is one. */
+  socket: config.host.startsWith('/') ? config.host : undefined,
+  /** Address and port under which a program on the same machine reaches the server. */
+  host: reachable(config.host),
+  port: config.port,
+  adminPort: config.adminPort,
+  /** The admin port if it is reached under the same address as the server, for programs that check both there. */
+  checkPort: reachable(config.adminHost) === reachable(config.host) ? config.adminPort : undefined,
+});
 
 /** MiB: of an idle process 48 were measured, of a busy worker up to 90. */
 const [PER_WORKER, FOR_PARENT, FOR_IMPORT] = [128, 64, 128];

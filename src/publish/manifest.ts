@@ -61,27 +61,10 @@ export function openManifest(file: string) {
   if (db === undefined) throw new OutputError(`another run publishes there: wait for its end (${file})`);
   db.exec(SCHEMA);
   const prepare = <Row>(sql: string) => db.prepare<unknown[], Row>(sql);
-  const find = prepare<Entry>('SELECT * FROM files WHERE owner = ?');
-  const put = prepare(`INSERT OR REPLACE INTO files
-    VALUES ($path, $owner, $kind, $address, $host, $type, $etag, $sha256, $bytes)`);
-  const remove = prepare('DELETE FROM files WHERE path = ?');
-  const see = prepare('INSERT OR IGNORE INTO seen VALUES (?)');
-  const change = prepare('INSERT OR IGNORE INTO changed VALUES (?)');
 
   return {
+    ...createRows(db),
     lastRun: prepare<LastRun>('SELECT * FROM last_run').get(),
-    /** The files of an owner, by path. */
-    find: (owner: string) => new Map(find.all(owner).map((entry) => [entry.path, entry])),
-    put: (owner: string, entry: Entry) => void put.run({ ...entry, owner }),
-    remove: (path: string) => void remove.run(path),
-    startPass: () => void db.exec('DELETE FROM seen'),
-    /** Notes an owner who still has files. */
-    see: (owner: string) => void see.run(owner),
-    /** The paths of owners who have none any more, of those whose names begin like this. */
-    unseen: (begin: string) =>
-      prepare<{ path: string }>(
-        'SELECT path FROM files WHERE substr(owner, 1, ?) = ? AND owner NOT IN (SELECT owner FROM seen)',
-      ).all(begin.length, begin),
     totals: () =>
       prepare<{ files: number; bytes: number }>(
         'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM files',
@@ -92,9 +75,6 @@ export function openManifest(file: string) {
         `SELECT * FROM files
           WHERE path IN (SELECT min(path) FROM files WHERE address IS NOT NULL GROUP BY kind, type)`,
       ).all(),
-    /** Notes a file of the tree that is not what it was in the other one. */
-    noteChange: (path: string) => void change.run(path),
-    changes: () => prepare<{ path: string }>('SELECT path FROM changed').iterate(),
     /** Writes a line of JSON for each file. */
     writeLines: (path: string) =>
       writeInParts(path, prepare<string>(`SELECT ${LINE} FROM files ORDER BY path`).pluck()),
@@ -104,11 +84,40 @@ export function openManifest(file: string) {
       db.exec('COMMIT');
     },
     /** While they differ, a run that is killed leaves the other tree to be made anew. */
-    setInStep: (inStep: boolean) =>
-      void db.exec(
-        `${db.inTransaction ? 'COMMIT;' : ''} UPDATE last_run SET inStep = ${Number(inStep)}; BEGIN`,
-      ),
+    setInStep(inStep: boolean): void {
+      const end = db.inTransaction ? 'COMMIT;' : '';
+      db.exec(`${end} UPDATE last_run SET inStep = ${Number(inStep)}; BEGIN`);
+    },
     close: () => void db.close(),
+  };
+}
+
+/** Reads and changes rows one by one. */
+function createRows(db: NonNullable<ReturnType<typeof openExclusive>>) {
+  const prepare = <Row>(sql: string) => db.prepare<unknown[], Row>(sql);
+  const find = prepare<Entry>('SELECT * FROM files WHERE owner = ?');
+  const put = prepare(`INSERT OR REPLACE INTO files
+    VALUES ($path, $owner, $kind, $address, $host, $type, $etag, $sha256, $bytes)`);
+  const remove = prepare('DELETE FROM files WHERE path = ?');
+  const see = prepare('INSERT OR IGNORE INTO seen VALUES (?)');
+  const unseen = prepare<{ path: string }>(
+    'SELECT path FROM files WHERE substr(owner, 1, ?) = ? AND owner NOT IN (SELECT owner FROM seen)',
+  );
+  const change = prepare('INSERT OR IGNORE INTO changed VALUES (?)');
+
+  return {
+    /** The files of an owner, by path. */
+    find: (owner: string) => new Map(find.all(owner).map((entry) => [entry.path, entry])),
+    put: (owner: string, entry: Entry) => void put.run({ ...entry, owner }),
+    remove: (path: string) => void remove.run(path),
+    startPass: () => void db.exec('DELETE FROM seen'),
+    /** Notes an owner who still has files. */
+    see: (owner: string) => void see.run(owner),
+    /** The files of owners who have none any more, of those whose names begin like this. */
+    unseen: (begin: string) => unseen.all(begin.length, begin),
+    /** Notes a file of the tree that is not what it was in the other one. */
+    noteChange: (path: string) => void change.run(path),
+    changes: () => prepare<{ path: string }>('SELECT path FROM changed').iterate(),
   };
 }
 
