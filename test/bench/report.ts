@@ -52,14 +52,19 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 function rowTable(rows: readonly MeasuredRow[]): string {
-  const cells = rows.map((row) => {
+  const cells = rows.map((row, index) => {
     const { rate, p99, cpu } = row.best;
     const texts = [
-      ...[row.group, row.name, Math.round(rate).toLocaleString('en'), (p99 / 1000).toFixed(2)],
+      ...[
+        row.group === rows[index - 1]?.group ? '' : row.group,
+        row.name,
+        Math.round(rate).toLocaleString('en'),
+        (p99 / 1000).toFixed(2),
+      ],
       ...[cpu.toFixed(cpu < 100 ? 1 : 0), ratio(rows, row).toFixed(2)],
       row.atMost === undefined ? '' : `≤ ${row.atMost}`,
     ];
-    return row.atMost === undefined ? texts : texts.map((text) => `**${text}**`);
+    return row.atMost === undefined ? texts : texts.map((text) => text && `**${text}**`);
   });
   return table(['', '', 'requests/s', 'p99 ms', 'CPU µs/request', '× the first', 'promised'], cells);
 }

@@ -39,7 +39,7 @@ test.skipIf(!version('wrk'))(
       '1',
     );
     expect(stderr).toBe('');
-    expect(stdout).toMatch(/^\| \*\*404 unknown user\*\* .* \*\*≤ 2\.6\*\* \|$/m);
+    expect(stdout).toMatch(/^\| {2}\| \*\*Vitrine, unknown users\*\* .* \*\*≤ 2\.6\*\* \|$/m);
     expect(stdout).not.toMatch(/NaN|undefined/);
     expect(code).toBe(/^MISSED|busy/m.test(stdout) ? 1 : 0);
   },

@@ -1,3 +1,3 @@
-// The generated requests of test/fuzz.test.ts, twelve times as many.
-process.env.FUZZ_REQUESTS ??= '60000';
+// The generated requests of test/fuzz.test.ts, twenty times as many.
+process.env.FUZZ_REQUESTS ??= '100000';
 await import('../fuzz.test.ts');
