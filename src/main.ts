@@ -4,7 +4,7 @@ import process from 'node:process';
 import { aborted, getSystemErrorMessage } from 'node:util';
 import v8 from 'node:v8';
 import type { Logger } from 'pino';
-import { AlreadyReported, CommandFailed, type Process, type ServeStart } from './cli/context.ts';
+import { AlreadyReported, type Process, type ServeStart } from './cli/context.ts';
 import { DONE, FAILED, MISUSED } from './cli/output.ts';
 import { runProgram } from './cli/program.ts';
 import type { Config } from './config/config.ts';
@@ -16,8 +16,6 @@ v8.setFlagsFromString('--semi-space-growth-factor=1');
 
 /** The first signal that told the command to stop. */
 let stoppedBy: NodeJS.Signals | undefined;
-/** Aborted by the first error that nothing caught, once a command has asked for it: it then ends by itself. */
-let uncaught: AbortController | undefined;
 
 const io: Process = {
   environment: process.env,
@@ -27,7 +25,6 @@ const io: Process = {
   serve: serveUntilStopped,
   stopSignal: (signals = ['SIGTERM', 'SIGINT', 'SIGHUP']) => stopSignal(...signals),
   stoppedBy: () => stoppedBy,
-  uncaughtSignal: () => (uncaught ??= new AbortController()).signal,
 };
 
 let hasServed = false;
@@ -41,15 +38,11 @@ process.exitCode = FAILED;
 process.once('beforeExit', endUnfinished);
 process.exitCode = await runProgram(io, process.argv.slice(2));
 process.off('beforeExit', endUnfinished);
-uncaught = undefined;
 if (stoppedBy !== undefined && process.exitCode > MISUSED) endBy(stoppedBy);
 // Log lines that nobody reads, and a worker's channel to the supervisor, would keep a server alive.
 if (hasServed || (cluster.isWorker && process.exitCode !== DONE)) process.exit();
 
-async function serveUntilStopped(
-  config: Config,
-  { warnings, json, onServing, onUncaught }: ServeStart,
-): Promise<void> {
+async function serveUntilStopped(config: Config, { warnings, json, onServing }: ServeStart): Promise<void> {
   const signal = stopSignal('SIGTERM', 'SIGINT');
   process.stdout.off('error', endOnOutputError);
   process.off('uncaughtException', endOnUncaught);
@@ -59,8 +52,6 @@ async function serveUntilStopped(
     if (config.databaseUrl === undefined) log.info('DATABASE_URL is not set: serving sample users');
     for (const warning of warnings) log.warn(warning);
   }
-  if (onUncaught !== undefined)
-    process.on('uncaughtException', (error) => onUncaught(describeUncaught(error), log));
   ignoreSignals(log);
   await runServer(config, log, signal, output.dropped, onServing);
   await output.flush();
@@ -139,16 +130,11 @@ function endUnfinished(): never {
 }
 
 /** Such as one that a map left behind in a timer or a promise. A server's is printed by Node, with its stack. */
-function endOnUncaught(error: unknown): void {
-  const sentence = describeUncaught(error);
-  if (uncaught !== undefined) return uncaught.abort(new CommandFailed(sentence));
-  process.stderr.write(`vitrine: ${sentence}\n`);
-  process.exit(FAILED);
-}
-
-function describeUncaught(error: unknown): string {
+function endOnUncaught(error: unknown): never {
   const text = error instanceof Error && error.stack ? error.stack : String(error);
-  return `an error that nothing caught: ${printable(text.split('\n', 2).join(''))}`;
+  const sentence = printable(text.split('\n', 2).join(''));
+  process.stderr.write(`vitrine: an error that nothing caught: ${sentence}\n`);
+  process.exit(FAILED);
 }
 
 /** `vitrine export | head` is not a failure. */

@@ -1,6 +1,5 @@
 // `import --map`: a module of the operator makes records of objects of any shape.
-import { readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type ImportOptions, importFiles } from '../src/import/import.ts';
 import { loadMap } from '../src/import/map.ts';
@@ -160,20 +159,6 @@ describe('faults name line, member and what the map returned', () => {
     const { code, stdout, stderr } = await runWith(module, ndjson({ id: 1 }, { id: 2 }));
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^vitrine: an error that nothing caught: [^\n]*late[^\n]*\n$/);
-  });
-
-  test('an error that is left behind stands in the report, and no rejects stay', async () => {
-    const rejects = join(tempFolder(), 'rejects.ndjson');
-    const map = tempFile(
-      'people.mjs',
-      "export default ({ id }) => id === 1 ? 7 : void Promise.reject(new Error('late'));",
-    );
-    const flags = ['--json', '--skip-invalid', '--rejects', rejects, '--map', map];
-    const { code, stdout } = await spawned(['import', '--database-url', newPath(), ...flags, '-'], {
-      input: ndjson({ id: 1 }, { id: 2 }),
-    });
-    expect([code, JSON.parse(stdout).errors]).toEqual([1, [expect.stringMatching(/^an error that .*late/)]]);
-    expect(readdirSync(dirname(rejects))).toEqual([]);
   });
 
   test('an object that the map changes is saved as it was', async () => {

@@ -161,7 +161,6 @@ export const processWith = (environment: Environment, stdout: Buffer[], stderr: 
   serve: () => Promise.reject(new Error('a server needs a process')),
   stopSignal: () => new AbortController().signal,
   stoppedBy: () => undefined,
-  uncaughtSignal: () => new AbortController().signal,
 });
 
 /** Runs a command in a process of its own and waits for its exit. */

@@ -1,8 +1,8 @@
 // `vitrine serve FILE…`: files are served themselves, and again whenever they are saved.
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
-import { ask, json, type LocalServer, ndjson, run, startServer, tempFile, tempFolder } from './rig.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ask, json, type LocalServer, ndjson, run, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { until } from './stress.ts';
 
@@ -25,7 +25,8 @@ const untilLogged = (server: LocalServer, text: string) =>
 const databaseFile = tempFile('site.db', 'SQLite format 3\0');
 
 const temporary = tempFolder();
-vi.stubEnv('TMPDIR', temporary);
+beforeAll(() => void vi.stubEnv('TMPDIR', temporary));
+afterAll(() => void vi.unstubAllEnvs());
 
 describe('files that are served', () => {
   test('are served as saved, however an editor saves them, until the end', async () => {
@@ -109,26 +110,6 @@ describe('files that are served', () => {
     expect(await titles(server)).toEqual(['Ferry']);
     writeFileSync(map, 'export default (record) => ({ ...record, title: record.title?.toUpperCase() });');
     await untilTitles(server, ['FERRY']);
-    await server.stop();
-  });
-
-  test('stay as they were when a map leaves an error behind, and the server goes on', async () => {
-    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
-    const map = tempFile('map.mjs', 'export default (record) => record;');
-    const server = await startServer({}, [file, '--map', map]);
-    writeFileSync(map, "export default () => void Promise.reject(new Error('forgotten'));");
-    await untilLogged(server, 'nothing was imported');
-    expect(
-      server.log.filter((line) => /nothing caught: Error: forgotten .*map\.mjs/.test(line)),
-    ).toHaveLength(1);
-    expect(await titles(server)).toEqual(['Ferry']);
-    writeFileSync(
-      map,
-      "setTimeout(() => { throw 'too late'; }, 500); export default () => ({ skills: 'x' });",
-    );
-    await untilLogged(server, 'nothing caught: too late');
-    writeFileSync(map, "export default (record) => ({ ...record, title: 'Mended' });");
-    await untilTitles(server, ['Mended']);
     await server.stop();
   });
 

@@ -14,25 +14,17 @@ export interface Process {
   readonly serve: (config: Config, start: ServeStart) => Promise<void>;
   /** Aborted by the first signal to stop; the second one ends the process. */
   readonly stopSignal: (signals?: readonly NodeJS.Signals[]) => AbortSignal;
-  /** Aborted, with the reason, by an error that nothing caught, such as of a map's promise: the command must end soon. */
-  readonly uncaughtSignal: () => AbortSignal;
   /** The signal that came, once it has. */
   readonly stoppedBy: () => NodeJS.Signals | undefined;
 }
 
-/** What a command does while the server that it started is running. */
-export interface ServeHooks {
-  /** Called once the server answers. */
-  readonly onServing: (log: Logger) => void;
-  /** Called with a sentence about an error that nothing caught; without it, such an error ends the server. */
-  readonly onUncaught?: ((sentence: string, log: Logger) => void) | undefined;
-}
-
-export interface ServeStart extends Partial<ServeHooks> {
+export interface ServeStart {
   /** What is odd about the settings, a sentence each. */
   readonly warnings: readonly string[];
   /** Whether the log is JSON on a terminal as well. */
   readonly json: boolean;
+  /** Called once the server answers. */
+  readonly onServing?: ((log: Logger) => void) | undefined;
 }
 
 /** What a command did, for people and for programs. */

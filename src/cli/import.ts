@@ -85,8 +85,7 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   const { stdin, stderr } = context;
   const { dryRun } = flags;
   const database = chooseDatabase(flags, context);
-  const stop = context.stopSignal();
-  const signal = AbortSignal.any([stop, context.uncaughtSignal()]);
+  const signal = context.stopSignal();
   const options = { ...flags, files, stdin, signal };
   const inputs = await openInputs(options);
   await using writer = await (dryRun ? openForTrial(database) : openTelling(database, context));
@@ -109,7 +108,7 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
     const trial = dryRun ? '\ndry run: nothing was changed' : '';
     context.report({ summary: `${summary(tallies)}${leftOut}${trial}`, result });
   } catch (error) {
-    throw stop.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
+    throw signal.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
   }
 }
 

@@ -71,9 +71,6 @@ const safeJson = (value: object) =>
 export function explain(error: unknown): { readonly lines: readonly string[]; readonly exitCode: number } {
   // Something could not be closed either.
   if (error instanceof SuppressedError) return explain(error.suppressed);
-  // A stream ends with the reason in an error of its own.
-  const { name, cause } = error as Error;
-  if (name === 'AbortError' && cause instanceof CommandFailed) return explain(cause);
   if (error instanceof ConfigError) return { lines: error.mistakes, exitCode: MISUSED };
   if (error instanceof UsageError) return { lines: [error.message], exitCode: MISUSED };
   if (error instanceof CommandFailed || error instanceof StoreError)

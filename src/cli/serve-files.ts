@@ -9,7 +9,7 @@ import { lookAt, watchSaves } from '../files/saves.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { counted, countedPart } from '../records/printable.ts';
 import { openForChange } from '../stores/open.ts';
-import { type CommandContext, CommandFailed, type ServeHooks, UsageError } from './context.ts';
+import { type CommandContext, type ServeStart, UsageError } from './context.ts';
 import type { ReadingFlags } from './import.ts';
 import { explain } from './output.ts';
 
@@ -18,7 +18,10 @@ interface FilesToServe extends ReadingFlags {
 }
 
 /** What the rest of `serve` does with the database; it may watch the files meanwhile. */
-type ServeDatabase = (settings: Pick<Config, 'databaseUrl' | 'files'>, hooks: ServeHooks) => Promise<void>;
+type ServeDatabase = (
+  settings: Pick<Config, 'databaseUrl' | 'files'>,
+  onServing: ServeStart['onServing'],
+) => Promise<void>;
 
 export async function serveFiles(
   source: FilesToServe,
@@ -32,11 +35,9 @@ export async function serveFiles(
   const stop = context.stopSignal(['SIGTERM', 'SIGINT']);
   using folder = createTemporaryFolder();
   const load = createLoader(folder.path, source, context);
-  const first = await load(context.stderr, AbortSignal.any([stop, context.uncaughtSignal()])).catch(
-    (error) => {
-      if (!stop.aborted) throw error;
-    },
-  );
+  const first = await load(context.stderr, stop).catch((error) => {
+    if (!stop.aborted) throw error;
+  });
   if (first === undefined || stop.aborted) return;
   const { records, faulty } = first;
   if (!first.isServed) {
@@ -46,24 +47,13 @@ export async function serveFiles(
 
   const served = new AbortController();
   const end = AbortSignal.any([stop, served.signal]);
-  let uncaught = new AbortController();
   let watching: Promise<void> | undefined;
   const onServing = (log: Logger) => {
     for (const warning of first.warnings) log.warn(warning);
     log.info(`imported ${counted(records, 'record')}; saved files are imported again`);
-    const onSave = () => {
-      uncaught = new AbortController();
-      return loadAgain(load, log, AbortSignal.any([end, uncaught.signal]));
-    };
-    watching = watchSaves(watched, before, onSave, end);
+    watching = watchSaves(watched, before, () => loadAgain(load, log, end), end);
   };
-  /** A map may leave errors behind in timers and promises: the first ends an import that is running. The server goes on. */
-  const onUncaught = (sentence: string, log: Logger) => {
-    if (!uncaught.signal.aborted) log.error(sentence);
-    uncaught.abort(new CommandFailed('nothing was imported'));
-  };
-  const hooks = { onServing, onUncaught: map === undefined ? undefined : onUncaught };
-  await serve({ databaseUrl: databaseIn(folder.path), files }, hooks);
+  await serve({ databaseUrl: databaseIn(folder.path), files }, onServing);
   served.abort();
   await watching;
 }

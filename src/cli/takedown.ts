@@ -2,9 +2,7 @@
 import { existsSync } from 'node:fs';
 import { Option } from 'commander';
 import { changedAddresses } from '../changes/addresses.ts';
-import type { Config } from '../config/config.ts';
 import { databaseUrl } from '../config/database-url.ts';
-import type { Terminal } from '../files/terminal.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { LARGEST_ID } from '../records/schemas.ts';
@@ -22,7 +20,7 @@ import {
   familyOption,
   type SettingFlags,
 } from './options.ts';
-import { openTelling, readTellingConfig, type TellingWriter } from './telling.ts';
+import { openTelling, readTellingConfig } from './telling.ts';
 
 interface TakedownFlags extends SettingFlags {
   readonly family?: Family;
@@ -72,11 +70,35 @@ async function runTakedown(users: string[], flags: TakedownFlags, context: Comma
   if (list) return context.report(listed(await readTakedowns(database)));
   const adopted = from === undefined ? undefined : await readTakedowns(from);
   await using writer = await openTelling(database, context);
+  if (undo) return context.report(await undoTakedowns(writer, subjects));
+
   const copies = createRemoval(chooseMediaDir(database, settings, context));
-  const run = { writer, copies, config: readTellingConfig(context), out: context.stderr };
-  if (adopted !== undefined) context.report(await adopt(run, adopted));
-  else if (undo) context.report(await undoTakedowns(writer, subjects));
-  else context.report(await takeDown(run, subjects));
+  const keepNames = writer.hasSubscribers;
+  /** Reports what was removed, and the addresses that caches may still answer, if nobody tells them. */
+  const report = (lines: readonly string[], { changes, ...removed }: Removed) => {
+    const config = readTellingConfig(context);
+    const addresses = keepNames ? [] : changes.flatMap((change) => changedAddresses(config, change));
+    if (addresses.length > 0) context.stderr.write(`caches may still answer:\n${addresses.join('\n')}\n`);
+    const result = { ...removed, pictures: copies.count(), addresses };
+    context.report({ summary: [...lines, removedLine(result)].join('\n'), result });
+  };
+
+  if (adopted !== undefined) {
+    const removed = await writer.adoptTakedowns(adopted, copies.remove, { keepNames });
+    const takedowns = withoutIds(adopted).length;
+    return report([`took over ${counted(takedowns, 'takedown')}`], { takedowns, ...removed });
+  }
+  const removed = await writer.takeDown(subjects, copies.remove, { keepNames });
+  const lines = subjects.map(({ shown }, index) => STATES[removed.states[index] as TakedownState](shown));
+  report(lines, removed);
+}
+
+/** What a store says that it removed. The database does not know the names any more. */
+interface Removed {
+  readonly users: number;
+  readonly items: number;
+  readonly takedowns?: number;
+  readonly changes: readonly Change[];
 }
 
 function databaseArgument(text: string): string {
@@ -105,8 +127,6 @@ function namedSubjects(family: Family | undefined, users: string[], items: strin
 
 const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= BigInt(LARGEST_ID);
 
-type Removal = ReturnType<typeof createRemoval>;
-
 /** Removes copies that no record names any more. Without a folder it is the operator who must. */
 function createRemoval(folder: string | undefined) {
   let files = 0;
@@ -130,31 +150,6 @@ const STATES: Record<TakedownState, (shown: string) => string> = {
   known: (shown) => `${shown} was taken down before`,
 };
 
-interface TakedownRun {
-  readonly writer: TellingWriter;
-  readonly copies: Removal;
-  readonly config: Config;
-  readonly out: Terminal;
-}
-
-async function takeDown(run: TakedownRun, subjects: NamedSubject[]): Promise<Outcome> {
-  const { writer, copies } = run;
-  const { changes, ...taken } = await writer.takeDown(subjects, copies.remove, {
-    keepNames: writer.hasSubscribers,
-  });
-  const result = { ...taken, pictures: copies.count(), addresses: listAddresses(run, changes) };
-  const lines = subjects.map(({ shown }, index) => STATES[result.states[index] as TakedownState](shown));
-  return { summary: [...lines, removedLine(result)].join('\n'), result };
-}
-
-/** The addresses that caches may still answer, if nobody tells them: the database does not know them any more. */
-function listAddresses({ writer, config, out }: TakedownRun, changes: readonly Change[]): string[] {
-  if (writer.hasSubscribers) return [];
-  const addresses = changes.flatMap((change) => changedAddresses(config, change));
-  if (addresses.length > 0) out.write(`caches may still answer:\n${addresses.join('\n')}\n`);
-  return addresses;
-}
-
 const removedLine = ({ users, items, pictures }: { users: number; items: number; pictures: number }) =>
   `removed ${counted(users, 'user')} and ${counted(items, 'item')}${pictures === 0 ? '' : `, and ${counted(pictures, 'picture')}`}`;
 
@@ -167,19 +162,6 @@ async function undoTakedowns(writer: Writer, subjects: NamedSubject[]): Promise<
     summary: allowed.map(({ shown }) => `the next import may bring ${shown} again`).join('\n'),
     result: { undone },
     failure: others.length === 0 ? undefined : `not taken down: ${names.join(', ')}`,
-  };
-}
-
-async function adopt(run: TakedownRun, list: TakedownList): Promise<Outcome> {
-  const { writer, copies } = run;
-  const { changes, ...taken } = await writer.adoptTakedowns(list, copies.remove, {
-    keepNames: writer.hasSubscribers,
-  });
-  const removed = { ...taken, pictures: copies.count(), addresses: listAddresses(run, changes) };
-  const takedowns = withoutIds(list).length;
-  return {
-    summary: `took over ${counted(takedowns, 'takedown')}\n${removedLine(removed)}`,
-    result: { takedowns, ...removed },
   };
 }
 
