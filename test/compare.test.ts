@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { type CompareOptions, runCompare } from '../src/compare/compare.ts';
 import { compareAnswers } from '../src/compare/user.ts';
 import type { UserComparison } from '../src/compare/verdicts.ts';
-import { isPublic } from '../src/remote/public-addresses.ts';
+import { isPublic } from '../src/remote/file-client.ts';
 import { crowd, portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
 import { databaseOf, fixture, readLines, run, tempFile, tempFolder } from './rig.ts';
@@ -230,7 +230,8 @@ describe.concurrent('two sites', () => {
       else answer(request, response);
     });
     const first = await compareHere([old.url, other.url], names);
-    const words = /^given up: 20 users failed in a row; the same command continues .*could not be compared$/;
+    const words =
+      /^given up: 20 requests to .* failed in a row; the same command continues .*could not be compared$/;
     expect([first.failure, [...first.users.keys()]]).toEqual([expect.stringMatching(words), ['user0']]);
     down = false;
     const { failure, result } = await compareHere([old.url, other.url], names, { report: first.report });

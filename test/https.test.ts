@@ -134,7 +134,7 @@ test('a host is given up after 20 failures in a row: without a certificate or HT
   for (const [url, reason] of sites)
     expect(await fetchFiles([url], 22)).toEqual([
       ...Array(20).fill(reason),
-      ...Array(2).fill(`${new URL(url).host} was given up`),
+      ...Array(2).fill(`20 requests to ${new URL(url).host} failed in a row`),
     ]);
 });
 

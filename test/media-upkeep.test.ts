@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runPrune } from '../src/media/prune.ts';
+import { runPrune } from '../src/media/upkeep.ts';
 import { mediaPath } from '../src/records/media-types.ts';
 import { normalise } from '../src/records/normalise.ts';
 import { openForChange } from '../src/stores/open.ts';

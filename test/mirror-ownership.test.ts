@@ -19,7 +19,7 @@ async function databaseWith(...records: object[]): Promise<string> {
   return url;
 }
 
-const FOREIGN = 'belongs to "ada" here, whom this mirror did not bring, got';
+const FOREIGN = 'belongs to "ada" (id 1) here, whom this mirror did not bring, got';
 const HOSTILE: [what: string, fault: string, name: string, profile: object, ...shots: object[]][] = [
   ['the id of a local user', `mallory: id: ${FOREIGN} "1"\n`, 'mallory', folio(1, 'mallory'), shot(10, 1)],
   [
@@ -29,7 +29,7 @@ const HOSTILE: [what: string, fault: string, name: string, profile: object, ...s
   ],
   [
     'the name of a local user, under another id',
-    'Ada: username: belongs to id 1 here, which this mirror did not bring, got "Ada"\n',
+    'Ada: username: belongs to "ada" (id 1) here, whom this mirror did not bring, got "Ada"\n',
     ...(['Ada', folio(999, 'Ada')] as const),
   ],
   ['the name and id of a local user', `ada: id: ${FOREIGN} "1"\n`, 'ada', folio(1, 'ada'), shot(30, 1)],
@@ -167,7 +167,7 @@ describe(`a mirror into ${storeName()}`, () => {
     const run = { concurrency: 1 };
     const { summary, faults } = await mirrorHere(database, site.url, [...names, 'mallory'], run);
     expect(summary).toMatch(/^users: 40 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
-    expect(faults).toContain('mallory: id: belongs to "kim" here');
+    expect(faults).toContain('mallory: id: belongs to "kim" (id 99) here');
   });
 
   test('a second mirror with the same state file is refused with a sentence, and leaves the first alone', async () => {

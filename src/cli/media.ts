@@ -103,7 +103,7 @@ const createCheck = (context: CommandContext): Command =>
     .addHelpText('after', CHECK_HELP)
     .action(async ({ quick, removeDamaged, ...flags }: MediaCheckFlags) => {
       const { database, mediaDir } = findMediaPlace(flags, context);
-      const { runCheck } = await import('../media/check.ts');
+      const { runCheck } = await import('../media/upkeep.ts');
       await using archive = await openForExport(database);
       const run = { mediaDir, archive, out: context.stderr, signal: context.stopSignal() };
       const counts = await runCheck({ quick, removeDamaged, ...run });
@@ -132,7 +132,7 @@ const createPrune = (context: CommandContext): Command =>
     .action(async ({ grace, ...flags }: SettingFlags & { grace: number }) => {
       const { database, mediaDir } = findMediaPlace(flags, context);
       await refuseForeign(database, mediaDir);
-      const { runPrune } = await import('../media/prune.ts');
+      const { runPrune } = await import('../media/upkeep.ts');
       await using writer = await openExisting(database);
       const signal = context.stopSignal();
       const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });

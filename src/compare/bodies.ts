@@ -93,7 +93,7 @@ function compareItems(
 
 /** The items that the other list lacks, except those that are too old for it: a list ends after the newest 15. */
 function findExtra(items: Items, others: Items): Items {
-  const isCutOff = (item: Texts) => others.size >= ITEM_CAP && isOlderThanAll(item, others);
+  const isCutOff = (item: Texts) => others.size >= ITEM_CAP && rank(item) < oldest(others);
   return new Map([...items].filter(([id, item]) => !others.has(id) && !isCutOff(item)));
 }
 
@@ -107,16 +107,11 @@ function newestSide(lists: Record<'oldItems' | 'newItems' | 'onlyOld' | 'onlyNew
 }
 
 const isAhead = (extra: Items, others: Items) =>
-  extra.size > 0 && [...others.values()].every((other) => isOlderThanAll(other, extra));
+  extra.size > 0 && [...others.values()].every((other) => rank(other) < oldest(extra));
 
-const isOlderThanAll = (item: Texts, others: Items) =>
-  [...others.values()].every((other) => isLater(other, item));
-
-function isLater(one: Texts, other: Texts): boolean {
-  if (one.date !== other.date) return (one.date as string) > (other.date as string);
-  const [id, otherId] = [one.id as string, other.id as string];
-  return id.length === otherId.length ? id > otherId : id.length > otherId.length;
-}
+/** A text that sorts items by date, then id. */
+const rank = ({ date = '', id = '' }: Texts) => `${date} ${id.padStart(20, '0')}`;
+const oldest = (items: Items) => [...items.values()].map(rank).sort()[0] as string;
 
 /** Members that lead to a picture or another file, of which a copy has another address. */
 const PICTURES = new Set([PICTURE_MEMBERS, FILE_MEMBERS].flatMap((byKind) => Object.values(byKind).flat()));

@@ -6,9 +6,8 @@ import { createSiteClient } from '../remote/site-client.ts';
 import { listUsers, type UserList, type UserSource } from '../remote/user-list.ts';
 import { createRun, createRunReport } from '../runs/each.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
-import { createPictureClient } from './pictures.ts';
 import { openReport } from './report-file.ts';
-import { compareUser } from './user.ts';
+import { compareUser, createPictureClient } from './user.ts';
 import {
   type AnswerComparison,
   addUser,

@@ -2,9 +2,9 @@
 import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PUBLISHED } from '../http/observations.ts';
+import { isPublic } from '../remote/file-client.ts';
 import { retryAfter } from '../remote/host.ts';
 import { type HttpClient, type HttpRequest, type HttpResponse, SiteError } from '../remote/http-client.ts';
-import { isPublic } from '../remote/public-addresses.ts';
 import { basePath } from '../remote/site-client.ts';
 import {
   isInQuery,

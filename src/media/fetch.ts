@@ -75,7 +75,7 @@ async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOpt
   try {
     await listOriginals(fetch, archive).finally(archive.close);
     const total = originals.size();
-    const run = createRun({ report, signal, total, noun: 'pictures' });
+    const run = createRun({ report, signal, total });
     const relinked = await fetchAndLink(fetch, run);
     const result = { originals: outcomes.counts, total, mediaUrl, relinked, stopped: run.stopped() };
     return describeFetch(result, mediaHosts.length + sites.length > 0);

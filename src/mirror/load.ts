@@ -112,50 +112,44 @@ export async function readUsers(
 /** Refuses visits that would change what the mirror did not bring. Returns the others. */
 async function refuseForeign(visits: readonly Visit[], mirror: Mirror): Promise<Visit[]> {
   if (visits.length === 0) return [];
+  const { memory, adopt, family, openArchive } = mirror;
   const keys = visits.map(({ key }) => key);
   const here = await readUsers(mirror, keys);
   const items = visits.flatMap(({ rows }) => rows.filter(({ owner }) => owner !== '').map(({ id }) => id));
-  await using archive = await mirror.openArchive();
-  const owners = await archive.owners(mirror.family, visits.map(idOf), items);
+  await using archive = await openArchive();
+  const owners = await archive.owners(family, visits.map(idOf), items);
   return visits.filter((visit) => {
-    const conflict =
-      findUserConflict(visit, here.get(visit.key), owners, mirror) ?? findItemConflict(visit, owners, mirror);
+    const isSame = ({ user, id }: Holding) => adopt && user === visit.key && id === idOf(visit);
+    const conflict = listHoldings(visit, here.get(visit.key), owners).find(
+      (holding) => !memory.brought(holding.user, holding.id) && !isSame(holding),
+    );
     if (conflict === undefined) return true;
-    refuse(visit, 'refused', conflict.lookup, conflict, mirror);
+    const { user, id, lookup, member, got } = conflict;
+    const reason = `belongs to ${JSON.stringify(user)} (id ${id}) here, whom this mirror did not bring`;
+    refuse(visit, 'refused', lookup, { member, reason, got }, mirror);
     return false;
   });
 }
 
-interface Conflict extends Fault {
+/** A member of a visit whose value belongs to a user here. */
+interface Holding extends Omit<Fault, 'reason'> {
+  readonly user: string;
+  readonly id: string;
   readonly lookup: Lookup;
 }
 
-function findUserConflict(
-  visit: Visit,
-  here: LocalUser | undefined,
-  owners: Owners,
-  { memory, adopt }: Mirror,
-): Conflict | undefined {
-  const { name, key } = visit;
+function listHoldings(visit: Visit, here: LocalUser | undefined, { users, items }: Owners): Holding[] {
+  const { name, key, rows } = visit;
   const id = idOf(visit);
-  const ours = (user: string, itsId: string) =>
-    memory.brought(user, itsId) || (adopt && user === key && itsId === id);
-  const holder = owners.users.get(id);
-  if (holder !== undefined && !ours(holder, id))
-    return { lookup: 'profile', member: 'id', reason: `belongs to ${notBrought(holder)}`, got: id };
-  if (here === undefined || ours(key, here.id)) return undefined;
-  const reason = `belongs to id ${here.id} here, which this mirror did not bring`;
-  return { lookup: 'profile', member: 'username', reason, got: name };
-}
-
-function findItemConflict(visit: Visit, owners: Owners, { memory }: Mirror): Conflict | undefined {
-  for (const { id } of visit.rows.filter(({ owner }) => owner !== '')) {
-    const holder = owners.items.get(id);
-    if (holder === undefined || holder.owner === idOf(visit)) continue;
-    if (memory.brought(holder.userKey, holder.owner)) continue;
-    return { lookup: 'items', member: 'id', reason: `belongs to ${notBrought(holder.userKey)}`, got: id };
+  const holder = users.get(id);
+  const holdings: Holding[] = [];
+  if (holder !== undefined) holdings.push({ user: holder, id, lookup: 'profile', member: 'id', got: id });
+  if (here !== undefined)
+    holdings.push({ user: key, id: here.id, lookup: 'profile', member: 'username', got: name });
+  for (const row of rows.filter(({ owner }) => owner !== '')) {
+    const item = items.get(row.id);
+    if (item !== undefined && item.owner !== id)
+      holdings.push({ user: item.userKey, id: item.owner, lookup: 'items', member: 'id', got: row.id });
   }
-  return undefined;
+  return holdings;
 }
-
-const notBrought = (user: string) => `${JSON.stringify(user)} here, whom this mirror did not bring`;

@@ -115,7 +115,7 @@ async function digest({ config, host, without }: PublishOptions): Promise<string
 
 function showUsers({ report }: RunOptions, total: number) {
   let done = 0;
-  return () => report.progress({ done: Math.min(++done, total), total, skipped: 0 });
+  return () => report.progress(Math.min(++done, total), total);
 }
 
 async function countUsers({ config, store }: RunOptions): Promise<number> {

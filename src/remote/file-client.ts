@@ -1,8 +1,10 @@
 // Fetches files, such as pictures, that lie on many hosts. Only hosts that the operator named are asked, also after a
 // redirect; a named host must have public addresses, unless it is named by its address.
+import { lookup } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { followRedirects, type Hosts } from './host.ts';
 import { type BodyReader, SiteError } from './http-client.ts';
-import { lookupPublic } from './public-addresses.ts';
 
 export interface FileClientOptions {
   readonly hosts: Hosts;
@@ -73,3 +75,20 @@ export function createFileClient({ hosts, sites, named, option, maxBytes, signal
 
 const isNamed = ({ host, hostname, port, protocol }: URL, hosts: readonly string[]) =>
   hosts.includes(host) || hosts.includes(`${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`);
+
+/** The check is done on the addresses that are then connected to: a name that resolves differently the next time gains nothing. */
+const lookupPublic: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    const [first] = addresses ?? [];
+    if (error !== null || first === undefined)
+      callback(error ?? new SiteError('there is no such host', 'passing'), '');
+    else if (!addresses.every(({ address }) => isPublic(address)))
+      callback(new SiteError('the host has a private address', 'site'), '');
+    else if (options.all) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  });
+};
+
+/** Neither private nor link-local, loopback, multicast or reserved. */
+export const isPublic = (address: string) =>
+  ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast';

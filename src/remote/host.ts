@@ -1,4 +1,5 @@
-// Other hosts, each asked at its pace. A request that fails for a reason that may pass is repeated; after many failures in a
+// Other hosts, each asked at its pace: the rate starts low, grows with each response, and halves when the host is overloaded.
+// A request that fails for a reason that may pass is repeated; after many failures in a
 // row a host is not asked any more.
 import type { LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,10 +10,9 @@ import {
   type HttpResponse,
   SiteError,
 } from './http-client.ts';
-import { createPace, type RateOptions } from './pace.ts';
 
 /** After so many failures in a row a host counts as down. */
-export const MAX_FAILURES = 20;
+const MAX_FAILURES = 20;
 const MAX_REDIRECTS = 5;
 const MAX_PAUSE = 60_000;
 const FIRST_BACKOFF = 500;
@@ -20,6 +20,19 @@ const MAX_BACKOFF = 30_000;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const OVERLOADED = new Set([408, 429, 502, 503, 504]);
 const RETRYABLE = new Set([...OVERLOADED, 500]);
+
+/** Requests per second. */
+const LOWEST_RATE = 0.5;
+/** Growth per response, before and after the first sign of overload. */
+const FIRST_GROWTH = 1.1;
+const LATER_GROWTH = 1.02;
+
+interface RateOptions {
+  /** The most requests per second. */
+  readonly rate: number;
+  /** Requests per second at the start. */
+  readonly startRate: number;
+}
 
 /** How a run asks other hosts. */
 export interface HostOptions extends RateOptions {
@@ -38,8 +51,8 @@ export interface HostOptions extends RateOptions {
 export type HostFlags = Omit<HostOptions, 'userAgent' | 'signal'>;
 
 type Send<Body> = (client: HttpClient) => Promise<HttpResponse<Body>>;
-/** Why a response with status 200 is worth asking for again. */
-type FindFlaw<Body> = (response: HttpResponse<Body>) => string | undefined;
+/** Throws if a response is none that was asked for. */
+type Check<Body> = (response: HttpResponse<Body>) => void;
 
 export type Hosts = ReturnType<typeof createHosts>;
 
@@ -64,27 +77,33 @@ export function createHost(options: HostOptions & Pick<HttpClientOptions, 'origi
   const client = createHttpClient({ ...options, connections: options.concurrency });
   const pace = createPace(options, signal);
   let failuresInRow = 0;
+  let closed: SiteError | undefined;
   signal.addEventListener('abort', client.close, { once: true });
 
   /** A response that is not worth asking for again. */
-  async function ask<Body>(send: Send<Body>, findFlaw?: FindFlaw<Body>): Promise<HttpResponse<Body>> {
-    if (failuresInRow >= MAX_FAILURES) throw new SiteError(`${origin.host} was given up`, 'site');
+  async function ask<Body>(send: Send<Body>, check: Check<Body> = () => {}): Promise<HttpResponse<Body>> {
+    if (closed !== undefined) throw closed;
     try {
-      const response = await repeat(send, findFlaw);
-      failuresInRow = isRefusal(response.status) ? failuresInRow + 1 : 0;
+      const response = await repeat(send, check);
+      count(isRefusal(response.status));
       return response;
     } catch (error) {
-      const { kind } = error as Partial<SiteError>;
-      if (kind === 'closed') failuresInRow = MAX_FAILURES;
-      else failuresInRow = kind === 'site' ? failuresInRow + 1 : 0;
+      if (error instanceof SiteError && error.kind === 'closed') closed = error;
+      count(error instanceof SiteError && error.kind === 'site');
       throw error;
     }
   }
 
-  async function repeat<Body>(send: Send<Body>, findFlaw?: FindFlaw<Body>): Promise<HttpResponse<Body>> {
+  function count(isFailure: boolean): void {
+    failuresInRow = isFailure ? failuresInRow + 1 : 0;
+    if (failuresInRow >= MAX_FAILURES)
+      closed ??= new SiteError(`${MAX_FAILURES} requests to ${origin.host} failed in a row`, 'closed');
+  }
+
+  async function repeat<Body>(send: Send<Body>, check: Check<Body>): Promise<HttpResponse<Body>> {
     for (let attempt = 1; ; attempt++)
       try {
-        return await sendInTurn(send, findFlaw);
+        return await sendInTurn(send, check);
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof SiteError) || error.kind !== 'passing') throw error;
@@ -98,7 +117,7 @@ export function createHost(options: HostOptions & Pick<HttpClientOptions, 'origi
   }
 
   /** One request; the pace learns how it went. */
-  async function sendInTurn<Body>(send: Send<Body>, findFlaw?: FindFlaw<Body>): Promise<HttpResponse<Body>> {
+  async function sendInTurn<Body>(send: Send<Body>, check: Check<Body>): Promise<HttpResponse<Body>> {
     const sentAt = await pace.turn();
     const response = await send(client).catch((error) => {
       if (error.kind === 'passing') pace.overloaded(sentAt);
@@ -109,8 +128,7 @@ export function createHost(options: HostOptions & Pick<HttpClientOptions, 'origi
     else pace.responded();
     if (RETRYABLE.has(status))
       throw new SiteError(`status ${status}`, 'passing', retryAfter(headers['retry-after'], Date.now()));
-    const flaw = status === 200 ? findFlaw?.(response) : undefined;
-    if (flaw !== undefined) throw new SiteError(flaw, 'passing');
+    check(response);
     return response;
   }
 
@@ -142,7 +160,7 @@ export async function followRedirects<Response extends HttpResponse<unknown>>(
 }
 
 /** Whether a host that answers like this may answer every request so. */
-export const isRefusal = (status: number) => status === 401 || status === 403;
+const isRefusal = (status: number) => status === 401 || status === 403;
 
 /** The milliseconds that Retry-After asks for; 0 without one. */
 export function retryAfter(text: string | undefined, now: number): number {
@@ -154,3 +172,42 @@ export function retryAfter(text: string | undefined, now: number): number {
 /** Milliseconds to wait: more with each attempt, and different for each request. */
 const backoff = (attempt: number) =>
   Math.random() * Math.min(FIRST_BACKOFF * 2 ** (attempt - 1), MAX_BACKOFF);
+
+/** Lets requests through one by one, at the current rate. */
+export function createPace({ rate: most, startRate }: RateOptions, signal: AbortSignal) {
+  let rate = Math.min(startRate, most);
+  let growth = FIRST_GROWTH;
+  let nextTurn = 0;
+  let pausedUntil = 0;
+  let slowedAt = 0;
+
+  return {
+    /** Requests per second. */
+    rate: () => rate,
+    /** Waits until the next request may be sent; the time at which that is. */
+    async turn(): Promise<number> {
+      const at = Math.max(nextTurn, performance.now());
+      nextTurn = at + 1000 / rate;
+      for (;;) {
+        signal.throwIfAborted();
+        const left = Math.max(at, pausedUntil) - performance.now();
+        if (left <= 0) return performance.now();
+        await delay(left, undefined, { signal });
+      }
+    },
+    responded(): void {
+      rate = Math.min(most, rate * growth);
+    },
+    overloaded(sentAt: number): void {
+      // Requests that were under way together count once.
+      if (sentAt < slowedAt) return;
+      slowedAt = performance.now();
+      rate = Math.max(Math.min(LOWEST_RATE, most), rate / 2);
+      growth = LATER_GROWTH;
+    },
+    /** Lets nothing through for so many milliseconds. */
+    pause(milliseconds: number): void {
+      pausedUntil = Math.max(pausedUntil, performance.now() + milliseconds);
+    },
+  };
+}

@@ -1,7 +1,7 @@
 // GETs to one site with this API, conditional or not, and never sent to another host.
 import { brief } from '../records/printable.ts';
 import { type LookupAddresses, lookupAddresses, VARIANTS, type Variant } from '../variants.ts';
-import { followRedirects, type Hosts, isRefusal } from './host.ts';
+import { followRedirects, type Hosts } from './host.ts';
 import { type HttpResponse, SiteError } from './http-client.ts';
 
 /** A site lists 15. One that lists far more does not speak this API. */
@@ -53,7 +53,7 @@ export function createSiteClient(hosts: Hosts, base: URL, variant: Variant) {
       const conditions = createConditions(validators);
       const headers = { ...HEADERS, ...conditions };
       const ask = ({ origin }: URL, path: string) => {
-        if (origin === base.origin) return host.ask((client) => client.send({ path, headers }), findFlaw);
+        if (origin === base.origin) return host.ask((client) => client.send({ path, headers }), refuseMarkup);
         const reason = 'redirects to another site, which is not followed';
         throw new SiteError(`${reason}: ${brief(origin)}`, 'answer');
       };
@@ -77,12 +77,8 @@ function createConditions({ etag, modified }: Validators): Record<string, string
 
 function readResponse({ status, headers, body }: HttpResponse, conditional: boolean): SiteResponse {
   if (status === 304 && conditional) return { state: 'unchanged' };
-  if (status === 404 || status === 410) {
-    // Parked domains and wrong base addresses answer like this; the user may well exist.
-    if (isMarkup(body)) throw new SiteError(`status ${status} with ${NOT_JSON}`, 'site');
-    return { state: 'unknown', isGone: status === 410 };
-  }
-  if (status !== 200) throw new SiteError(`status ${status}`, isRefusal(status) ? 'site' : 'answer');
+  if (status === 404 || status === 410) return { state: 'unknown', isGone: status === 410 };
+  if (status !== 200) throw new SiteError(`status ${status}`, 'answer');
   const encoding = headers['content-encoding']?.trim() ?? '';
   if (!/^((x-)?gzip|identity)?$/i.test(encoding))
     throw new SiteError(`content encoding ${brief(encoding)} was not asked for`, 'answer');
@@ -90,11 +86,14 @@ function readResponse({ status, headers, body }: HttpResponse, conditional: bool
   return { state: 'body', body, validators: { etag: validator(etag), modified: validator(modified) } };
 }
 
-/** PHP answers many an error with a page and status 200. */
-const findFlaw = ({ body }: HttpResponse) => (isMarkup(body) ? NOT_JSON : undefined);
-
-/** Whether a body is HTML or XML. Content types are not to be relied on: PHP labels everything as HTML. */
-const isMarkup = (body: Buffer) => /^\ufeff?\s*</.test(body.toString('utf8', 0, 1024));
+/** HTML or XML is no answer. Content types are not to be relied on: PHP labels everything as HTML. */
+function refuseMarkup({ status, body }: HttpResponse): void {
+  if (!/^\ufeff?\s*</.test(body.toString('utf8', 0, 1024))) return;
+  // PHP answers many an error like this.
+  if (status === 200) throw new SiteError(NOT_JSON, 'passing');
+  // So do parked domains and wrong base addresses; the user may well exist.
+  if (status === 404 || status === 410) throw new SiteError(`status ${status} with ${NOT_JSON}`, 'site');
+}
 
 const validator = (text: string | undefined) =>
   text !== undefined && text !== '' && text.length <= MAX_VALIDATOR ? text : undefined;

@@ -1,17 +1,14 @@
-// A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when too many
-// tasks fail in a row, or with the first error that nobody expects.
+// A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when a site is
+// not asked any more, or with the first error that nobody expects.
 import { bar, createReport, secondsLeft, type Terminal } from '../files/terminal.ts';
-import { MAX_FAILURES } from '../remote/host.ts';
 import { SiteError } from '../remote/http-client.ts';
 
 interface RunOptions {
   readonly report: Pick<RunReport, 'fault' | 'progress'>;
   /** Ends the run. */
   readonly signal: AbortSignal;
-  /** How many tasks there are, with those that are skipped. */
+  /** How many tasks there are. */
   readonly total: number;
-  /** What the tasks are about, such as `users`. */
-  readonly noun?: string;
 }
 
 /** Tasks at a time, of all queues. */
@@ -21,11 +18,11 @@ type Queue<Task> = Generator<Task> | AsyncGenerator<Task>;
 
 export type Run = ReturnType<typeof createRun>;
 
-export function createRun({ report, signal, total, noun = 'users' }: RunOptions) {
+export function createRun({ report, signal, ...tasks }: RunOptions) {
   const failed = new AbortController();
   const ended = AbortSignal.any([signal, failed.signal]);
   let reason: string | undefined;
-  let failuresInRow = 0;
+  let { total } = tasks;
   let done = 0;
   let skipped = 0;
 
@@ -38,15 +35,12 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
   async function attempt(visit: () => Promise<void>, onFailure: (error: SiteError) => void): Promise<void> {
     try {
       await visit();
-      failuresInRow = 0;
     } catch (error) {
       if (ended.aborted) return;
       if (!(error instanceof SiteError)) throw error;
       if (error.kind === 'closed') return stop(`given up: ${error.message}`);
       onFailure(error);
       report.fault(error.message);
-      failuresInRow = error.kind === 'site' ? failuresInRow + 1 : 0;
-      if (failuresInRow >= MAX_FAILURES) stop(`given up: ${MAX_FAILURES} ${noun} failed in a row`);
     }
   }
 
@@ -58,10 +52,10 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
     /** Why the run ended before the last task; undefined if it did not. */
     stopped,
     skipped: () => skipped,
-    /** Tasks that an earlier run has done. */
+    /** So many of the tasks were done by an earlier run. */
     skip(count: number): void {
       skipped += count;
-      done += count;
+      total -= count;
     },
     /** Works through the tasks, so many of each queue at a time. The run goes on after a SiteError. */
     async each<Task>(
@@ -76,7 +70,7 @@ export function createRun({ report, signal, total, noun = 'users' }: RunOptions)
           () => visit(task),
           (error) => onFailure(task, error),
         );
-        if (stopped() === undefined) report.progress({ done: ++done, total, skipped });
+        if (stopped() === undefined) report.progress(++done, total);
         return true;
       });
     },
@@ -109,25 +103,16 @@ async function inParallel<Task>(
   await Promise.all(workers);
 }
 
-interface RunProgress {
-  readonly done: number;
-  readonly total: number;
-  /** Of those that are done, what an earlier, unfinished run did. */
-  readonly skipped: number;
-}
-
 export type RunReport = ReturnType<typeof createRunReport>;
 
 /** `doing` says what the run does, such as `visiting`; `noun` names what it counts. */
 export function createRunReport(out: Terminal, doing: string, noun = 'users') {
   const report = createReport(out);
 
-  /** What an earlier run did does not count for the speed. */
-  function progress({ done, total, skipped }: RunProgress): void {
+  function progress(done: number, total: number): void {
     report.show((seconds) => {
-      const now = done - skipped;
-      const left = secondsLeft(now / Math.max(total - skipped, 1), seconds);
-      const speed = (now / Math.max(seconds, 0.001)).toFixed(1);
+      const left = secondsLeft(done / total, seconds);
+      const speed = (done / Math.max(seconds, 0.001)).toFixed(1);
       return `${doing}  ${bar(done / total)}  ${done} of ${total} ${noun}, ${speed}/s, ${left} s left`;
     });
   }

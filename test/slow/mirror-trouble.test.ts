@@ -62,7 +62,7 @@ test.each([
   const { code, stdout, stderr } = await mirror(newPath(), 'b', site.url, ...more);
   expect([code, stdout]).toEqual([1, expect.stringContaining('0 unknown, 20 failed')]);
   expect(stderr).toContain(`/user0: ${words}`);
-  expect(stderr).toContain('given up: 20 users failed in a row');
+  expect(stderr).toMatch(/given up: 20 requests to \S+ failed in a row/);
   expect(site.asked).toHaveLength(requests);
 });
 

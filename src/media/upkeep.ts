@@ -1,4 +1,5 @@
-// Checks the folder against the store: every copy is there, and its bytes have the hash that is its name.
+// Looks after copies. A check finds those that are missing, or whose bytes do not have the hash that is their name; pruning
+// removes those that no record names any more.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { Terminal } from '../files/terminal.ts';
@@ -6,6 +7,7 @@ import { brief } from '../records/printable.ts';
 import { createRun, createRunReport } from '../runs/each.ts';
 import type { Archive } from '../stores/archive.ts';
 import type { MediaEntry } from '../stores/media.ts';
+import type { Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 
 interface CheckOptions {
@@ -48,4 +50,33 @@ async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path)) hash.update(chunk);
   return hash.digest('hex');
+}
+
+interface PruneOptions {
+  readonly mediaDir: string;
+  /** How long nothing has named what is removed, in seconds. */
+  readonly grace: number;
+  readonly writer: Pick<Writer, 'pruneMedia' | 'unknownFiles'>;
+  readonly signal: AbortSignal;
+}
+
+/** First the database forgets them, then their files go. */
+export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions) {
+  const pruned = await writer.pruneMedia(grace);
+  const folder = createMediaFolder(mediaDir);
+  const removed = { files: 0, bytes: 0 };
+  // A younger file may be that of a fetch which has not told the database yet.
+  const before = Date.now() - grace * 1000;
+  for (const page of folder.pages()) {
+    if (signal.aborted) break;
+    const old = page.filter(({ changed }) => changed <= before);
+    const unknown = new Set(await writer.unknownFiles(old.map(({ name }) => name)));
+    for (const { name, bytes } of old.filter((file) => unknown.has(file.name))) {
+      // A fetch that meets the same bytes again sets the time of the file.
+      if (!(await folder.remove(name, before))) continue;
+      removed.files++;
+      removed.bytes += bytes;
+    }
+  }
+  return { ...pruned, ...removed, isStopped: signal.aborted };
 }
