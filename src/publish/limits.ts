@@ -4,7 +4,7 @@ import { OutputError } from '../files/output.ts';
 import { counted } from '../records/printable.ts';
 import type { HostName } from './hosts.ts';
 import type { Unit } from './source.ts';
-import { PARTS } from './targets.ts';
+import { findPart, PARTS } from './targets.ts';
 
 const MIB = 2 ** 20;
 
@@ -23,7 +23,7 @@ export async function checkLimits(
   let total = 0;
   for await (const { files } of listUnits())
     for (const { kind, paths, ask } of files) {
-      const part = kind === 'archives' ? 'feeds' : kind;
+      const part = findPart(kind);
       kinds.set(part, (kinds.get(part) ?? 0) + paths.length);
       total += paths.length;
       const content = kind === 'media' ? await ask(undefined) : undefined;

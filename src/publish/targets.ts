@@ -22,36 +22,24 @@ export interface Target {
 export const PARTS = ['pages', 'cards', 'previews', 'feeds', 'media'] as const;
 export type Part = (typeof PARTS)[number];
 
-/** What people and other sites see of a user. The kind is the folder; `:item` is the item that an archive begins with. */
-interface Shown {
-  readonly part: Part;
-  readonly kind: string;
-  readonly address: string;
-  /** The name of the file; the extension tells its type. */
-  readonly file: string;
-}
+/** The part that files of a kind belong to. */
+export const findPart = (kind: string) => (kind === 'archives' ? 'feeds' : kind);
 
+const { page, card, preview, atom, json } = USER_ADDRESSES;
 const archive = (feed: string) => feed.replace(':username', ':username/:item');
 
-const SHOWN: readonly Shown[] = [
-  { part: 'pages', kind: 'pages', address: USER_ADDRESSES.page, file: ':username.html' },
-  { part: 'cards', kind: 'cards', address: USER_ADDRESSES.card, file: ':username.svg' },
-  { part: 'previews', kind: 'previews', address: USER_ADDRESSES.preview, file: ':username.png' },
-  ...[
-    [USER_ADDRESSES.atom, 'atom'],
-    [USER_ADDRESSES.json, 'jsonfeed'],
-  ].flatMap(([address = '', extension]) => [
-    { part: 'feeds' as const, kind: 'feeds', address, file: `:username.${extension}` },
-    {
-      part: 'feeds' as const,
-      kind: 'archives',
-      address: archive(address),
-      file: `:username_:item.${extension}`,
-    },
-  ]),
+/** What people and other sites see of a user. The kind is the folder; `:item` is the item that an archive begins with. */
+const SHOWN = [
+  { kind: 'pages', address: page, file: ':username.html' },
+  { kind: 'cards', address: card, file: ':username.svg' },
+  { kind: 'previews', address: preview, file: ':username.png' },
+  { kind: 'feeds', address: atom, file: ':username.atom' },
+  { kind: 'feeds', address: json, file: ':username.jsonfeed' },
+  { kind: 'archives', address: archive(atom), file: ':username_:item.atom' },
+  { kind: 'archives', address: archive(json), file: ':username_:item.jsonfeed' },
 ];
 
-export const listShown = ({ explorer }: Config) => SHOWN.filter(({ part }) => explorer || part !== 'pages');
+export const listShown = ({ explorer }: Config) => SHOWN.filter(({ kind }) => explorer || kind !== 'pages');
 
 const SAFE = "[A-Za-z0-9_.!~*'()-]";
 export const NAME = `((?:${SAFE}|%[0-9A-F][0-9A-F])+)`;

@@ -7,7 +7,7 @@ import type { Awaitable, Reader } from '../stores/reader.ts';
 import { fillAddress, lookupAddresses, VARIANTS } from '../variants.ts';
 import { type Ask, type Content, toContent } from './ask.ts';
 import type { Entry } from './manifest.ts';
-import { dataFile, listShown, type Part, spell } from './targets.ts';
+import { dataFile, findPart, listShown, spell } from './targets.ts';
 
 /** A file that is published, at one or several paths. */
 export interface PublishedFile extends Pick<Entry, 'kind' | 'host'> {
@@ -21,7 +21,8 @@ export interface FileSource {
   readonly ask: Ask;
   readonly config: Config;
   readonly store: Reader;
-  readonly without: ReadonlySet<Part>;
+  /** Parts that are left out. */
+  readonly without: ReadonlySet<string>;
 }
 
 /** Whose files are made: the key, and all spellings that have a file. */
@@ -71,7 +72,7 @@ function shownFiles(
   { names }: User,
   archives: readonly string[],
 ): PublishedFile[] {
-  const shown = listShown(config).filter(({ part }) => !without.has(part));
+  const shown = listShown(config).filter(({ kind }) => !without.has(findPart(kind)));
   return shown.flatMap(({ kind, address, file }) =>
     (kind === 'archives' ? archives : ['']).map((item) => {
       const paths = names.map((name) => {

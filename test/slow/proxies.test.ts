@@ -93,8 +93,12 @@ describe.each(CACHES)('the cache of %s', (name) => {
     'keeps one copy, whatever other parameters there are and however names are spelled',
     async () => {
       const { upstream, front } = await startInFront(name);
+      expect(await stateOf(front, SHOTS)).toBe('MISS');
       for (const url of SAME.flat()) expect((await ask(front, url)).status).toBe(200);
-      expect(upstream.requests.map(({ url }) => url)).toEqual([...new Set(SAME.map(([warm]) => warm))]);
+      expect(await stateOf(front, SHOTS)).toBe('HIT');
+      expect(upstream.requests.map(({ url }) => url)).toEqual([
+        ...new Set([SHOTS, ...SAME.map(([warm]) => warm)]),
+      ]);
     },
   );
 
@@ -137,8 +141,9 @@ const ACCEPTING = [
 const REFUSING = ['identity', 'deflate', 'br, x-2', 'gzip;q=0', 'br, gzip;q=0.000', 'gzip;q=0, deflate'];
 const FILES = ['/', '/embed.js', '/page.css', '/card/b/ada.svg', '/feeds/b/ada.atom', '/feeds/b/ada.json'];
 
-describe.each(PROXY_NAMES)('compression by %s', (name) => {
-  test.skipIf(withoutProxy(name))('answers are passed on as the server compressed them', async () => {
+test.each(PROXY_NAMES.filter((name) => !withoutProxy(name)))(
+  '%s passes answers on as the server compressed them, and compresses pages, scripts, styles, images and feeds',
+  async (name) => {
     const { upstream, front } = await startInFront(name);
     for (const accepted of [...ACCEPTING, ...REFUSING]) {
       const reply = await fetchFrom(front, SHOTS, { 'accept-encoding': accepted });
@@ -151,26 +156,18 @@ describe.each(PROXY_NAMES)('compression by %s', (name) => {
       // Not with fetch, which adds `Cache-Control: no-cache`.
       expect((await ask(front, SHOTS, { headers: again })).status).toBe(304);
     }
-    const plain = await ask(front, SHOTS);
-    expect([plain.headers['content-encoding'], plain.body]).toEqual([undefined, upstream.body]);
     // HAProxy cannot unpack, so it keeps a plain copy as well.
     const copies = { nginx: 1, varnish: 1, haproxy: 2, caddy: Number.POSITIVE_INFINITY };
     expect(upstream.requests.length).toBeLessThanOrEqual(copies[name]);
-  });
-
-  test.skipIf(withoutProxy(name))('pages, scripts, styles, images and feeds are compressed', async () => {
-    const { upstream, front } = await startInFront(name);
-    const wrong: unknown[] = [];
-    for (const url of FILES) {
-      const packed = await fetchFrom(front, url, { 'accept-encoding': 'gzip' });
-      const plain = await fetchFrom(front, url, { 'accept-encoding': 'identity' });
-      if (packed.coding !== 'gzip' || packed.body !== upstream.body || !/accept-encoding/i.test(packed.vary))
-        wrong.push([url, packed]);
-      if (plain.coding !== null || plain.body !== upstream.body) wrong.push([url, plain]);
-    }
-    expect(wrong).toEqual([]);
-  });
-});
+    for (const url of FILES)
+      for (const accepted of ['gzip', 'identity']) {
+        const { coding, body, vary } = await fetchFrom(front, url, { 'accept-encoding': accepted });
+        const isPacked = accepted === 'gzip';
+        expect([url, coding, body]).toEqual([url, isPacked ? 'gzip' : null, upstream.body]);
+        if (isPacked) expect(vary).toMatch(/accept-encoding/i);
+      }
+  },
+);
 
 test.each(CACHES.filter((name) => !withoutProxy(name)))(
   'the cache of %s keeps one copy for each allowed origin, and one for all others',
@@ -245,11 +242,6 @@ async function startInFront(name: ProxyName, env = {}) {
 }
 
 describe('stopping and starting', () => {
-  test.skipIf(withoutProxy('haproxy'))('HAProxy: MISS and HIT', async () => {
-    const { front } = await startInFront('haproxy');
-    expect([await stateOf(front, SHOTS), await stateOf(front, SHOTS)]).toEqual(['MISS', 'HIT']);
-  });
-
   test.each([
     ['nginx', 'public, max-age=1', 'REVALIDATED'],
     ['nginx', 'public, max-age=1, stale-while-revalidate=60', 'STALE'],
