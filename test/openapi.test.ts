@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createDocumentJudge, type OpenApi } from './document-judge.ts';
+import type { ApiDocument, ApiResponse } from '../src/views/api-document.ts';
+import { createDocumentJudge } from './document-judge.ts';
 import { ORDERS, VARIANTS } from './expected.ts';
 import {
   type AskOptions,
@@ -22,39 +23,7 @@ import { serveHere } from './serve-here.ts';
 
 const exec = promisify(execFile);
 
-interface Body {
-  readonly schema: { readonly $ref?: string; readonly oneOf?: readonly { readonly $ref: string }[] };
-  readonly examples?: Record<string, { readonly value: unknown }>;
-}
-interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly servers?: readonly { readonly url: string }[];
-  readonly parameters: readonly {
-    readonly name: string;
-    readonly in: string;
-    readonly description?: string;
-  }[];
-  readonly responses: Record<string, Response>;
-}
-interface Response {
-  readonly $ref?: string;
-  readonly headers?: object;
-  readonly content?: Record<'application/json', Body>;
-}
-interface Document {
-  readonly openapi: string;
-  readonly info: Record<string, unknown>;
-  readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Record<string, Record<string, Operation>>;
-  readonly components: {
-    readonly schemas: Record<string, { properties: Record<string, { description?: string }> }>;
-    readonly responses: Record<string, Response>;
-  };
-}
+type Document = ApiDocument & { readonly openapi: string };
 
 const documentOf = async (server: LocalServer, host?: string): Promise<Document> =>
   json(await ask(server, '/openapi.json', host === undefined ? {} : { headers: { host } }));
@@ -105,7 +74,8 @@ describe('the document', () => {
 
   test('its examples are the sample data', async () => {
     const examples = (path: string) =>
-      document.paths[path]?.get?.responses[200]?.content?.['application/json'].examples ?? {};
+      (document.paths[path]?.get.responses[200] as ApiResponse | undefined)?.content?.['application/json']
+        ?.examples ?? {};
     const answer = async (url: string) => json(await ask(server, url));
     const { Posts } = await answer('/c/api/username/ada/shots');
     const microblog = await answer('/a/api?user=ada&post=true');
@@ -123,8 +93,8 @@ describe('the document', () => {
     const texts = Object.values(document.components.responses).map((response) => JSON.stringify(response));
     expect(new Set(texts).size).toBe(texts.length);
     for (const { operation } of operationsOf(document))
-      for (const [status, { $ref }] of Object.entries(operation.responses))
-        expect([status, $ref !== undefined]).toEqual([status, status !== '200']);
+      for (const [status, response] of Object.entries(operation.responses))
+        expect([status, '$ref' in response]).toEqual([status, status !== '200']);
     expect(JSON.stringify(document).length).toBeLessThan(48_000);
   });
 
@@ -219,7 +189,7 @@ test('with two variants on one path, it describes the one that serves the reques
 describe('every response matches the document', () => {
   let judge: ReturnType<typeof createDocumentJudge>;
   beforeAll(() => {
-    judge = createDocumentJudge(document as unknown as OpenApi);
+    judge = createDocumentJudge(document);
   });
 
   /** Asks, and holds the response against the document. */
