@@ -229,6 +229,17 @@ describe(`the changes of the ${storeName()} store`, () => {
   });
 });
 
+test('a takedown leaves no name where nobody is told', async () => {
+  const url = newPath();
+  await importInto(url, ['-'], ndjson(blog(1, 'somebody'), blog(2, 'bob')));
+  const { generation } = await read(url, undefined);
+  await change(url, (writer) =>
+    writer.takeDown([{ family: 'microblog', kind: 'user', value: 'somebody' }], () => {}),
+  );
+  expect((await read(url, generation)).changes).toBe('everything');
+  expect(readFileSync(url).includes('somebody')).toBe(false);
+});
+
 test('of more than 100,000 changes the older half goes', async () => {
   const url = newPath();
   await importInto(url, ['-'], ndjson(blog(1, 'ada')));

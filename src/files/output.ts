@@ -53,6 +53,9 @@ export function openReplacement(file: string) {
     discard(): void {
       for (const suffix of ['', ...OF_SQLITE]) rmSync(path + suffix, { force: true });
     },
+    [Symbol.dispose](): void {
+      this.discard();
+    },
   };
 }
 

@@ -2,9 +2,8 @@
 // and how far an unfinished run got.
 import type { Validators } from '../remote/site-client.ts';
 import { StoreError } from '../stores/errors.ts';
-import type { Connection } from '../stores/sqlite/connect.ts';
+import { type Connection, openExclusive } from '../stores/sqlite/connect.ts';
 import { describeErrors } from '../stores/sqlite/errors.ts';
-import { openExclusive } from '../stores/sqlite/exclusive.ts';
 
 /** Marks a file as the state of a mirror, in this layout. */
 const APPLICATION_ID = 0x5649544f;

@@ -2,7 +2,7 @@
 // always says what is in the tree that it names, however the run ended; and nobody else has it open meanwhile.
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { OutputError } from '../files/output.ts';
-import { openExclusive } from '../stores/sqlite/exclusive.ts';
+import { openExclusive } from '../stores/sqlite/connect.ts';
 
 /** One file. */
 export interface Entry {

@@ -13,15 +13,38 @@ const READING_CACHE = 500;
 /** Other writers are waited for. */
 const WRITING = { timeout: 60_000 };
 
-export type Connection = Database.Database;
+export type Connection = Database.Database & Disposable;
+
+/** For `using`, which closes the database at the end of the block. */
+const disposable = (db: Database.Database): Connection =>
+  Object.assign(db, { [Symbol.dispose]: () => void db.close() });
 
 /** A database for data of one run that is too large for memory, in a temporary file that SQLite removes. */
-export function openScratch(): Connection & Disposable {
+export function openScratch(): Connection {
   const db = new Database('');
   db.pragma('journal_mode = OFF');
   // Never committed: what does not fit into the cache is in the file all the same.
   db.exec('BEGIN');
-  return Object.assign(db, { [Symbol.dispose]: () => void db.close() });
+  return disposable(db);
+}
+
+/**
+ * Opens a file that one process has for itself, created if it is missing; undefined if another still has it after the wait.
+ * The system frees the lock when the process ends, however it ends, and the lock holds between containers that share the file.
+ */
+export function openExclusive(path: string, waitMs: number): Connection | undefined {
+  return describeErrors(path, () => {
+    const db = disposable(new Database(path, { timeout: waitMs }));
+    try {
+      db.pragma('locking_mode = EXCLUSIVE');
+      db.exec('BEGIN EXCLUSIVE; COMMIT');
+      return db;
+    } catch (error) {
+      db.close();
+      if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
+      return undefined;
+    }
+  });
 }
 
 /** Opens a file for writing, created or migrated where needed. */
@@ -31,12 +54,8 @@ export const openForWriting = (path: string): Connection =>
 /** Brings an existing file to the current schema. */
 export function migrateFile(path: string): MigrationResult {
   refuseMissing(path);
-  const db = open(path, path, WRITING, () => {});
-  try {
-    return describeErrors(path, () => prepareForWriting(db, path));
-  } finally {
-    db.close();
-  }
+  using db = open(path, path, WRITING, () => {});
+  return describeErrors(path, () => prepareForWriting(db, path));
 }
 
 function prepareForWriting(db: Connection, path: string): MigrationResult {
@@ -81,7 +100,7 @@ function open(
       if (isMainThread && !opened.has(source)) refuseForeignLog(source);
       opened.add(source);
     }
-    const db = new Database(source, options);
+    const db = disposable(new Database(source, options));
     try {
       addFunctions(db);
       prepare(db);

@@ -72,12 +72,8 @@ export function refuseUnsound(path: string, { readsThrough, takedowns = [] }: So
 
 function inFile<T>(path: string, read: (db: Connection) => T): T {
   return describeErrors(path, () => {
-    const db = openForReading(path, path);
-    try {
-      return read(db);
-    } finally {
-      db.close();
-    }
+    using db = openForReading(path, path);
+    return read(db);
   });
 }
 

@@ -48,42 +48,22 @@ export async function restore(
   if (!existsSync(file)) throw new StoreError(`${file} does not exist.`);
   const existing = statSync(path, { throwIfNoEntry: false });
   if (isSameFile(statSync(file), existing)) throw new StoreError(`${file} is the database itself.`);
-  const copy = openReplacement(path);
-  try {
-    const counts = await prepare(copy.path, path, file);
-    // Signals are heard between the turns of the event loop.
-    await nextTurn();
-    signal.throwIfAborted();
-    if (check) return { counts, takenDown: NOTHING, warning: undefined };
-    const warning = await moveIfDamaged(path);
-    const live = openForWriting(path);
-    try {
-      const outcome = await replaceContents(live, path, copy.path);
-      return { counts, ...outcome, warning: warning ?? outcome.warning };
-    } finally {
-      live.close();
-    }
-  } finally {
-    copy.discard();
-  }
+  using copy = openReplacement(path);
+  const counts = await prepare(copy.path, path, file);
+  // Signals are heard between the turns of the event loop.
+  await nextTurn();
+  signal.throwIfAborted();
+  if (check) return { counts, takenDown: NOTHING, warning: undefined };
+  const warning = await moveIfDamaged(path);
+  using live = openForWriting(path);
+  const outcome = await replaceContents(live, path, copy.path);
+  return { counts, ...outcome, warning: warning ?? outcome.warning };
 }
 
 /** Copies the snapshot, brings it to this schema and checks it; what it holds. */
 async function prepare(copyPath: string, path: string, file: string): Promise<Counts> {
   try {
-    const source = openToCopy(file);
-    try {
-      if (describeErrors(file, () => readSchema(source)) === 0) throw new StoreError(`${file} is empty.`);
-      vacuumInto(source, { path: file, target: path, unfinished: copyPath });
-    } finally {
-      source.close();
-    }
-    const migrated = openForWriting(copyPath);
-    try {
-      refuseUnimported(migrated, copyPath);
-    } finally {
-      migrated.close();
-    }
+    copySnapshot(file, path, copyPath);
     const archive = openArchive(copyPath);
     const { faults, counts } = await archive.check();
     await archive.close();
@@ -96,6 +76,14 @@ async function prepare(copyPath: string, path: string, file: string): Promise<Co
     const isFull = errorCode(error).startsWith('SQLITE_FULL');
     throw new StoreError(error.message.replaceAll(copyPath, isFull ? path : file), { cause: error });
   }
+}
+
+function copySnapshot(file: string, path: string, copyPath: string): void {
+  using source = openToCopy(file);
+  if (describeErrors(file, () => readSchema(source)) === 0) throw new StoreError(`${file} is empty.`);
+  vacuumInto(source, { path: file, target: path, unfinished: copyPath });
+  using migrated = openForWriting(copyPath);
+  refuseUnimported(migrated, copyPath);
 }
 
 const errorCode = (error: unknown) => ((error as Error).cause as { code?: string } | undefined)?.code ?? '';
@@ -123,12 +111,8 @@ async function moveIfDamaged(path: string): Promise<string | undefined> {
 
 function isDamaged(path: string): boolean {
   try {
-    const db = openForWriting(path);
-    try {
-      return db.pragma('integrity_check(1)', { simple: true }) !== 'ok';
-    } finally {
-      db.close();
-    }
+    using db = openForWriting(path);
+    return db.pragma('integrity_check(1)', { simple: true }) !== 'ok';
   } catch (error) {
     if (!errorCode(error).startsWith('SQLITE_CORRUPT')) throw error;
     return true;

@@ -17,22 +17,14 @@ export interface SnapshotOptions {
 /** The copy needs no other file beside it, so it can be served from read-only media. */
 export function snapshot(path: string, target: string, options: SnapshotOptions): void {
   if (isFolder(target)) throw new StoreError(`${target} is a folder: name a file in it, or give --keep.`);
-  const db = openForReading(path, path);
-  try {
-    refuseSame(path, target);
-    const copy = openReplacement(target);
-    try {
-      vacuumInto(db, { path, target, unfinished: copy.path });
-      describeErrors(target, () => {
-        finish(copy.path, options);
-        copy.commit();
-      });
-    } finally {
-      copy.discard();
-    }
-  } finally {
-    db.close();
-  }
+  using db = openForReading(path, path);
+  refuseSame(path, target);
+  using copy = openReplacement(target);
+  vacuumInto(db, { path, target, unfinished: copy.path });
+  describeErrors(target, () => {
+    finish(copy.path, options);
+    copy.commit();
+  });
 }
 
 export interface DatedSnapshot {
