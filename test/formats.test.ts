@@ -71,7 +71,7 @@ const CASES: [name: string, content: string | Buffer, seen: string[]][] = [
   [
     'NDJSON of bodies',
     '{"posts":[{"id":"1"},{"id":"2",},],}\n{"Shots":[]}\n{"Posts":[3]}\n{"posts":"no"}\n',
-    ['1 {"id":"1"}', '1 {"id":"2"}', '3 ! a number', '4 {"posts":"no"}'],
+    ['1 {"id":"1"}', '1 {"id":"2"}', '3 ! "3"', '4 {"posts":"no"}'],
   ],
   [
     'digits above 2^53',

@@ -1,4 +1,5 @@
 // Recognises the format of a file by its first bytes, never by its name, and yields its raw records.
+import { COLLECTIONS } from '../variants.ts';
 import { createHarReader, createWarcReader, type OnCapture } from './archives.ts';
 import { openText, peek } from './bytes.ts';
 import { createCsvReader } from './csv.ts';
@@ -65,11 +66,16 @@ async function createReader(
     return createXmlReader(line, lists);
   }
   const hasLists = lists !== undefined && lists.length > 0;
-  if (first === '[' || (first === '{' && (hasLists || !isWholeObject(text.split('\n', 1).join()))))
+  if (first === '[' || (first === '{' && (hasLists || !isRecordOnLine(text))))
     return new JsonReader(line, lists);
   if (first === '{' || first === undefined) return createNdjsonReader(line);
   return createCsvReader(line, lists !== undefined);
 }
+
+/** A response body may be one long line: its records are read one by one. */
+const BODY = new RegExp(`^\\{\\s*"(?:${COLLECTIONS.join('|')})"\\s*:\\s*\\[`);
+
+const isRecordOnLine = (text: string) => !BODY.test(text) && isWholeObject(text.split('\n', 1).join());
 
 const BATCH_ENTRIES = 1000;
 
