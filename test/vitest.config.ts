@@ -1,4 +1,5 @@
 // Two lanes: `npm test` runs the files in test/, `npm run test:all` those in test/slow/ as well.
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -21,8 +22,8 @@ export default defineConfig({
   test: {
     root: `${import.meta.dirname}/..`,
     pool: 'forks',
-    // Tests often wait for processes that they started, so use as many workers as cores.
-    maxWorkers: '100%',
+    // Tests wait much, so there are more workers than cores.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     reporters: ['default'],
     sequence: { sequencer: LongestFirst },
     // Many tests start servers, browsers and imports, on machines that may be slow or busy.
