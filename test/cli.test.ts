@@ -211,14 +211,6 @@ describe('export', () => {
     await done(['export', '--database-url', path, file]);
     expect(gunzipSync(readFileSync(file)).toString()).toBe(plain);
     expect(readdirSync(dirname(file))).toEqual(['all.ndjson.gz']);
-    const { code, stderr } = await run([
-      'export',
-      '--database-url',
-      path,
-      join(tempFolder(), 'no/such/folder.ndjson'),
-    ]);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^vitrine: [^\n]+\n$/);
   });
 });
 

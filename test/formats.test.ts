@@ -45,11 +45,6 @@ const CASES: [name: string, content: string | Buffer, seen: string[]][] = [
   ],
   ['NDJSON after a byte order mark', `${BOM}\n {"id":"ä😀"}\n`, ['2 {"id":"ä😀"}']],
   [
-    'NDJSON with trailing commas',
-    '{"a":",}","b":"\\",]",},\n{"a":[1,],}\n',
-    ['1 {"a":",}","b":"\\",]"}', '2 {"a":[1]}'],
-  ],
-  [
     'NDJSON with broken lines',
     '{"a":"1"}\n{"a" 1}\n{"a":x}\n{"a":"2\n[1]\nnull\n7\n{"a":"3"}',
     [

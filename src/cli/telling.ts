@@ -43,7 +43,7 @@ export function readTellingConfig({ environment }: CommandContext): Config {
   return readConfig({}, Object.fromEntries(names.map((name) => [name, environment[name]])));
 }
 
-export type TellingWriter = StoreHandle<Writer> & { readonly hasSubscribers: boolean };
+type TellingWriter = StoreHandle<Writer> & { readonly hasSubscribers: boolean };
 
 /** A writer that tells the subscribers of its changes when it is closed. */
 export async function openTelling(
