@@ -153,7 +153,7 @@ describe('one place for each dependency', () => {
     [/^fastify$|^@fastify\/(type|swagger)/, /^(server|routes|openapi|edge|http)\//],
     [/^commander$/, /^cli\//],
     [/^undici$/, /^remote\/http-client\.ts$/],
-    [/^@resvg\/resvg-js$/, /^views\/render-png\.ts$/],
+    [/^@resvg\/resvg-js$/, /^views\/preview-image\.ts$/],
     [/^marked$/, /^views\/guide-page\.ts$/],
     [/^htmlparser2$/, /^(formats\/xml|import\/map-kit)\.ts$/],
     [/^pino-pretty$/, /^telemetry\/log\.ts$/],

@@ -11,8 +11,7 @@ import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { cardImage } from '../views/card-image.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
-import { previewImage } from '../views/preview-image.ts';
-import { renderPng, shownText } from '../views/render-png.ts';
+import { previewImage, renderPng } from '../views/preview-image.ts';
 import { addFeeds } from './feeds.ts';
 import { type PersonRoute, personRoute } from './person-pages.ts';
 import { createPersonReplies, type PeopleOptions, type Template } from './person-replies.ts';
@@ -45,7 +44,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
     },
   });
 
-  const preview = (person: Person) => look.paint(previewImage(person, look.name, shownText));
+  const preview = (person: Person) => look.paint(previewImage(person, look.name));
   serve(`/card/${variant}/:username([^]*).png`, {
     version: createVersion(preview),
     headers: { ...INERT, ...cached, 'content-type': 'image/png' },

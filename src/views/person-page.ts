@@ -1,12 +1,23 @@
 // The page of one user, and the pages for names that nobody has. They need no script: what is in them is all there is.
+import type { ProfilePage, WithContext } from 'schema-dts';
 import type { Mount } from '../config/clashes.ts';
 import type { Config } from '../config/config.ts';
+import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { createLook, type Look } from './look.ts';
-import { type Markup, markup } from './markup.ts';
-import { type Direction, findDirection, type Person, shortened, takeInitials } from './person.ts';
-import { personHead } from './person-head.ts';
+import { jsonBlock, type Markup, markup } from './markup.ts';
+import {
+  type Direction,
+  findDirection,
+  type Person,
+  personTitle,
+  shortened,
+  takeInitials,
+} from './person.ts';
 import { openable, outside, personItems } from './person-items.ts';
 import { createPictureSource, type PictureSource, picture } from './pictures.ts';
+import { PREVIEW } from './preview-image.ts';
+
+const LONGEST_DESCRIPTION = 200;
 
 /** The way from a page of a person to the server's root; relative, so that it holds below any prefix. */
 const ROOT = '../../';
@@ -25,7 +36,7 @@ export function createPersonPages(config: Config, mount: Mount) {
       layout({
         look,
         root: ROOT,
-        head: personHead(mount, person, look, ROOT),
+        head: personHead(mount, person, look),
         links: navigation(mount, person, explorer(person.username)),
         main: personMain(person, source),
         name: person.noun,
@@ -43,6 +54,66 @@ export function createPersonPages(config: Config, mount: Mount) {
       const title = `No user named “${shortened(name, 60)}”`;
       const lead = links.length > 0 ? 'Check the spelling, or look at:' : 'Check the spelling.';
       return missingPage(look, ROOT, { title, lead, links });
+    },
+  };
+}
+
+/** What search engines, link previews and feed readers find. */
+function personHead({ variant, base }: Mount, person: Person, look: Look): Markup {
+  const segment = encodeURIComponent(person.username);
+  const title = personTitle(person);
+  const description = shortened(
+    person.bio || `The latest ${person.noun} of ${person.name}.`,
+    LONGEST_DESCRIPTION,
+  );
+  const page = base.origin === undefined ? undefined : `${base.origin}/people/${variant}/${segment}`;
+  const api = lookupAddresses(VARIANTS[variant].style, base.path, person.username).profile.slice(1);
+  return markup`<title>${look.titled(title)}</title>
+    <meta name="description" content="${description}">
+    ${page && markup`<link rel="canonical" href="${page}">`}
+    <link rel="alternate" type="application/json" href="${ROOT}${api}">
+    <link rel="alternate" type="application/atom+xml" title="${title}" href="${ROOT}feeds/${variant}/${segment}.atom">
+    <link rel="alternate" type="application/feed+json" title="${title}" href="${ROOT}feeds/${variant}/${segment}.json">
+    ${page && markup`<link rel="alternate" type="application/json+oembed" title="${title}" href="${base.origin}/oembed?${String(new URLSearchParams({ url: page, format: 'json' }))}">`}
+    <meta property="og:type" content="profile">
+    <meta property="og:title" content="${title}">
+    <meta property="og:description" content="${description}">
+    <meta property="og:site_name" content="${look.name}">
+    <meta property="profile:username" content="${person.username}">
+    ${page && markup`<meta property="og:url" content="${page}">`}
+    ${base.origin === undefined ? person.avatar && markup`<meta property="og:image" content="${person.avatar}">` : previewPicture(`${base.origin}/card/${variant}/${segment}.png`, title)}
+    <meta name="twitter:card" content="${base.origin === undefined ? 'summary' : 'summary_large_image'}">
+    <script type="application/ld+json">${jsonBlock(linkedData(person, page))}</script>`;
+}
+
+/** Messengers want an absolute address. */
+const previewPicture = (address: string, title: string) =>
+  markup`<meta property="og:image" content="${address}">
+    <meta property="og:image:type" content="image/png">
+    <meta property="og:image:width" content="${PREVIEW.width}">
+    <meta property="og:image:height" content="${PREVIEW.height}">
+    <meta property="og:image:alt" content="The card of ${title}">`;
+
+/** The types hold it against the vocabulary of schema.org. */
+function linkedData(
+  { id, name, username, bio, avatar, links, items }: Person,
+  page: string | undefined,
+): WithContext<ProfilePage> {
+  const newest = items[0]?.date;
+  return {
+    '@context': 'https://schema.org',
+    '@type': 'ProfilePage',
+    ...(page && { '@id': page, url: page }),
+    ...(newest && { dateModified: newest }),
+    mainEntity: {
+      '@type': 'Person',
+      name,
+      ...(page && { url: page }),
+      alternateName: username,
+      identifier: id,
+      ...(bio && { description: bio }),
+      ...(avatar && { image: avatar }),
+      ...(links.length > 0 && { sameAs: links }),
     },
   };
 }
