@@ -88,6 +88,23 @@ describe(`a mirror into ${storeName()}`, () => {
     expect(records.find((record) => record.includes('"id":"11"'))).toContain('"user_id":"2"');
   });
 
+  test('a user whose name another id has here is left out whole, and the others are loaded', async () => {
+    const people: People = { ada: { profile: ADA }, bob: { profile: folio(2, 'bob') } };
+    const database = await databaseWith();
+    const site = await startSite((request, response) => portfolio(people)(request, response));
+    const { state } = await mirrorHere(database, site.url, ['ada', 'bob']);
+    people.ada = { profile: folio(1, 'ada', { Likes: '7' }) };
+    people.bob = { profile: folio(5, 'bob'), shots: { Shots: [shot(50, 5)] } };
+    const { summary, faults } = await mirrorHere(database, site.url, ['ada', 'bob'], { state });
+    expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 1 failed\n/);
+    expect(faults).toContain('/api/username/bob: username: ');
+    const records = (await recordsIn(database)).map((record) => JSON.parse(record));
+    expect(records.reverse()).toMatchObject([
+      { username: 'ada', Likes: '7' },
+      { username: 'bob', id: '2' },
+    ]);
+  });
+
   test('without its state file, users of the same name and id are taken over with --adopt only', async () => {
     const people: People = {
       ada: { profile: folio(1, 'ada', { Likes: '5' }), shots: { Shots: [shot(10, 1), shot(12, 1)] } },
