@@ -120,7 +120,7 @@ async function measureStart({ folder, database }: Contenders, rounds: number): P
       () => milliseconds(startPeer('fastify-typebox', peerEnv)),
     ];
     // The first start fills the caches.
-    const [own, other] = await leastOf(1 + 2 * rounds, runs);
+    const [own, other] = await leastOf(2 * rounds, runs);
     const what = `first response after a start ${name}, against Fastify with one route`;
     promises.push({ what, figure: own / other, atMost: 2.5, unit: '×' });
   }
