@@ -44,7 +44,7 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
     const room = { width: readLimit(query.get('maxwidth')), height: readLimit(query.get('maxheight')) };
     const origin = `${mount.base.origin ?? address.origin}/`;
     const render = (person: Person) => embed(config, person, origin, mount.variant, room);
-    if (await replies.send(request, reply, address.name, { version, headers, render })) return reply;
+    if (await replies.send(reply, address.name, { version, headers, render })) return reply;
     // There are endlessly many addresses: none is kept longer than other errors.
     return replies.sendAbsence(reply, address.name, false);
   });

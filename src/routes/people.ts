@@ -26,7 +26,7 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   const serve = (url: string, template: Template) =>
     app.get<PersonRoute>(url, route, async (request, reply) => {
       const { username } = request.params;
-      if (await send(request, reply, username, template)) return reply;
+      if (await send(reply, username, template)) return reply;
       return sendAbsence(reply, username);
     });
 

@@ -49,7 +49,7 @@ export function addPersonPages(app: FastifyInstance, options: PeopleOptions): vo
 
   app.get<PersonRoute>(`/people/${variant}/:username`, route, async (request, reply) => {
     const { username } = request.params;
-    if (await send(request, reply, username, template)) return reply;
+    if (await send(reply, username, template)) return reply;
     const [code, users, other] = [
       await absence(username),
       await suggestedUsers(),

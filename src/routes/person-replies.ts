@@ -1,6 +1,6 @@
 // Sends a user as a page, a card or a feed. The ETag consists of the template's version and the ETags of the data, so that
 // nothing is rendered, and no body read, for a client that has it already.
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { Mount } from '../config/clashes.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
@@ -38,9 +38,6 @@ interface IncompleteReply {
 
 export function createPersonReplies(config: Config, { variant }: Mount, store: Reader) {
   const { family, collection } = VARIANTS[variant];
-  const { imageHosts, mediaUrl, siteName, siteUrl, accent } = config;
-  const settings = JSON.stringify([VERSION, imageHosts, mediaUrl, siteName, siteUrl, accent]);
-
   const tagUser = createUserTags(config);
 
   const read = (key: string, known?: string) => store.person(family, key, collection, known);
@@ -54,18 +51,14 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
     /** The version of a template. No start waits for the specimen. */
     createVersion(render: (person: Person) => string): () => string {
       let version: string | undefined;
-      return () => (version ??= computeEtag(settings + render(specimen(variant))).slice(1, -1));
+      return () =>
+        (version ??= computeEtag(describeSettings(config) + render(specimen(variant))).slice(1, -1));
     },
 
     /** Whether there is a user with this name; otherwise nothing is sent. */
-    async send(
-      request: FastifyRequest,
-      reply: FastifyReply,
-      name: string,
-      template: Template,
-    ): Promise<boolean> {
+    async send(reply: FastifyReply, name: string, template: Template): Promise<boolean> {
       const key = userKey(name);
-      const known = request.headers['if-none-match'];
+      const known = reply.request.headers['if-none-match'];
       let found = await read(key, known?.replaceAll('.', '" "'));
       if (found !== undefined && matches(known, etagFor(template, found))) {
         tagUser(reply.raw, family, key, isShared(template.headers));
@@ -77,12 +70,10 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
       const [profile, items] = found ?? [];
       if (found === undefined || !profile?.body || !items?.body) return false;
       const rendered = await template.render(readPerson(variant, profile.body, items.body));
-      const isIncomplete = typeof rendered === 'object' && 'incomplete' in rendered;
-      const [text, etag] = isIncomplete
-        ? [rendered.incomplete, etagFor(template, found).replace(/"$/, '.incomplete"')]
-        : [rendered, etagFor(template, found)];
-      tagUser(reply.raw, family, key, isShared(template.headers) && !isIncomplete);
-      reply.headers({ ...template.headers, etag }).send(text);
+      const { incomplete } = rendered as Partial<IncompleteReply>;
+      const etag = etagFor(template, found, incomplete === undefined ? '' : '.incomplete');
+      tagUser(reply.raw, family, key, isShared(template.headers) && incomplete === undefined);
+      reply.headers({ ...template.headers, etag }).send(incomplete ?? rendered);
       return true;
     },
 
@@ -96,9 +87,13 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
   };
 }
 
+/** All that shapes what is rendered, besides the template and the user. */
+const describeSettings = ({ imageHosts, mediaUrl, siteName, siteUrl, accent }: Config) =>
+  JSON.stringify([VERSION, imageHosts, mediaUrl, siteName, siteUrl, accent]);
+
 /** Whether shared caches may keep it. */
 const isShared = (headers: Headers) => !/private|no-store/.test(headers['cache-control'] ?? '');
 
 /** ETags of data have no dot, see `computeEtag`. */
-const etagFor = ({ version }: Template, answers: PersonAnswers) =>
-  `"${[version(), ...answers.map(({ etag }) => etag.slice(1, -1))].join('.')}"`;
+const etagFor = ({ version }: Template, answers: PersonAnswers, ending = '') =>
+  `"${[version(), ...answers.map(({ etag }) => etag.slice(1, -1))].join('.')}${ending}"`;
