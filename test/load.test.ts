@@ -1,6 +1,7 @@
 // The store's write contract: random loads against a model, many rows, and what readers see during a load.
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { computeEtag } from '../src/records/etag.ts';
@@ -9,7 +10,7 @@ import type { Row } from '../src/records/row.ts';
 import type { LoadOptions, Misfit, Tallies } from '../src/stores/load.ts';
 import { checkDatabase, openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import { bodyOf, exported } from './importing.ts';
-import { newDatabase, storeName, tempFolder } from './rig.ts';
+import { newDatabase, ROOT, storeName, tempFolder } from './rig.ts';
 import { until } from './stress.ts';
 
 const profile = (id: string, userKey: string, more = '', kind: KindName = 'microblog profile'): Row => ({
@@ -176,6 +177,14 @@ describe(`loads into ${storeName()}`, () => {
   });
 });
 
+/** Commits a number after the other, as all records. */
+const COUNTING_WRITER = `
+  const { workerData: [sqlite, path] } = require('node:worker_threads');
+  const db = require(sqlite)(path);
+  for (let n = 1; ; n++)
+    db.exec("BEGIN; UPDATE profiles SET record = '[" + n + "]'; UPDATE lists SET items = '[" + n +
+      "]'; UPDATE items SET record = '[" + n + "]'; COMMIT");`;
+
 const describeSqlite = storeName() === 'SQLite' ? describe : () => {};
 
 describeSqlite('SQLite files', () => {
@@ -222,4 +231,26 @@ describeSqlite('SQLite files', () => {
     expect(rest).toEqual([profile('2', 'two').record]);
     expect(await exported(url)).toHaveLength(3);
   }, 60_000);
+
+  test('profile and items of a person, of a page or a feed, are of one commit', async () => {
+    const url = join(tempFolder(), 'site.db');
+    await load(url, [profile('1', 'one'), item('1', '1', day(1))]);
+    const workerData = [join(ROOT, 'node_modules/better-sqlite3'), url];
+    const writer = new Worker(COUNTING_WRITER, { eval: true, workerData });
+    const reader = await openForLookups(url);
+    const seen = new Set<string>();
+    await until('many commits', async () => {
+      for (let turn = 0; turn < 200; turn++) {
+        const [own, list] = (await reader.person('microblog', 'one', 'posts')) ?? [];
+        const history = await reader.history('microblog', 'one', { limit: 1 });
+        if (!bodyOf(own).startsWith('[')) return false;
+        expect(bodyOf(list)).toBe(`{"posts":${bodyOf(own)}}`);
+        expect(history?.records).toEqual([bodyOf(history?.profile)]);
+        seen.add(bodyOf(own));
+      }
+      return seen.size > 100;
+    });
+    await writer.terminate();
+    await reader.close();
+  });
 });
