@@ -170,11 +170,10 @@ function readWeight(header: string, coding: string): number | undefined {
 }
 
 function decide(header: string): boolean {
-  const any = readWeight(header, '\\*');
-  const gzip = readWeight(header, '(?:x-)?gzip') ?? any;
-  const identity = readWeight(header, 'identity') ?? (any === 0 ? 0 : undefined);
+  const gzip = readWeight(header, '(?:x-)?gzip') ?? readWeight(header, '\\*');
+  const identity = readWeight(header, 'identity');
   // Where nothing is said of the plain body, it is the last choice.
-  return gzip === undefined ? identity === 0 && any !== 0 : gzip > 0 && gzip >= (identity ?? 0);
+  return gzip === undefined ? identity === 0 : gzip > 0 && gzip >= (identity ?? 0);
 }
 
 /** What browsers send. */
