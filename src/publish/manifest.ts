@@ -6,6 +6,8 @@ import { openExclusive } from '../stores/sqlite/connect.ts';
 
 /** One file. */
 export interface Entry {
+  /** Whose it is: a user's, a copy, or one of those that are there once. */
+  readonly owner: string;
   /** Below `files/`. */
   readonly path: string;
   /** Files of a kind share headers: those in a folder, or one that is there once. */
@@ -19,6 +21,8 @@ export interface Entry {
   readonly sha256: string;
   readonly bytes: number;
 }
+
+export type Place = Pick<Entry, 'owner' | 'path'>;
 
 /** What the last run made its files from. */
 export interface Source {
@@ -41,9 +45,8 @@ interface LastRun extends Source {
 const SCHEMA = `
   PRAGMA secure_delete = ON;
   CREATE TABLE IF NOT EXISTS files (
-    path TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, address TEXT, host TEXT,
-    type TEXT NOT NULL, etag TEXT NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS files_by_owner ON files (owner);
+    owner TEXT, path TEXT, kind TEXT NOT NULL, address TEXT, host TEXT, type TEXT NOT NULL, etag TEXT NOT NULL,
+    sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY (owner, path)) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS last_run (
     one INTEGER PRIMARY KEY CHECK (one = 1), tree TEXT NOT NULL, generation INTEGER, settings TEXT NOT NULL,
     inStep INTEGER NOT NULL);
@@ -72,12 +75,12 @@ export function openManifest(file: string) {
     /** A file of each kind and type that has an address. */
     samples: () =>
       prepare<Entry>(
-        `SELECT * FROM files
-          WHERE path IN (SELECT min(path) FROM files WHERE address IS NOT NULL GROUP BY kind, type)`,
+        `SELECT files.* FROM files JOIN (
+           SELECT owner, min(path) AS path FROM files WHERE address IS NOT NULL GROUP BY kind, type
+         ) USING (owner, path)`,
       ).all(),
     /** Writes a line of JSON for each file. */
-    writeLines: (path: string) =>
-      writeInParts(path, prepare<string>(`SELECT ${LINE} FROM files ORDER BY path`).pluck()),
+    writeLines: (path: string) => writeInParts(path, prepare<string>(`SELECT ${LINE} FROM files`).pluck()),
     /** From now on this tree is the one that is served. */
     commit(tree: TreeName, { generation, settings }: Source): void {
       prepare('INSERT OR REPLACE INTO last_run VALUES (1, ?, ?, ?, 0)').run(tree, generation, settings);
@@ -97,19 +100,19 @@ function createRows(db: NonNullable<ReturnType<typeof openExclusive>>) {
   const prepare = <Row>(sql: string) => db.prepare<unknown[], Row>(sql);
   const find = prepare<Entry>('SELECT * FROM files WHERE owner = ?');
   const put = prepare(`INSERT OR REPLACE INTO files
-    VALUES ($path, $owner, $kind, $address, $host, $type, $etag, $sha256, $bytes)`);
-  const remove = prepare('DELETE FROM files WHERE path = ?');
+    VALUES ($owner, $path, $kind, $address, $host, $type, $etag, $sha256, $bytes)`);
+  const remove = prepare('DELETE FROM files WHERE owner = ? AND path = ?');
   const see = prepare('INSERT OR IGNORE INTO seen VALUES (?)');
-  const unseen = prepare<{ path: string }>(
-    'SELECT path FROM files WHERE substr(owner, 1, ?) = ? AND owner NOT IN (SELECT owner FROM seen)',
+  const unseen = prepare<Place>(
+    'SELECT owner, path FROM files WHERE substr(owner, 1, ?) = ? AND owner NOT IN (SELECT owner FROM seen)',
   );
   const change = prepare('INSERT OR IGNORE INTO changed VALUES (?)');
 
   return {
     /** The files of an owner, by path. */
     find: (owner: string) => new Map(find.all(owner).map((entry) => [entry.path, entry])),
-    put: (owner: string, entry: Entry) => void put.run({ ...entry, owner }),
-    remove: (path: string) => void remove.run(path),
+    put: (entry: Entry) => void put.run(entry),
+    remove: ({ owner, path }: Place) => void remove.run(owner, path),
     startPass: () => void db.exec('DELETE FROM seen'),
     /** Notes an owner who still has files. */
     see: (owner: string) => void see.run(owner),

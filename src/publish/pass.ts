@@ -5,7 +5,7 @@ import { OutputError } from '../files/output.ts';
 import { gzipEtag } from '../http/answer.ts';
 import type { Content } from './ask.ts';
 import { HOSTS, type HostName } from './hosts.ts';
-import type { Entry } from './manifest.ts';
+import type { Entry, Place } from './manifest.ts';
 import { COPIES, listUnits, SITE, type SourceOptions } from './source.ts';
 import type { SiteFile } from './targets.ts';
 import type { Tree } from './tree.ts';
@@ -32,10 +32,10 @@ interface PassOptions extends Omit<SourceOptions, 'onTooLong'> {
 export async function pass(options: PassOptions): Promise<void> {
   const { counts, tree, changes, signal } = options;
   const { manifest } = tree;
-  const remove = ({ path }: { readonly path: string }) => {
+  const remove = (place: Place) => {
     counts.removed++;
-    manifest.remove(path);
-    tree.remove(path);
+    manifest.remove(place);
+    tree.remove(place.path);
   };
   manifest.startPass();
   const source = { ...options, onTooLong: () => void counts.tooLong++ };
@@ -43,8 +43,8 @@ export async function pass(options: PassOptions): Promise<void> {
     if (signal.aborted) throw new OutputError('stopped: what was published before is served on');
     const before = manifest.find(owner);
     for (const file of files)
-      for (const entry of await bringUpToDate(file, before, options)) {
-        if (before.get(entry.path) !== entry) manifest.put(owner, entry);
+      for (const entry of await bringUpToDate(owner, file, before, options)) {
+        if (before.get(entry.path) !== entry) manifest.put(entry);
         before.delete(entry.path);
       }
     for (const entry of before.values()) remove(entry);
@@ -61,6 +61,7 @@ const INCOMPLETE = '.incomplete"';
 
 /** The entries of a file's paths, with those of its compressed form; those of before where nothing changed. */
 async function bringUpToDate(
+  owner: string,
   file: PublishedFile,
   before: ReadonlyMap<string, Entry>,
   { host, tree, counts }: PassOptions,
@@ -83,12 +84,12 @@ async function bringUpToDate(
     });
     return [...entries, ...packed];
   }
-  const entries = write(tree, content, file);
+  const entries = write(tree, content, { ...file, owner });
   const body = HOSTS[host].compresses ? undefined : await content.pack?.();
   if (body) {
     const packedPaths = paths.map(({ path }) => ({ path: path + PACKED, address: null }));
     const packedContent = { ...content, etag: gzipEtag(content.etag), body };
-    entries.push(...write(tree, packedContent, { ...file, paths: packedPaths }));
+    entries.push(...write(tree, packedContent, { ...file, owner, paths: packedPaths }));
   }
   counts.written += entries.length;
   if (content.etag.endsWith(INCOMPLETE)) counts.incomplete++;
@@ -98,7 +99,7 @@ async function bringUpToDate(
 function write(
   tree: Tree,
   { etag, type, body }: Content,
-  { paths, kind, host }: Omit<PublishedFile, 'ask'>,
+  { owner, paths, kind, host }: Omit<PublishedFile, 'ask'> & Pick<Entry, 'owner'>,
 ): Entry[] {
   const [first] = paths;
   if (first === undefined) return [];
@@ -107,5 +108,5 @@ function write(
   const isBuffer = Buffer.isBuffer(body);
   const sha256 = isBuffer ? hash('sha256', body) : body.sha256;
   const bytes = isBuffer ? body.length : statSync(body.file).size;
-  return paths.map(({ path, address }) => ({ path, kind, address, host, type, etag, sha256, bytes }));
+  return paths.map(({ path, address }) => ({ owner, path, kind, address, host, type, etag, sha256, bytes }));
 }
