@@ -166,6 +166,8 @@ describe(`loads into ${storeName()}`, () => {
       const before = await reader.version();
       for (let i = 1; i <= 3000; i++) await load.add(item(String(i), '1', day(i)), i);
       expect(bodyOf(await reader.items('microblog', 'one', 'list'))).toBe('{"list":[]}');
+      // The reader ends its transaction with the turn of the event loop; a load that finds it open waits for seconds.
+      await new Promise(setImmediate);
       await load.finish();
       await until('the new version', () => reader.version() !== before);
       expect(JSON.parse(bodyOf(await reader.items('microblog', 'one', 'list'))).list).toHaveLength(15);

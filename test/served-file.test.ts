@@ -83,8 +83,10 @@ test('only imports that change something change the version, and are reported, o
   const reader = await openForServing(path, (event) => void events.push(event));
   const before = reader.version();
   await importInto(path, ['-'], ndjson(folio(1, 'ada')));
+  await new Promise(setImmediate);
   expect(reader.version()).toBe(before);
   await importInto(path, ['-'], ndjson(folio(3, 'cid')));
+  await new Promise(setImmediate);
   expect(reader.version()).toBeGreaterThan(before);
   await until('the event', () => events.length > 0);
   await reader.close();

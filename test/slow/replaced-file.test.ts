@@ -64,6 +64,29 @@ test('an import that opened the new file before the server noticed it is served'
   await until('the removal', async () => (await ask(server, PROFILE)).status === 404, 5);
 });
 
+// Root may limit the processes of another account, and this one needs its own.
+const asRoot = SERVANT === undefined ? () => {} : test;
+asRoot('a server that can start no thread serves on', async () => {
+  const path = copyOf(sources[0]?.fresh as string);
+  const folder = dirname(path);
+  fs.chmodSync(dirname(folder), 0o755);
+  for (const file of [folder, path]) fs.chownSync(file, SERVANT as number, SERVANT as number);
+  const server = await startServer({ DATABASE_URL: path }, [], { uid: SERVANT });
+  const self = [`--reuid=${SERVANT}`, `--regid=${SERVANT}`, '--clear-groups'];
+  const { status } = spawnSync('setpriv', [
+    ...self,
+    'prlimit',
+    '--pid',
+    `${server.child.pid}`,
+    '--nproc=1:1',
+  ]);
+  expect(status).toBe(0);
+  putInPlace(sources[1]?.snapshot as string, path);
+  await logged(server, /could not be checked.* The data before stays/);
+  expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
+  expect(await server.stop()).toBe(0);
+});
+
 test('a WAL of the old file is not applied to the new one', async () => {
   const path = copyOf(sources[0]?.fresh as string);
   const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });

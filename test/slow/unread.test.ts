@@ -1,9 +1,9 @@
 // Clients that send and do not read, and thousands of busy connections: memory stays bounded and others are served.
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { affordableConnections } from '../../src/edge/connection-limit.ts';
 import { putCopy } from '../media-folder.ts';
 import { ask, databaseOf, dial, fixture, type Server, startServer, tempFolder } from '../rig.ts';
@@ -82,27 +82,89 @@ const CONNECTIONS = affordableConnections({ maxConnections: 2100, workers: 1 }) 
 const DEAF = Math.min(1000, CONNECTIONS);
 const BUSY = Math.min(600, CONNECTIONS);
 
-/** Makes the server collect garbage at a signal, so that what is left is what it holds. */
-const COLLECTING = "--expose-gc --import=data:text/javascript,process.on('SIGUSR2',()=>gc())";
+describe(`${DEAF} clients that ask for a large picture and read nothing`, () => {
+  /** Makes the server collect garbage at a signal, so that what is left is what it holds. */
+  const COLLECTING = "--expose-gc --import=data:text/javascript,process.on('SIGUSR2',()=>gc())";
 
-const request = `GET /media/${PICTURE} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const request = `GET /media/${PICTURE} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-test(`${DEAF} clients that ask for a large picture and read nothing take a part of 16 KB each`, async () => {
-  const env = { ...data, WRITE_TIMEOUT: '0', ADMIN_PORT: '0', NODE_OPTIONS: COLLECTING };
-  const server = await startServer(env);
-  const held = async () => {
-    server.child.kill('SIGUSR2');
-    return (await metricsOf(server)).get('nodejs_external_memory_bytes') as number;
-  };
-  const before = await held();
-  const sockets = await dialDeaf(server, DEAF, [request]);
-  const begun = sockets.map((socket) => once(socket, 'data').then(() => socket.pause()));
-  for (const socket of sockets) socket.resume();
-  await Promise.all(begun);
-  // Each has another part ahead at times.
-  await until('the garbage to be collected', async () => (await held()) - before < 40 * MB);
-  for (const socket of sockets) socket.destroy();
+  test('take a part of 16 KB each', async () => {
+    const env = { ...data, WRITE_TIMEOUT: '0', ADMIN_PORT: '0', NODE_OPTIONS: COLLECTING };
+    const server = await startServer(env);
+    const held = async () => {
+      server.child.kill('SIGUSR2');
+      return (await metricsOf(server)).get('nodejs_external_memory_bytes') as number;
+    };
+    const before = await held();
+    const sockets = await dialDeaf(server, DEAF, [request]);
+    const begun = sockets.map((socket) => once(socket, 'data').then(() => socket.pause()));
+    for (const socket of sockets) socket.resume();
+    await Promise.all(begun);
+    // Each has another part ahead at times.
+    await until('the garbage to be collected', async () => (await held()) - before < 40 * MB);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  // A memory cgroup: only root can make one, where the system lets it.
+  if (canLimitMemory())
+    test('leave a server with 128 MB alive, and are ended', async () => {
+      const limited = createMemoryGroup(128 * MB) as NonNullable<ReturnType<typeof createMemoryGroup>>;
+      const server = await limited.start(() => startServer({ ...data, ...IMPATIENT }));
+      try {
+        const files = filesOf(server);
+        const sockets = await dialDeaf(server, DEAF, [request]);
+        await until('all to be connected', () => filesOf(server) > files + DEAF - 10);
+        await endOfAll(server, files);
+        for (const socket of sockets) socket.destroy();
+        expect(await server.stop()).toBe(0);
+      } finally {
+        server.child.kill('SIGKILL');
+        await server.ended;
+        limited.remove();
+      }
+    });
 });
+
+function canLimitMemory(): boolean {
+  const group = process.getuid?.() === 0 ? createMemoryGroup(128 * MB) : undefined;
+  group?.remove();
+  return group !== undefined;
+}
+
+/** A group of processes whose memory is limited, by version 1 or 2 of cgroups; undefined where none can be made. */
+function createMemoryGroup(bytes: number) {
+  const hasV1 = existsSync('/sys/fs/cgroup/memory');
+  const root = hasV1 ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup';
+  const own = new RegExp(hasV1 ? '^\\d+:memory:(.*)$' : '^0::(.*)$', 'm').exec(
+    readFileSync('/proc/self/cgroup', 'utf8'),
+  )?.[1];
+  const group = join(root, `vitrine-test-${process.pid}`);
+  const enter = (folder: string) => writeFileSync(join(folder, 'cgroup.procs'), String(process.pid));
+  const remove = () => rmdirSync(group);
+  try {
+    mkdirSync(group);
+  } catch {
+    return undefined;
+  }
+  try {
+    writeFileSync(join(group, hasV1 ? 'memory.limit_in_bytes' : 'memory.max'), String(bytes));
+  } catch {
+    remove();
+    return undefined;
+  }
+  return {
+    /** What this starts belongs to the group, as a child of a process that is in it for a moment. */
+    start<T>(start: () => T): T {
+      enter(group);
+      try {
+        return start();
+      } finally {
+        enter(join(root, own ?? ''));
+      }
+    },
+    remove,
+  };
+}
 
 test(`a newcomer is answered beside ${BUSY} connections that always have a request out`, async () => {
   const server = await startServer();
