@@ -89,5 +89,8 @@ function describe(error: NodeJS.ErrnoException): string {
     return 'this user may not write the database: run the command as its owner, or as root';
   if (error.code === 'ENOSPC') return 'the disk is full: make room, and run the command again';
   if (error.code === 'EISDIR') return `${error.path ?? 'that'} is a folder`;
+  // Node's message ends with the address.
+  if (error.syscall === 'listen' || error.syscall === 'bind')
+    return `${error.message.replace(/^.*?: /, 'cannot listen: ')}; set a free port, and an address of this machine`;
   return error.message;
 }

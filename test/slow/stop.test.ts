@@ -173,7 +173,9 @@ describe('a port in use', () => {
       });
       expect([code, stderr]).toEqual([
         1,
-        expect.stringMatching(new RegExp(`^vitrine: [^\\n]*EADDRINUSE[^\\n]*:${flags[1]}\n$`)),
+        expect.stringMatching(
+          new RegExp(`^vitrine: cannot listen: address already in use [^\\n]*:${flags[1]}; `),
+        ),
       ]);
     }
     expect((await ask(server, '/healthz')).status).toBe(200);
