@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fileType } from '../src/media/file-type.ts';
 import { createMediaFolder, type MediaFolder, type StoredFile } from '../src/media/folder.ts';
+import { fileType } from '../src/media/receive.ts';
 import { avif, gif, jpeg, mp3, mp4, pdf, png, sha256, svg, webp } from './pictures.ts';
 import { tempFolder } from './rig.ts';
 

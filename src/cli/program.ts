@@ -1,10 +1,9 @@
-// The command line: one file for each command.
+// The command line.
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { changesCommand } from './changes.ts';
-import { compareCommand } from './compare.ts';
+import { changesCommand, purgeCommand } from './changes.ts';
 import { completionCommand } from './completion.ts';
 import { AlreadyReported, type CommandContext, type Process } from './context.ts';
 import {
@@ -15,15 +14,14 @@ import {
   restoreCommand,
   snapshotCommand,
 } from './database.ts';
-import { doctorCommand } from './doctor.ts';
 import { importCommand } from './import.ts';
 import { mediaCommand } from './media.ts';
 import { mirrorCommand } from './mirror.ts';
 import { createOutput, DONE, explain, FAILED, MISUSED, SIGNALLED, safe } from './output.ts';
 import { printCommand } from './print.ts';
 import { publishCommand } from './publish.ts';
-import { purgeCommand } from './purge.ts';
 import { serveCommand } from './serve.ts';
+import { compareCommand, doctorCommand } from './sites.ts';
 import { takedownCommand } from './takedown.ts';
 
 const COMMANDS = [

@@ -1,11 +1,11 @@
 // `vitrine serve FILE…`: the files are imported into a database of their own, and again whenever they are saved.
-import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { isDatabase } from '../files/output.ts';
-import { lookAt, watchSaves } from '../files/saves.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { counted, countedPart } from '../records/printable.ts';
 import { openForChange } from '../stores/open.ts';
@@ -112,5 +112,48 @@ function refuseUnfit(files: readonly string[]): void {
     if (file === '-' || (stats !== undefined && !stats.isFile() && !stats.isDirectory()))
       throw new UsageError(`serve reads files again when they are saved, and ${name} can be read once only`);
     if (isDatabase(file)) throw new UsageError(`${file} is a database: give it with --database-url`);
+  }
+}
+
+const POLL_MS = 100;
+/** Folders with many files are looked at less often: at most this part of the time. */
+const LOOKING_SHARE = 0.1;
+
+/** How the files are now: before they are read, so that no save is missed. */
+const lookAt = (files: readonly string[]) => files.map(signature).join();
+
+/** Calls `onSave` when files have changed and nobody is writing them any more, until the signal. */
+async function watchSaves(
+  files: readonly string[],
+  before: string,
+  onSave: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  let known = before;
+  let seen = before;
+  let took = 0;
+  while (!signal.aborted) {
+    await pause(Math.max(POLL_MS, took / LOOKING_SHARE), undefined, { signal }).catch(() => {});
+    const start = performance.now();
+    const now = lookAt(files);
+    took = performance.now() - start;
+    const isAtRest = now === seen;
+    seen = now;
+    if (now === known || !isAtRest || signal.aborted) continue;
+    known = now;
+    await onSave();
+  }
+}
+
+/** Of a folder, such as an unpacked export, with all that is in it. */
+function signature(path: string): string {
+  try {
+    const stats = statSync(path, { bigint: true });
+    const { ino, size, mtimeNs, ctimeNs } = stats;
+    const own = [ino, size, mtimeNs, ctimeNs].join(' ');
+    if (!stats.isDirectory()) return own;
+    return [own, ...readdirSync(path).map((name) => signature(join(path, name)))].join();
+  } catch {
+    return 'missing';
   }
 }

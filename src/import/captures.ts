@@ -9,7 +9,7 @@ import { userKey } from '../records/user-name.ts';
 import { openScratch } from '../stores/sqlite/connect.ts';
 import { COLLECTIONS, readLookup, VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import { encodePlace } from './faults.ts';
-import type { Warnings } from './warnings.ts';
+import type { Warnings } from './report.ts';
 
 const TABLE = `
   CREATE TABLE captures (

@@ -21,8 +21,7 @@ import {
 } from './faults.ts';
 import { type InputOptions, openInputs } from './inputs.ts';
 import type { RecordMap } from './map.ts';
-import type { Progress } from './report.ts';
-import { createWarnings, type Warnings } from './warnings.ts';
+import { createWarnings, type Progress, type Warnings } from './report.ts';
 
 export interface ImportOptions extends MendingOptions, InputOptions {
   readonly stdin: AsyncIterable<Buffer>;

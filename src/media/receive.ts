@@ -1,8 +1,8 @@
 // The body of one file, on its way into the folder: its type is found out from its start, and it is hashed, counted and
 // written as it comes, within the quota for all copies.
 import { createHash } from 'node:crypto';
+import { type Extension, MEDIA_TYPES } from '../records/media-types.ts';
 import type { BodyReader } from '../remote/http-client.ts';
-import { fileType, HEAD_LENGTH } from './file-type.ts';
 import type { IncomingFile, MediaFolder } from './folder.ts';
 
 interface ReceiveOptions {
@@ -72,4 +72,56 @@ async function* withHead(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
     }
   }
   if (length < HEAD_LENGTH) yield Buffer.concat(head);
+}
+
+/** How many bytes from the start are enough to tell the type: an SVG may begin with comments. */
+const HEAD_LENGTH = 16 * 1024;
+
+/** Types that are not pictures. */
+const FILES: readonly Extension[] = ['mp3', 'mp4', 'pdf'];
+
+const SIGNATURES: Readonly<Record<Extension, (head: Buffer) => boolean>> = {
+  jpg: (head) => starts(head, '\xff\xd8\xff'),
+  png: (head) => starts(head, '\x89PNG\r\n\x1a\n'),
+  gif: (head) => starts(head, 'GIF87a') || starts(head, 'GIF89a'),
+  webp: (head) => starts(head, 'RIFF') && starts(head, 'WEBP', 8),
+  avif: (head) => readBrands(head).some((brand) => brand === 'avif' || brand === 'avis'),
+  svg: (head) => SVG.test(head.toString('utf8')),
+  // An MPEG audio frame of layer III.
+  mp3: (head) => starts(head, 'ID3') || /^\xff[\xe2\xe3\xf2\xf3\xfa\xfb]/.test(head.toString('latin1', 0, 2)),
+  mp4: (head) => /^(iso[m2-9]|mp4[12]|avc1|dash|M4[ABV] |MSNV)$/.test(readBrands(head)[0] ?? ''),
+  pdf: (head) => starts(head, '%PDF-'),
+};
+
+/** The type of a file that begins with these bytes, or why it is refused. Other files than pictures count on demand. */
+export function fileType(head: Buffer, withFiles: boolean): Extension | { readonly reason: string } {
+  if (head.length === 0) return { reason: 'empty' };
+  const found = (Object.keys(SIGNATURES) as Extension[]).find((extension) => SIGNATURES[extension](head));
+  if (found === undefined) return { reason: describe(head) };
+  if (FILES.includes(found) && !withFiles)
+    return { reason: `not a picture, but ${MEDIA_TYPES[found]}, which --files fetches` };
+  return found;
+}
+
+const starts = (head: Buffer, bytes: string, at = 0) =>
+  head.toString('latin1', at, at + bytes.length) === bytes;
+
+/** The brands in the first box of an ISO base media file; the first of them is the major one. */
+function readBrands(head: Buffer): string[] {
+  if (head.length < 16 || !starts(head, 'ftyp', 4)) return [];
+  const box = head.toString('latin1', 8, Math.min(head.readUInt32BE(0), head.length));
+  // The version is between the major brand and the others.
+  return box.match(/.{4}/gs)?.filter((_, index) => index !== 1) ?? [];
+}
+
+/** An SVG element, after what may stand before the root: each character can be read in one way only, so no text takes long. */
+const SVG =
+  /^\ufeff?(?:\s|<\?(?:(?!\?>)[\s\S])*\?>|<!--(?:(?!-->)[\s\S])*-->|<!DOCTYPE\s+svg\b[^[>]*(?:\[[^\]]*\]\s*)?>)*<(?:[A-Za-z][\w.-]*:)?svg[\s/>]/;
+
+/** What hosts send most often in place of a picture. */
+function describe(head: Buffer): string {
+  const text = head.toString('utf8', 0, 1024);
+  if (/^\ufeff?\s*<(!doctype html|html|head|body|!--)/i.test(text)) return 'not a picture, but a web page';
+  if (/^\ufeff?\s*[[{]/.test(text)) return 'not a picture, but JSON';
+  return 'not a picture of a known type';
 }

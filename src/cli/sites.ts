@@ -1,6 +1,7 @@
-// `vitrine compare`
+// The commands that ask public addresses: `vitrine compare` and `vitrine doctor`.
 import { Argument, type Command } from 'commander';
 import type { CompareFlags } from '../compare/compare.ts';
+import type { DoctorOptions } from '../doctor/doctor.ts';
 import type { CommandContext } from './context.ts';
 import {
   addPaceOptions,
@@ -9,11 +10,12 @@ import {
   createCommand,
   examples,
   hostArgument,
+  numberArgument,
   type UserFlags,
   variantOption,
 } from './options.ts';
 
-const HELP = `
+const COMPARE_HELP = `
 Profiles and items that are the same in another form (order, spacing, numbers instead of strings) count as alike. Where
 addresses of pictures differ, both are fetched and their bytes compared: from the two sites, and from hosts that
 --picture-hosts names. With --report, a run that was interrupted is resumed: users in the report are not asked for again.
@@ -35,11 +37,36 @@ export const compareCommand = (context: CommandContext): Command =>
         hostArgument('--picture-hosts'),
       ),
   )
-    .addHelpText('after', HELP)
+    .addHelpText('after', COMPARE_HELP)
     .action(async (old: URL, other: URL, { user, users, ...flags }: CompareFlags & UserFlags) => {
       const source = chooseUsers({ user, users }, context);
       const { runCompare } = await import('../compare/compare.ts');
       const sites = { old, new: other };
       const run = { ...sites, users: source, out: context.stderr, signal: context.stopSignal() };
       context.report(await runCompare({ ...flags, ...run }));
+    });
+
+export const doctorCommand = (context: CommandContext) =>
+  createCommand(
+    'doctor',
+    'ask a public address as a front-end would; say what a proxy broke and how to mend it',
+    [],
+  )
+    .addArgument(new Argument('<base-url>', 'the public base address').argParser(baseUrlArgument))
+    .addOption(variantOption())
+    .option('--user <name>', 'an existing user (default: looked for among the sample users)')
+    .option('--timeout <seconds>', 'time limit of one request', numberArgument(0.1, 600), 10)
+    .addHelpText(
+      'after',
+      examples('vitrine doctor https://example.org/b --user ada', 'vitrine doctor http://127.0.0.1:8080'),
+    )
+    .action(async (base: URL, flags: Omit<DoctorOptions, 'base'>) => {
+      const { diagnose } = await import('../doctor/doctor.ts');
+      const { report, findings, failure } = await diagnose({ ...flags, base, timeout: flags.timeout * 1000 });
+      const checks = findings.map(({ check: { name: check }, finding: { state, text } }) => ({
+        check,
+        state,
+        text,
+      }));
+      context.report({ summary: report, result: { checks }, failure });
     });
