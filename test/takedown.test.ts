@@ -286,10 +286,7 @@ test.each([
     /^2 vitrine: --item takes the id of a post or shot, not "x7"$/m,
   ],
   [['--family', 'portfolio', ''], /^2 vitrine: a user name must not be empty$/m],
-  [
-    ['--from', 'https://me:secret@example.org/'],
-    /^2 vitrine: the database of --from (?!.*secret)must be the path/,
-  ],
+  [['--from', 'https://me:secret@example.org/'], /^2 vitrine: --from (?!.*secret)must be the path/],
 ])('vitrine takedown %j is refused', async (args, said) => {
   const { code, stderr } = await run(['takedown', '--database-url', join(tempFolder(), 'x.db'), ...args]);
   expect(`${code} ${stderr}`).toMatch(said);

@@ -12,6 +12,7 @@ import {
   chooseDatabase,
   createCommand,
   examples,
+  readEach,
   type SettingFlags,
   wholeNumberArgument,
 } from './options.ts';
@@ -56,7 +57,7 @@ FASTLY_API_TOKEN, NETLIFY_AUTH_TOKEN and PURGE_TOKEN, or from files that the sam
 ${examples('vitrine purge', 'vitrine purge --all --to nginx:/var/cache/vitrine', 'vitrine purge --dry-run --to cloudflare:0123456789abcdef0123456789abcdef')}`;
 
 interface PurgeFlags extends SettingFlags {
-  readonly to?: Cache[];
+  readonly to?: Cache[][];
   readonly all: boolean;
   readonly dryRun: boolean;
 }
@@ -65,7 +66,7 @@ export const purgeCommand = (context: CommandContext) =>
   createCommand('purge', 'tell caches what changed since they were told, or to drop everything')
     .addOption(
       new Option('--to <cache...>', 'these caches instead of those of PURGE, written alike').argParser(
-        cacheArgument,
+        readEach('--to', caches),
       ),
     )
     .option('--all', 'purge the answers of all users', false)
@@ -73,19 +74,11 @@ export const purgeCommand = (context: CommandContext) =>
     .addHelpText('after', PURGE_HELP)
     .action((flags: PurgeFlags) => runPurge(flags, context));
 
-function cacheArgument(text: string, before: readonly Cache[] = []): Cache[] {
-  try {
-    return [...before, ...caches(text)];
-  } catch (error) {
-    throw new UsageError(`--to ${(error as Error).message}`);
-  }
-}
-
 async function runPurge({ to, all, dryRun, ...flags }: PurgeFlags, context: CommandContext): Promise<void> {
   const config = readTellingConfig(context);
   const onlyCaches = all || to !== undefined ? { notify: [], websubHub: undefined } : {};
   const subscribers = await createSubscribers(
-    { ...config, ...onlyCaches, purge: to ?? config.purge },
+    { ...config, ...onlyCaches, purge: to?.flat() ?? config.purge },
     context,
   );
   if (subscribers.length === 0)

@@ -2,19 +2,20 @@
 import { type Command, Option } from 'commander';
 import { readConfig, type SettingName } from '../config/config.ts';
 import { findMediaUrl } from '../config/media.ts';
-import { ConfigError } from '../config/setting-values.ts';
+import { bytes, ConfigError, Mistake } from '../config/setting-values.ts';
 import type { FetchFlags, FetchOptions } from '../media/fetch.ts';
 import { openExisting, openForExport } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
-import { type CommandContext, UsageError } from './context.ts';
+import type { CommandContext } from './context.ts';
 import {
   addPaceOptions,
-  bytesArgument,
   chooseDatabase,
   chooseMediaDir,
   createCommand,
   examples,
-  hostArgument,
+  host,
+  read,
+  readEach,
   type SettingFlags,
 } from './options.ts';
 import { openTelling } from './telling.ts';
@@ -91,28 +92,31 @@ export const addMediaOptions = (command: Command) =>
     .option(
       '--media-hosts <host...>',
       'hosts that pictures may be fetched from, as HOST or HOST:PORT',
-      hostArgument('--media-hosts'),
+      readEach('--media-hosts', host),
     )
     .option('--files', 'copy attachments and audio as well', false)
-    .option('--max-file <bytes>', 'largest file to copy (default: 20M, with --files 200M)', bytesArgument)
+    .option(
+      '--max-file <bytes>',
+      'largest file to copy (default: 20M, with --files 200M)',
+      read('--max-file', bytes),
+    )
     .addOption(
       new Option('--media-quota <bytes>', 'how much the folder may hold')
-        .argParser(bytesArgument)
+        .argParser(read('--media-quota', bytes))
         .default(10 * GIGABYTE, '10G'),
     )
     .option(
       '--placeholder <sha256...>',
       'refuse pictures with these hashes, such as one for "no picture"',
-      hashArgument,
+      readEach('--placeholder', hash),
       [],
     );
 
-/** Commander calls this for each hash; the name of a copy, which holds it, will do as well. */
-function hashArgument(text: string, hashes: readonly string[]): string[] {
-  const [, hash] = /^([0-9a-f]{64})(?:\.\w+)?$/i.exec(text) ?? [];
-  if (hash === undefined)
-    throw new UsageError('a placeholder is named by its SHA-256, which has 64 hexadecimal digits');
-  return [...hashes, hash.toLowerCase()];
+/** The name of a copy, which holds its hash, will do as well. */
+function hash(text: string): string {
+  const [, digits] = /^([0-9a-f]{64})(?:\.\w+)?$/i.exec(text) ?? [];
+  if (digits === undefined) throw new Mistake('takes a SHA-256, which has 64 hexadecimal digits');
+  return digits.toLowerCase();
 }
 
 /** Fetches copies with the flags of a command. */

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { flagName, readConfig, SETTINGS, type SettingName, variableName } from '../config/config.ts';
 import { lookalikes } from '../config/lookalikes.ts';
 import { findMediaFolder } from '../config/media.ts';
-import { bytes, ConfigError } from '../config/setting-values.ts';
+import { ConfigError, Mistake } from '../config/setting-values.ts';
 import { FAMILIES } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
 import { readBase } from '../remote/site-client.ts';
@@ -87,12 +87,23 @@ export const forReport = ({ emptied, escaped, isUnescaped }: MendingCounts) => (
 export const variantOption = () =>
   new Option('--variant <variant>', "the site's variant").choices(VARIANT_NAMES);
 
-export function baseUrlArgument(text: string): URL {
-  const base = readBase(text);
-  // Not commander's own error, which would quote the text with whatever password is in it.
-  if (typeof base === 'string') throw new UsageError(`the base URL ${base}`);
-  return base;
-}
+/** Reads a value as settings are read. Commander's own error would quote the text, with whatever password is in it. */
+export const read =
+  <T>(name: string, parse: (text: string) => T) =>
+  (text: string): T => {
+    try {
+      return parse(text);
+    } catch (error) {
+      throw new UsageError(`${name} ${(error as Error).message}`);
+    }
+  };
+
+/** Reads each value of an option that takes several. */
+export const readEach =
+  <T>(name: string, parse: (text: string) => T) =>
+  (text: string, before: readonly T[] = []): T[] => [...before, read(name, parse)(text)];
+
+export const baseUrlArgument = read('the base URL', readBase);
 
 export const numberArgument = (least: number, most: number) => (text: string) => {
   const number = Number(text);
@@ -108,21 +119,10 @@ export const wholeNumberArgument = (least: number) => (text: string) => {
   return number;
 };
 
-/** Commander calls this for each host of the option. */
-export const hostArgument =
-  (option: string) =>
-  (text: string, hosts: readonly string[] = []): string[] => {
-    const url = /^[^/?#@\\]+$/.test(text) ? URL.parse(`http://${text}`) : null;
-    if (url === null) throw new UsageError(`${option} takes HOST or HOST:PORT`);
-    return [...hosts, url.host];
-  };
-
-export function bytesArgument(text: string): number {
-  try {
-    return bytes(text);
-  } catch (error) {
-    throw new InvalidArgumentError(`It ${(error as Error).message}.`);
-  }
+export function host(text: string): string {
+  const url = /^[^/?#@\\]+$/.test(text) ? URL.parse(`http://${text}`) : null;
+  if (url === null) throw new Mistake('takes HOST or HOST:PORT');
+  return url.host;
 }
 
 /** How hard a live site is asked, for commands that ask many times. */

@@ -9,8 +9,9 @@ import {
   chooseUsers,
   createCommand,
   examples,
-  hostArgument,
+  host,
   numberArgument,
+  readEach,
   type UserFlags,
   variantOption,
 } from './options.ts';
@@ -34,7 +35,7 @@ export const compareCommand = (context: CommandContext): Command =>
       .option(
         '--picture-hosts <host...>',
         'other hosts that pictures may be fetched from',
-        hostArgument('--picture-hosts'),
+        readEach('--picture-hosts', host),
       ),
   )
     .addHelpText('after', COMPARE_HELP)

@@ -18,6 +18,7 @@ import {
   createCommand,
   examples,
   familyOption,
+  read,
   type SettingFlags,
 } from './options.ts';
 import { openTelling, readTellingConfig } from './telling.ts';
@@ -54,7 +55,7 @@ export const takedownCommand = (context: CommandContext) =>
       new Option(
         '--from <database>',
         'take over the takedowns of another database, and remove what they name',
-      ).argParser(databaseArgument),
+      ).argParser(read('--from', databaseUrl)),
     )
     .addHelpText('after', HELP)
     .action((users: string[], flags: TakedownFlags) => runTakedown(users, flags, context));
@@ -99,15 +100,6 @@ interface Removed {
   readonly items: number;
   readonly takedowns?: number;
   readonly changes: readonly Change[];
-}
-
-function databaseArgument(text: string): string {
-  try {
-    return databaseUrl(text);
-  } catch (error) {
-    // Not commander's own error, which would quote the text with whatever password is in it.
-    throw new UsageError(`the database of --from ${(error as Error).message}`);
-  }
 }
 
 function namedSubjects(family: Family | undefined, users: string[], items: string[]): NamedSubject[] {

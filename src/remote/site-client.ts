@@ -10,11 +10,11 @@ export const MAX_ITEMS = 1000;
 export type Lookup = keyof LookupAddresses;
 
 /** A base address as people write it, without the slash at its end; or why it is not one. */
-export function readBase(text: string): URL | string {
+export function readBase(text: string): URL {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
-  if (url === null) return 'must be an http or https URL';
-  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
-  if (/[?#]/.test(text)) return 'must have neither query nor fragment';
+  if (url === null) throw new Error('must be an http or https URL');
+  if (url.username !== '' || url.password !== '') throw new Error('must not contain a user name or password');
+  if (/[?#]/.test(text)) throw new Error('must have neither query nor fragment');
   url.pathname = url.pathname.replace(/\/+$/, '');
   return url;
 }
