@@ -1,5 +1,5 @@
 // `vitrine restore` and `vitrine snapshot --keep`: a sound snapshot takes the place of the data at once, any other changes nothing.
-import {
+import fs, {
   copyFileSync,
   readdirSync,
   readFileSync,
@@ -8,6 +8,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -134,7 +135,7 @@ describe('the data of a snapshot takes the place of', () => {
     expect(await exported(path)).toEqual(await exported(snapshot));
     expect((await checkDatabase(path)).faults).toEqual([]);
     expect(
-      readdirSync(dirname(path)).filter((name) => !/^site\.db(\.damaged)?(-wal|-shm)?$/.test(name)),
+      readdirSync(dirname(path)).filter((name) => !/^site\.db(-wal|-shm)?$/.test(name)),
     ).toEqual([]);
     // And it can be imported into.
     await importInto(path, ['-'], ndjson(...NEW));
@@ -224,7 +225,7 @@ test('names that a takedown has left for caches are erased', async () => {
   expect(readFileSync(path).includes('quidam')).toBe(false);
 });
 
-test('takedowns of a damaged database stay in force; those that cannot be read are named', async () => {
+test('takedowns of a damaged database stay in force, also if a restore is killed; those that cannot be read are named', async () => {
   const path = await live();
   await done(['takedown', '--database-url', path, '--family', 'microblog', 'ada']);
   const pages = new Database(path, { readonly: true });
@@ -235,10 +236,19 @@ test('takedowns of a damaged database stay in force; those that cannot be read a
   const size = pages.pragma('page_size', { simple: true }) as number;
   pages.close();
   scrawl(path, (root - 1) * size, size);
-  expect((await restore(path, snapshot)).stderr).toBe(`the damaged database is now ${path}.damaged\n`);
+  const rename = fs.renameSync;
+  fs.renameSync = (from, to) => {
+    rename(from, to);
+    throw new Error('killed');
+  };
+  syncBuiltinESMExports();
+  const killed = await restore(path, snapshot);
+  fs.renameSync = rename;
+  syncBuiltinESMExports();
+  expect([killed.code, (await restore(path, snapshot)).code]).toEqual([1, 0]);
   expect((await exported(path)).join()).not.toContain('"ada"');
   scrawl(path, 100, 2000);
-  expect((await restore(path, snapshot)).stderr).toMatch(/its takedowns cannot be read: repeat/);
+  expect((await restore(path, snapshot)).stderr).toMatch(/^the takedowns in .* cannot be read: repeat/);
 });
 
 test('when it is stopped, nothing is restored', async () => {

@@ -1,6 +1,6 @@
 // `vitrine restore`: what a snapshot holds takes the place of what a database holds, in one transaction. A copy of the
 // snapshot is made beside the database, migrated and checked before the database is touched.
-import { existsSync, renameSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openReplacement } from '../../files/output.ts';
 import { readTakedowns } from '../archive.ts';
@@ -54,10 +54,9 @@ export async function restore(
   await nextTurn();
   signal.throwIfAborted();
   if (check) return { counts, takenDown: NOTHING, warning: undefined };
-  const warning = await moveIfDamaged(path);
+  if (isDamaged(path)) return { counts, ...(await replaceFile(copy, path)) };
   using live = openForWriting(path);
-  const outcome = await replaceContents(live, path, copy.path);
-  return { counts, ...outcome, warning: warning ?? outcome.warning };
+  return { counts, ...(await replaceContents(live, path, copy.path)) };
 }
 
 /** Copies the snapshot, brings it to this schema and checks it; what it holds. */
@@ -87,27 +86,6 @@ function copySnapshot(file: string, path: string, copyPath: string): void {
 }
 
 const errorCode = (error: unknown) => ((error as Error).cause as { code?: string } | undefined)?.code ?? '';
-
-/**
- * Moves a file that is too damaged to be changed out of the way, with its log. Its takedowns stay in force, if they can be
- * read; what the operator should know.
- */
-async function moveIfDamaged(path: string): Promise<string | undefined> {
-  if (!isDamaged(path)) return undefined;
-  const list = await findTakedowns(path);
-  const aside = `${path}.damaged`;
-  describeErrors(path, () => {
-    for (const suffix of ['', '-wal', '-shm'])
-      if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
-  });
-  if (list?.entries.length) {
-    const writer = openWriter(path);
-    await writer.adoptTakedowns(list, () => {});
-    await writer.close();
-  }
-  const repeat = 'its takedowns cannot be read: repeat those that are newer than the snapshot';
-  return `the damaged database is now ${aside}${list === undefined ? `; ${repeat}` : ''}`;
-}
 
 function isDamaged(path: string): boolean {
   try {
@@ -172,6 +150,30 @@ async function replaceContents(db: Connection, path: string, copyPath: string): 
   const hindrance = erases ? eraseTraces(db, path) : undefined;
   const warning = hindrance && `${path} still holds what was taken down, in unused space. ${hindrance}`;
   return { takenDown, warning };
+}
+
+/** In the place of a file that is too damaged to be changed, by one rename: a restore that is killed loses no takedown. */
+async function replaceFile(copy: ReturnType<typeof openReplacement>, path: string): Promise<RestoreOutcome> {
+  const list = await findTakedowns(path);
+  const writer = openWriter(copy.path);
+  const takenDown = list?.entries.length ? await writer.adoptTakedowns(list, () => {}) : NOTHING;
+  await writer.close();
+  finishCopy(copy.path);
+  describeErrors(path, () => {
+    // Not after the file is in place: a writer that opens it at once has a log of its own.
+    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+    copy.commit();
+  });
+  const warning = `the takedowns in ${path} cannot be read: repeat those that are newer than the snapshot`;
+  return { takenDown, warning: list === undefined ? warning : undefined };
+}
+
+function finishCopy(copyPath: string): void {
+  using copy = openForWriting(copyPath);
+  // As a snapshot is, so that whatever log lies there is known to be another file's.
+  copy.pragma('journal_mode = DELETE');
+  // What differs from the data before is not known.
+  copy.exec('DELETE FROM generations; DELETE FROM subscribers');
 }
 
 /** Undefined if they cannot be read. */
