@@ -169,6 +169,19 @@ describe(`a mirror into ${storeName()}`, () => {
     expect(summary).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 0 failed, 1 refused\n/);
   });
 
+  test('whom a mirror could not load, it does not own', () => {
+    using memory = createMemory(`${tempFolder()}/state`, 'b https://example.org/', false);
+    const [ada, bob] = [
+      { userKey: 'ada', id: '1' },
+      { userKey: 'bob', id: '2' },
+    ];
+    memory.claim([ada]);
+    memory.save([{ ...ada, lastFetch: undefined }]);
+    memory.claim([ada, bob]);
+    memory.save([]);
+    expect([ada, bob].map(({ userKey, id }) => memory.brought(userKey, id))).toEqual([true, false]);
+  });
+
   test('what is imported while a mirror runs is protected at once', async () => {
     const database = await databaseWith();
     const { names, answer } = crowd(40, { mallory: { profile: folio(99, 'mallory') } });

@@ -105,8 +105,10 @@ function createUserNotes(db: Connection, site: string, run: string, write: (acti
   const holder = select('user_key FROM users', 'run = ? AND id = ?').pluck();
   const known = select('1 FROM users', 'run = ? AND id IS NOT NULL');
   const claim = db.prepare('INSERT OR IGNORE INTO brought VALUES (?, ?, ?)');
+  const disclaim = db.prepare('DELETE FROM brought WHERE site = ? AND user_key = ? AND id = ?');
   const put = db.prepare('INSERT OR REPLACE INTO users VALUES (?, ?, ?, ?, ?)');
   const forgetOthers = db.prepare('DELETE FROM brought WHERE site = ? AND user_key = ? AND id <> ?');
+  let claimed: readonly User[] = [];
 
   return {
     /** What the last visit left, and whether it was in this run. */
@@ -127,12 +129,14 @@ function createUserNotes(db: Connection, site: string, run: string, write: (acti
     /** Notes the users of the next load: if the run is killed during it, they still count as brought by the mirror. */
     claim: (users: readonly User[]) =>
       write(() => {
-        for (const { userKey, id } of users) claim.run(site, userKey, id);
+        claimed = users.filter(({ userKey, id }) => claim.run(site, userKey, id).changes > 0);
       }),
 
-    /** Notes what was done: all of it, or nothing. */
+    /** Notes what was done: all of it, or nothing. Who was claimed and is not noted was not loaded. */
     save: (notes: readonly Note[]) =>
       write(() => {
+        const noted = new Set(notes.map(({ userKey }) => userKey));
+        for (const { userKey, id } of claimed) if (!noted.has(userKey)) disclaim.run(site, userKey, id);
         for (const { userKey, id = null, lastFetch } of notes) {
           const last = lastFetch === undefined ? null : JSON.stringify(lastFetch);
           put.run(site, userKey, run, id, last);
@@ -151,6 +155,8 @@ function openState(path: string): Connection {
         `another mirror is using ${path}: wait until it has ended, or give this one a state file of its own with --state`,
       );
     try {
+      // The name of a user who was taken down in the middle of a run must not stay in a free page.
+      db.pragma('secure_delete = ON');
       const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get();
       if (tables === 0) db.transaction(() => db.exec(TABLES))();
       if (db.pragma('application_id', { simple: true }) === APPLICATION_ID) return db;

@@ -62,9 +62,11 @@ const MAY_BE_UNUSUAL = "(octet_length(user_key) <> length(user_key) OR user_key 
 export async function findSpellings(db: StoreConnection, users: string): Promise<void> {
   await db.run('DELETE FROM spellings');
   const unusual = `SELECT DISTINCT user_key FROM (${users}) AS users WHERE ${MAY_BE_UNUSUAL}`;
-  for (const [key = ''] of await Array.fromAsync(db.rows(unusual)))
-    if (takedownKey(key) !== key)
-      await db.run('INSERT INTO spellings VALUES ($1, $2)', [key, takedownKey(key)]);
+  // Of many names that are not ASCII, few have another key: only those are held in memory.
+  const spellings: [key: string, forTakedowns: string][] = [];
+  for await (const [key = ''] of db.rows(unusual))
+    if (takedownKey(key) !== key) spellings.push([key, takedownKey(key)]);
+  for (const spelling of spellings) await db.run('INSERT INTO spellings VALUES ($1, $2)', spelling);
 }
 
 /** Whether a list names a value of a family; users by their names or ids. */

@@ -11,7 +11,7 @@ import { createReadPool, STATEMENT_MS } from './pool.ts';
 /** New data must be visible within a second. */
 const POLL_MS = 250;
 /** The server cancels a query first, which is no fault of the connection. */
-const LOOKUPS = { connections: 10, answerWithin: STATEMENT_MS + 1000 };
+const LOOKUPS = { connections: 9, answerWithin: STATEMENT_MS + 1000 };
 /** A connection of its own: lookups that wait for a lock may have all others. A host that takes longer is not used. */
 const POLLS = { connections: 1, answerWithin: 600 };
 

@@ -133,11 +133,11 @@ async function check(served: ServedFile): Promise<void> {
   const { path } = served;
   const found = readStats(path);
   // Only a regular file can be a database: a pipe would block whoever opens it.
-  if (!found.database?.isFile())
-    return refuse(served, {
-      type: 'data-warning',
-      message: `${path} is missing: its data is served on, but the next start finds none.`,
-    });
+  if (!found.database?.isFile()) {
+    served.refused = '';
+    const message = `${path} is missing: its data is served on, but the next start finds none.`;
+    return refuse(served, { type: 'data-warning', message });
+  }
   if (!isSameFile(found.database, served.stats.database)) {
     if (served.refused !== signature(found)) await replace(served, found);
     return;
