@@ -27,9 +27,10 @@ const revalidation: Check = {
   async run({ send, profile }) {
     for (const encoding of ['identity', 'gzip']) {
       const tag = (await send(profile, { 'accept-encoding': encoding })).headers.etag;
-      if (tag === undefined) return unclear('there is no ETag to revalidate with');
-      const again = await send(profile, { 'accept-encoding': encoding, 'if-none-match': tag });
       const which = encoding === 'gzip' ? ' of a compressed response' : '';
+      if (tag === undefined && which === '') return unclear('there is no ETag to revalidate with');
+      if (tag === undefined) return broken(`the ETag${which} is removed`);
+      const again = await send(profile, { 'accept-encoding': encoding, 'if-none-match': tag });
       if (again.status !== 304)
         return broken(`If-None-Match with the current ETag${which} gets ${again.status} with the whole body`);
       if (again.headers['cache-control'] === undefined)
@@ -172,8 +173,7 @@ const cacheKey: Check = {
   ofProxy: true,
   async run(deployment) {
     // Only what is in the cache already: a request for another host must not fill it.
-    if (cacheState(await askCache(deployment)) !== 'hit')
-      return unclear('no cache says that it keeps responses (X-Cache-Status, Age)');
+    if (cacheState(await askCache(deployment)) !== 'hit') return unclear(SILENT);
     const response = await deployment.send(deployment.profile, { host: `${deployment.nobody}.example` });
     if (!isProfile(response)) return ok(`another host gets ${response.status}`);
     if (cacheState(response) === 'hit')
@@ -184,4 +184,35 @@ const cacheKey: Check = {
   },
 };
 
-export const CACHE_CHECKS: readonly Check[] = [etag, revalidation, caching, errorCaching, cache, cacheKey];
+const cacheCopies: Check = {
+  name: 'cache copies',
+  advice: 'Drop parameters that Vitrine ignores, and keep one copy for all spellings of Accept-Encoding.',
+  lines: {
+    ...{ nginx: 'proxy_ignore_headers Vary;', varnish: 'set req.url' },
+    haproxy: 'set-header Accept-Encoding gzip',
+  },
+  needsUser: true,
+  ofProxy: true,
+  async run({ send, profile, nobody }) {
+    const isKept = async (url: string, accepted: string) =>
+      isServedFromCache(await send(url, { 'accept-encoding': accepted }));
+    if (!(await isKept(profile, 'gzip')) && !(await isKept(profile, 'gzip'))) return unclear(SILENT);
+    if (!(await isKept(`${profile}${profile.includes('?') ? '&' : '?'}${nobody}=1`, 'gzip')))
+      return suggestion('unknown parameters fill the cache: each value gets a copy of its own');
+    if (!(await isKept(profile, `gzip, x-${nobody}`)))
+      return suggestion('the cache keeps a copy for each spelling of Accept-Encoding');
+    return ok('one copy, whatever other parameters there are and however Accept-Encoding is spelled');
+  },
+};
+
+const SILENT = 'no cache says that it keeps responses (X-Cache-Status, Age)';
+
+export const CACHE_CHECKS: readonly Check[] = [
+  etag,
+  revalidation,
+  caching,
+  errorCaching,
+  cache,
+  cacheKey,
+  cacheCopies,
+];

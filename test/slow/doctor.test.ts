@@ -123,6 +123,18 @@ const CASES: readonly Case[] = [
     `proxy_cache OWN; proxy_cache_key $request_uri; ${CACHE_STATUS}`,
     'cache key',
   ],
+  [
+    'a copy for each parameter',
+    `proxy_cache OWN; ${HOST_KEY} ${CACHE_STATUS}`,
+    '',
+    'parameters fill the cache',
+  ],
+  [
+    'a copy for each spelling of Accept-Encoding',
+    `proxy_cache OWN; proxy_cache_key $http_host$uri$http_accept_encoding; ${CACHE_STATUS}`,
+    '',
+    'a copy for each spelling',
+  ],
   ['Accept-Encoding dropped', UNPACKED, '', 'the proxy compresses each answer again'],
   ['header buffers of 1 KB', { server: `${SMALL} 1k;` }, 'header size', '3 KB in the address, gets 414'],
   ['header buffers of 3.5 KB', { server: `${SMALL} 3500;` }, 'header size', '4 KB of cookies gets 400'],
@@ -213,7 +225,7 @@ test('without an existing user it checks what it can, and exits with 1', async (
   expect(brokenIn(stdout)).toEqual([]);
   expect(stdout).toMatch(/^could not tell {2}ETag +needs an existing user: specify one with --user NAME$/m);
   expect(stdout).toMatch(/^ok +error bodies /m);
-  expect([code, stderr]).toEqual([1, 'vitrine: 8 checks could not be made\n']);
+  expect([code, stderr]).toEqual([1, 'vitrine: 9 checks could not be made\n']);
 });
 
 test('a wrong --variant is recognised by the name of the list', async () => {
