@@ -134,9 +134,7 @@ describe('the data of a snapshot takes the place of', () => {
     ]);
     expect(await exported(path)).toEqual(await exported(snapshot));
     expect((await checkDatabase(path)).faults).toEqual([]);
-    expect(
-      readdirSync(dirname(path)).filter((name) => !/^site\.db(-wal|-shm)?$/.test(name)),
-    ).toEqual([]);
+    expect(readdirSync(dirname(path)).filter((name) => !/^site\.db(-wal|-shm)?$/.test(name))).toEqual([]);
     // And it can be imported into.
     await importInto(path, ['-'], ndjson(...NEW));
   });
