@@ -59,6 +59,16 @@ const CASES: [name: string, content: string | Buffer, seen: string[]][] = [
     ],
   ],
   [
+    'NDJSON whose first line breaks off in a string',
+    '{"a":"1\n{"a":"2"}\n',
+    ['1 ! not valid JSON', '2 {"a":"2"}'],
+  ],
+  [
+    'NDJSON whose first line breaks off in an object',
+    '{"a":"1",\n\n{"a":"2"}\n{"a":"3"}',
+    ['1 ! not valid JSON', '3 {"a":"2"}', '4 {"a":"3"}'],
+  ],
+  [
     'NDJSON with invalid UTF-8',
     invalid('{"a":"1"}\n{"a":"', '"}\n{"a":"\uFFFD"}\n'),
     ['1 {"a":"1"}', '2 ! not valid UTF-8', '3 {"a":"\uFFFD"}'],
@@ -310,11 +320,12 @@ test('the source text of an entry is one line of NDJSON', async () => {
 test('hostile input takes linear time', async () => {
   const nested = `[${'{"a":['.repeat(150_000)}`;
   const quotes = `{"a":${'"\\"'.repeat(300_000)}`;
+  const openQuote = `{"a":${'"\\'.repeat(300_000)}`;
   const brackets = `[{${'"a":[],'.repeat(120_000)}}]`;
   const digits = `{"a":${'9'.repeat(500_000)}}`;
   const commas = `{"a":[${', '.repeat(400_000)}`;
   const header = `id${',"'.repeat(399_999)}`;
-  for (const content of [nested, quotes, brackets, digits, commas, header])
+  for (const content of [nested, quotes, openQuote, brackets, digits, commas, header])
     expect(await readAll(content)).toHaveLength(1);
 });
 

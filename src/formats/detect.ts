@@ -51,7 +51,7 @@ const LEAST_HEAD = 200;
 function isFormatClear(head: Buffer): boolean {
   if (head.length > LONGEST_RECORD) return true;
   const { text } = readHead(head);
-  return text.length >= LEAST_HEAD && (text[0] !== '{' || text.includes('\n'));
+  return text.length >= LEAST_HEAD && (text[0] !== '{' || /\n\s*\S/.test(text));
 }
 
 async function createReader(
@@ -68,7 +68,7 @@ async function createReader(
     return createXmlReader(line, lists);
   }
   const hasLists = lists !== undefined && lists.length > 0;
-  if (first === '[' || (first === '{' && (hasLists || !isRecordOnLine(text))))
+  if (first === '[' || (first === '{' && (hasLists || !hasRecordsOnLines(text))))
     return new JsonReader(line, lists);
   if (first === '{' || first === undefined) return createNdjsonReader(line);
   return createCsvReader(line, lists !== undefined);
@@ -77,7 +77,15 @@ async function createReader(
 /** A response body may be one long line: its records are read one by one. */
 const BODY = new RegExp(`^\\{\\s*"(?:${COLLECTIONS.join('|')})"\\s*:\\s*\\[`);
 
-const isRecordOnLine = (text: string) => !BODY.test(text) && isWholeObject(text.split('\n', 1).join());
+/** How a line of JSON ends before the first record of a list, or between two. */
+const GOES_ON = /(?:[[:]|\},)\s*$/;
+
+/** A broken first line must not turn a file of lines into one broken JSON text. */
+function hasRecordsOnLines(text: string): boolean {
+  if (BODY.test(text)) return false;
+  const [line = '', next = ''] = text.split(/\n\s*/, 2);
+  return isWholeObject(line) || (next.startsWith('{') && !GOES_ON.test(line));
+}
 
 const BATCH_ENTRIES = 1000;
 

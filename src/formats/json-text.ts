@@ -112,6 +112,6 @@ function describeSyntaxError({ name, message }: Error): string {
  * ends an object, an array or the text by a blank, so that places in a parser's message stay right.
  */
 const withoutTrailingCommas = (text: string) =>
-  text.replace(/"(?:[^"\\]|\\.)*"|(?<=[^\s[{:,]\s*),(?=\s*(?:[}\]]|$))/gs, (found) =>
+  text.replace(/"(?:[^"\\]|\\.)*"?|(?<=[^\s[{:,]\s*),(?=\s*(?:[}\]]|$))/gs, (found) =>
     found === ',' ? ' ' : found,
   );
