@@ -1,9 +1,7 @@
 // What databases say of changes, compared with what they answer before and after.
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -13,9 +11,10 @@ import { FAMILIES, type Family } from '../src/records/kinds.ts';
 import type { Change, News } from '../src/stores/changes.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import type { Writer } from '../src/stores/writer.ts';
-import { bodyOf, newPath, saveMedia } from './importing.ts';
+import { bodyOf, change, executeSql, newPath, saveMedia } from './importing.ts';
+import { startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ask, atEnd, importInto, ndjson, newDatabase, run, storeName } from './rig.ts';
+import { ask, importInto, ndjson, newDatabase, run, storeName } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const PICTURES = ['https://old.example/1.png', 'https://old.example/2.png', 'https://other.example/1.png'];
@@ -45,11 +44,6 @@ const parts = (changes: readonly Change[]) =>
     ...(profile ? [`${family} ${key} profile`] : []),
     ...(list ? [`${family} ${key} list`] : []),
   ]);
-
-async function change<T>(url: string, action: (writer: Writer) => T): Promise<Awaited<T>> {
-  await using writer = await openForChange(url);
-  return await action(writer);
-}
 
 async function load(writer: Writer, records: readonly object[], replace = false): Promise<void> {
   const stdin = (async function* () {
@@ -243,13 +237,14 @@ test('a takedown leaves no name where nobody is told', async () => {
 test('of more than 100,000 changes the older half goes', async () => {
   const url = newPath();
   await importInto(url, ['-'], ndjson(blog(1, 'ada')));
-  const db = new Database(url);
-  db.exec(`
+  executeSql(
+    url,
+    `
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100001)
     INSERT INTO changes (family, user_key, list) SELECT 'microblog', 'user' || n, generation - (SELECT max(n) FROM numbers) + n FROM vitrine, numbers;
     INSERT INTO generations SELECT generation - 60000 FROM vitrine;
-    INSERT INTO generations SELECT generation - 40000 FROM vitrine`);
-  db.close();
+    INSERT INTO generations SELECT generation - 40000 FROM vitrine`,
+  );
   const { generation } = await read(url, undefined);
   await importInto(url, ['-'], ndjson(blog(1, 'ada', { bio: 'new' })));
   expect(await read(url, generation - 60_000)).toMatchObject({ changes: 'everything' });
@@ -265,23 +260,13 @@ describe('webhooks and hubs', () => {
     const url = newPath();
     const requests: { path: string; headers: IncomingHttpHeaders; body: string }[] = [];
     const answers = [302, 503];
-    const server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk) => chunks.push(chunk));
-      request.on('end', () => {
-        requests.push({
-          path: request.url as string,
-          headers: request.headers,
-          body: `${Buffer.concat(chunks)}`,
-        });
-        response.writeHead(answers.shift() ?? 200, { location: '/elsewhere' }).end();
-      });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    atEnd(() => server.close());
-    const { port } = server.address() as AddressInfo;
+    const site = await startSite(async (request, response) => {
+      const body = `${Buffer.concat(await request.toArray())}`;
+      requests.push({ path: request.url as string, headers: request.headers, body });
+      response.writeHead(answers.shift() ?? 200, { location: '/elsewhere' }).end();
+    });
     const base = { BASE_URL_A: 'https://site.example/a', NOTIFY_SECRET: 'secret' };
-    const hook = { ...base, NOTIFY: `http://127.0.0.1:${port}/hook?key=k` };
+    const hook = { ...base, NOTIFY: `${site.url}/hook?key=k` };
     const into = async (env: Record<string, string>, ...records: object[]) => {
       const { code, stderr } = await run(['import', '--database-url', url, '-'], {
         env,
@@ -314,7 +299,7 @@ describe('webhooks and hubs', () => {
       changes: [{ family: 'microblog', user: 'Ada', what: ['profile', 'list'] }],
     });
 
-    const hub = { ...base, WEBSUB_HUB: `http://127.0.0.1:${port}/hub` };
+    const hub = { ...base, WEBSUB_HUB: `${site.url}/hub` };
     expect((await into(hub, blog(1, 'Ada', { bio: '' })))[2]).toEqual([]);
     const [, , [ping]] = await into(hub, post(3, 1));
     expect([...new URLSearchParams(ping?.body)]).toEqual([

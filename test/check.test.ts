@@ -1,11 +1,11 @@
 // `vitrine check` and its repairs: every store reports the same faults in the same words.
-import Database from 'better-sqlite3';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
 import { checkDatabase } from '../src/stores/open.ts';
+import { executeSql } from './importing.ts';
 import { blog, post } from './records.ts';
-import { importInto, ndjson, newDatabase, run, storeName } from './rig.ts';
+import { databaseOf, run, storeName } from './rig.ts';
 
 async function execute(url: string, sql: string): Promise<void> {
   if (isPostgresUrl(url)) {
@@ -13,11 +13,7 @@ async function execute(url: string, sql: string): Promise<void> {
     await client.connect();
     await client.query(sql);
     await client.end();
-  } else {
-    const db = new Database(url);
-    db.exec(sql);
-    db.close();
-  }
+  } else executeSql(url, sql);
 }
 
 /** Bytes, in both stores. */
@@ -40,8 +36,7 @@ const RECORDS = [
 
 describe(`check of ${storeName()}`, () => {
   async function damaged(sql: string): Promise<string> {
-    const url = await newDatabase();
-    await importInto(url, ['-'], ndjson(...RECORDS));
+    const url = await databaseOf(...RECORDS);
     await execute(url, sql);
     return url;
   }

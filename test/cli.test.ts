@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { executeSql } from './importing.ts';
 import {
   copyOf,
   databaseOf,
@@ -42,15 +43,11 @@ beforeAll(async () => {
   path = await databaseOf(...FILES);
   const make = (name: string, sql: string) => {
     const file = join(tempFolder(), name);
-    const db = new Database(file);
-    db.exec(sql);
-    db.close();
+    executeSql(file, sql);
     return file;
   };
   const newer = copyOf(path);
-  const db = new Database(newer);
-  db.pragma('user_version = 999');
-  db.close();
+  executeSql(newer, 'PRAGMA user_version = 999');
   files = {
     foreign: make('foreign.db', 'CREATE TABLE songs (id INTEGER PRIMARY KEY, title TEXT)'),
     newer,
@@ -285,7 +282,7 @@ describe('check', () => {
         writeFileSync(file, bytes);
       },
     ],
-    ['without a table', (file) => withSql(file, 'PRAGMA foreign_keys = OFF; DROP TABLE items')],
+    ['without a table', (file) => executeSql(file, 'PRAGMA foreign_keys = OFF; DROP TABLE items')],
   ])('finds a database %s', async (_, harm) => {
     const file = copyOf(path);
     harm(file);
@@ -295,10 +292,4 @@ describe('check', () => {
     expect(stderr).toContain(file);
     rmSync(file);
   });
-
-  function withSql(file: string, sql: string): void {
-    const db = new Database(file);
-    db.exec(sql);
-    db.close();
-  }
 });

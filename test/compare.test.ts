@@ -7,7 +7,7 @@ import { type CompareOptions, runCompare } from '../src/compare/compare.ts';
 import { compareAnswers } from '../src/compare/user.ts';
 import type { UserComparison } from '../src/compare/verdicts.ts';
 import { isPublic } from '../src/remote/file-client.ts';
-import { crowd, portfolio, startSite } from './mirror-site.ts';
+import { crowd, PACE, portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
 import { databaseOf, fixture, readLines, run, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
@@ -146,7 +146,7 @@ async function compareHere(
   let shown = '';
   const outcome = await runCompare({
     ...{ variant: 'b', old: new URL(old), new: new URL(other), users: { names } },
-    ...{ concurrency: 4, rate: 5000, startRate: 5000, timeout: 10_000, retries: 0, report },
+    ...{ ...PACE, report },
     out: { write: (text: string) => (shown += text) },
     signal: new AbortController().signal,
     ...flags,

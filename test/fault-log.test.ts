@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { truncateSync } from 'node:fs';
 import { createServer, IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
 import { createAnswerWriter } from '../src/http/answer.ts';
@@ -11,6 +10,7 @@ import type { Observation } from '../src/http/observations.ts';
 import { StoreError } from '../src/stores/errors.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { createTelemetry } from '../src/telemetry/telemetry.ts';
+import { executeSql } from './importing.ts';
 import { ask, databaseOf, fixture } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { type LogLine, linesOf } from './stress.ts';
@@ -107,9 +107,7 @@ test('a server whose data cannot be read logs a handful of lines for a thousand 
 describe('an answer that cannot be written', () => {
   test('is a fault that is logged when its ETag is damaged: no request hangs', async () => {
     const path = await databaseOf(fixture('microblog.ndjson'));
-    const db = new Database(path);
-    db.exec(`UPDATE profiles SET etag = '"a' || char(10) || 'b"' WHERE user_key = 'ada'`);
-    db.close();
+    executeSql(path, `UPDATE profiles SET etag = '"a' || char(10) || 'b"' WHERE user_key = 'ada'`);
     const server = await serveHere({ DATABASE_URL: path });
     expect((await ask(server, '/a/api/?user=ada')).status).toBe(500);
     expect((await ask(server, '/a/api/?user=ada&post=true')).status).toBe(200);

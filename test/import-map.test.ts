@@ -1,36 +1,25 @@
 // `import --map`: a module of the operator makes records of objects of any shape.
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type ImportOptions, importFiles } from '../src/import/import.ts';
+import type { ImportOptions } from '../src/import/import.ts';
 import { loadMap } from '../src/import/map.ts';
-import { openForChange } from '../src/stores/open.ts';
 import { into, newPath, recordsIn, tally } from './importing.ts';
 import { blog, post } from './records.ts';
-import { ndjson, readLines, spawned, tempFile, tempFolder } from './rig.ts';
+import { ndjson, readLines, spawned, tempFile, tempFolder, tryImport } from './rig.ts';
 
 const PEOPLE = `export default ({ who, ...rest }) => ({ totalPost: 0, username: who, ...rest });\n`;
 
 /** Imports in this process: the records and the lines of the faults, or the sentence of an error. */
 async function importWith(module: string, input: string | Buffer, options: Partial<ImportOptions> = {}) {
   const path = newPath();
-  const faults: string[] = [];
-  const stdin = (async function* () {
-    yield Buffer.from(input);
-  })();
-  const writer = await openForChange(path);
+  const map = tempFile('people.mjs', module);
   try {
-    const { tallies } = await importFiles(writer, {
-      ...{ files: ['-'], stdin, replace: false, skipInvalid: false, onProgress() {} },
-      onFault: (line) => faults.push(line),
-      map: tempFile('people.mjs', module),
-      ...options,
-    });
-    const records = (await recordsIn(path)).map((line) => JSON.parse(line));
-    return { tallies, faults, records, error: '' };
+    const imported = await tryImport(path, ['-'], input, { map, ...options });
+    const records = existsSync(path) ? (await recordsIn(path)).map((line) => JSON.parse(line)) : [];
+    return { ...imported, records, error: '' };
   } catch (error) {
-    return { tallies: undefined, faults, records: [], error: (error as Error).message };
-  } finally {
-    await writer.close();
+    return { tallies: undefined, faults: [], records: [], error: (error as Error).message };
   }
 }
 

@@ -7,7 +7,7 @@ import { blog, folio, post, shot } from './records.ts';
 import { databaseOf, fixture, ndjson, readLines, tempFile, tempFolder } from './rig.ts';
 
 describe('--dry-run', () => {
-  const OLD = ndjson(blog(1, 'one'), blog(2, 'two'), post(7, 1));
+  const OLD = [blog(1, 'one'), blog(2, 'two'), post(7, 1)];
   const NEW = ndjson(blog(1, 'one', { bio: 'new' }), blog(3, 'three'), post(8, 3));
 
   test('creates no database', async () => {
@@ -27,7 +27,7 @@ describe('--dry-run', () => {
   });
 
   test('reports faults, and saves the faulty records', async () => {
-    const path = await databaseOf(tempFile('old.ndjson', OLD));
+    const path = await databaseOf(...OLD);
     const before = await recordsIn(path);
     const rejects = join(tempFolder(), 'bad.ndjson');
     const input = ndjson(blog(4, 'four'), post(9, 99));

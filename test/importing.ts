@@ -1,14 +1,24 @@
 // Shared by import tests: running an import and reading the database afterwards.
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import type { MediaEntry } from '../src/stores/media.ts';
 import { openForChange, openForExport } from '../src/stores/open.ts';
 import type { Answer } from '../src/stores/reader.ts';
+import type { Writer } from '../src/stores/writer.ts';
 import { run, tempFolder } from './rig.ts';
 
 export const newPath = () => join(tempFolder(), 'site.db');
 
 export const into = (path: string, files: string[], options: Parameters<typeof run>[1] = {}) =>
   run(['import', '--database-url', path, ...files], options);
+
+/** Changes a SQLite database as no command does. */
+export function executeSql(file: string, sql: string): void {
+  const db = new Database(file);
+  db.unsafeMode();
+  db.exec(sql);
+  db.close();
+}
 
 /** Every record of a store, one per line, in export order. */
 export async function exported(url: string): Promise<string[]> {
@@ -32,6 +42,12 @@ export const tally = (stdout: string, plural: string) =>
 /** The text of the entries a reader found. */
 export const bodyOf = (found: Answer | undefined) => String(found?.body);
 
+/** Opens a store for one change. */
+export async function change<T>(url: string, action: (writer: Writer) => T): Promise<Awaited<T>> {
+  await using writer = await openForChange(url);
+  return await action(writer);
+}
+
 /** What a store knows of copies of pictures. */
 export async function readMedia(url: string) {
   const archive = await openForExport(url);
@@ -49,7 +65,5 @@ export async function saveMedia(url: string, entries: readonly MediaEntry[]): Pr
   const archive = await openForExport(url);
   const mark = await archive.takedownsMark();
   await archive.close();
-  const writer = await openForChange(url);
-  await writer.saveMedia(entries, mark);
-  await writer.close();
+  await change(url, (writer) => writer.saveMedia(entries, mark));
 }

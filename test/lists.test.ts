@@ -3,7 +3,7 @@ import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { checkDatabase } from '../src/stores/open.ts';
-import { exported, newPath } from './importing.ts';
+import { executeSql, exported, newPath } from './importing.ts';
 import { blog, post } from './records.ts';
 import { ask, done, fixture, importInto, ndjson, readRecords, run } from './rig.ts';
 import { serveHere } from './serve-here.ts';
@@ -22,10 +22,11 @@ test('importing the same records again writes no lists', async () => {
   const url = newPath();
   const records = [blog(1, 'user1'), blog(2, 'user2'), post(1, 1), post(2, 2)];
   await take(url, records);
-  const db = new Database(url);
-  db.exec(`CREATE TRIGGER no_list BEFORE INSERT ON lists WHEN new.user_key = 'user2'
-    BEGIN SELECT raise(ABORT, 'wrote the list of user2'); END`);
-  db.close();
+  executeSql(
+    url,
+    `CREATE TRIGGER no_list BEFORE INSERT ON lists WHEN new.user_key = 'user2'
+    BEGIN SELECT raise(ABORT, 'wrote the list of user2'); END`,
+  );
   await take(url, records);
   await take(url, [post(3, 1)]);
   await expect(take(url, [post(4, 2)])).rejects.toThrow('wrote the list of user2');
@@ -57,9 +58,7 @@ test.each([4, 5])('a file of schema %i is migrated without changing its data', a
 test('a file of a version before 1.0 is refused, and told what to do', async () => {
   const url = newPath();
   copyFileSync(fixture('older/schema-4.db'), url);
-  const db = new Database(url);
-  db.pragma('user_version = 3');
-  db.close();
+  executeSql(url, 'PRAGMA user_version = 3');
   for (const command of ['migrate', 'export']) {
     const { code, stderr } = await run([command, '--database-url', url]);
     expect([code, stderr]).toEqual([

@@ -11,10 +11,10 @@ import type { MediaEntry } from '../src/stores/media.ts';
 import { openForChange, openForExport } from '../src/stores/open.ts';
 import { readMedia } from './importing.ts';
 import { copiesIn, putCopy } from './media-folder.ts';
-import { startSite } from './mirror-site.ts';
+import { PACE, startSite } from './mirror-site.ts';
 import { gif, jpeg, mp3, pdf, png, sha256, svg } from './pictures.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { importInto, ndjson, newDatabase, tempFolder } from './rig.ts';
+import { databaseOf, tempFolder } from './rig.ts';
 
 const dns = vi.hoisted(() => ({ answers: [] as string[][] }));
 // Names that a test lists resolve to addresses of the test.
@@ -47,15 +47,8 @@ async function startHost(answers: Answers) {
   return { ...site, host: new URL(site.url).host };
 }
 
-/** The URL of a database with these records. */
-async function newStore(records: readonly object[]): Promise<string> {
-  const store = await newDatabase();
-  await importInto(store, ['-'], ndjson(...records));
-  return store;
-}
-
 const withAvatars = (...urls: string[]) =>
-  newStore(urls.map((avatar, index) => folio(index + 1, `user${index}`, { avatar })));
+  databaseOf(...urls.map((avatar, index) => folio(index + 1, `user${index}`, { avatar })));
 
 const entriesOf = async (store: string) => (await readMedia(store)).entries;
 const urlOf = async (store: string) => (await readMedia(store)).mediaUrl;
@@ -68,7 +61,7 @@ async function fetchInto(store: string, hosts: readonly string[], run: Partial<F
     ...{ mediaDir, mediaUrl: MEDIA_URL, mediaHosts: hosts, sites: [], writer },
     ...{ openArchive: () => openForExport(store), signal: new AbortController().signal },
     ...{ files: false, placeholder: [], maxFile: 1 << 20, mediaQuota: 1 << 30 },
-    ...{ concurrency: 4, rate: 5000, startRate: 5000, timeout: 10_000, retries: 0 },
+    ...PACE,
     out: { write: (text: string) => (told += text) },
     ...run,
   });
@@ -113,13 +106,13 @@ describe('a fetch', () => {
   test('brings each picture of each kind of record once, and relinks at its end', async () => {
     const host = await startHost({ '/a.png': png('a'), '/b': jpeg('b'), '/c.jpg': gif('c'), '/d': png('a') });
     const at = (path: string) => host.url + path;
-    const store = await newStore([
+    const store = await databaseOf(
       folio(1, 'ada', { avatar: at('/a.png'), cover_image: at('/b'), website: at('/site') }),
       folio(2, 'bob', { avatar: at('/a.png') }),
       shot(1, 1, { image: at('/c.jpg'), attachment: at('/zip') }),
       blog(1, 'ada'),
       post(1, 1, { photo: at('/d'), url_audio: at('/mp3') }),
-    ]);
+    );
     const { mediaDir, originals, failure, summary } = await fetchInto(store, [host.host]);
     expect([...host.asked].sort()).toEqual(['/a.png', '/b', '/c.jpg', '/d']);
     const entry = (path: string, extension: string, body: Buffer) => {
@@ -171,10 +164,10 @@ describe('a fetch', () => {
 
   test('takes other files on demand, and leaves copies out', async () => {
     const host = await startHost({ '/p': pdf(), '/m': mp3() });
-    const store = await newStore([
+    const store = await databaseOf(
       folio(1, 'ada', { avatar: `${MEDIA_URL}/${'0'.repeat(64)}.png` }),
       shot(1, 1, { attachment: `${host.url}/p`, image: `${host.url}/m` }),
-    ]);
+    );
     await fetchInto(store, [host.host]);
     expect(await entriesOf(store)).toEqual([
       expect.objectContaining({ url: `${host.url}/m`, reason: expect.stringContaining('audio/mpeg') }),
@@ -412,15 +405,5 @@ describe('a hostile host', () => {
     expect(failure).toBe('stopped; the same command continues where this run ended');
     expect((await entriesOf(store)).length).toBe(originals.fetched);
     expect(await urlOf(store)).toBe(MEDIA_URL);
-  });
-
-  test('that is down is given up after 20 failures', async () => {
-    const host = await startSite((_, response) => response.writeHead(500).end());
-    const store = await withAvatars(...Array.from({ length: 50 }, (_, n) => `${host.url}/${n}`));
-    const { failure } = await fetchInto(store, [new URL(host.url).host], { concurrency: 1 });
-    expect([host.asked.length, failure]).toEqual([20, '50 of 50 pictures failed']);
-    expect((await entriesOf(store)).find(({ url }) => url.endsWith('/49'))?.reason).toMatch(
-      /^20 requests to .* failed in a row$/,
-    );
   });
 });

@@ -5,21 +5,10 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Extension, MEDIA_TYPES, mediaPath } from '../src/records/media-types.ts';
-import { openForChange } from '../src/stores/open.ts';
+import { change } from './importing.ts';
 import { putCopy, SVG_WITH_SCRIPT } from './media-folder.ts';
 import { blog } from './records.ts';
-import {
-  ask,
-  databaseOf,
-  dial,
-  fixture,
-  hearOut,
-  json,
-  type LocalServer,
-  ndjson,
-  startServer,
-  tempFile,
-} from './rig.ts';
+import { ask, databaseOf, dial, fixture, hearOut, json, type LocalServer, startServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const TEXT = '0123456789';
@@ -173,8 +162,8 @@ describe('our own pages show copies', () => {
   const ORIGIN = 'https://pictures.example';
   const AVATAR = Buffer.alloc(100_000, 1);
   const start = async (avatar: string) => {
-    const records = ndjson(blog(1, 'ada', { avatar, cover_image: 'https://old.example/large.jpg' }));
-    const url = await databaseOf(tempFile('ada.ndjson', records));
+    const records = [blog(1, 'ada', { avatar, cover_image: 'https://old.example/large.jpg' })];
+    const url = await databaseOf(...records);
     const env = { DATABASE_URL: url, MEDIA_DIR: `${database}.media`, MEDIA_URL: `${ORIGIN}/m/` };
     return serveHere({ ...env, IMAGE_HOSTS: 'https://i.example' });
   };
@@ -291,9 +280,7 @@ test('a server warns once if records name copies under another URL than MEDIA_UR
     return own.log.filter((line) => line.includes('vitrine media relink'));
   };
   expect(await warningsWith({ MEDIA_URL: 'https://new.example/m' })).toEqual([]);
-  const writer = await openForChange(url);
-  await writer.relink('https://old.example/m');
-  await writer.close();
+  await change(url, (writer) => writer.relink('https://old.example/m'));
   expect(await warningsWith({ MEDIA_URL: 'https://old.example/m' })).toEqual([]);
   const [warning = '', ...more] = await warningsWith(
     { MEDIA_URL: 'https://new.example/m', WORKERS: '2' },

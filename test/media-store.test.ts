@@ -3,11 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
-import { checkDatabase, openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
-import type { Writer } from '../src/stores/writer.ts';
-import { bodyOf, readMedia, saveMedia } from './importing.ts';
+import { checkDatabase, openForExport, openForLookups } from '../src/stores/open.ts';
+import { bodyOf, change, readMedia, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { importInto, ndjson, newDatabase, storeName } from './rig.ts';
+import { databaseOf, importInto, ndjson, newDatabase, storeName } from './rig.ts';
 
 const OLD = 'https://old.example';
 const MEDIA = 'https://new.example/media';
@@ -32,19 +31,8 @@ const ENTRIES = [
   { url: `${OLD}/none.jpg`, file: null, bytes: 0, reason: 'status 404' },
 ];
 
-async function change<T>(url: string, action: (writer: Writer) => T): Promise<Awaited<T>> {
-  await using writer = await openForChange(url);
-  return await action(writer);
-}
-
-async function loaded(): Promise<string> {
-  const url = await newDatabase();
-  await importInto(url, ['-'], ndjson(...RECORDS));
-  return url;
-}
-
 async function linked(): Promise<string> {
-  const url = await loaded();
+  const url = await databaseOf(...RECORDS);
   await saveMedia(url, ENTRIES);
   await change(url, (writer) => writer.relink(MEDIA));
   return url;
@@ -80,7 +68,7 @@ const sound = async (url: string) => (await checkDatabase(url)).faults;
 
 describe(`copies of pictures in ${storeName()}`, () => {
   test('copies are served once they are linked; records keep the originals', async () => {
-    const url = await loaded();
+    const url = await databaseOf(...RECORDS);
     await saveMedia(url, ENTRIES);
     expect((await served(url, ['microblog', 'ada']))[0]).toMatchObject({ avatar: `${OLD}/ada.jpg` });
     expect(await sound(url)).toEqual([]);
@@ -110,7 +98,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
   });
 
   test('an export has the originals, or the copies', async () => {
-    const before = await records(await loaded(), true);
+    const before = await records(await databaseOf(...RECORDS), true);
     const url = await linked();
     expect(await records(url, false)).toEqual(before);
     expect(JSON.stringify(await records(url, true))).toBe(
@@ -194,7 +182,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
   });
 
   test('lists what has no copy, and sums up the copies', async () => {
-    const url = await loaded();
+    const url = await databaseOf(...RECORDS);
     const users = Array.from({ length: 10 }, (_, n) =>
       folio(n + 10, `u${n}`, { avatar: `${OLD}/u${n}.jpg` }),
     );
@@ -249,7 +237,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
   });
 
   test('nothing is remembered when somebody was taken down since records were read', async () => {
-    const url = await loaded();
+    const url = await databaseOf(...RECORDS);
     const archive = await openForExport(url);
     const mark = await archive.takedownsMark();
     await archive.close();

@@ -10,7 +10,7 @@ import { saveMedia } from './importing.ts';
 import { copiesIn } from './media-folder.ts';
 import { gif, png, sha256 } from './pictures.ts';
 import { folio, shot } from './records.ts';
-import { ask, databaseOf, done, importInto, json, ndjson, run, tempFile, tempFolder } from './rig.ts';
+import { ask, databaseOf, done, importInto, json, ndjson, run, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const OLD = 'https://old.example';
@@ -44,7 +44,7 @@ const copy = (url: string, file: string, bytes: Buffer) => ({ url, file, bytes: 
 
 /** A database whose pictures were fetched: bob has the same face as ada. */
 async function fetched(): Promise<string> {
-  const database = await databaseOf(tempFile('site.ndjson', ndjson(...RECORDS)));
+  const database = await databaseOf(...RECORDS);
   put(database, FACE, png('face'));
   put(database, WORK, gif('work'));
   await saveMedia(database, [
@@ -171,7 +171,7 @@ describe('media prune', () => {
 
   test('removes nothing from a folder of which the database knows nothing', async () => {
     const other = await fetched();
-    const database = await databaseOf(tempFile('site.ndjson', ndjson(...RECORDS)));
+    const database = await databaseOf(...RECORDS);
     const { code, stderr } = await run(
       ['media', 'prune', '--grace', '0', '--database-url', database, '--media-dir', `${other}.media`],
       {},

@@ -2,22 +2,15 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { createMemory } from '../src/mirror/memory.ts';
-import { openForChange } from '../src/stores/open.ts';
-import { newPath, recordsIn } from './importing.ts';
+import { change, newPath, recordsIn } from './importing.ts';
 import { crowd, mirrorHere, portfolio, startSite } from './mirror-site.ts';
 import { folio, shot } from './records.ts';
-import { importInto, ndjson, newDatabase, storeName, tempFile, tempFolder } from './rig.ts';
+import { databaseOf, importInto, ndjson, storeName, tempFolder } from './rig.ts';
 
 const ADA = folio(1, 'ada');
 const LOCAL = [ADA, folio(2, 'bob'), shot(10, 1, { title: 'hers' }), shot(11, 1), shot(20, 2)];
 
 type People = Parameters<typeof portfolio>[0];
-
-async function databaseWith(...records: object[]): Promise<string> {
-  const url = await newDatabase();
-  if (records.length > 0) await importInto(url, [tempFile('local.ndjson', ndjson(...records))]);
-  return url;
-}
 
 const FOREIGN = 'belongs to "ada" (id 1) here, whom this mirror did not bring, got';
 const HOSTILE: [what: string, fault: string, name: string, profile: object, ...shots: object[]][] = [
@@ -39,7 +32,7 @@ describe(`a mirror into ${storeName()}`, () => {
   test.each(HOSTILE)(
     'a site that claims %s is refused, and its other users are mirrored',
     async (_, fault, name, profile, ...shots) => {
-      const database = await databaseWith(...LOCAL);
+      const database = await databaseOf(...LOCAL);
       const before = await recordsIn(database);
       const zoe = { profile: folio(50, 'zoe'), shots: { Shots: [shot(51, 50)] } };
       const site = await startSite(portfolio({ [name]: { profile, shots: { Shots: shots } }, zoe }));
@@ -52,7 +45,7 @@ describe(`a mirror into ${storeName()}`, () => {
   );
 
   test('two sites that both count from 1 do not change each other', async () => {
-    const database = await databaseWith();
+    const database = await databaseOf();
     const one = await startSite(portfolio({ ada: { profile: ADA, shots: { Shots: [shot(10, 1)] } } }));
     const two = await startSite(
       portfolio({
@@ -72,7 +65,7 @@ describe(`a mirror into ${storeName()}`, () => {
       ada: { profile: ADA, shots: { Shots: [shot(10, 1), shot(11, 1)] } },
       bob: { profile: folio(2, 'bob') },
     };
-    const database = await databaseWith();
+    const database = await databaseOf();
     const site = await startSite((request, response) => portfolio(people)(request, response));
     const { state } = await mirrorHere(database, site.url, ['ada', 'bob']);
     delete people.ada;
@@ -90,7 +83,7 @@ describe(`a mirror into ${storeName()}`, () => {
 
   test('a user whose name another id has here is left out whole, and the others are loaded', async () => {
     const people: People = { ada: { profile: ADA }, bob: { profile: folio(2, 'bob') } };
-    const database = await databaseWith();
+    const database = await databaseOf();
     const site = await startSite((request, response) => portfolio(people)(request, response));
     const { state } = await mirrorHere(database, site.url, ['ada', 'bob']);
     people.ada = { profile: folio(1, 'ada', { Likes: '7' }) };
@@ -111,7 +104,7 @@ describe(`a mirror into ${storeName()}`, () => {
       mallory: { profile: folio(2, 'mallory') },
       nina: { profile: folio(3, 'nina'), shots: { Shots: [shot(20, 3)] } },
     };
-    const database = await databaseWith(...LOCAL);
+    const database = await databaseOf(...LOCAL);
     const site = await startSite(portfolio(people));
     const names = Object.keys(people);
     const without = await mirrorHere(database, site.url, names);
@@ -130,17 +123,15 @@ describe(`a mirror into ${storeName()}`, () => {
       zoe: { profile: folio(50, 'zoe') },
       kim: { profile: folio(60, 'kim') },
     };
-    const database = await databaseWith(folio(70, 'local'));
+    const database = await databaseOf(folio(70, 'local'));
     const site = await startSite((request, response) => portfolio(people)(request, response));
     const names = ['ada', 'zoe', 'kim', 'local', 'nobody'];
     const { state } = await mirrorHere(database, site.url, names);
     delete people.zoe;
     delete people.kim;
     // Replaced by the operator since.
-    const writer = await openForChange(database);
-    await writer.remove('portfolio', 'kim');
-    await writer.close();
-    await importInto(database, [tempFile('kim.ndjson', ndjson(folio(61, 'kim')))]);
+    await change(database, (writer) => writer.remove('portfolio', 'kim'));
+    await importInto(database, ['-'], ndjson(folio(61, 'kim')));
     const { summary, failure } = await mirrorHere(database, site.url, names, { state, prune: true });
     expect([failure, summary]).toEqual([
       undefined,
@@ -152,7 +143,7 @@ describe(`a mirror into ${storeName()}`, () => {
 
   test('a mirror killed while loading a batch still owns what it loaded', async () => {
     const database = newPath();
-    await importInto(database, [tempFile('half.ndjson', ndjson(ADA, folio(3, 'bob')))]);
+    await importInto(database, ['-'], ndjson(ADA, folio(3, 'bob')));
     const site = await startSite(
       portfolio({ ada: { profile: folio(1, 'ada', { Likes: '7' }) }, bob: { profile: folio(3, 'bob') } }),
     );
@@ -183,14 +174,14 @@ describe(`a mirror into ${storeName()}`, () => {
   });
 
   test('what is imported while a mirror runs is protected at once', async () => {
-    const database = await databaseWith();
+    const database = await databaseOf();
     const { names, answer } = crowd(40, { mallory: { profile: folio(99, 'mallory') } });
     let imported = false;
     const site = await startSite(async (request, response) => {
       // In the second batch.
       if (request.url?.includes('user39') && !imported) {
         imported = true;
-        await importInto(database, [tempFile('local.ndjson', ndjson(folio(99, 'kim')))]);
+        await importInto(database, ['-'], ndjson(folio(99, 'kim')));
       }
       answer(request, response);
     });
@@ -201,7 +192,7 @@ describe(`a mirror into ${storeName()}`, () => {
   });
 
   test('a second mirror with the same state file is refused with a sentence, and leaves the first alone', async () => {
-    const database = await databaseWith();
+    const database = await databaseOf();
     const answer = portfolio({ ada: { profile: ADA } });
     const state = `${tempFolder()}/state`;
     let second: unknown;
@@ -219,7 +210,7 @@ describe(`a mirror into ${storeName()}`, () => {
   test('a run that is stopped while the list of users is read says so', async () => {
     const stdin = Readable.from([Buffer.from('ada\nbob\n')]);
     const stopped = { users: { file: '-', stdin }, signal: AbortSignal.abort() };
-    await expect(mirrorHere(await databaseWith(), 'http://127.0.0.1:1', [], stopped)).rejects.toThrow(
+    await expect(mirrorHere(await databaseOf(), 'http://127.0.0.1:1', [], stopped)).rejects.toThrow(
       'stopped while the list of users was read',
     );
   });

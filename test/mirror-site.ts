@@ -9,6 +9,9 @@ import { openForChange, openForExport, openForLookups } from '../src/stores/open
 import { folio } from './records.ts';
 import { atEnd, done, run, tempFolder } from './rig.ts';
 
+/** For runs in this process. */
+export const PACE = { concurrency: 4, rate: 5000, startRate: 5000, timeout: 10_000, retries: 0 };
+
 const FAST = ['--rate', '5000', '--start-rate', '5000'];
 
 export const mirrorArgs = (database: string, variant: string, from: string, ...more: string[]) =>
@@ -67,37 +70,16 @@ export async function mirrorHere(
   { state = join(tempFolder(), 'state'), ...flags }: Partial<MirrorOptions> = {},
 ) {
   let faults = '';
-  const out = {
-    write(text: string) {
-      faults += text;
-    },
-  };
-  const writer = await openForChange(database);
-  try {
-    const outcome = await runMirror({
-      variant: 'b',
-      from: new URL(from),
-      users: { names },
-      state,
-      writer,
-      openReader: () => openForLookups(database),
-      openArchive: () => openForExport(database),
-      out,
-      signal: new AbortController().signal,
-      prune: false,
-      maxRemoved: { share: 1 },
-      lenient: false,
-      adopt: false,
-      restart: false,
-      concurrency: 4,
-      rate: 5000,
-      startRate: 5000,
-      timeout: 10_000,
-      retries: 0,
-      ...flags,
-    });
-    return { ...outcome, state, faults };
-  } finally {
-    await writer.close();
-  }
+  await using writer = await openForChange(database);
+  const outcome = await runMirror({
+    ...PACE,
+    ...{ variant: 'b', from: new URL(from), users: { names }, state, writer },
+    ...{ prune: false, maxRemoved: { share: 1 }, lenient: false, adopt: false, restart: false },
+    openReader: () => openForLookups(database),
+    openArchive: () => openForExport(database),
+    out: { write: (text: string) => (faults += text) },
+    signal: new AbortController().signal,
+    ...flags,
+  });
+  return { ...outcome, state, faults };
 }

@@ -17,7 +17,6 @@ import {
   ndjson,
   ROOT,
   readRecords,
-  tempFile,
   tempFolder,
 } from './rig.ts';
 import { serveHere } from './serve-here.ts';
@@ -243,7 +242,7 @@ describe('with a database', () => {
   };
 
   test('the explorer and the OpenAPI document begin with users of the data, also after an import', async () => {
-    const url = await databaseOf(tempFile('few.ndjson', ndjson(folio(7, 'seven'), folio(3, 'three'))));
+    const url = await databaseOf(folio(7, 'seven'), folio(3, 'three'));
     const server = await serveHere({ DATABASE_URL: url });
     expect(await namesOn(server)).toEqual({ microblog: [], portfolio: ['three', 'seven'] });
     const more = [1, 2, 4, 5, 6].map((id) => folio(id, `new ${id}`));

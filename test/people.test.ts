@@ -5,18 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { previewImage, shownText } from '../src/views/preview-image.ts';
 import { specimen } from '../src/views/read-person.ts';
 import { blog, folio, post, shot } from './records.ts';
-import {
-  ask,
-  databaseOf,
-  done,
-  importInto,
-  json,
-  type LocalServer,
-  ndjson,
-  ROOT,
-  tempFile,
-  ugly,
-} from './rig.ts';
+import { ask, databaseOf, done, importInto, json, type LocalServer, ndjson, ROOT, ugly } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 let server: LocalServer;
@@ -53,16 +42,16 @@ describe.each(KINDS)('%s', (path) => {
 });
 
 test('an import is in the next response', async () => {
-  const profile = (name: string) => ndjson(folio(1, 'ada', { name }));
-  const url = await databaseOf(tempFile('one.ndjson', profile('Before')));
+  const profile = (name: string) => folio(1, 'ada', { name });
+  const url = await databaseOf(profile('Before'));
   const own = await serveHere({ DATABASE_URL: url });
   for (const path of KINDS) expect((await ask(own, path)).body).toContain('Before');
-  await importInto(url, ['-'], profile('After'));
+  await importInto(url, ['-'], ndjson(profile('After')));
   for (const path of KINDS) expect((await ask(own, path)).body).toContain('After');
 });
 
 test.each(['404', '410'])('a user who was taken down: TAKEDOWN_STATUS=%s', async (status) => {
-  const url = await databaseOf(tempFile('one.ndjson', ndjson(folio(1, 'ada'))));
+  const url = await databaseOf(folio(1, 'ada'));
   const own = await serveHere({ DATABASE_URL: url, TAKEDOWN_STATUS: status });
   await done(['takedown', '--database-url', url, '--family', 'portfolio', 'ada']);
   for (const path of KINDS) {
@@ -146,12 +135,12 @@ describe('the page of a person', () => {
   test('runs from right to left if the name does, or the bio of a name without letters', async () => {
     const directionOf = (page: string) => /<main id="main" dir="(\w+)"/.exec(page)?.[1];
     const sample = (await ask(server, '/people/b/Mo%20Farouk')).body;
-    const records = ndjson(
+    const records = [
       folio(1, 'arabic', { name: 'محمد', bio: 'Lamps made of glass' }),
       folio(2, 'latin', { name: 'Mo', bio: 'مصابيح من زجاج' }),
       folio(3, '123', { name: '123', bio: 'مصابيح من زجاج' }),
-    );
-    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('rtl.ndjson', records)) });
+    ];
+    const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
     const pages = await Promise.all(
       ['arabic', 'latin', '123'].map(async (name) => (await ask(own, `/people/b/${name}`)).body),
     );
@@ -162,8 +151,8 @@ describe('the page of a person', () => {
 
   test('numbers tiles whose titles have the same initials', async () => {
     const titles = ['Lake Fog', 'Blue Jar', 'Low Fire'];
-    const records = ndjson(folio(1, 'x'), ...titles.map((title, nth) => shot(9 - nth, 1, { title })));
-    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('same.ndjson', records)) });
+    const records = [folio(1, 'x'), ...titles.map((title, nth) => shot(9 - nth, 1, { title }))];
+    const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
     const { body } = await ask(own, '/people/b/x');
     const marks = [...body.matchAll(/>((?:LF|BJ)\d*)</g)].map(([, mark]) => mark);
     expect(marks).toEqual(['LF', 'BJ', 'LF2']);
@@ -257,7 +246,7 @@ describe('hostile texts', () => {
   let own: LocalServer;
   beforeAll(async () => {
     const texts = { name: ATTACK, bio: ATTACK, location: ATTACK };
-    const records = ndjson(
+    const records = [
       blog(1, '"><script>alert(2)</script>', texts),
       post(1, 1, { post_details: ATTACK, video_title: ATTACK }),
       folio(2, '"><script>alert(2)</script>', { ...texts, skills: ATTACK }),
@@ -266,11 +255,8 @@ describe('hostile texts', () => {
       post(3, 3),
       folio(4, 'line\u2028s'),
       shot(4, 4),
-    );
-    const url = await databaseOf(
-      ...['hostile-texts.ndjson', 'hostile-names.ndjson'].map(ugly),
-      tempFile('attack.ndjson', records),
-    );
+    ];
+    const url = await databaseOf(...['hostile-texts.ndjson', 'hostile-names.ndjson'].map(ugly), ...records);
     own = await serveHere({ DATABASE_URL: url });
   });
 
@@ -322,8 +308,8 @@ test.each(['&', ',', 'a ', '"', '日', '🗺', '\u0001'])(
       ...web('photo', 'video_url', 'video_thumbnail', 'url_audio', 'thumbnail_song'),
     };
     const records = Array.from({ length: 29 }, (_, nth) => [shot(nth + 1, 1, work), post(nth + 1, 1, words)]);
-    const large = ndjson(folio(1, 'ada', person), blog(1, 'ada', person), ...records.flat());
-    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('large.ndjson', large)) });
+    const database = await databaseOf(folio(1, 'ada', person), blog(1, 'ada', person), ...records.flat());
+    const own = await serveHere({ DATABASE_URL: database });
     for (const path of KINDS)
       for (const address of [path, path.replace('/b/', '/a/')]) {
         const { status, body } = await ask(own, address);
@@ -337,13 +323,13 @@ test.each(['&', ',', 'a ', '"', '日', '🗺', '\u0001'])(
 test('long texts are whole on pages, which stay smaller than 500 KB', async () => {
   const long = (of: string, bytes: number) => `${of.repeat(bytes / Buffer.byteLength(of))}END`;
   const work = (nth: number, user: number, description: string) => shot(nth + 1, user, { description });
-  const records = ndjson(
+  const records = [
     folio(1, 'ordinary', { bio: long("It's long. ", 60_000) }),
     ...Array.from({ length: 15 }, (_, nth) => work(nth, 1, long('words ', 6000))),
     folio(2, 'huge', { bio: long('日', 60_000) }),
     ...Array.from({ length: 15 }, (_, nth) => work(nth + 15, 2, long('日', 60_000))),
-  );
-  const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('texts.ndjson', records)) });
+  ];
+  const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
   const { body } = await ask(own, '/people/b/ordinary');
   expect(body.match(/END<\/p>/g)).toHaveLength(16);
   for (const path of ['/people/b/huge', '/feeds/b/huge.atom', '/feeds/b/huge.json'])
@@ -354,14 +340,14 @@ describe('unusual data', () => {
   let own: LocalServer;
   beforeAll(async () => {
     const odd = 'https://e.example/a[1]"<b>|{}\\^`50%?q[]=ü';
-    const records = ndjson(
+    const records = [
       folio(1, 'cut', { bio: `${'x'.repeat(198)}🗺️🗺️`, name: 'Long '.repeat(9000) }),
       folio(2, 'blank', { bio: '\u2028 \u200b' }),
       shot(1, 2, { description: '\u200b' }),
       folio(3, 'links', { website: odd, avatar: 'http://[::1]/[1]', name: '\ud800x' }),
       shot(2, 3, { url_purchased: odd, large_image: odd }),
-    );
-    own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('unusual.ndjson', records)) });
+    ];
+    own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
   });
 
   test('texts are never cut inside a character, and titles are short', async () => {
@@ -449,7 +435,7 @@ describe('the feeds', () => {
       Array.from({ length: last - first + 1 }, (_, nth) =>
         shot(first + nth, 1, { title: `T${first + nth}` }),
       );
-    const url = await databaseOf(tempFile('many.ndjson', ndjson(folio(1, 'ada'), ...of(1, count))));
+    const url = await databaseOf(folio(1, 'ada'), ...of(1, count));
     const own = await serveHere({ DATABASE_URL: url, BASE_URL_B: 'https://b.example/b' });
     const headers = { host: 'b.example' };
     const ids = Array.from({ length: count }, (_, nth) => String(count - nth));
@@ -643,13 +629,13 @@ describe('the image of the card', () => {
 
   test('stays small and within its frame whatever the texts', async () => {
     const long = 'WIDE WORDS '.repeat(300);
-    const records = ndjson(
+    const records = [
       folio(1, 'long', { name: long.repeat(10), bio: long.replaceAll(' ', '') }),
       ...Array.from({ length: 15 }, (_, nth) => shot(nth + 1, 1, { title: long })),
       blog(2, 'long', { name: long, bio: '🗺️'.repeat(500) }),
       ...Array.from({ length: 15 }, (_, nth) => post(nth + 1, 2, { post_details: long })),
-    );
-    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('long.ndjson', records)) });
+    ];
+    const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
     for (const variant of ['a', 'b']) {
       const { body } = await ask(own, `/card/${variant}/long.svg`);
       expect(body.length).toBeLessThan(8 * 1024);
@@ -669,7 +655,7 @@ describe('the directory', () => {
   let listed: LocalServer;
   beforeAll(async () => {
     const people = names.map((name, nth) => folio(nth + 1, name.toUpperCase(), { name: `<${name}>` }));
-    url = await databaseOf(tempFile('many.ndjson', ndjson(...people)));
+    url = await databaseOf(...people);
     listed = await serveHere({ DATABASE_URL: url, ...settings });
   });
   const get = (path: string, more = {}) => ask(listed, path, { headers: { ...headers, ...more } });
@@ -687,7 +673,7 @@ describe('the directory', () => {
   });
 
   test('off, pages about missing users name only users whom the operator chose', async () => {
-    const own = await databaseOf(tempFile('three.ndjson', ndjson(folio(1, 'stays'), folio(2, 'leaves'))));
+    const own = await databaseOf(folio(1, 'stays'), folio(2, 'leaves'));
     const html = { accept: 'text/html' };
     const pagesOf = async (more: Record<string, string>) => {
       const served = await serveHere({ DATABASE_URL: own, TAKEDOWN_STATUS: '410', ...more });
@@ -756,7 +742,7 @@ describe('the directory', () => {
   });
 
   test('leaves out a user who is taken down at once', async () => {
-    const own = await databaseOf(tempFile('two.ndjson', ndjson(folio(1, 'stays'), folio(2, 'leaves'))));
+    const own = await databaseOf(folio(1, 'stays'), folio(2, 'leaves'));
     const served = await serveHere({ DATABASE_URL: own, ...settings });
     const paths = ['/people/b', '/people/b.json', '/sitemap-b-1.xml'];
     for (const path of paths) expect((await ask(served, path, { headers })).body).toContain('leaves');

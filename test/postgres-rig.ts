@@ -24,38 +24,11 @@ export const havePostgres = !skipWithout('postgres');
 
 const asRoot = process.getuid?.() === 0;
 
-export interface PostgresServer {
-  readonly port: number;
-  readonly address: string;
-  /** Runs SQL as the superuser; the rows of the last statement. */
-  sql(text: string, database?: string): Promise<Record<string, string>[]>;
-  /** Runs SQL in a transaction that stays open until the returned function is called. */
-  hold(text: string, database: string): Promise<() => Promise<void>>;
-  start(): Promise<void>;
-  /** Shuts it down cleanly. */
-  stop(): Promise<void>;
-  /** Kills it, like a power cut. */
-  kill(): void;
-  /** Suspends or resumes it. */
-  freeze(signal: 'SIGSTOP' | 'SIGCONT'): void;
-  promote(): Promise<void>;
-}
-
-export interface Cluster {
-  readonly primary: PostgresServer;
-  readonly standbys: readonly PostgresServer[];
-  /** A DATABASE_URL of these servers. */
-  url(database: string, servers?: readonly PostgresServer[], user?: string): string;
-  /** Creates an empty database; returns its name. */
-  createDatabase(): Promise<string>;
-  /** Enables TLS on the primary. */
-  encrypt(key: string, certificate: string): Promise<void>;
-  /** Stops the servers and removes their files. */
-  remove(): Promise<void>;
-}
+export type Cluster = Awaited<ReturnType<typeof startCluster>>;
+export type PostgresServer = Cluster['primary'];
 
 /** Starts the servers. */
-export async function startCluster(standbyCount = 0): Promise<Cluster> {
+export async function startCluster(standbyCount = 0) {
   const programs = dirname(pathOf('postgres'));
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-postgres-'));
   chmodSync(folder, 0o755);
@@ -66,7 +39,6 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
     chownSync(folder, Number(stdout), -1);
     as = ['runuser', '-u', 'postgres', '--'];
   }
-  const servers: PostgresServer[] = [];
   async function program(name: string, ...args: string[]): Promise<void> {
     const [file, ...rest] = [...as, join(programs, name), ...args] as [string, ...string[]];
     // The server that pg_ctl starts would keep its output open.
@@ -77,17 +49,18 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
     });
   }
 
-  async function serverIn(data: string): Promise<PostgresServer> {
+  async function serverIn(data: string) {
     const port = await freePort();
     writeFileSync(join(data, 'vitrine.conf'), confOf(port, folder));
     writeFileSync(join(data, 'postgresql.conf'), `include 'vitrine.conf'\n`);
     const control = (...args: string[]) =>
       program('pg_ctl', '-D', data, '-l', `${data}.log`, '-w', '-t', '30', ...args);
     const postmaster = () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
-    const server: PostgresServer = {
+    const server = {
       port,
       address: `127.0.0.1:${port}`,
-      async sql(text, database = 'postgres') {
+      /** Runs SQL as the superuser; the rows of the last statement. */
+      async sql(text: string, database = 'postgres'): Promise<Record<string, string>[]> {
         const client = new pg.Client({ host: '127.0.0.1', port, user: 'owner', database });
         client.on('error', () => {});
         await client.connect();
@@ -96,13 +69,14 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
           | pg.QueryResult[];
         return [found].flat().at(-1)?.rows ?? [];
       },
-      async hold(text, database) {
+      /** Runs SQL in a transaction that stays open until the returned function is called. */
+      async hold(text: string, database: string) {
         const client = new pg.Client({ host: '127.0.0.1', port, user: 'owner', database });
         await client.connect();
         await client.query(`BEGIN; ${text}`);
         return () => client.end();
       },
-      async start() {
+      async start(): Promise<void> {
         // A killed server releases its shared memory a moment later.
         for (let attempt = 1; ; attempt++) {
           try {
@@ -115,12 +89,12 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
         }
       },
       stop: () => control('-m', 'immediate', 'stop'),
+      /** Like a power cut. */
       kill: () => signalAll(postmaster(), 'SIGKILL'),
-      freeze: (signal) => signalAll(postmaster(), signal),
+      freeze: (signal: 'SIGSTOP' | 'SIGCONT') => signalAll(postmaster(), signal),
       promote: () => control('promote'),
     };
     await server.start();
-    servers.push(server);
     return server;
   }
 
@@ -128,7 +102,7 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
   const options = '-U owner -A trust -E UTF8 --locale=C.UTF-8 --no-sync'.split(' ');
   await program('initdb', '-D', first, ...options);
   const primary = await serverIn(first);
-  const standbys: PostgresServer[] = [];
+  const standbys: (typeof primary)[] = [];
   for (let i = 1; i <= standbyCount; i++) {
     const data = join(folder, `standby${i}`);
     const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'owner'];
@@ -140,14 +114,17 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
   return {
     primary,
     standbys,
-    url: (database, servers = [primary, ...standbys], user = 'owner') =>
+    /** A DATABASE_URL of these servers. */
+    url: (database: string, servers = [primary, ...standbys], user = 'owner') =>
       `postgres://${user}@${servers.map(({ address }) => address).join(',')}/${database}`,
+    /** Creates an empty database; returns its name. */
     async createDatabase() {
       const name = `site${++made}`;
       await primary.sql(`CREATE DATABASE ${name}`);
       return name;
     },
-    async encrypt(key, certificate) {
+    /** Enables TLS on the primary. */
+    async encrypt(key: string, certificate: string) {
       for (const [from, name] of [
         [key, 'server.key'],
         [certificate, 'server.crt'],
@@ -160,7 +137,7 @@ export async function startCluster(standbyCount = 0): Promise<Cluster> {
       await primary.sql('SELECT pg_reload_conf()');
     },
     async remove() {
-      await Promise.all(servers.map((server) => server.stop().catch(() => {})));
+      await Promise.all([primary, ...standbys].map((server) => server.stop().catch(() => {})));
       rmSync(folder, { recursive: true, force: true });
     },
   };

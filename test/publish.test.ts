@@ -24,6 +24,7 @@ import { checkLimits } from '../src/publish/limits.ts';
 import type { Entry } from '../src/publish/manifest.ts';
 import type { Unit } from '../src/publish/source.ts';
 import { openTree } from '../src/publish/tree.ts';
+import { executeSql } from './importing.ts';
 import { putCopy } from './media-folder.ts';
 import { sha256 } from './pictures.ts';
 import { blog, folio, post, shot } from './records.ts';
@@ -72,7 +73,7 @@ const changed = (before: Record<string, string>, after: Record<string, string>) 
 const QUICK = ['--without', 'previews'];
 
 async function createSite(records: object[] = PEOPLE) {
-  const database = await databaseOf(tempFile('people.ndjson', ndjson(...records)));
+  const database = await databaseOf(...records);
   const folder = join(tempFolder(), 'site');
   const mediaDir = tempFolder();
   const env: Record<string, string> = { DATABASE_URL: database, MEDIA_DIR: mediaDir, PORT: '0' };
@@ -230,11 +231,7 @@ describe(`published from ${storeName()}`, () => {
 // The rest does not depend on the store.
 const describeOnSqlite = storeName() === 'SQLite' ? describe : () => {};
 describeOnSqlite('the folder', () => {
-  const changeState = (folder: string, sql: string) => {
-    const db = new Database(join(folder, 'trees/nginx.db'));
-    db.exec(sql);
-    db.close();
-  };
+  const changeState = (folder: string, sql: string) => executeSql(join(folder, 'trees/nginx.db'), sql);
   test.each<[string, (folder: string, other: string) => void]>([
     [
       'before it committed',

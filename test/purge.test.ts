@@ -1,10 +1,7 @@
 // Caches that are told what changed: the tags on answers, how each kind of cache is told, and `vitrine purge`.
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
@@ -12,8 +9,9 @@ import { createCaches } from '../src/purge/caches.ts';
 import { PROVIDERS } from '../src/purge/providers.ts';
 import { userTag } from '../src/records/user-name.ts';
 import { freePort } from './free-port.ts';
+import { startSite } from './mirror-site.ts';
 import { folio } from './records.ts';
-import { ask, atEnd, databaseOf, done, fixture, ndjson, run, tempFile, tempFolder } from './rig.ts';
+import { ask, databaseOf, done, fixture, ndjson, run, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const data = () => databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
@@ -183,14 +181,12 @@ test('what a call to each provider looks like', () => {
 /** A provider that answers as it is told, and remembers what it was asked for. */
 async function startProvider(...statuses: number[]) {
   const calls: { token: string | undefined; tags: string[]; at: number }[] = [];
-  const server = createServer(async (request, response) => {
+  const { url } = await startSite(async (request, response) => {
     const { tags } = JSON.parse(Buffer.concat(await request.toArray()).toString());
     calls.push({ token: request.headers.authorization, tags, at: performance.now() });
     response.writeHead(statuses.shift() ?? 200, { 'retry-after': '1' }).end();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  atEnd(() => server.close().closeAllConnections());
-  return { calls, cache: `post:http://127.0.0.1:${(server.address() as AddressInfo).port}/purge` };
+  });
+  return { calls, cache: `post:${url}/purge` };
 }
 
 describe('a provider', () => {

@@ -14,48 +14,27 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, openForServing } from '../src/stores/open.ts';
-import { bodyOf, exported, newPath } from './importing.ts';
+import { bodyOf, executeSql, exported, newPath } from './importing.ts';
 import { blog, post } from './records.ts';
-import {
-  databaseOf,
-  done,
-  fixture,
-  importInto,
-  ndjson,
-  readRecords,
-  run,
-  tempFile,
-  tempFolder,
-} from './rig.ts';
+import { databaseOf, done, fixture, importInto, ndjson, run, tempFile, tempFolder } from './rig.ts';
 
 const OLD = [blog(1, 'ada', { bio: 'old' }), post(1, 1), blog(2, 'bea'), post(2, 2)];
 const NEW = [blog(1, 'ada', { bio: 'new' }), post(1, 1), blog(3, 'cid')];
 
 let snapshot: string;
 beforeAll(async () => {
-  const old = await databaseOf(tempFile('old.ndjson', ndjson(...OLD)));
+  const old = await databaseOf(...OLD);
   snapshot = join(tempFolder(), 'snapshot.db');
   await done(['snapshot', '--database-url', old, snapshot]);
 });
 
-async function live(): Promise<string> {
-  const path = newPath();
-  await importInto(path, ['-'], ndjson(...NEW));
-  return path;
-}
+const live = () => databaseOf(...NEW);
 
 function copyOf(from: string, change: (file: string) => unknown = () => {}): string {
   const copy = join(tempFolder(), 'copy.db');
   copyFileSync(from, copy);
   change(copy);
   return copy;
-}
-
-function withSql(file: string, sql: string): void {
-  const db = new Database(file);
-  db.unsafeMode();
-  db.exec(sql);
-  db.close();
 }
 
 /** Writes over bytes of a file. */
@@ -74,17 +53,17 @@ describe('a snapshot is refused, and nothing changes, if it is', () => {
     ['cut off', () => copyOf(snapshot, (file) => truncateSync(file, 3 * 8192)), /copy\.db is damaged/],
     [
       'with a text of another ETag',
-      () => copyOf(snapshot, (file) => withSql(file, `UPDATE profiles SET etag = '"x"'`)),
+      () => copyOf(snapshot, (file) => executeSql(file, `UPDATE profiles SET etag = '"x"'`)),
       /copy\.db is not sound: 2 profiles/,
     ],
     [
       'of a newer version',
-      () => copyOf(snapshot, (file) => withSql(file, 'PRAGMA user_version = 999')),
+      () => copyOf(snapshot, (file) => executeSql(file, 'PRAGMA user_version = 999')),
       /newer version/,
     ],
     [
       'never imported into',
-      () => copyOf(snapshot, (file) => withSql(file, 'UPDATE vitrine SET generation = 0')),
+      () => copyOf(snapshot, (file) => executeSql(file, 'UPDATE vitrine SET generation = 0')),
       /copy\.db was never imported into/,
     ],
   ];
@@ -113,11 +92,11 @@ describe('the data of a snapshot takes the place of', () => {
     ['nothing', (path) => rmSync(path)],
     [
       'a table with a column of its own',
-      (path) => withSql(path, 'ALTER TABLE profiles ADD COLUMN note TEXT'),
+      (path) => executeSql(path, 'ALTER TABLE profiles ADD COLUMN note TEXT'),
     ],
     [
       'a file with pages of another size',
-      (path) => withSql(path, 'PRAGMA journal_mode = DELETE; PRAGMA page_size = 1024; VACUUM'),
+      (path) => executeSql(path, 'PRAGMA journal_mode = DELETE; PRAGMA page_size = 1024; VACUUM'),
     ],
     ['an empty file', (path) => truncateSync(path, 0)],
     ['a file with damaged tables', (path) => scrawl(path, 3 * 8192, 8192)],
@@ -144,8 +123,7 @@ describe('the data of a snapshot takes the place of', () => {
     const older = copyOf(fixture('older/schema-4.db'));
     const before = readFileSync(older);
     expect((await restore(path, older)).code).toBe(0);
-    const fresh = newPath();
-    await importInto(fresh, ['-'], ndjson(...readRecords(fixture('older/records.ndjson'))));
+    const fresh = await databaseOf(fixture('older/records.ndjson'));
     expect(await exported(path)).toEqual(await exported(fresh));
     expect(readFileSync(older).equals(before)).toBe(true);
   });

@@ -11,8 +11,8 @@ import { createInterface } from 'node:readline';
 import { Readable, Writable } from 'node:stream';
 import type { Process } from '../src/cli/context.ts';
 import { runProgram } from '../src/cli/program.ts';
-import { importFiles } from '../src/import/import.ts';
-import { openForChange } from '../src/stores/open.ts';
+import { type ImportOptions, importFiles } from '../src/import/import.ts';
+import { openForChange, openForTrial } from '../src/stores/open.ts';
 
 export const ROOT = join(import.meta.dirname, '..');
 export const fixture = (name: string) => join(ROOT, 'fixtures', name);
@@ -188,30 +188,37 @@ export async function done(
   return stdout;
 }
 
-/** Imports in this process, which is faster; throws if a record is refused. */
-export async function importInto(
-  path: string,
+/** Imports in this process, which is faster; the tallies, if anything was imported, and the lines of the faults. */
+export async function tryImport(
+  url: string,
   files: readonly string[],
-  input = '',
-  { replace = false } = {},
-): Promise<void> {
+  input: string | Buffer = '',
+  options: Partial<ImportOptions> = {},
+) {
   const faults: string[] = [];
-  const writer = await openForChange(path);
+  const writer = await (options.dryRun ? openForTrial(url) : openForChange(url));
   try {
-    const options = {
-      replace,
-      skipInvalid: false,
+    const { tallies } = await importFiles(writer, {
+      ...{ files, stdin: Readable.from([Buffer.from(input)]), replace: false, skipInvalid: false },
       onProgress() {},
-      onFault: (line: string) => faults.push(line),
-    };
-    const stdin = (async function* () {
-      yield Buffer.from(input);
-    })();
-    const { tallies } = await importFiles(writer, { files, stdin, ...options });
-    if (tallies === undefined) throw new Error(faults.join('\n'));
+      onFault: (line) => void faults.push(line),
+      ...options,
+    });
+    return { tallies, faults };
   } finally {
     await writer.close();
   }
+}
+
+/** Imports in this process; throws if a record is refused. */
+export async function importInto(
+  url: string,
+  files: readonly string[],
+  input = '',
+  options: Partial<ImportOptions> = {},
+): Promise<void> {
+  const { tallies, faults } = await tryImport(url, files, input, options);
+  if (tallies === undefined) throw new Error(faults.join('\n'));
 }
 
 /** The kind of store under test, and how to create an empty one. */
@@ -230,10 +237,12 @@ export const storeName = () => store.name;
 /** The DATABASE_URL of a new, empty database. */
 export const newDatabase = () => store.create();
 
-/** Creates a database with the records of these files. */
-export async function databaseOf(...files: string[]): Promise<string> {
+/** Creates a database with these records, and those of these files. */
+export async function databaseOf(...sources: (string | object)[]): Promise<string> {
   const url = await newDatabase();
-  await importInto(url, files);
+  const files = sources.filter((source) => typeof source === 'string');
+  const records = sources.filter((source) => typeof source === 'object');
+  await importInto(url, records.length > 0 ? [...files, '-'] : files, ndjson(...records));
   return url;
 }
 

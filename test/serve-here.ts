@@ -3,8 +3,14 @@ import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import type { Process } from '../src/cli/context.ts';
 import { runProgram } from '../src/cli/program.ts';
+import { readConfig } from '../src/config/config.ts';
+import { sampleDatabase } from '../src/samples/samples.ts';
+import { buildApp } from '../src/server/app.ts';
 import { announce, serve } from '../src/server/serve.ts';
-import { createServerLog } from '../src/telemetry/log.ts';
+import { openSamples } from '../src/stores/open.ts';
+import type { Reader } from '../src/stores/reader.ts';
+import { createLog, createServerLog } from '../src/telemetry/log.ts';
+import { createTelemetry } from '../src/telemetry/telemetry.ts';
 import { atEnd, type Environment, type LocalServer, processWith, SERVER_SETTINGS } from './rig.ts';
 
 /** Serves in this process, which is much faster than starting one; a test of the process itself uses `startServer`. */
@@ -45,4 +51,14 @@ export async function serveHere(env: Environment = {}, args: readonly string[] =
   };
   atEnd(stop);
   return { url, port: Number(new URL(url).port), log, ended: ended.promise, stop };
+}
+
+/** Serves the sample users, with lookups of the test, in this process. */
+export async function serveLookups(lookups: Partial<Reader>, settings: Parameters<typeof readConfig>[0]) {
+  const config = readConfig({ port: '0', logLevel: 'silent', ...settings });
+  const samples = openSamples(await sampleDatabase('http://localhost/samples/'));
+  const telemetry = createTelemetry(config, createLog(config, process.stdout));
+  const { app } = buildApp({ config, store: { ...samples, ...lookups }, telemetry });
+  atEnd(() => app.close());
+  return { port: Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port) };
 }

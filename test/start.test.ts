@@ -2,15 +2,15 @@
 import { readFileSync, statSync, truncateSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { people } from './bench/data.ts';
-import { ask, copyOf, databaseOf, ndjson, run, startServer, tempFile } from './rig.ts';
+import { ask, copyOf, databaseOf, run, startServer } from './rig.ts';
 
 const MEGABYTE = 2 ** 20;
 
 let small: string;
 let large: string;
 beforeAll(async () => {
-  small = await databaseOf(tempFile('few.ndjson', ndjson(...people(2, 2))));
-  large = await databaseOf(tempFile('many.ndjson', ndjson(...people(700, 15))));
+  small = await databaseOf(...people(2, 2));
+  large = await databaseOf(...people(700, 15));
 });
 
 test.runIf(process.platform === 'linux')(

@@ -1,55 +1,21 @@
 // The contract of every store, tested against each of them.
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ImportOptions, importFiles } from '../src/import/import.ts';
+import type { ImportOptions } from '../src/import/import.ts';
 import type { Tallies } from '../src/stores/load.ts';
-import {
-  checkDatabase,
-  openForChange,
-  openForLookups,
-  openForServing,
-  openForTrial,
-} from '../src/stores/open.ts';
+import { checkDatabase, openForChange, openForLookups, openForServing } from '../src/stores/open.ts';
 import type { Answer, HistoryOptions, Reader } from '../src/stores/reader.ts';
 import type { RemovalLimit } from '../src/stores/removal-limit.ts';
 import type { Raw } from './expected.ts';
-import { bodyOf, exported } from './importing.ts';
+import { bodyOf, change, exported } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { fixture, importInto, ndjson, newDatabase, storeName, ugly } from './rig.ts';
+import { fixture, importInto, ndjson, newDatabase, storeName, tryImport, ugly } from './rig.ts';
 import { until } from './stress.ts';
 
-interface Landed {
-  /** new, changed, unchanged, removed; undefined when nothing was imported. */
-  readonly tallies: Record<string, readonly number[]> | undefined;
-  readonly faults: string[];
-}
-
-async function take(
-  url: string,
-  records: object[] | string[],
-  options: Partial<Pick<ImportOptions, 'replace' | 'maxRemoved' | 'skipInvalid' | 'dryRun'>> = {},
-): Promise<Landed> {
-  const faults: string[] = [];
-  const writer = await (options.dryRun ? openForTrial(url) : openForChange(url));
-  const files = typeof records[0] === 'string' ? (records as string[]) : ['-'];
-  try {
-    const { tallies } = await importFiles(writer, {
-      ...{
-        files,
-        replace: false,
-        skipInvalid: false,
-        onProgress() {},
-        onFault: (line) => faults.push(line),
-        ...options,
-      },
-      stdin: (async function* () {
-        yield Buffer.from(ndjson(...(records as object[])));
-      })(),
-    });
-    return { tallies: tallies && told(tallies), faults };
-  } finally {
-    await writer.close();
-  }
+/** The tallies as new, changed, unchanged, removed; undefined when nothing was imported. */
+async function take(url: string, records: object[], options: Partial<ImportOptions> = {}) {
+  const { tallies, faults } = await tryImport(url, ['-'], ndjson(...records), options);
+  return { tallies: tallies && told(tallies), faults };
 }
 
 const told = (tallies: Tallies) =>
@@ -273,9 +239,8 @@ describe(`the ${storeName()} store`, () => {
       expect(await bodies('bea')).toEqual([false, false, false]);
       await importInto(url, ['-'], ndjson(folio(1, 'ada', { bio: `${bio}!` }), shot(2, 1, { title: 'new' })));
       expect(await bodies('ada')).toEqual([true, true, true]);
-      const writer = await openForChange(url);
-      await writer.takeDown([{ family: 'portfolio', kind: 'item', value: '1' }], () => {});
-      await writer.close();
+      const subject = { family: 'portfolio', kind: 'item', value: '1' } as const;
+      await change(url, (writer) => writer.takeDown([subject], () => {}));
       expect(await bodies('ada')).toEqual([true, false, false]);
       expect((await checkDatabase(url)).faults).toEqual([]);
     });
@@ -337,7 +302,7 @@ describe(`the ${storeName()} store`, () => {
       ugly('hostile-names.ndjson'),
       ugly('date-ties.ndjson'),
     ];
-    await take(url, files);
+    await importInto(url, files);
     const awkward = [
       ...['\\', '\\\\N', '\\.', 'a\tb\nc\rd', '\u0000', '\\u0000', '"quoted"', '🗺️', '\u2028', 'é'],
       ...['\u007f', '%s $1 {}', '/* -- ;'],

@@ -9,8 +9,8 @@ import { mirrorHere, portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
 import {
   ask,
+  databaseOf,
   done,
-  importInto,
   json,
   type LocalServer,
   ndjson,
@@ -34,12 +34,7 @@ const RECORDS = [
 ];
 const INPUT = ndjson(...RECORDS);
 
-async function loaded(records: object[] = RECORDS): Promise<string> {
-  const url = await newDatabase();
-  await importInto(url, ['-'], ndjson(...records));
-  return url;
-}
-
+const loaded = () => databaseOf(...RECORDS);
 const takedown = (url: string, ...args: string[]) => done(['takedown', '--database-url', url, ...args]);
 const importing = (url: string, input = INPUT, ...args: string[]) =>
   done(['import', '--database-url', url, ...args, '-'], { input });

@@ -11,7 +11,7 @@ import { parseSitemapIndex } from 'sitemap';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from './free-port.ts';
 import { folio, shot } from './records.ts';
-import { ask, databaseOf, json, type LocalServer, ndjson, tempFile } from './rig.ts';
+import { ask, databaseOf, json, type LocalServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const require = createRequire(import.meta.url);
@@ -28,14 +28,14 @@ describe('feeds', () => {
   let own: LocalServer;
   beforeAll(async () => {
     const items = Array.from({ length: 40 }, (_, nth) => nth + 1);
-    const records = ndjson(
+    const records = [
       folio(1, 'many', { name: '<&>', bio: ']]>' }),
       ...items.map((id) => shot(id, 1, { tags: 'a & b,c', date: '2026-01-01 00:00:00' })),
       ...[folio(2, 'zero'), shot(50, 2, { date: '0000-00-00 00:00:00' })],
-    );
+    ];
     own = await serveHere({
       BASE_URL_B: `${HOST}/b`,
-      DATABASE_URL: await databaseOf(tempFile('many.ndjson', records)),
+      DATABASE_URL: await databaseOf(...records),
     });
   });
 
@@ -81,7 +81,7 @@ describe('sitemaps of 100,000 people', () => {
   let url: string;
   let base: string;
   beforeAll(async () => {
-    url = await databaseOf(tempFile('one.ndjson', ndjson(folio(1, 'first'))));
+    url = await databaseOf(folio(1, 'first'));
     const database = new Database(url);
     database
       .prepare(`

@@ -2,7 +2,7 @@
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectedRecord, VARIANTS } from './expected.ts';
-import { ask, databaseOf, fixture, json, type LocalServer, ndjson, tempFile } from './rig.ts';
+import { ask, databaseOf, fixture, json, type LocalServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 // No optional members except those that distinguish the record types.
@@ -19,7 +19,7 @@ beforeAll(async () => {
     DATABASE_URL: await databaseOf(
       fixture('microblog.ndjson'),
       fixture('portfolio.ndjson'),
-      tempFile('bare.ndjson', ndjson(...Object.values(BARE))),
+      ...Object.values(BARE),
     ),
   });
 });

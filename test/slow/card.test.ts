@@ -47,6 +47,25 @@ describeInBrowser('the card', (eye) => {
     page.evaluate(`getComputedStyle(${inside(selector)}).${property}`) as Promise<string>;
   const ready = (page: Page) => page.locator('vitrine-profile article:not([aria-busy]) .content');
 
+  /** A card of a user with this profile and these shots. */
+  async function openWith(profile: Record<string, string>, Shots: object[]): Promise<Page> {
+    const page = await open('');
+    await page.route(`**/api/username/${profile.username}**`, (route) =>
+      route.fulfill({
+        headers: { 'access-control-allow-origin': '*' },
+        json: route.request().url().endsWith('/shots') ? { Shots } : profile,
+      }),
+    );
+    await page.locator('main').evaluate(
+      (main, html) => {
+        main.innerHTML = html;
+      },
+      card(`base="BASE/b" user="${profile.username}"`),
+    );
+    await ready(page).locator('.name').waitFor();
+    return page;
+  }
+
   test.each([
     ['a', 'ada', 'Ada Lindqvist'],
     ['b', 'Mo Farouk', 'محمد فاروق'],
@@ -339,20 +358,11 @@ describeInBrowser('the card', (eye) => {
 
   test('clamps long names, texts, titles and prices', async () => {
     const long = 'Long words in a row '.repeat(90);
-    const page = await open('');
-    await page.route('**/api/username/long**', (route) => {
-      const shot = { id: '1', title: long, price_item: long.replaceAll(' ', ''), image: '' };
-      const shots = { Shots: [shot, { ...shot, price_item: '' }] };
-      const profile = { username: 'long', name: long, bio: long };
-      return route.fulfill({
-        headers: { 'access-control-allow-origin': '*' },
-        json: route.request().url().endsWith('/shots') ? shots : profile,
-      });
-    });
-    await page.evaluate(
-      `document.querySelector('main').insertAdjacentHTML('beforeend', ${JSON.stringify(card('base="BASE/b" user="long"'))})`,
-    );
-    await ready(page).locator('.name').waitFor();
+    const shot = { id: '1', title: long, price_item: long.replaceAll(' ', ''), image: '' };
+    const page = await openWith({ username: 'long', name: long, bio: long }, [
+      shot,
+      { ...shot, price_item: '' },
+    ]);
     expect(await page.evaluate(`${inside('article')}.getBoundingClientRect().height`)).toBeLessThan(640);
     expect(await overhang(page)).toBe(0);
   });
@@ -422,19 +432,9 @@ describeInBrowser('the card', (eye) => {
   });
 
   test('items with the same initials are told apart', async () => {
-    const page = await open('');
-    await page.route('**/api/username/same**', (route) => {
-      const titles = ['Blue door', 'Red roof', 'Blue dusk', '', ''];
-      const shots = { Shots: titles.map((title, index) => ({ id: String(index), title })) };
-      return route.fulfill({
-        headers: { 'access-control-allow-origin': '*' },
-        json: route.request().url().endsWith('/shots') ? shots : { username: 'same' },
-      });
-    });
-    await page.evaluate(
-      `document.querySelector('main').insertAdjacentHTML('beforeend', ${JSON.stringify(card('base="BASE/b" user="same"'))})`,
-    );
-    await ready(page).locator('.name').waitFor();
+    const titles = ['Blue door', 'Red roof', 'Blue dusk', '', ''];
+    const shots = titles.map((title, index) => ({ id: String(index), title }));
+    const page = await openWith({ username: 'same' }, shots);
     expect(await page.locator('vitrine-profile .content .tile').allTextContents()).toEqual([
       'B\u200cD',
       'R\u200cR',

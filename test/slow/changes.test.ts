@@ -1,12 +1,11 @@
 // Imports that are killed: whatever was committed, subscribers are told of it in the end.
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { startSite } from '../mirror-site.ts';
 import { blog, post } from '../records.ts';
-import { atEnd, databaseOf, done, ndjson, tempFile, vitrine } from '../rig.ts';
+import { databaseOf, done, ndjson, tempFile, vitrine } from '../rig.ts';
 
 /** What an import does when it is killed, or a moment later. */
 const MOMENTS = ['writes', 'calls', 'is answered'] as const;
@@ -25,7 +24,7 @@ const fileOf = (round: number) =>
 test(`kill -9 at ${KILLS} moments of an import loses no change`, async () => {
   const told = new Set<string>();
   let seen: string | undefined;
-  const server = createServer(async (request, response) => {
+  const hook = await startSite(async (request, response) => {
     const { changes } = JSON.parse((await Array.fromAsync(request)).join(''));
     for (const { user } of Array.isArray(changes) ? changes : []) told.add(user);
     seen = 'calls';
@@ -33,11 +32,9 @@ test(`kill -9 at ${KILLS} moments of an import loses no change`, async () => {
     response.end(() => {
       seen = 'is answered';
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  atEnd(() => server.close());
+  });
   const url = await databaseOf(fileOf(KILLS + 1));
-  const env = { DATABASE_URL: url, NOTIFY: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const env = { DATABASE_URL: url, NOTIFY: hook.url };
   await done(['import', fileOf(KILLS + 1)], { env });
   let killed = 0;
   for (let round = 1; round <= KILLS; round++) {

@@ -3,14 +3,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config/config.ts';
-import { sampleDatabase } from '../../src/samples/samples.ts';
-import { buildApp } from '../../src/server/app.ts';
-import { openSamples } from '../../src/stores/open.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Reader } from '../../src/stores/reader.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { putCopy } from '../media-folder.ts';
 import {
   ask,
@@ -23,6 +17,7 @@ import {
   startServer,
   tempFolder,
 } from '../rig.ts';
+import { serveLookups } from '../serve-here.ts';
 import { adminOf, linesOf, metricsOf, until } from '../stress.ts';
 
 const get = (url: string, more = '') => `GET ${url} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
@@ -56,25 +51,11 @@ describe('a client that ends its side after its request gets the answer', () => 
   });
 
   test('after a slow lookup, and in order if it sent several', async () => {
-    const config = readConfig({ port: '0', logLevel: 'silent' });
-    const slow: Reader = {
-      ...openSamples(await sampleDatabase('http://localhost/samples/')),
-      profile: (_family, name) =>
-        new Promise((resolve) =>
-          setTimeout(resolve, name === 'one' ? 60 : 20, {
-            etag: `"${name}"`,
-            body: Buffer.from(`"${name}"`),
-          }),
-        ),
-    };
-    const { app } = buildApp({
-      config,
-      store: slow,
-      telemetry: createTelemetry(config, createLog(config, process.stdout)),
-    });
-    afterAll(() => app.close());
-    const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
-    const socket = await dial({ port });
+    const profile: Reader['profile'] = (_family, name) =>
+      new Promise((resolve) =>
+        setTimeout(resolve, name === 'one' ? 60 : 20, { etag: `"${name}"`, body: Buffer.from(`"${name}"`) }),
+      );
+    const socket = await dial(await serveLookups({ profile }, {}));
     const heard = hearOut(socket);
     const names = ['one', ...Array.from({ length: 20 }, (_, nth) => `more${nth}`)];
     socket.end(names.map((name) => get(`/a/api/?user=${name}`)).join(''));

@@ -145,7 +145,7 @@ describe('starting with a damaged database', () => {
 
   let whole: Buffer;
   beforeAll(async () => {
-    whole = readFileSync(await databaseOf(tempFile('records.ndjson', ndjson(...records))));
+    whole = readFileSync(await databaseOf(...records));
   });
 
   test.each(HURTS)('%s: refused with one message, or no response is wrong', async (what, hurt) => {

@@ -312,7 +312,7 @@ describeInBrowser('the explorer', (eye) => {
     };
     let own: LocalServer;
     beforeAll(async () => {
-      const database = await databaseOf(ugly('hostile-texts.ndjson'), tempFile('far.ndjson', ndjson(FAR)));
+      const database = await databaseOf(ugly('hostile-texts.ndjson'), FAR);
       own = await serveHere({ DATABASE_URL: database });
     });
 
@@ -347,8 +347,8 @@ describeInBrowser('the explorer', (eye) => {
     });
 
     test('it opens on a user of the data, in a variant that has one', async () => {
-      const records = ndjson({ id: '3', username: 'first', name: 'The First', totalShots: '0' });
-      const few = await serveHere({ DATABASE_URL: await databaseOf(tempFile('few.ndjson', records)) });
+      const records = [{ id: '3', username: 'first', name: 'The First', totalShots: '0' }];
+      const few = await serveHere({ DATABASE_URL: await databaseOf(...records) });
       const page = await eye.open(few.url);
       await waitForText(heading(page), 'The First');
       expect(await page.getByLabel('B portfolio').isChecked()).toBe(true);
@@ -359,8 +359,8 @@ describeInBrowser('the explorer', (eye) => {
       const page = await eye.open(`${first.url}/?variant=b&user=elodie`, { expected: /ERR_CONNECTION/ });
       await waitForText(heading(page), 'Élodie');
       await first.stop();
-      const records = ndjson({ id: '3', username: 'first', name: 'The First', totalShots: '0' });
-      const DATABASE_URL = await databaseOf(tempFile('few.ndjson', records));
+      const records = [{ id: '3', username: 'first', name: 'The First', totalShots: '0' }];
+      const DATABASE_URL = await databaseOf(...records);
       await serveHere({ PORT: String(first.port), DATABASE_URL });
       await page.goto(first.url);
       await waitForText(heading(page), 'The First');
@@ -380,7 +380,7 @@ describeInBrowser('the explorer', (eye) => {
     });
 
     test('without example users or recent users it asks for a name', async () => {
-      const DATABASE_URL = await databaseOf(tempFile('far.ndjson', ndjson(FAR)));
+      const DATABASE_URL = await databaseOf(FAR);
       const nameless = await serveHere({ DATABASE_URL, EXAMPLE_USERS: 'none' });
       const page = await eye.open(`${nameless.url}/?variant=b`);
       await waitForText(heading(page), 'Enter a user name');
@@ -441,11 +441,11 @@ describeInBrowser('the explorer', (eye) => {
   );
 
   test('a name that exists only in the other family links to that variant', async () => {
-    const records = ndjson(
+    const records = [
       { id: '1', username: 'writer', name: 'A Writer', totalPost: '0' },
       { id: '2', username: 'painter', name: 'A Painter', totalShots: '0' },
-    );
-    const own = await serveHere({ DATABASE_URL: await databaseOf(tempFile('two.ndjson', records)) });
+    ];
+    const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
     const page = await eye.open(`${own.url}/?variant=b&user=writer`, { expected: NOT_FOUND });
     await waitForText(heading(page), 'No user named “writer”');
     await page.locator('#profile').getByRole('link', { name: 'writer' }).click();

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { describeInBrowser } from '../browser.ts';
-import { databaseOf, ndjson, type Server, startServer, tempFile } from '../rig.ts';
+import { databaseOf, type Server, startServer } from '../rig.ts';
 
 const MAX_SHIFT = 0.05;
 
@@ -49,8 +49,8 @@ describeInBrowser('the first view', (eye) => {
   let own: Server;
   beforeAll(async () => {
     server = await startServer();
-    const records = ndjson({ id: '3', username: 'first', name: 'The First', totalShots: '0' });
-    own = await startServer({ DATABASE_URL: await databaseOf(tempFile('few.ndjson', records)) });
+    const records = [{ id: '3', username: 'first', name: 'The First', totalShots: '0' }];
+    own = await startServer({ DATABASE_URL: await databaseOf(...records) });
   });
 
   test.each(PAGES)('of $path is small and still', async ({ path, drawn, ...most }) => {

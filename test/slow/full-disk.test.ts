@@ -20,7 +20,7 @@ describe.skipIf(!canMount)('a full disk', () => {
   let input: string;
   let grown: number;
   beforeAll(async () => {
-    smallDatabase = await databaseOf(tempFile('small.ndjson', ndjson(...small)));
+    smallDatabase = await databaseOf(...small);
     input = tempFile('large.ndjson', large);
     grown = sizeOf(await databaseOf(input));
   });
@@ -59,7 +59,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     const users = Array.from({ length: 100 }, (_, n) =>
       folio(n + 1, `user${n}`, { avatar: `${site.url}/${n}` }),
     );
-    const database = await databaseOf(tempFile('site.ndjson', ndjson(...users)));
+    const database = await databaseOf(...users);
     const media = (command: string, mediaDir: string, ...more: string[]) =>
       run(['media', command, '--database-url', database, '--media-dir', mediaDir, ...more]);
     const hosts = ['--start-rate', '10000', '--rate', '10000', '--media-hosts', new URL(site.url).host];

@@ -1,13 +1,7 @@
 // Limits: request rate, timeouts, header size, connections, and load shedding while the event loop lags.
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config/config.ts';
-import { sampleDatabase } from '../../src/samples/samples.ts';
-import { buildApp } from '../../src/server/app.ts';
-import { openSamples } from '../../src/stores/open.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   ask,
   dial,
@@ -19,7 +13,7 @@ import {
   sendRaw,
   startServer,
 } from '../rig.ts';
-import { serveHere } from '../serve-here.ts';
+import { serveHere, serveLookups } from '../serve-here.ts';
 import { until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
@@ -199,23 +193,12 @@ describe('sizes and connections', () => {
 });
 
 describe('MAX_LOOP_DELAY', () => {
-  const ends: (() => Promise<void>)[] = [];
-  afterAll(() => Promise.all(ends.map((end) => end())));
-
   /** A server in this process whose lookups each occupy it for 150 ms, and six lookups and a probe at once. */
   async function flood(maxLoopDelay: string): Promise<Reply[]> {
-    const config = readConfig({ port: '0', maxLoopDelay, logLevel: 'silent' });
-    const store = openSamples(await sampleDatabase('http://localhost/samples/'));
     const profile = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
-    const { app } = buildApp({
-      config,
-      store: { ...store, profile },
-      telemetry: createTelemetry(config, createLog(config, process.stdout)),
-    });
-    ends.push(() => app.close());
-    const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
+    const server = await serveLookups({ profile }, { maxLoopDelay });
     const urls = [...Array.from({ length: 6 }, (_, nth) => `/a/api/?user=user${nth}`), '/healthz'];
-    const sockets = await Promise.all(urls.map(() => dial({ port })));
+    const sockets = await Promise.all(urls.map(() => dial(server)));
     // One connection is accepted in a turn of the event loop.
     for (const socket of sockets) {
       socket.write(get('/healthz'));
@@ -225,7 +208,7 @@ describe('MAX_LOOP_DELAY', () => {
     for (const [nth, socket] of sockets.entries()) socket.write(get(urls[nth] as string, LAST));
     const replies = (await Promise.all(heard)).map((bytes) => parseReplies(bytes)[0] as Reply);
     // All have been answered, so nothing waits.
-    expect((await ask({ port }, '/nothing')).status).toBe(404);
+    expect((await ask(server, '/nothing')).status).toBe(404);
     return replies;
   }
 

@@ -7,7 +7,7 @@ import { newPath, readMedia } from '../importing.ts';
 import { mirror, portfolio, startSite } from '../mirror-site.ts';
 import { gif, pdf, png, sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
-import { databaseOf, done, ndjson, run, tempFile, tempFolder } from '../rig.ts';
+import { databaseOf, done, run, tempFolder } from '../rig.ts';
 
 const startPictures = async (pictures: Record<string, Buffer>) => {
   const site = await startSite(({ url = '' }, response) => {
@@ -34,7 +34,7 @@ async function twoPictures() {
     folio(1, 'ada', { avatar: `${host.url}/a` }),
     shot(1, 1, { image: `${host.url}/b`, attachment: `${host.url}/zip` }),
   ];
-  return { host, database: await databaseOf(tempFile('site.ndjson', ndjson(...records))) };
+  return { host, database: await databaseOf(...records) };
 }
 
 test('media fetch copies pictures beside the database; into another folder, when the site is gone, it forgets none', async () => {
@@ -82,7 +82,7 @@ test('media fetch may run several times at once', async () => {
   const host = await startPictures(pictures);
   const avatars = Object.keys(pictures).map((path) => host.url + path);
   const records = avatars.map((avatar, n) => folio(n + 1, `user${n}`, { avatar }));
-  const database = await databaseOf(tempFile('site.ndjson', ndjson(...records)));
+  const database = await databaseOf(...records);
   const runs = await Promise.all([1, 2].map(() => fetchMedia(database, '--media-hosts', host.host)));
   for (const { code, stderr } of runs) expect([code, stderr]).toEqual([0, '']);
   expect((await checkMedia(database)).stdout).toBe('copies: 20 sound, 0 missing, 0 damaged\n');

@@ -9,7 +9,7 @@ import { copiesIn } from '../media-folder.ts';
 import { startSite } from '../mirror-site.ts';
 import { png, sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
-import { copyOf, databaseOf, done, ndjson, tempFile, vitrine } from '../rig.ts';
+import { copyOf, databaseOf, done, vitrine } from '../rig.ts';
 import { until } from '../stress.ts';
 
 /** Their moments are spread over a fetch. */
@@ -40,7 +40,7 @@ async function startHosts() {
     }),
   ]).flat();
   const hosts = sites.map(({ url }) => new URL(url).host);
-  return { times, hosts, database: await databaseOf(tempFile('site.ndjson', ndjson(...records))) };
+  return { times, hosts, database: await databaseOf(...records) };
 }
 
 const fetchArgs = (database: string, hosts: readonly string[]) =>

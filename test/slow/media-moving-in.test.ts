@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { saveMedia } from '../importing.ts';
 import { sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
-import { ask, databaseOf, done, ndjson, startServer, tempFile } from '../rig.ts';
+import { ask, databaseOf, done, startServer } from '../rig.ts';
 import { startLoad } from '../stress.ts';
 
 const names = Array.from({ length: 20 }, (_, n) => `user${n + 1}`);
@@ -21,7 +21,7 @@ test('under load, no response mixes two addresses of copies', async () => {
     folio(index + 1, name, covers),
     ...shotsOf('https://old.example', index + 1),
   ]);
-  const database = await databaseOf(tempFile('site.ndjson', ndjson(...records)));
+  const database = await databaseOf(...records);
   const urls = new Set(JSON.stringify(records).match(/https:[^"]+/g));
   const entries = [...urls].map((url) => ({ url, file: `${sha256(url)}.png`, bytes: 1, reason: null }));
   await saveMedia(database, entries);

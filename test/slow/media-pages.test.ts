@@ -7,7 +7,7 @@ import { freePort } from '../free-port.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../media-folder.ts';
 import { startSite } from '../mirror-site.ts';
 import { blog, post } from '../records.ts';
-import { databaseOf, fixture, ndjson, type Server, startServer, tempFile } from '../rig.ts';
+import { databaseOf, fixture, type Server, startServer, tempFile } from '../rig.ts';
 
 /** Within the image of the card. */
 const AVATAR = { x: 40, y: 60, width: 40, height: 48 };
@@ -26,8 +26,8 @@ describeInBrowser('copies of pictures', (eye) => {
     const folder = `${file}.media`;
     const avatar = putCopy(folder, readFileSync(fixture('pictures/avatar-ada.svg')), 'svg');
     const url = `${media}/media/${avatar}`;
-    const records = ndjson(blog(1, 'ada', { avatar: url, avatar_large: url }), post(1, 1, { photo: url }));
-    const database = await databaseOf(tempFile('ada.ndjson', records));
+    const records = [blog(1, 'ada', { avatar: url, avatar_large: url }), post(1, 1, { photo: url })];
+    const database = await databaseOf(...records);
     server = await startServer({ DATABASE_URL: database, MEDIA_DIR: folder, PORT: String(port) });
     scripted = putCopy(folder, SVG_WITH_SCRIPT, 'svg');
     host = await startSite((_request, response) => {

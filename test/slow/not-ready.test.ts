@@ -1,10 +1,9 @@
 // A server without data says so, creates nothing, and goes live with the first import. Sample users are asked for.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { lookalikes } from '../../src/config/lookalikes.ts';
-import { newPath } from '../importing.ts';
+import { executeSql, newPath } from '../importing.ts';
 import { blog } from '../records.ts';
 import {
   ask,
@@ -12,7 +11,6 @@ import {
   done,
   fixture,
   json,
-  ndjson,
   ROOT,
   run,
   type Server,
@@ -47,9 +45,7 @@ const STATES: [what: string, make: () => Promise<string>, reason: RegExp][] = [
     'that was never imported into',
     async () => {
       const path = await databaseOf(fixture('microblog.ndjson'));
-      const db = new Database(path);
-      db.exec('UPDATE vitrine SET generation = 0');
-      db.close();
+      executeSql(path, 'UPDATE vitrine SET generation = 0');
       return path;
     },
     /was never imported into: run `vitrine import`/,
@@ -117,7 +113,7 @@ describe('without DATABASE_URL', () => {
   });
 
   test('npm start with DATABASE_URL serves that data', async () => {
-    const path = await databaseOf(tempFile('people.ndjson', ndjson(blog(1, 'mira'))));
+    const path = await databaseOf(blog(1, 'mira'));
     const server = await npmStart({ DATABASE_URL: path });
     expect((await ask(server, '/a/api/?user=mira')).status).toBe(200);
     expect((await ask(server, ADA)).status).toBe(404);

@@ -1,17 +1,16 @@
 // Caches that keep answers for a day and are told what changed, with exactly the configurations that are printed; and a
 // provider that is down while imports are killed.
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { userTag } from '../../src/records/user-name.ts';
 import { freePort } from '../free-port.ts';
 import { type Front, startFront, withoutProxy } from '../fronts.ts';
+import { startSite as startAnswering } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';
 import {
   ask,
-  atEnd,
   databaseOf,
   done,
   ndjson,
@@ -157,17 +156,15 @@ test('a provider that is down while an import is killed is told of everything la
   const told: string[] = [];
   const waiting: ServerResponse[] = [];
   let isDown = true;
-  const provider = createServer(async (request, response) => {
+  const provider = await startAnswering(async (request, response) => {
     const { tags } = JSON.parse(Buffer.concat(await request.toArray()).toString());
     if (isDown) return void waiting.push(response);
     told.push(...tags);
     response.end();
-  }).listen(0, '127.0.0.1');
-  await once(provider, 'listening');
-  atEnd(() => provider.close().closeAllConnections());
+  });
   const env = {
     DATABASE_URL: await databaseOf(fileOf(EVERYBODY, () => false)),
-    PURGE: `post:http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
+    PURGE: `post:${provider.url}`,
     PURGE_TOKEN: 's3cret',
   };
   isDown = false;

@@ -8,7 +8,7 @@ import { checkDatabase, snapshotDatabase } from '../../src/stores/open.ts';
 import { people } from '../bench/data.ts';
 import { ADDRESSES, EXPECTED, GENERATIONS, sources } from '../generation-files.ts';
 import { exported } from '../importing.ts';
-import { ask, copyOf, databaseOf, ndjson, spawned, startServer, tempFile, vitrine } from '../rig.ts';
+import { ask, copyOf, databaseOf, spawned, startServer, vitrine } from '../rig.ts';
 import { canMount, onDisk } from '../small-disk.ts';
 import { generationOf, startLoad } from '../stress.ts';
 
@@ -36,8 +36,8 @@ test(`${RESTORES} restores under load: no failed or mixed answer, and the next o
 describe('large data', () => {
   let [small, large, largeSnapshot] = ['', '', ''];
   beforeAll(async () => {
-    small = await databaseOf(tempFile('small.ndjson', ndjson(...people(20, 15))));
-    large = await databaseOf(tempFile('large.ndjson', ndjson(...people(1000, 15))));
+    small = await databaseOf(...people(20, 15));
+    large = await databaseOf(...people(1000, 15));
     largeSnapshot = `${large}.snapshot`;
     await snapshotDatabase(large, largeSnapshot);
   });
