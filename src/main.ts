@@ -42,7 +42,8 @@ if (stoppedBy !== undefined && process.exitCode > MISUSED) endBy(stoppedBy);
 // Log lines that nobody reads, and a worker's channel to the supervisor, would keep a server alive.
 if (hasServed || (cluster.isWorker && process.exitCode !== DONE)) process.exit();
 
-async function serveUntilStopped(config: Config, { warnings, json, onServing }: ServeStart): Promise<void> {
+async function serveUntilStopped(config: Config, start: ServeStart): Promise<void> {
+  const { warnings, json, onServing, onUncaught } = start;
   const signal = stopSignal('SIGTERM', 'SIGINT');
   process.stdout.off('error', endOnOutputError);
   process.off('uncaughtException', endOnUncaught);
@@ -52,6 +53,8 @@ async function serveUntilStopped(config: Config, { warnings, json, onServing }: 
     if (config.databaseUrl === undefined) log.info('DATABASE_URL is not set: serving sample users');
     for (const warning of warnings) log.warn(warning);
   }
+  if (onUncaught !== undefined)
+    process.on('uncaughtException', (error) => onUncaught(describeUncaught(error), log));
   ignoreSignals(log);
   await runServer(config, log, signal, output.dropped, onServing);
   await output.flush();
@@ -131,10 +134,13 @@ function endUnfinished(): never {
 
 /** Such as one that a map left behind in a timer or a promise. A server's is printed by Node, with its stack. */
 function endOnUncaught(error: unknown): never {
-  const text = error instanceof Error && error.stack ? error.stack : String(error);
-  const sentence = printable(text.split('\n', 2).join(''));
-  process.stderr.write(`vitrine: an error that nothing caught: ${sentence}\n`);
+  process.stderr.write(`vitrine: ${describeUncaught(error)}\n`);
   process.exit(FAILED);
+}
+
+function describeUncaught(error: unknown): string {
+  const text = error instanceof Error && error.stack ? error.stack : String(error);
+  return `an error that nothing caught: ${printable(text.split('\n', 2).join(''))}`;
 }
 
 /** `vitrine export | head` is not a failure. */

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { ask, json, type LocalServer, ndjson, run, tempFile, tempFolder } from './rig.ts';
+import { ask, json, type LocalServer, ndjson, run, startServer, tempFile, tempFolder } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { until } from './stress.ts';
 
@@ -110,6 +110,19 @@ describe('files that are served', () => {
     expect(await titles(server)).toEqual(['Ferry']);
     writeFileSync(map, 'export default (record) => ({ ...record, title: record.title?.toUpperCase() });');
     await untilTitles(server, ['FERRY']);
+    await server.stop();
+  });
+
+  test('stay as they were when a map leaves an error behind, and the server goes on', async () => {
+    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
+    const map = tempFile('map.mjs', 'export default (record) => record;');
+    const server = await startServer({}, [file, '--map', map]);
+    writeFileSync(map, "export default () => void Promise.reject(new Error('forgotten'));");
+    await untilLogged(server, 'nothing caught: Error: forgotten');
+    await untilLogged(server, 'the data before is served');
+    expect(await titles(server)).toEqual(['Ferry']);
+    writeFileSync(map, "export default (record) => ({ ...record, title: 'Mended' });");
+    await untilTitles(server, ['Mended']);
     await server.stop();
   });
 

@@ -18,13 +18,19 @@ export interface Process {
   readonly stoppedBy: () => NodeJS.Signals | undefined;
 }
 
-export interface ServeStart {
+/** What a command does while the server that it started is running. */
+export interface ServeHooks {
+  /** Called once the server answers. */
+  readonly onServing?: (log: Logger) => void;
+  /** Called with a sentence about an error that nothing caught; without it, such an error ends the server. */
+  readonly onUncaught?: (sentence: string, log: Logger) => void;
+}
+
+export interface ServeStart extends ServeHooks {
   /** What is odd about the settings, a sentence each. */
   readonly warnings: readonly string[];
   /** Whether the log is JSON on a terminal as well. */
   readonly json: boolean;
-  /** Called once the server answers. */
-  readonly onServing?: ((log: Logger) => void) | undefined;
 }
 
 /** What a command did, for people and for programs. */

@@ -9,7 +9,7 @@ import { isDatabase } from '../files/output.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { counted, countedPart } from '../records/printable.ts';
 import { openForChange } from '../stores/open.ts';
-import { type CommandContext, type ServeStart, UsageError } from './context.ts';
+import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
 import type { ReadingFlags } from './import.ts';
 import { explain } from './output.ts';
 
@@ -18,10 +18,7 @@ interface FilesToServe extends ReadingFlags {
 }
 
 /** What the rest of `serve` does with the database; it may watch the files meanwhile. */
-type ServeDatabase = (
-  settings: Pick<Config, 'databaseUrl' | 'files'>,
-  onServing: ServeStart['onServing'],
-) => Promise<void>;
+type ServeDatabase = (settings: Pick<Config, 'databaseUrl' | 'files'>, hooks: ServeHooks) => Promise<void>;
 
 export async function serveFiles(
   source: FilesToServe,
@@ -48,12 +45,23 @@ export async function serveFiles(
   const served = new AbortController();
   const end = AbortSignal.any([stop, served.signal]);
   let watching: Promise<void> | undefined;
+  let uncaught = new AbortController();
   const onServing = (log: Logger) => {
     for (const warning of first.warnings) log.warn(warning);
     log.info(`imported ${counted(records, 'record')}; saved files are imported again`);
-    watching = watchSaves(watched, before, () => loadAgain(load, log, end), end);
+    const onSave = () => {
+      uncaught = new AbortController();
+      return loadAgain(load, log, AbortSignal.any([end, uncaught.signal]));
+    };
+    watching = watchSaves(watched, before, onSave, end);
   };
-  await serve({ databaseUrl: databaseIn(folder.path), files }, onServing);
+  /** A map may leave errors behind in timers and promises: the first ends an import that is running. The server goes on. */
+  const onUncaught = (sentence: string, log: Logger) => {
+    if (!uncaught.signal.aborted) log.error(sentence);
+    uncaught.abort();
+  };
+  const hooks = map === undefined ? { onServing } : { onServing, onUncaught };
+  await serve({ databaseUrl: databaseIn(folder.path), files }, hooks);
   served.abort();
   await watching;
 }

@@ -8,7 +8,7 @@ import { counted } from '../records/printable.ts';
 import { StoreError } from '../stores/errors.ts';
 import { openForLookups, openForServing } from '../stores/open.ts';
 import type { Counts } from '../stores/reader.ts';
-import { type CommandContext, type ServeStart, UsageError } from './context.ts';
+import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
 import { addReadingOptions, FILES_MEANING, type ReadingFlags } from './import.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 import { serveFiles } from './serve-files.ts';
@@ -45,16 +45,16 @@ async function runServe(
 ): Promise<void> {
   const { map, filesUrl, exportUser, family, encoding, lenient, unescape: isUnescaping, ...settings } = flags;
   const reading = { map, filesUrl, exportUser, family, encoding, lenient, unescape: isUnescaping };
-  const run = (config: Config, warnings: string[], onServing?: ServeStart['onServing']) =>
-    check ? checkServe(config, warnings, context) : startServe(config, warnings, context, onServing);
+  const run = (config: Config, warnings: string[], hooks?: ServeHooks) =>
+    check ? checkServe(config, warnings, context) : startServe(config, warnings, context, hooks);
   if (files.length > 0) {
     const config = readConfig(settings, withoutDatabase(settings, context));
     const warnings = [
       ...(config.workers > 1 ? ['one process serves the files: WORKERS has no effect'] : []),
       ...(config.purge.length > 0 ? ['caches are not told that files were saved: PURGE has no effect'] : []),
     ];
-    return await serveFiles({ files, ...reading }, context, (served, onServing) =>
-      run({ ...config, ...served, workers: 1, purge: [] }, warnings, onServing),
+    return await serveFiles({ files, ...reading }, context, (served, hooks) =>
+      run({ ...config, ...served, workers: 1, purge: [] }, warnings, hooks),
     );
   }
   if (Object.values(reading).some((value) => value !== undefined && value !== false))
@@ -82,12 +82,12 @@ async function startServe(
   config: Config,
   warnings: readonly string[],
   { environment, json, quiet, serve }: CommandContext,
-  onServing?: ServeStart['onServing'],
+  hooks: ServeHooks = {},
 ): Promise<void> {
   await serve(quiet ? { ...config, logLevel: atLeastWarnings(config) } : config, {
     warnings: [...warnings, ...settingWarnings(config, environment)],
     json,
-    onServing,
+    ...hooks,
   });
 }
 

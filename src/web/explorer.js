@@ -163,6 +163,8 @@ function listBlockedHosts({ text }) {
 /** @param {Notice} content */
 function showNotice(content) {
   setBusy(false);
+  profilePane.className = 'pane';
+  profilePane.dir = '';
   profilePane.replaceChildren(drawNotice(content, showAgain));
   document.title = content.title;
   announce([content.title, ...content.details].join('. '));
