@@ -3,22 +3,10 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { readConfig, SETTING_NAMES } from '../config/config.ts';
 import { ConfigError } from '../config/setting-values.ts';
-import type { HostName } from '../publish/hosts.ts';
-import type { Part } from '../publish/targets.ts';
+import { HOSTS, type HostName } from '../publish/hosts.ts';
+import { PARTS, type Part } from '../publish/targets.ts';
 import { type CommandContext, UsageError } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
-
-/** Not taken from the tables, which are loaded only when something is published. */
-const HOSTS = Object.keys({
-  nginx: 0,
-  caddy: 0,
-  apache: 0,
-  cloudflare: 0,
-  netlify: 0,
-  vercel: 0,
-  s3: 0,
-} satisfies Record<HostName, 0>);
-const PARTS = Object.keys({ pages: 0, cards: 0, previews: 0, feeds: 0, media: 0 } satisfies Record<Part, 0>);
 
 interface PublishFlags extends SettingFlags {
   readonly for: HostName;
@@ -36,13 +24,15 @@ ${examples('vitrine publish /srv/site --for nginx', 'vitrine publish /srv/site -
 export const publishCommand = (context: CommandContext) =>
   createCommand('publish', 'make a file of every answer, for a host of static files', SETTING_NAMES)
     .argument('<folder>', 'the folder to publish to')
-    .addOption(new Option('--for <host>', 'the host of the files').choices(HOSTS).makeOptionMandatory())
+    .addOption(
+      new Option('--for <host>', 'the host of the files').choices(Object.keys(HOSTS)).makeOptionMandatory(),
+    )
     .option('--without <parts>', 'parts to leave out, separated by commas')
     .option('--check', 'look at the files of everybody, also of those who did not change', false)
     .option('--dry-run', 'say what would be written, and write nothing', false)
     .addHelpText('after', HELP)
     .action(async (folder: string, { for: host, without = '', dryRun, check, ...flags }: PublishFlags) => {
-      const parts = without.split(',').filter(Boolean);
+      const parts = without.split(',').filter(Boolean) as Part[];
       const unknown = parts.find((part) => !PARTS.includes(part));
       if (unknown !== undefined) throw new UsageError(`--without takes ${PARTS.join(', ')}, not ${unknown}`);
       // It stands in the host's configuration, where other characters have meanings.
@@ -55,7 +45,7 @@ export const publishCommand = (context: CommandContext) =>
       if (config.corsOrigin !== '*' && config.corsOrigin.length > 0)
         throw new ConfigError(['CORS_ORIGIN must be * or none: files are the same for every origin']);
       const { runPublish } = await import('../publish/publish.ts');
-      const run = { folder: resolve(folder), host, dryRun, check, without: new Set(parts as Part[]) };
+      const run = { folder: resolve(folder), host, dryRun, check, without: new Set(parts) };
       const { stderr: out } = context;
       context.report(
         await runPublish({ ...run, config: { ...config, databaseUrl }, out, signal: context.stopSignal() }),

@@ -1,8 +1,9 @@
 // `vitrine print prometheus-rules` and `vitrine print grafana-dashboard`: the alerts and panels of the table of metrics.
 import type { Metric } from '../telemetry/metric.ts';
+import { METRICS } from '../telemetry/metric-table.ts';
 
-export function prometheusRules(metrics: readonly Metric[]): string {
-  const rules = metrics.flatMap(({ alert }) => (alert === undefined ? [] : [alert]));
+export function prometheusRules(): string {
+  const rules = METRICS.flatMap(({ alert }) => (alert === undefined ? [] : [alert]));
   return `# Alerts for Vitrine. Save it as /etc/prometheus/vitrine.rules.yml, name it under \`rule_files\`, and scrape ADMIN_PORT as a
 # job named vitrine:
 #   scrape_configs:
@@ -31,10 +32,10 @@ const DATASOURCE = { type: 'prometheus', uid: `\${datasource}` };
 /** Of Grafana's grid of 24 columns. */
 const [WIDTH, HEIGHT, COLUMNS] = [8, 8, 3];
 
-export function grafanaDashboard(metrics: readonly Metric[]): string {
-  const panels = metrics
-    .filter(({ panel }) => panel !== undefined)
-    .map((metric, index) => createPanel(metric, index));
+export function grafanaDashboard(): string {
+  const panels = METRICS.filter(({ panel }) => panel !== undefined).map((metric, index) =>
+    createPanel(metric, index),
+  );
   const dashboard = {
     uid: 'vitrine',
     title: 'Vitrine',

@@ -1,5 +1,4 @@
 // Everything that `vitrine print` can print.
-import { METRICS } from '../telemetry/metric-table.ts';
 import { caddy } from './caddy.ts';
 import { compose } from './compose.ts';
 import type { Deployment } from './deployment.ts';
@@ -20,8 +19,8 @@ export const TEXTS = {
   'kubernetes-snapshots': kubernetesSnapshots,
   systemd,
   'systemd-timers': systemdTimers,
-  'prometheus-rules': () => prometheusRules(METRICS),
-  'grafana-dashboard': () => grafanaDashboard(METRICS),
+  'prometheus-rules': prometheusRules,
+  'grafana-dashboard': grafanaDashboard,
 } satisfies Record<string, (deployment: Deployment) => string>;
 
 export type TextName = keyof typeof TEXTS;

@@ -65,7 +65,7 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, options, do
   const origins = mounts.flatMap(({ base }) => base.origin ?? []);
   const headers = { ...policyFor(config, origins), ...typed(HTML, EACH_TIME) };
   const page = forUsers((users) =>
-    memoize((host) => createAsset(render(JSON.parse(textFor(host, users, options)), users), headers)),
+    memoize((host) => createAsset(render(JSON.parse(textFor(host, users, options))), headers)),
   );
   app.get('/docs', fileRoute, async (request, reply) =>
     sendAsset(reply, page(await exampleUsers())(findHost(request, config))),

@@ -1,7 +1,6 @@
 // The API reference: the OpenAPI document as a page that is whole without scripts.
-import { type Config, listMounts } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { serverUrl } from '../config/media.ts';
-import { fillAddress, USER_ADDRESSES, VARIANTS } from '../variants.ts';
 import {
   type ApiDocument,
   type ApiOperation,
@@ -24,15 +23,12 @@ import {
 } from './reference-layout.ts';
 import { operationArticle, schemaLinks } from './reference-operation.ts';
 
-/** Names of users that examples link to. */
-type Names = Readonly<Record<'microblog' | 'portfolio', readonly string[]>>;
-
-/** Renders the page for a document, with users to begin with. */
-type ReferencePage = (document: object, users: Names) => string;
+/** Renders the page for a document. */
+type ReferencePage = (document: object) => string;
 
 export function createReferencePage(config: Config): ReferencePage {
   const address = `${serverUrl(config)}/`;
-  return (document, users) => {
+  return (document) => {
     const api = document as ApiDocument;
     const operations = listOperations(api);
     const sections = [
@@ -40,7 +36,6 @@ export function createReferencePage(config: Config): ReferencePage {
       ...api.tags.map((tag) => tagSection(tag, operations)),
       recordSection(api),
       { id: 'errors', title: 'Errors', body: errorTable(operations), parts: [] },
-      sharing(config, users),
     ];
     return layout(config, { root: '', title: 'API reference', lead: markup``, sections });
   };
@@ -52,7 +47,7 @@ const overview = ({ info }: ApiDocument, address: string): Section => ({
   body: markup`<p class="lead">${info.summary}</p>
 ${paragraphs(info.description)}
 <p><a href="docs/api">Using the API</a> says how to read the strings and what to do about each error;
-<a href="docs/recipes">Recipes</a> have code that runs.</p>
+<a href="docs/recipes">Recipes</a> have code that runs, and what shows users outside of the API: pages, cards, feeds.</p>
 <h3>TypeScript types</h3>
 ${codeFigure('Shell', 'the command that generates types', `npx openapi-typescript ${address}openapi.json -o vitrine.d.ts`)}
 <p class="version">Version ${info.version} · ${info.license.name} licence</p>`,
@@ -137,36 +132,4 @@ function errorRows(status: string, { content }: ApiResponse): (readonly [code: s
     code,
     [markup`<code>${code}</code>${note(markup`${status}`)}`, inline(summary)],
   ]);
-}
-
-const KINDS = {
-  page: 'Page',
-  card: 'Card as an image',
-  preview: 'Picture for link previews',
-  atom: 'Atom feed',
-  json: 'JSON Feed',
-} as const;
-
-/** What shows people outside of the API. */
-function sharing(config: Config, users: Names): Section {
-  const kinds = Object.keys(KINDS).filter((kind) => kind !== 'page' || config.explorer);
-  const rows = listMounts(config).flatMap(({ variant, base }) => {
-    const { family } = VARIANTS[variant];
-    const user = users[family][0];
-    return (kinds as (keyof typeof KINDS)[]).map((kind): TableRow => {
-      const path = fillAddress(USER_ADDRESSES[kind], variant, user ?? 'USER');
-      const address = base.origin === undefined ? path.slice(1) : base.origin + path;
-      return [
-        markup`${KINDS[kind]}${note(`${family}, variant ${variant.toUpperCase()}`)}`,
-        user === undefined ? markup`<code>${address}</code>` : markup`<a href="${address}">${address}</a>`,
-      ];
-    });
-  });
-  return {
-    id: 'sharing',
-    title: 'Pages, cards and feeds',
-    body: markup`<p>Each user is also shown outside of the API. All of this is rendered by the server; the card is one script, <a href="embed.js">embed.js</a>, and <a href="docs/recipes#a-card-on-any-page">one element</a> for any page.</p>
-<article class="record" aria-label="Addresses">${table('Addresses of a user', ['What', 'Address'], rows)}</article>`,
-    parts: [],
-  };
 }
