@@ -1,7 +1,8 @@
 // What `vitrine print` prints, for tests that run it: with other ports and folders than on a real machine.
+
+import { TEXTS, type TextName } from '../src/cli/print.ts';
 import { givenSettings, readConfig } from '../src/config/config.ts';
 import { createDeployment } from '../src/print/deployment.ts';
-import { TEXTS, type TextName } from '../src/print/texts.ts';
 
 export const printed = (name: TextName, env: Record<string, string> = {}): string =>
   TEXTS[name](createDeployment(readConfig({}, env), givenSettings({}, env)));

@@ -1,10 +1,34 @@
-// `vitrine print`
+// `vitrine print`: the configurations that it can print.
 import { Argument } from 'commander';
 import { givenSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
-import { createDeployment } from '../print/deployment.ts';
-import { TEXT_NAMES, TEXTS, type TextName } from '../print/texts.ts';
+import { caddy } from '../print/caddy.ts';
+import { compose } from '../print/compose.ts';
+import { createDeployment, type Deployment } from '../print/deployment.ts';
+import { haproxy } from '../print/haproxy.ts';
+import { kubernetes, kubernetesSnapshots } from '../print/kubernetes.ts';
+import { grafanaDashboard, prometheusRules } from '../print/monitoring.ts';
+import { nginx } from '../print/nginx.ts';
+import { systemd, systemdTimers } from '../print/systemd.ts';
+import { varnish } from '../print/varnish.ts';
 import type { CommandContext } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
+
+export const TEXTS = {
+  nginx,
+  caddy,
+  haproxy,
+  varnish,
+  compose,
+  kubernetes,
+  'kubernetes-snapshots': kubernetesSnapshots,
+  systemd,
+  'systemd-timers': systemdTimers,
+  'prometheus-rules': prometheusRules,
+  'grafana-dashboard': grafanaDashboard,
+} satisfies Record<string, (deployment: Deployment) => string>;
+
+export type TextName = keyof typeof TEXTS;
+export const TEXT_NAMES = Object.keys(TEXTS) as TextName[];
 
 export const printCommand = (context: CommandContext) =>
   createCommand(

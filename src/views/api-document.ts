@@ -6,8 +6,6 @@ export interface ApiSchema {
   readonly enum?: readonly string[];
   readonly 'x-form'?: string;
   readonly maxItems?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
   readonly $ref?: string;
   readonly oneOf?: readonly ApiSchema[];
   readonly items?: ApiSchema;
