@@ -190,6 +190,13 @@ describeInBrowser('the API reference', (eye) => {
     expect((await send(page, 'getProfileB', { username: '..' })).status).toMatch(/cannot request/);
   });
 
+  test('a picture is named, not shown as text', async () => {
+    const page = await open();
+    await page.route('**/username/ada', (route) => route.fulfill({ contentType: 'image/png', body: 'PNG' }));
+    const { form } = await send(page, 'getProfileB', { username: 'ada' });
+    expect(await form.locator('.result').innerText()).toContain('The body is a file of the type image/png.');
+  });
+
   test('a stopped server is reported, and requests work again when it is back', async () => {
     const mortal = await serveHere({ PORT: String(await freePort()) });
     const page = await open({ expected: /ERR_CONNECTION/ }, `${mortal.url}/docs`);

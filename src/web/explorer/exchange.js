@@ -57,6 +57,8 @@ export function describeStatus(outcome) {
 export function drawResponse(name, outcome, announce) {
   if (!isResponse(outcome)) return [];
   const { text, json, headers } = outcome;
+  const type = headers.get('content-type') ?? '';
+  const isFile = /^(image|audio|video)\/|\/pdf$/.test(type);
   const body =
     json === undefined
       ? el('pre', { tabindex: '0', role: 'region' }, el('code', {}, text.slice(0, MAX_RAW_CHARACTERS)))
@@ -67,7 +69,8 @@ export function drawResponse(name, outcome, announce) {
     el('div', {}, el('dt', {}, header), el('dd', {}, value)),
   );
   return [
-    text !== '' && el('figure', { class: 'code' }, el('figcaption', {}, 'Body', copy), body),
+    isFile && el('p', { class: 'note' }, `The body is a file of the type ${type}.`),
+    text !== '' && !isFile && el('figure', { class: 'code' }, el('figcaption', {}, 'Body', copy), body),
     el(
       'details',
       { class: 'fold' },
