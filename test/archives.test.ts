@@ -3,9 +3,9 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { expect, test } from 'vitest';
 import { readRecords } from '../src/formats/detect.ts';
 import type { Raw } from './expected.ts';
+import { tempFile } from './files.ts';
 import { into, newPath, recordsIn } from './importing.ts';
 import { folio, shot } from './records.ts';
-import { tempFile } from './rig.ts';
 
 const SITE = 'http://old.example/b';
 const ADA = `${SITE}/api/username/ada`;

@@ -11,10 +11,11 @@ import { FAMILIES, type Family } from '../src/records/kinds.ts';
 import type { Change, News } from '../src/stores/changes.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
 import type { Writer } from '../src/stores/writer.ts';
+import { ndjson } from './files.ts';
 import { bodyOf, change, executeSql, newPath, saveMedia } from './importing.ts';
 import { startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ask, importInto, ndjson, newDatabase, run, storeName } from './rig.ts';
+import { ask, importInto, newDatabase, run, storeName } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const PICTURES = ['https://old.example/1.png', 'https://old.example/2.png', 'https://other.example/1.png'];

@@ -14,20 +14,9 @@ import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { copyOf, fixture, ndjson, ROOT, readRecords, tempFile, tempFolder, ugly } from './files.ts';
 import { executeSql } from './importing.ts';
-import {
-  copyOf,
-  databaseOf,
-  done,
-  fixture,
-  ndjson,
-  ROOT,
-  readRecords,
-  run,
-  tempFile,
-  tempFolder,
-  ugly,
-} from './rig.ts';
+import { databaseOf, done, run } from './rig.ts';
 
 const COMMANDS = ['serve', 'import', 'export', 'remove', 'snapshot', 'migrate', 'check'];
 const FILES = [
@@ -58,21 +47,13 @@ beforeAll(async () => {
   };
 });
 
-describe('help', () => {
-  test('of each command shows examples', async () => {
-    for (const command of COMMANDS) {
-      const { code, stdout, stderr } = await run([command, '--help']);
-      expect([code, stderr]).toEqual([0, '']);
-      for (const words of [`Usage: vitrine ${command}`, `  vitrine ${command}`, 'DATABASE_URL'])
-        expect(stdout).toContain(words);
-    }
-  });
-
-  test('of the program names each command', async () => {
-    const { code, stdout } = await run(['--help']);
-    expect(code).toBe(0);
-    for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
-  });
+test('the help of each command shows examples', async () => {
+  for (const command of COMMANDS) {
+    const { code, stdout, stderr } = await run([command, '--help']);
+    expect([code, stderr]).toEqual([0, '']);
+    for (const words of [`Usage: vitrine ${command}`, `  vitrine ${command}`, 'DATABASE_URL'])
+      expect(stdout).toContain(words);
+  }
 });
 
 describe('wrong usage', () => {

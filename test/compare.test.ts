@@ -7,9 +7,10 @@ import { type CompareOptions, runCompare } from '../src/compare/compare.ts';
 import { compareAnswers } from '../src/compare/user.ts';
 import type { UserComparison } from '../src/compare/verdicts.ts';
 import { isPublic } from '../src/remote/file-client.ts';
+import { fixture, readLines, tempFile, tempFolder } from './files.ts';
 import { crowd, PACE, portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { databaseOf, fixture, readLines, run, tempFile, tempFolder } from './rig.ts';
+import { databaseOf, run } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const PICTURES = { match: () => Promise.reject(new Error('no picture is to be compared')) };

@@ -2,17 +2,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { matches } from '../src/http/answer.ts';
 import { VARIANTS } from './expected.ts';
-import {
-  ask,
-  databaseOf,
-  done,
-  fixture,
-  json,
-  type LocalServer,
-  type Reply,
-  sendRaw,
-  tempFile,
-} from './rig.ts';
+import { fixture, tempFile } from './files.ts';
+import { ask, databaseOf, done, json, type LocalServer, type Reply, sendRaw } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const ADA = '/a/api/?user=ada';
@@ -228,7 +219,6 @@ test('CORS_ORIGIN none allows no origin', async () => {
     const reply = await ask(closed, url, { headers: { origin: 'https://page.example' } });
     expect(cors(reply)).toEqual([undefined, undefined, codings(url, reply.status)[0]]);
   }
-  await closed.stop();
 });
 
 describe('Cache-Control', () => {
@@ -241,7 +231,6 @@ describe('Cache-Control', () => {
       [304, 'private, max-age=1'],
     ]);
     expect((await ask(quick, '/a/api/?user=nobody')).headers['cache-control']).toBe('max-age=5');
-    await quick.stop();
   });
 
   test('CDN-Cache-Control is on the same responses, and on no error', async () => {
@@ -265,7 +254,6 @@ describe('Cache-Control', () => {
     ] as const)
       expect([url, ...(await targeted(url))]).toEqual([url, status, false, undefined]);
     expect((await ask(server, ADA)).headers).not.toHaveProperty('cdn-cache-control');
-    await cdn.stop();
   });
 
   test('a 304 has no headers that describe a body', async () => {

@@ -3,8 +3,9 @@ import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Raw } from './expected.ts';
+import { fixture, ROOT, tempFolder } from './files.ts';
 import { exported, into, newPath, tally } from './importing.ts';
-import { done, fixture, ROOT, tempFolder } from './rig.ts';
+import { done } from './rig.ts';
 
 const FILES = 'https://media.example.org/ada/';
 

@@ -10,8 +10,9 @@ import type { Observation } from '../src/http/observations.ts';
 import { StoreError } from '../src/stores/errors.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { createTelemetry } from '../src/telemetry/telemetry.ts';
+import { fixture } from './files.ts';
 import { executeSql } from './importing.ts';
-import { ask, databaseOf, fixture } from './rig.ts';
+import { ask, databaseOf } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { type LogLine, linesOf } from './stress.ts';
 

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { readRecords } from '../src/formats/detect.ts';
 import { type Entry, FormatError, NoContentError } from '../src/formats/entry.ts';
-import { ROOT } from './rig.ts';
+import { ROOT } from './files.ts';
 
 async function* inChunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);

@@ -1,11 +1,12 @@
 // Starts proxies with exactly what `vitrine print` prints for them, in front of servers with these settings.
 import { KEY, SIGNED } from './certificates.ts';
+import { tempFile, tempFolder } from './files.ts';
 import { freePort } from './free-port.ts';
 import { runNginx } from './nginx-any.ts';
 import { fillIn, printed } from './printed.ts';
 import { skipWithout } from './programs.ts';
 import { startProxy } from './proxies.ts';
-import { type Server, tempFile, tempFolder } from './rig.ts';
+import type { Server } from './rig.ts';
 
 type Env = Record<string, string>;
 type Servers = readonly [Env, ...Env[]];

@@ -4,19 +4,9 @@ import { statSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { fixture, readRecords, stateOf, ugly } from './files.ts';
 import { type Request, rawBytes, requestsFor, written } from './fuzz-requests.ts';
-import {
-  ask,
-  databaseOf,
-  dial,
-  fixture,
-  hearOut,
-  readRecords,
-  type Server,
-  startServer,
-  stateOf,
-  ugly,
-} from './rig.ts';
+import { ask, databaseOf, dial, hearOut, type Server, startServer } from './rig.ts';
 import { linesOf } from './stress.ts';
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 5000);

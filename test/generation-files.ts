@@ -1,7 +1,8 @@
 // Files of several generations of the same users, to put in the place of a served file.
 import { copyFileSync, renameSync } from 'node:fs';
 import { beforeAll } from 'vitest';
-import { databaseOf, done, ndjson, tempFile } from './rig.ts';
+import { ndjson, tempFile } from './files.ts';
+import { databaseOf, done } from './rig.ts';
 import { bodiesOf, generation } from './stress.ts';
 
 export const GENERATIONS = 6;

@@ -4,19 +4,9 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { userKey, userNameFault } from '../src/records/user-name.ts';
 import { expectedItems, expectedRecord, type Raw, VARIANTS } from './expected.ts';
+import { ndjson, ROOT, readLines, readRecords, tempFile, ugly } from './files.ts';
 import { blog, folio } from './records.ts';
-import {
-  ask,
-  databaseOf,
-  json,
-  type LocalServer,
-  ndjson,
-  ROOT,
-  readLines,
-  readRecords,
-  tempFile,
-  ugly,
-} from './rig.ts';
+import { ask, databaseOf, json, type LocalServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const NAMES = readRecords(ugly('hostile-names.ndjson'));

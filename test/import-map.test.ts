@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ImportOptions } from '../src/import/import.ts';
 import { loadMap } from '../src/import/map.ts';
+import { ndjson, readLines, tempFile, tempFolder } from './files.ts';
 import { into, newPath, recordsIn, tally } from './importing.ts';
 import { blog, post } from './records.ts';
-import { ndjson, readLines, spawned, tempFile, tempFolder, tryImport } from './rig.ts';
+import { spawned, tryImport } from './rig.ts';
 
 const PEOPLE = `export default ({ who, ...rest }) => ({ totalPost: 0, username: who, ...rest });\n`;
 

@@ -16,9 +16,10 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writeExport } from '../src/import/export.ts';
+import { fixture, ndjson, ROOT, readLines, tempFile, tempFolder } from './files.ts';
 import { exported, into, newPath, recordsIn } from './importing.ts';
 import { blog } from './records.ts';
-import { databaseOf, fixture, ndjson, ROOT, readLines, run, tempFile, tempFolder } from './rig.ts';
+import { databaseOf, run } from './rig.ts';
 
 const GOOD = blog(1, 'one');
 const BAD = blog(2, 'two', { verified: 'yes' });

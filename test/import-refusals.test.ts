@@ -5,9 +5,10 @@ import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { describePlace, encodePlace } from '../src/import/faults.ts';
+import { fixture, ndjson, readLines, tempFile, tempFolder, ugly } from './files.ts';
 import { into, newPath, recordsIn } from './importing.ts';
 import { blog, post } from './records.ts';
-import { databaseOf, fixture, ndjson, readLines, tempFile, tempFolder, ugly } from './rig.ts';
+import { databaseOf } from './rig.ts';
 
 describe('nothing is imported, and the faults are named', () => {
   const REFUSALS: [what: string, input: string, lines: RegExp[]][] = [

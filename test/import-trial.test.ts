@@ -1,10 +1,11 @@
-// `import --dry-run`, the warnings of an import, and `--family`.
+// `import --dry-run`, and the warnings of an import.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { fixture, ndjson, readLines, tempFile, tempFolder } from './files.ts';
 import { into, newPath, recordsIn, tally } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { databaseOf, fixture, ndjson, readLines, tempFile, tempFolder } from './rig.ts';
+import { databaseOf } from './rig.ts';
 
 describe('--dry-run', () => {
   const OLD = [blog(1, 'one'), blog(2, 'two'), post(7, 1)];
@@ -80,25 +81,5 @@ describe('warnings', () => {
 
   test('none for plain records', async () => {
     expect(await warningsOf(blog(1, 'one@two', { bio: '@three' }), post(7, 1))).toEqual([]);
-  });
-});
-
-describe('--family', () => {
-  const input = ndjson({ id: '1', username: 'ada' }, { id: '2', username: 'nikos', name: 'Nikos' });
-
-  test.each([
-    ['microblog', 'microblog profiles'],
-    ['portfolio', 'portfolio profiles'],
-  ])('%s takes profiles that fit both', async (family, plural) => {
-    const { code, stdout } = await into(newPath(), ['--family', family, '-'], { input });
-    expect([code, tally(stdout, plural)]).toEqual([0, [2, 0, 0, 0]]);
-  });
-
-  test('without it they are refused, and the message names it', async () => {
-    const { code, stderr } = await into(newPath(), ['-'], { input });
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringContaining('fits both families: name one with --family'),
-    ]);
   });
 });

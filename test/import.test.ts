@@ -2,9 +2,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { expectedRecord, type Raw } from './expected.ts';
+import { ndjson, readLines, readRecords, tempFolder, ugly } from './files.ts';
 import { into, newPath, recordsIn, tally } from './importing.ts';
 import { blog, post } from './records.ts';
-import { importInto, ndjson, readLines, readRecords, tempFolder, ugly } from './rig.ts';
+import { importInto } from './rig.ts';
 
 test('the header of a CSV tells the kind of profiles whose cells are empty', async () => {
   const path = newPath();

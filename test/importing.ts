@@ -5,7 +5,8 @@ import type { MediaEntry } from '../src/stores/media.ts';
 import { openForChange, openForExport } from '../src/stores/open.ts';
 import type { Answer } from '../src/stores/reader.ts';
 import type { Writer } from '../src/stores/writer.ts';
-import { run, tempFolder } from './rig.ts';
+import { tempFolder } from './files.ts';
+import { run } from './rig.ts';
 
 export const newPath = () => join(tempFolder(), 'site.db');
 

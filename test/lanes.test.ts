@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ROOT } from './rig.ts';
+import { ROOT } from './files.ts';
 
 const RIGS = /from '\.\/(programs|browser|browser-launch|nginx-any|fronts|postgres-rig)\.ts'/;
 const quick = globSync('test/*.test.ts', { cwd: ROOT });

@@ -3,9 +3,10 @@ import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { checkDatabase } from '../src/stores/open.ts';
+import { fixture, ndjson, readRecords } from './files.ts';
 import { executeSql, exported, newPath } from './importing.ts';
 import { blog, post } from './records.ts';
-import { ask, done, fixture, importInto, ndjson, readRecords, run } from './rig.ts';
+import { ask, done, importInto, run } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const take = (url: string, records: readonly object[]) => importInto(url, ['-'], ndjson(...records));

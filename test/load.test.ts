@@ -9,8 +9,9 @@ import { type Family, KINDS, type KindName } from '../src/records/kinds.ts';
 import type { Row } from '../src/records/row.ts';
 import type { LoadOptions, Misfit, Tallies } from '../src/stores/load.ts';
 import { checkDatabase, openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
+import { ROOT, tempFolder } from './files.ts';
 import { bodyOf, exported } from './importing.ts';
-import { newDatabase, ROOT, storeName, tempFolder } from './rig.ts';
+import { newDatabase, storeName } from './rig.ts';
 import { until } from './stress.ts';
 
 const profile = (id: string, userKey: string, more = '', kind: KindName = 'microblog profile'): Row => ({

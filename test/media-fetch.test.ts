@@ -9,12 +9,13 @@ import { createSaver, TakedownMade } from '../src/media/originals.ts';
 import { mediaPath } from '../src/records/media-types.ts';
 import type { MediaEntry } from '../src/stores/media.ts';
 import { openForChange, openForExport } from '../src/stores/open.ts';
+import { tempFolder } from './files.ts';
 import { readMedia } from './importing.ts';
 import { copiesIn, putCopy } from './media-folder.ts';
 import { PACE, startSite } from './mirror-site.ts';
 import { gif, jpeg, mp3, pdf, png, sha256, svg } from './pictures.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { databaseOf, tempFolder } from './rig.ts';
+import { databaseOf } from './rig.ts';
 
 const dns = vi.hoisted(() => ({ answers: [] as string[][] }));
 // Names that a test lists resolve to addresses of the test.

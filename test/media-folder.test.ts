@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createMediaFolder, type MediaFolder, type StoredFile } from '../src/media/folder.ts';
 import { fileType } from '../src/media/receive.ts';
+import { tempFolder } from './files.ts';
 import { avif, gif, jpeg, mp3, mp4, pdf, png, sha256, svg, webp } from './pictures.ts';
-import { tempFolder } from './rig.ts';
 
 test.each([
   [[jpeg()], 'jpg'],

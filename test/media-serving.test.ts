@@ -5,10 +5,11 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Extension, MEDIA_TYPES, mediaPath } from '../src/records/media-types.ts';
+import { fixture } from './files.ts';
 import { change } from './importing.ts';
 import { putCopy, SVG_WITH_SCRIPT } from './media-folder.ts';
 import { blog } from './records.ts';
-import { ask, databaseOf, dial, fixture, hearOut, json, type LocalServer, startServer } from './rig.ts';
+import { ask, databaseOf, dial, hearOut, json, type LocalServer, startServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const TEXT = '0123456789';

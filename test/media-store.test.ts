@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
 import { checkDatabase, openForExport, openForLookups } from '../src/stores/open.ts';
+import { ndjson } from './files.ts';
 import { bodyOf, change, readMedia, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { databaseOf, importInto, ndjson, newDatabase, storeName } from './rig.ts';
+import { databaseOf, importInto, newDatabase, storeName } from './rig.ts';
 
 const OLD = 'https://old.example';
 const MEDIA = 'https://new.example/media';

@@ -6,11 +6,12 @@ import { runPrune } from '../src/media/upkeep.ts';
 import { mediaPath } from '../src/records/media-types.ts';
 import { normalise } from '../src/records/normalise.ts';
 import { openForChange } from '../src/stores/open.ts';
+import { ndjson, tempFolder } from './files.ts';
 import { saveMedia } from './importing.ts';
 import { copiesIn } from './media-folder.ts';
 import { gif, png, sha256 } from './pictures.ts';
 import { folio, shot } from './records.ts';
-import { ask, databaseOf, done, importInto, json, ndjson, run, tempFolder } from './rig.ts';
+import { ask, databaseOf, done, importInto, json, run } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const OLD = 'https://old.example';

@@ -5,17 +5,8 @@ import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { VERSION } from '../src/config/version.ts';
 import { METRICS } from '../src/telemetry/metric-table.ts';
-import {
-  ask,
-  databaseOf,
-  done,
-  fixture,
-  json,
-  type LocalServer,
-  readRecords,
-  sendRaw,
-  startServer,
-} from './rig.ts';
+import { fixture, readRecords } from './files.ts';
+import { ask, databaseOf, done, json, type LocalServer, sendRaw, startServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { adminOf, metricsOf, until } from './stress.ts';
 

@@ -2,10 +2,11 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { createMemory } from '../src/mirror/memory.ts';
+import { ndjson, tempFolder } from './files.ts';
 import { change, newPath, recordsIn } from './importing.ts';
 import { crowd, mirrorHere, portfolio, startSite } from './mirror-site.ts';
 import { folio, shot } from './records.ts';
-import { databaseOf, importInto, ndjson, storeName, tempFolder } from './rig.ts';
+import { databaseOf, importInto, storeName } from './rig.ts';
 
 const ADA = folio(1, 'ada');
 const LOCAL = [ADA, folio(2, 'bob'), shot(10, 1, { title: 'hers' }), shot(11, 1), shot(20, 2)];

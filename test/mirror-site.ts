@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import type { MirrorOptions } from '../src/mirror/context.ts';
 import { runMirror } from '../src/mirror/mirror.ts';
 import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
+import { tempFolder } from './files.ts';
 import { folio } from './records.ts';
-import { atEnd, done, run, tempFolder } from './rig.ts';
+import { atEnd, done, run } from './rig.ts';
 
 /** For runs in this process. */
 export const PACE = { concurrency: 4, rate: 5000, startRate: 5000, timeout: 10_000, retries: 0 };

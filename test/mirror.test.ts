@@ -7,22 +7,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { createRun } from '../src/runs/each.ts';
 import { openForLookups } from '../src/stores/open.ts';
 import { VARIANTS } from './expected.ts';
+import { fixture, readLines, readRecords, tempFile, tempFolder, ugly } from './files.ts';
 import { newPath } from './importing.ts';
 import { type Answer, exported, mirror, namesIn, portfolio, startSite } from './mirror-site.ts';
 import { folio, shot } from './records.ts';
-import {
-  ask,
-  databaseOf,
-  done,
-  fixture,
-  type LocalServer,
-  readLines,
-  readRecords,
-  run,
-  tempFile,
-  tempFolder,
-  ugly,
-} from './rig.ts';
+import { ask, databaseOf, done, type LocalServer, run } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const FILES = [

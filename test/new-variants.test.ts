@@ -10,8 +10,9 @@ import { createLookups, lookupResponses, type VariantOptions, variantBodies } fr
 import { ROUTES } from '../src/server/app.ts';
 import { serve } from '../src/server/serve.ts';
 import { createLog } from '../src/telemetry/log.ts';
+import { fixture, tempFile } from './files.ts';
 import { exported, newPath } from './importing.ts';
-import { ask, databaseOf, done, fixture, json, run, tempFile } from './rig.ts';
+import { ask, databaseOf, done, json, run } from './rig.ts';
 
 /** The file of the new style. */
 const shortStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {

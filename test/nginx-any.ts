@@ -1,8 +1,8 @@
 // Runs nginx with any configuration, including wrong ones.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { tempFolder } from './files.ts';
 import { startProxy } from './proxies.ts';
-import { tempFolder } from './rig.ts';
 
 /** Starts nginx with this `http` block and waits until it listens on these ports; `CACHE` becomes a folder. */
 export async function runNginx(http: string, ports: readonly number[]): Promise<void> {

@@ -6,19 +6,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApiDocument, ApiResponse } from '../src/views/api-document.ts';
 import { createDocumentJudge } from './document-judge.ts';
 import { ORDERS, VARIANTS } from './expected.ts';
-import {
-  type AskOptions,
-  ask,
-  databaseOf,
-  fixture,
-  json,
-  type LocalServer,
-  type Reply,
-  ROOT,
-  readRecords,
-  tempFile,
-  ugly,
-} from './rig.ts';
+import { fixture, ROOT, readRecords, tempFile, ugly } from './files.ts';
+import { type AskOptions, ask, databaseOf, json, type LocalServer, type Reply } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const exec = promisify(execFile);

@@ -1,7 +1,8 @@
 // Runs the examples in console blocks of the README and the guides, and shows what they print.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { ask, type LocalServer, ROOT, tempFolder } from './rig.ts';
+import { ROOT, tempFolder } from './files.ts';
+import { ask, type LocalServer } from './rig.ts';
 
 const exec = promisify(execFile);
 

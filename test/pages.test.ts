@@ -5,20 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { fixture, ndjson, ROOT, readRecords, tempFolder } from './files.ts';
 import { freePort } from './free-port.ts';
 import { blog, folio } from './records.ts';
-import {
-  ask,
-  databaseOf,
-  fixture,
-  importInto,
-  json,
-  type LocalServer,
-  ndjson,
-  ROOT,
-  readRecords,
-  tempFolder,
-} from './rig.ts';
+import { ask, databaseOf, importInto, json, type LocalServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 interface Operation {

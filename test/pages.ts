@@ -1,7 +1,7 @@
 // The README and the guides, as tests read them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from './rig.ts';
+import { ROOT } from './files.ts';
 
 const GUIDES = readdirSync(join(ROOT, 'src/guides'), 'utf8').sort();
 

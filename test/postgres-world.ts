@@ -1,6 +1,8 @@
 // Users whose profile and post name their import, for PostgreSQL tests with changing data.
+
+import { ndjson } from './files.ts';
 import { blog, post } from './records.ts';
-import { ask, done, json, ndjson, type Server } from './rig.ts';
+import { ask, done, json, type Server } from './rig.ts';
 import { adminOf } from './stress.ts';
 
 const USERS = 50;

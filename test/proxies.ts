@@ -2,8 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll } from 'vitest';
+import { tempFolder } from './files.ts';
 import { type ProgramName, pathOf } from './programs.ts';
-import { dial, tempFolder } from './rig.ts';
+import { dial } from './rig.ts';
 import { until } from './stress.ts';
 
 const running = new Set<ChildProcess>();

@@ -24,23 +24,12 @@ import { checkLimits } from '../src/publish/limits.ts';
 import type { Entry } from '../src/publish/manifest.ts';
 import type { Unit } from '../src/publish/source.ts';
 import { openTree } from '../src/publish/tree.ts';
+import { ndjson, readLines, tempFile, tempFolder } from './files.ts';
 import { executeSql } from './importing.ts';
 import { putCopy } from './media-folder.ts';
 import { sha256 } from './pictures.ts';
 import { blog, folio, post, shot } from './records.ts';
-import {
-  ask,
-  databaseOf,
-  done,
-  importInto,
-  json,
-  ndjson,
-  readLines,
-  run,
-  storeName,
-  tempFile,
-  tempFolder,
-} from './rig.ts';
+import { ask, databaseOf, done, importInto, json, run, storeName } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const ITEMS = Array.from({ length: 40 }, (_, at) => at + 1);

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { Miniflare } from 'miniflare';
 import { afterAll } from 'vitest';
+import { tempFolder } from './files.ts';
 import { runNginx } from './nginx-any.ts';
 import type { ProgramName } from './programs.ts';
 import { startProxy } from './proxies.ts';
-import { tempFolder } from './rig.ts';
 
 interface PublishedHost {
   /** What must be installed. */

@@ -8,10 +8,11 @@ import { readConfig } from '../src/config/config.ts';
 import { createCaches } from '../src/purge/caches.ts';
 import { PROVIDERS } from '../src/purge/providers.ts';
 import { userTag } from '../src/records/user-name.ts';
+import { fixture, ndjson, tempFile, tempFolder } from './files.ts';
 import { freePort } from './free-port.ts';
 import { startSite } from './mirror-site.ts';
 import { folio } from './records.ts';
-import { ask, databaseOf, done, fixture, ndjson, run, tempFile, tempFolder } from './rig.ts';
+import { ask, databaseOf, done, run } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const data = () => databaseOf(fixture('microblog.ndjson'), fixture('portfolio.ndjson'));
@@ -69,7 +70,6 @@ test('every answer of a user has the tag of that user, and what changes with it 
         ]).toEqual([url, tag && `vitrine,${tag}`, tag && `vitrine ${tag}`, day, life]);
     }
   expect(blog).toMatch(/^vitrine-[0-9a-f]{16}$/);
-  await server.stop();
 });
 
 test.each([
@@ -82,7 +82,6 @@ test.each([
   const reply = await ask(server, '/b/api/username/ada');
   expect(reply.headers).toMatchObject(headers);
   expect([reply.headers['x-accel-expires'], 'cache-tag' in reply.headers]).toEqual([life, 'PURGE' in env]);
-  await server.stop();
 });
 
 test.each([

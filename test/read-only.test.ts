@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openForReading } from '../src/stores/sqlite/connect.ts';
-import { ask, databaseOf, fixture, startServer, stateOf } from './rig.ts';
+import { fixture, stateOf } from './files.ts';
+import { ask, databaseOf, startServer } from './rig.ts';
 
 /** The open flags of each file of a process whose name starts like this. */
 function flagsOf(pid: number, start: string): Map<string, number> {

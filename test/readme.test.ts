@@ -12,20 +12,10 @@ import { SETTING_NAMES, SETTINGS, variableName } from '../src/config/config.ts';
 import { ERROR_CODES, FAILURES } from '../src/http/errors.ts';
 import { KIND_NAMES, type KindName } from '../src/records/kinds.ts';
 import { type Member, SCHEMAS } from '../src/records/schemas.ts';
+import { fixture, ROOT, tempFile, tempFolder } from './files.ts';
 import { withOutputs } from './page-outputs.ts';
 import { codeBlock, PAGES, readPage, section } from './pages.ts';
-import {
-  ask,
-  databaseOf,
-  done,
-  fixture,
-  json,
-  type LocalServer,
-  ROOT,
-  startServer,
-  tempFile,
-  tempFolder,
-} from './rig.ts';
+import { ask, databaseOf, done, json, type LocalServer, startServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const exec = promisify(execFile);

@@ -5,20 +5,10 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { explain } from '../src/cli/output.ts';
+import { copyOf, fixture, ndjson, ROOT, tempFile, tempFolder } from './files.ts';
 import { newPath } from './importing.ts';
 import { blog } from './records.ts';
-import {
-  copyOf,
-  databaseOf,
-  done,
-  fixture,
-  ndjson,
-  ROOT,
-  run,
-  tempFile,
-  tempFolder,
-  vitrine,
-} from './rig.ts';
+import { databaseOf, done, run, vitrine } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 let path: string;

@@ -14,9 +14,10 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, openForServing } from '../src/stores/open.ts';
+import { fixture, ndjson, tempFile, tempFolder } from './files.ts';
 import { bodyOf, executeSql, exported, newPath } from './importing.ts';
 import { blog, post } from './records.ts';
-import { databaseOf, done, fixture, importInto, ndjson, run, tempFile, tempFolder } from './rig.ts';
+import { databaseOf, done, importInto, run } from './rig.ts';
 
 const OLD = [blog(1, 'ada', { bio: 'old' }), post(1, 1), blog(2, 'bea'), post(2, 2)];
 const NEW = [blog(1, 'ada', { bio: 'new' }), post(1, 1), blog(3, 'cid')];

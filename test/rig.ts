@@ -1,11 +1,8 @@
-// Shared test tools: temporary folders, the CLI and the server as child processes, HTTP requests and raw sockets.
+// Shared test tools: commands and servers, databases, HTTP requests and raw sockets.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable, Writable } from 'node:stream';
@@ -13,21 +10,11 @@ import type { Process } from '../src/cli/context.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { type ImportOptions, importFiles } from '../src/import/import.ts';
 import { openForChange, openForTrial } from '../src/stores/open.ts';
-
-export const ROOT = join(import.meta.dirname, '..');
-export const fixture = (name: string) => join(ROOT, 'fixtures', name);
-export const ugly = (name: string) => fixture(`ugly/${name}`);
-export const readLines = (path: string) => readFileSync(path, 'utf8').split('\n').filter(Boolean);
-export const readRecords = (path: string) =>
-  readLines(path).map((line) => JSON.parse(line) as Record<string, unknown>);
+import { baseFolder, ndjson, ROOT, removeTempFolders, tempFolder } from './files.ts';
 
 const running = new Set<ChildProcess>();
 const stopping = new Set<() => unknown>();
 const agent = new Agent({ keepAlive: true });
-
-let base: string | undefined;
-/** The folder of the test file that runs. */
-const baseFolder = () => (base ??= mkdtempSync(join(tmpdir(), 'vitrine-test-')));
 
 /** Runs this when the tests of the file are over. */
 export const atEnd = (stop: () => unknown) => void stopping.add(stop);
@@ -39,8 +26,7 @@ export async function cleanUp(): Promise<void> {
   for (const child of running) child.kill('SIGKILL');
   await Promise.all([...ends, ...[...stopping].map((stop) => stop())]);
   stopping.clear();
-  if (base !== undefined) rmSync(base, { recursive: true, force: true });
-  base = undefined;
+  removeTempFolders();
 }
 
 // A run that is interrupted has no time for hooks. Vitest does not let a test exit by itself.
@@ -56,32 +42,6 @@ export function endWithTests<Child extends ChildProcess>(child: Child): Child {
   child.once('close', () => running.delete(child));
   return child;
 }
-
-/** Creates a folder that is removed after the tests of the file. */
-export const tempFolder = () => mkdtempSync(join(baseFolder(), 'at-'));
-
-/** The state of a file: its bytes, modification time and inode. */
-export function stateOf(path: string) {
-  const { ino, size, mtimeNs } = statSync(path, { bigint: true });
-  return { ino, size, mtimeNs, digest: createHash('sha256').update(readFileSync(path)).digest('hex') };
-}
-
-/** Writes the text to a file in a new folder. */
-export function tempFile(name: string, content: string | Buffer): string {
-  const path = join(tempFolder(), name);
-  writeFileSync(path, content);
-  return path;
-}
-
-/** A copy of a file in a new folder. */
-export function copyOf(path: string): string {
-  const copy = join(tempFolder(), 'site.db');
-  copyFileSync(path, copy);
-  return copy;
-}
-
-export const ndjson = (...records: object[]) =>
-  records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
 export type Environment = Record<string, string>;
 

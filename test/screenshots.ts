@@ -50,22 +50,8 @@ async function take(browser: Browser, address: string, { query, colorScheme, vie
   await page.waitForFunction(
     "[...document.images].every((image) => image.complete || image.loading === 'lazy')",
   );
-  const png = await page.screenshot();
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 86 });
   await page.close();
-  return toWebp(browser, png);
-}
-
-/** Converts PNG to WebP with the browser's canvas. */
-async function toWebp(browser: Browser, png: Buffer): Promise<Buffer> {
-  const page = await browser.newPage();
-  const encoded = (await page.evaluate(`(async () => {
-    const image = new Image();
-    image.src = 'data:image/png;base64,${png.toString('base64')}';
-    await image.decode();
-    const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height });
-    canvas.getContext('2d').drawImage(image, 0, 0);
-    return canvas.toDataURL('image/webp', 0.86);
-  })()`)) as string;
-  await page.close();
-  return Buffer.from(encoded.slice(encoded.indexOf(',') + 1), 'base64');
+  return Buffer.from(data, 'base64');
 }

@@ -16,8 +16,9 @@ import {
   snapshotDatabase,
 } from '../src/stores/open.ts';
 import type { Counts, StoreEvent } from '../src/stores/reader.ts';
+import { copyOf, ndjson, tempFile, tempFolder } from './files.ts';
 import { folio } from './records.ts';
-import { copyOf, importInto, ndjson, tempFile, tempFolder } from './rig.ts';
+import { importInto } from './rig.ts';
 import { until } from './stress.ts';
 
 const OPENERS: Record<string, (path: string) => Promise<unknown>> = {

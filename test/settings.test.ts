@@ -13,8 +13,9 @@ import {
 } from '../src/config/config.ts';
 import { findMediaFolder, findMediaUrl } from '../src/config/media.ts';
 import type { ConfigError } from '../src/config/setting-values.ts';
+import { fixture, ROOT, tempFile } from './files.ts';
 import { newPath } from './importing.ts';
-import { ask, done, fixture, json, ROOT, run, tempFile } from './rig.ts';
+import { ask, done, json, run } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 type Flags = NonNullable<Parameters<typeof readConfig>[0]>;

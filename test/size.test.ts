@@ -2,7 +2,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { nameOf, people } from './bench/data.ts';
-import { ask, databaseOf, ndjson, spawned, startServer, tempFile } from './rig.ts';
+import { ndjson, tempFile } from './files.ts';
+import { ask, databaseOf, spawned, startServer } from './rig.ts';
 
 const MEGABYTE = 2 ** 20;
 const USERS = 3000;
@@ -52,5 +53,4 @@ onLinux('a lookup reads a few small pages', async () => {
   const before = read();
   await look(LOOKUPS, LOOKUPS);
   expect((read() - before) / LOOKUPS).toBeLessThan(32 * 1024);
-  await server.stop();
 });

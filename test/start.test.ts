@@ -2,7 +2,8 @@
 import { readFileSync, statSync, truncateSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { people } from './bench/data.ts';
-import { ask, copyOf, databaseOf, run, startServer } from './rig.ts';
+import { copyOf } from './files.ts';
+import { ask, databaseOf, run, startServer } from './rig.ts';
 
 const MEGABYTE = 2 ** 20;
 

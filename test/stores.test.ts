@@ -7,9 +7,10 @@ import { checkDatabase, openForChange, openForLookups, openForServing } from '..
 import type { Answer, HistoryOptions, Reader } from '../src/stores/reader.ts';
 import type { RemovalLimit } from '../src/stores/removal-limit.ts';
 import type { Raw } from './expected.ts';
+import { fixture, ndjson, ugly } from './files.ts';
 import { bodyOf, change, exported } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { fixture, importInto, ndjson, newDatabase, storeName, tryImport, ugly } from './rig.ts';
+import { importInto, newDatabase, storeName, tryImport } from './rig.ts';
 import { until } from './stress.ts';
 
 /** The tallies as new, changed, unchanged, removed; undefined when nothing was imported. */

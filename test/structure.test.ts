@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ROOT } from './rig.ts';
+import { ROOT } from './files.ts';
 
 const SRC = join(ROOT, 'src');
 const MAX_LINES = 300;

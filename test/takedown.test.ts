@@ -4,21 +4,11 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
 import { checkDatabase, openForChange } from '../src/stores/open.ts';
+import { ndjson, tempFolder } from './files.ts';
 import { exported } from './importing.ts';
 import { mirrorHere, portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
-import {
-  ask,
-  databaseOf,
-  done,
-  json,
-  type LocalServer,
-  ndjson,
-  newDatabase,
-  run,
-  storeName,
-  tempFolder,
-} from './rig.ts';
+import { ask, databaseOf, done, json, type LocalServer, newDatabase, run, storeName } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { until } from './stress.ts';
 

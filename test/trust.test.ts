@@ -2,18 +2,8 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  ask,
-  databaseOf,
-  dial,
-  done,
-  fixture,
-  hearOut,
-  type LocalServer,
-  startServer,
-  tempFile,
-  tempFolder,
-} from './rig.ts';
+import { fixture, tempFolder } from './files.ts';
+import { ask, databaseOf, dial, done, hearOut, type LocalServer, startServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { type LogLine, linesOf, logged, until } from './stress.ts';
 
@@ -235,10 +225,5 @@ describe('server events', () => {
     await server.stop();
     // Fast requests have no line unless the access log is on.
     expect(linesOf(server).filter(({ msg }) => msg === 'request')).toEqual([]);
-  });
-
-  test('a failed start is one line on standard error', async () => {
-    const server = startServer({ DATABASE_URL: tempFile('rubbish.db', 'rubbish'.repeat(1000)) });
-    await expect(server).rejects.toThrow(/ended with 1:\nvitrine: [^\n]*rubbish\.db[^\n]*\n$/);
   });
 });

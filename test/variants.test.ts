@@ -2,7 +2,8 @@
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectedRecord, VARIANTS } from './expected.ts';
-import { ask, databaseOf, fixture, json, type LocalServer } from './rig.ts';
+import { fixture } from './files.ts';
+import { ask, databaseOf, json, type LocalServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 // No optional members except those that distinguish the record types.

@@ -8,7 +8,7 @@ import { version } from '../bench/load.ts';
 import { GROUP_NAMES, startGroup } from '../bench/lookups.ts';
 import { check } from '../bench/measure.ts';
 import { stopAll } from '../bench/servers.ts';
-import { ROOT, tempFolder } from '../rig.ts';
+import { ROOT, tempFolder } from '../files.ts';
 
 const contenders = createContenders(tempFolder(), 40);
 afterAll(stopAll);

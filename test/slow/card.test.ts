@@ -2,9 +2,10 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { accessibilityFaults, describeInBrowser, overhang, PHONE, type Visit } from '../browser.ts';
+import { ugly } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { startSite } from '../mirror-site.ts';
-import { databaseOf, type LocalServer, ugly } from '../rig.ts';
+import { databaseOf, type LocalServer } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
 describeInBrowser('the card', (eye) => {

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { ndjson, tempFile } from '../files.ts';
 import { startSite } from '../mirror-site.ts';
 import { blog, post } from '../records.ts';
-import { databaseOf, done, ndjson, tempFile, vitrine } from '../rig.ts';
+import { databaseOf, done, vitrine } from '../rig.ts';
 
 /** What an import does when it is killed, or a moment later. */
 const MOMENTS = ['writes', 'calls', 'is answered'] as const;

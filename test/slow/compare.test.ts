@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { UserComparison } from '../../src/compare/verdicts.ts';
+import { readLines, tempFile, tempFolder } from '../files.ts';
 import { type Answer, startSite } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';
-import { readLines, run, spawned, tempFile, tempFolder, vitrine } from '../rig.ts';
+import { run, spawned, vitrine } from '../rig.ts';
 import { until } from '../stress.ts';
 
 const USERS = 2000;

@@ -3,8 +3,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { ROOT, tempFolder } from '../files.ts';
 import { pathOf, skipWithout } from '../programs.ts';
-import { done, ROOT, tempFolder } from '../rig.ts';
+import { done } from '../rig.ts';
 
 /** What is typed, and the command line it becomes: commands, options, their values, files. */
 const LINES = [

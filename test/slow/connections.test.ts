@@ -5,18 +5,9 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Reader } from '../../src/stores/reader.ts';
+import { fixture, tempFolder } from '../files.ts';
 import { putCopy } from '../media-folder.ts';
-import {
-  ask,
-  databaseOf,
-  dial,
-  fixture,
-  hearOut,
-  parseReplies,
-  type Server,
-  startServer,
-  tempFolder,
-} from '../rig.ts';
+import { ask, databaseOf, dial, hearOut, parseReplies, type Server, startServer } from '../rig.ts';
 import { serveLookups } from '../serve-here.ts';
 import { adminOf, linesOf, metricsOf, until } from '../stress.ts';
 

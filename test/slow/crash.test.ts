@@ -8,19 +8,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { exportLines } from '../../src/import/export.ts';
 import { openArchive } from '../../src/stores/sqlite/read.ts';
 import { people } from '../bench/data.ts';
-import {
-  ask,
-  copyOf,
-  databaseOf,
-  done,
-  importInto,
-  json,
-  ndjson,
-  startServer,
-  tempFile,
-  tempFolder,
-  vitrine,
-} from '../rig.ts';
+import { copyOf, ndjson, tempFile, tempFolder } from '../files.ts';
+import { ask, databaseOf, done, importInto, json, startServer, vitrine } from '../rig.ts';
 import { bodiesOf, generation, until } from '../stress.ts';
 
 const KILLS = 16;

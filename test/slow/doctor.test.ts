@@ -3,12 +3,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { ProxyName } from '../../src/doctor/check.ts';
 import type { Send } from '../../src/doctor/deployment.ts';
 import { CHECKS, diagnose } from '../../src/doctor/doctor.ts';
+import { fixture } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { withoutProxy } from '../fronts.ts';
 import { startSite } from '../mirror-site.ts';
 import { runNginx } from '../nginx-any.ts';
 import { printed } from '../printed.ts';
-import { databaseOf, fixture, type LocalServer, run } from '../rig.ts';
+import { databaseOf, type LocalServer, run } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
 let server: LocalServer;

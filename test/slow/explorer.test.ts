@@ -10,8 +10,9 @@ import {
   PHONE,
   startPrefixed,
 } from '../browser.ts';
+import { ndjson, tempFile, ugly } from '../files.ts';
 import { freePort } from '../free-port.ts';
-import { databaseOf, type LocalServer, ndjson, tempFile, ugly } from '../rig.ts';
+import { databaseOf, type LocalServer } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
 const NOT_FOUND = /status of 404/;

@@ -3,11 +3,12 @@ import { copyFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { people } from '../bench/data.ts';
+import { ndjson, tempFile, tempFolder } from '../files.ts';
 import { exported } from '../importing.ts';
 import { startSite } from '../mirror-site.ts';
 import { png } from '../pictures.ts';
 import { folio } from '../records.ts';
-import { ask, databaseOf, ndjson, run, spawned, startServer, tempFile, tempFolder } from '../rig.ts';
+import { ask, databaseOf, run, spawned, startServer } from '../rig.ts';
 import { canMount, onDisk } from '../small-disk.ts';
 import { bodiesOf, generation, generationOf } from '../stress.ts';
 

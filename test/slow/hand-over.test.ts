@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, test } from 'vitest';
+import { ROOT, tempFile } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { pathOf, skipWithout } from '../programs.ts';
-import { ask, type Reply, ROOT, tempFile } from '../rig.ts';
+import { ask, type Reply } from '../rig.ts';
 import { startLoad, until } from '../stress.ts';
 
 /** Opens a socket; for each line of its input starts a server that inherits it, and prints the server's process id. */

@@ -8,8 +8,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ROOT } from '../files.ts';
 import { startNginx, withoutProxy } from '../fronts.ts';
-import { ROOT } from '../rig.ts';
 
 const MINUTE = 60_000;
 const SUITE = join(ROOT, 'node_modules/http-cache-tests');

@@ -2,9 +2,10 @@
 import { appendFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { tempFile, tempFolder } from '../files.ts';
 import { newPath, tally } from '../importing.ts';
 import { post } from '../records.ts';
-import { spawned, tempFile, tempFolder } from '../rig.ts';
+import { spawned } from '../rig.ts';
 
 const importing = (...args: string[]) =>
   spawned(['import', '--database-url', newPath(), ...args], {

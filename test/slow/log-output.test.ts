@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { fixture, ROOT, tempFile } from '../files.ts';
 import { freePort } from '../free-port.ts';
-import { ask, databaseOf, endWithTests, fixture, ROOT, type Server, startServer, tempFile } from '../rig.ts';
+import { ask, databaseOf, endWithTests, type Server, startServer } from '../rig.ts';
 import { adminOf, type LogLine, until } from '../stress.ts';
 
 const LOGGED_TEXT = 900;

@@ -3,11 +3,12 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { mediaPath } from '../../src/records/media-types.ts';
+import { tempFolder } from '../files.ts';
 import { newPath, readMedia } from '../importing.ts';
 import { mirror, portfolio, startSite } from '../mirror-site.ts';
 import { gif, pdf, png, sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
-import { databaseOf, done, run, tempFolder } from '../rig.ts';
+import { databaseOf, done, run } from '../rig.ts';
 
 const startPictures = async (pictures: Record<string, Buffer>) => {
   const site = await startSite(({ url = '' }, response) => {

@@ -4,12 +4,13 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { mediaPath } from '../../src/records/media-types.ts';
+import { copyOf } from '../files.ts';
 import { readMedia } from '../importing.ts';
 import { copiesIn } from '../media-folder.ts';
 import { startSite } from '../mirror-site.ts';
 import { png, sha256 } from '../pictures.ts';
 import { folio, shot } from '../records.ts';
-import { copyOf, databaseOf, done, vitrine } from '../rig.ts';
+import { databaseOf, done, vitrine } from '../rig.ts';
 import { until } from '../stress.ts';
 
 /** Their moments are spread over a fetch. */

@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { describeInBrowser } from '../browser.ts';
+import { fixture, tempFile } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../media-folder.ts';
 import { startSite } from '../mirror-site.ts';
 import { blog, post } from '../records.ts';
-import { databaseOf, fixture, type Server, startServer, tempFile } from '../rig.ts';
+import { databaseOf, type Server, startServer } from '../rig.ts';
 
 /** Within the image of the card. */
 const AVATAR = { x: 40, y: 60, width: 40, height: 48 };

@@ -4,10 +4,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { tempFile, tempFolder } from '../files.ts';
 import { newPath } from '../importing.ts';
 import { crowd, mirror, mirrorArgs, namesIn, portfolio, startSite } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';
-import { done, run, spawned, tempFile, tempFolder, vitrine } from '../rig.ts';
+import { done, run, spawned, vitrine } from '../rig.ts';
 import { until } from '../stress.ts';
 
 const NO_JSON = 'a web page instead of JSON (attempt 2 of 2)';

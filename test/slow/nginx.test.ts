@@ -2,10 +2,11 @@
 import type { ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Extension, MEDIA_TYPES } from '../../src/records/media-types.ts';
+import { fixture } from '../files.ts';
 import { startNginx, withoutProxy } from '../fronts.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../media-folder.ts';
 import { startSite } from '../mirror-site.ts';
-import { type AskOptions, ask, databaseOf, fixture, type Reply, type Server, startServer } from '../rig.ts';
+import { type AskOptions, ask, databaseOf, type Reply, type Server, startServer } from '../rig.ts';
 import { until } from '../stress.ts';
 
 type Front = Pick<Server, 'port'>;

@@ -3,21 +3,10 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lookalikes } from '../../src/config/lookalikes.ts';
+import { fixture, ROOT, tempFile, tempFolder } from '../files.ts';
 import { executeSql, newPath } from '../importing.ts';
 import { blog } from '../records.ts';
-import {
-  ask,
-  databaseOf,
-  done,
-  fixture,
-  json,
-  ROOT,
-  run,
-  type Server,
-  startServer,
-  tempFile,
-  tempFolder,
-} from '../rig.ts';
+import { ask, databaseOf, done, json, run, type Server, startServer } from '../rig.ts';
 import { adminOf, linesOf, logged, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { launch } from '../browser-launch.ts';
+import { ROOT, tempFile, tempFolder } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { into, newPath, recordsIn } from '../importing.ts';
 import { mirror, namesIn } from '../mirror-site.ts';
 import { pathOf, skipWithout } from '../programs.ts';
-import { atEnd, ROOT, tempFile, tempFolder } from '../rig.ts';
+import { atEnd } from '../rig.ts';
 import { until } from '../stress.ts';
 
 const USERS = Array.from({ length: 302 }, (_, index) => `user${index + 1}`);

@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
-import { ask, endWithTests, json, ndjson, ROOT, tempFolder } from '../rig.ts';
+import { ndjson, ROOT, tempFolder } from '../files.ts';
+import { ask, endWithTests, json } from '../rig.ts';
 import { until } from '../stress.ts';
 
 const MIRA = { id: '1', username: 'mira', name: 'Mira', skills: 'type' };

@@ -7,9 +7,10 @@ import { computeEtag } from '../../src/records/etag.ts';
 import { KINDS } from '../../src/records/kinds.ts';
 import { normalise } from '../../src/records/normalise.ts';
 import { checkDatabase, openForChange, openForServing } from '../../src/stores/open.ts';
+import { fixture, ROOT, readRecords, ugly } from '../files.ts';
 import { bodyOf, exported, newPath } from '../importing.ts';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
-import { fixture, importInto, ROOT, readRecords, run, ugly } from '../rig.ts';
+import { importInto, run } from '../rig.ts';
 
 const FILES = [
   fixture('microblog.ndjson'),

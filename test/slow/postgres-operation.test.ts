@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openForChange, openForServing } from '../../src/stores/open.ts';
 import type { Reader, StoreEvent } from '../../src/stores/reader.ts';
+import { fixture, tempFolder } from '../files.ts';
 import { bodyOf } from '../importing.ts';
 import { type ProxyOptions, startProxy } from '../postgres-proxy.ts';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
 import { generationIn, load } from '../postgres-world.ts';
-import { fixture, run, startServer, tempFolder } from '../rig.ts';
+import { run, startServer } from '../rig.ts';
 import { until } from '../stress.ts';
 
 describe.runIf(havePostgres)('PostgreSQL in operation', () => {

@@ -1,20 +1,10 @@
 // A single PostgreSQL server: roles, tables, operation and network.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fixture, ndjson, tempFile, ugly } from '../files.ts';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
 import { addressOf, generationIn, load, unready } from '../postgres-world.ts';
 import { folio } from '../records.ts';
-import {
-  ask,
-  databaseOf,
-  done,
-  fixture,
-  importInto,
-  ndjson,
-  run,
-  startServer,
-  tempFile,
-  ugly,
-} from '../rig.ts';
+import { ask, databaseOf, done, importInto, run, startServer } from '../rig.ts';
 import { until } from '../stress.ts';
 
 describe.runIf(havePostgres)('one server', () => {

@@ -6,10 +6,10 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { KEY, SIGNED } from '../certificates.ts';
+import { ROOT, tempFile, tempFolder } from '../files.ts';
 import { haproxyFile, startFront } from '../fronts.ts';
 import { printed } from '../printed.ts';
 import { pathOf, skipWithout } from '../programs.ts';
-import { ROOT, tempFile, tempFolder } from '../rig.ts';
 
 const exec = promisify(execFile);
 

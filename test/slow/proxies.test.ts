@@ -5,10 +5,11 @@ import { connect } from 'node:http2';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ADA, APART, SAME, SETTINGS, SHOTS, WARM } from '../cache-addresses.ts';
 import { AUTHORITY } from '../certificates.ts';
+import { fixture } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { CACHES, type Front, PROXY_NAMES, type ProxyName, startFront, withoutProxy } from '../fronts.ts';
 import { UNAVAILABLE } from '../printed.ts';
-import { ask, databaseOf, fixture, json, type Reply, run, type Server, startServer } from '../rig.ts';
+import { ask, databaseOf, json, type Reply, run, type Server, startServer } from '../rig.ts';
 import { linesOf, startLoad, until } from '../stress.ts';
 import { startUpstream } from '../upstream.ts';
 

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { PUBLISHED } from '../../src/http/observations.ts';
 import type { Entry } from '../../src/publish/manifest.ts';
 import { userKey } from '../../src/records/user-name.ts';
+import { fixture, ndjson, readLines, tempFile, tempFolder, ugly } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { sha256 } from '../pictures.ts';
 import { skipWithout } from '../programs.ts';
@@ -17,19 +18,13 @@ import {
   databaseOf,
   dial,
   done,
-  fixture,
   hearOut,
   importInto,
   json,
   type LocalServer,
-  ndjson,
   newDatabase,
-  readLines,
   run,
   spawned,
-  tempFile,
-  tempFolder,
-  ugly,
   vitrine,
 } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';

@@ -5,22 +5,12 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { userTag } from '../../src/records/user-name.ts';
+import { ndjson, tempFile, tempFolder } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { type Front, startFront, withoutProxy } from '../fronts.ts';
 import { startSite as startAnswering } from '../mirror-site.ts';
 import { folio, shot } from '../records.ts';
-import {
-  ask,
-  databaseOf,
-  done,
-  ndjson,
-  type Reply,
-  type Server,
-  startServer,
-  tempFile,
-  tempFolder,
-  vitrine,
-} from '../rig.ts';
+import { ask, databaseOf, done, type Reply, type Server, startServer, vitrine } from '../rig.ts';
 import { linesOf, startLoad, until } from '../stress.ts';
 
 const USERS = 100;

@@ -3,12 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ROOT, tempFolder } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { runNginx } from '../nginx-any.ts';
 import { codeBlock } from '../pages.ts';
 import { fillIn } from '../printed.ts';
 import { skipWithout } from '../programs.ts';
-import { ask, done, json, ROOT, startServer, tempFolder } from '../rig.ts';
+import { ask, done, json, startServer } from '../rig.ts';
 import { linesOf, until } from '../stress.ts';
 
 /** From here nginx connects, as the proxy on a machine does from the gateway of the container's network. */

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { describeInBrowser } from '../browser.ts';
+import { ROOT, tempFolder } from '../files.ts';
 import { startSite } from '../mirror-site.ts';
 import { codeBlock, readPage } from '../pages.ts';
-import { ask, json, ROOT, type Server, startServer, tempFolder } from '../rig.ts';
+import { ask, json, type Server, startServer } from '../rig.ts';
 
 const exec = promisify(execFile);
 const GUIDE = 'src/guides/recipes.md';

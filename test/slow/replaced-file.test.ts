@@ -5,8 +5,9 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { openForChange } from '../../src/stores/open.ts';
+import { copyOf, tempFolder } from '../files.ts';
 import { ADDRESSES, EXPECTED, PROFILE, pageSize, putInPlace, sources } from '../generation-files.ts';
-import { ask, copyOf, run, startServer, tempFolder } from '../rig.ts';
+import { ask, run, startServer } from '../rig.ts';
 import { adminOf, generationOf, linesOf, logged, metricsOf, until } from '../stress.ts';
 
 /** As root, a server runs as this account, whose files are not root's. */

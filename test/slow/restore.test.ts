@@ -6,9 +6,10 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase, snapshotDatabase } from '../../src/stores/open.ts';
 import { people } from '../bench/data.ts';
+import { copyOf } from '../files.ts';
 import { ADDRESSES, EXPECTED, GENERATIONS, sources } from '../generation-files.ts';
 import { exported } from '../importing.ts';
-import { ask, copyOf, databaseOf, spawned, startServer, vitrine } from '../rig.ts';
+import { ask, databaseOf, spawned, startServer, vitrine } from '../rig.ts';
 import { canMount, onDisk } from '../small-disk.ts';
 import { generationOf, startLoad } from '../stress.ts';
 

@@ -3,8 +3,9 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { tempFolder } from '../files.ts';
 import { pathOf, skipWithout } from '../programs.ts';
-import { type Server, startServer, tempFolder } from '../rig.ts';
+import { type Server, startServer } from '../rig.ts';
 import { startLoad, until } from '../stress.ts';
 
 const ADDRESSES = ['/a/api/?user=ada', '/b/api/username/ada/shots'];

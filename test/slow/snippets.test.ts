@@ -4,8 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
+import { ROOT, tempFolder } from '../files.ts';
 import { pathOf, skipWithout } from '../programs.ts';
-import { ask, json, ROOT, type Server, startServer, tempFolder } from '../rig.ts';
+import { ask, json, type Server, startServer } from '../rig.ts';
 
 const exec = promisify(execFile);
 

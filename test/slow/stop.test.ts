@@ -4,20 +4,9 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { ROOT, tempFolder } from '../files.ts';
 import { freePort } from '../free-port.ts';
-import {
-  ask,
-  dial,
-  endWithTests,
-  hearOut,
-  json,
-  parseReplies,
-  ROOT,
-  run,
-  startServer,
-  tempFolder,
-  vitrine,
-} from '../rig.ts';
+import { ask, dial, endWithTests, hearOut, json, parseReplies, run, startServer, vitrine } from '../rig.ts';
 import { adminOf, logged, until } from '../stress.ts';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { copyOf, ndjson, tempFile } from '../files.ts';
 import {
   ADDRESSES,
   EXPECTED,
@@ -14,7 +15,7 @@ import {
   putInPlace,
   sources,
 } from '../generation-files.ts';
-import { ask, copyOf, ndjson, type Reply, type Server, startServer, tempFile } from '../rig.ts';
+import { ask, type Reply, type Server, startServer } from '../rig.ts';
 import { bodiesOf, generation, generationOf, linesOf, logged, startLoad, until } from '../stress.ts';
 
 const SWAPS = 66;

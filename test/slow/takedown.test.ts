@@ -4,20 +4,11 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { openForExport } from '../../src/stores/open.ts';
+import { ndjson, tempFile, tempFolder } from '../files.ts';
 import { newPath } from '../importing.ts';
 import { mirrorArgs, portfolio, startSite } from '../mirror-site.ts';
 import { blog, folio, post, shot } from '../records.ts';
-import {
-  ask,
-  done,
-  importInto,
-  ndjson,
-  run,
-  type Server,
-  startServer,
-  tempFile,
-  tempFolder,
-} from '../rig.ts';
+import { ask, done, importInto, run, type Server, startServer } from '../rig.ts';
 import { logged, startLoad, until } from '../stress.ts';
 
 const USERS = 300;

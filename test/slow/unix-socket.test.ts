@@ -5,7 +5,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-import { run, startServer, tempFile, tempFolder } from '../rig.ts';
+import { tempFile, tempFolder } from '../files.ts';
+import { run, startServer } from '../rig.ts';
 import { linesOf, until } from '../stress.ts';
 
 const ADA = '/a/api/?user=ada';
@@ -46,9 +47,8 @@ describe.each(['1', '2'])('%s worker(s)', (workers) => {
     crashed.child.kill('SIGKILL');
     await crashed.ended;
     expect(existsSync(path)).toBe(true);
-    const server = await startServer({ HOST: path, WORKERS: workers });
+    await startServer({ HOST: path, WORKERS: workers });
     expect(await askThere(path, ADA)).toBe(200);
-    await server.stop();
   });
 
   test('leave alone a socket on which another server listens, and any other file', async () => {

@@ -5,8 +5,9 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { affordableConnections } from '../../src/edge/connection-limit.ts';
+import { fixture, tempFolder } from '../files.ts';
 import { putCopy } from '../media-folder.ts';
-import { ask, databaseOf, dial, fixture, type Server, startServer, tempFolder } from '../rig.ts';
+import { ask, databaseOf, dial, type Server, startServer } from '../rig.ts';
 import { metricsOf, startLoad, until } from '../stress.ts';
 
 const MB = 2 ** 20;

@@ -2,21 +2,9 @@
 import { once } from 'node:events';
 import { readFileSync, renameSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture, tempFile, ugly } from '../files.ts';
 import { freePort } from '../free-port.ts';
-import {
-  ask,
-  databaseOf,
-  dial,
-  done,
-  fixture,
-  hearOut,
-  parseReplies,
-  run,
-  type Server,
-  startServer,
-  tempFile,
-  ugly,
-} from '../rig.ts';
+import { ask, databaseOf, dial, done, hearOut, parseReplies, run, type Server, startServer } from '../rig.ts';
 import { adminOf, startLoad, until } from '../stress.ts';
 
 let server: Server;
