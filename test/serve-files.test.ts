@@ -84,6 +84,7 @@ describe('files that are served', () => {
     }
     writeFileSync(file, ndjson(MIRA, { ...FERRY, title: 'Mended' }));
     await untilTitles(server, ['Mended']);
+    await server.stop();
   });
 
   test('are served again when one is saved or added in a folder that a map reads', async () => {
@@ -100,6 +101,7 @@ describe('files that are served', () => {
     await untilTitles(server, ['Tram']);
     writeFileSync(join(folder, 'data/more.json'), JSON.stringify([{ ...FERRY, id: '3', title: 'Bus' }]));
     await untilTitles(server, ['Bus', 'Tram']);
+    await server.stop();
   });
 
   test('are mapped anew when the map is saved', async () => {
@@ -109,6 +111,7 @@ describe('files that are served', () => {
     expect(await titles(server)).toEqual(['Ferry']);
     writeFileSync(map, 'export default (record) => ({ ...record, title: record.title?.toUpperCase() });');
     await untilTitles(server, ['FERRY']);
+    await server.stop();
   });
 
   test('stay as they were when a map leaves an error behind, and the server goes on', async () => {

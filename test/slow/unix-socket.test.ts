@@ -14,7 +14,7 @@ const FILE = tempFile('notes.txt', '');
 
 /** One line that names the address. */
 const refusal = (address: string) =>
-  expect.stringMatching(new RegExp(`^vitrine: [^\\n]*E[A-Z]+[^\\n]*${address}[^\\n]*\n$`));
+  expect.stringMatching(new RegExp(`^vitrine: [^\\n]*(?:cannot listen|E[A-Z]+)[^\\n]*${address}[^\\n]*\n$`));
 
 function askThere(
   socketPath: string,
@@ -47,8 +47,9 @@ describe.each(['1', '2'])('%s worker(s)', (workers) => {
     crashed.child.kill('SIGKILL');
     await crashed.ended;
     expect(existsSync(path)).toBe(true);
-    await startServer({ HOST: path, WORKERS: workers });
+    const server = await startServer({ HOST: path, WORKERS: workers });
     expect(await askThere(path, ADA)).toBe(200);
+    await server.stop();
   });
 
   test('leave alone a socket on which another server listens, and any other file', async () => {
