@@ -1,6 +1,6 @@
 // `vitrine media fetch`, and what it shares with the other commands for copies of pictures.
 import { type Command, Option } from 'commander';
-import { readConfig, type SettingName } from '../config/config.ts';
+import { type Config, readConfig, type SettingName } from '../config/config.ts';
 import { findMediaUrl } from '../config/media.ts';
 import { bytes, ConfigError, Mistake } from '../config/setting-values.ts';
 import type { FetchFlags, FetchOptions } from '../media/fetch.ts';
@@ -30,10 +30,7 @@ export const MEDIA_SETTINGS: readonly SettingName[] = [
 interface MediaPlace {
   readonly database: string;
   readonly mediaDir: string;
-  /** What MEDIA_URL or its default says. */
-  readonly mediaUrl: string;
-  /** Whether MEDIA_URL is set. */
-  readonly isUrlSet: boolean;
+  readonly config: Config;
 }
 
 export function findMediaPlace(flags: SettingFlags, context: CommandContext): MediaPlace {
@@ -42,14 +39,13 @@ export function findMediaPlace(flags: SettingFlags, context: CommandContext): Me
   if (mediaDir === undefined)
     throw new ConfigError(['with PostgreSQL, name the folder of copies: set MEDIA_DIR or give --media-dir']);
   const config = readConfig({ mediaUrl: flags.mediaUrl }, context.environment);
-  return { database, mediaDir, mediaUrl: findMediaUrl(config), isUrlSet: config.mediaUrl !== undefined };
+  return { database, mediaDir, config };
 }
 
 /** The URL to link with: unless one is set, that of the last time, which may have been set elsewhere. */
-export async function linkingUrl({ database, mediaUrl, isUrlSet }: MediaPlace): Promise<string> {
-  if (isUrlSet) return mediaUrl;
+export async function linkingUrl({ database, config }: MediaPlace): Promise<string> {
   await using archive = await openForExport(database);
-  return (await archive.mediaUrl()) ?? mediaUrl;
+  return config.mediaUrl ?? (await archive.mediaUrl()) ?? findMediaUrl(config);
 }
 
 /** The flags as they are given. */
