@@ -31,21 +31,16 @@ const AS_PUBLISHED = {
     'Use the configuration that `vitrine publish` wrote as it is, and reload the host after changes of settings.',
 };
 
-interface Diagnosis {
-  readonly report: string;
-  readonly findings: readonly { readonly check: Check; readonly finding: Finding }[];
-  readonly broken: number;
-  /** Checks that could not be made. */
-  readonly unchecked: number;
-  /** Why the deployment does not count as healthy; undefined if it does. */
-  readonly failure: string | undefined;
+interface CheckResult {
+  readonly check: Check;
+  readonly finding: Finding;
 }
 
-export async function diagnose({ base, variant, user, timeout }: DoctorOptions): Promise<Diagnosis> {
+export async function diagnose({ base, variant, user, timeout }: DoctorOptions) {
   const client = createHttpClient({ origin: base, timeout, connections: 1 });
   try {
     const deployment = await findDeployment(createSend(client), base, variant, user);
-    const findings: { check: Check; finding: Finding }[] = [];
+    const findings: CheckResult[] = [];
     const isMade = ({ ofProxy }: Check) => deployment.published === undefined || !ofProxy;
     for (const check of CHECKS.filter(isMade))
       findings.push({ check, finding: await runCheck(check, deployment) });
@@ -58,6 +53,7 @@ export async function diagnose({ base, variant, user, timeout }: DoctorOptions):
   }
 }
 
+/** Why the deployment does not count as healthy; undefined if it does. */
 function describeFailure(broken: number, unchecked: number): string | undefined {
   if (broken > 0) return `${counted(broken, 'check')} found something broken`;
   if (unchecked > 0) return `${counted(unchecked, 'check')} could not be made`;
@@ -78,7 +74,7 @@ async function runCheck(check: Check, deployment: Deployment): Promise<Finding> 
 const STATE_WIDTH = 'could not tell'.length;
 
 /** A line for each check, then remedies for what is broken. */
-function formatReport(findings: Diagnosis['findings'], published: string | undefined): string {
+function formatReport(findings: readonly CheckResult[], published: string | undefined): string {
   const nameWidth = Math.max(...findings.map(({ check }) => check.name.length));
   const lines = findings.map(
     ({ check, finding }) =>
