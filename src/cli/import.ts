@@ -93,23 +93,21 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   async function importReporting() {
     using report = createImportReport(stderr);
     const run = { ...options, onProgress: report.progress, onFault: report.fault };
-    return await importFiles(writer, run, inputs);
+    return await importFiles(writer, run, inputs).catch((error) => {
+      throw signal.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
+    });
   }
 
-  try {
-    const { tallies, warnings, mended, faulty, records } = await importReporting();
-    for (const warning of [...warnings, ...describeMended(mended)]) stderr.write(`${warning}\n`);
-    const result = { records, faulty, dryRun, ...forReport(mended), imported: tallies ?? null };
-    if (tallies === undefined) {
-      const failure = `nothing was imported: ${countedPart(faulty, records, 'record')} wrong`;
-      return context.report({ summary: '', result, failure });
-    }
-    const leftOut = faulty > 0 ? `\n${faulty} left out` : '';
-    const trial = dryRun ? '\ndry run: nothing was changed' : '';
-    context.report({ summary: `${summary(tallies)}${leftOut}${trial}`, result });
-  } catch (error) {
-    throw signal.aborted && isAbort(error) ? new CommandFailed('stopped: nothing was imported') : error;
+  const { tallies, warnings, mended, faulty, records } = await importReporting();
+  for (const warning of [...warnings, ...describeMended(mended)]) stderr.write(`${warning}\n`);
+  const result = { records, faulty, dryRun, ...forReport(mended), imported: tallies ?? null };
+  if (tallies === undefined) {
+    const failure = `nothing was imported: ${countedPart(faulty, records, 'record')} wrong`;
+    return context.report({ summary: '', result, failure });
   }
+  const leftOut = faulty > 0 ? `\n${faulty} left out` : '';
+  const trial = dryRun ? '\ndry run: nothing was changed' : '';
+  context.report({ summary: `${summary(tallies)}${leftOut}${trial}`, result });
 }
 
 const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError';
