@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { countOnce } from '../src/stores/counts.ts';
 import {
   checkDatabase,
@@ -92,6 +92,28 @@ test('only imports that change something change the version, and are reported, o
   await until('the event', () => events.length > 0);
   await reader.close();
   expect(events).toEqual([{ type: 'data-changed', message: 'the data changed' }]);
+});
+
+test('a file whose tables are damaged in place is looked at on, and another one takes its place', async () => {
+  const [path, other] = [copyOf(database), copyOf(database)];
+  const events: StoreEvent[] = [];
+  const pages = new Database(path, { readonly: true });
+  const root = pages
+    .prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'vitrine'")
+    .pluck()
+    .get() as number;
+  const size = pages.pragma('page_size', { simple: true }) as number;
+  pages.close();
+  vi.useFakeTimers({ toFake: ['setInterval'] });
+  const reader = await openForServing(path, (event) => void events.push(event));
+  writeFileSync(path, readFileSync(path).fill(0xa5, (root - 1) * size, root * size));
+  vi.advanceTimersByTime(1000);
+  renameSync(other, path);
+  vi.advanceTimersByTime(1000);
+  vi.useRealTimers();
+  await until('the event', () => events.some(({ type }) => type === 'data-swapped'));
+  expect(await reader.profile('portfolio', 'ada')).toBeDefined();
+  await reader.close();
 });
 
 test('another file changes the version, also one of the same generation', async () => {

@@ -156,10 +156,11 @@ async function check(served: ServedFile): Promise<void> {
  */
 function reopenIfNewer(served: ServedFile): boolean {
   const fresh = ifReadable(() => openReader(served.path));
-  if (fresh === undefined) return false;
-  if (fresh.version() === served.reader?.version()) fresh.close();
-  else put(served, fresh);
-  return true;
+  const version = ifReadable(() => fresh?.version());
+  if (fresh !== undefined && version !== undefined && version !== ifReadable(() => served.reader?.version()))
+    put(served, fresh);
+  else fresh?.close();
+  return version !== undefined;
 }
 
 /** Puts a reader in the place of the one before. */
