@@ -1,7 +1,6 @@
 // Files of several generations of the same users, to put in the place of a served file.
 import { copyFileSync, renameSync } from 'node:fs';
 import { beforeAll } from 'vitest';
-import { ndjson, tempFile } from './files.ts';
 import { databaseOf, done } from './rig.ts';
 import { bodiesOf, generation } from './stress.ts';
 
@@ -15,7 +14,7 @@ export const PROFILE = '/b/api/username/user3';
 export const sources: { fresh: string; snapshot: string }[] = [];
 beforeAll(async () => {
   const made = ALL.map(async (number) => {
-    const fresh = await databaseOf(tempFile(`${number}.ndjson`, ndjson(...generation(number))));
+    const fresh = await databaseOf(...generation(number));
     const snapshot = `${fresh}.snapshot`;
     await done(['snapshot', '--database-url', fresh, snapshot]);
     return { fresh, snapshot };

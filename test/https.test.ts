@@ -9,7 +9,7 @@ import { createHosts } from '../src/remote/host.ts';
 import { createHttpClient } from '../src/remote/http-client.ts';
 import { createSiteClient } from '../src/remote/site-client.ts';
 import { AUTHORITY, EXPIRED, KEY, SELF_SIGNED, SIGNED } from './certificates.ts';
-import { startSite } from './mirror-site.ts';
+import { PACE, startSite } from './mirror-site.ts';
 import { atEnd } from './rig.ts';
 
 setDefaultCACertificates([...getCACertificates('default'), AUTHORITY]);
@@ -37,19 +37,11 @@ async function startSecure(cert: string) {
 }
 
 const { signal } = new AbortController();
-const PACE = {
-  rate: 5000,
-  startRate: 5000,
-  concurrency: 4,
-  timeout: 5000,
-  retries: 0,
-  userAgent: 'test',
-  signal,
-};
+const RUN = { ...PACE, timeout: 5000, userAgent: 'test', signal };
 
 /** Asks as a mirror does: what is said, and what the failure is about. */
 async function askSite(url: string) {
-  using hosts = createHosts(PACE);
+  using hosts = createHosts(RUN);
   return await createSiteClient(hosts, new URL(url), 'b')
     .get('ada', 'profile')
     .then(
@@ -61,9 +53,9 @@ async function askSite(url: string) {
 
 /** Asks as a fetch of pictures does, for this many addresses of the first of these sites; what came, or why nothing did. */
 async function fetchFiles(urls: readonly string[], times: number) {
-  using hosts = createHosts(PACE);
+  using hosts = createHosts(RUN);
   const sites = urls.map((url) => new URL(url));
-  const options = { hosts, sites, named: [], option: '--hosts', maxBytes: 1000, signal: PACE.signal };
+  const options = { hosts, sites, named: [], option: '--hosts', maxBytes: 1000, signal: RUN.signal };
   const files = createFileClient(options);
   const found: string[] = [];
   for (let time = 0; time < times; time++) {
@@ -80,7 +72,7 @@ describe('a certificate', () => {
   test('of a trusted authority is believed, and the host is asked for by its name', async () => {
     const site = await startSecure(SIGNED);
     expect([await askSite(site.url), site.names]).toEqual([['body'], ['localhost']]);
-    const client = createHttpClient({ ...PACE, origin: new URL(site.url), connections: 1 });
+    const client = createHttpClient({ ...RUN, origin: new URL(site.url), connections: 1 });
     expect((await client.send({ path: '/', headers: { host: 'other.example' } })).status).toBe(200);
     client.close();
     expect(new Set(site.names)).toEqual(new Set(['localhost']));

@@ -8,17 +8,7 @@ export interface ProxyOptions {
   readonly dropsOptions?: boolean;
 }
 
-export interface Proxy {
-  readonly address: string;
-  /** Everything clients have sent so far. */
-  sent(): string;
-  close(): void;
-}
-
-export async function startProxy(
-  port: number,
-  { delay = 0, dropsOptions = false }: ProxyOptions = {},
-): Promise<Proxy> {
+export async function startProxy(port: number, { delay = 0, dropsOptions = false }: ProxyOptions = {}) {
   const sent: string[] = [];
   const sockets = new Set<Socket>();
 
@@ -45,8 +35,9 @@ export async function startProxy(
   const address = `127.0.0.1:${(server.address() as { port: number }).port}`;
   return {
     address,
+    /** Everything clients have sent so far. */
     sent: () => sent.join(''),
-    close() {
+    close(): void {
       server.close();
       for (const socket of sockets) socket.destroy();
     },

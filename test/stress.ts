@@ -93,22 +93,13 @@ export function generationOf(body: string): number | undefined {
   return [...found][0];
 }
 
-export interface Load {
-  /** The number of requests answered so far. */
-  readonly answered: () => number;
-  /** Waits until so many more have been answered. */
-  more(many: number): Promise<unknown>;
-  /** Stops the load; returns the faults found in responses. */
-  stop(): Promise<string[]>;
-}
-
 /** Requests these addresses over keep-alive connections until stopped; `judge` describes faults of a response. */
 export function startLoad(
   server: Pick<LocalServer, 'port'>,
   addresses: readonly string[],
   judge: (address: string, reply: Reply) => string | undefined,
   clients = 8,
-): Load {
+) {
   const faults: string[] = [];
   let answered = 0;
   let going = true;
@@ -129,11 +120,14 @@ export function startLoad(
 
   const clientsDone = Promise.all(Array.from({ length: clients }, (_, seed) => client(seed)));
   return {
+    /** The number of requests answered so far. */
     answered: () => answered,
-    more(many) {
+    /** Waits until so many more have been answered. */
+    more(many: number) {
       const before = answered;
       return until(`${many} more answers`, () => answered > before + many);
     },
+    /** Stops the load; returns the faults found in responses. */
     async stop() {
       going = false;
       await clientsDone;

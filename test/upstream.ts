@@ -18,16 +18,7 @@ const TYPES: Record<string, string> = {
   '.json': 'application/feed+json; charset=utf-8',
 };
 
-export interface Upstream {
-  readonly port: number;
-  readonly body: string;
-  /** What it was asked for, without health checks. */
-  readonly requests: readonly IncomingMessage[];
-  /** From now on nothing is answered. */
-  hold(): void;
-}
-
-export async function startUpstream(): Promise<Upstream> {
+export async function startUpstream() {
   const requests: IncomingMessage[] = [];
   let held = false;
   const { url } = await startSite((request, response) => {
@@ -38,10 +29,10 @@ export async function startUpstream(): Promise<Upstream> {
   return {
     port: Number(new URL(url).port),
     body: BODY,
+    /** What it was asked for, without health checks. */
     requests,
-    hold: () => {
-      held = true;
-    },
+    /** From now on nothing is answered. */
+    hold: () => void (held = true),
   };
 }
 

@@ -1,15 +1,14 @@
 // The suite of cache-tests.fyi behind the nginx configuration of the proxy guide: the same results as those published for
 // plain nginx, but for those that are listed here.
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../files.ts';
 import { startNginx, withoutProxy } from '../fronts.ts';
+import { startSite } from '../mirror-site.ts';
 
 const MINUTE = 60_000;
 const SUITE = join(ROOT, 'node_modules/http-cache-tests');
@@ -38,14 +37,12 @@ async function startOrigin() {
   const handlers: Record<string, Handler> = {};
   for (const name of ['config', 'state', 'test'])
     handlers[name] = (await load<{ default: Handler }>(`server/handle-${name}.mjs`)).default;
-  const origin = createServer((request, response) => {
+  return startSite((request, response) => {
     const [, name = '', ...path] = new URL(request.url ?? '/', 'http://x').pathname.split('/');
     const handle = handlers[name];
     if (handle === undefined) response.writeHead(404).end();
     else handle(path, request, response);
-  }).listen(0, '127.0.0.1');
-  await once(origin, 'listening');
-  return origin;
+  });
 }
 
 /** The result of each test, as the symbol that cache-tests.fyi shows. */
@@ -114,11 +111,10 @@ describe.skipIf(withoutProxy('nginx'))('http-cache-tests', () => {
     origin = await startOrigin();
     published = await symbolsOf(JSON.parse(readFileSync(join(SUITE, 'results/nginx.json'), 'utf8')));
   });
-  afterAll(() => origin?.close().closeAllConnections());
 
   // Freshness is measured in seconds, so a machine that stands still for a second can change a result.
   test('results beside those of plain nginx', { timeout: 2 * MINUTE, retry: 2 }, async () => {
-    const front = await startNginx((origin.address() as AddressInfo).port);
+    const front = await startNginx(Number(new URL(origin.url).port));
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ['--no-warnings', join(SUITE, 'cli.mjs')],
