@@ -107,9 +107,10 @@ test('a file whose tables are damaged in place is looked at on, and another one 
   vi.useFakeTimers({ toFake: ['setInterval'] });
   const reader = await openForServing(path, (event) => void events.push(event));
   writeFileSync(path, readFileSync(path).fill(0xa5, (root - 1) * size, root * size));
-  vi.advanceTimersByTime(1000);
+  vi.advanceTimersByTime(250);
+  await new Promise(setImmediate);
   renameSync(other, path);
-  vi.advanceTimersByTime(1000);
+  vi.advanceTimersByTime(250);
   vi.useRealTimers();
   await until('the event', () => events.some(({ type }) => type === 'data-swapped'));
   expect(await reader.profile('portfolio', 'ada')).toBeDefined();
