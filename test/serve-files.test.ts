@@ -127,6 +127,21 @@ describe('files that are served', () => {
     await server.stop();
   });
 
+  test('leave nothing behind for long when the server is killed: the next one removes it', async () => {
+    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
+    const folders = () => readdirSync(temporary).filter((name) => name.startsWith('vitrine-served-'));
+    const killed = await startServer({ TMPDIR: temporary }, [file]);
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const before = folders();
+    const running = await startServer({ TMPDIR: temporary }, [file]);
+    expect(folders()).not.toEqual(expect.arrayContaining(before));
+    const server = await startServer({ TMPDIR: temporary }, [file]);
+    expect([before.length, folders().length, await titles(running)]).toEqual([1, 2, ['Ferry']]);
+    await Promise.all([running.stop(), server.stop()]);
+    expect(folders()).toEqual([]);
+  });
+
   test('are served without the word serve', async () => {
     const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
     const { stdout, stderr } = await run(['serve', '--check', '--workers', '2', file]);

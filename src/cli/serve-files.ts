@@ -1,5 +1,5 @@
 // `vitrine serve FILE…`: the files are imported into a database of their own, and again whenever they are saved.
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import type { Config } from '../config/config.ts';
 import { isDatabase } from '../files/output.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { counted, countedPart } from '../records/printable.ts';
-import { openForChange } from '../stores/open.ts';
+import { lockFile, openForChange } from '../stores/open.ts';
 import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
 import type { ReadingFlags } from './import.ts';
 import { explain } from './output.ts';
@@ -66,10 +66,38 @@ export async function serveFiles(
   await watching;
 }
 
+const PREFIX = 'vitrine-served-';
+const LOCK = 'lock';
+
+/** A folder of this run, which holds its lock. What runs that were killed have left behind is removed by the next one. */
 function createTemporaryFolder(): { readonly path: string } & Disposable {
-  const path = mkdtempSync(join(tmpdir(), 'vitrine-'));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+  const path = mkdtempSync(join(tmpdir(), PREFIX));
+  const { uid } = lstatSync(path);
+  const others = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX));
+  for (const other of others.map((name) => join(tmpdir(), name))) if (isAbandoned(other, uid)) remove(other);
+  const lock = lockFile(join(path, LOCK));
+  return {
+    path,
+    [Symbol.dispose]() {
+      lock?.[Symbol.dispose]();
+      remove(path);
+    },
+  };
 }
+
+function isAbandoned(folder: string, uid: number): boolean {
+  try {
+    // One that has no lock yet is being made.
+    if (lstatSync(folder).uid !== uid || !existsSync(join(folder, LOCK))) return false;
+    using lock = lockFile(join(folder, LOCK));
+    return lock !== undefined;
+  } catch {
+    // Another run removes it.
+    return false;
+  }
+}
+
+const remove = (folder: string) => rmSync(folder, { recursive: true, force: true });
 
 const databaseIn = (folder: string) => join(folder, 'site.db');
 

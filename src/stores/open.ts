@@ -4,7 +4,7 @@ import type { Archive, CheckResult } from './archive.ts';
 import { StoreError } from './errors.ts';
 import type { MigrationResult } from './migrations.ts';
 import type { Awaitable, Reader, StoreListener } from './reader.ts';
-import { migrateFile } from './sqlite/connect.ts';
+import { migrateFile, openExclusive } from './sqlite/connect.ts';
 import { refuseMissing } from './sqlite/file.ts';
 import { openReader } from './sqlite/read.ts';
 import type { RestoreOptions, RestoreResult } from './sqlite/restore.ts';
@@ -62,6 +62,9 @@ export async function checkDatabase(url: string): Promise<CheckResult> {
   await using archive = await openForExport(url);
   return await archive.check();
 }
+
+/** A lock for as long as this process has it, however that ends; undefined while another process does. */
+export const lockFile = (path: string): Disposable | undefined => openExclusive(path, 0);
 
 /** Brings an existing database to the current schema. */
 export const migrateDatabase = async (url: string): Promise<MigrationResult> =>
