@@ -26,43 +26,21 @@ export function createXmlReader(firstLine: number, lists: readonly string[]): Re
       "this is XML: the map must name the elements that it is given, as in export const lists = ['item']",
     );
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  /** The listed element that is open, and the open elements in it. */
-  const open: OpenElement[] = [];
-  /** The names of the open elements around it. */
-  const around: string[] = [];
   let line = firstLine;
   let found: Entry[] = [];
-
-  const isTooLong = () => parser.endIndex - (open[0]?.start ?? 0) > LONGEST_RECORD;
-  const parser: Parser = new Parser(
-    {
-      onopentag(name, attributes) {
-        if (open.length === 0 && !lists.includes(name)) around.push(name);
-        else
-          open.push({ name, line, start: parser.startIndex, text: '', members: readAttributes(attributes) });
-      },
-      ontext(text) {
-        const element = open.at(-1);
-        if (element !== undefined && !isTooLong()) element.text += text;
-      },
-      onclosetag() {
-        const element = open.pop();
-        const parent = open.at(-1);
-        if (element === undefined) around.pop();
-        else if (parent === undefined) found.push(buildEntry(element, parser.endIndex));
-        else if (!isTooLong()) addChild(parent, element);
-      },
-    },
-    { xmlMode: true },
+  const elements = createElements(
+    lists,
+    () => line,
+    (entry) => void found.push(entry),
   );
 
   /** Line by line, so that elements know theirs. */
   function write(piece?: Buffer): Entry[] {
     const [first = '', ...others] = decode(piece).split('\n');
-    parser.write(first);
+    elements.write(first);
     for (const next of others) {
       line++;
-      parser.write(`\n${next}`);
+      elements.write(`\n${next}`);
     }
     const entries = found;
     found = [];
@@ -81,10 +59,51 @@ export function createXmlReader(firstLine: number, lists: readonly string[]): Re
     read: write,
     end() {
       const entries = write();
-      const unclosed = open[0]?.name ?? around.at(-1);
+      const unclosed = elements.unclosed();
       if (unclosed !== undefined) throw new FormatError(`<${unclosed}> is not closed: the XML is cut off`);
       return entries;
     },
+  };
+}
+
+/** Calls `onEntry` with each listed element when it is closed. */
+function createElements(
+  lists: readonly string[],
+  currentLine: () => number,
+  onEntry: (entry: Entry) => void,
+) {
+  /** The listed element that is open, and the open elements in it. */
+  const open: OpenElement[] = [];
+  /** The names of the open elements around it. */
+  const around: string[] = [];
+
+  const isTooLong = () => parser.endIndex - (open[0]?.start ?? 0) > LONGEST_RECORD;
+  const parser: Parser = new Parser(
+    {
+      onopentag(name, attributes) {
+        if (open.length === 0 && !lists.includes(name)) return void around.push(name);
+        const place = { line: currentLine(), start: parser.startIndex };
+        open.push({ name, ...place, text: '', members: readAttributes(attributes) });
+      },
+      ontext(text) {
+        const element = open.at(-1);
+        if (element !== undefined && !isTooLong()) element.text += text;
+      },
+      onclosetag() {
+        const element = open.pop();
+        const parent = open.at(-1);
+        if (element === undefined) around.pop();
+        else if (parent === undefined) onEntry(buildEntry(element, parser.endIndex));
+        else if (!isTooLong()) addChild(parent, element);
+      },
+    },
+    { xmlMode: true },
+  );
+
+  return {
+    write: (text: string) => parser.write(text),
+    /** The name of an element that is not closed yet. */
+    unclosed: () => open[0]?.name ?? around.at(-1),
   };
 }
 

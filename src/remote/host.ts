@@ -102,33 +102,13 @@ export function createHost(options: HostOptions & Pick<HttpClientOptions, 'origi
   async function repeat<Body>(send: Send<Body>, check: Check<Body>): Promise<HttpResponse<Body>> {
     for (let attempt = 1; ; attempt++)
       try {
-        return await sendInTurn(send, check);
+        return await sendInTurn(client, pace, send, check);
       } catch (error) {
         signal.throwIfAborted();
-        if (!(error instanceof SiteError) || error.kind !== 'passing') throw error;
-        const { message, wait } = error;
-        if (wait > MAX_PAUSE)
-          throw new SiteError(`the site asks for a pause of ${Math.ceil(wait / 1000)} s`, 'closed');
-        if (attempt > retries) throw new SiteError(`${message} (attempt ${attempt} of ${attempt})`, 'site');
+        const wait = pauseAfter(error, attempt, retries);
         pace.pause(wait);
         await delay(Math.max(wait, backoff(attempt)), undefined, { signal });
       }
-  }
-
-  /** One request; the pace learns how it went. */
-  async function sendInTurn<Body>(send: Send<Body>, check: Check<Body>): Promise<HttpResponse<Body>> {
-    const sentAt = await pace.turn();
-    const response = await send(client).catch((error) => {
-      if (error.kind === 'passing') pace.overloaded(sentAt);
-      throw error;
-    });
-    const { status, headers } = response;
-    if (OVERLOADED.has(status)) pace.overloaded(sentAt);
-    else pace.responded();
-    if (RETRYABLE.has(status))
-      throw new SiteError(`status ${status}`, 'passing', retryAfter(headers['retry-after'], Date.now()));
-    check(response);
-    return response;
   }
 
   return {
@@ -138,6 +118,37 @@ export function createHost(options: HostOptions & Pick<HttpClientOptions, 'origi
       client.close();
     },
   };
+}
+
+/** One request; the pace learns how it went. */
+async function sendInTurn<Body>(
+  client: HttpClient,
+  pace: ReturnType<typeof createPace>,
+  send: Send<Body>,
+  check: Check<Body>,
+): Promise<HttpResponse<Body>> {
+  const sentAt = await pace.turn();
+  const response = await send(client).catch((error) => {
+    if (error.kind === 'passing') pace.overloaded(sentAt);
+    throw error;
+  });
+  const { status, headers } = response;
+  if (OVERLOADED.has(status)) pace.overloaded(sentAt);
+  else pace.responded();
+  if (RETRYABLE.has(status))
+    throw new SiteError(`status ${status}`, 'passing', retryAfter(headers['retry-after'], Date.now()));
+  check(response);
+  return response;
+}
+
+/** How long the site asks to wait, in milliseconds; throws if the request is not worth another attempt. */
+function pauseAfter(error: unknown, attempt: number, retries: number): number {
+  if (!(error instanceof SiteError) || error.kind !== 'passing') throw error;
+  const { message, wait } = error;
+  if (wait > MAX_PAUSE)
+    throw new SiteError(`the site asks for a pause of ${Math.ceil(wait / 1000)} s`, 'closed');
+  if (attempt > retries) throw new SiteError(`${message} (attempt ${attempt} of ${attempt})`, 'site');
+  return wait;
 }
 
 /** The response at the end of redirects. `ask` may refuse to go to a URL; a first `path` is sent exactly as it is written. */

@@ -78,39 +78,27 @@ export function createHttpClient({ origin, timeout, connections, lookup, userAge
   async function exchange<Body>(
     { method = 'GET', path, headers: more, body: sent }: HttpRequest,
     maxBytes: number,
-    readBody: (response: Dispatcher.ResponseData, chunks: AsyncIterable<Buffer>) => Promise<Body>,
+    readBody: ResponseReader<Body>,
   ): Promise<HttpResponse<Body>> {
     const headers = { ...(userAgent !== undefined && { 'user-agent': userAgent }), ...more };
     const options = { method, path, headers, servername, body: sent ?? null };
     const response = await pool
       .request(options)
       .catch((error) => Promise.reject(requestError(error, timeout)));
-    const { statusCode: status, headers: received, body } = response;
-    const all = (name: string) => [received[name] ?? []].flat();
-    const first = Object.fromEntries(Object.keys(received).map((name) => [name, all(name)[0]]));
+    const { statusCode: status, body } = response;
+    const { headers: first, all } = readHeaders(response);
     // A response without a body may say how long it would be.
     if (method !== 'HEAD' && status !== 304 && Number(first['content-length']) > maxBytes) {
       body.destroy();
       throw tooLong(maxBytes);
     }
-    const content = decompressed(body, first['content-encoding']);
-    return {
-      status,
-      headers: first,
-      all,
-      body: await readBody(response, limited(content, maxBytes, timeout)),
-    };
+    const content = limited(decompressed(body, first['content-encoding']), maxBytes, timeout);
+    return { status, headers: first, all, body: await readBody(response, content) };
   }
 
   return {
     /** Reads the whole body. */
-    send: (request: HttpRequest) =>
-      exchange(request, MAX_BYTES, async ({ statusCode, body }, chunks) => {
-        if (statusCode !== 304) return Buffer.concat(await Array.fromAsync(chunks));
-        // Caches may send the length of the stored body, and undici takes it for a mistake that there is none.
-        await body.dump();
-        return Buffer.of();
-      }),
+    send: (request: HttpRequest) => exchange(request, MAX_BYTES, readWhole),
     /** Passes the body of a 200 to a reader; bodies of other statuses are skipped. */
     receive: <Body>(
       request: HttpRequest,
@@ -126,6 +114,24 @@ export function createHttpClient({ origin, timeout, connections, lookup, userAge
     close: () => void pool.destroy(),
   };
 }
+
+/** The first value of each header; `all` has every value of one. */
+function readHeaders({ headers }: Dispatcher.ResponseData) {
+  const all = (name: string) => [headers[name] ?? []].flat();
+  return { headers: Object.fromEntries(Object.keys(headers).map((name) => [name, all(name)[0]])), all };
+}
+
+type ResponseReader<Body> = (
+  response: Dispatcher.ResponseData,
+  chunks: AsyncIterable<Buffer>,
+) => Promise<Body>;
+
+const readWhole: ResponseReader<Buffer> = async ({ statusCode, body }, chunks) => {
+  if (statusCode !== 304) return Buffer.concat(await Array.fromAsync(chunks));
+  // Caches may send the length of the stored body, and undici takes it for a mistake that there is none.
+  await body.dump();
+  return Buffer.of();
+};
 
 async function* decompressed(body: Readable, encoding: string | undefined): AsyncGenerator<Buffer> {
   yield* /^\s*(x-)?gzip\s*$/i.test(encoding ?? '') ? pipeline(body, createGunzip(), () => {}) : body;
