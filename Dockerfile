@@ -1,24 +1,23 @@
 ARG NODE_TAG=24-slim
 
+# The package, as `npm run pack` makes it, beside the packages that it installs.
 FROM node:${NODE_TAG} AS build
-WORKDIR /app
+WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-# better-sqlite3 brings a binary for every platform and SQLite's source; one binary is enough, if it loads. Of the fonts,
-# previews use two.
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force && \
+COPY test ./test
+RUN npm ci --no-audit --no-fund
+COPY . .
+# better-sqlite3 brings a binary for every platform and SQLite's source; one binary is enough, if it loads.
+RUN npm run -s pack && \
+    npm prune --omit=dev --no-audit --no-fund && \
     cd node_modules/better-sqlite3 && \
     keep="$(node -p 'require("./lib/binding.js").getPrebuildPath()')" && \
     find "$PWD/prebuilds" -type f ! -path "$keep" -delete && \
     rm -rf deps src && \
     node -e 'require("./lib/index.js")(":memory:").close()' && \
-    cd ../dejavu-fonts-ttf/ttf && \
-    find . -type f ! -name DejaVuSans.ttf ! -name DejaVuSans-Bold.ttf -delete
-COPY LICENSE ./
-COPY migrations ./migrations
-COPY fixtures ./fixtures
-COPY src ./src
-# Readable by everyone, whatever the checkout's umask was.
-RUN chmod -R a+rX,go-w . && chmod a+x src/vitrine.js
+    cd /build && tar xzf vitrine-*.tgz && mv node_modules package/ && \
+    # Readable by everyone, whatever the checkout's umask was.
+    chmod -R a+rX,go-w package && chmod a+x package/dist/vitrine.js
 
 FROM node:${NODE_TAG}
 ARG VERSION=local
@@ -30,8 +29,8 @@ LABEL org.opencontainers.image.title="Vitrine" \
 # not even before the program is loaded.
 ENV HOST=0.0.0.0 PORT=8080 DATABASE_URL=/data/site.db SQLITE_TMPDIR=/data NODE_OPTIONS=--disable-sigusr1
 WORKDIR /app
-COPY --from=build --chown=root:root /app ./
-RUN ln -s /app/src/vitrine.js /usr/local/bin/vitrine && install -d -o node -g node /data
+COPY --from=build --chown=root:root /build/package ./
+RUN ln -s /app/dist/vitrine.js /usr/local/bin/vitrine && install -d -o node -g node /data
 USER node
 VOLUME /data
 EXPOSE 8080

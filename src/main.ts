@@ -4,12 +4,11 @@ import process from 'node:process';
 import { aborted, getSystemErrorMessage } from 'node:util';
 import v8 from 'node:v8';
 import type { Logger } from 'pino';
-import { AlreadyReported, type Process, type ServeStart } from './cli/context.ts';
+import type { Process, ServeStart } from './cli/context.ts';
 import { DONE, FAILED, MISUSED } from './cli/output.ts';
 import { runProgram } from './cli/program.ts';
 import type { Config } from './config/config.ts';
 import { printable } from './records/printable.ts';
-import { createServerLog, prettyFormat } from './telemetry/log.ts';
 
 // Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
 v8.setFlagsFromString('--semi-space-growth-factor=1');
@@ -29,7 +28,7 @@ const io: Process = {
 
 let hasServed = false;
 process.stdout.on('error', endOnOutputError);
-// Progress and messages that nobody can read are no reason to stop.
+// Progress and messages that cannot be written are no reason to stop.
 process.stderr.on('error', () => {});
 process.on('uncaughtException', endOnUncaught);
 
@@ -39,7 +38,7 @@ process.once('beforeExit', endUnfinished);
 process.exitCode = await runProgram(io, process.argv.slice(2));
 process.off('beforeExit', endUnfinished);
 if (stoppedBy !== undefined && process.exitCode > MISUSED) endBy(stoppedBy);
-// Log lines that nobody reads, and a worker's channel to the supervisor, would keep a server alive.
+// Log lines that are not read, and a worker's channel to the supervisor, would keep a server alive.
 if (hasServed || (cluster.isWorker && process.exitCode !== DONE)) process.exit();
 
 async function serveUntilStopped(config: Config, start: ServeStart): Promise<void> {
@@ -47,6 +46,7 @@ async function serveUntilStopped(config: Config, start: ServeStart): Promise<voi
   const signal = stopSignal('SIGTERM', 'SIGINT');
   process.stdout.off('error', endOnOutputError);
   process.off('uncaughtException', endOnUncaught);
+  const { createServerLog, prettyFormat } = await import('./telemetry/log.ts');
   const format = process.stdout.isTTY && !json ? await prettyFormat() : undefined;
   const { log, output } = createServerLog(config, process.stdout, format);
   if (cluster.isPrimary) {
@@ -69,13 +69,12 @@ async function runServer(
   onServing: ServeStart['onServing'],
 ): Promise<void> {
   // Only `serve` loads the server's code, and only WORKERS > 1 the supervisor's.
-  const { announce, serve, WorkerFailed } = await import('./server/serve.ts');
+  const { announce, serve } = await import('./server/serve.ts');
   const { inheritedSocket } = await import('./server/listen.ts');
   const start = cluster.isWorker || config.workers > 1 ? await workerStart() : serve;
-  const processes = cluster.isWorker ? [process.pid, process.ppid] : [process.pid];
-  const inherited = inheritedSocket(process.env, processes);
-  const running = await start(config, log, { signal, droppedLines, inherited }).catch((error) => {
-    if (!signal.aborted) throw error instanceof WorkerFailed ? new AlreadyReported(error.exitCode) : error;
+  const socket = inheritedSocket(process.env, [process.pid, ...(cluster.isWorker ? [process.ppid] : [])]);
+  const running = await start(config, log, { signal, droppedLines, socket }).catch((error) => {
+    if (!signal.aborted) throw error;
   });
   // The signal came before the server had started.
   if (running === undefined) return;
@@ -88,7 +87,7 @@ async function runServer(
 }
 
 async function workerStart(): Promise<typeof supervise> {
-  const { serveAsWorker, supervise } = await import('./server/supervise.ts');
+  const { serveAsWorker, supervise } = await import('./workers.ts');
   return cluster.isWorker ? serveAsWorker : supervise;
 }
 
@@ -106,7 +105,7 @@ function stopSignal(...signals: NodeJS.Signals[]): AbortSignal {
   return stop.signal;
 }
 
-/** Whoever started this process sees that the signal has ended it: a shell leaves its loop, and systemd sees no failure. */
+/** The program that started this process sees that the signal has ended it: a shell leaves its loop, and systemd sees no failure. */
 function endBy(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);

@@ -20,7 +20,6 @@ export const STYLE_NAMES = Object.keys(STYLES) as RouteStyle[];
 export const USER_ADDRESSES = {
   page: '/people/:variant/:username',
   card: '/card/:variant/:username.svg',
-  preview: '/card/:variant/:username.png',
   atom: '/feeds/:variant/:username.atom',
   json: '/feeds/:variant/:username.json',
 } as const;
@@ -94,5 +93,13 @@ export const VARIANTS = {
 
 export type Variant = keyof typeof VARIANTS;
 export const VARIANT_NAMES = Object.keys(VARIANTS) as Variant[];
+/** The names of a family's lists, each once. */
+export const listNames = (family: Family): string[] => [
+  ...new Set(
+    Object.values(VARIANTS)
+      .filter((row) => row.family === family)
+      .map((row) => row.collection),
+  ),
+];
 /** The names of the lists, of all variants. */
 export const COLLECTIONS: readonly string[] = VARIANT_NAMES.map((name) => VARIANTS[name].collection);

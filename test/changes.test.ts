@@ -1,41 +1,44 @@
 // What databases say of changes, compared with what they answer before and after.
-import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { type Subscriber, tellSubscribers } from '../src/changes/tell.ts';
+import { notifySubscribers, type Subscriber } from '../src/changes/notify.ts';
 import { importFiles } from '../src/import/import.ts';
 import { FAMILIES, type Family } from '../src/records/kinds.ts';
-import type { Change, News } from '../src/stores/changes.ts';
-import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
+import { call } from '../src/remote/call.ts';
+import type { Change, ChangeSet } from '../src/stores/changes.ts';
+import { openArchive, openReader, openWriter } from '../src/stores/open.ts';
 import type { Writer } from '../src/stores/writer.ts';
 import { ndjson } from './files.ts';
 import { bodyOf, change, executeSql, newPath, saveMedia } from './importing.ts';
 import { startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ask, importInto, newDatabase, run, storeName } from './rig.ts';
-import { serveHere } from './serve-here.ts';
+import { importInto, newDatabase, run, storeName } from './rig.ts';
 
 const PICTURES = ['https://old.example/1.png', 'https://old.example/2.png', 'https://other.example/1.png'];
 const COPY = `${'0'.repeat(64)}.png`;
 const USERS = ['ada', 'bob', 'cy', 'dan'];
 const SPELLINGS = [...USERS, 'ADA', 'Bob'];
 
-async function read(url: string, since: number | undefined): Promise<News> {
-  await using archive = await openForExport(url);
+async function read(url: string, since: number | undefined): Promise<ChangeSet> {
+  await using archive = await openArchive(url);
   return await archive.changes(since);
 }
 
 /** What is served of everybody. */
 async function answers(url: string): Promise<Map<string, string>> {
-  await using reader = await openForLookups(url);
+  await using reader = await openReader(url);
   const served = new Map<string, string>();
   for (const family of FAMILIES)
     for (const key of USERS) {
       served.set(`${family} ${key} profile`, bodyOf(await reader.profile(family, key)));
-      served.set(`${family} ${key} list`, bodyOf(await reader.items(family, key, 'list')));
+      served.set(
+        `${family} ${key} list`,
+        bodyOf(await reader.items(family, key, family === 'microblog' ? 'posts' : 'Shots')),
+      );
     }
   return served;
 }
@@ -104,7 +107,7 @@ describe(`the changes of the ${storeName()} store`, () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
         const url = await newDatabase();
-        await using writer = await openForChange(url);
+        await using writer = await openWriter(url);
         await load(
           writer,
           USERS.slice(0, 2).map((name, index) => blog(index + 1, name, { avatar: PICTURES[0] })),
@@ -160,12 +163,7 @@ describe(`the changes of the ${storeName()} store`, () => {
         [undefined, undefined, undefined],
       ],
     ]);
-    const shown = (place: string) => [
-      `/card/${place}.svg`,
-      `/card/${place}.png`,
-      `/feeds/${place}.atom`,
-      `/feeds/${place}.json`,
-    ];
+    const shown = (place: string) => [`/card/${place}.svg`, `/feeds/${place}.atom`, `/feeds/${place}.json`];
     expect(lines[0].addresses).toEqual(
       ['Ada', 'ada'].flatMap((name) =>
         [`/x/api/?user=${name}&post=true`, ...shown(`a/${name}`)].map(
@@ -183,13 +181,15 @@ describe(`the changes of the ${storeName()} store`, () => {
     });
   });
 
-  test('subscribers are told until they have taken it; names of takedowns stay until then', async () => {
+  test('subscribers are notified until they accept it; names of takedowns stay until then', async () => {
     const url = await newDatabase();
     const told: string[] = [];
+    const attempts: string[] = [];
     let isDown = false;
     const subscriber = (name: string, more: Partial<Subscriber> = {}): Subscriber => ({
       name,
-      async tell({ changes }) {
+      async deliver({ changes, wasReached }) {
+        attempts.push(`${name}: ${wasReached}`);
         if (isDown && name === 'two') throw new Error('it is down');
         told.push(`${name}: ${changes === 'everything' ? changes : changes.map(({ key }) => key)}`);
       },
@@ -198,7 +198,7 @@ describe(`the changes of the ${storeName()} store`, () => {
     const tell = async (subscribers = [subscriber('one'), subscriber('two', { repeatAfter: 1 })]) => {
       told.length = 0;
       const faults = await change(url, (writer) =>
-        tellSubscribers(writer, subscribers, AbortSignal.timeout(60_000)),
+        notifySubscribers(writer, subscribers, AbortSignal.timeout(60_000)),
       );
       return [told.toSorted(), faults];
     };
@@ -208,19 +208,23 @@ describe(`the changes of the ${storeName()} store`, () => {
     expect(await tell()).toEqual([[], []]);
     isDown = true;
     await importInto(url, ['-'], ndjson(post(1, 1)));
-    const fault = 'two was not told what changed, and will be the next time: it is down';
+    const fault = 'two was not notified, and will be the next time: it is down';
     expect(await tell()).toEqual([['one: ada'], [fault]]);
     const subjects = [{ family: 'microblog', kind: 'user', value: 'bob' }] as const;
     await change(url, (writer) => writer.takeDown(subjects, () => {}, { keepNames: true }));
     expect(await tell()).toEqual([['one: bob'], [fault, expect.stringContaining('stay in the database')]]);
+    expect(attempts.filter((text) => text.startsWith('two'))).toEqual([
+      ...['two: true', 'two: true', 'two: true'],
+      'two: false',
+    ]);
     isDown = false;
     expect(await tell()).toEqual([['two: ada,bob', 'two: ada,bob'], []]);
     expect(await tell([subscriber('two')])).toEqual([[], []]);
     if (storeName() === 'SQLite') expect(readFileSync(url).includes('bob')).toBe(false);
-    const stuck = subscriber('three', { tell: () => new Promise(() => {}) });
-    expect(await change(url, (writer) => tellSubscribers(writer, [stuck], AbortSignal.timeout(1)))).toEqual([
-      'three was not told what changed, and will be the next time: there was no time',
-    ]);
+    const stuck = subscriber('three', { deliver: () => new Promise(() => {}) });
+    expect(await change(url, (writer) => notifySubscribers(writer, [stuck], AbortSignal.timeout(1)))).toEqual(
+      ['three was not notified, and will be the next time: there was no time'],
+    );
   });
 });
 
@@ -256,68 +260,79 @@ test('of more than 100,000 changes the older half goes', async () => {
   known.close();
 });
 
-describe('webhooks and hubs', () => {
-  test('are told of an import, once it is taken, by requests that can be verified', async () => {
-    const url = newPath();
+describe('webhooks', () => {
+  /** A receiver that answers as it is told: each request that it gets, since the last time. */
+  async function startReceiver(...answers: number[]) {
     const requests: { path: string; headers: IncomingHttpHeaders; body: string }[] = [];
-    const answers = [302, 503];
     const site = await startSite(async (request, response) => {
       const body = `${Buffer.concat(await request.toArray())}`;
       requests.push({ path: request.url as string, headers: request.headers, body });
       response.writeHead(answers.shift() ?? 200, { location: '/elsewhere' }).end();
     });
-    const base = { BASE_URL_A: 'https://site.example/a', NOTIFY_SECRET: 'secret' };
-    const hook = { ...base, NOTIFY: `${site.url}/hook?key=k` };
-    const into = async (env: Record<string, string>, ...records: object[]) => {
-      const { code, stderr } = await run(['import', '--database-url', url, '-'], {
-        env,
-        input: ndjson(...records),
-      });
-      return [code, stderr, requests.splice(0)] as const;
+    const url = newPath();
+    const env = { BASE_URL_A: 'https://site.example/a', NOTIFY: `${site.url}/hook?key=k` };
+    const into = async (more: Record<string, string>, ...records: object[]) => {
+      const input = ndjson(...records);
+      const result = await run(['import', '--database-url', url, '-'], { env: { ...env, ...more }, input });
+      return { ...result, requests: requests.splice(0) };
     };
-    const [code, warning] = await into(hook, blog(1, 'Ada'));
-    expect([code, warning]).toEqual([
+    return { into };
+  }
+
+  test('are notified of an import, once it is accepted', async () => {
+    const { into } = await startReceiver(302, 503, 200, 503);
+    const first = await into({}, blog(1, 'Ada'));
+    expect([first.code, first.stderr, first.requests.map(({ path }) => path)]).toEqual([
       0,
-      expect.stringMatching(
-        /^webhook 127\.0\.0\.1:\d+ [0-9a-f]{8} was not told what changed.*: status 302\n$/,
-      ),
+      expect.stringMatching(/^webhook 127\.0\.0\.1:\d+ [0-9a-f]{8} was not notified.*: status 302\n$/),
+      ['/hook?key=k'],
     ]);
-    const [, , [refused, taken, ...others]] = await into(hook, post(1, 1));
-    expect([refused?.path, taken?.path, others]).toEqual(['/hook?key=k', '/hook?key=k', []]);
-    const { headers, body } = taken as NonNullable<typeof taken>;
-    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
-    expect(headers['webhook-signature']).toBe(
-      `v1,${createHmac('sha256', 'secret').update(signed).digest('base64')}`,
-    );
-    expect(JSON.parse(body)).toEqual({
-      generation: { before: null, after: Number(headers['webhook-id']) },
-      changes: 'everything',
-    });
-    const [, , [next]] = await into(hook, blog(1, 'Ada', { bio: 'new' }), post(2, 1));
+    // One that could not be reached is asked once.
+    const second = await into({}, post(1, 1));
+    expect([second.requests.length, second.stderr]).toEqual([1, expect.stringContaining('status 503')]);
+    const { requests } = await into({}, post(2, 1));
+    const [taken] = requests.map(({ headers, body }) => ({ headers, body: JSON.parse(body) }));
+    const generation = { before: null, after: Number(taken?.headers['webhook-id']) };
+    expect(taken?.body).toEqual({ generation, changes: 'everything' });
+    // One that was reached the last time is asked again.
+    const [refused, next] = (await into({}, blog(1, 'Ada', { bio: 'new' }), post(3, 1))).requests;
+    expect(next?.body).toBe(refused?.body);
     expect(JSON.parse(next?.body ?? '')).toMatchObject({
-      generation: { before: Number(headers['webhook-id']) },
+      generation: { before: generation.after },
       counts: { profiles: 1, lists: 1, removed: 0 },
       changes: [{ family: 'microblog', user: 'Ada', what: ['profile', 'list'] }],
     });
+  });
 
-    const hub = { ...base, WEBSUB_HUB: `${site.url}/hub` };
-    expect((await into(hub, blog(1, 'Ada', { bio: '' })))[2]).toEqual([]);
-    const [, , [ping]] = await into(hub, post(3, 1));
-    expect([...new URLSearchParams(ping?.body)]).toEqual([
-      ['hub.mode', 'publish'],
-      ['hub.url', 'https://site.example/feeds/a/Ada.atom'],
-      ['hub.url', 'https://site.example/feeds/a/Ada.json'],
-    ]);
-    const app = await serveHere({ DATABASE_URL: url, ...hub });
-    for (const [extension, member] of [
-      ['atom', `<link rel="hub" href="${hub.WEBSUB_HUB}"/>`],
-      ['json', `{"type":"WebSub","url":"${hub.WEBSUB_HUB}"}`],
-    ] as const) {
-      const reply = await ask(app, `/feeds/a/ada.${extension}`, { headers: { host: 'site.example' } });
-      expect(reply.headers.link).toBe(
-        `<${hub.WEBSUB_HUB}>; rel="hub", <https://site.example/feeds/a/Ada.${extension}>; rel="self"`,
-      );
-      expect(reply.body).toContain(member);
-    }
+  test.each([
+    ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', {}],
+    ['any-text', { format: 'raw' }],
+  ] as const)(
+    'are signed with %s, which a library of Standard Webhooks verifies',
+    async (secret, options) => {
+      const { into } = await startReceiver();
+      const { requests } = await into({ NOTIFY_SECRET: secret }, blog(1, 'Ada'));
+      const [{ headers, body }] = requests as [(typeof requests)[number]];
+      const verify = (text: string) =>
+        new Webhook(secret, options).verify(text, headers as Record<string, string>);
+      expect(verify(body)).toEqual(JSON.parse(body));
+      expect(() => verify(`${body} `)).toThrow('No matching signature');
+    },
+  );
+
+  test('whsec_ without base64 is refused before anything is imported', async () => {
+    const { into } = await startReceiver();
+    const { code, stderr, requests } = await into({ NOTIFY_SECRET: 'whsec_=' }, blog(1, 'Ada'));
+    expect([code, stderr, requests]).toEqual([2, expect.stringContaining('go on in base64'), []]);
+  });
+
+  test('that hang are given up after a limit for all attempts', async () => {
+    const site = await startSite(() => {});
+    const sent = call(
+      { method: 'POST', url: site.url, body: '' },
+      { signal: new AbortController().signal, wasReached: true, limit: 500 },
+    );
+    await expect(sent).rejects.toThrow('no answer within 0.5 s');
+    expect(site.asked).toHaveLength(1);
   });
 });

@@ -19,11 +19,8 @@ async function execute(url: string, sql: string): Promise<void> {
 /** Bytes, in both stores. */
 const bytes = (hex: string) => (storeName() === 'SQLite' ? `x'${hex}'` : `'\\x${hex}'::bytea`);
 const OTHER = bytes('0011');
-const TOO_LONG = bytes('0300ffffffffffffffff');
-const UNMARKED =
-  storeName() === 'SQLite'
-    ? 'CAST(substr(packed, 1, length(packed) - 12) || substr(packed, -8) AS BLOB)'
-    : 'substr(packed, 1, length(packed) - 12) || substr(packed, length(packed) - 7)';
+/** The body of an empty list. */
+const EMPTY = bytes(Buffer.from('{"posts":[]}').toString('hex'));
 
 const date = (minute: number) => ({ date: `2024-01-01 00:0${minute}:00` });
 const RECORDS = [
@@ -46,11 +43,21 @@ describe(`check of ${storeName()}`, () => {
   });
 
   test.each([
-    ['a damaged list', "UPDATE lists SET items = '[]' WHERE owner = 1", /1 lists do not match.*"user1"/],
+    [
+      'the items of another list',
+      `UPDATE lists SET body = ${EMPTY} WHERE owner = 1`,
+      /1 answers do not match.*"user1"/,
+    ],
+    ['a damaged list', `UPDATE lists SET body = ${OTHER} WHERE owner = 1`, /1 answers do not match.*"user1"/],
+    [
+      'a list of an old name',
+      "UPDATE lists SET collection = 'notes' WHERE owner = 2",
+      /1 lists do not match.*"user2"/,
+    ],
     ['a missing list', 'DELETE FROM lists WHERE owner = 2', /1 lists do not match.*"user2"/],
     [
       'the list of nobody',
-      `INSERT INTO lists (family, user_key, owner, etag, items) VALUES ('microblog', 'nobody', 9, '""', '[]')`,
+      `INSERT INTO lists (family, user_key, collection, owner, etag, body) VALUES ('microblog', 'nobody', 'posts', 9, '""', ${EMPTY})`,
       /1 lists do not match.*"nobody"/,
     ],
     ['a list under another name', "UPDATE lists SET user_key = 'x' WHERE owner = 1", /"user1"/],
@@ -71,16 +78,22 @@ describe(`check of ${storeName()}`, () => {
       /1 answers do not match/,
     ],
     [
-      'a compressed form without the marker at its end',
-      `UPDATE profiles SET packed = ${UNMARKED} WHERE id = 1`,
-      /1 answers do not match/,
-    ],
-    [
-      'a compressed form that names a wrong length',
-      `UPDATE profiles SET packed = ${TOO_LONG} WHERE id = 1`,
+      'a compressed form without its end',
+      `UPDATE profiles SET packed = substr(packed, 1, length(packed) - 4) WHERE id = 1`,
       /1 answers do not match/,
     ],
     ['a missing item', 'DELETE FROM items WHERE id = 3', /1 lists do not match.*"user1"/],
+    [
+      'words of another name',
+      `UPDATE profiles SET words = '["x"]' WHERE id = 2`,
+      /1 users are not found by their names.*"2"/,
+    ],
+    ['a missing word', "DELETE FROM words WHERE word = 'user2'", /1 users are not found .*"2"/],
+    [
+      'a word of an old name',
+      "INSERT INTO words VALUES ('microblog', 'mallory', 2)",
+      /1 users are not found .*"2"/,
+    ],
   ])('names the user of %s, and --repair fixes it', async (_, harm, fault) => {
     const url = await damaged(harm);
     expect((await checkDatabase(url)).faults.join()).toMatch(fault);

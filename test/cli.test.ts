@@ -72,6 +72,10 @@ describe('wrong usage', () => {
     [`${MIRROR} --user ada --from ftp://x/`, 'http or https'],
     [`${MIRROR} --user ada --from http://me:secret@x/`, 'user name or password'],
     [`${MIRROR} --user ada --rate 0`, 'must be a number'],
+    [`${MIRROR} --user ada --concurrency 1.5`, 'a whole number from 1 to 64'],
+    [`${MIRROR} --user ada --retries 0.5`, 'a whole number from 0 to 20'],
+    [`${COMPARE} --user ada --concurrency 65`, 'a whole number from 1 to 64'],
+    [`snapshot --keep 0 x ${DB}`, 'a whole number from 1'],
     [`${COMPARE} --user ada --picture-hosts http://x/y`, 'HOST or HOST:PORT'],
     ['doctor', "missing required argument 'base-url'"],
     ['doctor http://x/ --variant d', 'Allowed choices are a, b, c'],
@@ -238,6 +242,8 @@ describe('snapshot', () => {
     const { status, stderr } = spawnSync('bash', ['-c', command, process.execPath], {
       cwd: ROOT,
       encoding: 'utf8',
+      // bash warns of a locale that is not installed.
+      env: { ...process.env, LC_ALL: 'C' },
     });
     expect([status, stderr]).toEqual([1, expect.stringMatching(/^vitrine: [^\n]+\n$/)]);
     expect(stderr).toContain(target);

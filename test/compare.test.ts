@@ -8,7 +8,7 @@ import { compareAnswers } from '../src/compare/user.ts';
 import type { UserComparison } from '../src/compare/verdicts.ts';
 import { isPublic } from '../src/remote/file-client.ts';
 import { fixture, readLines, tempFile, tempFolder } from './files.ts';
-import { crowd, PACE, portfolio, startSite } from './mirror-site.ts';
+import { crowd, type Files, PACE, portfolio, startFiles, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
 import { databaseOf, run } from './rig.ts';
 import { serveHere } from './serve-here.ts';
@@ -70,7 +70,6 @@ describe.concurrent('the class of a profile', () => {
     ['a count that differs', ada, { ...ada, totalPost: '1' }, 'different'],
     ['its last digit', large('9007199254740993'), large('"9007199254740992"'), 'different'],
     ['something else than an object', ada, [ada], 'different'],
-    ['something else than JSON', ada, '{', 'different'],
     ['a picture that one site does not have', ada, { ...ada, avatar: 'http://x.example/a.png' }, 'different'],
   ])('%s', async (_, one, other, found) => {
     expect((await compare(one, other)).class).toBe(found);
@@ -146,8 +145,12 @@ async function compareHere(
   const report = flags.report ?? join(tempFolder(), 'report.ndjson');
   let shown = '';
   const outcome = await runCompare({
-    ...{ variant: 'b', old: new URL(old), new: new URL(other), users: { names } },
-    ...{ ...PACE, report },
+    variant: 'b',
+    old: new URL(old),
+    new: new URL(other),
+    users: { names },
+    ...PACE,
+    report,
     out: { write: (text: string) => (shown += text) },
     signal: new AbortController().signal,
     ...flags,
@@ -158,18 +161,8 @@ async function compareHere(
 }
 
 type People = Parameters<typeof portfolio>[0];
-type Pictures = Record<string, string | ((response: ServerResponse) => void)>;
 
-/** A site with these people, and with pictures by their path. */
-async function siteOf(people: People, pictures: Pictures = {}) {
-  const answer = portfolio(people);
-  return startSite((request, response) => {
-    const picture = pictures[request.url ?? ''];
-    if (typeof picture === 'string') response.end(picture);
-    else if (picture !== undefined) picture(response);
-    else answer(request, response);
-  });
-}
+const siteOf = (people: People, pictures: Files = {}) => startFiles(pictures, portfolio(people));
 
 describe.concurrent('two sites', () => {
   test('every user gets a line with both hashes; a summary counts them', async () => {
@@ -200,6 +193,25 @@ describe.concurrent('two sites', () => {
     expect(result).toMatchObject({ skipped: 0, users: { 'same bytes': 1, different: 1, missing: 1 } });
     expect(summary).toMatch(/^same bytes +1 +1 +3$/m);
     expect(other.asked.filter((path) => path.includes('nobody'))).toEqual(['/api/username/nobody']);
+  });
+
+  test('a body that is empty or cut is asked for again, and then the user could not be compared', async () => {
+    const whole = { ada: { profile: folio(1, 'ada') }, bob: { profile: folio(2, 'bob') } };
+    const old = await siteOf(whole);
+    let requests = 0;
+    const answer = portfolio({ ...whole, bob: { profile: '{"id":"2","username":"b' } });
+    const other = await startSite((request, response) => {
+      if (requests++ === 0) response.end();
+      else answer(request, response);
+    });
+    const pace = { retries: 1, concurrency: 1 };
+    const { users, failure, shown } = await compareHere([old.url, other.url], ['ada', 'bob'], pace);
+    expect([users.get('ada')?.profile.class, users.has('bob'), failure]).toEqual([
+      'same bytes',
+      false,
+      '1 of 2 users could not be compared',
+    ]);
+    expect(shown).toMatch(/\/bob: not valid JSON: .* \(attempt 2 of 2\)\n$/);
   });
 
   test('a user whom the new site has taken down (410) counts apart, and whom the old one has, is missing there', async () => {
@@ -244,7 +256,7 @@ describe.concurrent('two sites', () => {
 describe.concurrent('pictures', () => {
   /** Two sites with the same users, whose avatars are at these addresses, relative to each. */
   async function compareAvatars(
-    [old, other]: readonly [Pictures, Pictures],
+    [old, other]: readonly [Files, Files],
     paths: readonly [string, string] = ['/old.png', '/new.png'],
     flags: Partial<CompareOptions> = {},
     names = ['ada'],
@@ -261,7 +273,7 @@ describe.concurrent('pictures', () => {
   }
 
   const metadata = 'http://169.254.169.254/latest';
-  test.each<[what: string, reason: string, old: Pictures[string] | undefined, other: string, path?: string]>([
+  test.each<[what: string, reason: string, old: Files[string] | undefined, other: string, path?: string]>([
     ['other bytes', 'other bytes', 'x', 'y'],
     ['an empty one', 'other bytes', 'x', ''],
     ['one that is gone', 'pictures not compared: old: status 404', undefined, 'y'],
@@ -285,7 +297,7 @@ describe.concurrent('pictures', () => {
       `/${'x'.repeat(2048)}`,
     ],
   ])('%s is a difference', async (_, reason, old, other, path = '/old.png') => {
-    const oldPictures: Pictures = old === undefined ? {} : { '/old.png': old };
+    const oldPictures: Files = old === undefined ? {} : { '/old.png': old };
     const pictures = [oldPictures, { '/new.png': other }] as const;
     const { profile, failure } = await compareAvatars(pictures, [path, '/new.png'], { timeout: 200 });
     expect(profile).toMatchObject({ class: 'different', differences: [{ member: 'avatar', reason }] });
@@ -304,7 +316,7 @@ describe.concurrent('pictures', () => {
   });
 
   test('with the same bytes are alike, and fetched once for many users, or again after a failure that may pass', async () => {
-    const share = async (picture: Pictures[string]) => {
+    const share = async (picture: Files[string]) => {
       const names = ['ada', 'bob', 'cleo'];
       const one = { concurrency: 1 };
       const pictures = [{ '/a': picture }, { '/b': 'x' }] as const;
@@ -337,6 +349,13 @@ describe.concurrent('the report', () => {
     const counts = { skipped: 2, users: { 'same bytes': 3 } };
     expect([readFileSync(report, 'utf8'), failure, result]).toMatchObject([whole, undefined, counts]);
     expect(new Set(site.asked)).toEqual(new Set(['/api/username/cleo', '/api/username/cleo/shots']));
+    // A broken line in the middle is named, and left as it is.
+    const broken = whole.replace('{"user":"bob"', '"user":"bob"');
+    writeFileSync(report, broken);
+    await expect(compareHere(pair, names, { report })).rejects.toThrow(
+      `${report}:3 is not a line of a report: remove the line, or name another file`,
+    );
+    expect(readFileSync(report, 'utf8')).toBe(broken);
   });
 
   test('that differed still does when nothing is left to ask for', async () => {

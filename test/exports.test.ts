@@ -175,8 +175,13 @@ describe('Instagram: profiles', () => {
 test('Twitter: links and pictures, texts as they were written, the newest film', () => {
   const records = recordsOf('twitter');
   expect(records[0]).toMatchObject({
-    ...{ id: '322603863', username: 'mira_draws', name: 'Mira Halonen ⛴️', location: 'Helsinki' },
-    ...{ totalFollowers: '2', totalFollowing: '1', bio: 'Letters & ferries.\nHelsinki' },
+    id: '322603863',
+    username: 'mira_draws',
+    name: 'Mira Halonen ⛴️',
+    location: 'Helsinki',
+    totalFollowers: '2',
+    totalFollowing: '1',
+    bio: 'Letters & ferries.\nHelsinki',
     avatar: `${FILES}data/profile_media/322603863-HSLiX96Z.jpg`,
   });
   expect(

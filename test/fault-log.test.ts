@@ -5,7 +5,7 @@ import { createServer, IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
-import { createAnswerWriter } from '../src/http/answer.ts';
+import { createAnswerWriter, writeAnswer } from '../src/http/answer.ts';
 import type { Observation } from '../src/http/observations.ts';
 import { StoreError } from '../src/stores/errors.ts';
 import { createLog } from '../src/telemetry/log.ts';
@@ -115,6 +115,19 @@ describe('an answer that cannot be written', () => {
     expect(linesOf(server).filter(({ msg }) => msg === 'request failed')).toHaveLength(1);
   });
 
+  test('is counted and logged once, with the status that the client got', async () => {
+    const path = await databaseOf(fixture('microblog.ndjson'));
+    executeSql(path, `UPDATE profiles SET etag = '"a' || char(10) || 'b"' WHERE user_key = 'ada'`);
+    const server = await serveHere({ DATABASE_URL: path, ACCESS_LOG: 'on' });
+    const urls = ['/people/a/ada', '/feeds/a/ada.json', '/card/a/ada.svg', '/a/api/?user=ada', '/nothing'];
+    const statuses = [];
+    for (const url of urls) statuses.push((await ask(server, url, { method: 'HEAD' })).status);
+    expect(
+      linesOf(server).flatMap(({ msg, status, bytes }) => (msg === 'request' ? [[status, bytes]] : [])),
+    ).toEqual(statuses.map((status) => [status, 0]));
+    expect(statuses).toContain(500);
+  });
+
   // It is written at the end of the turn, when nobody can catch what is thrown.
   test.each<[string, (response: ServerResponse) => unknown]>([
     ['its response was destroyed', (response) => response.destroy()],
@@ -122,10 +135,10 @@ describe('an answer that cannot be written', () => {
     ['its connection was ended', ({ socket }) => socket?.end()],
   ])('since %s meanwhile is counted, and others are answered', async (_, spoil) => {
     const seen: string[] = [];
-    const write = createAnswerWriter(readConfig(), ({ type }) => void seen.push(type));
+    const writer = createAnswerWriter(readConfig(), ({ type }) => void seen.push(type));
     const operation = { variant: 'a', name: 'profile' } as const;
     const server = createServer((request, response) => {
-      write(request, response, operation, { etag: '"x"', body: Buffer.from('{}') }, undefined);
+      writeAnswer(writer, response, operation, { etag: '"x"', body: Buffer.from('{}') }, undefined);
       if (request.url === '/spoilt') spoil(response);
     }).listen(0);
     await once(server, 'listening');

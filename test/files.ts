@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '..');
+/** The program that tests start: that of the checkout, or one that was built. */
+export const PROGRAM = join(ROOT, process.env.VITRINE_PROGRAM ?? 'src/vitrine.js');
 export const fixture = (name: string) => join(ROOT, 'fixtures', name);
 export const ugly = (name: string) => fixture(`ugly/${name}`);
 export const readLines = (path: string) => readFileSync(path, 'utf8').split('\n').filter(Boolean);

@@ -30,7 +30,6 @@ beforeAll(async () => {
   server = await startServer({
     DATABASE_URL: path,
     MAX_LOOP_DELAY: '0',
-    MAX_HEADER_BYTES: '64K',
   });
   before = stateOf(path);
 });

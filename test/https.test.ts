@@ -22,7 +22,8 @@ async function startSecure(cert: string) {
       names.push(name);
       found(null, createSecureContext({ key: KEY, cert }));
     },
-    ...{ key: KEY, cert },
+    key: KEY,
+    cert,
   });
   let requests = 0;
   server.on('request', (_, response) => {

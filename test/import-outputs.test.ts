@@ -16,7 +16,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writeExport } from '../src/import/export.ts';
-import { fixture, ndjson, ROOT, readLines, tempFile, tempFolder } from './files.ts';
+import { fixture, ndjson, PROGRAM, readLines, tempFile, tempFolder } from './files.ts';
 import { exported, into, newPath, recordsIn } from './importing.ts';
 import { blog } from './records.ts';
 import { databaseOf, run } from './rig.ts';
@@ -29,7 +29,7 @@ const skipping = (path: string, rejects: string, files: string[], input = '') =>
 
 /** Runs a shell command in which `vitrine` is this program. */
 function shell(command: string) {
-  const program = `vitrine() { '${process.execPath}' '${join(ROOT, 'src/vitrine.js')}' "$@"; }`;
+  const program = `vitrine() { '${process.execPath}' '${PROGRAM}' "$@"; }`;
   const script = `${program}; ${command}`;
   const { status, stdout, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });
   return { code: status, stdout, stderr };
@@ -56,7 +56,7 @@ describe('refused', () => {
     const { code, stdout, stderr } = await skipping(database, outputOf(input, database), [input]);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
-      /^vitrine: \S+ (is|belongs to) (one of the files to import|a database|a folder): .+\n$/,
+      /^vitrine: \S+ (is|belongs to) (one of the files to read|a database|a folder): .+\n$/,
     );
     expect({ input: readFileSync(input, 'utf8'), records: await recordsIn(database) }).toEqual(before);
   });
@@ -68,7 +68,7 @@ describe('refused', () => {
     );
     expect([code, stderr]).toEqual([
       1,
-      `vitrine: ${input} is one of the files to import: write to another file\n`,
+      `vitrine: ${input} is one of the files to read: write to another file\n`,
     ]);
     expect(readFileSync(input, 'utf8')).toBe(ndjson(GOOD, BAD));
   });

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { MediaEntry } from '../src/stores/media.ts';
-import { openForChange, openForExport } from '../src/stores/open.ts';
+import { openArchive, openWriter } from '../src/stores/open.ts';
 import type { Answer } from '../src/stores/reader.ts';
 import type { Writer } from '../src/stores/writer.ts';
 import { tempFolder } from './files.ts';
@@ -23,7 +23,7 @@ export function executeSql(file: string, sql: string): void {
 
 /** Every record of a store, one per line, in export order. */
 export async function exported(url: string): Promise<string[]> {
-  const reader = await openForExport(url);
+  const reader = await openArchive(url);
   try {
     const lines: string[] = [];
     for await (const line of reader.records()) lines.push(line);
@@ -45,13 +45,13 @@ export const bodyOf = (found: Answer | undefined) => String(found?.body);
 
 /** Opens a store for one change. */
 export async function change<T>(url: string, action: (writer: Writer) => T): Promise<Awaited<T>> {
-  await using writer = await openForChange(url);
+  await using writer = await openWriter(url);
   return await action(writer);
 }
 
 /** What a store knows of copies of pictures. */
 export async function readMedia(url: string) {
-  const archive = await openForExport(url);
+  const archive = await openArchive(url);
   try {
     const entries: MediaEntry[] = [];
     for await (const entry of archive.media()) entries.push(entry);
@@ -63,7 +63,7 @@ export async function readMedia(url: string) {
 
 /** Remembers copies of pictures, whatever was taken down before. */
 export async function saveMedia(url: string, entries: readonly MediaEntry[]): Promise<void> {
-  const archive = await openForExport(url);
+  const archive = await openArchive(url);
   const mark = await archive.takedownsMark();
   await archive.close();
   await change(url, (writer) => writer.saveMedia(entries, mark));

@@ -33,7 +33,7 @@ test('importing the same records again writes no lists', async () => {
   await expect(take(url, [post(4, 2)])).rejects.toThrow('wrote the list of user2');
 });
 
-test.each([4, 5])('a file of schema %i is migrated without changing its data', async (version) => {
+test.each([4, 5, 9])('a file of schema %i is migrated without changing its data', async (version) => {
   const records = readRecords(fixture('older/records.ndjson'));
   const url = newPath();
   copyFileSync(fixture(`older/schema-${version}.db`), url);
@@ -41,13 +41,13 @@ test.each([4, 5])('a file of schema %i is migrated without changing its data', a
     const { code, stderr } = await run([command, '--database-url', url]);
     expect([code, stderr]).toEqual([
       1,
-      expect.stringMatching(/^vitrine: .*older schema \(\d, wanted 9\): run `vitrine migrate`.*\n$/),
+      expect.stringMatching(/^vitrine: .*older schema \(\d, wanted 12\): run `vitrine migrate`.*\n$/),
     ]);
   }
   expect(await done(['migrate', '--database-url', url])).toBe(
-    `${url} was migrated from schema ${version} to schema 9\n`,
+    `${url} was migrated from schema ${version} to schema 12\n`,
   );
-  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 9 already\n`);
+  expect(await done(['migrate', '--database-url', url])).toBe(`${url} has schema 12 already\n`);
   await expectSame(url, records);
   const server = await serveHere({ DATABASE_URL: url });
   expect((await ask(server, '/readyz')).status).toBe(200);

@@ -86,6 +86,7 @@ describe('kit.url', () => {
     ['/a.jpg', 'https://x.example/media/', 'https://x.example/a.jpg'],
     ['https://y.example/ä', 'https://x.example/', 'https://y.example/%C3%A4'],
     ['https://y.example', undefined, 'https://y.example/'],
+    ['www.y.example', undefined, 'https://www.y.example/'],
     ['', 'https://x.example/', undefined],
     [undefined, 'https://x.example/', undefined],
     [null, 'https://x.example/', undefined],

@@ -1,18 +1,18 @@
 // Fetching copies of pictures from hosts of every kind, into a folder and a store.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
-import { type FetchOptions, runFetch } from '../src/media/fetch.ts';
+import type { FetchOptions } from '../src/media/fetch.ts';
 import { createSaver, TakedownMade } from '../src/media/originals.ts';
 import { mediaPath } from '../src/records/media-types.ts';
 import type { MediaEntry } from '../src/stores/media.ts';
-import { openForChange, openForExport } from '../src/stores/open.ts';
+import { openWriter } from '../src/stores/open.ts';
 import { tempFolder } from './files.ts';
 import { readMedia } from './importing.ts';
-import { copiesIn, putCopy } from './media-folder.ts';
-import { PACE, startSite } from './mirror-site.ts';
+import { copiesIn, fetchInto, MEDIA_URL, putCopy } from './media-folder.ts';
+import { type Files, startFiles, startSite } from './mirror-site.ts';
 import { gif, jpeg, mp3, pdf, png, sha256, svg } from './pictures.ts';
 import { blog, folio, post, shot } from './records.ts';
 import { databaseOf } from './rig.ts';
@@ -33,41 +33,11 @@ vi.mock('node:dns', async (original) => {
   return { ...actual, lookup };
 });
 
-const MEDIA_URL = 'https://new.example/media';
-
-type Answers = Record<string, Buffer | ((response: ServerResponse, request: IncomingMessage) => unknown)>;
-
-/** A host with these files; all others are unknown. */
-async function startHost(answers: Answers) {
-  const site = await startSite((request, response) => {
-    const answer = answers[request.url as string];
-    if (answer === undefined) response.writeHead(404).end('no');
-    else if (Buffer.isBuffer(answer)) response.end(answer);
-    else answer(response, request);
-  });
-  return { ...site, host: new URL(site.url).host };
-}
-
 const withAvatars = (...urls: string[]) =>
   databaseOf(...urls.map((avatar, index) => folio(index + 1, `user${index}`, { avatar })));
 
 const entriesOf = async (store: string) => (await readMedia(store)).entries;
 const urlOf = async (store: string) => (await readMedia(store)).mediaUrl;
-
-async function fetchInto(store: string, hosts: readonly string[], run: Partial<FetchOptions> = {}) {
-  let told = '';
-  const { mediaDir = join(tempFolder(), 'media') } = run;
-  await using writer = await openForChange(store);
-  const outcome = await runFetch({
-    ...{ mediaDir, mediaUrl: MEDIA_URL, mediaHosts: hosts, sites: [], writer },
-    ...{ openArchive: () => openForExport(store), signal: new AbortController().signal },
-    ...{ files: false, placeholder: [], maxFile: 1 << 20, mediaQuota: 1 << 30 },
-    ...PACE,
-    out: { write: (text: string) => (told += text) },
-    ...run,
-  });
-  return { ...outcome, originals: outcome.result.originals, mediaDir, told };
-}
 
 /** The content of a copy. */
 const copyOf = (mediaDir: string, { file }: Pick<MediaEntry, 'file'>) =>
@@ -76,8 +46,8 @@ const copyOf = (mediaDir: string, { file }: Pick<MediaEntry, 'file'>) =>
 const unfinishedIn = (mediaDir: string) => readdirSync(join(mediaDir, 'incoming'));
 
 /** Fetches one avatar of a host; what became of it. */
-async function fetchOne(answer: Answers[string], run: Partial<FetchOptions> = {}) {
-  const host = await startHost({ '/a': answer });
+async function fetchOne(answer: Files[string], run: Partial<FetchOptions> = {}) {
+  const host = await startFiles({ '/a': answer });
   const store = await withAvatars(`${host.url}/a`);
   const fetched = await fetchInto(store, [host.host], run);
   return { ...fetched, host, store, entry: (await entriesOf(store))[0] as MediaEntry };
@@ -86,14 +56,14 @@ async function fetchOne(answer: Answers[string], run: Partial<FetchOptions> = {}
 describe('a fetch', () => {
   test('does not bring back pictures of a user who is taken down meanwhile', async () => {
     const names = Array.from({ length: 300 }, (_, n) => `user${n}`);
-    const answers: Answers = Object.fromEntries(names.map((name) => [`/${name}`, png(name)]));
+    const answers: Files = Object.fromEntries(names.map((name) => [`/${name}`, png(name)]));
     answers['/user5'] = (response) => void takeDown().then(() => response.end(png('user5')));
-    const host = await startHost(answers);
+    const host = await startFiles(answers);
     const store = await withAvatars(...names.map((name) => `${host.url}/${name}`));
     const mediaDir = join(tempFolder(), 'media');
     const remove = (name: string) => rmSync(join(mediaDir, mediaPath(name)), { force: true });
     async function takeDown() {
-      await using writer = await openForChange(store);
+      await using writer = await openWriter(store);
       const subject = { family: 'portfolio', kind: 'user', value: 'user5' } as const;
       await writer.takeDown([subject], (files) => files.forEach(remove));
     }
@@ -105,7 +75,12 @@ describe('a fetch', () => {
   });
 
   test('brings each picture of each kind of record once, and relinks at its end', async () => {
-    const host = await startHost({ '/a.png': png('a'), '/b': jpeg('b'), '/c.jpg': gif('c'), '/d': png('a') });
+    const host = await startFiles({
+      '/a.png': png('a'),
+      '/b': jpeg('b'),
+      '/c.jpg': gif('c'),
+      '/d': png('a'),
+    });
     const at = (path: string) => host.url + path;
     const store = await databaseOf(
       folio(1, 'ada', { avatar: at('/a.png'), cover_image: at('/b'), website: at('/site') }),
@@ -135,8 +110,8 @@ describe('a fetch', () => {
   });
 
   test('asks only for what is not here yet, and again for what failed', async () => {
-    const answers: Answers = { '/a': png('a'), '/b': (response) => response.writeHead(500).end() };
-    const host = await startHost(answers);
+    const answers: Files = { '/a': png('a'), '/b': (response) => response.writeHead(500).end() };
+    const host = await startFiles(answers);
     const store = await withAvatars(...['/a', '/b', '/c'].map((path) => host.url + path));
     const first = await fetchInto(store, [host.host]);
     expect([first.failure, first.originals]).toMatchObject([
@@ -164,7 +139,7 @@ describe('a fetch', () => {
   });
 
   test('takes other files on demand, and leaves copies out', async () => {
-    const host = await startHost({ '/p': pdf(), '/m': mp3() });
+    const host = await startFiles({ '/p': pdf(), '/m': mp3() });
     const store = await databaseOf(
       folio(1, 'ada', { avatar: `${MEDIA_URL}/${'0'.repeat(64)}.png` }),
       shot(1, 1, { attachment: `${host.url}/p`, image: `${host.url}/m` }),
@@ -193,18 +168,18 @@ describe('a fetch', () => {
       '/back/slash': png('b'),
       '/%7Eada/a%20b.png?x=1&y=%2F': png(),
     };
-    const host = await startHost(found);
+    const host = await startFiles(found);
     const paths = ['/"quoted"', '/back\\slash', '/%7Eada/a%20b.png?x=1&y=%2F#there', `/${'x'.repeat(2048)}`];
     const store = await withAvatars(...paths.map((path) => host.url + path));
-    const { told, failure } = await fetchInto(store, [host.host]);
+    const { said, failure } = await fetchInto(store, [host.host]);
     expect([host.asked.length, failure]).toEqual([3, '1 of 4 pictures failed']);
-    expect(told).toContain('longer than 2048 bytes');
+    expect(said).toContain('longer than 2048 bytes');
     expect((await entriesOf(store)).map(({ file }) => file !== null)).toEqual([true, true, true]);
   });
 
   test('refuses pictures that are named as placeholders, also those of earlier runs, until they are not named', async () => {
     const nobody = png('nobody');
-    const host = await startHost({ '/1': nobody, '/2': nobody, '/3': nobody, '/own': png('own') });
+    const host = await startFiles({ '/1': nobody, '/2': nobody, '/3': nobody, '/own': png('own') });
     const store = await withAvatars(...['/1', '/2', '/3', '/own'].map((path) => host.url + path));
     const reasons = async () => (await entriesOf(store)).flatMap(({ reason }) => reason ?? []);
     const { mediaDir } = await fetchInto(store, [host.host]);
@@ -220,7 +195,7 @@ describe('a fetch', () => {
   });
 
   test('into a folder that cannot be written ends with a sentence, after what was fetched is saved', async () => {
-    const host = await startHost({ '/a': png('a'), '/b': png('b') });
+    const host = await startFiles({ '/a': png('a'), '/b': png('b') });
     const mediaDir = join(tempFolder(), 'media');
     const store = await withAvatars(`${host.url}/a`, `${host.url}/b`);
     // A folder where the second copy must be.
@@ -234,7 +209,7 @@ describe('a fetch', () => {
   test('holds no more than --media-quota, and a later run goes on with more; a copy that is there takes no room', async () => {
     const pictures = [1, 2, 3, 4, 5].map((n) => png(`${n}`.repeat(1000)));
     const files = Object.fromEntries([...pictures, pictures[0] as Buffer].map((body, n) => [`/${n}`, body]));
-    const host = await startHost(files);
+    const host = await startFiles(files);
     const store = await withAvatars(...Object.keys(files).map((path) => host.url + path));
     const limits = { mediaQuota: 2500, concurrency: 2 };
     const { mediaDir, failure } = await fetchInto(store, [host.host], limits);
@@ -263,7 +238,7 @@ test('all that a takedown keeps from being saved is known, so that its files can
 
 describe('only named hosts are asked', () => {
   test('each other one is told once; without any a run fails, and links nothing', async () => {
-    const host = await startHost({ '/a': png() });
+    const host = await startFiles({ '/a': png() });
     const other = (name: string) => `https://elsewhere.example/${name}`;
     const store = await withAvatars(other('a'), other('b'), `${host.url}/a`);
     const none = await fetchInto(store, []);
@@ -272,8 +247,8 @@ describe('only named hosts are asked', () => {
       undefined,
     ]);
     const reason = 'elsewhere.example is not named by --media-hosts';
-    const { told, failure, originals } = await fetchInto(store, [host.host]);
-    expect([told, failure, originals]).toMatchObject([`${reason}\n`, undefined, { notNamed: 2, fetched: 1 }]);
+    const { said, failure, originals } = await fetchInto(store, [host.host]);
+    expect([said, failure, originals]).toMatchObject([`${reason}\n`, undefined, { notNamed: 2, fetched: 1 }]);
     expect((await entriesOf(store)).find(({ url }) => url === other('a'))?.reason).toBe(reason);
     // The site of a mirror counts as named.
     const sites = [new URL(host.url)];
@@ -286,7 +261,7 @@ describe('only named hosts are asked', () => {
     ['in another spelling', (url: string) => url.replace('127.0.0.1', '0x7f.1'), 'is not named'],
     ['of files', () => 'file:///etc/passwd', 'not an http or https address'],
   ])('a redirect to an address %s is not followed', async (_, target, reason) => {
-    const third = await startHost({ '/a': png() });
+    const third = await startFiles({ '/a': png() });
     const location = target(`${third.url}/a`);
     const { entry } = await fetchOne((response) => response.writeHead(302, { location }).end());
     expect([entry.file, entry.reason, third.asked]).toEqual([null, expect.stringContaining(reason), []]);
@@ -298,10 +273,10 @@ describe('only named hosts are asked', () => {
     ['a private one written as IPv6', [['::ffff:127.0.0.1']]],
   ])('no connection is made to a name with %s, also after a redirect', async (_, answers) => {
     dns.answers = answers;
-    const target = await startHost({ '/a': png() });
+    const target = await startFiles({ '/a': png() });
     const name = `rebound.test:${new URL(target.url).port}`;
     const location = `http://${name}/r`;
-    const redirecting = await startHost({ '/r': (response) => response.writeHead(302, { location }).end() });
+    const redirecting = await startFiles({ '/r': (response) => response.writeHead(302, { location }).end() });
     const urls = answers.map((_, index) => `http://${name}/${index}`);
     const store = await withAvatars(...urls, `${redirecting.url}/r`);
     const { failure } = await fetchInto(store, [redirecting.host, name], { concurrency: 1 });
@@ -325,7 +300,7 @@ describe('a hostile host', () => {
     (response: ServerResponse) =>
       response.writeHead(status, headers)[send ?? 'end'](body);
   const raw =
-    (text: string): Answers[string] =>
+    (text: string): Files[string] =>
     ({ socket }) =>
       socket?.end(text);
   const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
@@ -333,7 +308,7 @@ describe('a hostile host', () => {
   const CLOSED = 'the connection was closed before the response was complete';
   const grows = gzipSync(png('x'.repeat(2 << 20)));
 
-  test.each<[what: string, reason: string | RegExp, answer: Answers[string]]>([
+  test.each<[what: string, reason: string | RegExp, answer: Files[string]]>([
     ['an endless picture', TOO_LONG, endless(png())],
     ['an endless text', 'not a picture of a known type', endless(Buffer.from('hello'))],
     [
@@ -381,20 +356,21 @@ describe('a hostile host', () => {
 
   test('that breaks off is asked again, and what came before does not count', async () => {
     let times = 0;
-    const body = png('x'.repeat(1000));
+    // Longer than what tells the type.
+    const body = png('x'.repeat(40_000));
     const answer = (response: ServerResponse) => {
       response.writeHead(200, { 'content-length': String(body.length) });
       if (times++ > 0) response.end(body);
-      else response.write(body.subarray(0, 900), () => response.destroy());
+      else response.write(body.subarray(0, 36_000), () => response.destroy());
     };
-    const { entry, mediaDir } = await fetchOne(answer, { retries: 1, mediaQuota: 1200 });
+    const { entry, mediaDir } = await fetchOne(answer, { retries: 1, mediaQuota: 50_000 });
     expect([times, entry.bytes, copiesIn(mediaDir).length]).toEqual([2, body.length, 1]);
     expect(unfinishedIn(mediaDir)).toEqual([]);
   });
 
   test('that is silent does not keep the others from being asked', async () => {
     const dead = await startSite(() => {});
-    const quick = await startHost({ '/1': png('1'), '/2': png('2'), '/3': png('3') });
+    const quick = await startFiles({ '/1': png('1'), '/2': png('2'), '/3': png('3') });
     const silent = Array.from({ length: 100 }, (_, n) => `${dead.url}/${n}`);
     const store = await withAvatars(...silent, ...[1, 2, 3].map((n) => `${quick.url}/${n}`));
     const stop = new AbortController();

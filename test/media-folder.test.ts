@@ -1,7 +1,8 @@
 // The types of files by their content, and the folder that copies are kept in.
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { nameUnfinished } from '../src/files/output.ts';
 import { createMediaFolder, type MediaFolder, type StoredFile } from '../src/media/folder.ts';
 import { fileType } from '../src/media/receive.ts';
 import { tempFolder } from './files.ts';
@@ -112,14 +113,11 @@ describe('the folder', () => {
 
   test('removes what killed fetches have left, but no file that may be under way', async () => {
     const folder = await newFolder();
-    const [old, young] = ['old', 'young'].map((name) => join(folder.path, 'incoming', name)) as [
-      string,
-      string,
-    ];
-    for (const file of [old, young]) writeFileSync(file, 'x');
-    utimesSync(old, new Date(), new Date(Date.now() - 2 * 60 * 60 * 1000));
+    const [old, young] = ['old', 'young'].map((name) => nameUnfinished(join(folder.path, 'incoming', name)));
+    for (const file of [old, young]) writeFileSync(file as string, 'x');
+    utimesSync(old as string, new Date(), new Date(Date.now() - 25 * 60 * 60 * 1000));
     await folder.prepare();
-    expect(leftovers(folder)).toEqual(['young']);
+    expect(leftovers(folder)).toEqual([basename(young as string)]);
   });
 
   test('that cannot be written is named', async () => {

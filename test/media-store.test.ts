@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
-import { checkDatabase, openForExport, openForLookups } from '../src/stores/open.ts';
+import { checkDatabase, openArchive, openReader } from '../src/stores/open.ts';
 import { ndjson } from './files.ts';
 import { bodyOf, change, readMedia, saveMedia } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
@@ -41,19 +41,21 @@ async function linked(): Promise<string> {
 
 const take = (url: string, ...records: object[]) => importInto(url, ['-'], ndjson(...records));
 
+const LIST = { microblog: 'posts', portfolio: 'Shots' } as const;
+
 /** What is served of the users: profile, then items. */
 async function served(url: string, ...users: ['microblog' | 'portfolio', string][]) {
-  await using reader = await openForLookups(url);
+  await using reader = await openReader(url);
   const found = [];
   for (const [family, name] of users) {
     found.push(JSON.parse(bodyOf(await reader.profile(family, name))));
-    found.push(...JSON.parse(bodyOf(await reader.items(family, name, 'x'))).x);
+    found.push(...JSON.parse(bodyOf(await reader.items(family, name, LIST[family])))[LIST[family]]);
   }
   return found;
 }
 
 async function records(url: string, withCopies: boolean): Promise<Record<string, string>[]> {
-  await using archive = await openForExport(url);
+  await using archive = await openArchive(url);
   return (await Array.fromAsync(archive.records(withCopies))).map((text) => JSON.parse(text));
 }
 
@@ -131,7 +133,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
   test('every ETag changes with its text, and another address for all copies is one change', async () => {
     const url = await linked();
     const etags = async () => {
-      await using reader = await openForLookups(url);
+      await using reader = await openReader(url);
       const list = await reader.items('microblog', 'ada', 'posts');
       const profiles = [await reader.profile('microblog', 'ada'), await reader.profile('portfolio', 'bob')];
       return [list, ...profiles].map((stored) => stored?.etag);
@@ -189,7 +191,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
     );
     await take(url, ...users, folio(30, 'dora', { avatar: `${OLD}/dora.jpg` }));
     await saveMedia(url, [...ENTRIES, ...users.map((user) => copy(String(user.avatar), file('e')))]);
-    await using archive = await openForExport(url);
+    await using archive = await openArchive(url);
     const missing = await Array.fromAsync(archive.missing());
     expect(missing).toEqual([
       { kind: 'post', whose: '11', member: 'photo', url: `${OLD}/none.jpg`, reason: 'status 404' },
@@ -201,6 +203,39 @@ describe(`copies of pictures in ${storeName()}`, () => {
     expect(new Set(await addresses(false))).toContain(`${OLD}/dora.jpg`);
     expect((await addresses(true)).length).toBeGreaterThan((await addresses(false)).length);
     expect(await archive.mediaSummary()).toEqual({ copies: 15, files: 5, bytes: 50 });
+  });
+
+  test('pages learn what is known of a copy, whatever address it has, until its bytes are others', async () => {
+    const url = await linked();
+    const facts = { width: 1600, height: 900, color: 'c0ffee', small: [480, 960] };
+    const glass = { width: 20, height: 30, color: null, small: [] };
+    const save = (name: string, known: typeof facts | typeof glass) =>
+      change(url, (writer) => writer.savePicture(name, known));
+    expect([
+      await save(file('d'), facts),
+      await save(file('a'), glass),
+      await save(file('9'), facts),
+    ]).toEqual([...[true, true, false]]);
+    await save(file('b'), { ...glass, width: 0, height: 0 });
+    const known = async (...names: string[]) => {
+      await using reader = await openReader(url);
+      return [...(await reader.pictures(names))].sort();
+    };
+    expect(await known(file('9'), file('d'), file('b'), file('a'))).toEqual([
+      [file('a'), glass],
+      [file('d'), facts],
+    ]);
+    await saveMedia(url, [copy(`${OLD}/20.jpg`, file('d'))]);
+    expect(await known(file('d'))).toEqual([[file('d'), facts]]);
+    for (const name of ['20.jpg', 'bob.jpg']) await saveMedia(url, [copy(`${OLD}/${name}`, file('e'))]);
+    expect(await known(file('d'), file('e'))).toEqual([]);
+    await using archive = await openArchive(url);
+    const copies = await archive.copies(file('a'));
+    expect(copies.map((found) => [found.file, found.isMeasured])).toEqual([
+      [file('b'), true],
+      [file('c', 'mp3'), false],
+      [file('e'), false],
+    ]);
   });
 
   test('prune forgets what no record has named for a while, and nothing that is named again', async () => {
@@ -239,7 +274,7 @@ describe(`copies of pictures in ${storeName()}`, () => {
 
   test('nothing is remembered when somebody was taken down since records were read', async () => {
     const url = await databaseOf(...RECORDS);
-    const archive = await openForExport(url);
+    const archive = await openArchive(url);
     const mark = await archive.takedownsMark();
     await archive.close();
     await takeDownBob(url);

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runPrune } from '../src/media/upkeep.ts';
-import { mediaPath } from '../src/records/media-types.ts';
+import { mediaPath, smallName } from '../src/records/media-types.ts';
 import { normalise } from '../src/records/normalise.ts';
-import { openForChange } from '../src/stores/open.ts';
+import { openWriter } from '../src/stores/open.ts';
 import { ndjson, tempFolder } from './files.ts';
 import { saveMedia } from './importing.ts';
 import { copiesIn } from './media-folder.ts';
@@ -87,7 +87,9 @@ test('media status counts copies, and says why others have none; --missing write
     ].join('\n'),
   );
   expect(JSON.parse(await media(database, 'status', '--json')).result).toMatchObject({
-    ...{ mediaUrl: null, copies: 3, files: 2 },
+    mediaUrl: null,
+    copies: 3,
+    files: 2,
     missing: { 'status 404': 1, 'not fetched yet': 1 },
   });
   const lines = (await media(database, 'status', '--missing')).trim().split('\n');
@@ -125,7 +127,7 @@ describe('media prune', () => {
   test('keeps a file that a fetch has met again after it was found to be unknown', async () => {
     const database = await fetched();
     put(database, STRAY, png('stray'));
-    const writer = await openForChange(database);
+    const writer = await openWriter(database);
     const unknownFiles = async (names: readonly string[]) => {
       const unknown = await writer.unknownFiles(names);
       if (names.includes(STRAY)) age(placeOf(database, STRAY), 0);
@@ -133,7 +135,9 @@ describe('media prune', () => {
     };
     const { signal } = new AbortController();
     const pruning = {
-      ...{ mediaDir: `${database}.media`, grace: 3600, signal },
+      mediaDir: `${database}.media`,
+      grace: 3600,
+      signal,
       writer: { pruneMedia: writer.pruneMedia, unknownFiles },
     };
     expect(await runPrune(pruning)).toMatchObject({ files: 0, bytes: 0 });
@@ -146,19 +150,21 @@ describe('media prune', () => {
     put(database, STRAY, png('stray'));
     // A young file is left alone: the database may not know it yet.
     put(database, YOUNG, png('young'), 1);
+    // Small files go with their copy.
+    for (const name of [FACE, STRAY, YOUNG]) put(database, smallName(name, 480), png('small'));
     await importInto(database, ['-'], ndjson(folio(1, 'ada'), shot(1, 1)));
     expect(await media(database, 'prune')).toBe(
-      'removed 1 file, 0.0 MB; 3 will be once no record has named them for 24 hours\n',
+      'removed 2 files, 0.0 MB; 3 will be once no record has named them for 24 hours\n',
     );
-    expect(copiesIn(`${database}.media`)).toHaveLength(3);
-    expect(await media(database, 'prune', '--grace', '0')).toBe('removed 2 files, 0.0 MB\n');
-    expect(copiesIn(`${database}.media`)).toEqual([mediaPath(FACE)]);
+    expect(copiesIn(`${database}.media`)).toHaveLength(5);
+    expect(await media(database, 'prune', '--grace', '0')).toBe('removed 3 files, 0.0 MB\n');
+    expect(copiesIn(`${database}.media`)).toEqual([FACE, smallName(FACE, 480)].map(mediaPath).sort());
   });
 
   test('removes nothing that an import under way names, however the records were before', async () => {
     const database = await fetched();
     await importInto(database, ['-'], ndjson(shot(1, 1)));
-    const writer = await openForChange(database);
+    const writer = await openWriter(database);
     const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });
     const named = normalise(shot(1, 1, { image: `${OLD}/work.gif` }), 'shot');
     if ('row' in named) await load.add(named.row, 1);
@@ -193,7 +199,7 @@ test('a takedown removes the pictures that only its users have, and nothing wher
   const elsewhere = await takeDown('ada', '--media-dir', folder);
   expect([elsewhere.code, elsewhere.stderr]).toEqual([
     1,
-    `vitrine: ${database}: ${folder} does not exist: name the folder of the copies of pictures by MEDIA_DIR: 1 must be removed\n`,
+    `vitrine: ${folder} does not exist: name the folder of the copies of pictures by MEDIA_DIR: 1 must be removed\n`,
   ]);
   expect((await takeDown('ada')).stdout).toContain('removed 1 user and 1 item, and 1 picture\n');
   expect(copiesIn(`${database}.media`)).toEqual([mediaPath(FACE)]);

@@ -3,7 +3,7 @@
 import { truncateSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { VERSION } from '../src/config/version.ts';
+import { VERSION } from '../src/package-files.ts';
 import { METRICS } from '../src/telemetry/metric-table.ts';
 import { fixture, readRecords } from './files.ts';
 import { ask, databaseOf, done, json, type LocalServer, sendRaw, startServer } from './rig.ts';
@@ -37,7 +37,7 @@ describe('requests', () => {
     ['a', 'profile', 404, '/a/api/?user=nobody', {}],
     ['a', 'items', 200, items, {}],
     ['b', 'items', 200, '/b/api/username/ada/shots', {}],
-    ['b', 'items', 405, '/b/api/username/ada/shots', { method: 'DELETE' }],
+    ['none', 'other', 405, '/b/api/username/ada/shots', { method: 'DELETE' }],
     ['c', 'profile', 414, `/c/api/username/${'x'.repeat(300)}`, {}],
     ['none', 'probe', 200, '/healthz', {}],
     ['none', 'other', 404, '/nothing', {}],

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { createMemory } from '../src/mirror/memory.ts';
+import { openWriter } from '../src/stores/open.ts';
 import { ndjson, tempFolder } from './files.ts';
 import { change, newPath, recordsIn } from './importing.ts';
 import { crowd, mirrorHere, portfolio, startSite } from './mirror-site.ts';
@@ -13,7 +14,7 @@ const LOCAL = [ADA, folio(2, 'bob'), shot(10, 1, { title: 'hers' }), shot(11, 1)
 
 type People = Parameters<typeof portfolio>[0];
 
-const FOREIGN = 'belongs to "ada" (id 1) here, whom this mirror did not bring, got';
+const FOREIGN = 'belongs to "ada" (id 1) here, which this mirror did not import, got';
 const HOSTILE: [what: string, fault: string, name: string, profile: object, ...shots: object[]][] = [
   ['the id of a local user', `mallory: id: ${FOREIGN} "1"\n`, 'mallory', folio(1, 'mallory'), shot(10, 1)],
   [
@@ -23,7 +24,7 @@ const HOSTILE: [what: string, fault: string, name: string, profile: object, ...s
   ],
   [
     'the name of a local user, under another id',
-    'Ada: username: belongs to "ada" (id 1) here, whom this mirror did not bring, got "Ada"\n',
+    'Ada: username: belongs to "ada" (id 1) here, which this mirror did not import, got "Ada"\n',
     ...(['Ada', folio(999, 'Ada')] as const),
   ],
   ['the name and id of a local user', `ada: id: ${FOREIGN} "1"\n`, 'ada', folio(1, 'ada'), shot(30, 1)],
@@ -61,7 +62,7 @@ describe(`a mirror into ${storeName()}`, () => {
     expect(await recordsIn(database)).toEqual(before);
   });
 
-  test('it may change what it imported, move and rename, also after --restart', async () => {
+  test('it may change what it imported, move and rename', async () => {
     const people: People = {
       ada: { profile: ADA, shots: { Shots: [shot(10, 1), shot(11, 1)] } },
       bob: { profile: folio(2, 'bob') },
@@ -72,8 +73,7 @@ describe(`a mirror into ${storeName()}`, () => {
     delete people.ada;
     people.adele = { profile: folio(1, 'adele'), shots: { Shots: [shot(10, 1)] } };
     people.bob = { profile: folio(2, 'bob'), shots: { Shots: [shot(11, 2)] } };
-    const flags = { state, restart: true };
-    const { failure, summary } = await mirrorHere(database, site.url, ['adele', 'bob'], flags);
+    const { failure, summary } = await mirrorHere(database, site.url, ['adele', 'bob'], { state });
     expect([failure, summary]).toEqual([undefined, expect.stringMatching(/^users: 2 found/)]);
     const records = await recordsIn(database);
     expect(
@@ -150,8 +150,8 @@ describe(`a mirror into ${storeName()}`, () => {
     );
     const state = `${tempFolder()}/state`;
     {
-      using memory = createMemory(state, `b ${site.url}/`, false);
-      memory.claim([
+      using memory = createMemory(state, `b ${site.url}/`);
+      memory.reserve([
         { userKey: 'ada', id: '1' },
         { userKey: 'bob', id: '2' },
         { userKey: 'not loaded', id: '4' },
@@ -162,16 +162,43 @@ describe(`a mirror into ${storeName()}`, () => {
   });
 
   test('whom a mirror could not load, it does not own', () => {
-    using memory = createMemory(`${tempFolder()}/state`, 'b https://example.org/', false);
+    using memory = createMemory(`${tempFolder()}/state`, 'b https://example.org/');
     const [ada, bob] = [
       { userKey: 'ada', id: '1' },
       { userKey: 'bob', id: '2' },
     ];
-    memory.claim([ada]);
+    memory.reserve([ada]);
     memory.save([{ ...ada, lastFetch: undefined }]);
-    memory.claim([ada, bob]);
+    memory.reserve([ada, bob]);
     memory.save([]);
-    expect([ada, bob].map(({ userKey, id }) => memory.brought(userKey, id))).toEqual([true, false]);
+    expect([ada, bob].map(({ userKey, id }) => memory.importedByMirror(userKey, id))).toEqual([true, false]);
+  });
+
+  test('a signal ends --prune between two users, and the next run removes the others', async () => {
+    const { names, answer } = crowd(9);
+    let gone = false;
+    const site = await startSite((request, response) => {
+      if (gone && !request.url?.includes('user0')) response.writeHead(404).end();
+      else answer(request, response);
+    });
+    const database = await databaseOf();
+    const { state } = await mirrorHere(database, site.url, names);
+    gone = true;
+    const stop = new AbortController();
+    await using writer = await openWriter(database);
+    const remove: typeof writer.remove = (...user) => {
+      // As a signal comes: when the event loop has its turn.
+      setImmediate(() => stop.abort());
+      return writer.remove(...user);
+    };
+    const run = { state, prune: true, signal: stop.signal, writer: { ...writer, remove } };
+    const first = await mirrorHere(database, site.url, names, run);
+    expect([first.result?.users.pruned, first.failure]).toEqual([
+      1,
+      'stopped; the same command continues where this run ended',
+    ]);
+    const second = await mirrorHere(database, site.url, names, { state, prune: true });
+    expect(second.result?.users).toMatchObject({ skipped: 9, pruned: 7 });
   });
 
   test('what is imported while a mirror runs is protected at once', async () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { MirrorOptions } from '../src/mirror/context.ts';
 import { runMirror } from '../src/mirror/mirror.ts';
-import { openForChange, openForExport, openForLookups } from '../src/stores/open.ts';
+import { openArchive, openReader, openWriter } from '../src/stores/open.ts';
 import { tempFolder } from './files.ts';
 import { folio } from './records.ts';
 import { atEnd, done, run } from './rig.ts';
@@ -13,10 +13,8 @@ import { atEnd, done, run } from './rig.ts';
 /** For runs in this process. */
 export const PACE = { concurrency: 4, rate: 5000, startRate: 5000, timeout: 10_000, retries: 0 };
 
-const FAST = ['--rate', '5000', '--start-rate', '5000'];
-
 export const mirrorArgs = (database: string, variant: string, from: string, ...more: string[]) =>
-  ['mirror', '--database-url', database, '--variant', variant, '--from', from].concat(FAST, more);
+  ['mirror', '--database-url', database, '--variant', variant, '--from', from, '--rate', '5000'].concat(more);
 export const mirror = (...args: Parameters<typeof mirrorArgs>) => run(mirrorArgs(...args));
 
 type People = Record<string, { profile: unknown; shots?: unknown }>;
@@ -38,6 +36,24 @@ export async function startSite(answer: Answer) {
   };
   atEnd(close);
   return { asked, close, url: `http://127.0.0.1:${(site.address() as AddressInfo).port}` };
+}
+
+export type Files = Record<
+  string,
+  string | Buffer | ((response: ServerResponse, request: IncomingMessage) => unknown)
+>;
+
+const missing: Answer = (_, response) => void response.writeHead(404).end('no');
+
+/** A site with these files by their paths, and these answers for all other requests. */
+export async function startFiles(files: Files, others: Answer = missing) {
+  const site = await startSite((request, response) => {
+    const file = files[request.url as string];
+    if (file === undefined) others(request, response);
+    else if (typeof file === 'function') file(response, request);
+    else response.end(file);
+  });
+  return { ...site, host: new URL(site.url).host };
 }
 
 /** So many users: their names, and responses of variant B for them and for others. */
@@ -71,13 +87,20 @@ export async function mirrorHere(
   { state = join(tempFolder(), 'state'), ...flags }: Partial<MirrorOptions> = {},
 ) {
   let faults = '';
-  await using writer = await openForChange(database);
+  await using writer = await openWriter(database);
   const outcome = await runMirror({
     ...PACE,
-    ...{ variant: 'b', from: new URL(from), users: { names }, state, writer },
-    ...{ prune: false, maxRemoved: { share: 1 }, lenient: false, adopt: false, restart: false },
-    openReader: () => openForLookups(database),
-    openArchive: () => openForExport(database),
+    variant: 'b',
+    from: new URL(from),
+    users: { names },
+    state,
+    writer,
+    prune: false,
+    maxRemoved: { share: 1 },
+    lenient: false,
+    adopt: false,
+    openReader: () => openReader(database),
+    openArchive: () => openArchive(database),
     out: { write: (text: string) => (faults += text) },
     signal: new AbortController().signal,
     ...flags,

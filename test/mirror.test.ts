@@ -1,11 +1,11 @@
 // The mirror: an exact copy of another Vitrine; broken or hostile sites do no harm.
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createRun } from '../src/runs/each.ts';
-import { openForLookups } from '../src/stores/open.ts';
+import { openReader } from '../src/stores/open.ts';
 import { VARIANTS } from './expected.ts';
 import { fixture, readLines, readRecords, tempFile, tempFolder, ugly } from './files.ts';
 import { newPath } from './importing.ts';
@@ -151,7 +151,7 @@ describe.concurrent('lenient reading', () => {
   test('resolves addresses as browsers do; --lenient leaves bad optional fields empty; --failed lists whom to ask again', async () => {
     const people: Parameters<typeof portfolio>[0] = {
       ada: {
-        profile: folio(1, 'ada', { avatar: '/img/1.png', website: 'www.ada.example' }),
+        profile: folio(1, 'ada', { avatar: '/img/1.png', website: 'WWW.ada.example' }),
         shots: { Shots: [shot(1, 1, { image: 'shots/1.png' })] },
       },
       bob: { profile: folio(2, 'bob', { website: 'none yet', Likes: 'many' }) },
@@ -163,18 +163,19 @@ describe.concurrent('lenient reading', () => {
     const first = await mirror(database, 'b', site.url, '--user', 'ada', 'bob', 'cleo', '--failed', failed);
     expect(first.stdout).toMatch(/^users: 1 found, 0 unchanged, 0 unknown, 2 failed\n/);
     const records = await exported(database);
-    for (const address of [`${site.url}/img/1.png`, `${site.url}/shots/1.png`, 'http://www.ada.example'])
+    for (const address of [`${site.url}/img/1.png`, `${site.url}/shots/1.png`, 'http://WWW.ada.example'])
       expect(records).toContain(`"${address}"`);
     const lines = readFileSync(failed, 'utf8').trimEnd().split('\n').sort();
     expect(lines).toEqual([
       expect.stringMatching(/^bob\thttp:.*\/bob: (website|Likes): must be /),
       expect.stringMatching(/^cleo\thttp:.*\/cleo: id: /),
     ]);
-    const again = await mirror(database, 'b', site.url, '--users', failed, '--lenient', '--failed', failed);
+    const left = join(tempFolder(), 'left.txt');
+    const again = await mirror(database, 'b', site.url, '--users', failed, '--lenient', '--failed', left);
     expect(again.stdout).toMatch(
-      /^users: 1 found, 0 unchanged, 0 unknown, 1 failed\nleft empty: .*website 1 times/,
+      /^users: 1 found, 0 unchanged, 0 unknown, 1 failed\nleft empty: .*website 1 time/,
     );
-    expect(readLines(failed)).toEqual([expect.stringMatching(/^cleo\t/)]);
+    expect(readLines(left)).toEqual([expect.stringMatching(/^cleo\t/)]);
     expect(await namesIn(database)).toEqual(['ada', 'bob']);
   });
 
@@ -222,7 +223,7 @@ describe.concurrent('lenient reading', () => {
     const times: unknown[] = [];
     for (const words of ['1 found, 0 unchanged', '0 found, 1 unchanged']) {
       expect((await mirror(database, 'b', site.url, '--user', 'ada')).stdout).toContain(words);
-      const reader = await openForLookups(database);
+      const reader = await openReader(database);
       times.push([reader.lastImport(), await reader.lastImportRun()]);
       await reader.close();
     }
@@ -234,17 +235,18 @@ describe.concurrent('lenient reading', () => {
 
 describe.concurrent('bad responses are reported and affect no other user', () => {
   const deep = (length: number) => '['.repeat(length);
-  const NOT_ASKED = 'username: is not the user who was asked for, got';
+  const NOT_ASKED = 'username: is not the user that was asked for, got';
   type Bodies = Record<string, [words: string, profile: unknown, shots?: unknown[] | object]>;
   const BODIES: Bodies = {
     html: ['a web page instead of JSON (attempt 2 of 2)', '<html>'],
-    latin: ['record: not valid UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
-    empty: ['record: not valid JSON', ''],
+    latin: ['record: not valid UTF-8', Buffer.from('{"name":"Jos\xe9"}', 'latin1')],
+    empty: ['not valid JSON: Unexpected end of JSON input (attempt 2 of 2)', ''],
+    cut: ['not valid JSON: ', '{"id":"70","username":"cut"'],
     list: ['record: an array instead of an object', []],
     error: ['id: is missing; username: is missing', { error: 'no' }],
     other: [`${NOT_ASKED} "somebody"`, folio(60, 'somebody')],
     number: [`${NOT_ASKED} "1.50"`, '{"Likes":"1","id":"59","username":1.50}'],
-    deep: ['record: not valid JSON', `{"id":${deep(500_000)}`],
+    deep: ['not valid JSON: ', `{"id":${deep(500_000)}`],
     flat: [
       'id: must be text, a number or a boolean',
       `{"Likes":"1","username":"flat","id":${deep(500_000)}${']'.repeat(500_000)}}`,
@@ -375,6 +377,24 @@ test('files that are not what an option wants are refused, and left unchanged', 
   for (const command of commands) {
     const { code, stderr } = await run([...command, '--variant', 'b', '--users', '/nowhere.txt']);
     expect([code, stderr]).toEqual([1, 'vitrine: /nowhere.txt does not exist\n']);
+  }
+  const folder = tempFolder();
+  const database = join(folder, 'site.db');
+  const unread = await mirror(database, 'b', site, '--users', folder);
+  expect([unread.code, unread.stderr, readdirSync(folder)]).toEqual([
+    1,
+    `vitrine: ${folder} is a folder\n`,
+    [],
+  ]);
+  const list = tempFile('users.txt', 'ada\n');
+  for (const input of [list, join(folder, 'link')]) {
+    if (input !== list) symlinkSync(list, input);
+    const lost = await mirror(database, 'b', site, '--users', list, '--failed', input);
+    expect([lost.code, lost.stderr]).toEqual([
+      1,
+      `vitrine: ${list} is one of the files to read: write to another file\n`,
+    ]);
+    expect(readFileSync(list, 'utf8')).toBe('ada\n');
   }
   const state = await databaseOf(fixture('microblog.ndjson'));
   const before = await exported(state);

@@ -6,7 +6,14 @@ import { Type } from '@sinclair/typebox';
 import { beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
 import { UserName } from '../src/records/user-name.ts';
-import { createLookups, lookupResponses, type VariantOptions, variantBodies } from '../src/routes/lookup.ts';
+import {
+  createLookups,
+  lookupResponses,
+  sendItems,
+  sendProfile,
+  type VariantOptions,
+  variantBodies,
+} from '../src/routes/lookup.ts';
 import { ROUTES } from '../src/server/app.ts';
 import { serve } from '../src/server/serve.ts';
 import { createLog } from '../src/telemetry/log.ts';
@@ -16,7 +23,8 @@ import { ask, databaseOf, done, json, run } from './rig.ts';
 
 /** The file of the new style. */
 const shortStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
-  const { operations, sendProfile, sendItems } = createLookups(options);
+  const lookups = createLookups(options);
+  const { operations } = lookups;
   const { Profile, Items } = variantBodies(options.variant);
   const route = (operation: 'profile' | 'items') => ({
     config: { operation: operations[operation] },
@@ -27,10 +35,10 @@ const shortStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, 
     },
   });
   app.get('/u/:username', route('profile'), (request, reply) =>
-    sendProfile(request, reply, request.params.username),
+    sendProfile(lookups, request, reply, request.params.username),
   );
   app.get('/u/:username/all', route('items'), (request, reply) =>
-    sendItems(request, reply, request.params.username),
+    sendItems(lookups, request, reply, request.params.username),
   );
   done();
 };

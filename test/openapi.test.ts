@@ -159,20 +159,18 @@ describe.each(SETTINGS)('with $name', ({ env }) => {
   });
 });
 
-test('with two variants on one path, it describes the one that serves the requested host, which is the first server', async () => {
+test('with two variants on one path, it describes the first, on every host', async () => {
   const two = await serveHere({
     BASE_URL_A: 'http://a.test',
     BASE_URL_B: 'http://b.test',
     BASE_URL_C: 'http://c.test',
   });
-  const told = async (host: string) => {
+  for (const host of ['b.test', 'c.test', 'elsewhere.test']) {
     const { paths, tags, servers } = await documentOf(two, host);
-    return [paths['/api/username/{username}/shots']?.get?.operationId, tags.map(({ name }) => name), servers];
-  };
-  const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ url: `http://${name}.test` }));
-  expect(await told('b.test')).toEqual(['getItemsB', ['Variant A', 'Variant B'], [b, a]]);
-  expect(await told('elsewhere.test')).toEqual(['getItemsB', ['Variant A', 'Variant B'], [a, b]]);
-  expect(await told('c.test')).toEqual(['getItemsC', ['Variant A', 'Variant C'], [c, a]]);
+    expect(paths['/api/username/{username}/shots']?.get?.operationId).toBe('getItemsB');
+    expect(tags.map(({ name }) => name)).toEqual(['Variant A', 'Variant B']);
+    expect(servers).toEqual(['a', 'b', 'c'].map((name) => ({ url: `http://${name}.test` })));
+  }
 });
 
 describe('every response matches the document', () => {

@@ -1,7 +1,7 @@
 // Runs the examples in console blocks of the README and the guides, and shows what they print.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { ROOT, tempFolder } from './files.ts';
+import { PROGRAM, tempFolder } from './files.ts';
 import { ask, type LocalServer } from './rig.ts';
 
 const exec = promisify(execFile);
@@ -45,7 +45,7 @@ async function outputOf(
     const url = real.slice('curl '.length).replaceAll("'", '');
     return `${(await ask(server as LocalServer, url.slice((server as LocalServer).url.length))).body}\n`;
   }
-  const script = `vitrine() { '${process.execPath}' '${ROOT}/src/vitrine.js' "$@"; }; ${real} 2>&1`;
+  const script = `vitrine() { '${process.execPath}' '${PROGRAM}' "$@"; }; ${real} 2>&1`;
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, DATABASE_URL: 'site.db' };
   const { code, stdout } = await exec('bash', ['-c', script], { cwd: folder, env }).catch((failed) => failed);

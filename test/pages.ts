@@ -6,7 +6,7 @@ import { ROOT } from './files.ts';
 const GUIDES = readdirSync(join(ROOT, 'src/guides'), 'utf8').sort();
 
 /** Paths from the top of the repository. */
-export const PAGES = ['README.md', ...GUIDES.map((name) => `src/guides/${name}`)];
+export const PAGES = ['README.md', '.github/CONTRIBUTING.md', ...GUIDES.map((name) => `src/guides/${name}`)];
 
 export const readPage = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 

@@ -2,10 +2,10 @@
 
 import { TEXTS, type TextName } from '../src/cli/print.ts';
 import { givenSettings, readConfig } from '../src/config/config.ts';
-import { createDeployment } from '../src/print/deployment.ts';
+import { createPrintInput } from '../src/print/input.ts';
 
 export const printed = (name: TextName, env: Record<string, string> = {}): string =>
-  TEXTS[name](createDeployment(readConfig({}, env), givenSettings({}, env)));
+  TEXTS[name](createPrintInput(readConfig({}, env), givenSettings({}, env)));
 
 /** Replaces texts that must stand once. */
 export function fillIn(

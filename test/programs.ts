@@ -29,9 +29,7 @@ const PROGRAMS = {
     ],
     package: 'chromium-headless-shell',
   },
-  apache: { name: 'Apache', places: [...inPath('apache2'), '/usr/sbin/apache2'], package: 'apache2' },
   caddy: { name: 'Caddy', places: inPath('caddy'), package: 'caddy' },
-  haproxy: { name: 'HAProxy', places: [...inPath('haproxy'), '/usr/sbin/haproxy'], package: 'haproxy' },
   nginx: {
     name: 'nginx',
     // An ordinary account's PATH often lacks the sbin folders.
@@ -52,8 +50,6 @@ const PROGRAMS = {
   perl: { name: 'Perl', places: inPath('perl'), package: 'perl-base' },
   promtool: { name: 'promtool', places: inPath('promtool'), package: 'prometheus' },
   systemdAnalyze: { name: 'systemd-analyze', places: inPath('systemd-analyze'), package: 'systemd' },
-  varnish: { name: 'Varnish', places: [...inPath('varnishd'), '/usr/sbin/varnishd'], package: 'varnish' },
-  wget: { name: 'Wget', places: inPath('wget'), package: 'wget' },
 } satisfies Record<string, Program>;
 
 export type ProgramName = keyof typeof PROGRAMS;

@@ -4,7 +4,9 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../src/cli/commands.ts';
 import type { CommandContext } from '../src/cli/context.ts';
 import { TEXT_NAMES } from '../src/cli/print.ts';
 import { createProgram } from '../src/cli/program.ts';
@@ -22,7 +24,7 @@ const exec = promisify(execFile);
 const allPages = PAGES.map(readPage).join('\n');
 
 // Its commands are only listed, so it needs nothing of a process.
-const program = createProgram({} as CommandContext);
+const program = await createProgram({} as CommandContext, Object.keys(COMMANDS));
 const flagsOfSettings = SETTING_NAMES.map(
   (name) => `--${variableName(name).toLowerCase().replaceAll('_', '-')}`,
 );
@@ -48,8 +50,8 @@ describe('tables and outputs are up to date', () => {
     await expectPage(page, shown);
   });
 
-  test('src/guides/doctor.md', async () => {
-    const page = 'src/guides/doctor.md';
+  test('src/guides/proxies.md', async () => {
+    const page = 'src/guides/proxies.md';
     await expectPage(page, await withOutputs(readPage(page), { server: await serveHere() }));
   });
 
@@ -87,7 +89,7 @@ describe('nothing is missing', () => {
         : command.commands.map((part) => `${command.name()} ${part.name()}`),
     );
     for (const name of names)
-      expect(readPage('src/guides/data.md')).toMatch(new RegExp(`^\\| \`${name}\\b`, 'm'));
+      expect(readPage('src/guides/running.md')).toMatch(new RegExp(`^- \`${name}\\b`, 'm'));
   });
 
   test('no command is listed that does not exist', () => {
@@ -112,7 +114,7 @@ describe('nothing is missing', () => {
   });
 
   test('every room of src/', () => {
-    const listed = [...readPage('src/guides/architecture.md').matchAll(/^\| `([a-z/]+)\/` \|/gm)];
+    const listed = [...readPage('.github/CONTRIBUTING.md').matchAll(/^\| `([a-z/]+)\/` \|/gm)];
     expect(listed.map(([, room]) => room)).toEqual(rooms());
   });
 
@@ -120,7 +122,7 @@ describe('nothing is missing', () => {
     const figures = betweenMarkers('README.md').match(/[\d.]+(?= ×)/g) ?? [];
     expect(figures.length).toBeGreaterThan(1);
     for (const figure of figures)
-      expect(betweenMarkers('src/guides/benchmark.md')).toMatch(new RegExp(`\\| \\**${figure}\\**`));
+      expect(betweenMarkers('src/guides/promises.md')).toMatch(new RegExp(`\\| \\**${figure}\\**`));
   });
 
   test.each(PAGES.slice(1))('the README links to %s', (path) => {
@@ -156,7 +158,7 @@ test('the guide tells what each form of a field takes', () => {
 });
 
 test('every field of the log is in the guide', async () => {
-  const log = section('src/guides/operating.md', 'Log');
+  const log = section('src/guides/running.md', 'Log');
   const server = await startServer({ ACCESS_LOG: 'on', ADMIN_PORT: '0', WORKERS: '2' });
   for (const path of ['/a/api/?user=ada', '/b/api/username/ada/shots', '/nothing']) await ask(server, path);
   await server.stop();
@@ -177,6 +179,23 @@ test('each import format of the guide is imported', async () => {
   );
   expect(await done(['import', tempFile('people', csv)], { env })).toMatch(/portfolio profiles +1/);
   expect(await done(['import', tempFile('shots', saved)], { env })).toMatch(/shots +1/);
+});
+
+test('tables of your own are imported as the guide shows', async () => {
+  const tables = (language: string) =>
+    codeBlock('src/guides/bring-your-data.md', 'Tables of your own', language);
+  const [, people = ''] = /own\.db "(.*)"/.exec(tables('sh')) ?? [];
+  const [, works = ''] = /\\copy \((.*)\) TO/.exec(tables('sh')) ?? [];
+  const own = new Database(':memory:').exec(`
+    CREATE TABLE people (id, login, full_name, about); CREATE TABLE works (id, author, title, made_at);
+    INSERT INTO people VALUES ('0b7e5a52', 'mira', 'Mira Halonen', 'Letters');
+    INSERT INTO works VALUES ('f47ac10b', '0b7e5a52', 'Ferry timetable', '2026-02-28 10:00:00+00');`);
+  const rows = own.prepare(works).raw();
+  const csv = [rows.columns().map(({ name }) => name), ...rows.all()].join('\n');
+  const files = [tempFile('people', JSON.stringify(own.prepare(people).all())), tempFile('works', csv)];
+  const args = ['import', '--family', 'portfolio', '--map', tempFile('map.mjs', tables('js')), ...files];
+  const shown = await done(args, { env: { DATABASE_URL: join(tempFolder(), 'site.db') } });
+  expect(shown).toMatch(/portfolio profiles +1(.|\n)*shots +1/);
 });
 
 describe('in a checkout', () => {

@@ -108,12 +108,22 @@ describe('rejected requests', () => {
     for (let round = 0; round < 100; round++) {
       const socket = await dial(server);
       const heard = hearOut(socket);
-      socket.write(get(ADA, HOST).repeat(20) + refused + get(ADA, HOST).repeat(40));
+      socket.write(get(ADA, HOST).repeat(7) + refused + get(ADA, HOST).repeat(40));
       for (const wait of [1, 3]) setTimeout(() => socket.write(get(ADA, HOST).repeat(300)), wait);
       const replies = parseReplies(await heard);
-      expect(replies.map(({ status }) => status)).toEqual([...Array(20).fill(200), 414]);
+      expect(replies.map(({ status }) => status)).toEqual([...Array(7).fill(200), 414]);
     }
   });
+});
+
+test('a HEAD request that the parser rejects gets no body', async () => {
+  for (const before of ['', get(ADA, HOST)]) {
+    const socket = await dial(server);
+    const heard = hearOut(socket);
+    socket.write(`${before}HEAD / HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n`);
+    const text = (await heard).toString();
+    expect(text.slice(text.lastIndexOf('HTTP/1.1 '))).toMatch(/^HTTP\/1.1 400 .*\r\n\r\n$/s);
+  }
 });
 
 test('Expect: 100-continue gets 100 Continue, then the response', async () => {

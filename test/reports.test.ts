@@ -76,7 +76,15 @@ const reportOf = async (args: string[]) => JSON.parse((await run([...args, '--js
 test('the results of an import and of a check', async () => {
   const database = newPath();
   const { result, notes } = await reportOf(['import', '--database-url', database, bad]);
-  expect(result).toEqual({ records: 2, faulty: 1, dryRun: false, emptied: {}, unescaped: 0, imported: null });
+  expect(result).toEqual({
+    records: 2,
+    faulty: 1,
+    dryRun: false,
+    emptied: {},
+    unescaped: 0,
+    dropped: {},
+    imported: null,
+  });
   expect(notes).toEqual([expect.stringMatching(/bad\.ndjson:2: username: /)]);
   const people = tempFile('people.ndjson', ndjson(blog(1, 'one'), blog(2, 'two')));
   const imported = await reportOf(['import', '--database-url', database, people]);

@@ -9,12 +9,13 @@ import { Readable, Writable } from 'node:stream';
 import type { Process } from '../src/cli/context.ts';
 import { runProgram } from '../src/cli/program.ts';
 import { type ImportOptions, importFiles } from '../src/import/import.ts';
-import { openForChange, openForTrial } from '../src/stores/open.ts';
-import { baseFolder, ndjson, ROOT, removeTempFolders, tempFolder } from './files.ts';
+import { openWriter } from '../src/stores/open.ts';
+import { baseFolder, ndjson, PROGRAM, removeTempFolders, tempFolder } from './files.ts';
 
 const running = new Set<ChildProcess>();
 const stopping = new Set<() => unknown>();
-const agent = new Agent({ keepAlive: true });
+/** A request that follows at once often comes before the last connection is free: one of those is kept. */
+const agent = new Agent({ keepAlive: true, maxFreeSockets: 1 });
 
 /** Runs this when the tests of the file are over. */
 export const atEnd = (stop: () => unknown) => void stopping.add(stop);
@@ -60,7 +61,7 @@ export function vitrine(
   { cwd = baseFolder(), uid, before }: ProcessOptions = {},
 ): ChildProcess {
   const { PATH = '', HOME = '' } = process.env;
-  const program = [process.execPath, join(ROOT, 'src/vitrine.js'), ...args];
+  const program = [process.execPath, PROGRAM, ...args];
   const shell = before === undefined ? [] : ['sh', '-c', `${before} && exec "$0" "$@"`];
   const [file, ...rest] = [...shell, ...program] as [string, ...string[]];
   const child = endWithTests(
@@ -117,7 +118,8 @@ export const processWith = (environment: Environment, stdout: Buffer[], stderr: 
       done();
     },
   }),
-  stderr: { write: (text) => stderr.push(text) },
+  // On a busy machine a command would show its progress.
+  stderr: { isQuiet: true, write: (text) => stderr.push(text) },
   serve: () => Promise.reject(new Error('a server needs a process')),
   stopSignal: () => new AbortController().signal,
   stoppedBy: () => undefined,
@@ -156,10 +158,13 @@ export async function tryImport(
   options: Partial<ImportOptions> = {},
 ) {
   const faults: string[] = [];
-  const writer = await (options.dryRun ? openForTrial(url) : openForChange(url));
+  const writer = await openWriter(url, { isTrial: options.dryRun === true });
   try {
     const { tallies } = await importFiles(writer, {
-      ...{ files, stdin: Readable.from([Buffer.from(input)]), replace: false, skipInvalid: false },
+      files,
+      stdin: Readable.from([Buffer.from(input)]),
+      replace: false,
+      skipInvalid: false,
       onProgress() {},
       onFault: (line) => void faults.push(line),
       ...options,

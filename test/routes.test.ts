@@ -3,6 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
+import { acceptsGzip } from '../src/http/answer.ts';
 import type { LocalServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
@@ -15,10 +16,11 @@ const TEXT = 'text/plain; charset=utf-8';
 
 /** `packed`: sent as gzip to who accepts it. `short`: would be, if there were more of it. `plain`: never. */
 const ADDRESSES: [path: string, type: string, form: 'packed' | 'short' | 'plain'][] = [
-  ['/', HTML, 'packed'],
+  ['/explore', HTML, 'packed'],
   ['/explorer.css', CSS, 'packed'],
   ['/explorer.js', SCRIPT, 'packed'],
   ['/icon.svg', 'image/svg+xml', 'plain'],
+  ['/apple-touch-icon.png', 'image/png', 'plain'],
   ['/embed.js', SCRIPT, 'packed'],
   ['/embed.d.ts', TEXT, 'packed'],
   ['/samples/avatar-ada.svg', 'image/svg+xml', 'packed'],
@@ -30,7 +32,6 @@ const ADDRESSES: [path: string, type: string, form: 'packed' | 'short' | 'plain'
   ['/person.css', CSS, 'packed'],
   ['/people/b/ada', HTML, 'plain'],
   ['/card/b/ada.svg', 'image/svg+xml', 'plain'],
-  ['/card/b/ada.png', 'image/png', 'plain'],
   ['/feeds/b/ada.atom', 'application/atom+xml; charset=utf-8', 'plain'],
   ['/feeds/b/ada.json', 'application/feed+json; charset=utf-8', 'plain'],
   ['/people/b', HTML, 'plain'],
@@ -118,4 +119,30 @@ test('what a user has is cached alike in every form', async () => {
 test('errors are not compressed', async () => {
   const { status, headers } = await send('/b/api/username/nobody', { 'accept-encoding': 'gzip' });
   expect([status, headers['content-encoding']]).toEqual([404, undefined]);
+});
+
+test.each([
+  [undefined, false],
+  ['', false],
+  ['gzip', true],
+  ['GZIP', true],
+  ['x-gzip', true],
+  ['gzip, deflate, br, zstd', true],
+  ['br', false],
+  ['*', true],
+  ['*;q=0', false],
+  ['gzip;q=0', false],
+  ['gzip;q=0, *', false],
+  ['*;q=0, gzip', true],
+  ['gzip; q=0.001', true],
+  ['gzip;q=0.5, identity', false],
+  ['gzip;q=0.5, identity;q=0.5', true],
+  ['identity;q=0', true],
+  ['identity;q=0, br', true],
+  ['identity;q=0, gzip;q=0', false],
+  ['gzip;q=2', false],
+  ['gzip;q=x', false],
+  ['gzipped', false],
+])('Accept-Encoding %j', (header, accepts) => {
+  expect(acceptsGzip(header)).toBe(accepts);
 });

@@ -52,8 +52,15 @@ const value = fc.oneof({ weight: 4, arbitrary: known }, fc.string(), fc.string({
 
 /** A legal value of each form, so that one wrong member decides. */
 const LEGAL: Record<string, string> = {
-  ...{ text: 'text', list: 'a,b', name: 'ada', count: '1', flag: '0', id: '5', url: 'https://a.example/' },
-  ...{ 'date-time': '2024-02-29 23:59:59', token: 'a'.repeat(40) },
+  text: 'text',
+  list: 'a,b',
+  name: 'ada',
+  count: '1',
+  flag: '0',
+  id: '5',
+  url: 'https://a.example/',
+  'date-time': '2024-02-29 23:59:59',
+  token: 'a'.repeat(40),
 };
 
 describe.each(KIND_NAMES)('%s', (kind) => {
@@ -85,17 +92,24 @@ describe.each(KIND_NAMES)('%s', (kind) => {
     expect('row' in result && JSON.parse(result.row.record)).toEqual(legal);
   });
 
+  /** Imports take a date without its time, and add midnight. */
+  function isWire(member: string, text: string): boolean {
+    const isDate = (schema.properties as Record<string, TString>)[member]?.['x-form'] === 'date-time';
+    return compiled.Check({
+      ...legal,
+      [member]: isDate ? text.replace(/^\d{4}-\d\d-\d\d$/, '$& 00:00:00') : text,
+    });
+  }
+
   test.each(members.map(([member]) => member))('%s: schema and normalise agree', (member) => {
     fc.assert(
       fc.property(value, (text) => {
-        const record = { ...legal, [member]: text };
-        expect([text, accepts(record)]).toEqual([text, compiled.Check(record)]);
+        expect([text, accepts({ ...legal, [member]: text })]).toEqual([text, isWire(member, text)]);
       }),
       { numRuns: 300 },
     );
     for (const text of Object.values(VALUES).flat()) {
-      const record = { ...legal, [member]: text };
-      expect([text, accepts(record)]).toEqual([text, compiled.Check(record)]);
+      expect([text, accepts({ ...legal, [member]: text })]).toEqual([text, isWire(member, text)]);
     }
   });
 

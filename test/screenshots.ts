@@ -1,7 +1,9 @@
-// Takes the README's screenshots: `node test/screenshots.ts`. Needs Chromium and fonts with Chinese and emoji
-// (Debian: fonts-noto-cjk fonts-noto-color-emoji).
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Takes the README's screenshots: `node test/screenshots.ts FONTS`. Needs Chromium, and a folder with fonts such as visitors
+// have: `apt-get download fonts-inter fonts-urw-base35 fonts-noto-cjk fonts-noto-color-emoji`, and `dpkg-deb -x FILE FONTS`
+// for each.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { launch } from './browser-launch.ts';
 import { startServer } from './rig.ts';
@@ -17,6 +19,10 @@ interface Picture {
   readonly viewport: { width: number; height: number };
 }
 
+const fonts = process.argv[2];
+if (fonts === undefined) throw new Error('Name a folder of fonts: node test/screenshots.ts FONTS');
+const settings = mkdtempSync(join(tmpdir(), 'screenshots-'));
+process.env.FONTCONFIG_FILE = writeFontSettings(settings, join(resolve(fonts), 'usr/share/fonts'));
 const server = await startServer();
 const browser = await launch();
 try {
@@ -30,6 +36,25 @@ try {
 } finally {
   await browser.close();
   await server.stop();
+  rmSync(settings, { recursive: true });
+}
+
+/** Inter and P052 stand for the sans of phones and desktops, and for Palatino. */
+function writeFontSettings(folder: string, fonts: string): string {
+  const file = join(folder, 'fonts.conf');
+  const parts = [
+    // Chromium cannot draw what is beside these, Type 1.
+    ...['opentype', 'truetype'].map((kind) => `<dir>${join(fonts, kind)}</dir>`),
+    `<cachedir>${folder}</cachedir>`,
+    ...['system-ui', 'sans', 'sans-serif'].map(
+      (name) =>
+        `<match><test name="family"><string>${name}</string></test>` +
+        '<edit name="family" mode="prepend" binding="strong"><string>Inter</string></edit></match>',
+    ),
+    '<include ignore_missing="yes">/etc/fonts/fonts.conf</include>',
+  ];
+  writeFileSync(file, `<?xml version="1.0"?><fontconfig>${parts.join('')}</fontconfig>`);
+  return file;
 }
 
 async function take(browser: Browser, address: string, { query, colorScheme, viewport }: Picture) {

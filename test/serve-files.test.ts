@@ -1,7 +1,9 @@
 // `vitrine serve FILE…`: files are served themselves, and again whenever they are saved.
-import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { lookAt, watchSaves } from '../src/cli/watch-files.ts';
 import { ndjson, tempFile, tempFolder } from './files.ts';
 import { ask, json, type LocalServer, run, startServer } from './rig.ts';
 import { serveHere } from './serve-here.ts';
@@ -29,6 +31,35 @@ const temporary = tempFolder();
 beforeAll(() => void vi.stubEnv('TMPDIR', temporary));
 afterAll(() => void vi.unstubAllEnvs());
 
+test('files are imported when nothing writes to them any more, and once', async () => {
+  const states = ['old', 'half', 'more', 'whole', 'whole', 'whole', 'whole'];
+  const handled: string[] = [];
+  const stop = new AbortController();
+  let state = '';
+  const look = async () => {
+    if (states.length === 1) stop.abort();
+    state = states.shift() ?? '';
+    return state;
+  };
+  await watchSaves(look, 'old', async () => void handled.push(state), stop.signal);
+  expect(handled).toEqual(['whole']);
+});
+
+test('looking at a folder of many files lets the server answer, and counts those that the map reads', async () => {
+  const folder = tempFolder();
+  const touch = (name: string) => writeFileSync(join(folder, name), '');
+  for (let nth = 0; nth < 500; nth++) touch(`${nth}.json`);
+  let turns = 0;
+  const counting = setInterval(() => turns++);
+  const before = await lookAt([folder], /\.json$/g);
+  clearInterval(counting);
+  expect(turns).toBeGreaterThan(3);
+  touch('film.mp4');
+  expect(await lookAt([folder], /\.json$/g)).toBe(before);
+  touch('500.json');
+  expect(await lookAt([folder], /\.json$/g)).not.toBe(before);
+});
+
 describe('files that are served', () => {
   test('are served as saved, however an editor saves them, until the end', async () => {
     const folder = tempFolder();
@@ -47,7 +78,9 @@ describe('files that are served', () => {
     expect(await titles(server)).toEqual(['One']);
     expect(server.log.join('\n')).toContain(`"data":"${people}, ${shots}","workers":1`);
     expect(server.log.join('\n')).toContain('one process serves the files: WORKERS has no effect');
-    expect(server.log.join('\n')).toContain('caches are not told that files were saved: PURGE has no effect');
+    expect(server.log.join('\n')).toContain(
+      'caches are not purged when files are saved: PURGE has no effect',
+    );
     expect((await ask(server, PROFILE)).headers).not.toHaveProperty('x-accel-expires');
 
     writeShots(shots, 'One', 'Two');
@@ -76,7 +109,7 @@ describe('files that are served', () => {
     for (const [content, fault] of [
       [ndjson(MIRA, { ...FERRY, date: '2026-02-30' }), 'people.ndjson:2: date: must be a real date'],
       [`${ndjson(MIRA)}{"id":"2",\n`, 'people.ndjson:2: record: not valid JSON'],
-      ['', 'people.ndjson has no records'],
+      ['', 'people.ndjson: it has no records'],
     ] as const) {
       writeFileSync(file, content);
       await untilLogged(server, fault);
@@ -102,6 +135,64 @@ describe('files that are served', () => {
     writeFileSync(join(folder, 'data/more.json'), JSON.stringify([{ ...FERRY, id: '3', title: 'Bus' }]));
     await untilTitles(server, ['Bus', 'Tram']);
     await server.stop();
+  });
+
+  test('are watched on when something takes their place that cannot be read again', async () => {
+    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
+    const server = await startServer({ TMPDIR: temporary }, [file]);
+    for (const [index, place] of [
+      ['mkfifo', file],
+      ['ln', '-s', '/dev/zero', file],
+    ].entries()) {
+      rmSync(file);
+      execFileSync(place[0] as string, place.slice(1));
+      await until(
+        'two refusals',
+        () => server.log.filter((line) => line.includes('can be read once only')).length > index,
+      );
+      expect(await titles(server)).toEqual([index === 0 ? 'Ferry' : 'Mended 0']);
+      rmSync(file);
+      writeFileSync(file, ndjson(MIRA, { ...FERRY, title: `Mended ${index}` }));
+      await untilTitles(server, [`Mended ${index}`]);
+    }
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+    await until('a third', () => server.log.filter((line) => line.includes('read once only')).length > 2);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('are imported once more if they change meanwhile', async () => {
+    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
+    const map = tempFile('map.mjs', 'export default (record) => record;');
+    const server = await startServer({}, [file, '--map', map]);
+    const begun = join(tempFolder(), 'begun');
+    const endless = `import { writeFileSync } from 'node:fs';
+      export default async (record) => {
+        writeFileSync(${JSON.stringify(begun)}, '');
+        await new Promise((done) => setTimeout(done, 20));
+        return record;
+      };`;
+    writeFileSync(file, ndjson(MIRA, FERRY, ...Array.from({ length: 50_000 }, () => FERRY)));
+    writeFileSync(map, endless);
+    await until('an import of a quarter of an hour', () => existsSync(begun));
+    writeFileSync(file, ndjson(MIRA, FERRY));
+    writeFileSync(map, "export default (record) => ({ ...record, title: record.title && 'Mended' });");
+    await untilTitles(server, ['Mended']);
+    await server.stop();
+  });
+
+  test('are not kept by browsers, unless CACHE_CONTROL says so', async () => {
+    const file = tempFile('people.ndjson', ndjson(MIRA, FERRY));
+    for (const [settings, args, caching] of [
+      [{}, [file], 'no-cache'],
+      [{}, [], 'no-cache'],
+      [{ CACHE_CONTROL: 'max-age=7' }, [file], 'max-age=7'],
+    ] as const) {
+      const server = await serveHere(settings, args);
+      const path = args.length > 0 ? PROFILE : '/b/api/username/ada';
+      expect((await ask(server, path)).headers['cache-control']).toBe(caching);
+      await server.stop();
+    }
   });
 
   test('are mapped anew when the map is saved', async () => {
@@ -155,7 +246,7 @@ describe('files that are served', () => {
   test.each<[string, string[], number, RegExp]>([
     ['a file that is not there', ['none.ndjson'], 1, /^vitrine: none\.ndjson does not exist\n$/],
     ['a folder', ['.'], 1, /^vitrine: \. is a folder: name the files in it\n$/],
-    ['an empty file', [tempFile('empty.json', '')], 1, /^vitrine: .*empty\.json has no records\n$/],
+    ['an empty file', [tempFile('empty.json', '')], 1, /^vitrine: .*empty\.json: it has no records\n$/],
     [
       'no text',
       [tempFile('x.bin', Buffer.from([0xff]))],

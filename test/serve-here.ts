@@ -7,14 +7,25 @@ import { readConfig } from '../src/config/config.ts';
 import { sampleDatabase } from '../src/samples/samples.ts';
 import { buildApp } from '../src/server/app.ts';
 import { announce, serve } from '../src/server/serve.ts';
-import { openSamples } from '../src/stores/open.ts';
+import { openReader } from '../src/stores/open.ts';
 import type { Reader } from '../src/stores/reader.ts';
 import { createLog, createServerLog } from '../src/telemetry/log.ts';
 import { createTelemetry } from '../src/telemetry/telemetry.ts';
-import { atEnd, type Environment, type LocalServer, processWith, SERVER_SETTINGS } from './rig.ts';
+import {
+  atEnd,
+  type Environment,
+  type LocalServer,
+  processWith,
+  SERVER_SETTINGS,
+  startServer,
+} from './rig.ts';
 
-/** Serves in this process, which is much faster than starting one; a test of the process itself uses `startServer`. */
+/**
+ * Serves in this process, which is much faster than starting one; a test of the process itself uses `startServer`. With
+ * VITRINE_PROGRAM the tests hold for a program that was built.
+ */
 export async function serveHere(env: Environment = {}, args: readonly string[] = []): Promise<LocalServer> {
+  if (process.env.VITRINE_PROGRAM !== undefined) return await startServer(env, args);
   const log: string[] = [];
   const stderr: string[] = [];
   const out = new Writable({
@@ -56,7 +67,7 @@ export async function serveHere(env: Environment = {}, args: readonly string[] =
 /** Serves the sample users, with lookups of the test, in this process. */
 export async function serveLookups(lookups: Partial<Reader>, settings: Parameters<typeof readConfig>[0]) {
   const config = readConfig({ port: '0', logLevel: 'silent', ...settings });
-  const samples = openSamples(await sampleDatabase('http://localhost/samples/'));
+  const samples = await openReader(await sampleDatabase('http://localhost/samples/'));
   const telemetry = createTelemetry(config, createLog(config, process.stdout));
   const { app } = buildApp({ config, store: { ...samples, ...lookups }, telemetry });
   atEnd(() => app.close());

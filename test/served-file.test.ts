@@ -1,34 +1,43 @@
 // The file of a SQLite database: what is refused before it is opened, and which changes a server reports.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import fs, {
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { countOnce } from '../src/stores/counts.ts';
 import {
   checkDatabase,
   migrateDatabase,
-  openForChange,
-  openForExport,
-  openForLookups,
-  openForServing,
-  openForTrial,
+  openArchive,
+  openReader,
+  openServed,
+  openWriter,
   snapshotDatabase,
 } from '../src/stores/open.ts';
 import type { Counts, StoreEvent } from '../src/stores/reader.ts';
+import { toStoreError } from '../src/stores/sqlite/errors.ts';
 import { copyOf, ndjson, tempFile, tempFolder } from './files.ts';
 import { folio } from './records.ts';
-import { importInto } from './rig.ts';
-import { until } from './stress.ts';
+import { done, importInto } from './rig.ts';
 
 const OPENERS: Record<string, (path: string) => Promise<unknown>> = {
   checkDatabase,
   migrateDatabase,
-  openForChange,
-  openForExport,
-  openForLookups,
-  openForServing: (path) => openForServing(path, () => {}),
-  openForTrial,
+  openWriter,
+  openArchive,
+  openReader,
+  openServed: (path) => openServed(path, () => {}),
+  'openWriter to try': (path) => openWriter(path, { isTrial: true }),
   snapshotDatabase: (path) => snapshotDatabase(path, `${path}.snapshot`),
 };
 
@@ -63,7 +72,7 @@ test('a log that belongs to its file is read', async () => {
   const path = copyOf(database);
   const writing = new Database(path);
   writing.exec("UPDATE profiles SET user_key = 'cid' WHERE id = 1");
-  const reader = await openForLookups(path);
+  const reader = await openReader(path);
   expect(await reader.profile('portfolio', 'cid')).toBeDefined();
   await reader.close();
   writing.close();
@@ -73,59 +82,257 @@ test('zeros in the place of a log, which a power failure leaves, are not read', 
   const path = copyOf(database);
   writeFileSync(`${path}-wal`, Buffer.alloc(4096));
   expect(await checkDatabase(path)).toMatchObject({ faults: [] });
-  const reader = await openForServing(path, () => {});
+  const reader = await openServed(path, () => {});
   expect(await reader.profile('portfolio', 'ada')).toBeDefined();
   await reader.close();
 });
+
+/** A served file whose path is looked at when the test says so. */
+async function serveHere(path: string) {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const events: StoreEvent[] = [];
+  const reader = await openServed(path, (event) => void events.push(event));
+  const poll = async (times = 1) => {
+    for (; times > 0; times--) {
+      vi.advanceTimersByTime(250);
+      // Reads of one turn share a transaction.
+      await new Promise(setImmediate);
+    }
+  };
+  atEnd.push(() => reader.close());
+  return {
+    reader,
+    events,
+    poll,
+    has: async (user: string) => (await reader.profile('portfolio', user)) !== undefined,
+  };
+}
+
+const atEnd: (() => unknown)[] = [];
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const end of atEnd.splice(0)) await end();
+  vi.useRealTimers();
+});
+
+const SWAPPED = { type: 'data-swapped', message: 'another file took the place of the data' };
 
 test('only imports that change something change the version, and are reported, once', async () => {
   const path = copyOf(database);
-  const events: StoreEvent[] = [];
-  const reader = await openForServing(path, (event) => void events.push(event));
+  const { reader, events, poll } = await serveHere(path);
   const before = reader.version();
   await importInto(path, ['-'], ndjson(folio(1, 'ada')));
-  await new Promise(setImmediate);
-  expect(reader.version()).toBe(before);
+  await poll(2);
+  expect([reader.version(), events]).toEqual([before, []]);
   await importInto(path, ['-'], ndjson(folio(3, 'cid')));
-  await new Promise(setImmediate);
+  await poll(3);
   expect(reader.version()).toBeGreaterThan(before);
-  await until('the event', () => events.length > 0);
-  await reader.close();
   expect(events).toEqual([{ type: 'data-changed', message: 'the data changed' }]);
 });
 
-test('a file whose tables are damaged in place is looked at on, and another one takes its place', async () => {
-  const [path, other] = [copyOf(database), copyOf(database)];
-  const events: StoreEvent[] = [];
-  const pages = new Database(path, { readonly: true });
-  const root = pages
-    .prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'vitrine'")
-    .pluck()
-    .get() as number;
-  const size = pages.pragma('page_size', { simple: true }) as number;
-  pages.close();
-  vi.useFakeTimers({ toFake: ['setInterval'] });
-  const reader = await openForServing(path, (event) => void events.push(event));
-  writeFileSync(path, readFileSync(path).fill(0xa5, (root - 1) * size, root * size));
-  vi.advanceTimersByTime(250);
-  await new Promise(setImmediate);
-  renameSync(other, path);
-  vi.advanceTimersByTime(250);
-  vi.useRealTimers();
-  await until('the event', () => events.some(({ type }) => type === 'data-swapped'));
-  expect(await reader.profile('portfolio', 'ada')).toBeDefined();
-  await reader.close();
+test('a file that is damaged in place is looked at on, and another one takes its place if it has its takedowns', async () => {
+  const [path, lacking] = [copyOf(database), copyOf(database)];
+  await done(['takedown', '--database-url', path, '--family', 'portfolio', 'bea']);
+  const sound = copyOf(path);
+  const { events, poll, has } = await serveHere(path);
+  writeFileSync(path, readFileSync(path).fill(0xa5, 8192));
+  await poll();
+  renameSync(lacking, path);
+  await poll(2);
+  const message = expect.stringMatching(/lacks 2 of the 2 hashes of takedowns.* The data before stays/);
+  expect(events).toEqual([{ type: 'data-fault', message }]);
+  renameSync(sound, path);
+  await poll();
+  expect([await has('ada'), await has('bea'), events.at(-1)]).toEqual([true, false, SWAPPED]);
 });
 
-test('another file changes the version, also one of the same generation', async () => {
+const inode = (path: string) => statSync(path, { throwIfNoEntry: false })?.ino;
+
+/** A file with these users. */
+async function fileOf(...users: string[]): Promise<string> {
+  const path = join(tempFolder(), 'site.db');
+  await importInto(path, ['-'], ndjson(...users.map((user, index) => folio(index + 1, user))));
+  return path;
+}
+
+test('another file changes the version, also one of the same generation, and has a log and an index of its own', async () => {
   const [path, other] = [copyOf(database), copyOf(database)];
-  const events: StoreEvent[] = [];
-  const reader = await openForServing(path, (event) => void events.push(event));
-  const before = reader.version();
+  const { reader, events, poll } = await serveHere(path);
+  await reader.profile('portfolio', 'ada');
+  const [before, index, log] = [reader.version(), inode(`${path}-shm`), inode(`${path}-wal`)];
   renameSync(other, path);
-  await until('the event', () => events.length > 0);
+  await poll();
   expect(reader.version()).not.toBe(before);
-  await reader.close();
+  expect([inode(`${path}-shm`), inode(`${path}-wal`)]).not.toContain(index);
+  expect([inode(`${path}-shm`), inode(`${path}-wal`)]).not.toContain(log);
+  expect(events).toEqual([SWAPPED]);
+});
+
+test('of files that follow each other quickly, each poll serves the one that is there', async () => {
+  const path = copyOf(database);
+  const { events, poll, has } = await serveHere(path);
+  for (const user of ['dan', 'eve', 'fay']) {
+    for (const file of [copyOf(database), await fileOf(user)]) renameSync(file, path);
+    await poll();
+    expect(await has(user)).toBe(true);
+  }
+  expect(events).toEqual([SWAPPED, SWAPPED, SWAPPED]);
+});
+
+test('a file that is replaced while it is opened is not taken for the one that replaced it', async () => {
+  const [path, one, two] = [copyOf(database), await fileOf('dan'), await fileOf('eve')];
+  const { events, poll, has } = await serveHere(path);
+  renameSync(one, path);
+  const prepare = Database.prototype.prepare;
+  vi.spyOn(Database.prototype, 'prepare').mockImplementationOnce(function (this: Database.Database, sql) {
+    renameSync(two, path);
+    return prepare.call(this, sql);
+  });
+  await poll();
+  expect([await has('ada'), events]).toEqual([true, []]);
+  await poll();
+  expect([await has('eve'), events]).toEqual([true, [SWAPPED]]);
+});
+
+test('a read that fails once refuses nothing; a file that is refused twice is not opened again', async () => {
+  const [path, sound] = [copyOf(database), await fileOf('dan')];
+  const { events, poll, has } = await serveHere(path);
+  const pragma = Database.prototype.pragma;
+  const opened = vi.spyOn(Database.prototype, 'pragma').mockImplementationOnce(() => {
+    throw Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
+  });
+  renameSync(sound, path);
+  await poll(2);
+  expect([await has('dan'), events]).toEqual([true, [SWAPPED]]);
+  opened.mockReset();
+  opened.mockImplementation(function (this: Database.Database, ...args) {
+    return pragma.apply(this, args);
+  });
+  writeFileSync(`${path}.text`, 'no database at all\n'.repeat(1000));
+  renameSync(`${path}.text`, path);
+  await poll(2);
+  const calls = opened.mock.calls.length;
+  await poll(5);
+  expect(opened.mock.calls.length).toBe(calls);
+  expect(events.slice(1)).toEqual([
+    { type: 'data-fault', message: `${path} is not a SQLite database. The data before stays.` },
+  ]);
+});
+
+/** A copy after one change by SQL. */
+function altered(sql: string): string {
+  const path = copyOf(database);
+  const db = new Database(path);
+  db.pragma('writable_schema = ON');
+  db.exec(sql);
+  db.close();
+  return path;
+}
+
+function cutOff(): string {
+  const path = copyOf(database);
+  truncateSync(path, statSync(path).size - 100);
+  return path;
+}
+
+test('a file that is cut off within a page is refused at the start', async () => {
+  await expect(openServed(cutOff(), () => {})).rejects.toThrow('is damaged: it ends within a page');
+});
+
+test.each<[what: string, make: () => string, said: RegExp]>([
+  ['empty', () => tempFile('empty', ''), /is empty/],
+  ['never imported into', () => altered('UPDATE vitrine SET generation = 0'), /was never imported into/],
+  ['text', () => tempFile('text', 'no database at all\n'.repeat(1000)), /not a SQLite database/],
+  ['cut off within a page', cutOff, /is damaged: it ends within a page/],
+  ['a database of another program', () => altered('PRAGMA application_id = 7'), /another program/],
+  ['of a newer schema', () => altered('PRAGMA user_version = 99'), /newer version/],
+  ['of an older schema', () => altered('PRAGMA user_version = 0'), /older schema/],
+  ['without a table', () => altered('DROP TABLE lists'), /./],
+])('a file that is %s is refused once, and the next one is served', async (_, make, said) => {
+  const path = copyOf(database);
+  const { reader, events, poll, has } = await serveHere(path);
+  renameSync(make(), path);
+  await poll(5);
+  expect(events).toEqual([{ type: 'data-fault', message: expect.stringMatching(said) }]);
+  expect(events[0]?.message.startsWith(path)).toBe(true);
+  expect(events[0]?.message).toMatch(/The data before stays\.$/);
+  expect([await has('ada'), await reader.fault()]).toEqual([true, undefined]);
+  renameSync(await fileOf('dan'), path);
+  await poll();
+  expect([await has('dan'), events.slice(1)]).toEqual([true, [SWAPPED]]);
+});
+
+test.each([
+  ['a pipe', (path: string) => spawnSync('mkfifo', [path])],
+  ['a link to a device', (path: string) => symlinkSync('/dev/zero', path)],
+  ['a folder', (path: string) => mkdirSync(path)],
+])('%s in the place of the file is named, and the next file is served', async (_, make) => {
+  const path = copyOf(database);
+  const { events, poll, has } = await serveHere(path);
+  rmSync(path);
+  make(path);
+  await poll(3);
+  expect(events).toEqual([
+    {
+      type: 'data-warning',
+      message: `${path} is not a regular file: its data is served on, but the next start finds none.`,
+    },
+  ]);
+  rmSync(path, { recursive: true });
+  renameSync(await fileOf('dan'), path);
+  await poll();
+  expect([await has('dan'), events.at(-1)]).toEqual([true, SWAPPED]);
+});
+
+test('more records than one slice are all counted', async () => {
+  const path = copyOf(database);
+  const db = new Database(path);
+  db.exec(`INSERT INTO items (family, id, owner, date, record)
+    WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 40000)
+    SELECT 'portfolio', id, 1, '2024-01-01 00:00:00', '{}' FROM n`);
+  db.close();
+  const { reader } = await serveHere(path);
+  expect(await reader.counts()).toMatchObject({ 'portfolio profile': 2, shot: 40_000, post: 0 });
+});
+
+describe('what stands in the way of opening is named', () => {
+  const cannotOpen = (path: string, code = 'SQLITE_CANTOPEN') =>
+    toStoreError(path, Object.assign(new Error('driver'), { code })).message;
+
+  test('a folder that is missing', () => {
+    const path = join(tempFolder(), 'no', 'site.db');
+    expect(cannotOpen(path)).toBe(`${path} cannot be opened: its folder does not exist.`);
+  });
+
+  test('too many open files', () => {
+    const path = copyOf(database);
+    vi.spyOn(fs, 'openSync').mockImplementation(() => {
+      throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' });
+    });
+    syncBuiltinESMExports();
+    const message = cannotOpen(path, 'SQLITE_READONLY');
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+    expect(message).toBe(`${path} cannot be written: too many files are open (ulimit -n).`);
+  });
+
+  test.each([
+    [
+      'SQLITE_READONLY',
+      'cannot be written: too many files may have been open, or the disk is failing or full; try again',
+    ],
+    ['SQLITE_IOERR_READ', 'cannot be read or written now: driver'],
+    ['SQLITE_PROTOCOL', ': driver'],
+  ])('%s of a file that this user may write', (code, said) => {
+    const path = copyOf(database);
+    const sentence = `${path} ${said}`.replace(' : ', ': ');
+    expect(cannotOpen(path, code).replace(/\.$/, '')).toBe(sentence);
+  });
+});
+
+test('an error of this program keeps its stack', async () => {
+  const fault = new TypeError('undefined.row');
+  expect(toStoreError('site.db', fault)).toBe(fault);
 });
 
 test('records are counted once for each version; when that fails, the last counts stay and it is tried again', async () => {

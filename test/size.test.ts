@@ -25,8 +25,8 @@ process.on('exit', () => {
 });`,
 );
 
-test('a database is at most 2.8 times the size of its records: lists, packed lists and items', () => {
-  expect(statSync(database).size).toBeLessThan(2.8 * statSync(source).size);
+test('a database is at most 1.7 times the size of its records: items and compressed lists', () => {
+  expect(statSync(database).size).toBeLessThan(1.7 * statSync(source).size);
 });
 
 onLinux('importing a few records does not rewrite the database', async () => {

@@ -2,8 +2,9 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ImportOptions } from '../src/import/import.ts';
+import { searchKey } from '../src/records/words.ts';
 import type { Tallies } from '../src/stores/load.ts';
-import { checkDatabase, openForChange, openForLookups, openForServing } from '../src/stores/open.ts';
+import { checkDatabase, openReader, openServed, openWriter } from '../src/stores/open.ts';
 import type { Answer, HistoryOptions, Reader } from '../src/stores/reader.ts';
 import type { RemovalLimit } from '../src/stores/removal-limit.ts';
 import type { Raw } from './expected.ts';
@@ -132,6 +133,105 @@ describe(`the ${storeName()} store`, () => {
     });
   });
 
+  describe('a search', () => {
+    const found = async (url: string, text: string, limit = 50) => {
+      const reader = await openReader(url);
+      const users = await reader.search('portfolio', searchKey(text), limit);
+      await reader.close();
+      return users.map(({ username }) => username);
+    };
+
+    const PEOPLE = [
+      folio(1, 'ada', { name: 'Zoë Łukasz O’Neil' }),
+      folio(2, 'QUINN_okafor', { name: 'Ada van den Berg' }),
+      folio(3, 'asakura', { name: '朝倉 遥' }),
+      folio(4, 'sakura', { name: '田中さくら' }),
+      folio(5, '__', { name: '' }),
+      folio(6, 'jin', { name: '김민준' }),
+      blog(7, 'ada'),
+    ];
+
+    test('finds by the beginning of the user name or of any word of the name, case and accents aside', async () => {
+      const url = await newDatabase();
+      await take(url, PEOPLE);
+      const searches = {
+        ada: ['ada', 'QUINN_okafor'],
+        'ADA V': ['QUINN_okafor'],
+        adam: [],
+        da: [],
+        zoe: ['ada'],
+        Zöe: ['ada'],
+        lukasz: ['ada'],
+        'o neil': ['ada'],
+        'o-N': ['ada'],
+        nei: ['ada'],
+        'den b': ['QUINN_okafor'],
+        quinn: ['QUINN_okafor'],
+        'quinn ok': ['QUINN_okafor'],
+        okafor: [],
+        遥: ['asakura'],
+        朝: ['asakura'],
+        朝倉遥: ['asakura'],
+        '朝倉 遥': ['asakura'],
+        倉: [],
+        ...{
+          さく: ['sakura'],
+          田中さ: ['sakura'],
+          '田中 さ': ['sakura'],
+          김: ['jin'],
+          기: ['jin'],
+          _: ['__'],
+        },
+      };
+      for (const [text, users] of Object.entries(searches))
+        expect([text, await found(url, text)]).toEqual([text, users]);
+      expect(await found(url, 'a', 2)).toEqual(['ada', 'QUINN_okafor']);
+    });
+
+    test('follows every change: of names, users and files, also after a first import', async () => {
+      const url = await newDatabase();
+      await take(url, [blog(9, 'first')]);
+      await take(url, PEOPLE);
+      await take(url, [
+        folio(1, 'ada', { name: 'Mira' }),
+        folio(2, 'mira', { name: 'Ada' }),
+        folio(8, 'new', { name: 'Mi' }),
+      ]);
+      expect(await found(url, 'mi')).toEqual(['new', 'ada', 'mira']);
+      expect([await found(url, 'zoe'), await found(url, 'quinn'), await found(url, 'ada')]).toEqual([
+        [],
+        [],
+        ['ada', 'mira'],
+      ]);
+      await take(url, [folio(1, 'mira', { name: 'Ada' }), folio(2, 'ada', { name: 'Mira' })]);
+      expect(await found(url, 'mi')).toEqual(['new', 'mira', 'ada']);
+      const writer = await openWriter(url);
+      await writer.remove('portfolio', 'mira');
+      await writer.takeDown([{ family: 'portfolio', kind: 'user', value: 'new' }], () => {});
+      await writer.close();
+      expect(await found(url, 'mi')).toEqual(['ada']);
+      await take(url, [folio(2, 'only', { name: 'One' })], { replace: true });
+      expect([await found(url, 'mi'), await found(url, 'on'), await found(url, 'sakura')]).toEqual([
+        [],
+        ['only'],
+        [],
+      ]);
+      expect((await checkDatabase(url)).faults).toEqual([]);
+    });
+
+    test('names each user once, and those called so first', async () => {
+      const url = await newDatabase();
+      const words = Array.from({ length: 20 }, (_, at) => `Anna${at}`).join(' ');
+      await take(
+        url,
+        Array.from({ length: 120 }, (_, at) => folio(at + 1, `ann${at}`, { name: words })),
+      );
+      await take(url, [folio(999, 'anna')]);
+      const users = await found(url, 'anna', 51);
+      expect([users[0], users.length, new Set(users).size]).toEqual(['anna', 51, 51]);
+    });
+  });
+
   test('remove deletes a user and their items', async () => {
     const url = await newDatabase();
     await take(url, [
@@ -143,7 +243,7 @@ describe(`the ${storeName()} store`, () => {
       folio(1, 'one'),
       shot(1, 1),
     ]);
-    const writer = await openForChange(url);
+    const writer = await openWriter(url);
     expect(await writer.remove('microblog', 'one')).toEqual({ items: 2 });
     expect(await writer.remove('microblog', 'one')).toBeUndefined();
     await writer.close();
@@ -168,7 +268,7 @@ describe(`the ${storeName()} store`, () => {
         post('9223372036854775807', '9223372036854775807'),
         folio(1, 'one'),
       ]);
-      reader = await openForServing(url, ({ message }) => void told.push(message));
+      reader = await openServed(url, ({ message }) => void told.push(message));
     });
     afterAll(async () => await reader.close());
 
@@ -191,7 +291,7 @@ describe(`the ${storeName()} store`, () => {
     test('the newest 15 items, by date and then by id', async () => {
       expect(await ids('one')).toEqual('20 19 18 17 16 15 14 13 12 11 10 9 8 7 6'.split(' '));
       expect(await ids('last')).toEqual(['9223372036854775807']);
-      expect(bodyOf(await reader.items('microblog', 'none', 'Shots'))).toBe('{"Shots":[]}');
+      expect(bodyOf(await reader.items('microblog', 'none', 'posts'))).toBe('{"posts":[]}');
       expect(await reader.items('microblog', 'nobody', 'posts')).toBeUndefined();
     });
 
@@ -214,7 +314,7 @@ describe(`the ${storeName()} store`, () => {
       const url = await newDatabase();
       const bio = 'a long text, '.repeat(100);
       const bodies = async (user: string) => {
-        const lookups = await openForLookups(url);
+        const lookups = await openReader(url);
         const read = async (gzip: boolean) => [
           await lookups.profile('portfolio', user, { gzip }),
           await lookups.items('portfolio', user, 'Shots', { gzip }),
@@ -258,8 +358,10 @@ describe(`the ${storeName()} store`, () => {
       expect(await names({ limit: 2 })).toEqual(['last,last', 'none,none']);
       expect(await names({ limit: 2, after: 'none' })).toEqual(['one,one']);
       expect(await names({ limit: 9, skip: 1 })).toEqual(['none,none', 'one,one']);
-      const records = await reader.users('microblog', { after: 'n', limit: 9 });
-      expect(records[1]?.profile).toBe(bodyOf(await reader.profile('microblog', 'one')));
+      const one = (await reader.users('microblog', { after: 'n', limit: 9 }))[1];
+      const { etag, body } = (await reader.profile('microblog', 'one')) as Answer;
+      const { username, name, bio, avatar } = JSON.parse(String(body));
+      expect(one).toEqual({ key: 'one', username, etag, name, bio, avatar });
     });
 
     test('the whole history of a user, from any item on', async () => {
@@ -272,6 +374,8 @@ describe(`the ${storeName()} store`, () => {
       expect(await history({ limit: 15 })).toEqual(await ids('one'));
       expect(await history({ limit: 99 })).toEqual(everything);
       expect(await history({ from: '4', limit: 2 })).toEqual(['4', '3']);
+      expect(await history({ from: '4', limit: 2, skip: 1 })).toEqual(['3', '2']);
+      expect(await history({ from: '18', limit: 9, side: 'newer' })).toEqual(['18', '19', '20']);
       expect(await history({ from: '4711', limit: 2 })).toEqual([]);
       expect((await reader.history('microblog', 'none', { limit: 2 }))?.records).toEqual([]);
       expect(await reader.history('portfolio', 'none', { limit: 2 })).toBeUndefined();
@@ -315,7 +419,7 @@ describe(`the ${storeName()} store`, () => {
     const records = await all(url);
     for (const [i, bio] of awkward.entries())
       expect(records.find(({ id }) => id === String(700_000 + i))?.bio).toBe(bio);
-    const reader = await openForServing(url, () => {});
+    const reader = await openServed(url, () => {});
     expect(JSON.parse(bodyOf(await reader.profile('microblog', `awkward 1 \\ " ' \\n`))).bio).toBe('\\\\N');
     await reader.close();
   });

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
-import { checkDatabase, openForChange } from '../src/stores/open.ts';
+import { checkDatabase, openWriter } from '../src/stores/open.ts';
 import { ndjson, tempFolder } from './files.ts';
 import { exported } from './importing.ts';
 import { mirrorHere, portfolio, startSite } from './mirror-site.ts';
@@ -194,9 +194,9 @@ describe(`takedowns in ${storeName()}`, () => {
 
   test('a takedown during an import holds', async () => {
     const url = await loaded();
-    const writer = await openForChange(url);
+    const writer = await openWriter(url);
     const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });
-    const row = { owner: '', date: '', userKey: 'zarathustra', id: '7' };
+    const row = { owner: '', date: '', userKey: 'zarathustra', words: '["zarathustra"]', id: '7' };
     await load.add({ kind: 'portfolio profile', ...row, record: '{"id":"7","username":"zarathustra"}' }, 1);
     await takedown(url, ...OF_ZARATHUSTRA);
     expect((await load.finish())?.['portfolio profile']).toMatchObject({ new: 0, takenDown: 1 });
@@ -286,4 +286,12 @@ test('--json reports what was done', async () => {
   expect(await report(...OF_ZARATHUSTRA, 'nobody')).toEqual(removed);
   expect((await report('--list')).takedowns).toHaveLength(2);
   expect(await report('--undo', '--family', 'portfolio', 'nobody')).toEqual({ undone: [true] });
+});
+
+test('people see some of the addresses that caches may still answer, programs all', async () => {
+  const url = await loaded();
+  const { stderr } = await run(['takedown', '--database-url', url, ...OF_ZARATHUSTRA]);
+  const [title, ...lines] = stderr.trimEnd().split('\n');
+  expect([title, lines.length]).toEqual(['caches may still answer:', 5]);
+  expect(lines.at(-1)).toMatch(/^ {2}and \d+ others, which --json lists$/);
 });

@@ -1,4 +1,4 @@
-// Two lanes: `npm test` runs the files in test/, `npm run test:all` those in test/slow/ as well.
+// Two lanes: `npm test` runs the files in test/, `npm run test:all` those in test/slow/ and test/torture/ as well.
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -36,6 +36,15 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'slow', include: ['test/slow/*.test.ts'], testTimeout: 240_000, hookTimeout: 240_000 },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'torture',
+          include: ['test/torture/*.test.ts'],
+          testTimeout: 240_000,
+          maxConcurrency: 2,
+        },
       },
     ],
   },

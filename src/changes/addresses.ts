@@ -3,8 +3,6 @@ import { type Config, listMounts } from '../config/config.ts';
 import type { Change } from '../stores/changes.ts';
 import { fillAddress, lookupAddresses, USER_ADDRESSES, VARIANTS } from '../variants.ts';
 
-const FEEDS = [USER_ADDRESSES.atom, USER_ADDRESSES.json];
-
 const listUserMounts = (config: Config, { family }: Change) =>
   listMounts(config).filter(({ variant }) => VARIANTS[variant].family === family);
 
@@ -27,14 +25,6 @@ export function changedAddresses(config: Config, change: Change): string[] {
     }),
   );
 }
-
-/** The feeds of a user, as they name themselves. */
-export const feedAddresses = (config: Config, change: Change): string[] =>
-  listUserMounts(config, change)
-    .filter(({ base }) => base.origin !== undefined)
-    .flatMap(({ variant, base }) =>
-      FEEDS.map((feed) => base.origin + fillAddress(feed, variant, change.username ?? '')),
-    );
 
 const spellings = ({ key, username, earlier }: Change) =>
   [...new Set([username, earlier, key])].filter((name) => name !== undefined);

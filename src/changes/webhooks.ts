@@ -1,38 +1,50 @@
-// Subscribers that are told by HTTP: programs of others (NOTIFY), and the hub of the feeds (WEBSUB_HUB).
+// Webhooks: the programs of others that NOTIFY names.
 import { createHmac, hash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import { ConfigError } from '../config/setting-values.ts';
 import { call } from '../remote/call.ts';
 import type { Change } from '../stores/changes.ts';
-import type { SubscriberNews } from '../stores/subscribers.ts';
-import { describeChange, feedAddresses } from './addresses.ts';
-import type { Subscriber } from './tell.ts';
+import type { PendingChanges } from '../stores/subscribers.ts';
+import { describeChange } from './addresses.ts';
+import type { Subscriber } from './notify.ts';
 
-/** So many users are named to a webhook; `vitrine changes` lists more. */
+/** The most changes that a webhook gets; `vitrine changes` lists more. */
 const MOST_NAMED = 1000;
 
 /** Signed as Standard Webhooks are (https://www.standardwebhooks.com). */
 export function createWebhook(url: URL, config: Config, secret: string | undefined): Subscriber {
+  const key = secret === undefined ? undefined : readKey(secret);
   return {
-    // Whoever knows the address of a build hook may call it.
+    // The address of a build hook may be enough to call it.
     name: `webhook ${url.host} ${hash('sha256', url.href).slice(0, 8)}`,
-    async tell(news, signal) {
-      const body = JSON.stringify(describeNews(news, config));
-      const id = `${news.generation}`;
+    async deliver(delivery) {
+      const body = JSON.stringify(describe(delivery, config));
+      const id = `${delivery.generation}`;
       const timestamp = `${Math.floor(Date.now() / 1000)}`;
-      const sign = (key: string) =>
-        createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
       const headers = {
         'content-type': 'application/json',
         'webhook-id': id,
         'webhook-timestamp': timestamp,
-        ...(secret !== undefined && { 'webhook-signature': `v1,${sign(secret)}` }),
+        ...(key && { 'webhook-signature': sign(key, `${id}.${timestamp}.${body}`) }),
       };
-      await call({ method: 'POST', url: url.href, headers, body }, signal);
+      await call({ method: 'POST', url: url.href, headers, body }, delivery);
     },
   };
 }
 
-const describeNews = ({ since, generation, changes }: SubscriberNews, config: Config) => ({
+const sign = (key: Buffer, text: string) => `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
+
+/** `whsec_` and base64, as Standard Webhooks write keys; any other text is the key itself. */
+function readKey(secret: string): Buffer {
+  const [, encoded] = /^whsec_(.*)$/.exec(secret) ?? [];
+  if (encoded === undefined) return Buffer.from(secret);
+  const key = Buffer.from(encoded, 'base64');
+  if (key.length === 0 || key.toString('base64') !== encoded)
+    throw new ConfigError(['NOTIFY_SECRET that begins with whsec_ must go on in base64']);
+  return key;
+}
+
+const describe = ({ since, generation, changes }: PendingChanges, config: Config) => ({
   generation: { before: since ?? null, after: generation },
   ...(changes === 'everything'
     ? { changes }
@@ -46,23 +58,4 @@ const countChanges = (changes: readonly Change[]) => ({
   profiles: changes.filter(({ profile }) => profile).length,
   lists: changes.filter(({ list }) => list).length,
   removed: changes.filter(({ username }) => username === undefined).length,
-});
-
-const FEEDS_AT_ONCE = 50;
-
-/** A hub is not told of everything: readers of feeds ask again by themselves. */
-export const createHub = (url: URL, config: Config): Subscriber => ({
-  name: `hub ${url.host}`,
-  async tell({ changes }, signal) {
-    if (changes === 'everything') return;
-    const feeds = changes
-      .filter(({ username }) => username !== undefined)
-      .flatMap((change) => feedAddresses(config, change));
-    for (let at = 0; at < feeds.length; at += FEEDS_AT_ONCE) {
-      const form = new URLSearchParams({ 'hub.mode': 'publish' });
-      for (const feed of feeds.slice(at, at + FEEDS_AT_ONCE)) form.append('hub.url', feed);
-      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-      await call({ method: 'POST', url: url.href, headers, body: `${form}` }, signal);
-    }
-  },
 });

@@ -53,6 +53,9 @@ export interface CommandContext extends Process {
   readonly keepStdoutForData: () => void;
 }
 
+/** The heading of the settings in the help of a command, which come after its own options. */
+export const SETTINGS_GROUP = 'Settings:';
+
 /** The command ran and did not succeed. */
 export class CommandFailed extends Error {}
 /** The command line makes no sense. */

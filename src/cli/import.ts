@@ -2,8 +2,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ImportOptions } from '../import/import.ts';
 import { countedPart } from '../records/printable.ts';
-import { openForTrial } from '../stores/open.ts';
+import { openWriter } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
+import { openNotifying } from './notifying.ts';
 import {
   chooseDatabase,
   createCommand,
@@ -15,10 +16,9 @@ import {
   type SettingFlags,
   unescapeOption,
 } from './options.ts';
-import { openTelling } from './telling.ts';
 
 /** The files of src/maps. */
-const READY_MAPS = 'bluesky, instagram, mastodon, twitter or wordpress';
+const READY_MAPS = 'bluesky, ghost, instagram, mastodon, twitter or wordpress';
 
 type ImportFlags = SettingFlags &
   ReadingFlags &
@@ -26,12 +26,24 @@ type ImportFlags = SettingFlags &
 
 /** What files hold, and how they are read. */
 export const FILES_MEANING =
-  'NDJSON, JSON, CSV, HAR or WARC; with --map also XML, and folders of archives; also as .gz';
+  'NDJSON, JSON, CSV or HAR; with --map also XML, and folders of archives; also as .gz';
 
-export type ReadingFlags = Pick<
-  ImportOptions,
-  'map' | 'filesUrl' | 'exportUser' | 'family' | 'encoding' | 'lenient' | 'unescape'
->;
+const READING = [
+  'map',
+  'filesUrl',
+  'exportUser',
+  'family',
+  'dates',
+  'encoding',
+  'lenient',
+  'unescape',
+] as const;
+
+export type ReadingFlags = Pick<ImportOptions, (typeof READING)[number]>;
+
+/** Those of a command's flags that say how files are read. */
+export const pickReading = (flags: ReadingFlags): ReadingFlags =>
+  Object.fromEntries(READING.map((name) => [name, flags[name]]));
 
 export const addReadingOptions = (command: Command) =>
   command
@@ -40,6 +52,12 @@ export const addReadingOptions = (command: Command) =>
     .option('--export-user <name>', 'with --map: whose export it is, where the export does not say it')
     .addOption(familyOption('the family of profiles that fit both'))
     .addOption(
+      new Option(
+        '--dates <order>',
+        'of day and month in dates of spreadsheets: 28.2.2026, 2/28/2026',
+      ).choices(['dmy', 'mdy']),
+    )
+    .addOption(
       new Option('--encoding <name>', 'of the files, such as windows-1252 (default: UTF-8)').argParser(
         encodingArgument,
       ),
@@ -47,10 +65,8 @@ export const addReadingOptions = (command: Command) =>
     .addOption(lenientOption())
     .addOption(unescapeOption());
 
-export const importCommand = (context: CommandContext) =>
-  addReadingOptions(
-    createCommand('import', 'import records from files into the database: all of them, or none'),
-  )
+export const command = (context: CommandContext) =>
+  addReadingOptions(createCommand('import'))
     .argument('<file...>', `${FILES_MEANING}; - is standard input`)
     .option('--replace', 'make the files the whole of each family in them', false)
     .addOption(maxRemovedOption('--replace'))
@@ -88,7 +104,9 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
   const signal = context.stopSignal();
   const options = { ...flags, files, stdin, signal };
   const inputs = await openInputs(options);
-  await using writer = await (dryRun ? openForTrial(database) : openTelling(database, context));
+  await using writer = await (dryRun
+    ? openWriter(database, { isTrial: true })
+    : openNotifying(database, context));
 
   async function importReporting() {
     using report = createImportReport(stderr);
@@ -98,9 +116,17 @@ async function runImport(files: string[], flags: ImportFlags, context: CommandCo
     });
   }
 
-  const { tallies, warnings, mended, faulty, records } = await importReporting();
-  for (const warning of [...warnings, ...describeMended(mended)]) stderr.write(`${warning}\n`);
-  const result = { records, faulty, dryRun, ...forReport(mended), imported: tallies ?? null };
+  const { tallies, warnings, mended, unused, faulty, records } = await importReporting();
+  for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
+  for (const line of [...describeMended(mended), ...unused.lines()]) stderr.write(`${line}\n`);
+  const result = {
+    records,
+    faulty,
+    dryRun,
+    ...forReport(mended),
+    dropped: unused.counts(),
+    imported: tallies ?? null,
+  };
   if (tallies === undefined) {
     const failure = `nothing was imported: ${countedPart(faulty, records, 'record')} wrong`;
     return context.report({ summary: '', result, failure });

@@ -3,10 +3,12 @@ import { type Command, Option } from 'commander';
 import { type Config, readConfig, type SettingName } from '../config/config.ts';
 import { findMediaUrl } from '../config/media.ts';
 import { bytes, ConfigError, Mistake } from '../config/setting-values.ts';
-import type { FetchFlags, FetchOptions } from '../media/fetch.ts';
-import { openExisting, openForExport } from '../stores/open.ts';
+import type { FetchOptions } from '../media/fetch.ts';
+import type { HostFlags } from '../remote/host.ts';
+import { openArchive } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
 import type { CommandContext } from './context.ts';
+import { openNotifying } from './notifying.ts';
 import {
   addPaceOptions,
   chooseDatabase,
@@ -18,7 +20,6 @@ import {
   readEach,
   type SettingFlags,
 } from './options.ts';
-import { openTelling } from './telling.ts';
 
 export const MEDIA_SETTINGS: readonly SettingName[] = [
   'databaseUrl',
@@ -44,15 +45,15 @@ export function findMediaPlace(flags: SettingFlags, context: CommandContext): Me
 
 /** The URL to link with: unless one is set, that of the last time, which may have been set elsewhere. */
 export async function linkingUrl({ database, config }: MediaPlace): Promise<string> {
-  await using archive = await openForExport(database);
+  await using archive = await openArchive(database);
   return config.mediaUrl ?? (await archive.mediaUrl()) ?? findMediaUrl(config);
 }
 
 /** The flags as they are given. */
-export interface MediaFlags extends Omit<FetchFlags, 'mediaHosts' | 'maxFile'> {
-  readonly mediaHosts?: string[];
-  readonly maxFile?: number;
-}
+export interface MediaFlags
+  extends HostFlags,
+    Pick<FetchOptions, 'files' | 'mediaQuota' | 'placeholder'>,
+    Partial<Pick<FetchOptions, 'mediaHosts' | 'maxFile'>> {}
 
 const MEGABYTE = 2 ** 20;
 const GIGABYTE = 2 ** 30;
@@ -72,12 +73,12 @@ ${examples('vitrine media fetch --media-hosts old.example.org cdn.example.org', 
 
 export const mediaFetchCommand = (context: CommandContext): Command =>
   addMediaOptions(
-    addPaceOptions(createCommand('fetch', 'copy the pictures that records name', MEDIA_SETTINGS)),
+    addPaceOptions(createCommand('fetch', MEDIA_SETTINGS).description('copy the pictures that records name')),
   )
     .addHelpText('after', HELP)
     .action(async (flags: MediaFlags & SettingFlags) => {
       const place = findMediaPlace(flags, context);
-      await using writer = await openTelling(place.database, context, openExisting);
+      await using writer = await openNotifying(place.database, context, { mustExist: true });
       const run = { sites: [], writer, signal: context.stopSignal() };
       context.report(await fetchMedia(place, flags, run, context));
     });
@@ -108,7 +109,7 @@ export const addMediaOptions = (command: Command) =>
       [],
     );
 
-/** The name of a copy, which holds its hash, will do as well. */
+/** Also accepts the file name of a copy. */
 function hash(text: string): string {
   const [, digits] = /^([0-9a-f]{64})(?:\.\w+)?$/i.exec(text) ?? [];
   if (digits === undefined) throw new Mistake('takes a SHA-256, which has 64 hexadecimal digits');
@@ -130,7 +131,7 @@ export async function fetchMedia(
     maxFile: flags.maxFile ?? (flags.files ? MAX_FILE_OF_ANY_KIND : MAX_FILE),
     mediaDir: place.mediaDir,
     mediaUrl: await linkingUrl(place),
-    openArchive: () => openForExport(place.database),
+    openArchive: () => openArchive(place.database),
     out: stderr,
   });
 }

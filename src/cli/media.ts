@@ -1,19 +1,18 @@
 // `vitrine media`: the copies of pictures. The command that fetches them has a file of its own.
 import { Readable } from 'node:stream';
 import { Command } from 'commander';
+import { writeToStdout } from '../files/output.ts';
 import { megabytes } from '../files/terminal.ts';
 import { counted, joinReasons } from '../records/printable.ts';
 import type { Archive, MediaSummary } from '../stores/archive.ts';
-import { openExisting, openForExport } from '../stores/open.ts';
+import { openArchive, openWriter } from '../stores/open.ts';
 import { type CommandContext, CommandFailed } from './context.ts';
 import { findMediaPlace, linkingUrl, MEDIA_SETTINGS, mediaFetchCommand } from './media-fetch.ts';
+import { openNotifying } from './notifying.ts';
 import { chooseDatabase, createCommand, examples, numberArgument, type SettingFlags } from './options.ts';
-import { openTelling } from './telling.ts';
 
-export function mediaCommand(context: CommandContext): Command {
-  const group = new Command('media').description(
-    'copy the pictures that records name, and look after the copies',
-  );
+export function command(context: CommandContext): Command {
+  const group = new Command('media');
   const commands = [createRelink, createStatus, createCheck, createPrune];
   group.addCommand(mediaFetchCommand(context));
   for (const create of commands) group.addCommand(create(context));
@@ -26,11 +25,12 @@ copies were linked with last stays, and only copies that are not linked yet are.
 ${examples('vitrine media relink --media-url https://pictures.example.org')}`;
 
 const createRelink = (context: CommandContext): Command =>
-  createCommand('relink', 'make what is served name the copies under MEDIA_URL', MEDIA_SETTINGS)
+  createCommand('relink', MEDIA_SETTINGS)
+    .description('serve the addresses of the copies under MEDIA_URL')
     .addHelpText('after', RELINK_HELP)
     .action(async (flags: SettingFlags) => {
       const place = findMediaPlace(flags, context);
-      await using writer = await openTelling(place.database, context, openExisting);
+      await using writer = await openNotifying(place.database, context, { mustExist: true });
       const mediaUrl = await linkingUrl(place);
       const relinked = await writer.relink(mediaUrl);
       const summary = `copies are named under ${mediaUrl}\nprofiles and lists rebuilt: ${relinked}`;
@@ -38,16 +38,16 @@ const createRelink = (context: CommandContext): Command =>
     });
 
 const createStatus = (context: CommandContext): Command =>
-  createCommand('status', 'say how many pictures have copies, and why others have none')
+  createCommand('status')
+    .description('say how many pictures have copies, and why others have none')
     .option('--missing', 'write each picture without a copy as a line of JSON', false)
     .addHelpText('after', examples('vitrine media status', 'vitrine media status --missing > missing.ndjson'))
     .action(async ({ missing, ...flags }: SettingFlags & { missing: boolean }) => {
       if (missing) context.keepStdoutForData();
-      await using archive = await openForExport(chooseDatabase(flags, context));
+      await using archive = await openArchive(chooseDatabase(flags, context));
       const reasons = new Map<string, number>();
       const lines = missingLines(archive, reasons);
       if (missing) {
-        const { writeToStdout } = await import('../import/export.ts');
         await writeToStdout(Readable.from(lines), context.stdout);
       } else for await (const _ of lines);
       const copies = await archive.mediaSummary();
@@ -90,23 +90,23 @@ ${examples('vitrine media check', 'vitrine media check --remove-damaged')}`;
 
 const REMEDY = '`vitrine media check --remove-damaged`, then `vitrine media fetch`, fetches them again';
 
-type MediaCheckFlags = SettingFlags & { quick: boolean; removeDamaged: boolean };
+type MediaCheckFlags = SettingFlags & { removeDamaged: boolean };
 
 const createCheck = (context: CommandContext): Command =>
-  createCommand('check', 'say which copies are missing or damaged', [
-    'databaseUrl',
-    'databaseUrlFile',
-    'mediaDir',
-  ])
-    .option('--quick', 'look at the sizes only, without reading the files', false)
+  createCommand('check', ['databaseUrl', 'databaseUrlFile', 'mediaDir'])
+    .description('say which copies are missing or damaged')
     .option('--remove-damaged', 'remove damaged files', false)
     .addHelpText('after', CHECK_HELP)
-    .action(async ({ quick, removeDamaged, ...flags }: MediaCheckFlags) => {
+    .action(async ({ removeDamaged, ...flags }: MediaCheckFlags) => {
       const { database, mediaDir } = findMediaPlace(flags, context);
       const { runCheck } = await import('../media/upkeep.ts');
-      await using archive = await openForExport(database);
-      const run = { mediaDir, archive, out: context.stderr, signal: context.stopSignal() };
-      const counts = await runCheck({ quick, removeDamaged, ...run });
+      const counts = await runCheck({
+        mediaDir,
+        openArchive: () => openArchive(database),
+        removeDamaged,
+        out: context.stderr,
+        signal: context.stopSignal(),
+      });
       const { files, sound, missing, damaged, removed } = counts;
       const wrong = missing + damaged;
       const left = files - sound - wrong;
@@ -126,14 +126,15 @@ names them again. So an import that is under way loses nothing. The folder must 
 ${examples('vitrine media prune', 'vitrine media prune --grace 0')}`;
 
 const createPrune = (context: CommandContext): Command =>
-  createCommand('prune', 'remove copies that no record names any more', MEDIA_SETTINGS)
+  createCommand('prune', MEDIA_SETTINGS)
+    .description('remove copies that no record names any more')
     .option('--grace <hours>', 'how long no record must have named them', numberArgument(0, 10_000), 24)
     .addHelpText('after', PRUNE_HELP)
     .action(async ({ grace, ...flags }: SettingFlags & { grace: number }) => {
       const { database, mediaDir } = findMediaPlace(flags, context);
       await refuseForeign(database, mediaDir);
       const { runPrune } = await import('../media/upkeep.ts');
-      await using writer = await openExisting(database);
+      await using writer = await openWriter(database, { mustExist: true });
       const signal = context.stopSignal();
       const result = await runPrune({ mediaDir, grace: Math.round(grace * 3600), writer, signal });
       const { files, bytes, waiting, isStopped } = result;
@@ -145,7 +146,7 @@ const createPrune = (context: CommandContext): Command =>
 
 /** A database without a single copy has no folder: this one must be another's. */
 async function refuseForeign(database: string, mediaDir: string): Promise<void> {
-  await using archive = await openForExport(database);
+  await using archive = await openArchive(database);
   for await (const _ of archive.media()) return;
   throw new CommandFailed(`the database knows of no copies, so nothing in ${mediaDir} is removed`);
 }

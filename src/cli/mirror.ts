@@ -1,9 +1,9 @@
 // `vitrine mirror`
 import { type Command, Option } from 'commander';
 import { isPostgresUrl } from '../config/database-url.ts';
-import type { MirrorFlags } from '../mirror/context.ts';
+import type { MirrorOptions } from '../mirror/context.ts';
 import { joinReasons, shellWord } from '../records/printable.ts';
-import { openForExport, openForLookups } from '../stores/open.ts';
+import { openArchive, openReader } from '../stores/open.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import {
   addMediaOptions,
@@ -12,6 +12,7 @@ import {
   MEDIA_SETTINGS,
   type MediaFlags,
 } from './media-fetch.ts';
+import { openNotifying } from './notifying.ts';
 import {
   addPaceOptions,
   baseUrlArgument,
@@ -28,12 +29,11 @@ import {
   variantOption,
 } from './options.ts';
 import { explain } from './output.ts';
-import { openTelling } from './telling.ts';
 
 const HELP = `
 Each user is copied completely or left unchanged; items that the site no longer lists are kept. The rate rises up to --rate
 while the site responds, and halves when requests time out or are answered with 429, 502, 503 or 504.
-Users and items that are here but were not brought by this mirror are refused: give a second site its own database
+Users and items that are here but were not imported by this mirror are refused: give a second site its own database
 (--database-url), or take over users of this site with --adopt, for example after the state file was lost. The next run
 asks for changes only; an interrupted run is resumed. Exit code 1 if any user failed or was refused, or none is known.
 
@@ -41,14 +41,10 @@ With --media, the pictures of all records are copied as well, as \`vitrine media
 from those that --media-hosts names. Without it, the options about copies have no effect.
 ${examples('vitrine mirror --variant b --from https://example.org/b --user ada nikos', 'vitrine mirror --variant b --from https://example.org/b --users names.txt --media --media-hosts cdn.example.org', 'vitrine mirror --variant a --from https://example.org --users names.txt --prune')}`;
 
-export const mirrorCommand = (context: CommandContext): Command =>
+export const command = (context: CommandContext): Command =>
   addMediaOptions(
     addPaceOptions(
-      createCommand(
-        'mirror',
-        'copy users from a live site of this kind, through its public API',
-        MEDIA_SETTINGS,
-      )
+      createCommand('mirror', MEDIA_SETTINGS)
         .addOption(variantOption().makeOptionMandatory())
         .addOption(
           new Option('--from <url>', "the variant's base URL there")
@@ -57,26 +53,32 @@ export const mirrorCommand = (context: CommandContext): Command =>
         )
         .option('--user <name...>', 'users to copy')
         .option('--users <file>', 'a file of user names, one a line; - is standard input')
-        .option('--prune', 'remove users that this mirror brought and the site does not know any more', false)
+        .option(
+          '--prune',
+          'remove users that this mirror imported and the site does not know any more',
+          false,
+        )
         .addOption(maxRemovedOption('--prune'))
         .option('--adopt', 'take over users who are here under the same name and id', false)
         .option(
           '--state <file>',
-          'file that remembers which users were brought (default: beside the database)',
+          'file that remembers which users were imported (default: beside the database)',
         )
-        .option('--failed <file>', 'write the users that failed or were refused, to be used as --users again')
+        .option(
+          '--failed <file>',
+          'write the users that failed or were refused to another file, to be used as --users later',
+        )
         .option('--map <module.mjs>', 'make records of what the site serves, as in import')
         .addOption(lenientOption())
-        .addOption(unescapeOption())
-        .option('--restart', 'start from the first user instead of resuming an unfinished run', false),
+        .addOption(unescapeOption()),
     ).option('--media', 'copy the pictures that records name as well', false),
   )
     .addHelpText('after', HELP)
-    .action((flags: MirrorCommandFlags) => runMirror(flags, context));
+    .action((flags: MirrorFlags) => runMirror(flags, context));
 
 /** The compare command to offer after a complete run. */
 function offerComparison(
-  { from, variant, media, mediaHosts = [] }: Omit<MirrorCommandFlags, keyof UserFlags>,
+  { from, variant, media, mediaHosts = [] }: Omit<MirrorFlags, keyof UserFlags>,
   { user = [], users }: UserFlags,
 ): string {
   const who = users === undefined ? ['--user', ...user] : ['--users', users];
@@ -86,15 +88,15 @@ function offerComparison(
   return `\nto compare both sites once NEW serves: ${words.map(shellWord).join(' ')}`;
 }
 
-interface MirrorCommandFlags extends MirrorFlags, UserFlags, MediaFlags, SettingFlags {
+/** What a run has besides the flags of the command. */
+type RunParts = 'users' | 'state' | 'openReader' | 'openArchive' | 'writer' | 'out' | 'signal';
+
+interface MirrorFlags extends Omit<MirrorOptions, RunParts>, UserFlags, MediaFlags, SettingFlags {
   readonly state?: string;
   readonly media: boolean;
 }
 
-async function runMirror(
-  { user, users, ...flags }: MirrorCommandFlags,
-  context: CommandContext,
-): Promise<void> {
+async function runMirror({ user, users, ...flags }: MirrorFlags, context: CommandContext): Promise<void> {
   const source = chooseUsers({ user, users }, context);
   const database = chooseDatabase(flags, context);
   const state = flags.state ?? (isPostgresUrl(database) ? undefined : `${database}.mirror`);
@@ -102,14 +104,14 @@ async function runMirror(
   const signal = context.stopSignal();
   const copies = flags.media ? findMediaPlace(flags, context) : undefined;
   const mirror = await import('../mirror/mirror.ts');
-  await using writer = await openTelling(database, context);
+  await using writer = await openNotifying(database, context);
   const { summary, result, failure, isComplete } = await mirror.runMirror({
     ...flags,
     users: source,
     state,
     writer,
-    openReader: () => openForLookups(database),
-    openArchive: () => openForExport(database),
+    openReader: () => openReader(database),
+    openArchive: () => openArchive(database),
     out: context.stderr,
     signal,
   });

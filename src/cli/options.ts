@@ -4,29 +4,28 @@ import { flagName, readConfig, SETTINGS, type SettingName, variableName } from '
 import { lookalikes } from '../config/lookalikes.ts';
 import { findMediaFolder } from '../config/media.ts';
 import { ConfigError, Mistake } from '../config/setting-values.ts';
-import { FAMILIES } from '../records/kinds.ts';
+import { FAMILIES, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import type { MendingCounts } from '../records/mending.ts';
-import { readBase } from '../remote/site-client.ts';
+import { readBase } from '../remote/base-url.ts';
 import type { UserSource } from '../remote/user-list.ts';
+import type { Counts } from '../stores/reader.ts';
 import { type RemovalLimit, USUAL_LIMIT } from '../stores/removal-limit.ts';
 import { VARIANT_NAMES } from '../variants.ts';
-import { type CommandContext, UsageError } from './context.ts';
+import { type CommandContext, SETTINGS_GROUP, UsageError } from './context.ts';
 
 export type SettingFlags = Partial<Record<SettingName, string>>;
 
-/** A command that takes these settings as flags. */
+/** A command that takes these settings as flags. Its description is in the table of commands. */
 export function createCommand(
   name: string,
-  description: string,
   settings: readonly SettingName[] = ['databaseUrl', 'databaseUrlFile'],
 ): Command {
-  const command = new Command(name).description(description);
+  const command = new Command(name);
   for (const setting of settings) {
     const { meaning, fallback } = SETTINGS[setting];
     const standard = fallback === '' ? '' : ` (default: ${fallback})`;
-    command.addOption(
-      new Option(`${flagName(setting)} <value>`, `${meaning}${standard} [${variableName(setting)}]`),
-    );
+    const text = `${meaning}${standard} [${variableName(setting)}]`;
+    command.addOption(new Option(`${flagName(setting)} <value>`, text).helpGroup(SETTINGS_GROUP));
   }
   return command.option('--json', 'report in one line of JSON').option('--quiet', 'print nothing but errors');
 }
@@ -112,12 +111,15 @@ export const numberArgument = (least: number, most: number) => (text: string) =>
   return number;
 };
 
-export const wholeNumberArgument = (least: number) => (text: string) => {
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number < least || !Number.isSafeInteger(number))
-    throw new InvalidArgumentError(`It must be a whole number from ${least} on.`);
-  return number;
-};
+export const wholeNumberArgument =
+  (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  (text: string) => {
+    const number = Number(text);
+    const range = most === Number.MAX_SAFE_INTEGER ? `${least} on` : `${least} to ${most}`;
+    if (!/^\d+$/.test(text) || number < least || number > most)
+      throw new InvalidArgumentError(`It must be a whole number from ${range}.`);
+    return number;
+  };
 
 export function host(text: string): string {
   const url = /^[^/?#@\\]+$/.test(text) ? URL.parse(`http://${text}`) : null;
@@ -128,15 +130,14 @@ export function host(text: string): string {
 /** How hard a live site is asked, for commands that ask many times. */
 export const addPaceOptions = (command: Command) =>
   command
-    .option('--concurrency <number>', 'requests at a time', numberArgument(1, 64), 8)
+    .option('--concurrency <number>', 'requests at a time', wholeNumberArgument(1, 64), 8)
     .option('--rate <number>', 'most requests per second', numberArgument(0.01, 10_000), 100)
-    .option('--start-rate <number>', 'requests per second at the start', numberArgument(0.01, 10_000), 10)
     .addOption(
       new Option('--timeout <seconds>', 'how long a site may send nothing')
         .argParser((seconds) => 1000 * numberArgument(0.1, 600)(seconds))
         .default(30_000, '30'),
     )
-    .option('--retries <number>', 'how often a failed request is repeated', numberArgument(0, 20), 4);
+    .option('--retries <number>', 'how often a failed request is repeated', wholeNumberArgument(0, 20), 4);
 
 export interface UserFlags {
   readonly user?: string[];
@@ -149,5 +150,8 @@ export function chooseUsers({ user, users }: UserFlags, { stdin }: CommandContex
     throw new UsageError('specify users with --user NAME… or --users FILE');
   return users === undefined ? { names: user ?? [] } : { file: users, stdin };
 }
+
+export const countLines = (counts: Counts) =>
+  KIND_NAMES.map((kind) => `${KINDS[kind].plural}: ${counts[kind]}`);
 
 export const examples = (...lines: string[]) => `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;

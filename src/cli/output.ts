@@ -75,8 +75,16 @@ export function explain(error: unknown): { readonly lines: readonly string[]; re
   if (error instanceof UsageError) return { lines: [error.message], exitCode: MISUSED };
   if (error instanceof CommandFailed || error instanceof StoreError)
     return { lines: [error.message], exitCode: FAILED };
+  // A fault of this program: mending it needs the stack.
+  if (isProgramFault(error)) return { lines: (error.stack ?? error.message).split('\n'), exitCode: FAILED };
   return { lines: [describe(error as NodeJS.ErrnoException)], exitCode: FAILED };
 }
+
+/** Errors of Node and of requests have a code or a cause. */
+const isProgramFault = (error: unknown): error is Error =>
+  (error instanceof TypeError || error instanceof ReferenceError) &&
+  error.cause === undefined &&
+  !('code' in error);
 
 /** System calls. */
 const CHANGES = /^(?:mkdir|mkdtemp|rename|rm|rmdir|symlink|link|unlink)$/;

@@ -1,53 +1,74 @@
 // `vitrine print`: the configurations that it can print.
-import { Argument } from 'commander';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { givenSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
 import { caddy } from '../print/caddy.ts';
 import { compose } from '../print/compose.ts';
-import { createDeployment, type Deployment } from '../print/deployment.ts';
-import { haproxy } from '../print/haproxy.ts';
-import { kubernetes, kubernetesSnapshots } from '../print/kubernetes.ts';
+import { createPrintInput, type PrintInput } from '../print/input.ts';
+import { kubernetes } from '../print/kubernetes.ts';
 import { grafanaDashboard, prometheusRules } from '../print/monitoring.ts';
 import { nginx } from '../print/nginx.ts';
-import { systemd, systemdTimers } from '../print/systemd.ts';
-import { varnish } from '../print/varnish.ts';
-import type { CommandContext } from './context.ts';
+import { SYSTEMD_STEPS, systemd, systemdUnits } from '../print/systemd.ts';
+import { nearest } from '../records/nearest.ts';
+import { type CommandContext, CommandFailed, UsageError } from './context.ts';
 import { createCommand, examples, type SettingFlags } from './options.ts';
 
 export const TEXTS = {
   nginx,
   caddy,
-  haproxy,
-  varnish,
   compose,
   kubernetes,
-  'kubernetes-snapshots': kubernetesSnapshots,
   systemd,
-  'systemd-timers': systemdTimers,
   'prometheus-rules': prometheusRules,
   'grafana-dashboard': grafanaDashboard,
-} satisfies Record<string, (deployment: Deployment) => string>;
+} satisfies Record<string, (input: PrintInput) => string>;
 
 export type TextName = keyof typeof TEXTS;
 export const TEXT_NAMES = Object.keys(TEXTS) as TextName[];
 
-export const printCommand = (context: CommandContext) =>
-  createCommand(
-    'print',
-    'print a configuration of another program, made from the settings in force',
-    SETTING_NAMES,
-  )
-    .addArgument(new Argument('<what>', 'the configuration').choices(TEXT_NAMES))
-    .addHelpText(
-      'after',
-      examples(
-        'vitrine print nginx --base-url-b https://profiles.example.org/b',
-        'vitrine print systemd --host /run/vitrine/vitrine.sock',
-        'vitrine print prometheus-rules > vitrine.rules.yml',
-      ),
-    )
-    .action((what: TextName, flags: SettingFlags) => {
-      context.keepStdoutForData();
+const HELP = examples(
+  'vitrine print nginx --base-url-b https://profiles.example.org/b',
+  'vitrine print systemd --host /run/vitrine/vitrine.sock --to /etc/systemd/system',
+  'vitrine print prometheus-rules > vitrine.rules.yml',
+);
+
+export const command = (context: CommandContext) =>
+  createCommand('print', SETTING_NAMES)
+    .argument('[what]', `the configuration: ${TEXT_NAMES.join(', ')}`)
+    .option('--to <folder>', 'with systemd: write each unit to a file in this folder')
+    .addHelpText('after', HELP)
+    .action((name: string | undefined, { to, ...flags }: SettingFlags & { to?: string }) => {
+      const what = readName(name);
       const config = readConfig(flags, context.environment);
-      context.stdout.write(TEXTS[what](createDeployment(config, givenSettings(flags, context.environment))));
+      const input = createPrintInput(config, givenSettings(flags, context.environment));
+      if (to !== undefined) return writeUnits(what, input, to, context);
+      context.keepStdoutForData();
+      context.stdout.write(TEXTS[what](input));
       context.report({ summary: '', result: { what } });
     });
+
+function readName(name: string | undefined): TextName {
+  const found = TEXT_NAMES.find((known) => known === name);
+  if (found !== undefined) return found;
+  const list = `vitrine print can print ${TEXT_NAMES.join(', ')}`;
+  const meant = name && nearest(name, TEXT_NAMES);
+  throw new UsageError(`${list}${meant ? `: did you mean ${meant}?` : ''}`);
+}
+
+/** A unit that the operator may have changed is not replaced. */
+function writeUnits(what: TextName, input: PrintInput, folder: string, context: CommandContext): void {
+  if (what !== 'systemd') throw new UsageError('--to goes with systemd, whose units are several files');
+  const units = systemdUnits(input).map(({ name, text }) => ({ path: join(folder, name), text }));
+  const existing = units.find(({ path }) => existsSync(path));
+  if (existing !== undefined)
+    throw new CommandFailed(`${existing.path} exists: remove it, or choose another folder and compare`);
+  mkdirSync(folder, { recursive: true });
+  for (const { path, text } of units) writeFileSync(path, text);
+  const files = units.map(({ path }) => path);
+  const summary = [
+    ...files.map((file) => `wrote ${file}`),
+    'then:',
+    ...SYSTEMD_STEPS.map((step) => `  ${step}`),
+  ];
+  context.report({ summary: summary.join('\n'), result: { what, files } });
+}

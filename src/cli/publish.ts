@@ -3,51 +3,55 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { readConfig, SETTING_NAMES } from '../config/config.ts';
 import { ConfigError } from '../config/setting-values.ts';
-import { HOSTS, type HostName } from '../publish/hosts.ts';
-import { PARTS, type Part } from '../publish/targets.ts';
+import { PARTS, type Part, PLATFORM_NAMES, type PlatformName } from '../publish/choices.ts';
 import { type CommandContext, UsageError } from './context.ts';
 import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
 
 interface PublishFlags extends SettingFlags {
-  readonly for: HostName;
+  readonly for: PlatformName;
   readonly without?: string;
   readonly dryRun: boolean;
   readonly check: boolean;
 }
 
 const HELP = `
-Every answer of the server becomes a file below <folder>, and the configuration of the host says which file answers which
+Every answer of the server becomes a file below <folder>, and the configuration of the platform says which file answers which
 address. Run it again after each import: only what changed is written, and it appears at once. --without leaves out parts
 that take long for many users: ${PARTS.join(', ')}.
-${examples('vitrine publish /srv/site --for nginx', 'vitrine publish /srv/site --for caddy --without previews,feeds')}`;
+${examples('vitrine publish /srv/site --for nginx', 'vitrine publish /srv/site --for caddy --without cards,feeds')}`;
 
-export const publishCommand = (context: CommandContext) =>
-  createCommand('publish', 'make a file of every answer, for a host of static files', SETTING_NAMES)
+export const command = (context: CommandContext) =>
+  createCommand('publish', SETTING_NAMES)
     .argument('<folder>', 'the folder to publish to')
     .addOption(
-      new Option('--for <host>', 'the host of the files').choices(Object.keys(HOSTS)).makeOptionMandatory(),
+      new Option('--for <platform>', 'where the files are served')
+        .choices(PLATFORM_NAMES)
+        .makeOptionMandatory(),
     )
     .option('--without <parts>', 'parts to leave out, separated by commas')
-    .option('--check', 'look at the files of everybody, also of those who did not change', false)
+    .option('--check', 'look at the files of all users, also of those who did not change', false)
     .option('--dry-run', 'say what would be written, and write nothing', false)
     .addHelpText('after', HELP)
-    .action(async (folder: string, { for: host, without = '', dryRun, check, ...flags }: PublishFlags) => {
-      const parts = without.split(',').filter(Boolean) as Part[];
-      const unknown = parts.find((part) => !PARTS.includes(part));
-      if (unknown !== undefined) throw new UsageError(`--without takes ${PARTS.join(', ')}, not ${unknown}`);
-      // It stands in the host's configuration, where other characters have meanings.
-      if (!/^[\w./@+-]+$/.test(resolve(folder)))
-        throw new UsageError('the path of the folder must be of letters, digits and ._@+-');
-      const config = readConfig(flags, context.environment);
-      const databaseUrl = chooseDatabase(flags, context);
-      if (config.directory)
-        throw new ConfigError(['DIRECTORY must be off: lists of everybody are not published']);
-      if (config.corsOrigin !== '*' && config.corsOrigin.length > 0)
-        throw new ConfigError(['CORS_ORIGIN must be * or none: files are the same for every origin']);
-      const { runPublish } = await import('../publish/publish.ts');
-      const run = { folder: resolve(folder), host, dryRun, check, without: new Set(parts) };
-      const { stderr: out } = context;
-      context.report(
-        await runPublish({ ...run, config: { ...config, databaseUrl }, out, signal: context.stopSignal() }),
-      );
-    });
+    .action(
+      async (folder: string, { for: platform, without = '', dryRun, check, ...flags }: PublishFlags) => {
+        const parts = without.split(',').filter(Boolean) as Part[];
+        const unknown = parts.find((part) => !PARTS.includes(part));
+        if (unknown !== undefined)
+          throw new UsageError(`--without takes ${PARTS.join(', ')}, not ${unknown}`);
+        // It stands in the platform's configuration, where other characters have meanings.
+        if (!/^[\w./@+-]+$/.test(resolve(folder)))
+          throw new UsageError('the path of the folder must be of letters, digits and ._@+-');
+        const config = readConfig(flags, context.environment);
+        const databaseUrl = chooseDatabase(flags, context);
+        if (config.directory)
+          throw new ConfigError(['DIRECTORY must be off: lists of all users are not published']);
+        if (config.corsOrigin !== '*' && config.corsOrigin.length > 0)
+          throw new ConfigError(['CORS_ORIGIN must be * or none: files are the same for every origin']);
+        const { runPublish } = await import('../publish/publish.ts');
+        const run = { folder: resolve(folder), platform, dryRun, check, without: new Set(parts) };
+        const { stderr: out } = context;
+        context.report(
+          await runPublish({ ...run, config: { ...config, databaseUrl }, out, signal: context.stopSignal() }),
+        );
+      },
+    );

@@ -2,16 +2,16 @@
 import { existsSync, lstatSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { isDatabase } from '../files/output.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { counted, countedPart } from '../records/printable.ts';
-import { lockFile, openForChange } from '../stores/open.ts';
+import { lockFile, openWriter } from '../stores/open.ts';
 import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
 import type { ReadingFlags } from './import.ts';
 import { explain } from './output.ts';
+import { lookAt, watchSaves } from './watch-files.ts';
 
 interface FilesToServe extends ReadingFlags {
   readonly files: readonly string[];
@@ -26,17 +26,16 @@ export async function serveFiles(
   serve: ServeDatabase,
 ): Promise<void> {
   const { files, map } = source;
-  refuseUnfit(files);
   const watched = map !== undefined && existsSync(map) ? [...files, map] : files;
-  const before = lookAt(watched);
+  refuseUnfit(watched);
   const stop = context.stopSignal(['SIGTERM', 'SIGINT']);
-  using folder = createTemporaryFolder();
-  const load = createLoader(folder.path, source, context);
-  const first = await load(context.stderr, stop).catch((error) => {
+  using folder = await createTemporaryFolder();
+  const loader = createLoader(folder.path, source, watched, context);
+  const first = await loader.load(context.stderr, stop).catch((error) => {
     if (!stop.aborted) throw error;
   });
   if (first === undefined || stop.aborted) return;
-  const { records, faulty } = first;
+  const { records, faulty, before } = first;
   if (!first.isServed) {
     const failure = `nothing is served: ${countedPart(faulty, records, 'record')} wrong`;
     return context.report({ summary: '', result: { records, faulty }, failure });
@@ -49,11 +48,11 @@ export async function serveFiles(
   const onServing = (log: Logger) => {
     for (const warning of first.warnings) log.warn(warning);
     log.info(`imported ${counted(records, 'record')}; saved files are imported again`);
-    const onSave = () => {
+    const onSave = (change: AbortSignal) => {
       uncaught = new AbortController();
-      return loadAgain(load, log, AbortSignal.any([end, uncaught.signal]));
+      return loadAgain(loader, log, change, uncaught.signal);
     };
-    watching = watchSaves(watched, before, onSave, end);
+    watching = watchSaves(loader.look, before, onSave, end);
   };
   /** A map may leave errors behind in timers and promises: the first ends an import that is running. The server goes on. */
   const onUncaught = (sentence: string, log: Logger) => {
@@ -70,12 +69,13 @@ const PREFIX = 'vitrine-served-';
 const LOCK = 'lock';
 
 /** A folder of this run, which holds its lock. What runs that were killed have left behind is removed by the next one. */
-function createTemporaryFolder(): { readonly path: string } & Disposable {
+async function createTemporaryFolder(): Promise<{ readonly path: string } & Disposable> {
   const path = mkdtempSync(join(tmpdir(), PREFIX));
   const { uid } = lstatSync(path);
   const others = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX));
-  for (const other of others.map((name) => join(tmpdir(), name))) if (isAbandoned(other, uid)) remove(other);
-  const lock = lockFile(join(path, LOCK));
+  for (const other of others.map((name) => join(tmpdir(), name)))
+    if (await isAbandoned(other, uid)) remove(other);
+  const lock = await lockFile(join(path, LOCK));
   return {
     path,
     [Symbol.dispose]() {
@@ -85,11 +85,11 @@ function createTemporaryFolder(): { readonly path: string } & Disposable {
   };
 }
 
-function isAbandoned(folder: string, uid: number): boolean {
+async function isAbandoned(folder: string, uid: number): Promise<boolean> {
   try {
     // One that has no lock yet is being made.
     if (lstatSync(folder).uid !== uid || !existsSync(join(folder, LOCK))) return false;
-    using lock = lockFile(join(folder, LOCK));
+    using lock = await lockFile(join(folder, LOCK));
     return lock !== undefined;
   } catch {
     // Another run removes it.
@@ -101,41 +101,68 @@ const remove = (folder: string) => rmSync(folder, { recursive: true, force: true
 
 const databaseIn = (folder: string) => join(folder, 'site.db');
 
-type Load = ReturnType<typeof createLoader>;
+type Loader = ReturnType<typeof createLoader>;
 
 /**
  * Each time a new database takes the place of the one before, as any file may that is renamed over a served one: so what
  * is not in the files any more is gone, and where the files are refused, the data before stays.
  */
-function createLoader(folder: string, source: FilesToServe, context: CommandContext) {
-  const { stdin } = context;
+function createLoader(
+  folder: string,
+  source: FilesToServe,
+  watched: readonly string[],
+  { stdin }: CommandContext,
+) {
   const next = join(folder, 'next.db');
+  /** The names of the files that the map reads of a folder. */
+  let names: RegExp | undefined;
+  const look = () => lookAt(watched, names);
 
-  return async (out: Terminal, signal: AbortSignal) => {
+  async function load(out: Terminal, signal: AbortSignal) {
     const { importFiles } = await import('../import/import.ts');
+    const { openInputs } = await import('../import/inputs.ts');
     const { createImportReport, describeMended } = await import('../import/report.ts');
     using report = createImportReport(out);
     const options = { ...source, stdin, signal, replace: false, skipInvalid: false };
     const run = { ...options, onProgress: report.progress, onFault: report.fault };
-    const writer = await openForChange(next);
-    const { tallies, mended, warnings, ...result } = await importFiles(writer, run).finally(() =>
-      writer.close(),
+    refuseUnfit(watched);
+    const inputs = await openInputs(options);
+    refuseUnfit(inputs.files);
+    names = inputs.map?.files;
+    // Before the files are read, so that no save is missed.
+    const before = await look();
+    const writer = await openWriter(next);
+    const { tallies, mended, unused, warnings, ...result } = await importFiles(writer, run, inputs).finally(
+      () => writer.close(),
     );
     const isServed = tallies !== undefined;
     if (isServed) renameSync(next, databaseIn(folder));
-    return { isServed, warnings: [...warnings, ...describeMended(mended)], ...result };
-  };
+    return {
+      isServed,
+      before,
+      warnings: [...warnings, ...describeMended(mended), ...unused.lines()],
+      ...result,
+    };
+  }
+
+  return { look, load };
 }
 
-/** What happens goes to the log. */
-async function loadAgain(load: Load, log: Logger, signal: AbortSignal): Promise<void> {
+/** What happens goes to the log. Nothing does if the files have changed meanwhile: they are imported once more. */
+async function loadAgain(
+  { load }: Loader,
+  log: Logger,
+  change: AbortSignal,
+  uncaught: AbortSignal,
+): Promise<void> {
   const out = { isQuiet: true, write: (text: string) => log.error(text.trimEnd()) };
   try {
-    const { isServed, warnings, records, faulty } = await load(out, signal);
+    const { isServed, warnings, records, faulty } = await load(out, AbortSignal.any([change, uncaught]));
     for (const warning of warnings) log.warn(warning);
-    if (isServed) return log.info(`imported ${counted(records, 'record')} again`);
+    if (isServed) return log.info(`imported the saved files: ${counted(records, 'record')}`);
     log.error(`${countedPart(faulty, records, 'record')} wrong`);
   } catch (error) {
+    if (change.aborted) return;
     for (const fault of explain(error).lines) log.error(fault);
   }
   log.warn('the data before is served until the files are saved again');
@@ -148,48 +175,5 @@ function refuseUnfit(files: readonly string[]): void {
     if (file === '-' || (stats !== undefined && !stats.isFile() && !stats.isDirectory()))
       throw new UsageError(`serve reads files again when they are saved, and ${name} can be read once only`);
     if (isDatabase(file)) throw new UsageError(`${file} is a database: give it with --database-url`);
-  }
-}
-
-const POLL_MS = 100;
-/** Folders with many files are looked at less often: at most this part of the time. */
-const LOOKING_SHARE = 0.1;
-
-/** How the files are now: before they are read, so that no save is missed. */
-const lookAt = (files: readonly string[]) => files.map(signature).join();
-
-/** Calls `onSave` when files have changed and nobody is writing them any more, until the signal. */
-async function watchSaves(
-  files: readonly string[],
-  before: string,
-  onSave: () => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  let known = before;
-  let seen = before;
-  let took = 0;
-  while (!signal.aborted) {
-    await pause(Math.max(POLL_MS, took / LOOKING_SHARE), undefined, { signal }).catch(() => {});
-    const start = performance.now();
-    const now = lookAt(files);
-    took = performance.now() - start;
-    const isAtRest = now === seen;
-    seen = now;
-    if (now === known || !isAtRest || signal.aborted) continue;
-    known = now;
-    await onSave();
-  }
-}
-
-/** Of a folder, such as an unpacked export, with all that is in it. */
-function signature(path: string): string {
-  try {
-    const stats = statSync(path, { bigint: true });
-    const { ino, size, mtimeNs, ctimeNs } = stats;
-    const own = [ino, size, mtimeNs, ctimeNs].join(' ');
-    if (!stats.isDirectory()) return own;
-    return [own, ...readdirSync(path).map((name) => signature(join(path, name)))].join();
-  } catch {
-    return 'missing';
   }
 }

@@ -6,25 +6,44 @@ import { ConfigError } from '../config/setting-values.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import { StoreError } from '../stores/errors.ts';
-import { openForLookups, openForServing } from '../stores/open.ts';
+import { openReader, openServed } from '../stores/open.ts';
 import type { Counts } from '../stores/reader.ts';
 import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
-import { addReadingOptions, FILES_MEANING, type ReadingFlags } from './import.ts';
-import { createCommand, examples, type SettingFlags } from './options.ts';
+import { addReadingOptions, FILES_MEANING, pickReading, type ReadingFlags } from './import.ts';
+import { createCommand, examples, type SettingFlags, wholeNumberArgument } from './options.ts';
+import type { RehearsalFlags } from './rehearsal.ts';
 import { serveFiles } from './serve-files.ts';
 
-interface ServeFlags extends SettingFlags, ReadingFlags {
+interface ServeFlags extends SettingFlags, ReadingFlags, RehearsalFlags {
   readonly samples: boolean;
   readonly check: boolean;
+  readonly rehearse: boolean;
 }
 
-export const serveCommand = (context: CommandContext) =>
-  addReadingOptions(
-    createCommand('serve', 'answer HTTP requests from a database or from files', SETTING_NAMES),
-  )
+export const command = (context: CommandContext) =>
+  addReadingOptions(createCommand('serve', SETTING_NAMES))
     .argument('[file...]', `files to serve instead of a database: ${FILES_MEANING}`)
     .option('--samples', 'serve sample users if no database is named', false)
     .option('--check', 'say what would be served, and exit with 0, or with 2 if that cannot be', false)
+    .option(
+      '--rehearse',
+      'let requests try slow, failing and empty answers, for front-ends that are being built',
+      false,
+    )
+    .option(
+      '--delay <ms>',
+      'with --rehearse: how long lookups and pictures take: 500, 300-800 or normal:400,120',
+    )
+    .option(
+      '--fail <share>',
+      'with --rehearse: how many fail, and how: 5% or 5%:503,429,timeout,reset,truncate',
+    )
+    .option(
+      '--seed <number>',
+      'with --rehearse: the same seed, the same delays and failures',
+      wholeNumberArgument(0),
+    )
+    .option('--yes', 'with --rehearse: also at a public address', false)
     .addHelpText(
       'after',
       `
@@ -33,6 +52,7 @@ ${examples(
   'vitrine serve people.ndjson posts.csv',
   'vitrine serve --samples',
   'vitrine serve --database-url site.db --port 80 --base-url-a /',
+  'vitrine serve --samples --rehearse --delay 300-800 --fail 5%',
   'vitrine serve --check',
 )}`,
     )
@@ -40,18 +60,21 @@ ${examples(
 
 async function runServe(
   files: readonly string[],
-  { samples, check, ...flags }: ServeFlags,
+  { samples, check, rehearse, delay, fail, seed, yes, ...settings }: ServeFlags,
   context: CommandContext,
 ): Promise<void> {
-  const { map, filesUrl, exportUser, family, encoding, lenient, unescape: isUnescaping, ...settings } = flags;
-  const reading = { map, filesUrl, exportUser, family, encoding, lenient, unescape: isUnescaping };
+  const reading = pickReading(settings);
+  const prepare = await chooseRehearsal({ rehearse, delay, fail, seed, yes }, context);
   const run = (config: Config, warnings: string[], hooks?: ServeHooks) =>
     check ? checkServe(config, warnings, context) : startServe(config, warnings, context, hooks);
   if (files.length > 0) {
-    const config = readConfig(settings, withoutDatabase(settings, context));
+    const { config, notes } = prepare(
+      readConfig(settings, { ...UNCACHED, ...withoutDatabase(settings, context) }),
+    );
     const warnings = [
+      ...notes,
       ...(config.workers > 1 ? ['one process serves the files: WORKERS has no effect'] : []),
-      ...(config.purge.length > 0 ? ['caches are not told that files were saved: PURGE has no effect'] : []),
+      ...(config.purge.length > 0 ? ['caches are not purged when files are saved: PURGE has no effect'] : []),
     ];
     return await serveFiles({ files, ...reading }, context, (served, hooks) =>
       run({ ...config, ...served, workers: 1, purge: [] }, warnings, hooks),
@@ -65,8 +88,28 @@ async function runServe(
       'name the database: set DATABASE_URL or give --database-url; --samples serves sample users',
       ...lookalikes(context.environment),
     ]);
-  await run(config, []);
+  const usual =
+    config.databaseUrl === undefined ? readConfig(settings, { ...UNCACHED, ...context.environment }) : config;
+  const prepared = prepare(usual);
+  await run(prepared.config, prepared.notes);
 }
+
+/** What turns settings into those of a rehearsal, with lines about it; without --rehearse, nothing of it is loaded. */
+async function chooseRehearsal(
+  { rehearse, ...flags }: RehearsalFlags & Pick<ServeFlags, 'rehearse'>,
+  { environment }: CommandContext,
+): Promise<(config: Config) => { config: Config; notes: string[] }> {
+  if (!rehearse) {
+    if (flags.yes || flags.delay !== undefined || flags.fail !== undefined || flags.seed !== undefined)
+      throw new UsageError('--delay, --fail, --seed and --yes go with --rehearse');
+    return (config) => ({ config, notes: [] });
+  }
+  const { prepareRehearsal } = await import('./rehearsal.ts');
+  return (config) => prepareRehearsal(config, flags, environment);
+}
+
+/** Browsers would show people the data of before they saved. */
+const UNCACHED = { CACHE_CONTROL: 'no-cache' };
 
 /** The database of the environment, as the container has one, is not meant where files are named. */
 function withoutDatabase(
@@ -132,13 +175,13 @@ const countsText = (counts: Counts) => KIND_NAMES.map((kind) => counted(counts[k
 /** Opens the data as the server does, and counts it. */
 async function readCounts(url: string, warnings: string[]): Promise<Counts> {
   try {
-    const served = await openForServing(url, ({ type, message }) => {
+    const served = await openServed(url, ({ type, message }) => {
       if (type !== 'data-changed') warnings.push(message);
     });
     const fault = await served.fault();
     await served.close();
     if (fault !== undefined) throw new UsageError(fault);
-    await using reader = await openForLookups(url);
+    await using reader = await openReader(url);
     return await reader.counts();
   } catch (error) {
     if (error instanceof StoreError) throw new UsageError(error.message);

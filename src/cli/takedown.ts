@@ -5,13 +5,12 @@ import { changedAddresses } from '../changes/addresses.ts';
 import { databaseUrl } from '../config/database-url.ts';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
-import { LARGEST_ID } from '../records/schemas.ts';
-import { userKey, userNameFault } from '../records/user-name.ts';
 import type { Change } from '../stores/changes.ts';
-import { openForExport } from '../stores/open.ts';
+import { openArchive } from '../stores/open.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../stores/takedowns.ts';
 import type { Writer } from '../stores/writer.ts';
 import { type CommandContext, CommandFailed, type Outcome, UsageError } from './context.ts';
+import { openNotifying, readNotifyConfig } from './notifying.ts';
 import {
   chooseDatabase,
   chooseMediaDir,
@@ -21,7 +20,6 @@ import {
   read,
   type SettingFlags,
 } from './options.ts';
-import { openTelling, readTellingConfig } from './telling.ts';
 
 interface TakedownFlags extends SettingFlags {
   readonly family?: Family;
@@ -40,12 +38,8 @@ const HELP = `
 The data is deleted, and imports and mirrors do not bring it back: the database keeps a salted hash of each name and id.
 ${examples('vitrine takedown --family portfolio ada', 'vitrine takedown --family portfolio --item 4711', 'vitrine takedown --family portfolio --undo ada', 'vitrine takedown --database-url staging.db --from site.db')}`;
 
-export const takedownCommand = (context: CommandContext) =>
-  createCommand('takedown', 'remove users or items for good: no import brings them back', [
-    'databaseUrl',
-    'databaseUrlFile',
-    'mediaDir',
-  ])
+export const command = (context: CommandContext) =>
+  createCommand('takedown', ['databaseUrl', 'databaseUrlFile', 'mediaDir'])
     .argument('[user...]', 'user names; letter case does not matter')
     .addOption(familyOption('the family of the users or items'))
     .option('--item <id...>', 'ids of posts or shots', [])
@@ -66,22 +60,26 @@ async function runTakedown(users: string[], flags: TakedownFlags, context: Comma
   if (Number(isNamed) + Number(list) + Number(from !== undefined) !== 1)
     throw new UsageError('name users, items by --item ID, --list, or --from DATABASE');
   if (undo && !isNamed) throw new UsageError('--undo goes with the users or items to allow again');
-  const subjects = isNamed ? namedSubjects(family, users, item) : [];
+  const subjects = isNamed ? await namedSubjects(family, users, item) : [];
   const database = chooseDatabase(settings, context);
   if (list) return context.report(listed(await readTakedowns(database)));
   const adopted = from === undefined ? undefined : await readTakedowns(from);
-  await using writer = await openTelling(database, context);
+  await using writer = await openNotifying(database, context);
   if (undo) return context.report(await undoTakedowns(writer, subjects));
 
   const copies = createRemoval(chooseMediaDir(database, settings, context));
   const keepNames = writer.hasSubscribers;
-  /** Reports what was removed, and the addresses that caches may still answer, if nobody tells them. */
-  const report = (lines: readonly string[], { changes, ...removed }: Removed) => {
-    const config = readTellingConfig(context);
+  /** Reports what was removed, and the addresses that caches may still answer, if none is purged. */
+  const report = (lines: readonly string[], { changes, unerased, ...removed }: Removed) => {
+    const config = readNotifyConfig(context);
     const addresses = keepNames ? [] : changes.flatMap((change) => changedAddresses(config, change));
-    if (addresses.length > 0) context.stderr.write(`caches may still answer:\n${addresses.join('\n')}\n`);
+    if (addresses.length > 0) context.stderr.write(describeAddresses(addresses));
     const result = { ...removed, pictures: copies.count(), addresses };
-    context.report({ summary: [...lines, removedLine(result)].join('\n'), result });
+    context.report({
+      summary: [...lines, removedLine(result)].join('\n'),
+      result,
+      failure: unerased && `the takedown is done, but ${unerased} Repeat the command then.`,
+    });
   };
 
   if (adopted !== undefined) {
@@ -94,16 +92,34 @@ async function runTakedown(users: string[], flags: TakedownFlags, context: Comma
   report(lines, removed);
 }
 
+const MOST_SHOWN = 4;
+
+/** The first addresses: the whole list has one for each spelling, variant and feed. */
+function describeAddresses(addresses: readonly string[]): string {
+  const shown = addresses.slice(0, MOST_SHOWN).map((address) => `  ${address}\n`);
+  const rest = addresses.length - shown.length;
+  return `caches may still answer:\n${shown.join('')}${rest > 0 ? `  and ${rest} others, which --json lists\n` : ''}`;
+}
+
 /** What a store says that it removed. The database does not know the names any more. */
 interface Removed {
   readonly users: number;
   readonly items: number;
   readonly takedowns?: number;
   readonly changes: readonly Change[];
+  /** What of it could not be erased. */
+  readonly unerased: string | undefined;
 }
 
-function namedSubjects(family: Family | undefined, users: string[], items: string[]): NamedSubject[] {
+async function namedSubjects(
+  family: Family | undefined,
+  users: string[],
+  items: string[],
+): Promise<NamedSubject[]> {
   if (family === undefined) throw new UsageError(`name the family: --family ${FAMILIES.join(' or ')}`);
+  const { LARGEST_ID } = await import('../records/schemas.ts');
+  const { userKey, userNameFault } = await import('../records/user-name.ts');
+  const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= BigInt(LARGEST_ID);
   const wrong = items.find((id) => !isId(id));
   if (wrong !== undefined)
     throw new UsageError(`--item takes the id of a post or shot, not ${JSON.stringify(wrong)}`);
@@ -116,8 +132,6 @@ function namedSubjects(family: Family | undefined, users: string[], items: strin
     ...items.map((id) => ({ family, kind: 'item', value: id, shown: `item ${id}` }) as const),
   ];
 }
-
-const isId = (text: string) => /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= BigInt(LARGEST_ID);
 
 /** Removes copies that no record names any more. Without a folder it is the operator who must. */
 function createRemoval(folder: string | undefined) {
@@ -172,6 +186,6 @@ function listed(list: TakedownList): Outcome {
 }
 
 async function readTakedowns(database: string): Promise<TakedownList> {
-  await using archive = await openForExport(database);
+  await using archive = await openArchive(database);
   return await archive.takedowns();
 }

@@ -21,15 +21,11 @@ import {
   type UserComparison,
 } from './verdicts.ts';
 
-/** The flags of the command that are passed on as they are. */
-export interface CompareFlags extends HostFlags {
+export interface CompareOptions extends HostFlags {
   readonly variant: Variant;
   /** The path of the report. */
   readonly report?: string;
   readonly pictureHosts?: readonly string[];
-}
-
-export interface CompareOptions extends CompareFlags {
   readonly old: URL;
   readonly new: URL;
   readonly users: UserSource;
@@ -129,6 +125,7 @@ async function readReport(file: string, head: ReportHead, onLine: OnLine): Promi
   if (!stats.isFile()) throw new OutputError(`${file} is not a file: give the name of one`);
   const first = JSON.stringify(head);
   let end = 0;
+  let line = 1;
   await using handle = await open(file);
   for await (const text of handle.readLines()) {
     const next = end + Buffer.byteLength(text) + 1;
@@ -136,8 +133,17 @@ async function readReport(file: string, head: ReportHead, onLine: OnLine): Promi
       throw new OutputError(`${file} is no report of comparing these sites: remove it, or name another file`);
     // A line that was being written when the run was killed has no end.
     if (next > stats.size) break;
-    if (end > 0) onLine(JSON.parse(text));
+    if (end > 0) onLine(readLine(text, `${file}:${line}`));
     end = next;
+    line++;
   }
   return end;
+}
+
+function readLine(text: string, place: string): UserComparison {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new OutputError(`${place} is not a line of a report: remove the line, or name another file`);
+  }
 }

@@ -100,7 +100,7 @@ export function createPictureClient(options: Omit<FileClientOptions, 'option' | 
   /** The hash of a picture. A failure that may pass is not remembered. */
   async function hashPicture(address: string): Promise<FileResult<string>> {
     const fetched = await files.fetch(address, readHash);
-    if ('reason' in fetched && fetched.mayPass) remembered.delete(address);
+    if ('reason' in fetched && fetched.kind === 'passing') remembered.delete(address);
     return fetched;
   }
 
@@ -114,7 +114,7 @@ export function createPictureClient(options: Omit<FileClientOptions, 'option' | 
   return {
     async match(oldAddress: string, newAddress: string): Promise<PictureMatch> {
       const refused = files.refusal(oldAddress) ?? files.refusal(newAddress);
-      if (refused !== undefined) return { reason: refused };
+      if (refused !== undefined) return refused;
       const [one, other] = await Promise.all([findHash(oldAddress), findHash(newAddress)]);
       if ('reason' in one) return { reason: `old: ${one.reason}` };
       if ('reason' in other) return { reason: `new: ${other.reason}` };

@@ -1,21 +1,19 @@
 // Every setting in one table: default, parser, meaning.
 import { VARIANT_NAMES, type Variant } from '../variants.ts';
 import { caches } from './caches.ts';
-import { addressClashes, type Mount, siteClashes } from './clashes.ts';
+import { addressClashes } from './clashes.ts';
 import { databaseUrl, folder, type ServedFiles } from './database-url.ts';
+import type { BaseUrl, Mount } from './mount.ts';
 import { chooseSecret, type SettingText } from './secrets.ts';
 import {
   absoluteUrl,
   address,
   addressOrSocket,
-  type BaseUrl,
   baseUrl,
   between,
-  bytes,
   ConfigError,
   cacheDirectives,
   duration,
-  fileMode,
   headerName,
   headerText,
   Mistake,
@@ -29,7 +27,6 @@ import {
   type Setting,
   setting,
   userNames,
-  webUrl,
   webUrls,
   whole,
   workerCount,
@@ -79,7 +76,6 @@ export const SETTINGS = {
     'address to listen on, or the path of a unix socket; `::` means every IPv4 and IPv6 address, a name such as `localhost` the first address it resolves to',
   ),
   port: setting('8080', port, 'port to listen on'),
-  socketMode: setting('660', fileMode, 'permissions of the unix socket'),
   ...baseUrlSettings(),
   workers: setting(
     '1',
@@ -110,20 +106,19 @@ export const SETTINGS = {
   purge: setting(
     '',
     caches,
-    'caches that are told what changed, separated by commas, such as `nginx:/var/cache/vitrine`; they may then keep answers of users for a day',
+    'caches to purge of what changed, separated by commas, such as `nginx:/var/cache/vitrine`; they may then keep answers of users for a day',
     SECRET,
   ),
-  notify: setting('', webUrls, 'URLs that are told of each change of the data, separated by commas', SECRET),
-  websubHub: setting(
+  notify: setting(
     '',
-    optional(webUrl),
-    'URL of a WebSub hub that tells readers of feeds what is new; it needs base URLs that name a host',
+    webUrls,
+    'URLs that get a `POST` after each change of the data, separated by commas',
     SECRET,
   ),
   takedownStatus: setting(
     '404',
     oneOf('404', '410'),
-    'status of a user who was taken down: `404`, or `410`, which tells that there was one',
+    'status of a user who was taken down: `404`, or `410`, which says that there was one',
   ),
   corsOrigin: setting(
     '*',
@@ -137,29 +132,36 @@ export const SETTINGS = {
   ),
   rateLimit: setting('', optional(rate), 'requests allowed per client and period, such as `600/1m`'),
   rateLimitExempt: setting('', networks, 'clients exempt from the rate limit: addresses and networks'),
-  explorer: setting('on', onOff, 'the explorer page at `/`: `on` or `off`'),
-  directory: setting('off', onOff, 'pages, JSON and sitemaps that list everybody: `on` or `off`'),
+  explorer: setting('on', onOff, 'the explorer at `/` and `/explore`: `on` or `off`'),
+  directory: setting('off', onOff, 'a searchable list of all users at `/`, and sitemaps: `on` or `off`'),
   exampleUsers: setting(
     'auto',
     userNames,
     'users that the explorer and the API reference begin with: `auto` (the five lowest ids of each family), `none`, or a comma-separated list of names',
   ),
   imageHosts: setting(
-    'none',
+    '*',
     origins,
-    "origins from which the explorer page may load users' pictures, besides copied ones: `*`, `none`, or a comma-separated list",
+    "origins from which pages load users' pictures, besides copied ones: `*`, `none`, or a comma-separated list. Browsers of visitors ask these hosts, which see their IP addresses",
   ),
   siteName: setting('Vitrine', siteName, 'name of the site, on pages, feeds and in link previews'),
   siteLogo: setting('', optional(logo), 'logo: an SVG, PNG, WebP or JPEG file of at most 256 KiB, or a URL'),
-  siteUrl: setting('', optional(absoluteUrl), 'the site that the pages belong to: the link at their foot'),
+  siteUrl: setting(
+    '',
+    optional(absoluteUrl),
+    'the site that the pages belong to: where their name and logo lead, and the link at their foot',
+  ),
   accent: setting(
     '',
     optional(accent),
     'colour of links, buttons and the logo, such as `#0c6b5b`, or two such as `#0c6b5b,#67d3bd` for light and dark pages',
   ),
   docs: setting('on', onOff, 'the API reference page at `/docs`: `on` or `off`'),
-  headersTimeout: setting('10s', duration, 'time to receive the headers of a request'),
-  requestTimeout: setting('30s', duration, 'time to receive a whole request'),
+  requestTimeout: setting(
+    '30s',
+    duration,
+    'time to receive a whole request; its headers have 10 seconds at most',
+  ),
   keepAliveTimeout: setting(
     '65s',
     duration,
@@ -170,7 +172,6 @@ export const SETTINGS = {
     duration,
     'time a client may take no byte of a response before its connection is cut; `0` sets no limit',
   ),
-  maxHeaderBytes: setting('16K', between(bytes, 2048, 1 << 20), 'maximum size of request line and headers'),
   maxConnections: setting(
     '10000',
     between(whole, 1, 1_000_000),
@@ -198,7 +199,9 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 type Values = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
-export type Config = Values & ServedFiles;
+export type Config = Values & ServedFiles & { readonly rehearsal?: Rehearsal };
+/** What `serve --rehearse` was given. */
+export type Rehearsal = Readonly<{ delay: string | undefined; fail: string | undefined; seed: number }>;
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
 export const listMounts = (config: Config): Mount[] =>
@@ -283,5 +286,9 @@ export function givenSettings(flags: Flags, environment: Environment): Record<st
 function clashes(config: Config): string[] {
   const settingName = (variant: Variant) => variableName(baseUrlSetting(variant));
   const mounts = listMounts(config);
-  return [...addressClashes(mounts, settingName), ...siteClashes(config, mounts)];
+  const needsPages = config.directory && !config.explorer;
+  return [
+    ...addressClashes(mounts, settingName),
+    ...(needsPages ? ['DIRECTORY=on needs the pages of EXPLORER=on'] : []),
+  ];
 }

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import proxyAddr from '@fastify/proxy-addr';
+import { type BaseUrl, hostKey } from './mount.ts';
 
 /** What is wrong with a value, as a sentence that begins with the setting's name. */
 export class Mistake extends Error {}
@@ -56,14 +57,6 @@ const listOf =
   (text: string) =>
     splitList(text).map(parse);
 
-/** Where a variant is served: at a path, on one host or on any. */
-export interface BaseUrl {
-  readonly path: string;
-  readonly host: string | undefined;
-  /** Scheme and host, if they were given. */
-  readonly origin: string | undefined;
-}
-
 const BASE_URL = /^(https?:\/\/[\w.:[\]-]+)?((?:\/(?!\.\.?(?:\/|$))[\w.~!$&'+,;=@-]+)*)\/*$/i;
 
 function readBase(text: string): BaseUrl | undefined {
@@ -82,9 +75,6 @@ export function baseUrl(text: string): BaseUrl | undefined {
   return text === '' ? undefined : base;
 }
 
-/** A Host header in canonical form: lower case, without a default port. */
-export const hostKey = (host: string) => host.toLowerCase().replace(/:(80|443)?$/, '');
-
 /** An absolute URL without a slash at its end. */
 export function absoluteUrl(text: string): string {
   const { origin, path } = readBase(text) ?? {};
@@ -93,7 +83,7 @@ export function absoluteUrl(text: string): string {
 }
 
 /** The URL of a program of others, whose path may be secret. */
-export function webUrl(text: string): URL {
+function webUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username + url.password !== '')
     throw new Mistake('must be an http(s) URL without a user name');
@@ -115,10 +105,6 @@ const socketPath = matching(
 );
 
 export const addressOrSocket = (text: string) => (text.startsWith('/') ? socketPath : address)(text);
-
-const permissions = matching(/^0?[0-7]{3}$/, 'must be permissions such as 660');
-/** Permissions of a file, as `chmod` takes them. */
-export const fileMode = (text: string) => Number.parseInt(permissions(text), 8);
 
 const digits = matching(/^\d{1,15}$/, 'must be a whole number');
 export const whole = (text: string) => Number(digits(text));
@@ -155,7 +141,7 @@ export function duration(text: string): number {
   return value;
 }
 
-/** Requests, and the milliseconds in which so many are allowed. */
+/** N requests are allowed in each window of some milliseconds. */
 export function rate(text: string) {
   const [, count, time = '', unit = ''] = /^([1-9]\d{0,8})\/(\d*)(ms|s|m|h)$/.exec(text) ?? [];
   const window = count === undefined ? 0 : duration(`${time || 1}${unit}`);

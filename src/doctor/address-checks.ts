@@ -1,32 +1,38 @@
 // Whether a request arrives as it was sent: prefix, user name, query, method, size.
+import { brief } from '../records/printable.ts';
 import { type HttpResponse, SiteError } from '../remote/http-client.ts';
 import { COLLECTIONS, isInQuery, VARIANTS } from '../variants.ts';
 import { broken, type Check, type Finding, NEEDS_USER, ok, quoted, unchecked, unclear } from './check.ts';
-import { type Deployment, isProfile, objectIn, readCode } from './deployment.ts';
+import { type ExaminedSite, isProfile, objectIn, readCode } from './site.ts';
 
 const address: Check = {
   name: 'address',
   advice: 'Pass the path on with its prefix, and send front-ends to the address that answers.',
-  lines: { nginx: 'proxy_pass http://', caddy: 'reverse_proxy', haproxy: 'default_backend vitrine' },
-  async run(deployment) {
-    const { found, first, given, path, origin, variant, user, items, published } = deployment;
+  async run(site) {
+    const { found, first, given, path, origin, variant, user, items, published } = site;
     if (!found) return first instanceof SiteError ? unreachable(first) : notVitrine(first);
     if (path !== given && path === given + given)
       return broken(`the proxy removes the prefix: ${given} works only when written twice, ${path}`);
     const place = `variant ${variant} at ${origin.origin}${path}`;
     if (user === undefined) return ok(`${place}; no existing user is known`);
-    const list = objectIn(await deployment.send(items)) ?? {};
+    const list = objectIn(await site.send(items)) ?? {};
     const { collection } = VARIANTS[variant];
     const other = COLLECTIONS.find((name) => name in list);
     if (other !== undefined && !(collection in list))
       return broken(`is not variant ${variant}: its list is called ${other}, not ${collection}`);
-    const files = published === undefined ? '' : `; ${await describeFiles(deployment, user, published)}`;
+    const files = published === undefined ? '' : `; ${await describeFiles(site, user, published)}`;
     return ok(`${place}, user ${quoted(user)}${files}`);
   },
 };
 
 const unreachable = ({ kind, message }: SiteError) =>
   kind === 'closed' ? unchecked(message) : broken(message);
+
+/** For errors of Vitrine's that a proxy causes. */
+const REMEDIES: Record<string, string> = {
+  HOST_MISSING:
+    'Have the proxy send Host once: a second proxy_set_header Host may stand in an included file.',
+};
 
 function notVitrine(response: HttpResponse): Finding {
   const { status, headers } = response;
@@ -36,10 +42,15 @@ function notVitrine(response: HttpResponse): Finding {
   const code = readCode(response);
   if (code === 'ROUTE_NOT_FOUND')
     return broken(
-      'Vitrine answers, but serves nothing at this address: the proxy changes the prefix, or BASE_URL_A, _B, _C differ',
+      'Vitrine answers, but serves nothing at this address: the proxy changes the prefix or Host, or BASE_URL_A, _B, _C have another path, host or port',
     );
   if (code === 'NOT_READY' || code === 'OVERLOADED')
     return unchecked(`Vitrine answers ${status} ${code}: its log says why`);
+  if (code !== undefined)
+    return broken(
+      `Vitrine answers ${status} ${code}: ${brief(`${objectIn(response)?.message}`)}`,
+      REMEDIES[code],
+    );
   return broken(`status ${status} with ${quoted(headers['content-type'])}, which is not from Vitrine`);
 }
 
@@ -47,17 +58,17 @@ function notVitrine(response: HttpResponse): Finding {
 const OURS = /^"[\w-]{22}"$/;
 
 /** What the host of published files answers differently from Vitrine, as far as it shows. */
-async function describeFiles({ send, lookups, profile }: Deployment, user: string, host: string) {
+async function describeFiles({ send, lookups, profile }: ExaminedSite, user: string, host: string) {
   const differences: string[] = [];
   const finds = async (path: string) => isProfile(await send(path));
-  // Nobody has imported the name like this.
+  // No name was imported like this.
   const changed = user.replace(/./gsu, (letter, at) =>
     at % 2 === 0 ? letter.toLowerCase() : letter.toUpperCase(),
   );
   if (!(await finds(lookups(changed).profile))) differences.push('does not find names in other letter case');
   const letter = `%${user.charCodeAt(0).toString(16)}`;
-  const escaped = profile.replace(new RegExp(`([=/])${user[0]}(?=[^=/]*$)`), `$1${letter}`);
-  if (/^[a-z]/i.test(user) && !(await finds(escaped)))
+  const escaped = profile.replace(/(?<=[=/])[a-z](?=[^=/]*$)/i, letter);
+  if (escaped !== profile && !(await finds(escaped)))
     differences.push(`does not find names with other escapes, such as ${letter}`);
   if ((await send(profile, {}, 'POST')).status !== 405) differences.push('does not refuse POST with 405');
   const { etag } = (await send(profile)).headers;
@@ -87,12 +98,7 @@ const ENCODED = {
 
 const names: Check = {
   name: 'encoded names',
-  advice:
-    'Pass the path on as it was sent: no $uri, rewrite, handle_path, normalize-uri, url_dec or querysort.',
-  lines: {
-    ...{ nginx: 'map $request_uri', caddy: 'reverse_proxy' },
-    ...{ haproxy: 'replace-pathq', varnish: 'set req.url' },
-  },
+  advice: 'Pass the path on as it was sent: no $uri, rewrite, handle_path or whatever else decodes or sorts.',
   async run({ send, absent, nobody, style }) {
     const plain = readCode(await send(absent));
     if (plain === 'USER_MISSING' && !isInQuery(style))
@@ -113,7 +119,6 @@ const names: Check = {
 const query: Check = {
   name: 'query',
   advice: 'Pass `user` and `post` on, and have them in the cache key. Other parameters may be dropped.',
-  lines: { nginx: 'proxy_cache_key', haproxy: 'replace-pathq', varnish: 'set req.url' },
   async run({ send, absent, profile, items, user, style, variant }) {
     const unknown = await send(absent);
     if (isInQuery(style)) {
@@ -160,8 +165,7 @@ const COOKIE_BYTES = 4000;
 const size: Check = {
   name: 'header size',
   advice:
-    'Make room for 16 KB of headers: large_client_header_buffers 4 16k (nginx), max_header_size 16KB (Caddy), -p http_req_hdr_len=8k -p http_req_size=32k (varnishd).',
-  lines: { haproxy: 'tune.bufsize' },
+    'Make room for 16 KB of headers: large_client_header_buffers 4 16k (nginx), max_header_size 16KB (Caddy).',
   ofProxy: true,
   async run({ send, lookups, nobody }) {
     const askStatus = async (name: string, headers?: Record<string, string>) =>

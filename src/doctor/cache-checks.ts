@@ -2,12 +2,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpResponse } from '../remote/http-client.ts';
 import { broken, type Check, type Finding, ok, quoted, suggestion, unclear } from './check.ts';
-import { type Deployment, isProfile, readCode } from './deployment.ts';
+import { type ExaminedSite, isProfile, readCode } from './site.ts';
 
 const etag: Check = {
   name: 'ETag',
-  advice:
-    'Remove what hides ETag or rewrites bodies: proxy_hide_header, sub_filter, ssi, templates, del-header, unset.',
+  advice: 'Remove what hides ETag or rewrites bodies: proxy_hide_header, sub_filter, ssi, templates.',
   needsUser: true,
   async run({ send, profile }) {
     const tag = (await send(profile)).headers.etag;
@@ -22,7 +21,6 @@ const etag: Check = {
 const revalidation: Check = {
   name: '304',
   advice: 'Pass If-None-Match on, and revalidate what has expired.',
-  lines: { nginx: 'proxy_cache_revalidate on;', varnish: 'set beresp.keep = 1d;' },
   needsUser: true,
   async run({ send, profile }) {
     for (const encoding of ['identity', 'gzip']) {
@@ -53,7 +51,9 @@ const caching: Check = {
     if (more.length > 0)
       return broken(`comes ${more.length + 1} times: ${quoted([value, ...more].join(' | '))}`);
     if (/no-store|no-cache|private|max-age=0\b/i.test(value))
-      return broken(`forbids caching: ${quoted(value)} (unless that is the setting CACHE_CONTROL)`);
+      return broken(
+        `forbids caching: ${quoted(value)} (unless that is the setting CACHE_CONTROL, or files or samples are served)`,
+      );
     if (response.headers['set-cookie'] !== undefined)
       return broken('Set-Cookie is added: shared caches do not keep such responses');
     const vary = response.all('vary').join(', ');
@@ -90,7 +90,6 @@ const errorCaching: Check = {
   name: 'error caching',
   advice:
     'Let the cache keep errors only for as long as Vitrine allows: no proxy_cache_valid any, proxy_ignore_headers Cache-Control or ttl of your own.',
-  lines: { haproxy: 'cache-store vitrine', varnish: 'set beresp.grace = 0s;' },
   async run({ send, lookups, nobody, withoutUser }) {
     const path = lookups(`${nobody}-error`).profile;
     const first = await send(path);
@@ -135,7 +134,7 @@ async function checkExpiry(ask: () => Promise<HttpResponse>, declared: number): 
 const CACHE_TRIES = 3;
 
 /** The first response that comes from a cache, or the last one tried. */
-async function askCache({ send, profile }: Deployment): Promise<HttpResponse> {
+async function askCache({ send, profile }: ExaminedSite): Promise<HttpResponse> {
   let response = await send(profile);
   for (let tries = 1; tries < CACHE_TRIES && !isServedFromCache(response); tries++)
     response = await send(profile);
@@ -149,15 +148,17 @@ const cache: Check = {
   name: 'cache',
   advice:
     'Add a cache, and have it say what it does in X-Cache-Status. Caddy needs the module cache-handler or a CDN.',
-  lines: { nginx: 'proxy_cache_path', haproxy: 'cache-use vitrine', varnish: 'unset req.http.Cookie;' },
   needsUser: true,
   ofProxy: true,
-  async run(deployment) {
-    const response = await askCache(deployment);
+  async run(site) {
+    const response = await askCache(site);
     const said = cacheHeader(response) ?? (response.headers.age && `Age: ${response.headers.age}`);
     if (isServedFromCache(response)) return ok(`keeps responses (${quoted(said)})`);
     if (said !== undefined)
-      return broken(`there is one, but it keeps nothing: ${quoted(said)}, ${CACHE_TRIES} times in a row`);
+      return broken(
+        `there is one, but it keeps nothing: ${quoted(said)}, ${CACHE_TRIES} times in a row`,
+        'Let it keep what Cache-Control allows: no proxy_no_cache, proxy_cache_bypass or Set-Cookie, and a cache that is large enough.',
+      );
     return suggestion('there is none, or none that says so (X-Cache-Status, Age)');
   },
 };
@@ -165,16 +166,12 @@ const cache: Check = {
 const cacheKey: Check = {
   name: 'cache key',
   advice: 'Have the host in the cache key, and pass it on.',
-  lines: {
-    ...{ nginx: 'proxy_cache_key', caddy: 'reverse_proxy' },
-    ...{ haproxy: 'cache vitrine', varnish: 'set req.url' },
-  },
   needsUser: true,
   ofProxy: true,
-  async run(deployment) {
+  async run(site) {
     // Only what is in the cache already: a request for another host must not fill it.
-    if (cacheState(await askCache(deployment)) !== 'hit') return unclear(SILENT);
-    const response = await deployment.send(deployment.profile, { host: `${deployment.nobody}.example` });
+    if (cacheState(await askCache(site)) !== 'hit') return unclear(SILENT);
+    const response = await site.send(site.profile, { host: `${site.nobody}.example` });
     if (!isProfile(response)) return ok(`another host gets ${response.status}`);
     if (cacheState(response) === 'hit')
       return broken(
@@ -187,10 +184,6 @@ const cacheKey: Check = {
 const cacheCopies: Check = {
   name: 'cache copies',
   advice: 'Drop parameters that Vitrine ignores, and keep one copy for all spellings of Accept-Encoding.',
-  lines: {
-    ...{ nginx: 'proxy_ignore_headers Vary;', varnish: 'set req.url' },
-    haproxy: 'set-header Accept-Encoding gzip',
-  },
   needsUser: true,
   ofProxy: true,
   async run({ send, profile, nobody }) {

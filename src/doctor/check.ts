@@ -1,8 +1,6 @@
 // What a check is, and what it can find.
 import { brief } from '../records/printable.ts';
-import type { Deployment } from './deployment.ts';
-
-export type ProxyName = 'nginx' | 'caddy' | 'haproxy' | 'varnish';
+import type { ExaminedSite } from './site.ts';
 
 export interface Check {
   readonly name: string;
@@ -10,25 +8,25 @@ export interface Check {
   readonly needsUser?: boolean;
   /** Whether it concerns the buffers, the cache or the connections of a proxy, which published files do without. */
   readonly ofProxy?: boolean;
-  readonly run: (deployment: Deployment) => Promise<Finding>;
+  readonly run: (site: ExaminedSite) => Promise<Finding>;
   /** What to do about it. */
   readonly advice: string;
-  /** A part of a line that `vitrine print` prints for the proxy, and that does it right. */
-  readonly lines?: Partial<Record<ProxyName, string>>;
 }
 
 export interface Finding {
   readonly state: 'ok' | 'broken' | 'could not tell';
   /** What was seen, as a sentence. */
   readonly text: string;
+  /** In place of the advice of the check. */
+  readonly advice?: string | undefined;
   /** Whether the remedy is shown although nothing is known to be broken. */
   readonly suggest?: boolean;
-  /** Whether the deployment counts as unchecked. Other things that could not be told are harmless. */
+  /** Whether the site counts as unchecked. Other things that could not be found out are harmless. */
   readonly unchecked?: boolean;
 }
 
 export const ok = (text: string): Finding => ({ state: 'ok', text });
-export const broken = (text: string): Finding => ({ state: 'broken', text });
+export const broken = (text: string, advice?: string): Finding => ({ state: 'broken', text, advice });
 export const unclear = (text: string): Finding => ({ state: 'could not tell', text });
 export const unchecked = (text: string): Finding => ({ ...unclear(text), unchecked: true });
 /** Nothing is known to be broken, but the remedy may be of use. */

@@ -5,8 +5,8 @@ import type { Variant } from '../variants.ts';
 import { ADDRESS_CHECKS } from './address-checks.ts';
 import { CACHE_CHECKS } from './cache-checks.ts';
 import { type Check, type Finding, NEEDS_USER, unchecked as notMade } from './check.ts';
-import { createSend, type Deployment, findDeployment } from './deployment.ts';
 import { RESPONSE_CHECKS } from './response-checks.ts';
+import { createSend, type ExaminedSite, examineSite } from './site.ts';
 import { TRANSPORT_CHECKS } from './transport-checks.ts';
 
 export interface DoctorOptions {
@@ -26,10 +26,10 @@ export const CHECKS: readonly Check[] = [
 ];
 
 /** The remedy for published files. */
-const AS_PUBLISHED = {
-  advice:
-    'Use the configuration that `vitrine publish` wrote as it is, and reload the host after changes of settings.',
-};
+const AS_PUBLISHED =
+  'Use the configuration that `vitrine publish` wrote as it is, and reload the host after changes of settings.';
+
+const MODELS = '\nCompare your proxy with what `vitrine print nginx` or `vitrine print caddy` prints.';
 
 interface CheckResult {
   readonly check: Check;
@@ -39,32 +39,31 @@ interface CheckResult {
 export async function diagnose({ base, variant, user, timeout }: DoctorOptions) {
   const client = createHttpClient({ origin: base, timeout, connections: 1 });
   try {
-    const deployment = await findDeployment(createSend(client), base, variant, user);
+    const site = await examineSite(createSend(client), base, variant, user);
     const findings: CheckResult[] = [];
-    const isMade = ({ ofProxy }: Check) => deployment.published === undefined || !ofProxy;
-    for (const check of CHECKS.filter(isMade))
-      findings.push({ check, finding: await runCheck(check, deployment) });
+    const isMade = ({ ofProxy }: Check) => site.published === undefined || !ofProxy;
+    for (const check of CHECKS.filter(isMade)) findings.push({ check, finding: await runCheck(check, site) });
     const broken = findings.filter(({ finding }) => finding.state === 'broken').length;
     const unchecked = findings.filter(({ finding }) => finding.unchecked).length;
-    const report = formatReport(findings, deployment.published);
+    const report = formatReport(findings, site.published);
     return { report, findings, broken, unchecked, failure: describeFailure(broken, unchecked) };
   } finally {
     client.close();
   }
 }
 
-/** Why the deployment does not count as healthy; undefined if it does. */
+/** Why the site does not count as healthy; undefined if it does. */
 function describeFailure(broken: number, unchecked: number): string | undefined {
   if (broken > 0) return `${counted(broken, 'check')} found something broken`;
   if (unchecked > 0) return `${counted(unchecked, 'check')} could not be made`;
   return undefined;
 }
 
-async function runCheck(check: Check, deployment: Deployment): Promise<Finding> {
-  if (!deployment.found && check.name !== 'address') return notMade('Vitrine was not found there');
-  if (check.needsUser && deployment.user === undefined) return NEEDS_USER;
+async function runCheck(check: Check, site: ExaminedSite): Promise<Finding> {
+  if (!site.found && check.name !== 'address') return notMade('Vitrine was not found there');
+  if (check.needsUser && site.user === undefined) return NEEDS_USER;
   try {
-    return await check.run(deployment);
+    return await check.run(site);
   } catch (error) {
     if (error instanceof SiteError) return notMade(error.message);
     throw error;
@@ -80,14 +79,11 @@ function formatReport(findings: readonly CheckResult[], published: string | unde
     ({ check, finding }) =>
       `${finding.state.padEnd(STATE_WIDTH)}  ${check.name.padEnd(nameWidth)}  ${printable(finding.text)}`,
   );
-  const remedies = findings.flatMap(({ check, finding: { state, suggest } }) => {
+  const remedies = findings.flatMap(({ check, finding: { state, suggest, advice = check.advice } }) => {
     if (state !== 'broken' && !suggest) return [];
-    const { advice, lines = {} }: Pick<Check, 'advice' | 'lines'> =
-      published === undefined ? check : AS_PUBLISHED;
-    const printed = Object.entries(lines).map(
-      ([proxy, line]) => `\n  in \`vitrine print ${proxy}\`: ${line}`,
-    );
-    return [`\n${state === 'broken' ? 'To fix' : 'Optional,'} ${check.name}\n  ${advice}${printed.join('')}`];
+    const title = `\n${state === 'broken' ? 'To fix' : 'Optional,'} ${check.name}`;
+    return [`${title}\n  ${published === undefined ? advice : AS_PUBLISHED}`];
   });
-  return [...lines, ...remedies].join('\n');
+  const isProxied = remedies.length > 0 && published === undefined;
+  return [...lines, ...remedies, ...(isProxied ? [MODELS] : [])].join('\n');
 }

@@ -1,8 +1,9 @@
 // Whether a response comes back as Vitrine sent it: its type, its errors, who may read it; and the pictures that it names.
+import { WORTH_COMPRESSING } from '../http/headers.ts';
 import { MEDIA_NAME, mediaType } from '../records/media-types.ts';
 import type { HttpResponse } from '../remote/http-client.ts';
 import { broken, type Check, type Finding, ok, quoted, suggestion, unclear } from './check.ts';
-import { type Deployment, isPrivate, isProfile, readCode } from './deployment.ts';
+import { type ExaminedSite, isPrivate, isProfile, readCode } from './site.ts';
 
 const type: Check = {
   name: 'content type',
@@ -17,12 +18,7 @@ const type: Check = {
 
 const errors: Check = {
   name: 'error bodies',
-  advice:
-    "Pass Vitrine's errors on: no proxy_intercept_errors (nginx), handle_response (Caddy), http-response return (HAProxy), error() in vcl_backend_response (Varnish).",
-  lines: {
-    ...{ nginx: 'error_page 502', caddy: 'handle_errors' },
-    ...{ haproxy: 'http-error status', varnish: 'vcl_backend_error' },
-  },
+  advice: "Pass Vitrine's errors on: no proxy_intercept_errors (nginx), no handle_response (Caddy).",
   async run({ send, absent, withoutUser }) {
     const cases = [
       { response: await send(absent), status: 404, what: 'an unknown user' },
@@ -47,8 +43,8 @@ const cors: Check = {
   name: 'CORS',
   advice:
     'Remove whatever adds, sets or hides Access-Control-… headers, and pass OPTIONS on: Vitrine sends them with every status, as its setting CORS_ORIGIN says.',
-  async run(deployment) {
-    const responses = await responsesByStatus(deployment);
+  async run(site) {
+    const responses = await responsesByStatus(site);
     for (const { status, all } of responses) {
       const allowed = all(ALLOW_ORIGIN);
       if (allowed.length === 0)
@@ -61,7 +57,7 @@ const cors: Check = {
     const exposed = responses[0]?.all('access-control-expose-headers').join() ?? '';
     if (!/\betag\b|\*/i.test(exposed))
       return broken('pages cannot read the ETag: access-control-expose-headers does not name it');
-    const { send, profile } = deployment;
+    const { send, profile } = site;
     const asked = {
       'access-control-request-method': 'GET',
       'access-control-request-headers': 'if-none-match',
@@ -79,24 +75,17 @@ async function responsesByStatus({
   profile,
   absent,
   withoutUser,
-}: Deployment): Promise<HttpResponse[]> {
+}: ExaminedSite): Promise<HttpResponse[]> {
   const first = await send(profile);
   const { etag } = first.headers;
   const again = etag === undefined ? [] : [await send(profile, { 'if-none-match': etag })];
   return [first, ...again, await send(absent), await send(withoutUser)];
 }
 
-/** Bytes from which gzip saves anything worth a header, and from which Vitrine compresses. */
-const WORTH_COMPRESSING = 1024;
-
 const compression: Check = {
   name: 'compression',
   advice:
-    'Vitrine compresses lists, scripts and styles for who asks: pass Accept-Encoding on, or ask for gzip and unpack for the few who cannot. Let the proxy compress pages of people and feeds.',
-  lines: {
-    ...{ nginx: 'gunzip on;', caddy: 'encode {' },
-    ...{ haproxy: 'compression type', varnish: 'set beresp.do_gzip' },
-  },
+    'Vitrine compresses lists, scripts and styles for clients that ask: pass Accept-Encoding on, and have a cache follow Vary: Accept-Encoding; or ask for gzip and unpack for the few clients that cannot. Let the proxy compress pages of people and feeds.',
   needsUser: true,
   async run({ send, profile, items, user }) {
     const list = await send(items);
@@ -125,7 +114,6 @@ const pictures: Check = {
   name: 'pictures',
   advice:
     'Pass /media/ on like everything else, or serve it as printed. Missing files: `vitrine media check`. Another public address: set MEDIA_URL, then `vitrine media relink`.',
-  lines: { nginx: 'location ~ "^/media/', varnish: '"^/media/"' },
   needsUser: true,
   async run({ send, profile, items, user, origin }) {
     const url = copyIn(await send(profile)) ?? copyIn(await send(items));
@@ -144,7 +132,7 @@ const copyIn = (response: HttpResponse): URL | undefined =>
 const fileName = ({ pathname }: URL) => pathname.slice(pathname.lastIndexOf('/') + 1);
 
 /** Only the address under examination is asked. */
-function judgeOrigin(url: URL, { protocol, hostname }: Deployment['origin']): Finding {
+function judgeOrigin(url: URL, { protocol, hostname }: ExaminedSite['origin']): Finding {
   if (isPrivate(url.hostname) && !isPrivate(hostname))
     return broken(`copies are named under ${quoted(url.origin)}, which visitors cannot reach`);
   if (url.protocol === 'http:' && protocol === 'https:')

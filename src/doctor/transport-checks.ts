@@ -1,12 +1,11 @@
-// How requests travel: connections, the protocol between proxy and Vitrine, and whose address Vitrine sees.
+// How requests travel: connections, the protocol between proxy and Vitrine, and which address of the client Vitrine sees.
 import { RECEIVED_OVER } from '../http/observations.ts';
 import { broken, type Check, ok, suggestion, unclear } from './check.ts';
-import { type Deployment, isPrivate } from './deployment.ts';
+import { type ExaminedSite, isPrivate } from './site.ts';
 
 const connections: Check = {
   name: 'connections',
   advice: 'Keep the connections of clients open.',
-  lines: { haproxy: 'timeout http-keep-alive' },
   async run({ send, profile }) {
     for (let tries = 0; tries < 3; tries++)
       if (!/\bclose\b/i.test((await send(profile)).headers.connection ?? '')) return ok('are kept open');
@@ -17,7 +16,6 @@ const connections: Check = {
 const upstream: Check = {
   name: 'HTTP to Vitrine',
   advice: 'Speak HTTP/1.1 with Vitrine, over connections that are kept open.',
-  lines: { nginx: 'proxy_http_version 1.1;', caddy: 'keepalive' },
   ofProxy: true,
   async run({ send, given }) {
     // The probe is at the root; a proxy that removes the prefix serves it below.
@@ -38,19 +36,15 @@ const clientAddress: Check = {
   name: 'client address',
   advice:
     'Set X-Forwarded-For in the proxy, and set TRUST_PROXY to the address from which the proxy connects, and to no other.',
-  lines: {
-    ...{ nginx: 'proxy_set_header X-Forwarded-For', caddy: 'reverse_proxy' },
-    haproxy: 'option forwardfor',
-  },
   ofProxy: true,
-  async run(deployment) {
+  async run(site) {
     let before: number | undefined;
-    for (let request = 0; request < REQUESTS_BEFORE; request++) before = await allowance(deployment, request);
-    const forged = await allowance(deployment, 'forged', { 'x-forwarded-for': unusedAddress() });
-    const after = await allowance(deployment, 'after');
+    for (let request = 0; request < REQUESTS_BEFORE; request++) before = await allowance(site, request);
+    const forged = await allowance(site, 'forged', { 'x-forwarded-for': unusedAddress() });
+    const after = await allowance(site, 'after');
     if (before === undefined || forged === undefined || after === undefined)
       return unclear('TRUST_PROXY shows only where RATE_LIMIT is set: compare `client` in the access log');
-    if (forged > before && after < before) return believesAnybody(deployment);
+    if (forged > before && after < before) return believesAnybody(site);
     if (before - after > 2)
       return suggestion(
         'requests of others count as ours: they share this address, or TRUST_PROXY does not name the proxy',
@@ -61,7 +55,7 @@ const clientAddress: Check = {
 
 /** The requests that Vitrine still allows us, as its RateLimit header says. No cache has the response yet. */
 async function allowance(
-  { send, lookups, nobody }: Deployment,
+  { send, lookups, nobody }: ExaminedSite,
   suffix: string | number,
   headers?: Record<string, string>,
 ): Promise<number | undefined> {
@@ -73,11 +67,21 @@ async function allowance(
 /** Of a network for documentation (RFC 5737). */
 const unusedAddress = () => `203.0.113.${1 + Math.floor(Math.random() * 254)}`;
 
-function believesAnybody({ origin: { hostname } }: Deployment) {
+function believesAnybody({ origin: { hostname } }: ExaminedSite) {
   const text = 'Vitrine believes an X-Forwarded-For that the client sent';
   // From the machine of the proxy, the client is one of those that may say so.
   if (isPrivate(hostname)) return suggestion(`${text}, but from here that may be right: run this elsewhere`);
   return broken(`${text}: TRUST_PROXY names more than the proxy, or the proxy passes the header on`);
 }
 
-export const TRANSPORT_CHECKS: readonly Check[] = [connections, upstream, clientAddress];
+const schemeAndHost: Check = {
+  name: 'scheme and host',
+  advice: 'Set X-Forwarded-Proto and Host to those of the request.',
+  ofProxy: true,
+  run: async () =>
+    unclear(
+      'X-Forwarded-Proto shows only as `protocol` in the access log, a lost Host only where a base URL names one',
+    ),
+};
+
+export const TRANSPORT_CHECKS: readonly Check[] = [connections, upstream, clientAddress, schemeAndHost];

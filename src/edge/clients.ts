@@ -10,7 +10,7 @@ const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
 export function createClients({ trustProxy, host }: Pick<Config, 'trustProxy' | 'host'>) {
   const trusts = proxyAddr.compile(trustProxy);
-  // Who connects to a unix socket is on this machine, and has no address.
+  // Clients of a unix socket are on this machine, and have no address.
   const unknown = host.startsWith('/') ? '127.0.0.1' : '';
   const remoteAddress = ({ socket }: IncomingMessage) => socket.remoteAddress ?? unknown;
   const fromProxy = (request: IncomingMessage) => trusts(remoteAddress(request), 0);

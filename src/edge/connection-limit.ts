@@ -1,5 +1,5 @@
 // How many connections the limits of open files and of memory leave room for. Beyond the first, the system would hand out
-// no descriptor, and libuv would close new connections without telling anybody; beyond the second, it ends the process.
+// no descriptor, and libuv would close new connections without a word; beyond the second, it ends the process.
 import { readFileSync } from 'node:fs';
 import { constrainedMemory } from 'node:process';
 import type { Config } from '../config/config.ts';
@@ -12,7 +12,7 @@ const CONNECTION_BYTES = 16 * 1024;
 /** A proxy needs some, however little memory there is. */
 const FEWEST = 256;
 
-/** Infinity where the system sets or tells none. */
+/** Infinity if there is no limit, or it is unknown. */
 interface SystemLimits {
   readonly files: number;
   readonly memory: number;
@@ -41,5 +41,5 @@ function openFilesLimit(): number {
   }
 }
 
-/** That of the container; 0 if it has none. */
+/** The container's memory limit; Infinity without one. */
 const memoryLimit = () => constrainedMemory() || Number.POSITIVE_INFINITY;

@@ -1,60 +1,40 @@
-// The state of one connection, from its first byte to its last.
-//
-// | state     | what arrives                                | next                                                  |
-// |-----------|---------------------------------------------|-------------------------------------------------------|
-// | silent    | no whole request yet                        | open with the first request                           |
-// | open      | requests, at most 8 ahead of their answers  | parked by the ninth; ending by a refusal or an error  |
-// | parked    | is not read                                 | open when the answers that are owed are written       |
-// | ending    | is dropped                                  | lingering when the answers and the refusal are written |
-// | lingering | is dropped; our side has ended              | closed by the client, or after a second               |
-//
-// A connection that owes no answer is idle. An open one goes to lingering when an answer says `Connection: close`.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+// One connection of a client. Three things hold without a proxy: memory is bounded, other clients are answered, and an
+// answer is never lost to a close. So a connection that sends more than 8 requests ahead of their answers gets 8 answers
+// and is closed, and each close waits a moment for what the client still sends.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import * as http from '../http/node-http.ts';
 
-type State = 'silent' | 'open' | 'parked' | 'ending' | 'lingering';
-
-/**
- * Node parses all that one read brings, up to 1,450 requests in 64 KB, and keeps 2 KB or more for each: 400 clients that
- * read no answer took over 1 GB.
- */
+/** Node keeps 2 KB or more for each request, and one read brings up to 1,450. */
 const MOST_AHEAD = 8;
 const LINGER_MS = 1000;
 
-/** What Node knows of the bytes it was given, and of those that the system has not taken yet. */
-interface Handle {
-  readonly bytesWritten: number;
-  readonly writeQueueSize: number;
-}
+const connections = new WeakMap<Socket, ClientConnection>();
 
-const connections = new WeakMap<Socket, Connection>();
+/** Each socket of the server has one: see keepConnections. */
+export const findConnection = (socket: Socket) => connections.get(socket) as ClientConnection;
 
-export const findConnection = (socket: Socket) => connections.get(socket) as Connection;
-
-export class Connection {
+export class ClientConnection {
   readonly socket: Socket;
-  state: State = 'silent';
-  private readonly idle: Set<Connection>;
-  /** How many requests have come since no answer was owed. */
-  private ahead = 0;
+  /** Whether a request has come. */
+  hasAsked = false;
+  /** Whether what still arrives is dropped. */
+  isEnding = false;
+  isLingering = false;
+  /** The responses that are not written yet, in the order of their requests. */
+  readonly owed: ServerResponse[] = [];
+  private readonly idle: Set<ClientConnection>;
   private latestRequest: IncomingMessage | undefined;
-  private latestResponse: ServerResponse | undefined;
-  private onAnswered: (() => void) | undefined;
-  private bytesTaken = -1;
-  private takenSince = 0;
+  private refuse: (() => void) | undefined;
 
   /** `idle` lists the connections that owe no answer, the one idle longest first. */
-  constructor(socket: Socket, idle: Set<Connection>) {
+  constructor(socket: Socket, idle: Set<ClientConnection>) {
     this.socket = socket;
     this.idle = idle;
     connections.set(socket, this);
     idle.add(this);
+    // Not documented: Node calls it after a last response, and its own closes at once.
     socket.destroySoon = () => this.linger();
-  }
-
-  get isEnding(): boolean {
-    return this.state === 'ending' || this.state === 'lingering';
   }
 
   /** Whether the bytes that arrive are still the body of a request that has its answer, or will have it. */
@@ -62,167 +42,96 @@ export class Connection {
     return this.latestRequest?.complete === false;
   }
 
-  /** Notes a request; whether it must not be read now. */
-  receive(request: IncomingMessage): boolean {
-    if (this.isEnding) return true;
-    this.state = 'open';
+  noteRequest(request: IncomingMessage, response: ServerResponse): void {
+    this.hasAsked = true;
     this.latestRequest = request;
     this.idle.delete(this);
-    this.ahead = this.latestResponse === undefined ? 1 : this.ahead + 1;
-    return this.ahead > MOST_AHEAD;
+    this.owed.push(response);
+    response.once('finish', noteFinished);
   }
 
-  /** Notes the response that the latest request will get. */
-  owe(response: ServerResponse): void {
-    this.latestResponse = response;
-    response.once('finish', noteAnswer);
+  /** Node writes responses in the order of their requests. */
+  noteFinished(): void {
+    this.owed.shift();
+    if (this.owed.length > 0) return;
+    if (this.latestRequest?.complete) this.latestRequest = undefined;
+    if (this.isEnding) this.endAnswered();
+    else this.idle.add(this);
   }
 
-  /** Lets go of what takes more memory than the connection. */
-  settle(response: ServerResponse): void {
-    if (response !== this.latestResponse) return;
-    this.latestResponse = undefined;
-    if (!this.isWithinRequest) this.latestRequest = undefined;
-    if (this.state === 'open') this.idle.add(this);
-    const then = this.onAnswered;
-    this.onAnswered = undefined;
-    then?.();
-  }
-
-  private whenAnswered(then: () => void): void {
-    if (this.latestResponse === undefined) then();
-    else this.onAnswered = then;
-  }
-
-  /** Drops what still arrives. `refuse` is called when the answers that are owed are written. */
-  end(refuse: () => void = () => {}): void {
+  /** Reads no more requests. `refuse` is called when the answers that are owed are written. */
+  end(refuse?: () => void): void {
     if (this.isEnding) return;
-    this.state = 'ending';
-    this.idle.delete(this);
-    this.whenAnswered(() => {
-      if (this.state === 'ending') refuse();
-    });
+    this.isEnding = true;
+    this.refuse = refuse;
+    if (this.owed.length === 0) this.endAnswered();
+    // Otherwise bytes that arrive would show that the client is alive, although it takes no answer.
+    else this.socket.on('resume', pauseAgain).pause();
   }
 
-  /** Takes the socket from Node, with the bytes that it has not parsed. */
-  takeOver(request: IncomingMessage, rest: Buffer): void {
-    const { socket } = this;
-    socket.on('drain', writeOn).on('error', ignore);
-    if (this.isEnding) return void socket.resume();
-    this.state = 'parked';
-    // At once, so that the end of the stream does not come before these bytes.
-    if (rest.length > 0) socket.unshift(rest);
-    socket.unshift(requestBytes(request));
-    socket.pause().resume = stay;
-    this.whenAnswered(() => {
-      if (returning.push(this) === 1) setImmediate(returnSome);
-    });
-  }
-
-  /** Gives the socket back to Node, which reads on. */
-  giveBack(): void {
-    const { socket } = this;
-    allowResuming(socket.off('drain', writeOn));
-    // The keep-alive time of the last response.
-    socket.setTimeout(0);
-    if (this.state === 'parked' && !socket.destroyed) {
-      this.latestRequest = undefined;
-      (socket as Socket & { server: NodeJS.EventEmitter }).server.emit('connection', socket);
-      this.state = 'open';
-      socket.off('error', ignore);
-    }
-    socket.resume();
+  private endAnswered(): void {
+    // Behind a last answer comes nothing.
+    if (!this.isLingering) this.refuse?.();
+    this.linger();
   }
 
   /**
    * Closes in two steps (RFC 9112, 9.6): ends our side, and reads on for a while. A close over unread bytes makes TCP send
-   * a reset, which can destroy the last answer before the client reads it. Node calls this after a last response.
+   * a reset, which can destroy the last answer before the client reads it.
    */
   private linger(): void {
-    if (this.state === 'lingering') return;
-    this.state = 'lingering';
+    if (this.isLingering) return;
+    this.isEnding = this.isLingering = true;
     this.idle.delete(this);
-    allowResuming(this.socket).resume().end();
+    this.socket.off('resume', pauseAgain).end();
+    this.socket.resume();
     const timer = setTimeout(() => this.socket.destroy(), LINGER_MS);
     this.socket.once('close', () => clearTimeout(timer));
-  }
-
-  /**
-   * Whether the system has taken none of our bytes for so long, as far as the calls tell. Node's own socket timeout is no
-   * measure: whatever the client sends starts it anew.
-   */
-  isStalled(now: number, milliseconds: number): boolean {
-    const { _handle: handle } = this.socket as { _handle?: Handle | null };
-    if (this.socket.writableLength === 0 || !handle || handle.writeQueueSize === 0) return false;
-    const taken = handle.bytesWritten - handle.writeQueueSize;
-    if (taken === this.bytesTaken) return now - this.takenSince >= milliseconds;
-    [this.bytesTaken, this.takenSince] = [taken, now];
-    return false;
   }
 }
 
 /**
- * A request that knows when its headers arrived. Node's parser stops in the middle of a read in one case only: at an
- * upgrade, where it hands over the socket and the bytes that are left. So a request that must not be read now poses as one.
+ * A request that knows when its headers arrived, and whether it comes too early. Node's parser stops in the middle of a
+ * read at an upgrade only, so such a request is one: this use of `upgrade` is not documented. Real upgrades are never made.
  */
-export class TimedRequest extends http.IncomingMessage {
+export class ClientRequest extends http.IncomingMessage {
   override arrived = performance.now();
-  private readonly isHeldBack: boolean;
-  private upgrades = false;
+  private readonly isTooEarly: boolean;
 
   constructor(socket: Socket) {
     super(socket);
-    this.isHeldBack = findConnection(socket).receive(this);
+    const { isEnding, owed } = findConnection(socket);
+    this.isTooEarly = isEnding || owed.length >= MOST_AHEAD;
   }
 
-  /** CONNECT is an upgrade to Node; it is refused like any other method. */
   get upgrade(): boolean {
-    return this.isHeldBack || (this.upgrades && this.method !== 'CONNECT');
+    return this.isTooEarly;
   }
 
-  /** Node sets what the headers say, and then what `shouldUpgradeCallback` says. */
-  set upgrade(upgrades: boolean) {
-    this.upgrades = upgrades;
-  }
+  /** Node sets what the headers say. */
+  set upgrade(_wish: boolean) {}
 }
 
-/** The response is detached from its socket by now. */
-function noteAnswer(this: ServerResponse): void {
-  findConnection(this.req.socket).settle(this);
+/** Node has let go of the socket at a request that came too early; what is owed is still written to it. */
+export function endEarly(this: Server, _request: IncomingMessage, socket: Socket): void {
+  const connection = findConnection(socket);
+  socket.on('error', ignore).on('timeout', () => this.emit('timeout', socket));
+  socket.on('drain', () => {
+    const [response] = connection.owed;
+    if (response?.writableNeedDrain) response.emit('drain');
+  });
+  if (connection.isLingering) socket.resume();
+  else connection.end();
 }
 
-const returning: Connection[] = [];
-/** In a turn of the event loop, so that others do not wait for them. */
-const MOST_RETURNED = 4;
-
-function returnSome(): void {
-  for (const connection of returning.splice(0, MOST_RETURNED)) connection.giveBack();
-  if (returning.length > 0) setImmediate(returnSome);
+function noteFinished(this: ServerResponse): void {
+  findConnection(this.req.socket).noteFinished();
 }
 
-/** Node resumes a socket when an earlier response drains, but nobody would hear the bytes that are kept in it. */
-function stay(this: Socket): Socket {
-  return this;
+/** Node resumes a socket when a response drains. */
+function pauseAgain(this: Socket): void {
+  this.pause();
 }
 
-function allowResuming(socket: Socket): Socket {
-  delete (socket as Partial<Socket>).resume;
-  return socket;
-}
-
-/** Tells the response that is being written to go on. Node has removed its own listener, and names the response here. */
-function writeOn(this: Socket): void {
-  const { _httpMessage: response } = this as { _httpMessage?: ServerResponse | null };
-  if (response?.writableNeedDrain) response.emit('drain');
-}
-
-/** Node has removed its own listener. The connection is gone after an error. */
+/** The connection is gone after an error. */
 function ignore(): void {}
-
-/** The request as it came, but for a wish to upgrade; header lines are Latin-1. */
-function requestBytes({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
-  const lines = [`${method} ${url} HTTP/${httpVersion}`];
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    if (rawHeaders[at]?.toLowerCase() !== 'upgrade') lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
-}

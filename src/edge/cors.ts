@@ -1,8 +1,8 @@
-// CORS for a list of origins. With `*` the headers are the same for everybody and are among jsonHeaders().
+// CORS for a list of origins. With `*` they are the same for all, and are among jsonHeaders().
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
-import { type Headers, oneOrigin, setHeaders } from '../http/answer.ts';
+import { type Headers, oneOrigin, setHeaders } from '../http/headers.ts';
 
 /** With a list of origins, who may read depends on who asks. */
 export function originHeaders(

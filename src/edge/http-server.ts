@@ -1,26 +1,25 @@
 // Node's HTTP server with our limits, in front of the router.
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { type ParserError, requestFault } from '../http/malformed.ts';
 import * as http from '../http/node-http.ts';
-import { Connection, findConnection, TimedRequest } from './connection.ts';
+import { ClientConnection, ClientRequest, endEarly, findConnection } from './connection.ts';
 import { affordableConnections } from './connection-limit.ts';
 import { createRefusals, type RefusalOptions } from './refusals.ts';
 
 interface HttpServerOptions extends RefusalOptions {
-  /** While it does, each connection ends with its next answer. */
-  readonly isDraining?: () => boolean;
+  /** While the server stops, each connection ends with its next answer. */
+  readonly state: { readonly isDraining: boolean };
 }
 
 export function createHttpServer(route: RequestListener, options: HttpServerOptions): Server {
-  const { config, isDraining = () => false, observe } = options;
+  const { config, state, observe } = options;
   const { refuse, refuseBytes } = createRefusals(options);
 
-  const handle = createTurns((request, response) => {
-    const { state, socket } = findConnection(request.socket);
-    // Nobody can receive an answer.
-    if (state === 'lingering' || socket.destroyed) return;
+  const handle = queueLongTurns(function handle(request, response) {
+    // The client is gone.
+    if (request.socket.destroyed) return;
     try {
       route(request, response);
     } catch (error) {
@@ -28,22 +27,26 @@ export function createHttpServer(route: RequestListener, options: HttpServerOpti
       response.destroy();
     }
   });
-  const receive: RequestListener = (request, response) => {
-    findConnection(request.socket).owe(response);
-    if (isDraining()) response.shouldKeepAlive = false;
+
+  function receive(request: IncomingMessage, response: ServerResponse): void {
+    const connection = findConnection(request.socket);
+    connection.noteRequest(request, response);
+    // After a wish to upgrade Node reads nothing; RFC 9110 (7.8) lets servers ignore the wish.
+    const { upgrade } = request.headers;
+    if (upgrade !== undefined) connection.end();
+    if (upgrade !== undefined || state.isDraining) response.setHeader('connection', 'close');
     const fault = requestFault(request);
-    if (fault === undefined) handle(request, response);
-    else refuse(request, response, fault);
-  };
+    if (fault !== undefined) return refuse(request, response, fault);
+    handle(request, response);
+  }
 
   const server = http.createServer(serverOptions(config), receive);
-  // A client may end its side after its last request. Node would end ours before an answer that is not ready yet.
+  // Not documented: a client may end its side after its last request, and Node would end ours before the answer is ready.
   Object.assign(server, { httpAllowHalfOpen: true });
-  // Bodies are never read, so nobody is told to go on and send one.
+  // Bodies are never read, so no client is asked to go on and send one.
   server.on('checkContinue', receive).on('checkExpectation', receive);
   server.on('clientError', (error, socket) => refuseBytes(error as ParserError, socket as Socket));
-  for (const event of ['upgrade', 'connect'])
-    server.on(event, (request, socket, rest) => findConnection(socket).takeOver(request, rest));
+  for (const event of ['upgrade', 'connect']) server.on(event, endEarly);
   keepConnections(server, options);
   return server;
 }
@@ -56,7 +59,7 @@ const TURN_MS = 20;
  * the next turns, and its age tells of overload. Up to 400 or so busy connections nothing waits, and at 32 it costs nothing
  * that can be measured (npm run bench).
  */
-function createTurns(handle: RequestListener): RequestListener {
+function queueLongTurns(handle: RequestListener): RequestListener {
   const waiting = new Set<Parameters<RequestListener>>();
   /** When the turn is over; 0 before its first request. */
   let ends = 0;
@@ -83,24 +86,22 @@ function createTurns(handle: RequestListener): RequestListener {
   };
 }
 
-const openConnections = new WeakMap<Server, ReadonlySet<Connection>>();
-const STALL_POLL_MS = 1000;
+const WAITING_POLL_MS = 500;
+const openConnections = new WeakMap<Server, ReadonlySet<ClientConnection>>();
 
-/** Bounds how many connections are open, and ends those whose client does not read. */
+/** Bounds how many connections are open, and ends those whose client takes no byte of an answer. */
 function keepConnections(server: Server, { config, observe }: HttpServerOptions): void {
   const most = affordableConnections(config);
-  const open = new Set<Connection>();
-  const idle = new Set<Connection>();
+  const open = new Set<ClientConnection>();
+  const idle = new Set<ClientConnection>();
   openConnections.set(server, open);
 
-  function forget(connection: Connection): void {
+  function forget(connection: ClientConnection): void {
     open.delete(connection);
     idle.delete(connection);
   }
 
   server.on('connection', (socket) => {
-    // One that is given back.
-    if (findConnection(socket) !== undefined) return;
     if (open.size >= most) {
       observe({ type: 'connection-refused' });
       const [longestIdle] = idle;
@@ -108,45 +109,55 @@ function keepConnections(server: Server, { config, observe }: HttpServerOptions)
       forget(longestIdle);
       longestIdle.socket.destroy();
     }
-    const connection = new Connection(socket, idle);
+    const connection = new ClientConnection(socket, idle);
     open.add(connection);
-    socket.once('close', () => forget(connection));
+    socket.once('close', () => {
+      forget(connection);
+      // Node no longer knows those of a connection that ended early.
+      for (const response of connection.owed) response.destroy();
+    });
   });
 
-  function endStalled(): void {
-    const now = performance.now();
-    for (const connection of open) {
-      if (!connection.isStalled(now, config.writeTimeout)) continue;
-      observe({ type: 'connection-stalled' });
-      // With a reset, so that the system drops what is left as well.
-      connection.socket.resetAndDestroy();
-    }
-  }
+  // Nothing was read or written for the keep-alive time, or for WRITE_TIMEOUT while something was to be written. A client
+  // cannot put it off for long by sending: after 8 requests, or an unfinished one, it is not read any more.
+  server.on('timeout', (socket: Socket) => {
+    const { owed, hasAsked } = findConnection(socket);
+    if (owed.length === 0 && hasAsked && config.keepAliveTimeout > 0) socket.destroy();
+    if (socket.writableLength === 0) return;
+    observe({ type: 'connection-stalled' });
+    // With a reset, so that the system drops what is left as well.
+    socket.resetAndDestroy();
+  });
 
+  // Set only for those that wait: for each request, it would cost more than a microsecond.
+  function setTimeouts(): void {
+    for (const { socket } of open)
+      if (socket.writableLength > 0 && socket.timeout !== config.writeTimeout)
+        socket.setTimeout(config.writeTimeout);
+  }
   if (config.writeTimeout === 0) return;
-  const timer = setInterval(endStalled, Math.min(STALL_POLL_MS, config.writeTimeout / 4)).unref();
+  const timer = setInterval(setTimeouts, WAITING_POLL_MS).unref();
   server.once('close', () => clearInterval(timer));
 }
 
-/** Ends all connections, also those that are not in Node's own list since their requests wait. */
+/** Ends all connections, also those that are not in Node's own list since they end early. */
 export function closeAllConnections(server: Server): void {
   for (const { socket } of openConnections.get(server) ?? []) socket.destroy();
 }
 
 /** Ends the connections that have not sent a request; Node counts them as busy. */
 export function closeSilentConnections(server: Server): void {
-  for (const { state, socket } of openConnections.get(server) ?? []) if (state === 'silent') socket.destroy();
+  for (const { hasAsked, socket } of openConnections.get(server) ?? []) if (!hasAsked) socket.destroy();
 }
 
 function serverOptions(config: Config) {
   return {
-    IncomingMessage: TimedRequest,
+    IncomingMessage: ClientRequest,
     // Node would refuse a missing Host with an empty body.
     requireHostHeader: false,
-    shouldUpgradeCallback: stopReading,
-    // Hardly any request has a body, and none is read: the rest need no stream for one.
+    // Bodies are never read, so requests without one need no stream for it.
     optimizeEmptyRequests: true,
-    maxHeaderSize: config.maxHeaderBytes,
+    maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: headersTimeout(config),
     requestTimeout: config.requestTimeout,
     keepAliveTimeout: config.keepAliveTimeout,
@@ -154,16 +165,10 @@ function serverOptions(config: Config) {
   };
 }
 
-/**
- * Takes the connection of a request that asks for an upgrade, or poses as one: Node would read nothing after it, although
- * RFC 9110 (7.8) lets servers ignore an upgrade.
- */
-function stopReading({ socket }: IncomingMessage): boolean {
-  socket.pause();
-  return true;
-}
+/** Of the request line and the headers: a name of 255 characters takes 3 KB, cookies of other parts of a site 4 KB. */
+const MAX_HEADER_BYTES = 16 * 1024;
+const HEADERS_TIMEOUT = 10_000;
 
 /** The headers are a part of the request, and Node refuses to start with a longer time for them. 0 is no limit. */
-function headersTimeout({ headersTimeout: headers, requestTimeout: request }: Config): number {
-  return request > 0 && (headers === 0 || headers > request) ? request : headers;
-}
+const headersTimeout = ({ requestTimeout }: Config) =>
+  Math.min(HEADERS_TIMEOUT, requestTimeout || HEADERS_TIMEOUT);

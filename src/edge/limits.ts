@@ -4,8 +4,8 @@ import proxyAddr from '@fastify/proxy-addr';
 import type { FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config/config.ts';
-import { type Headers, setHeaders } from '../http/answer.ts';
 import { sendFailure } from '../http/errors.ts';
+import { type Headers, setHeaders } from '../http/headers.ts';
 import type { Observer } from '../http/observations.ts';
 import type { Clients } from './clients.ts';
 
@@ -72,7 +72,9 @@ interface LimitsOptions {
 export function addLimits(app: FastifyInstance, { config, rateLimit, observe }: LimitsOptions): void {
   const mostWaited = config.maxLoopDelay || Number.POSITIVE_INFINITY;
   app.addHook('onRequest', (request, reply, done) => {
-    if (waited(request.raw) > mostWaited) {
+    // How long others were handled before the request; an injected one did not wait.
+    const { arrived } = request.raw;
+    if (arrived !== undefined && performance.now() - arrived > mostWaited) {
       observe({ type: 'request-refused', reason: 'overload' });
       return void sendFailure(reply, 'OVERLOADED');
     }
@@ -83,9 +85,6 @@ export function addLimits(app: FastifyInstance, { config, rateLimit, observe }: 
     sendFailure(reply, 'RATE_LIMITED');
   });
 }
-
-/** How long others were handled before the request; an injected one did not wait. */
-const waited = ({ arrived }: IncomingMessage) => (arrived === undefined ? 0 : performance.now() - arrived);
 
 /** Clients with the same key count as one: an IPv4 address, or an IPv6 network of 64 bits. */
 function clientKey(address: string): string {

@@ -1,35 +1,22 @@
-// Addresses can only be read: known ones answer other methods than GET and HEAD with 405 and Allow, unknown ones with 404.
-// All are routed as GET. A route for each of Node's 33 other methods would do the same, and takes 50 ms of every start.
-import type { IncomingMessage } from 'node:http';
+// Everything can only be read: any other method is answered 405 with Allow, whatever the address.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { METHODS } from '../http/answer.ts';
 import { sendFailure } from '../http/errors.ts';
+import { METHODS } from '../http/headers.ts';
 
 const A_DAY = '86400';
 
-/** Notes the method, and has it routed as GET; no body is ever read. */
-export function routeAsRead(request: IncomingMessage): void {
-  if (request.method === 'GET' || request.method === 'HEAD') return;
-  request.otherMethod = request.method;
-  request.method = 'GET';
-}
-
-/** OPTIONS is also answered for unknown addresses if a browser asks before it fetches. */
+/** It comes after the limits, and before a body would be read. */
 export function refuseOtherMethods(app: FastifyInstance): void {
-  app.addHook('preValidation', (request, reply, done) => {
-    const { otherMethod, url } = request.raw;
-    if (otherMethod === 'OPTIONS' && (!request.is404 || isPreflight(request) || url === '*'))
-      sendOptions(request, reply);
-    else if (otherMethod !== undefined && !request.is404) sendFailure(reply, 'METHOD_NOT_ALLOWED');
-    else done();
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.method === 'GET' || request.method === 'HEAD') done();
+    else if (request.method === 'OPTIONS') sendOptions(request, reply);
+    else sendFailure(reply, 'METHOD_NOT_ALLOWED');
   });
 }
 
-const isPreflight = ({ headers }: FastifyRequest) => headers['access-control-request-method'] !== undefined;
-
-/** 204; a browser that asks before it fetches is told what it may send. */
-function sendOptions(request: FastifyRequest, reply: FastifyReply): void {
-  if (isPreflight(request))
+/** 204; a browser that asks before it fetches learns what it may send. */
+function sendOptions({ headers }: FastifyRequest, reply: FastifyReply): void {
+  if (headers['access-control-request-method'] !== undefined)
     reply.headers({
       'access-control-allow-methods': METHODS,
       'access-control-allow-headers': '*',

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
+  createWriteStream,
   fstatSync,
   fsyncSync,
   openSync,
@@ -15,6 +16,8 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { getSystemErrorMessage } from 'node:util';
 
 /** Nothing was written, or not everything: a sentence for the operator. */
@@ -41,14 +44,18 @@ export function openOutput(file: string, inputs: readonly string[] = []) {
 /** A new file that will replace another one, whatever that is. */
 export function openReplacement(file: string) {
   const target = statIfAny(file) === undefined ? file : realpathSync(file);
-  const path = `${target}.${randomUUID()}.unfinished`;
+  const path = nameUnfinished(target);
   removeLeftovers(dirname(target));
   return {
     path,
     commit(): void {
       sync(path);
       renameSync(path, target);
-      sync(dirname(target));
+      try {
+        sync(dirname(target));
+      } catch {
+        // The file is in its place, and whole: this is no failure of the command.
+      }
     },
     discard(): void {
       for (const suffix of ['', ...OF_SQLITE]) rmSync(path + suffix, { force: true });
@@ -68,6 +75,9 @@ function sync(path: string): void {
   }
 }
 
+/** The name of a file while it is written. */
+export const nameUnfinished = (file: string) => `${file}.${randomUUID()}.unfinished`;
+
 /** No run pauses for so long while it writes a file. */
 const LEFTOVER_MS = 24 * 60 * 60 * 1000;
 /** What SQLite leaves beside a copy that it cannot finish. */
@@ -75,7 +85,7 @@ const OF_SQLITE = ['-journal', '-wal', '-shm'];
 const LEFTOVER = new RegExp(`\\.[0-9a-f-]{36}\\.unfinished(${OF_SQLITE.join('|')})?$`);
 
 /** Removes what runs that were killed have left in a folder. */
-function removeLeftovers(folder: string): void {
+export function removeLeftovers(folder: string): void {
   try {
     for (const found of readdirSync(folder)) {
       if (!LEFTOVER.test(found)) continue;
@@ -105,7 +115,7 @@ export function outputError(file: string, error: unknown): unknown {
 function refuseLoss(path: string, inputs: readonly string[]): void {
   const stats = statIfAny(path);
   if (stats !== undefined && inputs.some((input) => isSameFile(stats, statInput(input))))
-    throw new OutputError(`${path} is one of the files to import: write to another file`);
+    throw new OutputError(`${path} is one of the files to read: write to another file`);
   const database = path.replace(/-(wal|shm|journal)$/, '');
   if (isDatabase(database))
     throw new OutputError(
@@ -131,4 +141,26 @@ export function isDatabase(path: string): boolean {
     closeSync(fd);
   }
   return head.toString('latin1') === SQLITE_HEADER;
+}
+
+type Stdout = Writable & { readonly fd?: number; readonly isTTY?: boolean };
+
+/** Keeps pace with the reader. */
+export async function writeToStdout(lines: Readable, stdout: Stdout, signal?: AbortSignal): Promise<void> {
+  try {
+    const file = findDescriptor(stdout);
+    // Node's own stream takes a partial write, as on a disk that is almost full, for a whole one.
+    if (file !== undefined)
+      await pipeline(lines, createWriteStream('', { fd: file, autoClose: false }), { signal });
+    else await pipeline(lines, stdout, { end: false, signal });
+  } catch (error) {
+    throw outputError('to standard output', error);
+  }
+}
+
+/** The descriptor, if standard output is neither a terminal nor a pipe. */
+function findDescriptor({ fd, isTTY }: Stdout): number | undefined {
+  if (fd === undefined || isTTY) return undefined;
+  const stats = fstatSync(fd);
+  return stats.isFIFO() || stats.isSocket() ? undefined : fd;
 }

@@ -2,24 +2,24 @@
 // records.
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { COLLECTIONS } from '../variants.ts';
-import { createHarReader, createWarcReader, type OnCapture } from './archives.ts';
-import { createCsvReader } from './csv.ts';
-import { type Entry, FormatError, LONGEST_RECORD, NoContentError, type RecordReader } from './entry.ts';
+import { CsvReader } from './csv.ts';
+import { type Entry, FormatError, LONGEST_RECORD, NoRecordsError, type RecordReader } from './entry.ts';
+import { HarReader } from './har.ts';
 import { JsonReader } from './json.ts';
-import { isWholeObject } from './json-text.ts';
-import { createNdjsonReader } from './rows.ts';
+import { isWholeObject, LIST_NAMES } from './json-text.ts';
+import { NdjsonReader } from './rows.ts';
 
 interface ReadOptions {
   /** For a map: objects may have any members, and lie in lists with these names. */
   readonly lists?: readonly string[] | undefined;
   /** Of the text, if it is not UTF-8 and no byte order mark tells it. */
   readonly encoding?: string | undefined;
-  /** Without it, archives are read as other files are. */
-  readonly onCapture?: OnCapture | undefined;
 }
 
-/** Yields raw records with their lines in small batches, and reads on when the next batch is asked for. */
+/** More at a time would pile up entries: the smallest take three bytes. */
+const PIECE_BYTES = 64 * 1024;
+
+/** Yields raw records with their lines in batches, and reads on when the next batch is asked for. */
 export async function* readRecords(
   chunks: AsyncIterable<Buffer>,
   options: ReadOptions = {},
@@ -27,12 +27,17 @@ export async function* readRecords(
   const { head, from } = await peek(await openText(chunks, options.encoding), isFormatClear);
   const { skipped, line, text } = readHead(head);
   const reader = await createReader(text, line, options);
-  let isEmpty = text === '';
-  for await (const batch of inBatches(from(skipped), reader)) {
-    isEmpty = false;
-    yield batch;
-  }
-  if (isEmpty) throw new NoContentError();
+  let isEmpty = true;
+  for await (const chunk of from(skipped))
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      const batch = reader.read(chunk.subarray(at, at + PIECE_BYTES));
+      if (batch.length === 0) continue;
+      isEmpty = false;
+      yield batch;
+    }
+  const last = reader.end();
+  if (isEmpty && last.length === 0) throw new NoRecordsError();
+  yield last;
 }
 
 /** What is left out: a byte order mark, blank lines, and the assignment that files of a Twitter archive begin with. */
@@ -44,7 +49,7 @@ function readHead(head: Buffer) {
   return { skipped, line: preamble.split('\n').length, text: head.toString('utf8', skipped).trimStart() };
 }
 
-/** Enough to know an archive. */
+/** Enough to know a HAR file. */
 const LEAST_HEAD = 200;
 
 /** Whether more bytes could not change the format, or would be too many to wait for. */
@@ -54,28 +59,23 @@ function isFormatClear(head: Buffer): boolean {
   return text.length >= LEAST_HEAD && (text[0] !== '{' || /\n\s*\S/.test(text));
 }
 
-async function createReader(
-  text: string,
-  line: number,
-  { lists, onCapture }: ReadOptions,
-): Promise<RecordReader> {
-  if (onCapture && /^WARC\/\d/.test(text)) return createWarcReader(onCapture);
-  if (onCapture && /^\{\s*"log"\s*:\s*\{/.test(text)) return createHarReader(line, onCapture);
+async function createReader(text: string, line: number, { lists }: ReadOptions): Promise<RecordReader> {
+  if (lists === undefined && /^\{\s*"log"\s*:\s*\{/.test(text)) return new HarReader(line);
   const [first] = text;
   if (first === '<') {
     if (lists === undefined) throw new FormatError('XML needs a map that makes records of it: see --map');
-    const { createXmlReader } = await import('./xml.ts');
-    return createXmlReader(line, lists);
+    const { XmlReader } = await import('./xml.ts');
+    return new XmlReader(line, lists);
   }
   const hasLists = lists !== undefined && lists.length > 0;
   if (first === '[' || (first === '{' && (hasLists || !hasRecordsOnLines(text))))
     return new JsonReader(line, lists);
-  if (first === '{' || first === undefined) return createNdjsonReader(line);
-  return createCsvReader(line, lists !== undefined);
+  if (first === '{' || first === undefined) return new NdjsonReader(line);
+  return new CsvReader(line, lists !== undefined);
 }
 
 /** A response body may be one long line: its records are read one by one. */
-const BODY = new RegExp(`^\\{\\s*"(?:${COLLECTIONS.join('|')})"\\s*:\\s*\\[`);
+const BODY = new RegExp(`^\\{\\s*"(?:${LIST_NAMES.join('|')})"\\s*:\\s*\\[`);
 
 /** How a line of JSON ends before the first record of a list, or between two. */
 const GOES_ON = /(?:[[:]|\},)\s*$/;
@@ -85,25 +85,6 @@ function hasRecordsOnLines(text: string): boolean {
   if (BODY.test(text)) return false;
   const [line = '', next = ''] = text.split(/\n\s*/, 2);
   return isWholeObject(line) || (next.startsWith('{') && !GOES_ON.test(line));
-}
-
-const BATCH_ENTRIES = 1000;
-
-/** Hands entries on in small batches: neither a large file nor a flood of tiny records piles up in memory. */
-async function* inBatches(chunks: AsyncIterable<Buffer>, reader: RecordReader): AsyncGenerator<Entry[]> {
-  for await (const chunk of chunks) yield* cutBatches(reader.read(chunk));
-  yield* cutBatches(reader.end());
-}
-
-function* cutBatches(entries: Iterable<Entry>): Generator<Entry[]> {
-  let batch: Entry[] = [];
-  for (const entry of entries) {
-    batch.push(entry);
-    if (batch.length < BATCH_ENTRIES) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /** Reads until `isEnough` accepts the head, or to the end. */
@@ -116,7 +97,7 @@ async function peek(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffer) => b
     head = Buffer.concat([head, next.value]);
   }
 
-  /** The whole stream, head included, without so many bytes at its beginning. */
+  /** The whole stream, head included, without this number of bytes at its beginning. */
   async function* from(skipped: number) {
     try {
       yield head.subarray(skipped);
@@ -129,20 +110,37 @@ async function peek(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffer) => b
   return { head, from };
 }
 
-const GZIP = '1f8b';
 /** Byte order marks. */
 const UTF16 = { fffe: 'utf-16le', feff: 'utf-16be' };
+
+/** Files that are recognised only to say what to do: their first bytes, and where these stand. */
+const FOREIGN: readonly (readonly [bytes: string, advice: string, at?: number])[] = [
+  ['PK\x03\x04', 'it is a zip archive or an Excel workbook: unpack the archive, or save the sheet as CSV'],
+  ['\xd0\xcf\x11\xe0', 'it is an Excel workbook: save the sheet as CSV'],
+  ['ustar', 'it is a tar archive: unpack it, and name its files, or with --map its folder', 257],
+  [
+    'SQLite format 3\0',
+    "it is a SQLite database: write a table as JSON with sqlite3 -json FILE 'SELECT * FROM …' > table.json; a database of Vitrine is named by --database-url",
+  ],
+  ['BZh', 'it is compressed with bzip2: unpack it first'],
+  ['\xfd7zXZ\0', 'it is compressed with xz: unpack it first'],
+  ['\x28\xb5\x2f\xfd', 'it is compressed with zstd: unpack it first'],
+  ['%PDF-', 'it is a PDF: the data must be NDJSON, JSON or CSV'],
+];
+const MARK_BYTES = 512;
 
 /** The unpacked file as UTF-8. */
 async function openText(chunks: AsyncIterable<Buffer>, encoding?: string): Promise<AsyncIterable<Buffer>> {
   const file = await peekAtMark(chunks);
-  const text = file.mark === GZIP ? await peekAtMark(gunzip(file.from(0))) : file;
+  const text = file.mark === '1f8b' ? await peekAtMark(gunzip(file.from(0))) : file;
   const found = encoding ?? UTF16[text.mark as keyof typeof UTF16];
   return found === undefined ? text.from(0) : transcode(text.from(0), found);
 }
 
 async function peekAtMark(chunks: AsyncIterable<Buffer>) {
-  const { head, from } = await peek(chunks, ({ length }) => length >= 2);
+  const { head, from } = await peek(chunks, ({ length }) => length >= MARK_BYTES);
+  for (const [bytes, advice, at = 0] of FOREIGN)
+    if (head.toString('latin1', at, at + bytes.length) === bytes) throw new FormatError(advice);
   return { mark: head.toString('hex', 0, 2), from };
 }
 

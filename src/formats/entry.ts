@@ -3,16 +3,6 @@ import type { KindName } from '../records/kinds.ts';
 import { printable } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';
 
-/** An answer with status 200 that a browser or a crawler recorded. */
-export interface Capture {
-  /** In a HAR file; in a WARC file the number of its record. */
-  readonly line: number;
-  readonly url: string;
-  /** In milliseconds since 1970. */
-  readonly time: number;
-  readonly body: Buffer;
-}
-
 export type Entry = {
   readonly line: number;
   /** One line of NDJSON from which the record can be mended and imported again. */
@@ -21,12 +11,14 @@ export type Entry = {
   readonly isMapped?: boolean;
   /** The kind of the record, if its place tells it. */
   readonly kind?: KindName | undefined;
-} & ({ readonly value: RawRecord } | { readonly problem: string });
+  /** The list that it is from, of those that were asked for. */
+  readonly list?: string | undefined;
+} & ({ readonly value: RawRecord } | { readonly problem: string; readonly isTooLong?: boolean });
 
-/** A reader is given a file piece by piece, then `end` once. */
+/** A reader is given a file in pieces of at most 64 KiB, then `end` once. */
 export interface RecordReader {
-  read(piece: Buffer): Iterable<Entry>;
-  end(): Iterable<Entry>;
+  read(piece: Buffer): Entry[];
+  end(): Entry[];
 }
 
 /** A longer record is refused without being held in memory. */
@@ -36,7 +28,10 @@ export function problemAt(line: number, problem: string, source = ''): Entry {
   return { line, problem, text: () => oneLine(source) };
 }
 
-export const tooLong = (line: number) => problemAt(line, 'longer than 1 MiB');
+export const tooLong = (line: number, advice = ''): Entry => ({
+  ...problemAt(line, `longer than 1 MiB${advice}`),
+  isTooLong: true,
+});
 
 const EXCERPT = 40;
 
@@ -57,11 +52,11 @@ export class FormatError extends Error {
   override name = 'FormatError';
 }
 
-/** The file is empty or blank. */
-export class NoContentError extends FormatError {
-  override name = 'NoContentError';
+/** The file has no records: alone, that is a mistake; among other files it does no harm. */
+export class NoRecordsError extends FormatError {
+  override name = 'NoRecordsError';
 
-  constructor() {
-    super('there are no records in it');
+  constructor(sentence = 'it has no records') {
+    super(sentence);
   }
 }

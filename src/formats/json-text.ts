@@ -9,14 +9,14 @@ import { type Entry, oneLine, problemAt } from './entry.ts';
 const REPLACEMENT = '\uFFFD';
 
 /** The record in the bytes of one value, or those of the response body that it is. */
-export function readBytes(bytes: Buffer, line: number): Iterable<Entry> {
+export function readBytes(bytes: Buffer, line: number, list?: string): Entry[] {
   const text = bytes.toString();
   const read = isBroken(text, bytes) ? { problem: 'not valid UTF-8' } : readValue(text);
   if ('problem' in read) return [problemAt(line, read.problem, text)];
   const { value } = read;
   if (!isObject(value)) return [problemAt(line, notRecord(value), text)];
   const items = findItems(value);
-  return items === undefined ? [{ line, value, text: () => oneLine(text) }] : itemEntries(items, line);
+  return items === undefined ? [{ line, value, list, text: () => oneLine(text) }] : itemEntries(items, line);
 }
 
 /** Decoding shows broken UTF-8 as U+FFFD, but so does a text that really holds this character. */
@@ -37,13 +37,19 @@ function readValue(text: string): { readonly value: unknown } | { readonly probl
 
 /** The object in a response body, which may begin with a byte order mark; otherwise what is wrong with it. */
 export function readBody(body: Buffer): RawRecord | string {
-  const bytes = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
+  const bytes = withoutMark(body);
   const text = bytes.toString();
   if (isBroken(text, bytes)) return 'not valid UTF-8';
   const read = readValue(text);
   if ('problem' in read) return /^\s*</.test(text) ? 'a web page instead of JSON' : read.problem;
   return isObject(read.value) ? read.value : `${describeType(read.value)} instead of an object`;
 }
+
+/** Whether a body is not JSON at all, as one that is empty or was cut off. */
+export const isCutOff = (body: Buffer) => 'problem' in readValue(withoutMark(body).toString());
+
+const withoutMark = (body: Buffer) =>
+  body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
 
 /** The first of these members that is a list. */
 export const findList = (value: RawRecord, names: readonly string[]): unknown[] | undefined =>
@@ -74,9 +80,12 @@ const NOTABLE_NUMBER = /[:[,\s](?:-?\d{16}|-?\d+[.eE]|-0)/;
 const parse = (text: string): unknown =>
   NOTABLE_NUMBER.test(text) ? parseKeepingDigits(text) : JSON.parse(text);
 
-/** The lists in a saved response body, whose first member is one. */
+/** Lists of records in an object: those of saved response bodies, and of files as json-server has them. */
+export const LIST_NAMES: readonly string[] = [...COLLECTIONS, 'users', 'profiles', 'shots'];
+
+/** The lists in an object whose first member is one. */
 function findItems(value: RawRecord): unknown[] | undefined {
-  const isList = (name: string) => COLLECTIONS.includes(name) && Array.isArray(value[name]);
+  const isList = (name: string) => LIST_NAMES.includes(name) && Array.isArray(value[name]);
   for (const first in value)
     return isList(first)
       ? Object.keys(value).flatMap((name) => (isList(name) ? value[name] : []))
@@ -84,13 +93,11 @@ function findItems(value: RawRecord): unknown[] | undefined {
   return undefined;
 }
 
-function* itemEntries(items: readonly unknown[], line: number): Generator<Entry> {
-  for (const item of items) {
+const itemEntries = (items: readonly unknown[], line: number) =>
+  items.map((item): Entry => {
     const text = () => writeJson(item);
-    if (isObject(item)) yield { line, value: item, text };
-    else yield { line, problem: notRecord(item), text };
-  }
-}
+    return isObject(item) ? { line, value: item, text } : { line, problem: notRecord(item), text };
+  });
 
 /** JSON.stringify cannot write what is nested very deeply, or a cycle. */
 export function writeJson(value: unknown): string {

@@ -1,32 +1,35 @@
 // JSON of any size: finds the records in arrays and in named lists byte by byte, and has JSON.parse read each. A saved
 // response body is an object whose first member is a list named as in one of the variants.
-import { COLLECTIONS } from '../variants.ts';
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
-import { readBytes } from './json-text.ts';
+import { LIST_NAMES, readBytes } from './json-text.ts';
 
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, BACKSLASH] = [9, 10, 13, 32, 34, 44, 92];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125];
 
 const SEPARATORS = [SPACE, NEWLINE, RETURN, TAB, COMMA];
 const JUNK_ENDS = [COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT];
-const NOTHING: readonly Entry[] = [];
 
 /** More than a brace, any name with its quotation marks, a colon and blanks take. */
 const LONGEST_NAME = 1024;
-const OPENS_LIST = /(\{\s*)?"((?:[^"\\]|\\.)*)"\s*:\s*\[$/;
+const NAME_BEFORE = /(\{\s*)?"((?:[^"\\]|\\.)*)"\s*:\s*[[{]$/;
+/** How deep lists are looked for, and how many of them are named in advice. */
+const DEEPEST_LIST = 10;
+const MOST_NAMED = 3;
 
 interface OpenArray {
   readonly line: number;
   /** Of the object whose member it is: how many brackets are open in it, and its line. */
   readonly depth: number;
   readonly start: number;
+  /** Its path in that object, such as `db.data.posts`; empty if it is in no object. */
+  readonly path: string;
 }
 
 export class JsonReader implements RecordReader {
   readonly #lists: readonly string[];
-  readonly #listDepth: number;
   readonly #longest: number;
   readonly #arrays: OpenArray[] = [];
+  #found: Entry[] = [];
   #held: Buffer = Buffer.alloc(0);
   /** The next byte. */
   #at = 0;
@@ -42,64 +45,71 @@ export class JsonReader implements RecordReader {
   #isTooLong = false;
   /** Whether it is an object of which a list was read: the rest of it is no record. */
   #hadList = false;
+  /** The name of each object and array that is open in it; empty for an element. */
+  #names: string[] = [];
+  /** Lists in it that were not asked for. */
+  #others: string[] = [];
 
   /**
-   * `lists` names members that hold lists of records, wherever they stand in an object, `listDepth` brackets deep. The rest
-   * of the object is passed over.
+   * `lists` names members that hold lists of records, by their path in an object, such as `db.data.posts`. The rest of the
+   * object is passed over.
    */
-  constructor(
-    firstLine: number,
-    lists: readonly string[] = [],
-    { listDepth = 1, longest = LONGEST_RECORD } = {},
-  ) {
+  constructor(firstLine: number, lists: readonly string[] = [], longest = LONGEST_RECORD) {
     this.#line = firstLine;
     this.#lists = lists;
-    this.#listDepth = listDepth;
     this.#longest = longest;
   }
 
-  *read(piece: Buffer): Iterable<Entry> {
+  read(piece: Buffer): Entry[] {
     this.#held = Buffer.concat([this.#held.subarray(this.#start), piece]);
     this.#at -= this.#start;
     this.#start = 0;
-    while (this.#at < this.#held.length) yield* this.#step();
+    while (this.#at < this.#held.length) this.#step();
     const isLong = this.#at - this.#start > this.#longest;
     this.#isTooLong ||= isLong;
     if (isLong || this.#hadList) this.#start = Math.max(this.#start, this.#at - LONGEST_NAME);
+    return this.#takeFound();
   }
 
-  *end(): Iterable<Entry> {
-    if (this.#isJunk) yield* this.#endJunk();
+  end(): Entry[] {
+    if (this.#isJunk) this.#endJunk();
     const array = this.#arrays.at(-1);
     const end = `is not closed: the file ends at line ${this.#line}`;
-    if (this.#depth > 0) yield problemAt(this.#startLine, `this record ${end}`, this.#takeText());
-    else if (array !== undefined) yield problemAt(array.line, `this array ${end}`);
+    if (this.#depth > 0) this.#found.push(problemAt(this.#startLine, `this record ${end}`, this.#takeText()));
+    else if (array !== undefined) this.#found.push(problemAt(array.line, `this array ${end}`));
+    return this.#takeFound();
   }
 
-  #step(): Iterable<Entry> {
-    if (this.#isJunk) return this.#readJunk();
-    return this.#depth > 0 ? this.#readValue() : this.#beginValue();
+  #takeFound(): Entry[] {
+    const found = this.#found;
+    this.#found = [];
+    return found;
+  }
+
+  #step(): void {
+    if (this.#isJunk) this.#readJunk();
+    else if (this.#depth > 0) this.#readValue();
+    else this.#beginValue();
   }
 
   /** Commas between values are passed over, whether they are needed or not. */
-  #beginValue(): Iterable<Entry> {
+  #beginValue(): void {
     this.#start = this.#at;
     this.#startLine = this.#line;
     const byte = this.#held[this.#at++] as number;
     if (byte === NEWLINE) this.#line++;
     if (SEPARATORS.includes(byte)) this.#start = this.#at;
     else if (byte === CLOSE_ARRAY && this.#arrays.length > 0) this.#closeArray();
-    else if (byte === OPEN_ARRAY && this.#arrays.length === 0) this.#openArray();
+    else if (byte === OPEN_ARRAY && this.#arrays.length === 0) this.#openArray('');
     else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) this.#depth = 1;
     else {
       this.#isJunk = true;
       this.#isInString = byte === QUOTE;
     }
-    return NOTHING;
   }
 
-  #openArray(): void {
-    this.#arrays.push({ line: this.#line, depth: this.#depth, start: this.#startLine });
+  #openArray(path: string): void {
+    this.#arrays.push({ line: this.#line, depth: this.#depth, start: this.#startLine, path });
     this.#depth = 0;
     this.#isTooLong = false;
     this.#hadList = false;
@@ -116,7 +126,7 @@ export class JsonReader implements RecordReader {
   }
 
   // Every byte of every record passes through this loop.
-  #readValue(): Iterable<Entry> {
+  #readValue(): void {
     const held = this.#held;
     while (this.#at < held.length) {
       const byte = held[this.#at++];
@@ -127,55 +137,72 @@ export class JsonReader implements RecordReader {
       } else if (byte === QUOTE) this.#isInString = true;
       else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
         this.#depth++;
-        if (byte !== OPEN_ARRAY || !this.#opensList()) continue;
+        const path = this.#depth > DEEPEST_LIST ? undefined : this.#findList(byte === OPEN_ARRAY);
+        if (path === undefined) continue;
         this.#depth--;
-        this.#openArray();
-        return NOTHING;
+        return this.#openArray(path);
       } else if ((byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) && --this.#depth === 0)
         return this.#endValue();
     }
-    return NOTHING;
   }
 
-  /** Whether the bracket that was just read opens a list of records. */
-  #opensList(): boolean {
-    if (this.#depth !== this.#listDepth + 1 || this.#arrays.some(({ depth }) => depth > 0)) return false;
-    const isOfMap = this.#lists.length > 0;
-    // The list of a response body is its first member.
-    if (!isOfMap && !this.#hadList && this.#at - this.#start > LONGEST_NAME) return false;
+  /** The path of the list of records that the bracket just read opens; undefined if it opens something else. */
+  #findList(isArray: boolean): string | undefined {
+    if (this.#arrays.some(({ depth }) => depth > 0)) return undefined;
+    if (this.#lists.length === 0) return isArray && this.#depth === 2 ? this.#findBodyList() : undefined;
+    const [, , name = ''] = this.#readNameBefore();
+    this.#names = [...this.#names.slice(0, this.#depth - 2), name];
+    if (!isArray || name === '') return undefined;
+    const path = this.#names.filter((one) => one !== '').join('.');
+    if (this.#lists.includes(path)) return path;
+    if (this.#others.length < MOST_NAMED) this.#others.push(path);
+    return undefined;
+  }
+
+  /** The list of a saved response body, or of a file as json-server has it, is the first member. */
+  #findBodyList(): string | undefined {
+    if (!this.#hadList && this.#at - this.#start > LONGEST_NAME) return undefined;
+    const [, brace, name = ''] = this.#readNameBefore();
+    return LIST_NAMES.includes(name) && (this.#hadList || brace !== undefined) ? name : undefined;
+  }
+
+  #readNameBefore(): readonly (string | undefined)[] {
     const before = this.#held.toString('utf8', Math.max(this.#start, this.#at - LONGEST_NAME), this.#at);
-    const [, brace, name] = OPENS_LIST.exec(before) ?? [];
-    if (name === undefined || !(isOfMap ? this.#lists : COLLECTIONS).includes(name)) return false;
-    return isOfMap || this.#hadList || brace !== undefined;
+    return NAME_BEFORE.exec(before) ?? [];
   }
 
-  #endValue(): Iterable<Entry> {
+  #endValue(): void {
     const bytes = this.#held.subarray(this.#start, this.#at);
     const isPassedOver = this.#hadList;
     const isTooLong = this.#isTooLong || bytes.length > this.#longest;
+    const others = this.#others;
     this.#start = this.#at;
     this.#hadList = false;
     this.#isTooLong = false;
-    if (isPassedOver) return NOTHING;
-    return isTooLong ? [tooLong(this.#startLine)] : readBytes(bytes, this.#startLine);
+    this.#others = [];
+    if (isPassedOver) return;
+    if (isTooLong) return void this.#found.push(tooLong(this.#startLine, adviseLists(others)));
+    const list = this.#arrays.at(-1)?.path || undefined;
+    for (const entry of readBytes(bytes, this.#startLine, list)) this.#found.push(entry);
   }
 
   // Junk ends where a record could begin, and at the end of its line: one quotation mark must not swallow the rest.
-  #readJunk(): Iterable<Entry> {
+  #readJunk(): void {
     while (this.#at < this.#held.length) {
       const byte = this.#held[this.#at] as number;
       if (byte === NEWLINE || (!this.#isInString && JUNK_ENDS.includes(byte))) return this.#endJunk();
       if (byte === QUOTE) this.#isInString = !this.#isInString;
       this.#at++;
     }
-    return NOTHING;
   }
 
-  #endJunk(): Iterable<Entry> {
+  #endJunk(): void {
     const text = this.#takeText();
     this.#isJunk = false;
     this.#isInString = false;
-    return [problemAt(this.#startLine, `expected a record, a JSON object, but got ${excerpt(text)}`, text)];
+    this.#found.push(
+      problemAt(this.#startLine, `expected a record, a JSON object, but got ${excerpt(text)}`, text),
+    );
   }
 
   #takeText(): string {
@@ -184,3 +211,9 @@ export class JsonReader implements RecordReader {
     return text;
   }
 }
+
+/** What to do about an object that is too long. */
+const adviseLists = (paths: readonly string[]) =>
+  paths.length === 0
+    ? ''
+    : `, and has none of the lists that the map names; it has ${paths.map((path) => excerpt(path)).join(', ')}`;

@@ -11,39 +11,49 @@ export interface Row {
   readonly bytes: Buffer;
 }
 
-/** `findEnd` gives the place of the line feed that ends the row at `from`; -1 if that is still to come. */
-export function createRowCutter(firstLine: number, findEnd: (bytes: Buffer, from: number) => number) {
-  let held: Buffer = Buffer.alloc(0);
-  let line = firstLine;
-  /** Whether the rest of a row that is too long is passed over, up to the next line feed. */
-  let isSkipping = false;
+/** The place of the line feed that ends the row at `from`; -1 if that is still to come. */
+type FindEnd = (bytes: Buffer, from: number) => number;
 
-  function* cut(piece: Buffer): Generator<Row> {
-    held = held.length === 0 ? piece : Buffer.concat([held, piece]);
+export class RowCutter {
+  readonly #findEnd: FindEnd;
+  #line: number;
+  #held: Buffer = Buffer.alloc(0);
+  /** Whether the rest of a row that is too long is passed over, up to the next line feed. */
+  #isSkipping = false;
+
+  constructor(firstLine: number, findEnd: FindEnd) {
+    this.#line = firstLine;
+    this.#findEnd = findEnd;
+  }
+
+  /** Calls `onRow` with each row that ends in the piece, and with the beginning of one that is too long. */
+  cut(piece: Buffer, onRow: (row: Row) => void): void {
+    const held = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece]);
     let from = 0;
     for (;;) {
-      const end = isSkipping ? held.indexOf(NEWLINE, from) : findEnd(held, from);
+      const end = this.#isSkipping ? held.indexOf(NEWLINE, from) : this.#findEnd(held, from);
       if (end === -1) break;
-      const row = { line, bytes: held.subarray(from, end) };
-      if (!isSkipping && !isBlank(row.bytes)) yield row;
-      isSkipping = false;
-      line += countLines(row.bytes) + 1;
+      const bytes = held.subarray(from, end);
+      if (!this.#isSkipping && !isBlank(bytes)) onRow({ line: this.#line, bytes });
+      this.#isSkipping = false;
+      this.#line += countLines(bytes) + 1;
       from = end + 1;
     }
-    held = held.subarray(from);
-    if (held.length <= LONGEST_RECORD) return;
-    if (!isSkipping) yield { line, bytes: held };
-    isSkipping = true;
-    line += countLines(held);
-    held = held.subarray(held.length);
+    this.#held = held.subarray(from);
+    if (this.#held.length > LONGEST_RECORD) this.#skip(onRow);
   }
 
-  /** What stands behind the last line feed. */
-  function* end(): Generator<Row> {
-    if (!isSkipping && !isBlank(held)) yield { line, bytes: held };
+  #skip(onRow: (row: Row) => void): void {
+    if (!this.#isSkipping) onRow({ line: this.#line, bytes: this.#held });
+    this.#isSkipping = true;
+    this.#line += countLines(this.#held);
+    this.#held = this.#held.subarray(this.#held.length);
   }
 
-  return { cut, end };
+  /** Calls `onRow` with what stands behind the last line feed. */
+  end(onRow: (row: Row) => void): void {
+    if (!this.#isSkipping && !isBlank(this.#held)) onRow({ line: this.#line, bytes: this.#held });
+  }
 }
 
 const isBlank = (bytes: Buffer) => (bytes[0] ?? 0) <= 32 && bytes.toString('latin1').trim() === '';
@@ -54,14 +64,27 @@ function countLines(bytes: Buffer): number {
   return count;
 }
 
-export function createNdjsonReader(firstLine: number): RecordReader {
-  const cutter = createRowCutter(firstLine, (bytes, from) => bytes.indexOf(NEWLINE, from));
+export class NdjsonReader implements RecordReader {
+  readonly #rows: RowCutter;
 
-  function* readRows(rows: Iterable<Row>): Generator<Entry> {
-    for (const { line, bytes } of rows)
-      if (bytes.length > LONGEST_RECORD) yield tooLong(line);
-      else yield* readBytes(bytes, line);
+  constructor(firstLine: number) {
+    this.#rows = new RowCutter(firstLine, (bytes, from) => bytes.indexOf(NEWLINE, from));
   }
 
-  return { read: (piece) => readRows(cutter.cut(piece)), end: () => readRows(cutter.end()) };
+  read(piece: Buffer): Entry[] {
+    const found: Entry[] = [];
+    this.#rows.cut(piece, (row) => readLine(row, found));
+    return found;
+  }
+
+  end(): Entry[] {
+    const found: Entry[] = [];
+    this.#rows.end((row) => readLine(row, found));
+    return found;
+  }
+}
+
+function readLine({ line, bytes }: Row, found: Entry[]): void {
+  if (bytes.length > LONGEST_RECORD) found.push(tooLong(line));
+  else for (const entry of readBytes(bytes, line)) found.push(entry);
 }

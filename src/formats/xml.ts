@@ -19,92 +19,90 @@ interface OpenElement {
   members: Members | undefined;
 }
 
-/** `lists` names the elements that become objects. */
-export function createXmlReader(firstLine: number, lists: readonly string[]): RecordReader {
-  if (lists.length === 0)
-    throw new FormatError(
-      "this is XML: the map must name the elements that it is given, as in export const lists = ['item']",
+/** More than people write. Each open element takes memory, and time at the next one. */
+const MOST_OPEN = 1000;
+
+export class XmlReader implements RecordReader {
+  readonly #lists: readonly string[];
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
+  readonly #parser: Parser;
+  #line: number;
+  #found: Entry[] = [];
+  /** The listed element that is open, and the open elements in it. */
+  readonly #open: OpenElement[] = [];
+  /** The names of the open elements around it. */
+  readonly #around: string[] = [];
+
+  /** `lists` names the elements that become objects. */
+  constructor(firstLine: number, lists: readonly string[]) {
+    if (lists.length === 0)
+      throw new FormatError(
+        "this is XML: the map must name the elements that it is given, as in export const lists = ['item']",
+      );
+    this.#line = firstLine;
+    this.#lists = lists;
+    this.#parser = new Parser(
+      {
+        onopentag: (name, attributes) => this.#openElement(name, attributes),
+        ontext: (text) => this.#addText(text),
+        onclosetag: () => this.#closeElement(),
+      },
+      { xmlMode: true },
     );
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let line = firstLine;
-  let found: Entry[] = [];
-  const elements = createElements(
-    lists,
-    () => line,
-    (entry) => void found.push(entry),
-  );
+  }
 
   /** Line by line, so that elements know theirs. */
-  function write(piece?: Buffer): Entry[] {
-    const [first = '', ...others] = decode(piece).split('\n');
-    elements.write(first);
+  read(piece?: Buffer): Entry[] {
+    const [first = '', ...others] = this.#decode(piece).split('\n');
+    this.#parser.write(first);
     for (const next of others) {
-      line++;
-      elements.write(`\n${next}`);
+      this.#line++;
+      this.#parser.write(`\n${next}`);
     }
-    const entries = found;
-    found = [];
+    const entries = this.#found;
+    this.#found = [];
     return entries;
   }
 
-  function decode(piece?: Buffer): string {
+  end(): Entry[] {
+    const entries = this.read();
+    const unclosed = this.#open[0]?.name ?? this.#around.at(-1);
+    if (unclosed !== undefined) throw new FormatError(`<${unclosed}> is not closed: the XML is cut off`);
+    return entries;
+  }
+
+  #decode(piece?: Buffer): string {
     try {
-      return decoder.decode(piece, { stream: piece !== undefined });
+      return this.#decoder.decode(piece, { stream: piece !== undefined });
     } catch {
-      throw new FormatError(`not valid UTF-8 from line ${line} on: save the file as UTF-8`);
+      throw new FormatError(`not valid UTF-8 from line ${this.#line} on: save the file as UTF-8`);
     }
   }
 
-  return {
-    read: write,
-    end() {
-      const entries = write();
-      const unclosed = elements.unclosed();
-      if (unclosed !== undefined) throw new FormatError(`<${unclosed}> is not closed: the XML is cut off`);
-      return entries;
-    },
-  };
-}
+  #openElement(name: string, attributes: Record<string, string>): void {
+    if (this.#open.length + this.#around.length === MOST_OPEN)
+      throw new FormatError(`more than ${MOST_OPEN} elements are open at line ${this.#line}`);
+    if (this.#open.length === 0 && !this.#lists.includes(name)) return void this.#around.push(name);
+    const place = { line: this.#line, start: this.#parser.startIndex };
+    this.#open.push({ name, ...place, text: '', members: readAttributes(attributes) });
+  }
 
-/** Calls `onEntry` with each listed element when it is closed. */
-function createElements(
-  lists: readonly string[],
-  currentLine: () => number,
-  onEntry: (entry: Entry) => void,
-) {
-  /** The listed element that is open, and the open elements in it. */
-  const open: OpenElement[] = [];
-  /** The names of the open elements around it. */
-  const around: string[] = [];
+  #addText(text: string): void {
+    const element = this.#open.at(-1);
+    if (element !== undefined && !this.#isTooLong()) element.text += text;
+  }
 
-  const isTooLong = () => parser.endIndex - (open[0]?.start ?? 0) > LONGEST_RECORD;
-  const parser: Parser = new Parser(
-    {
-      onopentag(name, attributes) {
-        if (open.length === 0 && !lists.includes(name)) return void around.push(name);
-        const place = { line: currentLine(), start: parser.startIndex };
-        open.push({ name, ...place, text: '', members: readAttributes(attributes) });
-      },
-      ontext(text) {
-        const element = open.at(-1);
-        if (element !== undefined && !isTooLong()) element.text += text;
-      },
-      onclosetag() {
-        const element = open.pop();
-        const parent = open.at(-1);
-        if (element === undefined) around.pop();
-        else if (parent === undefined) onEntry(buildEntry(element, parser.endIndex));
-        else if (!isTooLong()) addChild(parent, element);
-      },
-    },
-    { xmlMode: true },
-  );
+  #closeElement(): void {
+    const element = this.#open.pop();
+    const parent = this.#open.at(-1);
+    if (element === undefined) this.#around.pop();
+    else if (parent === undefined) this.#found.push(buildEntry(element, this.#parser.endIndex));
+    else if (!this.#isTooLong()) addChild(parent, element);
+  }
 
-  return {
-    write: (text: string) => parser.write(text),
-    /** The name of an element that is not closed yet. */
-    unclosed: () => open[0]?.name ?? around.at(-1),
-  };
+  #isTooLong(): boolean {
+    return this.#parser.endIndex - (this.#open[0]?.start ?? 0) > LONGEST_RECORD;
+  }
 }
 
 function readAttributes(attributes: Record<string, string>): Members | undefined {
@@ -135,5 +133,5 @@ function buildEntry(element: OpenElement, end: number): Entry {
   if (end - start > LONGEST_RECORD) return problemAt(line, `<${name}> is longer than 1 MiB`);
   const content = readContent(element);
   const value = typeof content === 'string' ? { '#text': content } : content;
-  return { line, value, text: () => writeJson(value) };
+  return { line, value, list: name, text: () => writeJson(value) };
 }

@@ -1,121 +1,67 @@
-// What an answer looks like on the wire: its headers, 304 for a client that has it, gzip for one that takes it.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+// An answer on the wire: 304 for a client that has it, gzip for one that takes it, and the writer of stored answers.
+import type { ServerResponse } from 'node:http';
 import { Type } from '@sinclair/typebox';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { Config } from '../config/config.ts';
 import type { Answer } from '../stores/reader.ts';
+import { type CacheSettings, caching, type Headers, JSON_TYPE, jsonHeaders } from './headers.ts';
 import type { Observer, Operation, ResponseEvent } from './observations.ts';
 
-export const JSON_TYPE = 'application/json; charset=utf-8';
-export const METHODS = 'GET, HEAD, OPTIONS';
-/** An unknown user may appear with the next import, so a 404 or 410 is kept for seconds only. */
-export const NOT_FOUND_CACHING = 'max-age=5';
-const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After';
-
-/** How long caches may keep what was found. With tags, CDN-Cache-Control is only for what has one: see user-tags.ts. */
-export function caching(config: CacheSettings): Headers {
-  const hasTags = config.cacheTagHeader !== undefined || config.purge.length > 0;
-  return { 'cache-control': config.cacheControl, ...(!hasTags && targeted(config)) };
+/** Writes stored bytes straight to the response. */
+export interface AnswerWriter {
+  /** The headers of all answers, as Node takes them: names and values in turn. */
+  readonly common: readonly string[];
+  readonly observe: Observer;
 }
 
-/** CDNs follow it instead of Cache-Control (RFC 9213). */
-export const targeted = ({ cdnCacheControl }: CacheSettings): Headers =>
-  cdnCacheControl === undefined ? {} : { 'cdn-cache-control': cdnCacheControl };
-
-/** The headers by which caches keep an answer for longer than Cache-Control says. */
-export const LASTING = ['cdn-cache-control', 'x-accel-expires'] as const;
-
-/** For what has more addresses than a shared cache should keep copies of. Browsers ask each time whether theirs is current. */
-export const UNSHARED: Headers = { 'cache-control': 'private, no-cache' };
-
-export type CacheSettings = Pick<Config, 'cacheControl' | 'cdnCacheControl' | 'cacheTagHeader' | 'purge'>;
-
-/** For answers that are data and never a document. */
-const DATA_ONLY = {
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'cross-origin',
-  'referrer-policy': 'no-referrer',
-};
-
-export type Headers = Record<string, string>;
-
-/** Of every response with data. With a list of origins, who may read depends on the request: see edge/cors.ts. */
-export function jsonHeaders(corsOrigin: '*' | readonly string[]): Headers {
-  return { ...(corsOrigin === '*' && anyOrigin()), ...DATA_ONLY };
+export function createAnswerWriter(
+  config: CacheSettings & Pick<Config, 'corsOrigin'>,
+  observe: Observer,
+): AnswerWriter {
+  const { corsOrigin } = config;
+  const varies = corsOrigin === '*' || corsOrigin.length === 0 ? '' : ', Origin';
+  const headers = {
+    ...caching(config),
+    vary: `Accept-Encoding${varies}`,
+    ...jsonHeaders(corsOrigin),
+  };
+  return { common: Object.entries(headers).flat(), observe };
 }
-
-const anyOrigin = () => ({ 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED });
-
-export const oneOrigin = (origin: string): Headers => ({
-  'access-control-allow-origin': origin,
-  'access-control-expose-headers': EXPOSED,
-});
-
-export function setHeaders(response: ServerResponse, headers: Headers): void {
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-}
-
-/** Adds headers to every reply of this context that does not set them itself. */
-export function addHeaders(app: FastifyInstance, headers: Headers): void {
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    for (const [name, value] of Object.entries(headers))
-      if (!reply.hasHeader(name)) reply.header(name, value);
-    done();
-  });
-}
-
-/** For files that a browser may open by themselves: they load nothing and run nothing. */
-export const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
-
-export type WriteAnswer = ReturnType<typeof createAnswerWriter>;
 
 /**
- * Writes stored bytes straight to the response: the one way around Fastify's reply. `reply.headers().send()` with its hooks
- * would cost 3 to 4 µs of a lookup's 23. The responses of one turn of the event loop are sent at its end: sent one by one
- * between the reads, a lookup costs 1.4 to 1.9 × as much (npm run bench).
+ * 200 with the body, or 304 when the client has it already. The one way around Fastify's reply, and sent at the end of the
+ * turn of the event loop: lists of random users cost 37 to 40 µs so, 47 to 51 by `reply.send` at the end of the turn, and
+ * 1.4 times as much if each is sent between the reads of others (least of interleaved rounds on a quiet machine).
  */
-export function createAnswerWriter(config: CacheSettings & Pick<Config, 'corsOrigin'>, observe: Observer) {
-  const common = Object.entries({
-    ...caching(config),
-    vary:
-      config.corsOrigin === '*' || config.corsOrigin.length === 0
-        ? 'Accept-Encoding'
-        : 'Accept-Encoding, Origin',
-    ...jsonHeaders(config.corsOrigin),
-  }).flat();
-
-  /** Nothing is thrown where the client is gone: Node drops what is written then. */
-  function end(response: ServerResponse, event: ResponseEvent, body?: Buffer): void {
-    response.end(body);
-    observe(event);
+export function writeAnswer(
+  { common, observe }: AnswerWriter,
+  response: ServerResponse,
+  operation: Operation,
+  { etag, body, isGzip = false }: Answer,
+  known: string | undefined,
+): void {
+  const request = response.req;
+  const headers = ['etag', isGzip ? gzipEtag(etag) : etag, ...common];
+  if (body === null || known === ANY) {
+    response.writeHead(304, headers);
+    return sendLater(response, observe, { type: 'response', request, operation, status: 304, bytes: 0 });
   }
+  if (isGzip) headers.push('content-encoding', 'gzip');
+  response.writeHead(200, ['content-type', JSON_TYPE, 'content-length', String(body.length), ...headers]);
+  const bytes = request.method === 'HEAD' ? 0 : body.length;
+  sendLater(response, observe, { type: 'response', request, operation, status: 200, bytes }, body);
+}
 
-  function send(response: ServerResponse, event: ResponseEvent, body?: Buffer): void {
-    // A response behind another of its connection is not sent yet, but its bytes must count: Node then reads no further.
-    if (response.socket === null) end(response, event, body);
-    else setImmediate(end, response, event, body);
-  }
+function sendLater(response: ServerResponse, observe: Observer, event: ResponseEvent, body?: Buffer): void {
+  // A response behind another of its connection is not sent yet, but its bytes must count: Node then reads no further.
+  if (response.socket === null) end(response, observe, event, body);
+  else setImmediate(end, response, observe, event, body);
+}
 
-  /** 200 with the body, or 304 when the client has it already. */
-  return function writeAnswer(
-    request: IncomingMessage,
-    response: ServerResponse,
-    operation: Operation,
-    { etag, body, isGzip = false }: Answer,
-    known: string | undefined,
-  ): void {
-    const headers = ['etag', isGzip ? gzipEtag(etag) : etag, ...common];
-    if (body === null || known === ANY) {
-      response.writeHead(304, headers);
-      send(response, { type: 'response', request, operation, status: 304, bytes: 0 });
-      return;
-    }
-    if (isGzip) headers.push('content-encoding', 'gzip');
-    response.writeHead(200, ['content-type', JSON_TYPE, 'content-length', String(body.length), ...headers]);
-    const event = { type: 'response', request, operation, status: 200, bytes: body.length } as const;
-    send(response, event, body);
-  };
+/** Nothing is thrown where the client is gone: Node drops what is written then. */
+function end(response: ServerResponse, observe: Observer, event: ResponseEvent, body?: Buffer): void {
+  response.end(body);
+  observe(event);
 }
 
 /** The response schema of 304. */
@@ -140,6 +86,8 @@ export function sendRendered(
 // If-None-Match (RFC 9110, 13.1.2): lists, `*`, weak comparison. Anything that is not an entity tag is ignored.
 const ENTITY_TAG = /\s*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")\s*(?:,|$)|[^,]*(?:,|$)/g;
 const ANY = '*';
+/** Those behind them are not looked at: a header of 15,000 commas would cost as much as 200 lookups. */
+const MOST_TAGS = 100;
 
 /**
  * The ETags that a client has, or `*`. That of a compressed form stands for the plain one: a client that has either has the
@@ -149,8 +97,8 @@ const ANY = '*';
 export function knownEtags(ifNoneMatch: string | undefined): string | undefined {
   if (ifNoneMatch === undefined) return undefined;
   if (ifNoneMatch.trim() === ANY) return ANY;
-  const tags = [...ifNoneMatch.matchAll(ENTITY_TAG)].map(([, tag = '']) => tag);
-  return tags.join(',').replaceAll(SUFFIX, '"');
+  const tags = ifNoneMatch.matchAll(ENTITY_TAG).take(MOST_TAGS);
+  return [...tags.map(([, tag = '']) => tag)].join(',').replaceAll(SUFFIX, '"');
 }
 
 /** Whether the client already has the representation with this ETag. */

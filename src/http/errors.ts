@@ -1,7 +1,7 @@
 // Every error a client can meet: its code, its status and a sentence that says what to do.
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
-import { JSON_TYPE, LASTING, METHODS, NOT_FOUND_CACHING } from './answer.ts';
+import { JSON_TYPE, LONG_CACHING_HEADERS, METHODS, NOT_FOUND_CACHING } from './headers.ts';
 import { STATUS_CODES } from './node-http.ts';
 
 const CATALOGUE = {
@@ -13,6 +13,7 @@ const CATALOGUE = {
   ],
   POST_MALFORMED: [400, 'The parameter `post` must be absent, or stand once as `post=true`.'],
   BAD_ESCAPE: [400, 'The address has a broken percent escape: write a literal percent sign as %25.'],
+  QUERY_MALFORMED: [400, 'A parameter of the query must stand once.'],
   BAD_REQUEST: [400, 'The request is not well-formed HTTP.'],
   HOST_MISSING: [400, 'An HTTP/1.1 request must carry one Host header.'],
   USER_NOT_FOUND: [404, 'No user has this name. Letter case does not matter, spelling does.'],
@@ -29,7 +30,7 @@ const CATALOGUE = {
   INTERNAL: [500, 'Something went wrong here; it has been logged.'],
   FORMAT_UNKNOWN: [501, 'The only format is JSON: ask with `format=json`.'],
   OVERLOADED: [503, 'Too busy to answer just now: try again shortly.'],
-  NOT_READY: [503, 'The data cannot be read just now: try again shortly.'],
+  NOT_READY: [503, 'Nothing was imported yet, or the data cannot be read just now: try again shortly.'],
 } as const;
 
 export type ErrorCode = keyof typeof CATALOGUE;
@@ -75,7 +76,7 @@ export function sendFailure(
   if (status === 405) reply.header('allow', METHODS);
   if (status === 503) reply.header('retry-after', '1');
   // What was found may have failed while it was sent.
-  if (!isUnknown) for (const name of LASTING) reply.raw.removeHeader(name);
+  if (!isUnknown) for (const name of LONG_CACHING_HEADERS) reply.raw.removeHeader(name);
   return reply
     .code(status)
     .type(JSON_TYPE)

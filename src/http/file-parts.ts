@@ -33,7 +33,7 @@ export async function* readParts(path: string, { start, end }: ByteRange): Async
   const isWhole = end - start < WHOLE_BYTES;
   const buffer = Buffer.allocUnsafeSlow(isWhole ? end - start + 1 : PART_BYTES);
   for (let at = start; at <= end; ) {
-    const part = await inTurn(() => readPart(path, at, buffer.subarray(0, end - at + 1)));
+    const part = await withFileSlot(() => readPart(path, at, buffer.subarray(0, end - at + 1)));
     if (part.length === 0) throw new Error(`${path} has become shorter while it was sent`);
     yield part;
     at += part.length;
@@ -42,7 +42,7 @@ export async function* readParts(path: string, { start, end }: ByteRange): Async
 
 /** For small files. */
 export const readWhole = (path: string, size: number) =>
-  inTurn(() => readPart(path, 0, Buffer.allocUnsafeSlow(size)));
+  withFileSlot(() => readPart(path, 0, Buffer.allocUnsafeSlow(size)));
 
 async function readPart(path: string, start: number, into: Buffer): Promise<Buffer> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
@@ -57,13 +57,13 @@ async function readPart(path: string, start: number, into: Buffer): Promise<Buff
 const waiting: (() => void)[] = [];
 let places = MOST_OPEN;
 
-async function inTurn<T>(task: () => Promise<T>): Promise<T> {
+async function withFileSlot<T>(task: () => Promise<T>): Promise<T> {
   if (places > 0) places--;
   else await new Promise<void>((resolve) => waiting.push(resolve));
   try {
     return await task();
   } finally {
-    // Whoever waits takes over the place.
+    // The next one that waits takes over the place.
     const next = waiting.shift();
     if (next === undefined) places++;
     else next();

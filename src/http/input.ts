@@ -13,7 +13,7 @@ const BROKEN_ESCAPE = Symbol('broken escape');
 
 type Fault = ErrorCode | ((value: unknown) => ErrorCode);
 
-const compileInput: FastifySchemaCompiler<TSchema> = ({ schema }) => {
+export const compileInput: FastifySchemaCompiler<TSchema> = ({ schema }) => {
   const input = TypeCompiler.Compile(schema);
   return (value: unknown) => {
     if (input.Check(value)) return true;
@@ -37,9 +37,11 @@ export const COMPILERS = {
   buildSerializer: () => () => JSON.stringify,
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>['compilersFactory'];
 
-/** Members by name: an array when one is repeated. */
-export const parseQuery = (text: string) =>
-  parse(text, '&', '=', { decodeURIComponent: decode as (text: string) => string, maxKeys: 0 });
+const WHOLE = { maxKeys: 0 };
+const STRICT = { ...WHOLE, decodeURIComponent: decode as (text: string) => string };
+
+/** Members by name: an array when one is repeated. Node is twice as fast with its own decoder. */
+export const parseQuery = (text: string) => parse(text, '&', '=', text.includes('%') ? STRICT : WHOLE);
 
 function decode(text: string): string | typeof BROKEN_ESCAPE {
   try {

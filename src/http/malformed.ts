@@ -1,4 +1,4 @@
-// What is wrong with a request, and with bytes that are none.
+// Detects malformed requests: `requestFault` after parsing, `parserFault` when Node's parser fails.
 import type { IncomingMessage } from 'node:http';
 import type { ErrorCode } from './errors.ts';
 
@@ -15,10 +15,10 @@ export function requestFault(request: IncomingMessage): ErrorCode | undefined {
   const { host = '', 'transfer-encoding': coding } = request.headers;
   if (!HOST.test(host) || (coding !== undefined && !ENDS_CHUNKED.test(coding))) return 'BAD_REQUEST';
   if (request.method === 'CONNECT') return 'METHOD_NOT_ALLOWED';
-  if (expectsMore(request)) return 'EXPECTATION_FAILED';
+  if (request.headers.expect !== undefined && expectsMore(request)) return 'EXPECTATION_FAILED';
   if (url === '*' && request.method === 'OPTIONS') return undefined;
   if (!url.startsWith('/') && !HOST.test(ABSOLUTE.exec(url)?.[1] ?? '/')) return 'BAD_REQUEST';
-  return hasBrokenEscape(url) ? 'BAD_ESCAPE' : undefined;
+  return url.includes('%') && hasBrokenEscape(url) ? 'BAD_ESCAPE' : undefined;
 }
 
 /** RFC 9112 (3.2) wants anything but a name or an address and a port refused; RFC 3986 (3.2.2) says what they are. */
@@ -26,16 +26,15 @@ const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /** HTTP/1.0 knows no expectations. */
 const expectsMore = ({ headers: { expect }, httpVersion }: IncomingMessage) =>
-  expect !== undefined && httpVersion === '1.1' && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect);
+  httpVersion === '1.1' && !/(?:^|\W)100-continue(?:$|\W)/i.test(expect as string);
 
-/** Otherwise nobody knows where the body ends, and RFC 9112 (6.3) wants the request refused. */
+/** Otherwise it is not known where the body ends, and RFC 9112 (6.3) wants the request refused. */
 const ENDS_CHUNKED = /(?:^|[\s,])chunked$/i;
 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)([^#]*)/i;
 
 /** Whether the path cannot be decoded; the query's members are looked at one by one. */
 function hasBrokenEscape(url: string): boolean {
-  if (!url.includes('%')) return false;
   try {
     decodeURIComponent(url.split('?', 1)[0] as string);
     return false;
@@ -65,8 +64,9 @@ function countHosts(rawHeaders: readonly string[]): number {
 /** What Node's parser reports. */
 export interface ParserError extends Error {
   readonly code: string;
-  /** The last packet; there is none when time is up. */
+  /** The last packet, and how much of it was parsed; there is none when time is up. */
   readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
 }
 
 /** Why the parser gave up. */
@@ -80,4 +80,10 @@ export function parserFault({ code, rawPacket }: ParserError): ErrorCode {
 function hasLongRequestLine(packet: Buffer): boolean {
   const lineEnd = packet.indexOf('\n');
   return (lineEnd === -1 || lineEnd > LONGEST_URL) && /^\s*[A-Z-]+ \S/.test(packet.toString('latin1', 0, 40));
+}
+
+/** Whether the rejected request is HEAD, whose answer has no body; not known if its first line came in an earlier packet. */
+export function isHead({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
+  const parsed = rawPacket?.toString('latin1', 0, bytesParsed) ?? '';
+  return /^\s*HEAD /.test(parsed.slice(parsed.lastIndexOf('\r\n\r\n') + 1));
 }

@@ -1,4 +1,4 @@
-// What the log and the metrics are told: whoever notices something calls `observe` with one of these events.
+// What the log and the metrics observe: `observe` is called with one of these events.
 import type { IncomingMessage } from 'node:http';
 import type { StoreEvent } from '../stores/reader.ts';
 import type { Variant } from '../variants.ts';
@@ -13,8 +13,6 @@ declare module 'node:http' {
   interface IncomingMessage {
     /** When its headers arrived, by performance.now(); an injected request has not come through a server. */
     arrived?: number;
-    /** Its method, if it is neither GET nor HEAD and is routed as GET. */
-    otherMethod?: string;
   }
 }
 

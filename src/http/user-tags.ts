@@ -1,9 +1,9 @@
-// The tag of its user on an answer, by which caches are told what changed, so that they may keep the answer for a day.
+// The tag of its user on an answer, by which caches are purged, so that they may keep the answer for a day.
 import type { ServerResponse } from 'node:http';
 import { listTagHeaders } from '../config/caches.ts';
 import type { Family } from '../records/kinds.ts';
 import { SITE_TAG, userTag } from '../records/user-name.ts';
-import { type CacheSettings, type Headers, setHeaders, targeted } from './answer.ts';
+import { type CacheSettings, cdnCaching, type Headers, setHeaders } from './headers.ts';
 
 const A_DAY = '86400';
 
@@ -14,11 +14,13 @@ export function createUserTags(config: CacheSettings) {
   const names = listTagHeaders(config);
   // CACHE_CONTROL may forbid that any shared cache keeps an answer.
   const isForbidden = /private|no-store|no-cache/.test(config.cacheControl);
-  // nginx follows it, and so does what is printed for Varnish.
-  const isOurs = config.purge.some(({ kind }) => kind === 'nginx' || kind === 'varnish');
-  const life: Headers = { ...targeted(config), ...(isOurs && !isForbidden && { 'x-accel-expires': A_DAY }) };
+  const isOurs = config.purge.some(({ kind }) => kind === 'nginx');
+  const life: Headers = {
+    ...cdnCaching(config),
+    ...(isOurs && !isForbidden && { 'x-accel-expires': A_DAY }),
+  };
 
-  /** `isLasting` says whether the answer changes only when caches are told. */
+  /** `isLasting` says whether the answer changes only when caches are purged. */
   return function tagUser(response: ServerResponse, family: Family, userKey: string, isLasting = true): void {
     if (names.length === 0) return;
     const tags = [SITE_TAG, userTag(family, userKey)];

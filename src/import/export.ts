@@ -1,9 +1,10 @@
 // The store's records -> NDJSON, exactly as they were imported, or as they are served.
-import { createWriteStream, fstatSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
-import { openOutput, outputError } from '../files/output.ts';
+import { openOutput, outputError, writeToStdout } from '../files/output.ts';
 
 const CHUNK_LENGTH = 256 * 1024;
 
@@ -19,25 +20,32 @@ export async function* exportLines(source: RecordSource, withCopies: boolean): A
     if (chunk.length < CHUNK_LENGTH) continue;
     yield chunk;
     chunk = '';
+    // The store answers at once: without this, signals would wait for the end.
+    await nextTurn();
   }
   if (chunk !== '') yield chunk;
 }
 
-interface ExportOptions {
+interface LinesOptions {
   /** None or `-`: standard output. */
   readonly file: string | undefined;
-  /** Whether pictures are named by the addresses of their copies. */
-  readonly withCopies: boolean;
   readonly stdout: Writable;
   readonly signal?: AbortSignal;
 }
 
-/** Writes every record to a file, which appears when it is whole, or to standard output. */
-export async function writeExport(
-  source: RecordSource,
-  { file, withCopies, stdout, signal }: ExportOptions,
-): Promise<void> {
-  const lines = Readable.from(exportLines(source, withCopies), { objectMode: false, highWaterMark: 1 << 20 });
+interface ExportOptions extends LinesOptions {
+  /** Whether pictures are named by the addresses of their copies. */
+  readonly withCopies: boolean;
+}
+
+export const writeExport = (source: RecordSource, { withCopies, ...options }: ExportOptions) =>
+  writeLines(
+    Readable.from(exportLines(source, withCopies), { objectMode: false, highWaterMark: 1 << 20 }),
+    options,
+  );
+
+/** Writes lines to a file, which appears when it is whole, or to standard output. */
+export async function writeLines(lines: Readable, { file, stdout, signal }: LinesOptions): Promise<void> {
   if (file === undefined || file === '-') return await writeToStdout(lines, stdout, signal);
   const output = openOutput(file);
   try {
@@ -51,26 +59,4 @@ export async function writeExport(
   } finally {
     output.discard();
   }
-}
-
-type Stdout = Writable & { readonly fd?: number; readonly isTTY?: boolean };
-
-/** Keeps pace with whoever reads. */
-export async function writeToStdout(lines: Readable, stdout: Stdout, signal?: AbortSignal): Promise<void> {
-  try {
-    const file = findDescriptor(stdout);
-    // Node's own stream takes a partial write, as on a disk that is almost full, for a whole one.
-    if (file !== undefined)
-      await pipeline(lines, createWriteStream('', { fd: file, autoClose: false }), { signal });
-    else await pipeline(lines, stdout, { end: false, signal });
-  } catch (error) {
-    throw outputError('to standard output', error);
-  }
-}
-
-/** The descriptor, if standard output is neither a terminal nor a pipe. */
-function findDescriptor({ fd, isTTY }: Stdout): number | undefined {
-  if (fd === undefined || isTTY) return undefined;
-  const stats = fstatSync(fd);
-  return stats.isFIFO() || stats.isSocket() ? undefined : fd;
 }

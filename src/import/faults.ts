@@ -1,13 +1,13 @@
 // Reports the faults of an import, counts the faulty records, and writes them to a file.
-import { closeSync, openSync, writeFileSync } from 'node:fs';
-import { asOutputErrors, openOutput } from '../files/output.ts';
+import { closeSync, fstatSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
+import { asOutputErrors, OutputError, openOutput } from '../files/output.ts';
 import type { Entry } from '../formats/entry.ts';
 import type { Fault } from '../records/normalise.ts';
 import { brief, printable } from '../records/printable.ts';
 import type { Misfit } from '../stores/load.ts';
 
 const LONGEST_RETURNED = 300;
-/** A place is a file's index times this, plus the line: no file has so many lines, and no import so many files. */
+/** A place is a file's index times this, plus the line: no file has that many lines, and no import that many files. */
 const LINES = 2 ** 32;
 
 export const encodePlace = (file: number, line: number) => file * LINES + line;
@@ -60,14 +60,26 @@ export type Rejects = ReturnType<typeof openRejects>;
 export function openRejects(file: string, inputs: readonly string[]) {
   const output = openOutput(file, inputs);
   const fd = asOutputErrors(file, () => openSync(output.path, output.flags, output.mode));
+  let isKept = false;
   return {
     add: (record: string) => asOutputErrors(file, () => writeFileSync(fd, `${record}\n`)),
-    /** Puts the file in its place. */
-    commit: output.commit,
+    /** Makes what was added durable. Devices and pipes cannot be. */
+    sync(): void {
+      if (fstatSync(fd).isFile()) asOutputErrors(file, () => fsyncSync(fd));
+    },
+    /** Puts the file in its place. If that fails, the unfinished file stays, and the error names it. */
+    commit(): void {
+      isKept = true;
+      try {
+        output.commit();
+      } catch (error) {
+        throw new OutputError(`${(error as Error).message}; what was left out is in ${output.path}`);
+      }
+    },
     /** Closes the file, and removes it unless it was committed. */
     [Symbol.dispose](): void {
       closeSync(fd);
-      output.discard();
+      if (!isKept) output.discard();
     },
   };
 }

@@ -2,26 +2,25 @@
 import { createReadStream } from 'node:fs';
 import { addAbortSignal, Readable } from 'node:stream';
 import { readRecords } from '../formats/detect.ts';
-import { type Capture, type Entry, FormatError, NoContentError } from '../formats/entry.ts';
+import { type Entry, FormatError, NoRecordsError } from '../formats/entry.ts';
 import type { Family } from '../records/kinds.ts';
-import { createMender, type Mender, type MendingOptions } from '../records/mending.ts';
-import type { RawRecord } from '../records/recognise.ts';
-import { createPlaceholders } from '../records/row.ts';
-import type { Load, Tallies } from '../stores/load.ts';
+import { createMender, type MendingOptions } from '../records/mending.ts';
+import type { Tallies } from '../stores/load.ts';
 import type { RemovalLimit } from '../stores/removal-limit.ts';
 import type { Writer } from '../stores/writer.ts';
-import { openCaptures } from './captures.ts';
+import { Adder } from './adder.ts';
 import {
   createFaultReport,
   describePlace,
   displayName,
   encodePlace,
-  type FaultReport,
   openRejects,
+  type Rejects,
 } from './faults.ts';
 import { type InputOptions, openInputs } from './inputs.ts';
 import type { RecordMap } from './map.ts';
-import { createWarnings, type Progress, type Warnings } from './report.ts';
+import { createWarnings, type Progress } from './report.ts';
+import { createUnused } from './unused.ts';
 
 export interface ImportOptions extends MendingOptions, InputOptions {
   readonly stdin: AsyncIterable<Buffer>;
@@ -54,18 +53,26 @@ export async function importFiles(
   const report = createFaultReport(files, options.onFault, rejects, map !== undefined);
   const warnings = createWarnings((place) => describePlace(files, place));
   const mender = createMender(options);
+  const unused = createUnused();
   const counts: Counts = { bytes: 0, records: 0 };
   const show = (phase: Progress['phase']) => onProgress({ phase, totalBytes, ...counts });
-  const load = await writer.load({ replace, maxRemoved, skipInvalid, onMisfit: report.misfit });
+  const load = await writer.load({
+    replace,
+    maxRemoved,
+    skipInvalid,
+    onMisfit: report.misfit,
+    beforeCommit: () => rejects?.sync(),
+  });
   let tallies: Tallies | undefined;
   try {
-    const add = createAdder(load, report, warnings, mender, options);
+    const adder = new Adder({ load, report, warnings, unused, mender, ...options });
     const onChunk = () => show('reading');
-    for await (const { file, batch } of readFiles({ ...options, files }, map, warnings, counts, onChunk)) {
+    for await (const { file, batch } of readFiles({ ...options, files }, map, counts, onChunk)) {
       counts.records += batch.length;
-      for (const entry of batch) await add(entry, encodePlace(file, entry.line));
+      for (const entry of batch) await adder.add(entry, encodePlace(file, entry.line));
       options.signal?.throwIfAborted();
     }
+    await adder.end();
     show('writing');
     const isRefused = report.count() > 0 && !skipInvalid;
     tallies = await load.finish(isRefused ? 'refuse' : dryRun ? 'try' : 'commit');
@@ -73,23 +80,27 @@ export async function importFiles(
     await load.abandon();
     throw error;
   }
-  if (tallies !== undefined) rejects?.commit();
+  const unplaced = tallies === undefined ? [] : placeRejects(rejects);
   return {
     /** Undefined when nothing was imported because records were faulty. */
     tallies,
     /** Lines about what was taken but is probably not meant so. */
-    warnings: [...warnings.lines(), ...missingFiles(map)],
+    warnings: [...warnings.lines(), ...(map?.warnings() ?? []), ...unplaced],
     mended: mender.counts,
+    unused,
     faulty: report.count(),
     records: counts.records,
   };
 }
 
-function missingFiles(map: RecordMap | undefined): string[] {
-  const count = map?.unpublished() ?? 0;
-  if (count === 0) return [];
-  const advice = "publish the export's files, and give their address with --files-url";
-  return [`warning: pictures and films left out: ${count}: ${advice}`];
+/** The import is committed: what fails now is a warning. */
+function placeRejects(rejects: Rejects | undefined): string[] {
+  try {
+    rejects?.commit();
+    return [];
+  } catch (error) {
+    return [(error as Error).message];
+  }
 }
 
 interface Counts {
@@ -106,37 +117,31 @@ interface FileBatch {
 async function* readFiles(
   { files, stdin, signal, encoding }: ImportOptions,
   map: RecordMap | undefined,
-  warnings: Warnings,
   counts: Counts,
   onChunk: () => void,
 ): AsyncGenerator<FileBatch> {
-  let empty: string | undefined;
-  using opened = new DisposableStack();
-  let captures: ReturnType<typeof openCaptures> | undefined;
+  let empty: FormatError | undefined;
+  /** The file of the last object that a map was given. */
+  let last = 0;
   for (const [file, path] of files.entries()) {
     const source = path === '-' ? stoppable(stdin, signal) : createReadStream(path, { signal });
     const chunks = counted(source, counts, onChunk);
-    const onCapture = (capture: Capture) => {
-      captures ??= opened.use(openCaptures(warnings));
-      captures.add(capture, file);
-    };
     try {
       const batches =
-        map === undefined
-          ? readRecords(chunks, { encoding, onCapture })
-          : map.read(chunks, displayName(path), encoding);
-      for await (const batch of batches) yield { file, batch };
+        map === undefined ? readRecords(chunks, { encoding }) : map.read(chunks, displayName(path), encoding);
+      for await (const batch of batches) {
+        last = file;
+        yield { file, batch };
+      }
     } catch (error) {
-      if (error instanceof NoContentError) empty ??= path;
-      else if (error instanceof FormatError) throw new FormatError(`${displayName(path)}: ${error.message}`);
-      else throw error;
+      if (!(error instanceof FormatError)) throw error;
+      const named = new FormatError(`${displayName(path)}: ${error.message}`);
+      if (!(error instanceof NoRecordsError)) throw named;
+      empty ??= named;
     }
   }
-  if (captures !== undefined) yield* captures.entries();
-  yield { file: files.length - 1, batch: (await map?.end()) ?? [] };
-  // One empty file among others does no harm; but to import nothing at all is a mistake.
-  if (empty !== undefined && counts.records === 0)
-    throw new FormatError(`${displayName(empty)} has no records`);
+  yield { file: last, batch: (await map?.end()) ?? [] };
+  if (empty !== undefined && counts.records === 0) throw empty;
 }
 
 const stoppable = (stdin: ImportOptions['stdin'], signal: AbortSignal | undefined) =>
@@ -152,29 +157,4 @@ async function* counted(
     onChunk();
     yield chunk;
   }
-}
-
-/** Adds an entry to the load, or to the faults. */
-function createAdder(
-  load: Load,
-  report: FaultReport,
-  warnings: Warnings,
-  mender: Mender,
-  { skipInvalid, family }: ImportOptions,
-) {
-  async function addPlaceholders(source: RawRecord, place: number): Promise<void> {
-    for (const row of createPlaceholders(source, family)) await load.add(row, place);
-  }
-
-  return (entry: Entry, place: number): void | Promise<void> => {
-    if ('problem' in entry)
-      return report.entry(place, entry, [{ member: 'record', reason: entry.problem, got: '' }]);
-    const result = mender.normalise(entry.value, entry.kind, family);
-    if ('faults' in result) {
-      report.entry(place, entry, result.faults);
-      return skipInvalid ? undefined : addPlaceholders(entry.value, place);
-    }
-    warnings.look(result.row, entry.value, place);
-    return load.add(result.row, place);
-  };
 }

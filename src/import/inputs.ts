@@ -23,17 +23,18 @@ export async function openInputs(options: InputOptions) {
   return { map, files, totalBytes };
 }
 
-async function openMap({ map, filesUrl, exportUser }: InputOptions) {
+async function openMap({ map, ...facts }: InputOptions) {
   if (map === undefined) return undefined;
   const { loadMap } = await import('./map.ts');
-  return await loadMap(map, { filesUrl, exportUser });
+  return await loadMap(map, facts);
 }
 
 /** The files of an unpacked export that its map reads. */
 function listFolder(path: string, files: RegExp): string[] {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path];
   const all = readdirSync(path, { recursive: true, encoding: 'utf8' });
-  const found = all.filter((name) => files.test(name)).sort();
+  // Unlike `test`, `search` does not remember where the last match ended.
+  const found = all.filter((name) => name.search(files) !== -1).sort();
   if (found.length === 0) throw new FormatError(`${path} has no files of such an export`);
   return found.map((name) => join(path, name));
 }

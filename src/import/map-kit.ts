@@ -1,12 +1,11 @@
 // The functions that every map is given: ids, texts, dates and URLs as records need them.
 import { hash } from 'node:crypto';
 import { Parser } from 'htmlparser2';
-import { utcFromIso, wireDate } from '../records/dates.ts';
+import { type DateOrder, isSheetDate, utcFromIso, utcFromSheet, wireDate } from '../records/dates.ts';
 import { brief } from '../records/printable.ts';
 
 const ID_BITS = 63n;
 const EPOCH = /^-?\d+(?:\.\d+)?$/;
-const DAY = /^\d{4}-\d\d-\d\d$/;
 /** `Sat, 5 Mar 2022 22:00:00 +0200`, and `Sat Mar 05 22:00:00 +0000 2022` in Twitter's archives. */
 const NAMED_DATE =
   /^(?:[A-Z][a-z]{2},? +)?(?:[A-Z][a-z]{2} )?(?<day>\d{1,2}) (?:[A-Z][a-z]{2} \d{4} )?\d\d:\d\d(?::\d\d)? (?<zone>[+-]\d{4}|GMT|UTC?|Z)(?: \d{4}| \([A-Z]+\))?$/;
@@ -18,6 +17,8 @@ export type MapTools = typeof kit & {
   /** The name of the file that the object is in, and its line there. */
   readonly file: () => string;
   readonly line: () => number;
+  /** The list that the object is from, of those that the map names. */
+  readonly list: () => string | undefined;
   /** The address of a file of the export, if --files-url says where they are published. */
   readonly media: (path: unknown) => string | undefined;
   /** The name of the user whose export it is, if --export-user says it. */
@@ -39,22 +40,27 @@ function makeId(text: unknown): string {
   return String(bits === 0n ? 1n : bits);
 }
 
-/** A date as `YYYY-MM-DD HH:MM:SS` in UTC: from ISO 8601, RFC 2822, Twitter, a Date, or (milli)seconds since 1970. */
-function readDate(given: unknown): string | undefined {
+/**
+ * A date as `YYYY-MM-DD HH:MM:SS` in UTC: from ISO 8601, RFC 2822, Twitter, a Date, or (milli)seconds since 1970; from
+ * spreadsheets in the order of day and month that is given.
+ */
+function readDate(given: unknown, order?: DateOrder): string | undefined {
   if (isNothing(given)) return undefined;
-  const date = given instanceof Date ? wireDate(given.getTime()) : readDateText(String(given));
-  if (date === undefined) throw new Error(`not a date: "${brief(given)}"`);
-  return date;
+  const text = String(given).trim();
+  const date = given instanceof Date ? wireDate(given.getTime()) : readDateText(text, order);
+  if (date !== undefined) return date;
+  const advice = isSheetDate(text) ? ": kit.date(…, 'dmy') or 'mdy' says which number is the day" : '';
+  throw new Error(`not a date: "${brief(given)}"${advice}`);
 }
 
-function readDateText(text: string): string | undefined {
+function readDateText(text: string, order: DateOrder | undefined): string | undefined {
+  if (order !== undefined && isSheetDate(text)) return utcFromSheet(text, order);
   const { day, zone = '' } = NAMED_DATE.exec(text)?.groups ?? {};
   if (day !== undefined) {
     // JavaScript takes 30 February for 2 March.
     const isReal = new Date(text.replace(zone, 'GMT')).getUTCDate() === Number(day);
     return isReal ? wireDate(Date.parse(text)) : undefined;
   }
-  if (DAY.test(text)) return utcFromIso(`${text} 00:00:00`);
   if (!EPOCH.test(text)) return utcFromIso(text);
   const time = Number(text);
   return wireDate(Math.abs(time) < LEAST_MILLISECONDS ? time * 1000 : time);
@@ -63,7 +69,8 @@ function readDateText(text: string): string | undefined {
 /** A URL, made absolute with the help of `base` if it is relative. */
 function readUrl(reference: unknown, base?: string): string | undefined {
   if (isNothing(reference)) return undefined;
-  const url = URL.parse(String(reference), base);
+  const text = String(reference);
+  const url = URL.parse(/^www\./i.test(text) ? `https://${text}` : text, base);
   if (url === null) throw new Error(`not a URL: "${brief(reference)}"`);
   return url.href;
 }

@@ -4,10 +4,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { isRegExp } from 'node:util/types';
 import { trimLists } from '../formats/csv.ts';
 import { readRecords } from '../formats/detect.ts';
 import { type Entry, FormatError, problemAt } from '../formats/entry.ts';
 import { describeType, isObject, writeJson } from '../formats/json-text.ts';
+import { packageFile } from '../package-files.ts';
+import type { DateOrder } from '../records/dates.ts';
 import { brief } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';
 import { isWrittenNumber } from '../records/scalar.ts';
@@ -17,7 +20,6 @@ const MODULE = 'export default (object, kit) => …';
 const WANTED = 'a map returns a record, an array of records, or nothing';
 
 /** The maps of the package, by their names. */
-const READY_MAPS = new URL('../maps/', import.meta.url);
 let loads = 0;
 
 /** What the operator says of an export. */
@@ -26,12 +28,15 @@ export interface ExportFacts {
   readonly filesUrl?: string | undefined;
   /** Whose it is. */
   readonly exportUser?: string | undefined;
+  /** The order of day and month in dates that a spreadsheet wrote. */
+  readonly dates?: DateOrder | undefined;
 }
 
 /** Where in the input an object is. */
 interface Place {
   readonly file: string;
   readonly line: number;
+  readonly list?: string | undefined;
 }
 
 export type RecordMap = Awaited<ReturnType<typeof loadMap>>;
@@ -39,7 +44,10 @@ export type RecordMap = Awaited<ReturnType<typeof loadMap>>;
 export async function loadMap(path: string, facts: ExportFacts = {}) {
   const { map, end, lists, files, version, describe } = await loadModule(path);
   const tools = createTools(facts);
-  let last: Place = { file: path, line: 1 };
+  let last: Place = { file: path, line: 1, list: undefined };
+  /** Where an object was that has none of the lists, and its members. */
+  let without: string | undefined;
+  let hasList = false;
 
   /** The records that the map makes of an object. `source` is its text: the map may change it. */
   async function apply(object: RawRecord, source: string, place: Place): Promise<Entry[]> {
@@ -56,7 +64,9 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
     async *read(chunks: AsyncIterable<Buffer>, file: string, encoding?: string): AsyncGenerator<Entry[]> {
       for await (const batch of readRecords(chunks, { lists, encoding }))
         for (const entry of batch) {
-          last = { file, line: entry.line };
+          last = { file, line: entry.line, list: entry.list };
+          hasList ||= entry.list !== undefined;
+          if (lists.length > 0 && 'value' in entry) without ??= describeMembers(entry.value, last);
           yield 'problem' in entry ? [entry] : await apply(entry.value, entry.text(), last);
         }
     },
@@ -78,12 +88,24 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
     version,
     /** The files that it reads of a folder. */
     files,
-    /** How many files of the export have no address. */
-    unpublished: tools.unpublished,
+    /** What is probably not meant so. */
+    warnings(): string[] {
+      const warnings: string[] = [];
+      const count = tools.unpublished();
+      if (count > 0) warnings.push(`pictures and films left out: ${count}: ${PUBLISH_FILES}`);
+      if (!hasList && without !== undefined)
+        warnings.push(`none of the lists ${lists.join(', ')} was found: ${without}`);
+      return warnings;
+    },
   };
 }
 
-function createTools({ filesUrl, exportUser }: ExportFacts) {
+const PUBLISH_FILES = "publish the export's files, and give their address with --files-url";
+
+const describeMembers = (object: RawRecord, { file, line }: Place) =>
+  `the object in ${file}:${line} has ${brief(Object.keys(object).join(', '))}`;
+
+function createTools({ filesUrl, exportUser, dates }: ExportFacts) {
   let unpublished = 0;
 
   function media(path: unknown): string | undefined {
@@ -94,12 +116,14 @@ function createTools({ filesUrl, exportUser }: ExportFacts) {
   }
 
   return {
-    at: ({ file, line }: Place): MapTools => ({
+    at: ({ file, line, list }: Place): MapTools => ({
       ...kit,
+      date: (given, order = dates) => kit.date(given, order),
       media,
       user: () => exportUser,
       file: () => file,
       line: () => line,
+      list: () => list,
     }),
     unpublished: () => unpublished,
   };
@@ -128,11 +152,13 @@ async function loadModule(path: string) {
   if (typeof map !== 'function') throw new FormatError(`${path} has no default function: ${MODULE}`);
   if (!Array.isArray(lists) || !lists.every((name) => typeof name === 'string' && name !== ''))
     throw new FormatError(`${path}: lists must be an array of names, such as ['orderedItems']`);
+  if (files !== undefined && !isRegExp(files))
+    throw new FormatError(`${path}: files must be a regular expression, such as /\\.json$/`);
   return { map, end, lists, files, version: hash('sha256', readFileSync(file)), describe };
 }
 
 function findModule(path: string): URL {
-  const ready = /^\w+$/.test(path) ? new URL(`${path}.mjs`, READY_MAPS) : undefined;
+  const ready = /^\w+$/.test(path) ? pathToFileURL(packageFile(`src/maps/${path}.mjs`)) : undefined;
   if (ready !== undefined && existsSync(ready)) return ready;
   if (!existsSync(path)) throw new FormatError(`${path} does not exist`);
   return pathToFileURL(resolve(path));

@@ -35,7 +35,7 @@ function describe({ phase, bytes, totalBytes, records }: Progress, seconds: numb
 
 /** A line for each way in which records were mended. */
 export function describeMended({ emptied, escaped, isUnescaped }: MendingCounts): string[] {
-  const fields = Object.entries(emptied).map(([member, times]) => `${member} ${times} times`);
+  const fields = Object.entries(emptied).map(([member, times]) => `${member} ${counted(times, 'time')}`);
   const texts = counted(escaped, 'text');
   const what = isUnescaped
     ? `${texts} read as HTML`
@@ -111,9 +111,7 @@ export function createWarnings(placeName: (place: number) => string) {
     },
     /** One line for each kind of warning. */
     lines: (): string[] =>
-      [...found].map(([what, { count, first }]) =>
-        printable(`warning: ${what}: ${count}. The first is ${first}`),
-      ),
+      [...found].map(([what, { count, first }]) => printable(`${what}: ${count}. The first is ${first}`)),
   };
 }
 

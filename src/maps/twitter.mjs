@@ -12,7 +12,7 @@ export default (object, kit) => {
   if (object.profile) profile = object.profile;
   if (object.follower) counts.follower++;
   if (object.following) counts.following++;
-  // Deleted posts are in the archive as well. RT begins somebody else's.
+  // Deleted posts are in the archive as well. RT begins those of others.
   const { tweet } = object;
   if (tweet && !tweet.deleted_at && !tweet.full_text.startsWith('RT @')) tweets.push(makePost(tweet, kit));
 };

@@ -1,4 +1,6 @@
-// The fetch command: lists the originals that records name, fetches those that have no copy here, and links the copies.
+// The fetch command: lists the originals that records name, fetches those that have no copy here, makes small pictures of the
+// copies, and links them.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Terminal } from '../files/terminal.ts';
 import { createFileClient, type FileClient, isTooLong } from '../remote/file-client.ts';
 import { createHosts, type HostFlags } from '../remote/host.ts';
@@ -10,10 +12,11 @@ import type { Writer } from '../stores/writer.ts';
 import { createMediaFolder, type MediaFolder } from './folder.ts';
 import { createOriginals, createSaver, type Originals, type Saver, TakedownMade } from './originals.ts';
 import { fileReceiver, placeholderReason, QuotaReached } from './receive.ts';
-import { createOutcomes, describeFetch, HOSTS_OPTION, type Outcomes } from './report.ts';
+import { createOutcomes, describeFetch, type FetchOutcome, HOSTS_OPTION, type Outcomes } from './report.ts';
+import { makeSmallFiles } from './small-files.ts';
+import { loadShrink, type Shrink } from './small-pictures.ts';
 
-/** The flags of the command that are passed on as they are. */
-export interface FetchFlags extends HostFlags {
+export interface FetchOptions extends HostFlags {
   /** Whether attachments and audio are fetched as well. */
   readonly files: boolean;
   readonly maxFile: number;
@@ -23,18 +26,16 @@ export interface FetchFlags extends HostFlags {
   readonly mediaHosts: readonly string[];
   /** Hashes of pictures to refuse. */
   readonly placeholder: readonly string[];
-}
-
-export interface FetchOptions extends FetchFlags {
   /** Sites that may be asked whatever their addresses are. */
   readonly sites: readonly URL[];
   readonly mediaDir: string;
   /** What records name copies by. */
   readonly mediaUrl: string;
   readonly openArchive: () => Promise<StoreHandle<Archive>>;
-  readonly writer: Pick<Writer, 'saveMedia' | 'relink' | 'unknownFiles'>;
+  readonly writer: Pick<Writer, 'saveMedia' | 'savePicture' | 'relink' | 'unknownFiles'>;
   readonly out: Terminal;
   readonly signal: AbortSignal;
+  readonly loadShrink?: () => Promise<Shrink | undefined>;
 }
 
 export async function runFetch(options: FetchOptions) {
@@ -42,131 +43,158 @@ export async function runFetch(options: FetchOptions) {
   await folder.prepare();
   using report = createRunReport(options.out, 'fetching', 'pictures');
   for (;;) {
-    const outcome = await runOnce(folder, report, options);
-    if (outcome !== undefined) return outcome;
+    const result = await runOnce(folder, report, options);
+    if (result !== undefined) return result;
   }
 }
 
-/** What the steps of a run share. */
-interface Fetch extends FetchOptions {
+/** A run of the command. */
+export interface Fetch {
+  readonly options: FetchOptions;
   readonly folder: MediaFolder;
   readonly originals: Originals;
-  readonly placeholders: ReadonlySet<string>;
   readonly quota: { left: number };
   readonly outcomes: Outcomes;
   readonly saver: Saver;
+  readonly run: Run;
 }
 
-/** Undefined if somebody was taken down meanwhile: what was taken down is not in the next list of originals. */
+/** Returns undefined if a takedown happened; the caller lists the originals again. */
 async function runOnce(folder: MediaFolder, report: RunReport, options: FetchOptions) {
-  const { mediaUrl, mediaHosts, sites, signal } = options;
+  const { mediaUrl, mediaHosts, sites, signal, openArchive } = options;
   using originals = createOriginals();
-  const archive = await options.openArchive();
+  const archive = await openArchive();
+  const saver = createSaver(options.writer, await archive.takedownsMark());
   const outcomes = createOutcomes(report.fault);
-  const fetch: Fetch = {
-    ...options,
-    folder,
-    originals,
-    placeholders: new Set(options.placeholder),
-    quota: { left: options.mediaQuota },
-    outcomes,
-    saver: createSaver(options.writer, await archive.takedownsMark()),
-  };
+  const listing = { options, folder, originals, quota: { left: options.mediaQuota }, outcomes, saver };
   try {
-    await listOriginals(fetch, archive).finally(archive.close);
+    await listOriginals(listing, archive).finally(archive.close);
     const total = originals.size();
-    const run = createRun({ report, signal, total });
-    const relinked = await fetchAndLink(fetch, run);
-    const result = { originals: outcomes.counts, total, mediaUrl, relinked, stopped: run.stopped() };
+    const fetch: Fetch = { ...listing, run: createRun({ report, signal, total }) };
+    const { relinked, shrunk } = await fetchAndLink(fetch);
+    const result = {
+      originals: outcomes.counts,
+      total,
+      mediaUrl,
+      relinked,
+      shrunk,
+      stopped: fetch.run.stopped(),
+    };
     return describeFetch(result, mediaHosts.length + sites.length > 0);
   } catch (error) {
     if (!(error instanceof TakedownMade)) throw error;
-    await removeUnsaved(fetch);
+    await removeUnsaved(listing);
     return undefined;
   }
 }
 
+type Listing = Omit<Fetch, 'run'>;
+
+/** Between them other work has its turn, such as a signal. */
+const ORIGINALS_AT_ONCE = 1000;
+
 /** Fills the list with what has no copy in the folder. */
-async function listOriginals(fetch: Fetch, archive: Archive): Promise<void> {
-  const { folder, originals, quota, files, outcomes, saver } = fetch;
+async function listOriginals(listing: Listing, archive: Archive): Promise<void> {
+  const { options, folder, originals, quota, outcomes, saver } = listing;
   for (const page of folder.pages()) for (const { bytes } of page) quota.left -= bytes;
-  for await (const entry of archive.originals(files)) {
-    const refused = refusePlaceholder(entry, fetch);
-    const copy = refused ?? findCopy(entry, fetch);
+  let listed = 0;
+  for await (const entry of archive.originals(options.files)) {
+    if (++listed % ORIGINALS_AT_ONCE === 0) {
+      await nextTurn();
+      if (options.signal.aborted) return;
+    }
+    const refused = refusePlaceholder(entry, options);
+    const copy = refused ?? findCopy(entry, listing);
     if (copy !== undefined) {
       if (copy !== entry) await saver.add(copy);
-      if (copy === refused) outcomes.add(copy);
+      if (copy === refused) outcomes.add(copy, 'placeholder');
       else outcomes.counts.present++;
-    } else if (!isCopyAddress(entry.url, fetch)) originals.want(entry.url);
+    } else if (!isCopyAddress(entry.url, options)) originals.want(entry.url);
   }
 }
 
 /** The new entry of an original if its copy is a placeholder. */
 function refusePlaceholder(
   { url, file, reason }: MediaEntry,
-  { placeholders }: Fetch,
+  { placeholder }: FetchOptions,
 ): MediaEntry | undefined {
   const [, sha256 = ''] = /^(?:placeholder )?([0-9a-f]{64})\b/.exec(file ?? reason ?? '') ?? [];
-  return placeholders.has(sha256)
+  return placeholder.includes(sha256)
     ? { url, file: null, bytes: 0, reason: placeholderReason(sha256) }
     : undefined;
 }
 
 /** The entry of an original whose copy is in the folder. */
-function findCopy(entry: MediaEntry, fetch: Fetch): MediaEntry | undefined {
-  const { folder, mediaUrl } = fetch;
+function findCopy(entry: MediaEntry, { folder, options }: Listing): MediaEntry | undefined {
   const { url, file } = entry;
   if (file !== null && folder.readSize(file) === entry.bytes) return entry;
-  if (!isCopyAddress(url, fetch)) return undefined;
+  if (!isCopyAddress(url, options)) return undefined;
   // As in what `export --media-urls` writes.
-  const name = url.slice(mediaUrl.length + 1);
+  const name = url.slice(options.mediaUrl.length + 1);
   const bytes = folder.readSize(name);
   return bytes === undefined ? undefined : { url, file: name, bytes, reason: null };
 }
 
 /** If it is not here, an address of a copy leads nowhere. */
-const isCopyAddress = (url: string, { mediaUrl }: Fetch) => url.startsWith(`${mediaUrl}/`);
+const isCopyAddress = (url: string, { mediaUrl }: FetchOptions) => url.startsWith(`${mediaUrl}/`);
 
 /** Fetches all originals. However that ends, what was fetched is saved and linked. */
-async function fetchAndLink(fetch: Fetch, run: Run): Promise<number> {
-  const { originals, outcomes, saver, writer, sites, concurrency } = fetch;
-  using hosts = createHosts({ ...fetch, signal: run.signal, userAgent: 'vitrine-media' });
-  const named = { named: fetch.mediaHosts, option: HOSTS_OPTION };
-  const client = createFileClient({
-    ...{ ...named, hosts, sites, maxBytes: fetch.maxFile, signal: run.signal },
-  });
+async function fetchAndLink(fetch: Fetch) {
+  const { options, outcomes, saver, run } = fetch;
+  let shrunk = 0;
   let relinked = 0;
   try {
-    await run.each(originals.queues(), concurrency, async (url) => {
-      try {
-        const entry = await fetchOriginal(url, client, fetch);
-        outcomes.add(entry);
-        if (!isTooLong(url)) await saver.add(entry);
-      } catch (error) {
-        if (!(error instanceof QuotaReached)) throw error;
-        run.stop('given up: the copies take all of --media-quota');
-      }
-    });
+    await fetchOriginals(fetch);
+    await saver.flush();
+    // Before they are linked: pages change with what is linked.
+    if (run.stopped() === undefined) shrunk = await makeSmallFiles(fetch, options.loadShrink ?? loadShrink);
   } finally {
     await saver.flush();
     const { fetched, placeholder, present } = outcomes.counts;
-    if (fetched + placeholder + present > 0) relinked = await writer.relink(fetch.mediaUrl);
+    if (fetched + placeholder + present > 0) relinked = await options.writer.relink(options.mediaUrl);
   }
-  return relinked;
+  return { relinked, shrunk };
 }
 
-/** What became of an original. */
-async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Promise<MediaEntry> {
+async function fetchOriginals(fetch: Fetch): Promise<void> {
+  const { options, originals, outcomes, saver, run } = fetch;
+  using hosts = createHosts({ ...options, signal: run.signal, userAgent: 'vitrine-media' });
+  const client = createFileClient({
+    hosts,
+    sites: options.sites,
+    named: options.mediaHosts,
+    option: HOSTS_OPTION,
+    maxBytes: options.maxFile,
+    signal: run.signal,
+  });
+  await run.each(originals.queues(), options.concurrency, async (url) => {
+    try {
+      const { entry, outcome } = await fetchOriginal(url, client, fetch);
+      outcomes.add(entry, outcome);
+      if (!isTooLong(url)) await saver.add(entry);
+    } catch (error) {
+      if (!(error instanceof QuotaReached)) throw error;
+      run.stop(error.message);
+    }
+  });
+}
+
+interface FetchedOriginal {
+  readonly entry: MediaEntry;
+  readonly outcome: FetchOutcome;
+}
+
+async function fetchOriginal(url: string, client: FileClient, fetch: Fetch): Promise<FetchedOriginal> {
   if (client.refusal(url) === undefined && fetch.quota.left <= 0) throw new QuotaReached();
   const fetched = await client.fetch(url, fileReceiver(fetch));
   const received = 'body' in fetched ? fetched.body : fetched;
-  return 'reason' in received
-    ? { url, file: null, bytes: 0, reason: received.reason }
-    : { url, ...received, reason: null };
+  if (!('reason' in received)) return { entry: { url, ...received, reason: null }, outcome: 'fetched' };
+  const { reason, kind } = received;
+  return { entry: { url, file: null, bytes: 0, reason }, outcome: kind === 'passing' ? 'failed' : kind };
 }
 
 /** Removes fetched files that the database does not know: their records may have been taken down. */
-async function removeUnsaved({ writer, folder, saver }: Fetch): Promise<void> {
+async function removeUnsaved({ options, folder, saver }: Listing): Promise<void> {
   const names = saver.unsaved().flatMap(({ file }) => file ?? []);
-  for (const name of await writer.unknownFiles(names)) await folder.remove(name);
+  for (const name of await options.writer.unknownFiles(names)) await folder.remove(name);
 }

@@ -1,11 +1,10 @@
 // The folder of copies. A file is named for its SHA-256, written beside its place, and renamed when it is whole, so
-// several fetches may work on one folder.
-import { randomUUID } from 'node:crypto';
+// several fetches may work on one folder. Small files that are made of a copy lie beside it.
 import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { outputError } from '../files/output.ts';
-import { MEDIA_NAME, mediaPath } from '../records/media-types.ts';
+import { nameUnfinished, outputError, removeLeftovers } from '../files/output.ts';
+import { COPY_NAME, MEDIA_NAME, mediaPath, SMALL_WIDTHS, smallName } from '../records/media-types.ts';
 
 export interface StoredFile {
   readonly name: string;
@@ -14,9 +13,11 @@ export interface StoredFile {
   readonly changed: number;
 }
 
-/** No fetch of a file takes as long as this. */
-const LEFTOVER_MS = 60 * 60 * 1000;
 const NAME = new RegExp(MEDIA_NAME);
+const COPY = new RegExp(COPY_NAME);
+
+/** Rather than the name of a small file. */
+export const isCopy = (name: string) => COPY.test(name);
 
 export type MediaFolder = ReturnType<typeof createMediaFolder>;
 export type IncomingFile = Awaited<ReturnType<MediaFolder['receive']>>;
@@ -29,7 +30,7 @@ export function createMediaFolder(path: string) {
 
   /** A file that is being received. */
   async function receive() {
-    const file = join(incoming, randomUUID());
+    const file = nameUnfinished(join(incoming, 'copy'));
     const handle = await writing(() => open(file, 'wx'));
     return {
       write: (chunk: Buffer) => writing(() => handle.writeFile(chunk)),
@@ -43,18 +44,31 @@ export function createMediaFolder(path: string) {
     };
   }
 
+  async function remove(name: string): Promise<boolean> {
+    for (const width of SMALL_WIDTHS) await removeFile(findPlace(smallName(name, width)));
+    return removeFile(findPlace(name));
+  }
+
   return {
     path,
     /** Creates the folder, and removes what fetches that were killed have left in it. */
-    prepare: () => writing(() => prepareIncoming(incoming)),
+    prepare: () =>
+      writing(async () => {
+        await mkdir(incoming, { recursive: true });
+        removeLeftovers(incoming);
+      }),
     receive,
     pages: () => listFiles(path),
     findPlace,
-    /** The size of a file; undefined without one. */
-    readSize: (name: string) => (NAME.test(name) ? statIfAny(findPlace(name))?.size : undefined),
-    /** Removes a file, unless it has changed after `before`; whether it did. */
-    remove: (name: string, before = Number.POSITIVE_INFINITY) =>
-      writing(() => removeFile(findPlace(name), before)),
+    /** The size of a copy; undefined without one. */
+    readSize: (name: string) => (isCopy(name) ? statIfAny(findPlace(name))?.size : undefined),
+    /** Those of the small files of a copy that are not here. */
+    missingSmall: (name: string, widths: readonly number[]) =>
+      widths.map((width) => smallName(name, width)).filter((file) => !existsSync(findPlace(file))),
+    /** Removes a copy and its small files; whether there was one. */
+    remove: (name: string) => writing(() => remove(name)),
+    /** Removes one file, unless it has changed after `before`; whether it did. */
+    removeOld: (name: string, before: number) => writing(() => removeFile(findPlace(name), before)),
   };
 }
 
@@ -81,12 +95,7 @@ async function syncFolder(path: string): Promise<void> {
   await handle.sync();
 }
 
-async function prepareIncoming(incoming: string): Promise<void> {
-  await mkdir(incoming, { recursive: true });
-  for (const name of readdirSync(incoming)) await removeFile(join(incoming, name), Date.now() - LEFTOVER_MS);
-}
-
-async function removeFile(place: string, before: number): Promise<boolean> {
+async function removeFile(place: string, before = Number.POSITIVE_INFINITY): Promise<boolean> {
   const stats = statIfAny(place);
   if (stats === undefined || stats.mtimeMs > before) return false;
   await rm(place, { force: true });

@@ -45,7 +45,7 @@ const BATCH = 100;
 
 export type Saver = ReturnType<typeof createSaver>;
 
-/** Somebody was taken down during the fetch: the list of originals is out of date. */
+/** A takedown happened during the fetch: the list of originals is out of date. */
 export class TakedownMade extends Error {}
 
 /** `mark` is that of the takedowns when the originals were listed. */

@@ -5,29 +5,34 @@ import { type Extension, MEDIA_TYPES } from '../records/media-types.ts';
 import type { BodyReader } from '../remote/http-client.ts';
 import type { IncomingFile, MediaFolder } from './folder.ts';
 
-interface ReceiveOptions {
+interface Receiving {
+  readonly options: {
+    /** Whether other files than pictures are wanted. */
+    readonly files: boolean;
+    /** The hashes of pictures that are refused. */
+    readonly placeholder: readonly string[];
+  };
   readonly folder: MediaFolder;
-  /** Whether other files than pictures are wanted. */
-  readonly files: boolean;
-  /** The hashes of pictures that are refused. */
-  readonly placeholders: ReadonlySet<string>;
   /** The bytes that further copies may take. */
   readonly quota: { left: number };
 }
 
 /** A copy, or why there is none. */
-type ReceivedFile = { readonly file: string; readonly bytes: number } | { readonly reason: string };
+type ReceivedFile =
+  | { readonly file: string; readonly bytes: number }
+  | { readonly reason: string; readonly kind: 'placeholder' | 'failed' };
 
 /** The copies take all the room they may have. */
 export class QuotaReached extends Error {
   override name = 'QuotaReached';
+  override message = 'given up: the copies take all of --media-quota';
 }
 
 /** The reason holds the hash, so that later runs know it. */
 export const placeholderReason = (sha256: string) => `placeholder ${sha256}`;
 
 export const fileReceiver =
-  ({ folder, files, placeholders, quota }: ReceiveOptions): BodyReader<ReceivedFile> =>
+  ({ folder, quota, options }: Receiving): BodyReader<ReceivedFile> =>
   async (chunks) => {
     const hash = createHash('sha256');
     let incoming: IncomingFile | undefined;
@@ -37,8 +42,8 @@ export const fileReceiver =
     try {
       for await (const chunk of withHead(chunks)) {
         if (incoming === undefined) {
-          const type = fileType(chunk, files);
-          if (typeof type !== 'string') return type;
+          const type = fileType(chunk, options.files);
+          if (typeof type !== 'string') return { ...type, kind: 'failed' };
           extension = type;
           incoming = await folder.receive();
         }
@@ -49,7 +54,8 @@ export const fileReceiver =
         await incoming.write(chunk);
       }
       const sha256 = hash.digest('hex');
-      if (placeholders.has(sha256)) return { reason: placeholderReason(sha256) };
+      if (options.placeholder.includes(sha256))
+        return { reason: placeholderReason(sha256), kind: 'placeholder' };
       const file = `${sha256}.${extension}`;
       isKept = (await incoming?.keep(file)) ?? false;
       return { file, bytes };

@@ -7,14 +7,7 @@ export const HOSTS_OPTION = '--media-hosts';
 const LONGEST_SHOWN = 120;
 
 /** `gone`: the host says that there is no such file. `notNamed`: its host may not be asked. */
-export type Outcome = 'fetched' | 'gone' | 'placeholder' | 'notNamed' | 'failed';
-
-function classify({ reason }: MediaEntry): Outcome {
-  if (reason === null) return 'fetched';
-  if (reason.startsWith('placeholder ')) return 'placeholder';
-  if (reason.endsWith(` is not named by ${HOSTS_OPTION}`)) return 'notNamed';
-  return /^status (404|410)$/.test(reason) ? 'gone' : 'failed';
-}
+export type FetchOutcome = 'fetched' | 'gone' | 'placeholder' | 'notNamed' | 'failed';
 
 export type Outcomes = ReturnType<typeof createOutcomes>;
 
@@ -24,8 +17,7 @@ export function createOutcomes(onFault: (line: string) => void) {
 
   return {
     counts,
-    add(entry: MediaEntry): void {
-      const outcome = classify(entry);
+    add(entry: MediaEntry, outcome: FetchOutcome): void {
       counts[outcome]++;
       if (outcome === 'fetched' || outcome === 'placeholder') return;
       const reason = brief(entry.reason, LONGEST_SHOWN);
@@ -45,20 +37,23 @@ interface FetchResult {
   readonly mediaUrl: string;
   /** How many profiles and lists of items name other addresses now. */
   readonly relinked: number;
+  /** Of how many copies small files were made. */
+  readonly shrunk: number;
   /** Why the run ended before the last original; undefined if it did not. */
   readonly stopped: string | undefined;
 }
 
 /** `isAnyHostNamed`: a host may be asked. */
 export function describeFetch(result: FetchResult, isAnyHostNamed: boolean) {
-  const { originals, total, mediaUrl, relinked, stopped } = result;
+  const { originals, total, mediaUrl, relinked, shrunk, stopped } = result;
   const { fetched, present, gone, placeholder, notNamed, failed } = originals;
   const counts = [`${fetched} fetched`, `${present} already here`, `${gone} gone`, `${failed} failed`];
   if (placeholder > 0) counts.push(`${placeholder} refused as placeholders`);
   if (notNamed > 0) counts.push(`${notNamed} on hosts that are not named`);
+  const small = shrunk > 0 ? `\nsmall files made of ${counted(shrunk, 'picture')}` : '';
   const linked = `copies are named under ${mediaUrl} (profiles and lists rebuilt: ${relinked})`;
   return {
-    summary: `pictures: ${counts.join(', ')}${fetched + present > 0 ? `\n${linked}` : ''}`,
+    summary: `pictures: ${counts.join(', ')}${fetched + present > 0 ? `\n${linked}` : ''}${small}`,
     result,
     failure: joinReasons(
       stopped !== undefined && `${stopped}; the same command continues where this run ended`,

@@ -2,19 +2,21 @@
 // removes those that no record names any more.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Terminal } from '../files/terminal.ts';
+import { copyHash } from '../records/media-types.ts';
 import { brief } from '../records/printable.ts';
 import { createRun, createRunReport } from '../runs/each.ts';
 import type { Archive } from '../stores/archive.ts';
-import type { MediaEntry } from '../stores/media.ts';
+import type { Copy } from '../stores/media.ts';
+import type { StoreHandle } from '../stores/open.ts';
 import type { Writer } from '../stores/writer.ts';
-import { createMediaFolder, type MediaFolder } from './folder.ts';
+import { listCopies } from './copies.ts';
+import { createMediaFolder, isCopy, type MediaFolder, type StoredFile } from './folder.ts';
 
 interface CheckOptions {
   readonly mediaDir: string;
-  readonly archive: Archive;
-  /** Whether only sizes are looked at. */
-  readonly quick: boolean;
+  readonly openArchive: () => Promise<StoreHandle<Archive>>;
   readonly removeDamaged: boolean;
   readonly out: Terminal;
   readonly signal: AbortSignal;
@@ -22,15 +24,14 @@ interface CheckOptions {
 
 const LONGEST_SHOWN = 120;
 
-export async function runCheck({ archive, mediaDir, quick, removeDamaged, out, signal }: CheckOptions) {
+export async function runCheck({ openArchive, mediaDir, removeDamaged, out, signal }: CheckOptions) {
   const folder = createMediaFolder(mediaDir);
   using report = createRunReport(out, 'checking', 'files');
-  const { files } = await archive.mediaSummary();
+  const files = await countFiles(openArchive);
   const counts = { files, sound: 0, missing: 0, damaged: 0, removed: 0 };
   const run = createRun({ report, signal, total: files });
-  await run.each([archive.copies()], 1, async (copy) => {
-    const file = copy.file as string;
-    const state = await checkCopy(folder, file, copy, quick);
+  await run.each([listCopies(openArchive)], 1, async (copy) => {
+    const [state, file] = await checkCopy(folder, copy);
     counts[state]++;
     if (state === 'sound') return;
     report.fault(`${file} is ${state}: the copy of ${brief(copy.url, LONGEST_SHOWN)}`);
@@ -39,11 +40,22 @@ export async function runCheck({ archive, mediaDir, quick, removeDamaged, out, s
   return counts;
 }
 
-async function checkCopy(folder: MediaFolder, file: string, { bytes }: MediaEntry, quick: boolean) {
+async function countFiles(openArchive: CheckOptions['openArchive']): Promise<number> {
+  await using archive = await openArchive();
+  return (await archive.mediaSummary()).files;
+}
+
+/** The state of a copy with its small files, and which of them that is about. */
+async function checkCopy(
+  folder: MediaFolder,
+  { file, bytes, small }: Copy,
+): Promise<['sound' | 'missing' | 'damaged', file: string]> {
   const size = folder.readSize(file);
-  if (size === undefined) return 'missing';
-  if (size !== bytes) return 'damaged';
-  return quick || file.startsWith(`${await hashFile(folder.findPlace(file))}.`) ? 'sound' : 'damaged';
+  if (size === undefined) return ['missing', file];
+  const isWhole = size === bytes && copyHash(file) === (await hashFile(folder.findPlace(file)));
+  if (!isWhole) return ['damaged', file];
+  const [missing] = folder.missingSmall(file, small);
+  return missing === undefined ? ['sound', file] : ['missing', missing];
 }
 
 async function hashFile(path: string): Promise<string> {
@@ -54,7 +66,7 @@ async function hashFile(path: string): Promise<string> {
 
 interface PruneOptions {
   readonly mediaDir: string;
-  /** How long nothing has named what is removed, in seconds. */
+  /** Seconds a copy must be unreferenced before it is removed. */
   readonly grace: number;
   readonly writer: Pick<Writer, 'pruneMedia' | 'unknownFiles'>;
   readonly signal: AbortSignal;
@@ -65,18 +77,36 @@ export async function runPrune({ mediaDir, grace, writer, signal }: PruneOptions
   const pruned = await writer.pruneMedia(grace);
   const folder = createMediaFolder(mediaDir);
   const removed = { files: 0, bytes: 0 };
-  // A younger file may be that of a fetch which has not told the database yet.
+  // A younger file may be that of a fetch which has not written to the database yet.
   const before = Date.now() - grace * 1000;
   for (const page of folder.pages()) {
+    await nextTurn();
     if (signal.aborted) break;
-    const old = page.filter(({ changed }) => changed <= before);
-    const unknown = new Set(await writer.unknownFiles(old.map(({ name }) => name)));
-    for (const { name, bytes } of old.filter((file) => unknown.has(file.name))) {
+    const kept = await findKept(page, before, writer);
+    for (const { name, bytes, changed } of page) {
+      if (changed > before || kept.has(copyHash(name))) continue;
       // A fetch that meets the same bytes again sets the time of the file.
-      if (!(await folder.remove(name, before))) continue;
+      if (!(await folder.removeOld(name, before))) continue;
       removed.files++;
       removed.bytes += bytes;
     }
   }
   return { ...pruned, ...removed, isStopped: signal.aborted };
+}
+
+/** The hashes of copies that stay, and with them their small files. */
+async function findKept(
+  page: readonly StoredFile[],
+  before: number,
+  writer: PruneOptions['writer'],
+): Promise<ReadonlySet<string>> {
+  const copies = page.filter(({ name }) => isCopy(name));
+  const old = copies.filter(({ changed }) => changed <= before).map(({ name }) => name);
+  const unknown = new Set(await writer.unknownFiles(old));
+  return new Set(
+    copies
+      .map(({ name }) => name)
+      .filter((name) => !unknown.has(name))
+      .map(copyHash),
+  );
 }

@@ -18,56 +18,53 @@ import type { Writer } from '../stores/writer.ts';
 import type { Variant } from '../variants.ts';
 import type { LastFetch, MirrorMemory } from './memory.ts';
 
-/** The flags of the command that are passed on as they are. */
-export interface MirrorFlags extends HostFlags, MendingOptions {
+export interface MirrorOptions extends HostFlags, MendingOptions {
   readonly variant: Variant;
   readonly from: URL;
-  /** Whether users that the mirror brought are removed when the site does not know them any more. */
+  readonly users: UserSource;
+  /** Whether users that the mirror imported are removed when the site does not know them any more. */
   readonly prune: boolean;
   /** How many that may be at most. */
   readonly maxRemoved: RemovalLimit;
   /** Whether users who are here under the same name and id are taken over. */
   readonly adopt: boolean;
-  readonly restart: boolean;
   /** The module that makes records of what the site serves. */
   readonly map?: string;
   /** A file for the users that failed or were refused, with the reasons. */
   readonly failed?: string;
-}
-
-export interface MirrorOptions extends MirrorFlags {
+  /** The path of the state file. */
+  readonly state: string;
   readonly openReader: () => Promise<StoreHandle<Reader>>;
   readonly openArchive: () => Promise<StoreHandle<Archive>>;
   readonly writer: Writer;
-  readonly users: UserSource;
-  /** The path of the state file. */
-  readonly state: string;
   readonly out: Terminal;
   readonly signal: AbortSignal;
 }
 
-export interface Mirror extends MirrorOptions {
+/** A run of the mirror. */
+export interface Mirror {
+  readonly options: MirrorOptions;
   readonly family: Family;
   readonly memory: MirrorMemory;
   readonly run: Run;
   readonly site: SiteClient;
-  readonly counts: Record<Outcome | 'pruned', number>;
+  readonly counts: Record<VisitOutcome | 'pruned', number>;
   readonly tallies: Tallies;
   readonly mender: Mender;
   readonly recordMap: RecordMap | undefined;
   /** Whether a user was taken down here, by the key of the name or by id. */
   readonly isTakenDown: (what: 'name' | 'id', value: string) => boolean;
   /** The users of the current batch by their ids. */
-  readonly claims: Map<string, string>;
+  readonly batchIds: Map<string, string>;
   readonly onFault: (line: string) => void;
   /** Notes why a user failed or was refused. */
   readonly noteFailure: (name: string, reason: string) => void;
 }
 
-export type Outcome = 'found' | 'unchanged' | 'unknown' | 'refused' | 'failed' | 'takenDown';
+export type VisitOutcome = 'found' | 'unchanged' | 'unknown' | 'refused' | 'failed' | 'takenDown';
 
 export interface VisitResult {
-  outcome: Outcome;
+  outcome: VisitOutcome;
   /** The profile if it has changed, then the items if they have. */
   readonly rows: readonly Row[];
   readonly fetched?: Omit<LastFetch, 'localVersion'>;

@@ -1,5 +1,5 @@
-// Loads a batch of visits into the store, then notes it. In this order, so that nobody is noted who was not stored.
-// A mirror changes the users and items that it brought, and adds new ones; it never takes over what came from elsewhere, such
+// Loads a batch of visits into the store, then notes it. In this order, so that no user is noted who was not stored.
+// A mirror changes the users and items that it imported, and adds new ones; it never takes over what came from elsewhere, such
 // as an import or another site that counts its ids from 1 as well.
 import { KIND_NAMES } from '../records/kinds.ts';
 import type { Fault } from '../records/normalise.ts';
@@ -8,37 +8,49 @@ import type { Lookup } from '../remote/site-client.ts';
 import type { Owners } from '../stores/archive.ts';
 import type { Misfit, Tallies } from '../stores/load.ts';
 import type { Writer } from '../stores/writer.ts';
-import { describeFaults, type Mirror, type Outcome, type Visit } from './context.ts';
+import { listNames } from '../variants.ts';
+import { describeFaults, type Mirror, type Visit, type VisitOutcome } from './context.ts';
+import { tryNote } from './memory.ts';
 
 /** Users with these outcomes are not noted. */
-const NOT_NOTED: ReadonlySet<Outcome> = new Set(['refused', 'failed', 'takenDown']);
+const NOT_NOTED: ReadonlySet<VisitOutcome> = new Set(['refused', 'failed', 'takenDown']);
 
 export async function loadAndNote(visits: readonly Visit[], mirror: Mirror): Promise<void> {
-  const { memory, counts } = mirror;
-  const loadable = await refuseForeign(
+  const { memory, counts, run } = mirror;
+  const loadable = await refuseOthersRecords(
     visits.filter(({ rows }) => rows.length > 0),
     mirror,
   );
-  memory.claim(loadable.map((visit) => ({ userKey: visit.key, id: idOf(visit) })));
+  const users = loadable.map((visit) => ({ userKey: visit.key, id: idOf(visit) }));
+  const hindrance = tryNote(() => memory.reserve(users));
+  if (hindrance !== undefined) return run.stop(`given up: ${hindrance.replace(/\.$/, '')}`);
   await loadUsers(loadable, mirror);
   for (const { outcome } of visits) counts[outcome]++;
 
   const noted = visits.filter(({ outcome }) => !NOT_NOTED.has(outcome));
   const keys = noted.map(({ key }) => key);
   const here = await readUsers(mirror, keys);
-  memory.save(
-    noted.map(({ key, fetched }) => {
-      const localVersion = here.get(key)?.version;
-      const lastFetch = fetched && localVersion !== undefined ? { ...fetched, localVersion } : undefined;
-      return { userKey: key, id: fetched?.id, lastFetch };
-    }),
+  const notes = noted.map(({ key, fetched }) => {
+    const localVersion = here.get(key)?.version;
+    const lastFetch = fetched && localVersion !== undefined ? { ...fetched, localVersion } : undefined;
+    return { userKey: key, id: fetched?.id, lastFetch };
+  });
+  warn(
+    tryNote(() => memory.save(notes)),
+    mirror,
   );
 }
 
-/** The id of a user of whom there are rows. */
+/** What was done stays done, also when it could not be noted. */
+export function warn(hindrance: string | undefined, { onFault }: Mirror): void {
+  if (hindrance !== undefined)
+    onFault(`${hindrance} What was imported stays; the next run asks for it again.`);
+}
+
+/** The id of a user that has rows to load. */
 const idOf = ({ fetched }: Visit) => fetched?.id as string;
 
-function refuse(visit: Visit, outcome: Outcome, lookup: Lookup, fault: Fault, mirror: Mirror): void {
+function refuse(visit: Visit, outcome: VisitOutcome, lookup: Lookup, fault: Fault, mirror: Mirror): void {
   const line = describeFaults(mirror.site, visit.name, lookup, [fault]);
   visit.outcome = outcome;
   mirror.noteFailure(visit.name, line);
@@ -51,7 +63,7 @@ async function loadUsers(visits: readonly Visit[], mirror: Mirror): Promise<void
   if (first === undefined) return;
   let misfit: Misfit | undefined;
   const rows = visits.flatMap((visit) => visit.rows);
-  const tallies = await load(rows, mirror.writer, (found) => {
+  const tallies = await load(rows, mirror.options.writer, (found) => {
     misfit ??= found;
   });
   if (tallies !== undefined) addTallies(mirror.tallies, tallies);
@@ -92,15 +104,16 @@ interface LocalUser {
 
 /** The users with these keys, as far as they are here. */
 export async function readUsers(
-  { family, openReader, recordMap, ...options }: Mirror,
+  { family, recordMap, options }: Mirror,
   userKeys: readonly string[],
 ): Promise<Map<string, LocalUser>> {
   const users = new Map<string, LocalUser>();
   if (userKeys.length === 0) return users;
   const reading = `${options.unescape ? 'unescaped ' : ''}${recordMap?.version ?? ''}`;
-  await using reader = await openReader();
+  const [name = ''] = listNames(family);
+  await using reader = await options.openReader();
   for (const key of userKeys) {
-    const person = await reader.person(family, key, 'items');
+    const person = await reader.person(family, key, name);
     if (person === undefined) continue;
     const [profile, items] = person;
     const { id } = JSON.parse(String(profile.body)) as { id: string };
@@ -109,47 +122,48 @@ export async function readUsers(
   return users;
 }
 
-/** Refuses visits that would change what the mirror did not bring. Returns the others. */
-async function refuseForeign(visits: readonly Visit[], mirror: Mirror): Promise<Visit[]> {
+/** Refuses visits that would change what the mirror did not import. Returns the others. */
+async function refuseOthersRecords(visits: readonly Visit[], mirror: Mirror): Promise<Visit[]> {
   if (visits.length === 0) return [];
-  const { memory, adopt, family, openArchive } = mirror;
+  const { memory, family } = mirror;
+  const { adopt, openArchive } = mirror.options;
   const keys = visits.map(({ key }) => key);
   const here = await readUsers(mirror, keys);
   const items = visits.flatMap(({ rows }) => rows.filter(({ owner }) => owner !== '').map(({ id }) => id));
   await using archive = await openArchive();
   const owners = await archive.owners(family, visits.map(idOf), items);
   return visits.filter((visit) => {
-    const isSame = ({ user, id }: Holding) => adopt && user === visit.key && id === idOf(visit);
-    const conflict = listHoldings(visit, here.get(visit.key), owners).find(
-      (holding) => !memory.brought(holding.user, holding.id) && !isSame(holding),
+    const isSame = ({ user, id }: ConflictingOwner) => adopt && user === visit.key && id === idOf(visit);
+    const conflict = listOwners(visit, here.get(visit.key), owners).find(
+      (owner) => !memory.importedByMirror(owner.user, owner.id) && !isSame(owner),
     );
     if (conflict === undefined) return true;
     const { user, id, lookup, member, got } = conflict;
-    const reason = `belongs to ${JSON.stringify(user)} (id ${id}) here, whom this mirror did not bring`;
+    const reason = `belongs to ${JSON.stringify(user)} (id ${id}) here, which this mirror did not import`;
     refuse(visit, 'refused', lookup, { member, reason, got }, mirror);
     return false;
   });
 }
 
-/** A member of a visit whose value belongs to a user here. */
-interface Holding extends Omit<Fault, 'reason'> {
+/** The user here that has a value of a visit: the name, the id, or an item. */
+interface ConflictingOwner extends Omit<Fault, 'reason'> {
   readonly user: string;
   readonly id: string;
   readonly lookup: Lookup;
 }
 
-function listHoldings(visit: Visit, here: LocalUser | undefined, { users, items }: Owners): Holding[] {
+function listOwners(visit: Visit, here: LocalUser | undefined, { users, items }: Owners): ConflictingOwner[] {
   const { name, key, rows } = visit;
   const id = idOf(visit);
   const holder = users.get(id);
-  const holdings: Holding[] = [];
-  if (holder !== undefined) holdings.push({ user: holder, id, lookup: 'profile', member: 'id', got: id });
+  const found: ConflictingOwner[] = [];
+  if (holder !== undefined) found.push({ user: holder, id, lookup: 'profile', member: 'id', got: id });
   if (here !== undefined)
-    holdings.push({ user: key, id: here.id, lookup: 'profile', member: 'username', got: name });
+    found.push({ user: key, id: here.id, lookup: 'profile', member: 'username', got: name });
   for (const row of rows.filter(({ owner }) => owner !== '')) {
     const item = items.get(row.id);
     if (item !== undefined && item.owner !== id)
-      holdings.push({ user: item.userKey, id: item.owner, lookup: 'items', member: 'id', got: row.id });
+      found.push({ user: item.userKey, id: item.owner, lookup: 'items', member: 'id', got: row.id });
   }
-  return holdings;
+  return found;
 }

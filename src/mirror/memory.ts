@@ -1,4 +1,4 @@
-// What a mirror remembers of a site between two runs, in a SQLite file: which users it brought, what the last visits left,
+// What a mirror remembers of a site between two runs, in a SQLite file: which users it imported, what the last visits left,
 // and how far an unfinished run got.
 import type { Validators } from '../remote/site-client.ts';
 import { StoreError } from '../stores/errors.ts';
@@ -26,7 +26,7 @@ const LOCK_WAIT_MS = 1000;
 /** A run that was begun less than a day ago and has not come to its end is resumed. */
 const BEGIN = `
   INSERT INTO runs VALUES (@site, strftime('%Y-%m-%d %H:%M:%f', 'now'))
-  ON CONFLICT DO UPDATE SET begun = excluded.begun WHERE @restart OR begun < datetime('now', '-1 day')`;
+  ON CONFLICT DO UPDATE SET begun = excluded.begun WHERE begun < datetime('now', '-1 day')`;
 
 /** What the last visit to a user left, so that the next one can ask for changes only. */
 export interface LastFetch {
@@ -52,17 +52,17 @@ interface Note {
 
 export type MirrorMemory = ReturnType<typeof createMemory>;
 
-export function createMemory(path: string, site: string, restart: boolean) {
+export function createMemory(path: string, site: string) {
   const db = openState(path);
   const change = (sql: string, ...values: string[]) => void db.prepare(sql).run(...values);
   const write = (action: () => void) => describeErrors(path, () => db.transaction(action)());
-  write(() => void db.prepare(BEGIN).run({ site, restart: Number(restart) }));
+  write(() => void db.prepare(BEGIN).run({ site }));
   const run = db.prepare('SELECT begun FROM runs WHERE site = ?').pluck().get(site) as string;
 
   return {
     ...createUserNotes(db, site, run, write),
 
-    /** Users that the mirror brought and that the site did not know in this run. */
+    /** Users that the mirror imported and that the site did not know in this run. */
     gone: () =>
       db
         .prepare(`
@@ -75,7 +75,7 @@ export function createMemory(path: string, site: string, restart: boolean) {
     forget: (userKey: string) =>
       write(() => change('DELETE FROM brought WHERE site = ? AND user_key = ?', site, userKey)),
 
-    /** Erases the users to whom this applies, so that their names are not in the file any more. */
+    /** Erases the users that this applies to, so that their names are not in the file any more. */
     erase(applies: (user: User) => boolean): void {
       const all = db.prepare(`
         SELECT user_key AS userKey, coalesce(id, '') AS id FROM users WHERE site = @site
@@ -101,14 +101,14 @@ export function createMemory(path: string, site: string, restart: boolean) {
 function createUserNotes(db: Connection, site: string, run: string, write: (action: () => void) => void) {
   const select = (what: string, where: string) => db.prepare(`SELECT ${what} WHERE site = ? AND ${where}`);
   const ofUser = select('run, last_fetch AS lastFetch FROM users', 'user_key = ?');
-  const brought = select('1 FROM brought', 'user_key = ? AND id = ?');
+  const imported = select('1 FROM brought', 'user_key = ? AND id = ?');
   const holder = select('user_key FROM users', 'run = ? AND id = ?').pluck();
   const known = select('1 FROM users', 'run = ? AND id IS NOT NULL');
-  const claim = db.prepare('INSERT OR IGNORE INTO brought VALUES (?, ?, ?)');
-  const disclaim = db.prepare('DELETE FROM brought WHERE site = ? AND user_key = ? AND id = ?');
+  const reserve = db.prepare('INSERT OR IGNORE INTO brought VALUES (?, ?, ?)');
+  const release = db.prepare('DELETE FROM brought WHERE site = ? AND user_key = ? AND id = ?');
   const put = db.prepare('INSERT OR REPLACE INTO users VALUES (?, ?, ?, ?, ?)');
   const forgetOthers = db.prepare('DELETE FROM brought WHERE site = ? AND user_key = ? AND id <> ?');
-  let claimed: readonly User[] = [];
+  let reserved: readonly User[] = [];
 
   return {
     /** What the last visit left, and whether it was in this run. */
@@ -118,25 +118,25 @@ function createUserNotes(db: Connection, site: string, run: string, write: (acti
       return { lastFetch, done: row?.run === run };
     },
 
-    /** Whether the mirror brought a user of this name and id. */
-    brought: (userKey: string, id: string) => brought.get(site, userKey, id) !== undefined,
+    /** Whether the mirror imported a user of this name and id. */
+    importedByMirror: (userKey: string, id: string) => imported.get(site, userKey, id) !== undefined,
 
     /** The user that this run found under an id. */
     findHolder: (id: string) => holder.get(site, run, id) as string | undefined,
 
-    anyoneKnown: () => known.get(site, run) !== undefined,
+    isAnyUserKnown: () => known.get(site, run) !== undefined,
 
-    /** Notes the users of the next load: if the run is killed during it, they still count as brought by the mirror. */
-    claim: (users: readonly User[]) =>
+    /** Notes the users of the next load: if the run is killed during it, they still count as imported by the mirror. */
+    reserve: (users: readonly User[]) =>
       write(() => {
-        claimed = users.filter(({ userKey, id }) => claim.run(site, userKey, id).changes > 0);
+        reserved = users.filter(({ userKey, id }) => reserve.run(site, userKey, id).changes > 0);
       }),
 
-    /** Notes what was done: all of it, or nothing. Who was claimed and is not noted was not loaded. */
+    /** Notes what was done: all of it, or nothing. A reserved user that is not noted was not loaded. */
     save: (notes: readonly Note[]) =>
       write(() => {
         const noted = new Set(notes.map(({ userKey }) => userKey));
-        for (const { userKey, id } of claimed) if (!noted.has(userKey)) disclaim.run(site, userKey, id);
+        for (const { userKey, id } of reserved) if (!noted.has(userKey)) release.run(site, userKey, id);
         for (const { userKey, id = null, lastFetch } of notes) {
           const last = lastFetch === undefined ? null : JSON.stringify(lastFetch);
           put.run(site, userKey, run, id, last);
@@ -155,7 +155,7 @@ function openState(path: string): Connection {
         `another mirror is using ${path}: wait until it has ended, or give this one a state file of its own with --state`,
       );
     try {
-      // The name of a user who was taken down in the middle of a run must not stay in a free page.
+      // The name of a user that was taken down in the middle of a run must not stay in a free page.
       db.pragma('secure_delete = ON');
       const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get();
       if (tables === 0) db.transaction(() => db.exec(TABLES))();
@@ -168,4 +168,15 @@ function openState(path: string): Connection {
       throw error;
     }
   });
+}
+
+/** Writes notes that may fail after what they tell of is done. Returns why they could not be written. */
+export function tryNote(note: () => void): string | undefined {
+  try {
+    note();
+    return undefined;
+  } catch (error) {
+    if (error instanceof StoreError) return error.message;
+    throw error;
+  }
 }

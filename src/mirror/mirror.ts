@@ -1,4 +1,5 @@
 // The mirror: batch by batch it visits the users of a site, loads what has changed, and notes what was done; then it prunes.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FormatError } from '../formats/entry.ts';
 import { openRejects } from '../import/faults.ts';
 import type { RecordMap } from '../import/map.ts';
@@ -15,28 +16,30 @@ import { refuseExcess } from '../stores/removal-limit.ts';
 import { createTakedownFilter } from '../stores/takedowns.ts';
 import { VARIANTS } from '../variants.ts';
 import type { Mirror, MirrorOptions, Visit } from './context.ts';
-import { loadAndNote, noteRun, readUsers } from './load.ts';
-import { createMemory, type LastFetch, type MirrorMemory } from './memory.ts';
+import { loadAndNote, noteRun, readUsers, warn } from './load.ts';
+import { createMemory, type LastFetch, type MirrorMemory, tryNote } from './memory.ts';
 import { describeMirror, newCounts, newTallies } from './report.ts';
 import { visitUser } from './visit.ts';
 
-/** A batch ends after so many users, or so many bytes of their records: what it holds must fit into memory. */
+/** A batch ends after this number of users or bytes of their records: it must fit into memory. */
 const BATCH_USERS = 32;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 export async function runMirror(options: MirrorOptions) {
-  const { variant, from, signal, failed } = options;
+  const { variant, from, signal, users, failed } = options;
   const { family } = VARIANTS[variant];
-  using memory = createMemory(options.state, `${variant} ${from.href}`, options.restart);
   using report = createRunReport(options.out, 'visiting');
-  using list = await listUsers(options.users, report.fault, signal);
+  using list = await listUsers(users, report.fault, signal);
   if (list.total() === 0)
     return { summary: '', result: null, failure: 'the list of users is empty', isComplete: false };
+  const recordMap = options.map === undefined ? undefined : await loadMirrorMap(options.map);
+  using failedFile =
+    failed === undefined ? undefined : openRejects(failed, 'file' in users ? [users.file] : []);
+  using memory = createMemory(options.state, `${variant} ${from.href}`);
   const run = createRun({ report, signal, total: list.size() });
   using hosts = createHosts({ ...options, signal: run.signal, userAgent: 'vitrine-mirror' });
-  using failedFile = failed === undefined ? undefined : openRejects(failed, []);
   const mirror: Mirror = {
-    ...options,
+    options,
     family,
     memory,
     run,
@@ -44,9 +47,9 @@ export async function runMirror(options: MirrorOptions) {
     counts: newCounts(),
     tallies: newTallies(),
     mender: createMender(options, true),
-    recordMap: options.map === undefined ? undefined : await loadMirrorMap(options.map),
+    recordMap,
     isTakenDown: await forgetTakenDown(memory, family, options),
-    claims: new Map(),
+    batchIds: new Map(),
     onFault: report.fault,
     noteFailure: (name, reason) => failedFile?.add(`${name}\t${printable(reason)}`),
   };
@@ -63,7 +66,7 @@ async function loadMirrorMap(path: string): Promise<RecordMap> {
   return map;
 }
 
-/** Erases users who were taken down since the last run. The store leaves out those who are taken down during this one. */
+/** Erases users that were taken down since the last run. The store leaves out those that are taken down during this one. */
 async function forgetTakenDown(
   memory: MirrorMemory,
   family: Family,
@@ -83,7 +86,7 @@ async function mirrorUsers(list: UserList, mirror: Mirror): Promise<void> {
     const visits = await visitBatch(queue, mirror);
     if (visits.length === 0) return;
     await loadAndNote(visits, mirror);
-    mirror.claims.clear();
+    mirror.batchIds.clear();
   }
 }
 
@@ -94,10 +97,12 @@ interface DueUser {
   readonly last: LastFetch | undefined;
 }
 
-/** The users whom this run has to visit. */
+/** The users that this run has to visit. */
 async function* dueUsers(list: UserList, mirror: Mirror): AsyncGenerator<DueUser> {
   const { memory, run, counts, isTakenDown } = mirror;
   for (const names of list.pages(BATCH_USERS)) {
+    // Users that are done already take no request, and so would give signals no turn.
+    await nextTurn();
     const users = names.map((name) => ({ name, key: userKey(name) }));
     const wanted = users.filter(({ key }) => !isTakenDown('name', key));
     counts.takenDown += users.length - wanted.length;
@@ -127,7 +132,7 @@ async function visitBatch(queue: AsyncGenerator<DueUser>, mirror: Mirror): Promi
   }
   await mirror.run.each(
     [batch()],
-    mirror.concurrency,
+    mirror.options.concurrency,
     async ({ name, key, last }) => {
       const visit = { name, key, ...(await visitUser(name, last, mirror)) };
       visits.push(visit);
@@ -143,13 +148,14 @@ async function visitBatch(queue: AsyncGenerator<DueUser>, mirror: Mirror): Promi
 
 /** Ends a complete run, and prunes if that was asked for. Returns why pruning was refused. */
 async function finish(mirror: Mirror): Promise<string | undefined> {
-  const { memory, writer, prune } = mirror;
-  const isAnyoneKnown = memory.anyoneKnown();
-  // A site that knows nobody is none, rather than one that everybody has left.
-  const refusal = prune && isAnyoneKnown ? await pruneGone(mirror).catch(explainRefusal) : undefined;
-  memory.finish();
+  const { memory, options } = mirror;
+  const isAnyUserKnown = memory.isAnyUserKnown();
+  // If the site knows none of the users, assume a wrong address, not an empty site.
+  const refusal = options.prune && isAnyUserKnown ? await pruneGone(mirror).catch(explainRefusal) : undefined;
+  if (mirror.run.stopped() !== undefined) return refusal;
+  warn(tryNote(memory.finish), mirror);
   // In a database without users, a load of nothing would count as the first import.
-  if (isAnyoneKnown) await noteRun(writer);
+  if (isAnyUserKnown) await noteRun(options.writer);
   return refusal;
 }
 
@@ -158,24 +164,28 @@ function explainRefusal(error: unknown): string {
   throw error;
 }
 
-/** Removes users that the mirror brought and that the site does not know any more. */
+/** Removes users that the mirror imported and that the site does not know any more. */
 async function pruneGone(mirror: Mirror): Promise<undefined> {
-  const { family, memory, writer, run, counts } = mirror;
+  const { family, memory, run, counts, options } = mirror;
   const gone = memory.gone();
   await refuseTooMany(gone.length, mirror);
   for (const key of gone) {
+    await nextTurn();
     if (run.stopped() !== undefined) return;
     const here = (await readUsers(mirror, [key])).get(key);
-    // Somebody else may have the name by now.
-    if (here === undefined || !memory.brought(key, here.id)) continue;
-    if ((await writer.remove(family, key)) !== undefined) counts.pruned++;
-    memory.forget(key);
+    // Another user may have the name by now.
+    if (here === undefined || !memory.importedByMirror(key, here.id)) continue;
+    if ((await options.writer.remove(family, key)) !== undefined) counts.pruned++;
+    warn(
+      tryNote(() => memory.forget(key)),
+      mirror,
+    );
   }
 }
 
-async function refuseTooMany(removed: number, { family, openArchive, maxRemoved }: Mirror): Promise<void> {
+async function refuseTooMany(removed: number, { family, options }: Mirror): Promise<void> {
   const kind = findKind(family, 'profile');
-  await using archive = await openArchive();
+  await using archive = await options.openArchive();
   const { [kind]: of } = await archive.counts();
-  refuseExcess('--prune', [{ removed, of, plural: KINDS[kind].plural }], maxRemoved);
+  refuseExcess('--prune', [{ removed, of, plural: KINDS[kind].plural }], options.maxRemoved);
 }

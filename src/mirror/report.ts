@@ -11,7 +11,7 @@ export const newCounts = () => Object.fromEntries(COUNTS.map((name) => [name, 0]
 const newTally = () => ({ new: 0, changed: 0, unchanged: 0, removed: 0, takenDown: 0 });
 export const newTallies = () => Object.fromEntries(KIND_NAMES.map((kind) => [kind, newTally()])) as Tallies;
 
-/** The list had so many names, of which some nobody can have. `refusal` says why nobody was pruned. */
+/** `total` counts all names, `invalid` those that no user can have. `refusal` says why no user was pruned. */
 export function describeMirror(
   { counts, tallies, mender, run, memory }: Mirror,
   { total, invalid, refusal }: { total: number; invalid: number; refusal: string | undefined },
@@ -40,15 +40,15 @@ export function describeMirror(
       stopped === undefined &&
         unknown > 0 &&
         refused === 0 &&
-        !memory.anyoneKnown() &&
+        !memory.isAnyUserKnown() &&
         'the site knows none of the users it was asked for: check --from and --variant',
       failed > 0 && `${failed} of ${counted(total, 'user')} failed`,
       refused > 0 &&
-        `${countedPart(refused, total, 'user', ['was', 'were'])} refused, because this mirror did not bring what is here: ` +
+        `${countedPart(refused, total, 'user', ['was', 'were'])} refused, because this mirror did not import what is here: ` +
           'use a second database (--database-url) for another site, or --adopt for users of this site',
       refusal,
     ),
-    /** Whether the run came to its end and has copied somebody. */
+    /** Whether the run came to its end and has copied a user. */
     isComplete: stopped === undefined && found + unchanged + skipped > 0,
   };
 }

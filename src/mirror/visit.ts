@@ -1,5 +1,5 @@
 // One visit to one user of the site: both lookups, checked; what came of it. Data that was not asked for is refused.
-import { findList, isObject, readBody } from '../formats/json-text.ts';
+import { findList, isObject } from '../formats/json-text.ts';
 import { findKind, KINDS } from '../records/kinds.ts';
 import { resolveAddresses } from '../records/mending.ts';
 import { type Fault, normalise } from '../records/normalise.ts';
@@ -26,17 +26,17 @@ export async function visitUser(
     return { outcome: 'unknown', rows: [] };
   }
   const rows =
-    profile.state === 'body' ? await readProfile(profile.body, { name, lookup: 'profile', mirror }) : [];
+    profile.state === 'body' ? await readProfile(profile.value, { name, lookup: 'profile', mirror }) : [];
   // Without a body there was a validator, so there was a last fetch.
   const id = rows[0]?.id ?? (last as LastFetch).id;
   if (isTakenDown('id', id)) return { outcome: 'takenDown', rows: [] };
-  claimId(id, name, mirror);
+  reserveId(id, name, mirror);
 
   const items = await site.get(name, 'items', id === last?.id ? last.items : {});
   if (items.state === 'unknown')
     throw new SiteError(`${site.buildUrl(name, 'items')}: status 404 although the profile exists`, 'answer');
   if (items.state === 'body')
-    rows.push(...(await readItems(items.body, id, { name, lookup: 'items', mirror })));
+    rows.push(...(await readItems(items.value, id, { name, lookup: 'items', mirror })));
   const isUnchanged = profile.state === 'unchanged' && items.state === 'unchanged';
   const validators = {
     profile: profile.state === 'body' ? profile.validators : (last as LastFetch).profile,
@@ -57,32 +57,32 @@ function refuse({ name, lookup, mirror }: Answer, ...faults: readonly Fault[]): 
 }
 
 /** Two users of one site cannot have one id. */
-function claimId(id: string, name: string, mirror: Mirror): void {
-  const { claims, memory } = mirror;
+function reserveId(id: string, name: string, mirror: Mirror): void {
+  const { batchIds, memory } = mirror;
   const key = userKey(name);
-  const holder = claims.get(id) ?? memory.findHolder(id) ?? key;
+  const holder = batchIds.get(id) ?? memory.findHolder(id) ?? key;
   const reason = `is the id of ${JSON.stringify(holder)} already`;
   if (holder !== key) refuse({ name, lookup: 'profile', mirror }, { member: 'id', reason, got: id });
-  claims.set(id, key);
+  batchIds.set(id, key);
 }
 
 /** The profile of this user. */
-async function readProfile(body: Buffer, answer: Answer): Promise<Row[]> {
-  const [profile, ...others] = await applyMap(readObject(body, answer), answer);
+async function readProfile(value: RawRecord | string, answer: Answer): Promise<Row[]> {
+  const [profile, ...others] = await applyMap(readObject(value, answer), answer);
   if (profile === undefined || others.length > 0)
     refuse(answer, { member: 'record', reason: 'the map must return one record for the profile', got: '' });
   const row = readRecord(profile, answer);
-  const reason = 'is not the user who was asked for';
+  const reason = 'is not the user that was asked for';
   if (row.userKey !== userKey(answer.name))
     refuse(answer, { member: 'username', reason, got: brief(row.userKey) });
   return [row];
 }
 
 /** A list of this owner's items. */
-async function readItems(body: Buffer, owner: string, answer: Answer): Promise<Row[]> {
+async function readItems(value: RawRecord | string, owner: string, answer: Answer): Promise<Row[]> {
   const { recordMap } = answer.mirror;
   const names = [...COLLECTIONS, ...(recordMap?.lists ?? [])];
-  const list = findList(readObject(body, answer), names);
+  const list = findList(readObject(value, answer), names);
   const bad = (reason: string, got: string) => refuse(answer, { member: 'record', reason, got });
   if (list === undefined) return bad(`must be an object with a list: ${names.join(', ')}`, '');
   if (list.length > MAX_ITEMS) bad(`must not list more than ${MAX_ITEMS} items`, String(list.length));
@@ -100,10 +100,8 @@ function readItem(item: unknown, place: number, owner: string, answer: Answer): 
   return row;
 }
 
-function readObject(body: Buffer, answer: Answer): RawRecord {
-  const read = readBody(body);
-  return typeof read === 'string' ? refuse(answer, { member: 'record', reason: read, got: '' }) : read;
-}
+const readObject = (value: RawRecord | string, answer: Answer): RawRecord =>
+  typeof value === 'string' ? refuse(answer, { member: 'record', reason: value, got: '' }) : value;
 
 /** What the map makes of an object of the site; without a map, the object. */
 async function applyMap(value: unknown, { name, lookup, mirror }: Answer): Promise<unknown[]> {
@@ -119,10 +117,10 @@ async function applyMap(value: unknown, { name, lookup, mirror }: Answer): Promi
 
 /** The row of a record; `prefix` says which record it is. */
 function readRecord(raw: unknown, answer: Answer, prefix = ''): Row {
-  const { family, from, mender } = answer.mirror;
+  const { family, mender, options } = answer.mirror;
   const kind = findKind(family, answer.lookup === 'items' ? 'item' : 'profile');
   const result = isObject(raw)
-    ? mender.normalise(resolveAddresses(raw, kind, from), kind)
+    ? mender.normalise(resolveAddresses(raw, kind, options.from), kind)
     : normalise(raw, kind);
   if ('row' in result) return result.row;
   return refuse(answer, ...result.faults.map((fault) => ({ ...fault, member: prefix + fault.member })));

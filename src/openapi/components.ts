@@ -1,9 +1,9 @@
 // TypeBox schemas of the routes -> the parts of the OpenAPI document: references, headers and examples.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { TSchema } from '@sinclair/typebox';
 import { ErrorBody, type ErrorCode, FAILURES } from '../http/errors.ts';
 import { STATUS_CODES } from '../http/node-http.ts';
+import { packageFile } from '../package-files.ts';
 import type { Family } from '../records/kinds.ts';
 import { LONGEST_USER_NAME, UserName } from '../records/user-name.ts';
 import { variantBodies } from '../routes/lookup.ts';
@@ -85,11 +85,9 @@ function describeBody(variant: Variant, schema: TSchema) {
   };
 }
 
-const EXAMPLES = join(import.meta.dirname, '../../fixtures/examples.json');
-
 /** A sample user's profile and newest items. */
 function sampleAnswers(family: Family, collection: string) {
-  const { profile, items } = JSON.parse(readFileSync(EXAMPLES, 'utf8'))[family];
+  const { profile, items } = JSON.parse(readFileSync(packageFile('fixtures/examples.json'), 'utf8'))[family];
   return {
     profile: { summary: 'A profile', value: profile as object },
     items: { summary: `Newest items (${items.length} of them)`, value: { [collection]: items as object[] } },

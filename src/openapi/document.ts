@@ -1,10 +1,10 @@
 // The OpenAPI document: @fastify/swagger reads the routes that serve; what a reader wants to know besides is added here.
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
-import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
-import { VERSION } from '../config/version.ts';
+import type { Mount } from '../config/mount.ts';
 import { STATUS_CODES } from '../http/node-http.ts';
+import { VERSION } from '../package-files.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
 import type { ExampleUsers } from '../routes/example-users.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
@@ -74,14 +74,13 @@ const IF_NONE_MATCH = {
   description: 'The ETag of the answer that the client has; as long as it is current, the answer is 304.',
 };
 
-/** The document for one host: of variants with the same paths, it describes the one that answers there. */
-export function documentFor(host: string, generated: OpenApi, config: Config, users: ExampleUsers): object {
+/** Of variants with the same paths on hosts of their own, the first is described. */
+export function createDocument(generated: OpenApi, config: Config, users: ExampleUsers): object {
   const all = listMounts(config);
-  const first = [...all.filter(({ base }) => base.host === host), ...all];
   // The sample users stand in the generated document.
   const named = (variant: Variant, item: PathItem | undefined) =>
     config.databaseUrl === undefined ? item : withExamples(item, users[VARIANTS[variant].family]);
-  const shown = all.filter((mount) => mount === first.find((other) => samePaths(mount, other)));
+  const shown = all.filter((mount) => mount === all.find((other) => samePaths(mount, other)));
   const paths = Object.entries(generated.paths ?? {}).flatMap(([marked, item]) => {
     const [, variant = ''] = marked.split('/', 2);
     return shown.some((mount) => mount.variant === variant)
@@ -91,8 +90,7 @@ export function documentFor(host: string, generated: OpenApi, config: Config, us
   const shared = shareResponses(paths);
   return {
     ...generated,
-    // Generated clients take the first one.
-    servers: listServers([...shown.filter(({ base }) => base.host === host), ...shown]),
+    servers: listServers(all),
     tags: shown.map(describeVariant),
     paths: Object.fromEntries(shared.paths),
     components: {

@@ -1,12 +1,12 @@
 // `vitrine print caddy`
-import { type Deployment, lines, proxyKeepAlive } from './deployment.ts';
+import { lines, type PrintInput, proxyKeepAlive } from './input.ts';
 import { COMPRESSIBLE, unavailableBody, unavailableHeaders } from './proxy.ts';
 
-export function caddy(deployment: Deployment): string {
-  const { socket, host, port, checkPort, names } = deployment;
+export function caddy(input: PrintInput): string {
+  const { socket, host, port, checkPort, names } = input;
   const upstream = socket === undefined ? `${host}:${port}` : `unix/${socket}`;
   const healthPort = checkPort === undefined ? [] : [`health_port ${checkPort}`];
-  const headers = unavailableHeaders(deployment).map(([name, value]) => `header ${name} ${value}`);
+  const headers = unavailableHeaders(input).map(([name, value]) => `header ${name} ${value}`);
   return `# Caddy for Vitrine: TLS with certificates that renew themselves, and compression. Save it as /etc/caddy/Caddyfile, and
 # start Vitrine with TRUST_PROXY=loopback, or with the address from which Caddy connects. Caddy has no cache of its own,
 # and does not limit the connections of one client: a firewall can, with nftables' \`ct count\`.
@@ -31,7 +31,7 @@ ${lines(healthPort, '\t\t')}		health_interval 1s
 		# Requests wait for a server that restarts.
 		lb_try_duration 5s
 		transport http {
-			keepalive ${proxyKeepAlive(deployment)}s # less than KEEP_ALIVE_TIMEOUT
+			keepalive ${proxyKeepAlive(input)}s # less than KEEP_ALIVE_TIMEOUT
 		}
 	}
 

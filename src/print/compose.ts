@@ -1,12 +1,12 @@
 // `vitrine print compose`
-import { containerSettings, type Deployment, lines, MEDIA_MOUNT, mountedMedia } from './deployment.ts';
+import { containerSettings, lines, MEDIA_MOUNT, mountedMedia, type PrintInput } from './input.ts';
 
 /** A network of our own, so that TRUST_PROXY can name it: other private addresses may be clients. */
 const NETWORK = '172.30.80.0/24';
 
-export function compose(deployment: Deployment): string {
-  const { port, stopTime, file, memory } = deployment;
-  const media = mountedMedia(deployment);
+export function compose(input: PrintInput): string {
+  const { port, stopTime, file, memory } = input;
+  const media = mountedMedia(input);
   const mounts = [
     ...(file === undefined ? [] : ['data:/data']),
     ...(media === undefined ? [] : [JSON.stringify(escapeDollars(`${media}:${MEDIA_MOUNT}`))]),
@@ -28,7 +28,7 @@ services:
     ports:
       - "127.0.0.1:${port}:${port}"  # this machine only: the proxy is the way in
     environment:
-${lines(listSettings(deployment), '      ')}${file === undefined ? SECRET_USE : ''}${mounts.length === 0 ? '' : volumes(mounts)}    networks: [vitrine]
+${lines(listSettings(input), '      ')}${file === undefined ? SECRET_USE : ''}${mounts.length === 0 ? '' : volumes(mounts)}    networks: [vitrine]
 
 # TRUST_PROXY is this network and no other: the proxy on the machine arrives from its gateway. Under \`uniquelocal\`,
 # clients in your own private networks could claim any address.
@@ -45,8 +45,8 @@ ${file === undefined ? SECRET : VOLUME}`;
 const escapeDollars = (text: string) => text.replaceAll('$', '$$$$');
 
 /** The proxy on this machine arrives from the network's gateway, another container from its own address there. */
-const listSettings = (deployment: Deployment) =>
-  [['TRUST_PROXY', NETWORK] as const, ...containerSettings(deployment, '/run/secrets')].map(
+const listSettings = (input: PrintInput) =>
+  [['TRUST_PROXY', NETWORK] as const, ...containerSettings(input, '/run/secrets')].map(
     ([name, text]) => `${name}: ${JSON.stringify(escapeDollars(text))}`,
   );
 

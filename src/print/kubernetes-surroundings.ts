@@ -1,8 +1,8 @@
 // What stands around the pods in Kubernetes: who may reach them, what may be taken away at a time, and the nightly import.
-import { type Deployment, lines } from './deployment.ts';
+import { lines, type PrintInput } from './input.ts';
 
 /** Where the data of the pods comes from. */
-export type DataSource = 'claim' | 'snapshots' | 'postgres';
+export type DataSource = 'claim' | 'postgres';
 
 export const IMAGE = 'registry.example.org/vitrine:1';
 export const POD_SECURITY =
@@ -10,8 +10,8 @@ export const POD_SECURITY =
 export const CONTAINER_SECURITY =
   '{ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: [ALL] } }';
 
-export const surroundings = (deployment: Deployment, source: DataSource): string =>
-  `${NETWORK}${ingress(deployment)}${source === 'claim' ? '' : DISRUPTION}${importJob(source)}`;
+export const surroundings = (input: PrintInput, source: DataSource): string =>
+  `${NETWORK}${ingress(input)}${source === 'claim' ? '' : DISRUPTION}${importJob(source)}`;
 
 /** The kubelet, which asks the probes, is on the node: policies let it pass. */
 const NETWORK = `---
@@ -32,7 +32,7 @@ spec:
             matchLabels: { kubernetes.io/metadata.name: monitoring }
 `;
 
-const ingress = ({ names, https }: Deployment) => `---
+const ingress = ({ names, https }: PrintInput) => `---
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:
@@ -64,7 +64,7 @@ interface Job {
   readonly env: string;
   /** Volumes besides the files to import: name, mount path, and the source. */
   readonly volumes: readonly (readonly [name: string, path: string, source: string])[];
-  /** Whether it runs on the node of the server, whose claim only one node can mount. */
+  /** Whether it runs on the node of the server: only one node can mount its claim. */
   readonly besideServer?: boolean;
 }
 
@@ -76,11 +76,6 @@ const JOBS: Record<DataSource, Job> = {
     env: '{ name: DATABASE_URL, value: /data/site.db }',
     volumes: [['data', '/data', 'persistentVolumeClaim: { claimName: data-vitrine-0 }']],
     besideServer: true,
-  },
-  snapshots: {
-    command: `${IMPORT} && vitrine snapshot --keep 7 /data`,
-    env: '{ name: DATABASE_URL, value: /data/staging.db }',
-    volumes: [['data', '/data', 'persistentVolumeClaim: { claimName: vitrine-snapshots }']],
   },
   postgres: {
     command: IMPORT,
@@ -104,7 +99,7 @@ function importJob(source: DataSource): string {
   const { command, env, volumes, besideServer = false } = JOBS[source];
   const mounts = volumes.map(([name, path]) => `- { name: ${name}, mountPath: ${path} }`);
   return `---
-# Whoever exports the data writes people.ndjson to the claim vitrine-import.
+# The export of the data writes people.ndjson to the claim vitrine-import.
 apiVersion: batch/v1
 kind: CronJob
 metadata:

@@ -1,6 +1,6 @@
 // `vitrine print nginx`
 import { MEDIA_TYPES } from '../records/media-types.ts';
-import { type Deployment, lines, proxyKeepAlive } from './deployment.ts';
+import { lines, type PrintInput, proxyKeepAlive } from './input.ts';
 import {
   CLIENT_CONNECTIONS,
   COMPRESSIBLE,
@@ -10,12 +10,10 @@ import {
   unavailableHeaders,
 } from './proxy.ts';
 
-export function nginx(deployment: Deployment): string {
-  const { socket, host, port, corsOrigin, nginxCache } = deployment;
-  const query = lookupQuery(deployment);
-  const headers = unavailableHeaders(deployment).map(
-    ([name, value]) => `add_header ${name} ${value} always;`,
-  );
+export function nginx(input: PrintInput): string {
+  const { socket, host, port, corsOrigin, nginxCache } = input;
+  const query = lookupQuery(input);
+  const headers = unavailableHeaders(input).map(([name, value]) => `add_header ${name} ${value} always;`);
   return `# nginx for Vitrine: compression and a cache that outlives restarts. Save it as /etc/nginx/conf.d/vitrine.conf, and start
 # Vitrine with TRUST_PROXY=loopback, or with the address from which nginx connects.
 
@@ -27,7 +25,7 @@ upstream vitrine {
     # than a restart takes; max_fails=0 keeps it. A failed request is repeated on the next server in either case.
     server ${socket === undefined ? `${host}:${port}` : `unix:${socket}`} max_fails=0;
     keepalive 32;
-    keepalive_timeout ${proxyKeepAlive(deployment)}s;  # less than KEEP_ALIVE_TIMEOUT
+    keepalive_timeout ${proxyKeepAlive(input)}s;  # less than KEEP_ALIVE_TIMEOUT
 }
 
 # The request target that is sent to Vitrine and used as cache key. Only \`user\` and \`post\`
@@ -39,8 +37,15 @@ map $request_uri $vitrine_target {
     "~${query.user}" $1?user$2;
     "~${query.none}" $1;
 }
-${originMap(corsOrigin)}
-${listening(deployment)}
+
+# Escapes of letters that need none: clients do not write them, and each spelling of a name would be a copy.
+map $vitrine_target $vitrine_odd {
+    default "";
+    "~*%(?:2[de]|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])" 1;
+}
+${hostMap(input)}${originMap(corsOrigin)}
+${listening(input)}
+${input.isNamed ? REFUSAL : '    # Other hosts are refused once base URLs name yours.'}
     # Requests of one client at a time. Behind a CDN, which is one client, set real_ip_header or remove this.
     limit_conn vitrine_clients ${CLIENT_CONNECTIONS};
 
@@ -55,24 +60,25 @@ ${listening(deployment)}
     # Errors of nginx itself. Vitrine's own errors are passed on as they are.
     error_page 502 503 504 =503 @unavailable;
 
-${mediaLocation(deployment)}    location / {
+${mediaLocation(input)}    location / {
         proxy_pass http://vitrine$vitrine_target;
         proxy_http_version 1.1;
         proxy_set_header Connection "";
-        proxy_set_header Host $http_host;
+        proxy_set_header Host ${input.isNamed ? '$vitrine_host' : '$http_host'};
         proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
         proxy_set_header X-Forwarded-Proto $scheme;
         proxy_set_header X-Request-Id $request_id;
         proxy_set_header Accept-Encoding gzip;
 ${lines(originLines(corsOrigin), '        ')}
         proxy_cache vitrine;
-        proxy_cache_key $http_host$vitrine_target${isList(corsOrigin) ? '$vitrine_origin' : ''};
+        proxy_no_cache $vitrine_odd;
+        proxy_cache_key ${input.isNamed ? '$host:$server_port' : '$http_host'}$vitrine_target${isList(corsOrigin) ? '$vitrine_origin' : ''};
         # The key holds what responses vary by. gzip_vary tells clients.
         proxy_ignore_headers Vary;
         proxy_hide_header Vary;
         proxy_cache_revalidate on;
         proxy_cache_background_update on;
-${staleLine(deployment)}        add_header X-Cache-Status $upstream_cache_status always;
+${staleLine(input)}        add_header X-Cache-Status $upstream_cache_status always;
     }
 
     # No server answers and nothing is cached: an error in Vitrine's format that pages of other origins can read.
@@ -85,23 +91,56 @@ ${lines(headers, '        ')}        return 503 '${unavailableBody(503)}';
 `;
 }
 
+/**
+ * The hosts that base URLs name, as they name them. A client may write another port, a last dot, or another host into the
+ * request line: if Vitrine learned of that, its 404 would be kept for all.
+ */
+const hostMap = ({ isNamed, names, hosts }: PrintInput) =>
+  !isNamed
+    ? ''
+    : `
+# The host that is sent to Vitrine, whatever port or last dot the client writes.
+map $host $vitrine_host {
+    default "";
+${lines(
+  names.map((name) => {
+    const [host, ...others] = hosts.filter((each) => new URL(`http://${each}`).hostname === name);
+    return `"${name}" "${others.length === 0 ? host : `${name}:$server_port`}";`;
+  }),
+  '    ',
+)}}
+`;
+
+const REFUSAL = `    # Each other host would have copies of its own in the cache.
+    if ($vitrine_host = "") {
+        return 444;
+    }
+`;
+
 /** The begin of the server; over TLS if the base URLs say so, and then with a redirect. */
-export function listening({ https, names }: Deployment): string {
+export function listening({ https, names, ports }: PrintInput): string {
   const folder = `/etc/letsencrypt/live/${names[0]}`;
   const tls = [
-    'listen 443 ssl http2;  # from nginx 1.25.1 on, without a warning: listen 443 ssl; http2 on;',
+    ...(https ? ports : ['443']).map(
+      (port) =>
+        `listen ${port} ssl http2;  # from nginx 1.25.1 on, without a warning: listen ${port} ssl; http2 on;`,
+    ),
     `ssl_certificate     ${folder}/fullchain.pem;`,
     `ssl_certificate_key ${folder}/privkey.pem;`,
   ];
   const name = `server_name ${names.join(' ')};`;
-  const plain = ['listen 80;', ...tls.map((line) => `# ${line}`), name];
-  const redirect = ['listen 80;', name, 'return 301 https://$host$request_uri;'];
+  const plain = [...ports.map((port) => `listen ${port};`), ...tls.map((line) => `# ${line}`), name];
+  const redirect = [
+    'listen 80;',
+    name,
+    `return 301 https://$host${ports[0] === '443' ? '' : `:${ports[0]}`}$request_uri;`,
+  ];
   if (!https) return `server {\n${lines(plain, '    ')}`;
   return `server {\n${lines(redirect, '    ')}}\n\nserver {\n${lines([...tls, name], '    ')}`;
 }
 
 /** Copies of pictures, with the headers that Vitrine sends. What nginx cannot answer, Vitrine does. */
-function mediaLocation({ mediaDir, corsOrigin }: Deployment): string {
+function mediaLocation({ mediaDir, corsOrigin }: PrintInput): string {
   // No path with a dollar sign can be written.
   if (mediaDir === undefined || mediaDir.includes('$')) return '';
   const types = Object.entries(MEDIA_TYPES).map(([extension, type]) => `${type} ${extension};`);
@@ -114,7 +153,7 @@ function mediaLocation({ mediaDir, corsOrigin }: Deployment): string {
   };
   const added = Object.entries(headers).map(([name, value]) => `add_header ${name} ${value};`);
   return `    # Copies of pictures, straight from MEDIA_DIR if nginx can read it. What it cannot answer is for Vitrine.
-    location ~ "^/media/(?<vitrine_copy>(?<vitrine_shard>[0-9a-f]{2})[0-9a-f]{62}\\.(?:${Object.keys(MEDIA_TYPES).join('|')}))$" {
+    location ~ "^/media/(?<vitrine_copy>(?<vitrine_shard>[0-9a-f]{2})[0-9a-f]{62}(?:-[0-9]+)?\\.(?:${Object.keys(MEDIA_TYPES).join('|')}))$" {
         if ($request_method !~ "^(GET|HEAD)$") {
             rewrite ^ /from-vitrine last;
         }
@@ -129,17 +168,17 @@ ${lines([...originHeader(corsOrigin), ...added], '        ')}    }
 `;
 }
 
-const staleLine = ({ mayBeStale }: Deployment) =>
+const staleLine = ({ mayBeStale }: PrintInput) =>
   mayBeStale
     ? '        proxy_cache_use_stale error timeout invalid_header http_502 http_503 http_504;\n'
     : '        # CACHE_CONTROL forbids stale responses, so there is no proxy_cache_use_stale.\n';
 
 /** Vitrine learns the origin only if it is allowed: all others get the same response. */
-const originLines = (corsOrigin: Deployment['corsOrigin']) =>
+const originLines = (corsOrigin: PrintInput['corsOrigin']) =>
   isList(corsOrigin) ? ['proxy_set_header Origin $vitrine_origin;', 'add_header Vary Origin always;'] : [];
 
 /** The allowed origin, by the origin that asks; an empty header is not sent. */
-const originMap = (corsOrigin: Deployment['corsOrigin']) =>
+const originMap = (corsOrigin: PrintInput['corsOrigin']) =>
   !isList(corsOrigin)
     ? ''
     : `
@@ -151,7 +190,7 @@ ${lines(
 )}}
 `;
 
-function originHeader(corsOrigin: Deployment['corsOrigin']): string[] {
+function originHeader(corsOrigin: PrintInput['corsOrigin']): string[] {
   if (corsOrigin === '*') return ['add_header Access-Control-Allow-Origin *;'];
   if (corsOrigin.length === 0) return [];
   return ['add_header Access-Control-Allow-Origin $vitrine_origin;', 'add_header Vary Origin;'];

@@ -1,6 +1,6 @@
 // What the configurations of all proxies share.
 import { STATUS_CODES } from 'node:http';
-import type { Deployment } from './deployment.ts';
+import type { PrintInput } from './input.ts';
 
 /** A name in a query, also with percent-encoded letters, as a regular expression. */
 const USER = '(?:u|%75)(?:s|%73)(?:e|%65)(?:r|%72)';
@@ -8,11 +8,11 @@ const POST = '(?:p|%70)(?:o|%6[fF])(?:s|%73)(?:t|%74)';
 
 /**
  * Only `user` and `post` matter to lookups, and only at the addresses of variants that have them in the query. Proxies drop
- * all others, so that those cannot fill a cache with copies. Lists of people from a name on, and oEmbed, keep their queries:
+ * all others, so that those cannot fill a cache with copies. Parts of the list of people, and oEmbed, keep their queries:
  * no shared cache stores these answers. The patterns match a path with its query, in PCRE's syntax; of `user` and `post`
  * with other parameters, only where each stands there once.
  */
-export function lookupQuery({ queryBases }: Deployment) {
+export function lookupQuery({ queryBases }: PrintInput) {
   const paths = queryBases.map((path) => `${path.replace(/[^\w/~-]/g, hexEscape)}/api/?`).join('|');
   const value = '(=[^&]*)?(?:&|$)';
   const repeated = (name: string) => `${name}(?:[=&].*)?&${name}`;
@@ -23,7 +23,7 @@ export function lookupQuery({ queryBases }: Deployment) {
     userAndPost: `^(${paths})\\?(?=(?:.*&)?${USER}${value})(?=(?:.*&)?${POST}${value}).*$`,
     user: `^(${paths})\\?(?!(?:.*&)?${POST}(?:[=&]|$))(?:.*&)?${USER}(=[^&]*)?(?:&.*)?$`,
     /** The path alone, where no query matters. */
-    none: `^(?!(?:${paths})\\?|/oembed\\?|/people/[a-z](?:\\.json)?\\?(?:.*&)?after=)([^?]*)\\?.*$`,
+    none: `^(?!(?:${paths})\\?|/oembed\\?|/people/[a-z](?:\\.json)?\\?(?:.*&)?(?:after|q)=[^&])([^?]*)\\?.*$`,
   };
 }
 
@@ -41,7 +41,7 @@ export const COMPRESSIBLE = [
 ] as const;
 
 /** Whether some origins are allowed and others are not, so that responses depend on who asks. */
-export const isList = (corsOrigin: Deployment['corsOrigin']): corsOrigin is string[] =>
+export const isList = (corsOrigin: PrintInput['corsOrigin']): corsOrigin is string[] =>
   corsOrigin !== '*' && corsOrigin.length > 0;
 
 /** Connections of one client: enough for many people behind one address, too few to take them all. */
@@ -57,7 +57,7 @@ export const unavailableBody = (status: number) =>
   });
 
 /** It says nothing that some origins may not read. */
-export const unavailableHeaders = ({ corsOrigin }: Deployment): [name: string, value: string][] => [
+export const unavailableHeaders = ({ corsOrigin }: PrintInput): [name: string, value: string][] => [
   ...(corsOrigin.length === 0 ? [] : [['Access-Control-Allow-Origin', '*'] as [string, string]]),
   ['Cache-Control', 'no-store'],
   ['Retry-After', '1'],

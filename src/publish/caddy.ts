@@ -1,48 +1,48 @@
 // The configuration of Caddy for a published site.
 import { extname } from 'node:path';
-import { METHODS } from '../http/answer.ts';
 import { FAILURES } from '../http/errors.ts';
-import { createDeployment, lines } from '../print/deployment.ts';
+import { METHODS } from '../http/headers.ts';
+import { createPrintInput, lines } from '../print/input.ts';
 import {
+  type ConfigInput,
   errorHeaders,
   findKind,
   hasHosts,
-  listErrors,
+  listFileErrors,
   PREFLIGHT,
-  type Site,
   wholePattern,
 } from './tables.ts';
 import type { Target } from './targets.ts';
 
-export function caddy(site: Site): string {
-  const { config, folder } = site;
-  const { names, https } = createDeployment(config, {});
+export function caddy(input: ConfigInput): string {
+  const { config, folder } = input;
+  const { hosts, https } = createPrintInput(config, {});
   return `# Caddy for the site that \`vitrine publish\` keeps in ${folder}. Import this file where it is, and reload Caddy after
 # the settings of Vitrine have changed; new data needs no reload.
 
-${names.map((name) => (https ? name : `http://${name}`)).join(', ')} {
+${hosts.map((host) => (https ? host : `http://${host}`)).join(', ')} {
 	route {
 		# Which file answers which request. What is not listed has none, so no address leads out of the folder.
-${targetMap(site)}${methods(site)}		# The path of the file is the root, so that it is taken as it is: a path would be unescaped.
+${targetMap(input)}${methods(input)}		# The path of the file is the root, so that it is taken as it is: a path would be unescaped.
 		root * {vitrine_file}
 		rewrite * /
 		header Content-Type {vitrine_type}
-${headersByKind(site)}		file_server {
+${headersByKind(input)}		file_server {
 			precompressed gzip
 			disable_canonical_uris
 		}
 	}
 
 	handle_errors {
-${errors(site)}	}
+${errors(input)}	}
 }
 `;
 }
 
 /** The file, the kind of its headers, the type and the error of each request. */
-function targetMap(site: Site): string {
-  const { folder, targets, headers } = site;
-  const withHost = hasHosts(site);
+function targetMap(input: ConfigInput): string {
+  const { folder, targets, headers } = input;
+  const withHost = hasHosts(input);
   const files = `${folder}/current/files/`;
   const row = (target: Target) => {
     const { file, error } = target;
@@ -52,34 +52,33 @@ function targetMap(site: Site): string {
     const values = [`~${wholePattern(target, withHost)}`, files + path, kind, type].map(quote);
     return `${values.join(' ')} ${error}`;
   };
-  return `		map ${withHost ? '{host}{http.request.orig_uri}' : '{http.request.orig_uri}'} {vitrine_file} {vitrine_kind} {vitrine_type} {vitrine_error} {
+  return `		map ${withHost ? '{hostport}{http.request.orig_uri}' : '{http.request.orig_uri}'} {vitrine_file} {vitrine_kind} {vitrine_type} {vitrine_error} {
 ${lines(targets.map(row), '\t\t\t')}			default ${quote(`${files}-`)} - - ROUTE_NOT_FOUND
 		}
 `;
 }
 
-const methods = (site: Site) => `		@preflight method OPTIONS
+const methods = (input: ConfigInput) => `		@preflight method OPTIONS
 		handle @preflight {
 ${lines(
   PREFLIGHT.map(([name, value]) => `header ${name} ${value.includes(' ') ? quote(value) : value}`),
   '\t\t\t',
-)}${lines(addErrorHeaders(site), '\t\t\t')}			respond 204
+)}${lines(addErrorHeaders(input), '\t\t\t')}			respond 204
 		}
 		@refused not method GET HEAD OPTIONS
 		handle @refused {
 			header Allow ${quote(METHODS)}
 			header Cache-Control no-store
 			header Content-Type "application/json; charset=utf-8"
-${lines(addErrorHeaders(site), '\t\t\t')}			respond ${quote(FAILURES.METHOD_NOT_ALLOWED.body.toString())} 405
+${lines(addErrorHeaders(input), '\t\t\t')}			respond ${quote(FAILURES.METHOD_NOT_ALLOWED.body.toString())} 405
 		}
 `;
 
-const addErrorHeaders = (site: Site) =>
-  errorHeaders(site).map(([name, value]) => `header ${name} ${quote(value)}`);
+const addErrorHeaders = (input: ConfigInput) =>
+  errorHeaders(input).map(([name, value]) => `header ${name} ${quote(value)}`);
 
-const headersByKind = ({ headers: { folders } }: Site) =>
+const headersByKind = ({ headers: { folders } }: ConfigInput) =>
   [...folders]
-    .filter(([kind]) => kind !== 'errors')
     .map(([kind, headers], at) => {
       const rows = Object.entries(headers).map(
         ([name, value]) => `header @kind${at} ${name} ${quote(value)}`,
@@ -88,14 +87,14 @@ const headersByKind = ({ headers: { folders } }: Site) =>
     })
     .join('');
 
-const errors = (site: Site) =>
-  listErrors(site)
+const errors = (input: ConfigInput) =>
+  listFileErrors(input)
     .map(
       ({ code, status, body, caching }) => `		@${code} expression \`{vitrine_error} == '${code}'\`
 		handle @${code} {
 			header Cache-Control ${caching}
 			header Content-Type "application/json; charset=utf-8"
-${lines(addErrorHeaders(site), '\t\t\t')}			respond ${quote(body)} ${status}
+${lines(addErrorHeaders(input), '\t\t\t')}			respond ${quote(body)} ${status}
 		}
 `,
     )

@@ -1,42 +1,52 @@
-// What hosts take at most. A site that is too large is refused before anything is written, with what to leave out.
+// What platforms take at most. A site that is too large is refused before anything is written, with what to leave out.
 import { statSync } from 'node:fs';
 import { OutputError } from '../files/output.ts';
 import { counted } from '../records/printable.ts';
-import type { HostName } from './hosts.ts';
-import type { Unit } from './source.ts';
-import { findPart, PARTS } from './targets.ts';
+import { PARTS, type Part } from './choices.ts';
+import { listUnits, type PublishedFile } from './files.ts';
+import { type Limits, PLATFORMS } from './platforms.ts';
+import type { Run } from './run.ts';
+import { findPart } from './targets.ts';
 
 const MIB = 2 ** 20;
 
-const LIMITS: Partial<Record<HostName, { readonly files: number; readonly bytesOfFile: number }>> = {
-  // developers.cloudflare.com/workers/platform/limits, "Static Assets": of one version of a Worker, on a paid plan.
-  cloudflare: { files: 100_000, bytesOfFile: 25 * MIB },
-};
-
-export async function checkLimits(
-  host: HostName,
-  listUnits: () => AsyncIterable<Unit>,
-  limits = LIMITS[host],
-): Promise<void> {
+export async function checkLimits(run: Run): Promise<void> {
+  const { limits } = PLATFORMS[run.platform];
   if (limits === undefined) return;
-  const kinds = new Map<string, number>();
-  let total = 0;
-  for await (const { files } of listUnits())
-    for (const { kind, paths, ask } of files) {
-      const part = findPart(kind);
-      kinds.set(part, (kinds.get(part) ?? 0) + paths.length);
-      total += paths.length;
-      const content = kind === 'media' ? await ask(undefined) : undefined;
-      if (typeof content !== 'object' || Buffer.isBuffer(content.body)) continue;
-      const { size } = statSync(content.body.file);
-      if (size > limits.bytesOfFile)
-        throw new OutputError(
-          `${host} takes files of ${limits.bytesOfFile / MIB} MiB, and ${paths[0]?.path} has ${Math.ceil(size / MIB)}: publish with --without media`,
-        );
+  const files = new Map<Part, number>();
+  for await (const unit of listUnits(run, 'everything'))
+    for (const file of unit.files) {
+      const part = findPart(file.kind);
+      files.set(part, (files.get(part) ?? 0) + file.paths.length);
+      if (part === 'media') await checkSize(run, file, limits);
     }
-  if (total <= limits.files) return;
-  const parts = PARTS.filter((part) => kinds.has(part)).map((part) => `${part} (${kinds.get(part)})`);
+  checkCount(run, limits, files);
+}
+
+/** `files` are their numbers, by part. */
+export function checkCount(
+  { platform }: Pick<Run, 'platform'>,
+  { files: most }: Pick<Limits, 'files'>,
+  files: ReadonlyMap<Part, number>,
+): void {
+  const total = files.values().reduce((sum, count) => sum + count, 0);
+  if (total <= most) return;
+  const parts = PARTS.filter((part) => files.has(part)).map((part) => `${part} (${files.get(part)})`);
   throw new OutputError(
-    `${host} takes ${counted(limits.files, 'file')}, and these are ${total}: leave out, with --without, some of ${parts.join(', ')}; or publish fewer variants`,
+    `${platform} takes ${counted(most, 'file')}, and these are ${total}: leave out, with --without, some of ${parts.join(', ')}; or publish fewer variants`,
   );
+}
+
+async function checkSize(
+  { platform }: Run,
+  { paths, ask }: PublishedFile,
+  { bytesOfFile }: Limits,
+): Promise<void> {
+  const content = await ask(undefined);
+  if (typeof content !== 'object' || Buffer.isBuffer(content.body)) return;
+  const { size } = statSync(content.body.file);
+  if (size > bytesOfFile)
+    throw new OutputError(
+      `${platform} takes files of ${bytesOfFile / MIB} MiB, and ${paths[0]?.path} has ${Math.ceil(size / MIB)}: publish with --without media`,
+    );
 }

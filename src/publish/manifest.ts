@@ -1,12 +1,13 @@
 // What is published: a row for each file, in a SQLite file beside the trees. A run changes it in one transaction, so it
-// always says what is in the tree that it names, however the run ended; and nobody else has it open meanwhile.
+// always says what is in the tree that it names, however the run ended; and no other process has it open meanwhile.
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { OutputError } from '../files/output.ts';
 import { openExclusive } from '../stores/sqlite/connect.ts';
+import { toStoreError } from '../stores/sqlite/errors.ts';
 
 /** One file. */
 export interface Entry {
-  /** Whose it is: a user's, a copy, or one of those that are there once. */
+  /** The owner: a user, a copy, or one of those that are there once. */
   readonly owner: string;
   /** Below `files/`. */
   readonly path: string;
@@ -25,7 +26,7 @@ export interface Entry {
 export type Place = Pick<Entry, 'owner' | 'path'>;
 
 /** What the last run made its files from. */
-export interface Source {
+export interface LastInput {
   /** Of the data; null if some files lack a picture, which may be there the next time. */
   readonly generation: number | null;
   /** A digest of everything else. */
@@ -34,14 +35,14 @@ export interface Source {
 
 export type TreeName = '0' | '1';
 
-interface LastRun extends Source {
+interface LastRun extends LastInput {
   /** The tree that is served. */
   readonly tree: TreeName;
   /** Whether the other one has the same files. */
-  readonly inStep: number;
+  readonly inSync: number;
 }
 
-// What is removed is overwritten: it may be the name of somebody who was taken down.
+// What is removed is overwritten: it may be the name of a user who was taken down.
 const SCHEMA = `
   PRAGMA secure_delete = ON;
   CREATE TABLE IF NOT EXISTS files (
@@ -55,83 +56,104 @@ const SCHEMA = `
   BEGIN`;
 
 const LINE = `json_object('path', path, 'address', address, 'type', type, 'etag', etag, 'sha256', sha256, 'bytes', bytes)`;
-const LINES_AT_ONCE = 1000;
+const ROWS_AT_ONCE = 1000;
+const SAMPLES = `SELECT files.* FROM files JOIN (
+    SELECT owner, min(path) AS path FROM files WHERE address IS NOT NULL GROUP BY kind, type
+  ) USING (owner, path)`;
 
 export type Manifest = ReturnType<typeof openManifest>;
 
 export function openManifest(file: string) {
-  const db = openExclusive(file, 0);
-  if (db === undefined) throw new OutputError(`another run publishes there: wait for its end (${file})`);
-  db.exec(SCHEMA);
-  const prepare = <Row>(sql: string) => db.prepare<unknown[], Row>(sql);
+  const { db, named, exec, prepare } = openNamed(file);
+  exec(SCHEMA);
 
-  return {
-    ...createRows(db),
-    lastRun: prepare<LastRun>('SELECT * FROM last_run').get(),
-    totals: () =>
-      prepare<{ files: number; bytes: number }>(
-        'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM files',
-      ).get() as { files: number; bytes: number },
-    /** A file of each kind and type that has an address. */
-    samples: () =>
-      prepare<Entry>(
-        `SELECT files.* FROM files JOIN (
-           SELECT owner, min(path) AS path FROM files WHERE address IS NOT NULL GROUP BY kind, type
-         ) USING (owner, path)`,
-      ).all(),
-    /** Writes a line of JSON for each file. */
-    writeLines: (path: string) => writeInParts(path, prepare<string>(`SELECT ${LINE} FROM files`).pluck()),
-    /** From now on this tree is the one that is served. */
-    commit(tree: TreeName, { generation, settings }: Source): void {
-      prepare('INSERT OR REPLACE INTO last_run VALUES (1, ?, ?, ?, 0)').run(tree, generation, settings);
-      db.exec('COMMIT');
-    },
-    /** While they differ, a run that is killed leaves the other tree to be made anew. */
-    setInStep(inStep: boolean): void {
-      const end = db.inTransaction ? 'COMMIT;' : '';
-      db.exec(`${end} UPDATE last_run SET inStep = ${Number(inStep)}; BEGIN`);
-    },
-    close: () => void db.close(),
-  };
-}
-
-/** Reads and changes rows one by one. */
-function createRows(db: NonNullable<ReturnType<typeof openExclusive>>) {
-  const prepare = <Row>(sql: string) => db.prepare<unknown[], Row>(sql);
   const find = prepare<Entry>('SELECT * FROM files WHERE owner = ?');
   const put = prepare(`INSERT OR REPLACE INTO files
     VALUES ($owner, $path, $kind, $address, $host, $type, $etag, $sha256, $bytes)`);
   const remove = prepare('DELETE FROM files WHERE owner = ? AND path = ?');
   const see = prepare('INSERT OR IGNORE INTO seen VALUES (?)');
-  const unseen = prepare<Place>(
-    'SELECT owner, path FROM files WHERE substr(owner, 1, ?) = ? AND owner NOT IN (SELECT owner FROM seen)',
+  const unseen = prepare<Place>(`SELECT owner, path FROM files
+    WHERE substr(owner, 1, ?) = ? AND owner NOT IN (SELECT owner FROM seen) LIMIT ${ROWS_AT_ONCE}`);
+  const note = prepare('INSERT OR IGNORE INTO changed VALUES (?)');
+  const changes = prepare<{ path: string }>(
+    `SELECT path FROM changed WHERE path > ? ORDER BY path LIMIT ${ROWS_AT_ONCE}`,
   );
-  const change = prepare('INSERT OR IGNORE INTO changed VALUES (?)');
 
   return {
+    lastRun: prepare<LastRun>('SELECT tree, generation, settings, inStep AS inSync FROM last_run').get(),
+    totals: () =>
+      prepare<{ files: number; bytes: number }>(
+        'SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes FROM files',
+      ).get() as { files: number; bytes: number },
+    /** A file of each kind and type that has an address. */
+    samples: () => prepare<Entry>(SAMPLES).all(),
+
     /** The files of an owner, by path. */
     find: (owner: string) => new Map(find.all(owner).map((entry) => [entry.path, entry])),
-    put: (entry: Entry) => void put.run(entry),
-    remove: ({ owner, path }: Place) => void remove.run(owner, path),
-    startPass: () => void db.exec('DELETE FROM seen'),
+    put: (entry: Entry) => put.run(entry),
+    remove: ({ owner, path }: Place) => remove.run(owner, path),
+    startPass: () => exec('DELETE FROM seen'),
     /** Notes an owner who still has files. */
-    see: (owner: string) => void see.run(owner),
-    /** The files of owners who have none any more, of those whose names begin like this. */
+    see: (owner: string) => see.run(owner),
+    /** Some files of owners who have none any more, of those whose names begin like this. */
     unseen: (begin: string) => unseen.all(begin.length, begin),
+
     /** Notes a file of the tree that is not what it was in the other one. */
-    noteChange: (path: string) => void change.run(path),
-    changes: () => prepare<{ path: string }>('SELECT path FROM changed').iterate(),
+    noteChange: (path: string) => note.run(path),
+    /** The next of these files, in the order of their paths. */
+    changesAfter: (path: string) => changes.all(path).map((row) => row.path),
+
+    /** Writes a line of JSON for each file. */
+    writeLines(path: string): void {
+      const lines = db.prepare<[], string>(`SELECT ${LINE} FROM files`).pluck();
+      named(() => writeInParts(path, () => lines.iterate()));
+    },
+    /** From now on this tree is the one that is served. */
+    commit(tree: TreeName, { generation, settings }: LastInput): void {
+      prepare('INSERT OR REPLACE INTO last_run VALUES (1, ?, ?, ?, 0)').run(tree, generation, settings);
+      exec('COMMIT');
+    },
+    /** While they differ, a run that is killed leaves the other tree to be made anew. */
+    setInSync(inSync: boolean): void {
+      exec(`${db.inTransaction ? 'COMMIT;' : ''} UPDATE last_run SET inStep = ${Number(inSync)}; BEGIN`);
+    },
+    close: () => void db.close(),
   };
 }
 
-function writeInParts(path: string, lines: { iterate(): Iterable<string> }): void {
+/** The database of this file, with statements whose errors name it. */
+function openNamed(file: string) {
+  const db = openExclusive(file, 0);
+  if (db === undefined) throw new OutputError(`another run publishes there: wait for its end (${file})`);
+  const named = <T>(action: () => T): T => {
+    try {
+      return action();
+    } catch (error) {
+      throw isDriverError(error) ? toStoreError(file, error) : error;
+    }
+  };
+  const prepare = <Row>(sql: string) => {
+    const statement = named(() => db.prepare<unknown[], Row>(sql));
+    return {
+      get: (...values: unknown[]) => named(() => statement.get(...values)),
+      all: (...values: unknown[]) => named(() => statement.all(...values)),
+      run: (...values: unknown[]) => void named(() => statement.run(...values)),
+    };
+  };
+  return { db, named, prepare, exec: (sql: string) => named(() => db.exec(sql)) };
+}
+
+/** Errors of SQLite name no file. */
+export const isDriverError = (error: unknown) => (error as Error).name === 'SqliteError';
+
+function writeInParts(path: string, read: () => Iterable<string>): void {
   const fd = openSync(path, 'wx');
   try {
     let part: string[] = [];
     const flush = () => writeSync(fd, part.map((line) => `${line}\n`).join(''));
-    for (const line of lines.iterate()) {
+    for (const line of read()) {
       part.push(line);
-      if (part.length < LINES_AT_ONCE) continue;
+      if (part.length < ROWS_AT_ONCE) continue;
       flush();
       part = [];
     }

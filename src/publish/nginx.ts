@@ -1,79 +1,80 @@
 // The configuration of nginx for a published site.
-import { METHODS } from '../http/answer.ts';
+
 import { FAILURES } from '../http/errors.ts';
-import { createDeployment, lines } from '../print/deployment.ts';
+import { METHODS } from '../http/headers.ts';
+import { createPrintInput, lines } from '../print/input.ts';
 import { listening } from '../print/nginx.ts';
 import {
+  type ConfigInput,
   errorHeaders,
   hasHosts,
   headerValues,
-  listErrors,
+  listFileErrors,
   PREFLIGHT,
-  type Site,
   wholePattern,
 } from './tables.ts';
 import type { Target } from './targets.ts';
 
-export function nginx(site: Site): string {
-  const { config, folder } = site;
+export function nginx(input: ConfigInput): string {
+  const { config, folder } = input;
   return `# nginx for the site that \`vitrine publish\` keeps in ${folder}. Include this file where it is, in the http
 # block, and reload nginx after the settings of Vitrine have changed; new data needs no reload.
 
 # Which file answers which request. What is not listed has none, so no address leads out of the folder.
-${targetMaps(site)}
-${errorCaching(site)}
-${headerMaps(site)}
-${listening(createDeployment(config, {}))}
+${targetMaps(input)}
+${errorCaching(input)}
+${headerMaps(input)}
+${listening(createPrintInput(config, {}))}
     root ${quote(`${folder}/current/files`)};
     gzip_static on;
     gzip_vary on;
-${types(site)}
+${types(input)}
     location / {
-${preflight(site)}        if ($request_method !~ "^(?:GET|HEAD)$") {
+${preflight(input)}        if ($request_method !~ "^(?:GET|HEAD)$") {
             return 405;
         }
         error_page 405 @refused;
         error_page 403 404 @none;
         try_files $vitrine_file @none;
 ${lines(
-  [...headerValues(site)].map(([name]) => `add_header ${name} ${variable(name)};`),
+  [...headerValues(input)].map(([name]) => `add_header ${name} ${variable(name)};`),
   '        ',
 )}    }
 
-${errorLocations(site)}}
+${errorLocations(input)}}
 `;
 }
 
 /** The file and the error of each request. */
-function targetMaps(site: Site): string {
-  const withHost = hasHosts(site);
-  const request = withHost ? '$host$request_uri' : '$request_uri';
+function targetMaps(input: ConfigInput): string {
+  const withHost = hasHosts(input);
+  const request = withHost ? '$http_host$request_uri' : '$request_uri';
   const row = (target: Target, value: string) => `${quote(`~${wholePattern(target, withHost)}`)} ${value};`;
   return `map ${request} $vitrine_file {
     default /-;
 ${lines(
-  site.targets.map((target) => row(target, target.file === undefined ? '/-' : quote(`/${target.file}`))),
+  input.targets.map((target) => row(target, target.file === undefined ? '/-' : quote(`/${target.file}`))),
   '    ',
 )}}
 
 map ${request} $vitrine_error {
     default ROUTE_NOT_FOUND;
 ${lines(
-  site.targets.filter(({ error }) => error !== 'ROUTE_NOT_FOUND').map((target) => row(target, target.error)),
+  input.targets.filter(({ error }) => error !== 'ROUTE_NOT_FOUND').map((target) => row(target, target.error)),
   '    ',
 )}}
 `;
 }
 
-const errorCaching = (site: Site) => `map $vitrine_error $vitrine_error_caching {
+const errorCaching = (input: ConfigInput) => `map $vitrine_error $vitrine_error_caching {
 ${lines(
-  listErrors(site).map(({ code, caching }) => `${code} ${caching};`),
+  listFileErrors(input).map(({ code, caching }) => `${code} ${caching};`),
   '    ',
 )}}
 `;
 
-const headerMaps = (site: Site) =>
-  [...headerValues(site)].map(([name, folders]) => headerMap(name, folders)).join('\n');
+const headerMaps = (input: ConfigInput) =>
+  [...headerValues(input)].map(([name, folders]) => headerMap(name, folders)).join('\n');
 
 /** A header for each folder; nginx sends none that is empty. */
 function headerMap(name: string, folders: ReadonlyMap<string, string>): string {
@@ -84,7 +85,7 @@ function headerMap(name: string, folders: ReadonlyMap<string, string>): string {
   return `map $vitrine_file ${variable(name)} {\n${lines(['default "";', ...rows], '    ')}}\n`;
 }
 
-const types = ({ headers }: Site) => `    types {
+const types = ({ headers }: ConfigInput) => `    types {
 ${lines(
   [...headers.types]
     .filter(([extension]) => extension !== '')
@@ -93,23 +94,23 @@ ${lines(
 )}    }
 `;
 
-const preflight = (site: Site) => `        if ($request_method = OPTIONS) {
+const preflight = (input: ConfigInput) => `        if ($request_method = OPTIONS) {
 ${lines(
   PREFLIGHT.map(([name, value]) => `add_header ${name} ${value.includes(' ') ? quote(value) : value};`),
   '            ',
-)}${lines(addErrorHeaders(site), '            ')}            return 204;
+)}${lines(addErrorHeaders(input), '            ')}            return 204;
         }
 `;
 
-const addErrorHeaders = (site: Site) =>
-  errorHeaders(site).map(([name, value]) => `add_header ${name} ${quote(value)} always;`);
+const addErrorHeaders = (input: ConfigInput) =>
+  errorHeaders(input).map(([name, value]) => `add_header ${name} ${quote(value)} always;`);
 
-const errorLocations = (site: Site) => `    location @none {
+const errorLocations = (input: ConfigInput) => `    location @none {
         types { }
         default_type "application/json; charset=utf-8";
         add_header Cache-Control $vitrine_error_caching always;
-${lines(addErrorHeaders(site), '        ')}${lines(
-  listErrors(site).map(
+${lines(addErrorHeaders(input), '        ')}${lines(
+  listFileErrors(input).map(
     ({ code, status, body }) => `if ($vitrine_error = ${code}) { return ${status} '${body}'; }`,
   ),
   '        ',
@@ -121,7 +122,7 @@ ${lines(addErrorHeaders(site), '        ')}${lines(
         default_type "application/json; charset=utf-8";
         add_header Allow ${quote(METHODS)} always;
         add_header Cache-Control no-store always;
-${lines(addErrorHeaders(site), '        ')}        return 405 '${FAILURES.METHOD_NOT_ALLOWED.body}';
+${lines(addErrorHeaders(input), '        ')}        return 405 '${FAILURES.METHOD_NOT_ALLOWED.body}';
     }
 `;
 

@@ -1,24 +1,16 @@
-// The programs for hosts that run code: a line with what they know of the site, router.js, and lines for the host.
-// Cloudflare, Netlify and Vercel run the same one, with a short configuration each.
-import { readFileSync } from 'node:fs';
-import { JSON_TYPE, METHODS } from '../http/answer.ts';
+// The programs for hosts that run code: a line with what they know of the site, worker.js with router.js, and lines for the
+// host.
+
 import { FAILURES } from '../http/errors.ts';
+import { JSON_TYPE, METHODS } from '../http/headers.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
-import { errorHeaders, hasHosts, listErrors, PREFLIGHT, type Site } from './tables.ts';
+import { readScript } from '../views/web-files.ts';
+import { type ConfigInput, errorHeaders, hasHosts, listErrors, PREFLIGHT } from './tables.ts';
 import { ANY_QUERY, listHosts, NAME, siteFolder, type Target } from './targets.ts';
-
-/** The text of a program from some of our files, without what only joins, explains or indents them: CloudFront has little room. */
-export const program = (site: object, ...names: readonly string[]) =>
-  [`const SITE = ${JSON.stringify(site)};\n`, ...names.map(readProgram)].join('\n');
-
-const readProgram = (name: string) =>
-  readFileSync(new URL(name, import.meta.url), 'utf8')
-    .replace(/^(?:import|\/\/|\/\*).*\n\n?/gm, '')
-    .replace(/^(?:export | +)/gm, '');
 
 /** One for all types. */
 const MEDIA_ROW = [
-  `/media/([0-9a-f]{2})([0-9a-f]+)\\.(${Object.keys(MEDIA_TYPES).join('|')})`,
+  `/media/([0-9a-f]{2})([0-9a-f-]+)\\.(${Object.keys(MEDIA_TYPES).join('|')})`,
   'ROUTE_NOT_FOUND',
   'media/$1/$1$2.$3',
 ];
@@ -27,16 +19,16 @@ const MEDIA_ROW = [
  * Which file answers which address, as router.js reads it. It decodes names itself, so there are no rows about spellings
  * that no file has.
  */
-export function routeTable(site: Site) {
-  const all = listHosts(site.config);
-  const hosts = hasHosts(site) ? all.filter((host) => host !== undefined) : [];
+function routeTable(input: ConfigInput) {
+  const all = listHosts(input.config);
+  const hosts = hasHosts(input) ? all.filter((host) => host !== undefined) : [];
   const isWhole = ({ file }: { file?: string }) => file !== undefined && !file.includes('$');
-  const rows = site.targets.filter(
+  const rows = input.targets.filter(
     ({ file, error }) => !file?.startsWith('media/') && (file !== undefined || error !== 'USER_NOT_FOUND'),
   );
   return {
     hosts,
-    folder: hosts.length < all.length ? siteFolder(hasHosts(site) ? undefined : all[0]) : '',
+    folder: hosts.length < all.length ? siteFolder(hasHosts(input) ? undefined : all[0]) : '',
     extensions: Object.fromEntries(rows.filter(isWhole).map(siteExtension)),
     rows: [
       MEDIA_ROW,
@@ -67,8 +59,8 @@ const withoutQuery = (pattern: string) =>
 
 const BY_PROGRAM = ['BAD_ESCAPE', 'USER_TOO_LONG', 'USER_MALFORMED', 'METHOD_NOT_ALLOWED'] as const;
 
-export function errorTable(site: Site) {
-  const listed = listErrors(site).map(({ code, caching }) => ({ code, caching }));
+function errorTable(input: ConfigInput) {
+  const listed = listErrors(input).map(({ code, caching }) => ({ code, caching }));
   const all = [...listed, ...BY_PROGRAM.map((code) => ({ code, caching: 'no-store' }))];
   return {
     errors: Object.fromEntries(
@@ -79,13 +71,13 @@ export function errorTable(site: Site) {
       }),
     ),
     jsonType: JSON_TYPE,
-    common: Object.fromEntries(errorHeaders(site)),
+    common: Object.fromEntries(errorHeaders(input)),
     preflight: Object.fromEntries(PREFLIGHT),
   };
 }
 
-const headerTable = ({ headers: { folders } }: Site) => ({
-  headers: Object.fromEntries([...folders].filter(([kind]) => kind !== 'errors')),
+const headerTable = ({ headers: { folders } }: ConfigInput) => ({
+  headers: Object.fromEntries(folders),
 });
 
 /** The Worker is asked first, so that no file has an address of its own. */
@@ -102,32 +94,26 @@ const WRANGLER = {
   },
 };
 
-export const cloudflare = (site: Site) => ({
+export const cloudflare = (input: ConfigInput) => ({
   'wrangler.json': `${JSON.stringify(WRANGLER, null, 2)}\n`,
-  'worker.js': `${worker(site)}\nexport default { fetch: answer };\n`,
+  'worker.js': `${worker(input)}\nexport default { fetch: answer };\n`,
 });
 
-function worker(site: Site): string {
-  const types = Object.fromEntries(site.headers.types);
-  const table = { ...routeTable(site), ...errorTable(site), ...headerTable(site), types };
-  return program(table, 'router.js', 'worker.js');
+function worker(input: ConfigInput): string {
+  const types = Object.fromEntries(input.headers.types);
+  const table = { ...routeTable(input), ...errorTable(input), ...headerTable(input), types };
+  return `const SITE = ${JSON.stringify(table)};\n${readScript('../publish/worker.js')}`;
 }
 
-/** Netlify and Vercel ask the program before they look for a file, also when it asks for one itself: then it lets pass. */
+/** Netlify asks the program before it looks for a file, also when the program asks for one: then the program lets it pass. */
 const BEFORE_FILES = `
 const OWN = 'x-vitrine-file';
 const ASSETS = { fetch: (url) => fetch(url, { headers: { [OWN]: '1' } }) };
 export default (request) => (request.headers.has(OWN) ? undefined : answer(request, { ASSETS }));
+export const config = { path: '/*' };
 `;
 
-export const netlify = (site: Site) => ({
+export const netlify = (input: ConfigInput) => ({
   'netlify.toml': '[build]\npublish = "files"\nedge_functions = "edge-functions"\n',
-  'edge-functions/vitrine.js': `${worker(site)}${BEFORE_FILES}export const config = { path: '/*' };\n`,
-});
-
-const VERCEL = { framework: null, buildCommand: null, installCommand: null, outputDirectory: 'files' };
-
-export const vercel = (site: Site) => ({
-  'vercel.json': `${JSON.stringify(VERCEL, null, 2)}\n`,
-  'middleware.js': `${worker(site)}${BEFORE_FILES}`,
+  'edge-functions/vitrine.js': worker(input) + BEFORE_FILES,
 });

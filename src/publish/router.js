@@ -1,7 +1,4 @@
-// Which file answers a request, at hosts that run code: their program is this file behind a line that defines SITE, and
-// before a few lines of its own. Written in what CloudFront Functions know: no `for…of`, spread or destructuring.
-
-/* global SITE */
+// Which file answers a request, at hosts that run code. Their program begins with a line that defines SITE.
 
 /** The file, and the error if there is none; an error alone where no file is looked for. */
 export function route(host, target) {
@@ -15,47 +12,45 @@ export function route(host, target) {
     return { file: folder + (path === '/' ? '/index' : path) + extension, error: 'ROUTE_NOT_FOUND' };
   const isHere = (row) => row[3] === undefined || SITE.hosts[row[3]] === host;
   const row = SITE.rows.find((one) => isHere(one) && matcher(one).test(address));
-  if (row === undefined || row[2] === '') return { error: row ? row[1] : 'ROUTE_NOT_FOUND' };
-  return locate(row[2], row[1], matcher(row).exec(address).slice(1).map(decode));
+  const [, error = 'ROUTE_NOT_FOUND', file = ''] = row ?? [];
+  return file === '' ? { error } : locate(file, error, matcher(row).exec(address).slice(1).map(decode));
 }
 
 /** A row consists of a pattern, an error, a file, and the number of the host if others answer elsewhere. */
 const matcher = (row) => new RegExp(`^${row[0]}(?:\\?.*)?$`);
 
 /** Puts the keys of the names that an address has into the path of the file. */
-function locate(file, error, names) {
+function locate(pattern, error, names) {
   const fault = names.map(nameFault).find(Boolean);
   if (fault !== undefined) return { error: fault };
-  const spell = (_, group) => encodeURIComponent(userKey(names[group - 1]));
-  return { file: file.replace(/\$(\d)/g, spell), error };
+  const file = pattern.replace(/\$(\d)/g, (_, group) => encodeURIComponent(userKey(names[group - 1])));
+  return { file, error };
 }
 
 function nameFault(name) {
   if (name === undefined) return 'BAD_ESCAPE';
-  if (name.length > 255 && Array.from(normalize(name, 'NFC')).length > 255) return 'USER_TOO_LONG';
+  if (name.length > 255 && [...name.normalize('NFC')].length > 255) return 'USER_TOO_LONG';
   return /[^ -~\u00A0-\uFFFF]/.test(name) ? 'USER_MALFORMED' : undefined;
 }
 
 /** The parameters that matter, in the order and with the escapes of canonical addresses. */
 function canonicalQuery(text) {
-  const users = [];
-  const posts = [];
-  text.split('&').forEach((part) => {
+  const found = { before: [], user: [], post: [] };
+  for (const part of text.split('&')) {
     const at = `${part}=`.indexOf('=');
-    const name = decode(part.slice(0, at).replace(/\+/g, ' '));
-    const value = decode(part.slice(at + 1).replace(/\+/g, ' '));
+    const name = decode(part.slice(0, at).replaceAll('+', ' '));
+    const value = decode(part.slice(at + 1).replaceAll('+', ' '));
     const escaped = value === undefined ? '%' : encodeURIComponent(value);
-    if (name === 'user') users.push(`user=${escaped}`);
-    if (name === 'post') posts.push(`post=${escaped}`);
-  });
-  const all = users.concat(posts);
+    if (Object.hasOwn(found, name)) found[name].push(`${name}=${escaped}`);
+  }
+  const all = [...found.before, ...found.user, ...found.post];
   return all.length === 0 ? '' : `?${all.join('&')}`;
 }
 
 function decode(text) {
   try {
     return decodeURIComponent(text);
-  } catch (_) {
+  } catch {
     return undefined;
   }
 }
@@ -67,13 +62,11 @@ const unescapePlain = (path) =>
     return /[\w.!~*'()-]/.test(character) ? character : escaped;
   });
 
-/** As in records/user-name.ts. */
+/** As in records/user-name.ts; a test compares them. */
 const userKey = (name) =>
   /^[ -~]*$/.test(name)
     ? name.toLowerCase()
-    : normalize(normalize(name, 'NFD').replace(/[^ı]+/g, foldCase), 'NFC');
-
-const normalize = (name, form) => (name.normalize ? name.normalize(form) : name);
+    : name.normalize('NFD').replace(/[^ı]+/g, foldCase).normalize('NFC');
 
 const foldCase = (text) => text.toLowerCase().toUpperCase().toLowerCase().replace(/ς/g, 'σ');
 
@@ -81,5 +74,5 @@ const foldCase = (text) => text.toLowerCase().toUpperCase().toLowerCase().replac
 export function findHeaders(file) {
   const type = SITE.types[file.slice(file.lastIndexOf('.') + 1)];
   const kind = SITE.headers[file] === undefined ? file.split('/')[0] : file;
-  return Object.assign({ 'content-type': type }, SITE.headers[kind]);
+  return { 'content-type': type, ...SITE.headers[kind] };
 }

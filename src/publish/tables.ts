@@ -1,11 +1,11 @@
-// What the configurations of all hosts are made from.
+// What the configurations of all platforms are made from.
 import type { Config } from '../config/config.ts';
-import { METHODS } from '../http/answer.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
-import type { Headers, HeaderTables } from './ask.ts';
+import { METHODS, NOT_FOUND_CACHING } from '../http/headers.ts';
+import type { Headers, HeaderTables } from './answers.ts';
 import { listHosts, type Target } from './targets.ts';
 
-export interface Site {
+export interface ConfigInput {
   readonly config: Config;
   /** The absolute path of the folder that is published to. */
   readonly folder: string;
@@ -14,28 +14,41 @@ export interface Site {
 }
 
 /** Whether targets tell hosts apart. */
-export const hasHosts = ({ config }: Pick<Site, 'config'>) => listHosts(config).length > 1;
+export const hasHosts = ({ config }: Pick<ConfigInput, 'config'>) => listHosts(config).length > 1;
 
-/** The pattern of a target, from its start to its end; with the host before it where several are served. */
+/** The pattern of a target, from its start to its end; with the Host header before it where several hosts are served. */
 export function wholePattern({ host, pattern }: Target, withHost: boolean): string {
   if (!withHost) return `^${pattern}$`;
-  return `^${host === undefined ? '[^/]*' : host.replace(/[.[\]]/g, '\\$&')}${pattern}$`;
+  if (host === undefined) return `^[^/]*${pattern}$`;
+  const [, name = '', port = '(?::[0-9]+)?'] = /^(.*?)(:[0-9]+)?$/.exec(host) ?? [];
+  return `^(?i:${name.replace(/[.[\]]/g, '\\$&')})\\.?${port}${pattern}$`;
 }
 
 /** The errors that targets lead to, with the status and the body that the server sends. */
-export function listErrors({ targets }: Pick<Site, 'targets'>) {
+export function listErrors({ targets }: Pick<ConfigInput, 'targets'>) {
   const codes = new Set<ErrorCode>([...targets.map(({ error }) => error), 'ROUTE_NOT_FOUND']);
   return [...codes].map((code) => {
     const { status, body } = FAILURES[code];
-    return { code, status, body: body.toString(), caching: status === 404 ? 'max-age=5' : 'no-store' };
+    return { code, status, body: body.toString(), caching: status === 404 ? NOT_FOUND_CACHING : 'no-store' };
   });
 }
 
-/** The headers that all errors have, besides how long they are kept. */
-export const errorHeaders = ({ headers: { folders } }: Pick<Site, 'headers'>) =>
-  Object.entries(folders.get('errors') ?? {}).filter(([name]) => name !== 'cache-control');
+const SPELLINGS =
+  'No user has this name. Write it as the user does, or in lower case: other letter case is not found here.';
 
-/** What browsers are told before they ask, besides the headers of errors. */
+/** The same where a name is found in two spellings only. */
+export const listFileErrors = (input: Pick<ConfigInput, 'targets'>) =>
+  listErrors(input).map((error) =>
+    error.code === 'USER_NOT_FOUND'
+      ? { ...error, body: JSON.stringify({ ...JSON.parse(error.body), message: SPELLINGS }) }
+      : error,
+  );
+
+/** The headers that all errors have, besides how long they are kept. */
+export const errorHeaders = ({ headers }: Pick<ConfigInput, 'headers'>) =>
+  Object.entries(headers.errors).filter(([name]) => name !== 'cache-control');
+
+/** What browsers learn before they ask, besides the headers of errors. */
 export const PREFLIGHT = [
   ['Allow', METHODS],
   ['Access-Control-Allow-Methods', METHODS],
@@ -44,12 +57,11 @@ export const PREFLIGHT = [
 ] as const;
 
 /** The values of a header: by folder, or by the path of a file that is there once. */
-export function headerValues({ headers: { folders } }: Site): Map<string, Map<string, string>> {
+export function headerValues({ headers: { folders } }: ConfigInput): Map<string, Map<string, string>> {
   const found = new Map<string, Map<string, string>>();
   for (const [folder, headers] of folders)
-    if (folder !== 'errors')
-      for (const [name, value] of Object.entries(headers))
-        found.set(name, (found.get(name) ?? new Map()).set(folder, value));
+    for (const [name, value] of Object.entries(headers))
+      found.set(name, (found.get(name) ?? new Map()).set(folder, value));
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Which file answers which address: a closed table, from which the configuration of every host is made. Patterns match
+// Which file answers which address: a closed table, from which the configuration of every platform is made. Patterns match
 // the request target as it was sent. They are in a syntax that PCRE, RE2 and JavaScript share, so there is no lookahead.
 // A name stands in an address and in the name of its file in one spelling, that of encodeURIComponent. This spelling has
 // no slash, so no address can lead out of the folder.
@@ -6,6 +6,7 @@ import { type Config, listMounts } from '../config/config.ts';
 import type { ErrorCode } from '../http/errors.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
 import { isInQuery, STYLES, USER_ADDRESSES, VARIANTS, type Variant } from '../variants.ts';
+import type { Part } from './choices.ts';
 
 export interface Target {
   /** A regular expression for the request target, from its start to its end. */
@@ -18,28 +19,31 @@ export interface Target {
   readonly error: ErrorCode;
 }
 
-/** Parts that may be left out. */
-export const PARTS = ['pages', 'cards', 'previews', 'feeds', 'media'] as const;
-export type Part = (typeof PARTS)[number];
+/** The part that files of a kind belong to, if they belong to one. */
+export const findPart = (kind: string) =>
+  (kind === 'archives' ? 'feeds' : kind === 'items' || kind === 'older' ? 'pages' : kind) as Part;
 
-/** The part that files of a kind belong to. */
-export const findPart = (kind: string) => (kind === 'archives' ? 'feeds' : kind);
-
-const { page, card, preview, atom, json } = USER_ADDRESSES;
+const { page, card, atom, json } = USER_ADDRESSES;
 const archive = (feed: string) => feed.replace(':username', ':username/:item');
 
-/** What people and other sites see of a user. The kind is the folder; `:item` is the item that an archive begins with. */
+/** What people and other sites see of a user. The kind is the folder; `:item` is the item that it shows or begins with. */
 const SHOWN = [
+  { kind: 'older', address: `${page}?before=:item`, file: ':username_:item.html' },
+  { kind: 'items', address: `${page}/:item`, file: ':username_:item.html' },
   { kind: 'pages', address: page, file: ':username.html' },
   { kind: 'cards', address: card, file: ':username.svg' },
-  { kind: 'previews', address: preview, file: ':username.png' },
   { kind: 'feeds', address: atom, file: ':username.atom' },
   { kind: 'feeds', address: json, file: ':username.jsonfeed' },
   { kind: 'archives', address: archive(atom), file: ':username_:item.atom' },
   { kind: 'archives', address: archive(json), file: ':username_:item.jsonfeed' },
 ];
 
-export const listShown = ({ explorer }: Config) => SHOWN.filter(({ kind }) => explorer || kind !== 'pages');
+/** Whether there are files that show items which are too old for the list. */
+export const showsOldItems = (config: Config, without: ReadonlySet<Part>) =>
+  listShown(config, without).some(({ address }) => address.includes(':item'));
+
+export const listShown = ({ explorer }: Config, without: ReadonlySet<Part>) =>
+  SHOWN.filter(({ kind }) => !without.has(findPart(kind)) && (explorer || findPart(kind) !== 'pages'));
 
 const SAFE = "[A-Za-z0-9_.!~*'()-]";
 export const NAME = `((?:${SAFE}|%[0-9A-F][0-9A-F])+)`;
@@ -64,7 +68,11 @@ export const siteFolder = (host: string | undefined) => (host === undefined ? 's
 export const listHosts = (config: Config) => [...new Set(listMounts(config).map(({ base }) => base.host))];
 
 /** Every target, in the order in which they are tried. `site` are the addresses that have one file each. */
-export function listTargets(config: Config, site: ReadonlyMap<string, SiteFile>): Target[] {
+export function listTargets(
+  config: Config,
+  without: ReadonlySet<Part>,
+  site: ReadonlyMap<string, SiteFile>,
+): Target[] {
   const exact = [...site].map(([file, { host, address }]) => ({
     host,
     file,
@@ -73,14 +81,14 @@ export function listTargets(config: Config, site: ReadonlyMap<string, SiteFile>)
   }));
   const media = Object.keys(MEDIA_TYPES).map((extension) => ({
     host: undefined,
-    pattern: `/media/([0-9a-f][0-9a-f])([0-9a-f]+)\\.${extension}${ANY_QUERY}`,
+    pattern: `/media/([0-9a-f][0-9a-f])([0-9a-f-]+)\\.${extension}${ANY_QUERY}`,
     file: `media/$1/$1$2.${extension}`,
     error: 'ROUTE_NOT_FOUND' as const,
   }));
   return [
     ...listMounts(config).flatMap(({ variant, base }) => [
       ...lookupTargets(variant, base.path).map((target) => ({ ...target, host: base.host })),
-      ...shownTargets(config, variant).map((target) => ({ ...target, host: base.host })),
+      ...shownTargets(config, without, variant).map((target) => ({ ...target, host: base.host })),
     ]),
     ...media,
     ...exact,
@@ -146,11 +154,14 @@ function pathTargets(variant: Variant, path: string): HostlessTarget[] {
   return rows.map(toTarget);
 }
 
-const shownTargets = (config: Config, variant: Variant): HostlessTarget[] =>
-  listShown(config).map(({ kind, address, file }) => ({
+const shownTargets = (config: Config, without: ReadonlySet<Part>, variant: Variant): HostlessTarget[] =>
+  listShown(config, without).map(({ kind, address, file }) => ({
     pattern:
-      literal(address).replace(':variant', variant).replace(':username', NAME).replace(':item', '([0-9]+)') +
-      ANY_QUERY,
+      literal(address)
+        .replace('\\?', '\\?(?:.*&)?')
+        .replace(':variant', variant)
+        .replace(':username', NAME)
+        .replace(':item', '([0-9]+)') + (address.includes('?') ? '(?:&.*)?' : ANY_QUERY),
     file: `${kind}/${variant}/${file.replace(':username', '$$1').replace(':item', '$$2')}`,
     error: 'USER_NOT_FOUND',
   }));

@@ -1,5 +1,5 @@
 // The folder of a published site: two trees, and a link `current` to the one that is served. A run changes the other tree,
-// turns the link with one rename, and then makes the same changes to the first. Unchanged files are one file in both, by
+// switches the link with one rename, and then makes the same changes in the first. Unchanged files are one file in both, by
 // hard links, and keep their time.
 import {
   constants,
@@ -7,7 +7,6 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  opendirSync,
   readdirSync,
   realpathSync,
   renameSync,
@@ -17,12 +16,14 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { opendir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OutputError } from '../files/output.ts';
-import type { HostName } from './hosts.ts';
-import { type Entry, type Manifest, openManifest, type Source, type TreeName } from './manifest.ts';
+import type { PlatformName } from './choices.ts';
+import { type Entry, type LastInput, type Manifest, openManifest, type TreeName } from './manifest.ts';
+import { nextTurn } from './run.ts';
 
-export interface Tree {
+export interface Tree extends Disposable {
   readonly manifest: Manifest;
   /** Whether the file is there, in its size. */
   has(file: Pick<Entry, 'path' | 'bytes'>): boolean;
@@ -30,93 +31,123 @@ export interface Tree {
   /** Another path of the same file. */
   link(existing: string, path: string): void;
   remove(path: string): void;
-  /** Serves this tree, with the host's own files beside those of the site. */
-  serve(source: Source, configuration: Readonly<Record<string, string>>): void;
+  /** Serves this tree, with the platform's own files beside those of the site. What fails after that is a warning. */
+  serve(input: LastInput, configuration: Readonly<Record<string, string>>): Promise<string | undefined>;
 }
 
-/** Each host has a folder of its own: its manifest says that the trees were made for it, by this command. */
-function findManifest(folder: string, host: HostName): string {
-  const file = join(folder, 'trees', `${host}.db`);
+/** Each platform has a folder of its own: its manifest says that the trees were made for it, by this command. */
+function findManifest(folder: string, platform: PlatformName): string {
+  const file = join(folder, 'trees', `${platform}.db`);
   if (!existsSync(file) && existsSync(folder) && readdirSync(folder).length > 0)
     throw new OutputError(
-      `${folder} has files that \`vitrine publish --for ${host}\` did not make: specify another folder`,
+      `${folder} has files that \`vitrine publish --for ${platform}\` did not make: specify another folder`,
     );
   return file;
 }
 
-export function openTree(folder: string, host: HostName): Tree {
-  const file = findManifest(folder, host);
+export async function openTree(folder: string, platform: PlatformName, signal: AbortSignal): Promise<Tree> {
+  const file = findManifest(folder, platform);
   makeFolder(dirname(file));
   const manifest = openManifest(file);
-  const { lastRun } = manifest;
-  const [served, name]: [TreeName, TreeName] = lastRun?.tree === '0' ? ['0', '1'] : ['1', '0'];
-  const [live, tree] = [served, name].map((each) => join(folder, 'trees', each)) as [string, string];
-  // A run that was killed may have committed, and not turned.
-  if (lastRun !== undefined) turn(folder, served);
-  if (!lastRun?.inStep || !existsSync(tree)) {
-    rmSync(tree, { recursive: true, force: true });
-    if (lastRun !== undefined) linkAll(live, tree);
+  try {
+    const { lastRun } = manifest;
+    const [served, name]: [TreeName, TreeName] = lastRun?.tree === '0' ? ['0', '1'] : ['1', '0'];
+    const [live, tree] = [served, name].map((each) => join(folder, 'trees', each)) as [string, string];
+    // A run that was killed may have committed, and not switched.
+    if (lastRun !== undefined) switchCurrent(folder, served);
+    if (!lastRun?.inSync || !existsSync(tree)) {
+      await rm(tree, { recursive: true, force: true });
+      if (lastRun !== undefined) await linkAll(live, tree, () => nextTurn(signal));
+    }
+    manifest.setInSync(false);
+    return createTree({ folder, manifest, live, tree, name, isFirst: lastRun === undefined, signal });
+  } catch (error) {
+    manifest.close();
+    throw error;
   }
-  manifest.setInStep(false);
-  const { create, remove } = createFiles(tree, manifest.noteChange);
+}
 
+interface TreeParts {
+  readonly folder: string;
+  readonly manifest: Manifest;
+  /** The tree that is served, and the one that is changed. */
+  readonly live: string;
+  readonly tree: string;
+  readonly name: TreeName;
+  readonly isFirst: boolean;
+  readonly signal: AbortSignal;
+}
+
+const HALF_DONE = 'stopped: the new files are served, and the next run completes the second tree';
+
+function createTree({ folder, manifest, live, tree, name, isFirst, signal }: TreeParts): Tree {
+  const made = new Set<string>();
+  /** A file that is there may be one with the served one: it is replaced, never written to. */
+  function create(path: string, make: (file: string) => void): void {
+    const file = join(tree, path);
+    if (!made.has(dirname(file))) mkdirSync(dirname(file), { recursive: true });
+    made.add(dirname(file));
+    manifest.noteChange(path);
+    try {
+      make(file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      unlinkSync(file);
+      make(file);
+    }
+  }
+
+  const fileOf = (path: string) => join('files', path);
   return {
     manifest,
     has: (entry) => hasFile(tree, entry),
     write: (path, body) =>
-      create(join('files', path), (file) =>
+      create(fileOf(path), (file) =>
         Buffer.isBuffer(body) ? writeFileSync(file, body, { flag: 'wx' }) : linkOrCopy(body.file, file),
       ),
     link: (existing, path) =>
-      create(join('files', path), (file) => linkSync(join(tree, 'files', existing), file)),
-    remove: (path) => remove(join('files', path)),
-    serve(source, configuration) {
+      create(fileOf(path), (file) => linkUnlessSame(join(tree, fileOf(existing)), file)),
+    remove(path) {
+      manifest.noteChange(fileOf(path));
+      rmSync(join(tree, fileOf(path)), { force: true });
+    },
+    async serve(input, configuration) {
       for (const [path, text] of Object.entries(configuration))
         create(path, (file) => writeFileSync(file, text, { flag: 'wx' }));
       create('manifest.ndjson', manifest.writeLines);
-      manifest.commit(name, source);
-      turn(folder, name);
-      if (lastRun !== undefined) followChanges(tree, live, manifest);
-      else {
-        rmSync(live, { recursive: true, force: true });
-        linkAll(tree, live);
+      await nextTurn(signal);
+      manifest.commit(name, input);
+      switchCurrent(folder, name);
+      const turn = () => nextTurn(signal, HALF_DONE);
+      try {
+        if (isFirst) {
+          await rm(live, { recursive: true, force: true });
+          await linkAll(tree, live, turn);
+        } else await copyChanges(tree, live, manifest, turn);
+        manifest.setInSync(true);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        return `the new files are served, and the next run completes the second tree: ${(error as Error).message}`;
       }
-      manifest.setInStep(true);
+      return undefined;
     },
+    [Symbol.dispose]: manifest.close,
   };
 }
 
 /** A run that changes nothing. */
-export function openTrial(folder: string, host: HostName): Tree {
-  const file = findManifest(folder, host);
+export function openTrial(folder: string, platform: PlatformName): Tree {
+  const file = findManifest(folder, platform);
   const manifest = openManifest(existsSync(file) ? file : ':memory:');
   const has: Tree['has'] = (entry) => hasFile(join(folder, 'current'), entry);
-  return { manifest, has, write() {}, link() {}, remove() {}, serve() {} };
-}
-
-/** Changes files of a tree; `onChange` gets their paths. */
-function createFiles(tree: string, onChange: (path: string) => void) {
-  const made = new Set<string>();
   return {
-    /** A file that is there may be one with the served one: it is replaced, never written to. */
-    create(path: string, make: (file: string) => void): void {
-      const file = join(tree, path);
-      const folder = dirname(file);
-      if (!made.has(folder)) mkdirSync(folder, { recursive: true });
-      made.add(folder);
-      onChange(path);
-      try {
-        make(file);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-        unlinkSync(file);
-        make(file);
-      }
-    },
-    remove(path: string): void {
-      onChange(path);
-      rmSync(join(tree, path), { force: true });
-    },
+    manifest,
+    has,
+    write() {},
+    link() {},
+    remove() {},
+    serve: async () => undefined,
+    [Symbol.dispose]: manifest.close,
   };
 }
 
@@ -132,11 +163,16 @@ function makeFolder(path: string): void {
   mkdirSync(path);
 }
 
-function turn(folder: string, tree: TreeName): void {
+function switchCurrent(folder: string, tree: TreeName): void {
   const next = join(folder, 'current.next');
   rmSync(next, { force: true });
   symlinkSync(join('trees', tree), next);
   renameSync(next, join(folder, 'current'));
+}
+
+/** On a file system that ignores letter case, both names are one file already. */
+function linkUnlessSame(existing: string, path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.ino !== statSync(existing).ino) linkSync(existing, path);
 }
 
 /** A copy of a picture never changes, so a link to it is as good. */
@@ -149,24 +185,30 @@ function linkOrCopy(file: string, path: string): void {
   }
 }
 
+type Turn = () => Promise<void>;
+
 /** Makes the changes of one tree in the other. */
-function followChanges(from: string, to: string, { changes }: Manifest): void {
-  for (const { path } of changes()) {
-    const [source, target] = [join(from, path), join(to, path)];
-    rmSync(target, { force: true });
-    if (!existsSync(source)) continue;
-    mkdirSync(dirname(target), { recursive: true });
-    linkSync(source, target);
+async function copyChanges(from: string, to: string, manifest: Manifest, turn: Turn): Promise<void> {
+  let paths = manifest.changesAfter('');
+  for (; paths.length > 0; paths = manifest.changesAfter(paths.at(-1) as string)) {
+    await turn();
+    for (const path of paths) {
+      const [source, target] = [join(from, path), join(to, path)];
+      rmSync(target, { force: true });
+      if (!existsSync(source)) continue;
+      mkdirSync(dirname(target), { recursive: true });
+      linkSync(source, target);
+    }
   }
 }
 
 /** Makes a tree of the same files. */
-function linkAll(from: string, to: string): void {
+async function linkAll(from: string, to: string, turn: Turn): Promise<void> {
   mkdirSync(to);
-  using folder = opendirSync(from);
-  for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+  for await (const entry of await opendir(from)) {
+    await turn();
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.isDirectory()) linkAll(source, target);
+    if (entry.isDirectory()) await linkAll(source, target, turn);
     else linkSync(source, target);
   }
 }

@@ -1,7 +1,5 @@
-// The program of a published site at Cloudflare, behind the one of router.js.
+// The program of a published site at Cloudflare and Netlify.
 import { findHeaders, route } from './router.js';
-
-/* global SITE, Response, crypto, btoa */
 
 export async function answer(request, env) {
   const url = new URL(request.url);

@@ -14,8 +14,20 @@ export const MEDIA_TYPES = {
 
 export type Extension = keyof typeof MEDIA_TYPES;
 
-/** The pattern of a name: SHA-256 and extension. */
-export const MEDIA_NAME = `^[0-9a-f]{64}\\.(?:${Object.keys(MEDIA_TYPES).join('|')})$`;
+/** The widths of the small WebP files that are made of a picture. */
+export const SMALL_WIDTHS = [480, 960] as const;
+
+const COPY = `[0-9a-f]{64}\\.(?:${Object.keys(MEDIA_TYPES).join('|')})`;
+/** The pattern of a copy's name: SHA-256 and extension. */
+export const COPY_NAME = `^${COPY}$`;
+/** The same, or that of a small file: SHA-256 of the copy, width and extension. */
+export const MEDIA_NAME = `^(?:${COPY}|[0-9a-f]{64}-(?:${SMALL_WIDTHS.join('|')})\\.webp)$`;
+
+/** The SHA-256 of a copy, from its name or that of one of its small files. */
+export const copyHash = (name: string) => name.slice(0, 64);
+
+/** The name of the small file of this width. */
+export const smallName = (name: string, width: number) => `${copyHash(name)}-${width}.webp`;
 
 /** The type of the file with this name. */
 export const mediaType = (name: string) => MEDIA_TYPES[name.slice(name.indexOf('.') + 1) as Extension];

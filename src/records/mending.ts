@@ -1,8 +1,9 @@
 // Mends records of real sites: addresses as browsers read them, texts that were escaped for HTML, invalid optional members.
 import { decodeHTMLStrict } from 'entities';
+import { type DateOrder, utcFromSheet } from './dates.ts';
 import { type Family, FILE_MEMBERS, type KindName, PICTURE_MEMBERS } from './kinds.ts';
 import { type NormaliseResult, normalise } from './normalise.ts';
-import { type RawRecord, recogniseKind } from './recognise.ts';
+import type { RawRecord } from './recognise.ts';
 import { type Member, SCHEMAS } from './schemas.ts';
 
 export interface MendingOptions {
@@ -10,6 +11,8 @@ export interface MendingOptions {
   readonly lenient?: boolean | undefined;
   /** Whether texts are read as HTML: `&amp;` is an ampersand. */
   readonly unescape?: boolean | undefined;
+  /** The order of day and month in dates that a spreadsheet wrote. */
+  readonly dates?: DateOrder | undefined;
 }
 
 /** What was mended. */
@@ -25,37 +28,43 @@ export type Mender = ReturnType<typeof createMender>;
 
 /** `normalise` for records of real sites. With `watch`, escaped texts are counted also where they stay as they are. */
 export function createMender(
-  { lenient = false, unescape: isUnescaped = false }: MendingOptions,
+  { lenient = false, unescape: isUnescaped = false, dates }: MendingOptions,
   watch = false,
 ) {
   const counts: MendingCounts = { emptied: {}, escaped: 0, isUnescaped };
 
   return {
     counts,
-    normalise(raw: RawRecord, known?: KindName, family?: Family): NormaliseResult {
+    normalise(given: RawRecord, known?: KindName, family?: Family): NormaliseResult {
+      const raw = dates === undefined ? given : readSheetDates(given, dates);
       const plain = isUnescaped || watch ? unescapeTexts(raw, counts) : raw;
       const source = isUnescaped ? plain : raw;
       const result = normalise(source, known, family);
       if ('row' in result || !lenient) return result;
       const bad = result.faults.map(({ member }) => member);
-      if (!areOptional(bad, source, known, family)) return result;
+      if (result.kind === undefined || !areOptional(bad, result.kind)) return result;
       for (const member of bad) counts.emptied[member] = (counts.emptied[member] ?? 0) + 1;
       const emptied = Object.fromEntries(bad.map((member) => [member, undefined]));
-      return normalise({ ...source, ...emptied }, known, family);
+      return normalise({ ...source, ...emptied }, result.kind);
     },
   };
 }
 
-function areOptional(
-  members: readonly string[],
-  source: RawRecord,
-  known?: KindName,
-  family?: Family,
-): boolean {
-  const recognised = known === undefined ? recogniseKind(source, family) : { kind: known };
-  if (!('kind' in recognised)) return false;
-  const schemas = SCHEMAS[recognised.kind].properties as Record<string, Member>;
+function areOptional(members: readonly string[], kind: KindName): boolean {
+  const schemas = SCHEMAS[kind].properties as Record<string, Member>;
   return members.every((member) => schemas[member]?.default !== undefined);
+}
+
+const DATE_MEMBERS = ['date', 'created_project'];
+
+function readSheetDates(raw: RawRecord, order: DateOrder): RawRecord {
+  const read: Record<string, unknown> = {};
+  for (const member of DATE_MEMBERS) {
+    const text = raw[member];
+    const date = typeof text === 'string' ? utcFromSheet(text.trim(), order) : undefined;
+    if (date !== undefined) read[member] = date;
+  }
+  return Object.keys(read).length === 0 ? raw : { ...raw, ...read };
 }
 
 const ENTITY = /&(?:#\d+|#x[\da-f]+|[a-z][a-z\d]*);/i;

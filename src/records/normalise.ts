@@ -1,7 +1,7 @@
 // Turns a raw object into a record that is ready to be served, or tells what is wrong with each of its members. Every
 // rule comes from the schemas.
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { utcFromIso } from './dates.ts';
+import { isSheetDate, utcFromIso } from './dates.ts';
 import { type Family, KIND_NAMES, KINDS, type KindName, type RecordKind } from './kinds.ts';
 import { brief } from './printable.ts';
 import { type RawRecord, recogniseKind } from './recognise.ts';
@@ -9,6 +9,7 @@ import type { Row } from './row.ts';
 import { digitsText, scalarText } from './scalar.ts';
 import { type Form, LARGEST_ID, type Member, SCHEMAS, ZERO_DATE } from './schemas.ts';
 import { userKey, userNameFault } from './user-name.ts';
+import { searchWords } from './words.ts';
 
 export interface Fault {
   readonly member: string;
@@ -16,7 +17,10 @@ export interface Fault {
   readonly got: string;
 }
 
-export type NormaliseResult = { readonly row: Row } | { readonly faults: readonly Fault[] };
+/** Faults of a record whose kind is known come with it. */
+export type NormaliseResult =
+  | { readonly row: Row }
+  | { readonly faults: readonly Fault[]; readonly kind?: KindName };
 
 export const MAX_RECORD_BYTES = 64 * 1024;
 
@@ -40,12 +44,14 @@ interface MemberPlan {
   /** The JSON text in front of the value. */
   readonly opening: string;
   readonly form: Form;
+  readonly mayNeedEscaping: boolean;
   readonly check: (text: string) => boolean;
   /** The text of an absent member; a required member has none. */
   readonly absent: string | undefined;
 }
 
 const DIGIT_FORMS: readonly Form[] = ['count', 'flag', 'id'];
+const FREE_FORMS: readonly Form[] = ['text', 'list', 'name', 'url'];
 
 const PLANS = Object.fromEntries(KIND_NAMES.map((kind) => [kind, plansFor(kind)])) as Record<
   KindName,
@@ -60,6 +66,7 @@ function plansFor(kind: KindName): MemberPlan[] {
       member,
       opening: `${index === 0 ? '{' : ','}"${member}":`,
       form: schema['x-form'],
+      mayNeedEscaping: FREE_FORMS.includes(schema['x-form']),
       check: (text: string) => compiled.Check(text),
       absent: schema.default,
     };
@@ -85,11 +92,13 @@ function build(kind: KindName, source: RawRecord): NormaliseResult {
       values = { ...values, [plan.member]: date };
     }
     // Testing is cheaper than escaping, and few texts need that.
-    record += plan.opening + (NEEDS_ESCAPING.test(text) ? JSON.stringify(text.toWellFormed()) : `"${text}"`);
+    const isPlain = text === '' || !plan.mayNeedEscaping || !NEEDS_ESCAPING.test(text);
+    record += plan.opening + (isPlain ? `"${text}"` : JSON.stringify(text.toWellFormed()));
   }
-  if (faults.length > 0) return { faults };
+  if (faults.length > 0) return { faults, kind };
   record += '}';
-  const bytes = Buffer.byteLength(record);
+  // A character of UTF-16 has at most three bytes.
+  const bytes = 3 * record.length > MAX_RECORD_BYTES ? Buffer.byteLength(record) : 0;
   if (bytes <= MAX_RECORD_BYTES) return { row: buildRow(kind, values, record) };
   return refuse(`must be at most ${MAX_RECORD_BYTES} bytes as JSON`, `${bytes} bytes`);
 }
@@ -122,13 +131,17 @@ function isValid(text: string, { absent, check }: MemberPlan): boolean {
 function buildRow(kind: KindName, source: RawRecord, record: string): Row {
   const { owner }: RecordKind = KINDS[kind];
   const id = digitsText(source.id) as string;
-  if (owner === undefined)
-    return { kind, id, userKey: userKey(scalarText(source.username) as string), owner: '', date: '', record };
+  if (owner === undefined) return { kind, id, ...nameKeys(source), owner: '', date: '', record };
   const date = scalarText(source.date) as string;
-  return { kind, id, userKey: '', owner: digitsText(source[owner]) as string, date, record };
+  return { kind, id, userKey: '', words: '', owner: digitsText(source[owner]) as string, date, record };
 }
 
-const MUST_BE_DIGITS = 'must be at most 40 decimal digits';
+function nameKeys({ username, name }: RawRecord) {
+  const text = scalarText(username) as string;
+  return { userKey: userKey(text), words: searchWords(text, scalarText(name ?? '') ?? '') };
+}
+
+const MUST_BE_DIGITS = 'must be a whole number, not negative, of at most 40 digits';
 
 /** What to say of a text that does not match its schema. A user name has several reasons. */
 const REASONS: Record<Exclude<Form, 'name'>, string> = {
@@ -142,8 +155,12 @@ const REASONS: Record<Exclude<Form, 'name'>, string> = {
   token: 'must be 40 lower-case hexadecimal characters',
 };
 
+const SHEET_ADVICE = '--dates dmy or --dates mdy reads those of spreadsheets';
+
 function reasonFor(given: unknown, text: string | undefined, form: Form): string {
   if (given === undefined || given === null) return 'is missing';
+  if (text !== undefined && form === 'date-time' && isSheetDate(text))
+    return `${REASONS[form]}; ${SHEET_ADVICE}`;
   if (text !== undefined) return form === 'name' ? (userNameFault(text) as string) : REASONS[form];
   if (typeof given === 'number')
     return Number.isFinite(given)

@@ -1,5 +1,5 @@
 // Recognises which of the four kinds a raw object is by the members it has.
-import { FAMILIES, type Family, KIND_NAMES, KINDS, type KindName } from './kinds.ts';
+import { type Family, KIND_NAMES, KINDS, type KindName } from './kinds.ts';
 import { SCHEMAS } from './schemas.ts';
 
 export type RawRecord = Record<string, unknown>;
@@ -21,15 +21,14 @@ const OWN_MEMBERS = Object.fromEntries(
 ) as Record<KindName, string[]>;
 
 const UNKNOWN_KIND = 'must have username (a profile), user (a post) or user_id (a shot)';
-const AMBIGUOUS_PROFILE = `fits both families: name one with --family, or add a member that only one of them has, such as ${FAMILIES.map(
-  (family) => `${OWN_MEMBERS[`${family} profile`][0]} (${family})`,
-).join(' or ')}`;
+const AMBIGUOUS_PROFILE =
+  'fits both families: add --family portfolio (variants B and C) or --family microblog (variant A)';
 
-/** The kind, or why it cannot be told. A profile that fits both families belongs to `family`, if that is given. */
+/** The kind, or why it is not known. A profile that fits both families belongs to `family`, if that is given. */
 export function recogniseKind(
   source: RawRecord,
   family?: Family,
-): { readonly kind: KindName } | { readonly reason: string } {
+): { readonly kind: KindName } | { readonly reason: string; readonly isAmbiguous: boolean } {
   const marks = MARKS.filter((member) => source[member] !== undefined);
   const candidates = (marks.length === 1 && KINDS_BY_MARK[marks[0] as string]) || KIND_NAMES;
   if (candidates.length === 1) return { kind: candidates[0] as KindName };
@@ -37,8 +36,10 @@ export function recogniseKind(
   scores.sort((one, other) => other.score - one.score);
   const [best, next] = scores;
   if (best !== undefined && best.score > (next?.score ?? 0)) return { kind: best.kind };
-  if (marks.length !== 1) return { reason: UNKNOWN_KIND };
-  return family === undefined ? { reason: AMBIGUOUS_PROFILE } : { kind: `${family} profile` };
+  if (marks.length !== 1) return { reason: UNKNOWN_KIND, isAmbiguous: false };
+  return family === undefined
+    ? { reason: AMBIGUOUS_PROFILE, isAmbiguous: true }
+    : { kind: `${family} profile` };
 }
 
 function score(kind: KindName, source: RawRecord): number {

@@ -10,6 +10,8 @@ export interface Row {
   readonly id: string;
   /** Empty for an item. */
   readonly userKey: string;
+  /** What a user is found by, as a JSON array; empty for an item. */
+  readonly words: string;
   /** Empty for a profile, like the date. */
   readonly owner: string;
   readonly date: string;
@@ -32,6 +34,7 @@ export function createPlaceholders(source: RawRecord, family?: Family): Row[] {
     kind,
     id,
     userKey: `\t${id}`,
+    words: '[]',
     owner: '',
     date: '',
     record: '{}',

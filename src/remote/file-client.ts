@@ -22,11 +22,14 @@ export interface FileClientOptions {
 /** What a reader made of a file, or why there is none. */
 export type FileResult<Body> = { readonly body: Body } | FetchFailure;
 
-interface FetchFailure {
+export interface FetchFailure {
   readonly reason: string;
-  /** Whether the request failed, rather than that the host has no such file. */
-  readonly mayPass?: boolean;
+  /** `notNamed`: its host may not be asked. `gone`: the host has no such file. A `passing` failure may pass. */
+  readonly kind: 'notNamed' | 'gone' | 'passing' | 'failed';
 }
+
+/** A redirect to a host that may not be asked. */
+class HostNotNamed extends SiteError {}
 
 /** Indexes of databases and servers take no longer ones. */
 const LONGEST_ADDRESS = 2048;
@@ -40,33 +43,39 @@ export type FileClient = ReturnType<typeof createFileClient>;
 export function createFileClient({ hosts, sites, named, option, maxBytes, signal }: FileClientOptions) {
   const isSite = ({ host }: URL) => sites.some((site) => site.host === host);
 
-  function refuse(url: URL | null): string | undefined {
-    if (url === null || !/^https?:$/.test(url.protocol)) return 'not an http or https address';
-    return isSite(url) || isNamed(url, named) ? undefined : `${url.host} is not named by ${option}`;
+  function refuse(url: URL | null): FetchFailure | undefined {
+    if (url === null || !/^https?:$/.test(url.protocol))
+      return { reason: 'not an http or https address', kind: 'failed' };
+    if (isSite(url) || isNamed(url, named)) return undefined;
+    return { reason: `${url.host} is not named by ${option}`, kind: 'notNamed' };
   }
 
   /** Why an address must not be asked for; undefined if it may. */
-  const refusal = (address: string) =>
-    isTooLong(address) ? `the address is longer than ${LONGEST_ADDRESS} bytes` : refuse(URL.parse(address));
+  const refusal = (address: string): FetchFailure | undefined =>
+    isTooLong(address)
+      ? { reason: `the address is longer than ${LONGEST_ADDRESS} bytes`, kind: 'failed' }
+      : refuse(URL.parse(address));
 
   /** The reader sees the body of each response that is a 200, also of one that breaks off and is then repeated. */
   async function fetchFile<Body>(address: string, read: BodyReader<Body>): Promise<FileResult<Body>> {
     const refused = refusal(address);
-    if (refused !== undefined) return { reason: refused };
+    if (refused !== undefined) return refused;
     const start = new URL(address);
     const ask = (url: URL, path: string) => {
-      const reason = refuse(url);
-      if (reason !== undefined) throw new SiteError(reason, 'answer');
+      const failure = refuse(url);
+      if (failure?.kind === 'notNamed') throw new HostNotNamed(failure.reason, 'answer');
+      if (failure !== undefined) throw new SiteError(failure.reason, 'answer');
       const host = hosts.find(url, isSite(url) ? undefined : lookupPublic);
       return host.ask((client) => client.receive({ path, headers: HEADERS }, read, maxBytes));
     };
     try {
       const { status, body } = await followRedirects(start, start.pathname + start.search, ask);
-      return body === undefined ? { reason: `status ${status}` } : { body };
+      if (body !== undefined) return { body };
+      return { reason: `status ${status}`, kind: status === 404 || status === 410 ? 'gone' : 'failed' };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SiteError)) throw error;
-      return { reason: error.message, mayPass: true };
+      return { reason: error.message, kind: error instanceof HostNotNamed ? 'notNamed' : 'passing' };
     }
   }
 

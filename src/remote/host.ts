@@ -10,7 +10,7 @@ import {
   SiteError,
 } from './http-client.ts';
 
-/** After so many failures in a row a host counts as down. */
+/** After this number of failures in a row a host counts as down. */
 const MAX_FAILURES = 20;
 const MAX_REDIRECTS = 5;
 const MAX_PAUSE = 60_000;
@@ -22,6 +22,7 @@ const RETRYABLE = new Set([...OVERLOADED, 500]);
 
 /** Requests per second. */
 const LOWEST_RATE = 0.5;
+const START_RATE = 10;
 /** Growth per response, before and after the first sign of overload. */
 const FIRST_GROWTH = 1.1;
 const LATER_GROWTH = 1.02;
@@ -30,7 +31,7 @@ interface RateOptions {
   /** The most requests per second. */
   readonly rate: number;
   /** Requests per second at the start. */
-  readonly startRate: number;
+  readonly startRate?: number;
 }
 
 /** How a run asks other hosts. */
@@ -50,7 +51,7 @@ export interface HostOptions extends RateOptions {
 export type HostFlags = Omit<HostOptions, 'userAgent' | 'signal'>;
 
 type Send<Body> = (client: HttpClient) => Promise<HttpResponse<Body>>;
-/** Throws if a response is none that was asked for. */
+/** Throws if the response is not from this API. */
 type Check<Body> = (response: HttpResponse<Body>) => void;
 
 export type Hosts = ReturnType<typeof createHosts>;
@@ -184,7 +185,7 @@ const backoff = (attempt: number) =>
   Math.random() * Math.min(FIRST_BACKOFF * 2 ** (attempt - 1), MAX_BACKOFF);
 
 /** Lets requests through one by one, at the current rate. */
-export function createPace({ rate: most, startRate }: RateOptions, signal: AbortSignal) {
+export function createPace({ rate: most, startRate = START_RATE }: RateOptions, signal: AbortSignal) {
   let rate = Math.min(startRate, most);
   let growth = FIRST_GROWTH;
   let nextTurn = 0;
@@ -215,7 +216,7 @@ export function createPace({ rate: most, startRate }: RateOptions, signal: Abort
       rate = Math.max(Math.min(LOWEST_RATE, most), rate / 2);
       growth = LATER_GROWTH;
     },
-    /** Lets nothing through for so many milliseconds. */
+    /** Lets nothing through for this number of milliseconds. */
     pause(milliseconds: number): void {
       pausedUntil = Math.max(pausedUntil, performance.now() + milliseconds);
     },

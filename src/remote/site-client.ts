@@ -1,6 +1,9 @@
 // GETs to one site with this API, conditional or not, and never sent to another host.
+import { isCutOff, readBody } from '../formats/json-text.ts';
 import { brief } from '../records/printable.ts';
+import type { RawRecord } from '../records/recognise.ts';
 import { type LookupAddresses, lookupAddresses, VARIANTS, type Variant } from '../variants.ts';
+import { basePath } from './base-url.ts';
 import { followRedirects, type Hosts } from './host.ts';
 import { type HttpResponse, SiteError } from './http-client.ts';
 
@@ -9,19 +12,6 @@ export const MAX_ITEMS = 1000;
 
 export type Lookup = keyof LookupAddresses;
 
-/** A base address as people write it, without the slash at its end; or why it is not one. */
-export function readBase(text: string): URL {
-  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
-  if (url === null) throw new Error('must be an http or https URL');
-  if (url.username !== '' || url.password !== '') throw new Error('must not contain a user name or password');
-  if (/[?#]/.test(text)) throw new Error('must have neither query nor fragment');
-  url.pathname = url.pathname.replace(/\/+$/, '');
-  return url;
-}
-
-/** The path of a base address; empty for the root. */
-export const basePath = ({ pathname }: URL) => (pathname === '/' ? '' : pathname);
-
 /** What a later request needs to ask for changes only. */
 export interface Validators {
   readonly etag?: string | undefined;
@@ -29,7 +19,13 @@ export interface Validators {
 }
 
 export type SiteResponse =
-  | { readonly state: 'body'; readonly body: Buffer; readonly validators: Validators }
+  | {
+      readonly state: 'body';
+      readonly body: Buffer;
+      /** The object in the body, or what is wrong with it. */
+      readonly value: RawRecord | string;
+      readonly validators: Validators;
+    }
   | { readonly state: 'unchanged' }
   /** The site does not know the user, or has taken the user down (status 410). */
   | { readonly state: 'unknown'; readonly isGone: boolean };
@@ -52,14 +48,18 @@ export function createSiteClient(hosts: Hosts, base: URL, variant: Variant) {
     async get(name: string, lookup: Lookup, validators: Validators = {}): Promise<SiteResponse> {
       const conditions = createConditions(validators);
       const headers = { ...HEADERS, ...conditions };
+      let value: RawRecord | string = '';
+      const check = (response: HttpResponse) => {
+        value = readAnswer(response);
+      };
       const ask = ({ origin }: URL, path: string) => {
-        if (origin === base.origin) return host.ask((client) => client.send({ path, headers }), refuseMarkup);
+        if (origin === base.origin) return host.ask((client) => client.send({ path, headers }), check);
         const reason = 'redirects to another site, which is not followed';
         throw new SiteError(`${reason}: ${brief(origin)}`, 'answer');
       };
       try {
         const response = await followRedirects(base, buildPath(name, lookup), ask);
-        return readResponse(response, conditions !== undefined);
+        return readResponse(response, value, conditions !== undefined);
       } catch (error) {
         if (!(error instanceof SiteError) || error.kind === 'closed') throw error;
         throw new SiteError(`${buildUrl(name, lookup)}: ${error.message}`, error.kind);
@@ -75,15 +75,17 @@ function createConditions({ etag, modified }: Validators): Record<string, string
   return modified === undefined ? undefined : { 'if-modified-since': modified };
 }
 
-function readResponse({ status, headers, body }: HttpResponse, conditional: boolean): SiteResponse {
-  if (status === 304 && conditional) return { state: 'unchanged' };
-  if (status === 404 || status === 410) return { state: 'unknown', isGone: status === 410 };
-  if (status !== 200) throw new SiteError(`status ${status}`, 'answer');
+/** The object of a 200, or what is wrong with it; throws if the response is not from this API, or was cut off. */
+function readAnswer(response: HttpResponse): RawRecord | string {
+  refuseMarkup(response);
+  const { status, headers, body } = response;
+  if (status !== 200) return '';
   const encoding = headers['content-encoding']?.trim() ?? '';
   if (!/^((x-)?gzip|identity)?$/i.test(encoding))
     throw new SiteError(`content encoding ${brief(encoding)} was not asked for`, 'answer');
-  const { etag, 'last-modified': modified } = headers;
-  return { state: 'body', body, validators: { etag: validator(etag), modified: validator(modified) } };
+  const value = readBody(body);
+  if (typeof value === 'string' && isCutOff(body)) throw new SiteError(value, 'passing');
+  return value;
 }
 
 /** HTML or XML is no answer. Content types are not to be relied on: PHP labels everything as HTML. */
@@ -93,6 +95,18 @@ function refuseMarkup({ status, body }: HttpResponse): void {
   if (status === 200) throw new SiteError(NOT_JSON, 'passing');
   // So do parked domains and wrong base addresses; the user may well exist.
   if (status === 404 || status === 410) throw new SiteError(`status ${status} with ${NOT_JSON}`, 'site');
+}
+
+function readResponse(
+  { status, headers, body }: HttpResponse,
+  value: RawRecord | string,
+  conditional: boolean,
+): SiteResponse {
+  if (status === 304 && conditional) return { state: 'unchanged' };
+  if (status === 404 || status === 410) return { state: 'unknown', isGone: status === 410 };
+  if (status !== 200) throw new SiteError(`status ${status}`, 'answer');
+  const { etag, 'last-modified': modified } = headers;
+  return { state: 'body', body, value, validators: { etag: validator(etag), modified: validator(modified) } };
 }
 
 const validator = (text: string | undefined) =>

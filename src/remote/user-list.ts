@@ -42,6 +42,9 @@ async function* readLines({ file, stdin }: Extract<UserSource, { file: string }>
   const input = file === '-' ? Readable.from(stdin, { objectMode: false }) : createReadStream(file);
   try {
     yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  } catch (error) {
+    // The error of reading a folder does not name it.
+    throw Object.assign(error as Error, { path: file });
   } finally {
     input.destroy();
   }
@@ -59,11 +62,11 @@ function createUserList() {
   return {
     /** Of valid names. */
     size: () => size,
-    /** How many names nobody can have. */
+    /** How many names no user can have. */
     invalid: () => invalid,
     total: () => size + invalid,
 
-    /** Why nobody can have this name; undefined if somebody can. */
+    /** Why no user can have this name; undefined if one can. */
     add(name: string): string | undefined {
       const fault = userNameFault(name);
       if (fault === undefined) size += insert.run(name, userKey(name)).changes;

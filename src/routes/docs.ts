@@ -1,12 +1,11 @@
 // For front-end developers: the OpenAPI document, and the page that shows it and tries it out.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { FastifyRequest } from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
 import { findSamplesUrl } from '../config/media.ts';
-import { hostKey } from '../config/setting-values.ts';
-import { caching, JSON_TYPE, NotModified } from '../http/answer.ts';
+import { NotModified } from '../http/answer.ts';
 import { errorResponses } from '../http/errors.ts';
+import { caching, JSON_TYPE } from '../http/headers.ts';
 import { PAGE } from '../http/observations.ts';
 import { FIXTURE_PICTURES } from '../samples/people.ts';
 import type { Awaitable } from '../stores/reader.ts';
@@ -21,7 +20,6 @@ import {
   fileRoute,
   HTML,
   logoOrigins,
-  memoize,
   SCRIPT,
   STYLE,
   sendAsset,
@@ -35,24 +33,22 @@ const GUIDES = ['api', 'recipes'];
 interface DocsOptions {
   readonly config: Config;
   readonly exampleUsers: () => Awaitable<ExampleUsers>;
-  /** The OpenAPI document as it is for one host. */
-  readonly describe: (host: string, users: ExampleUsers) => object;
+  /** The OpenAPI document. */
+  readonly describe: (users: ExampleUsers) => object;
 }
 
 /** The OpenAPI document. */
 export const openapi: FastifyPluginCallbackTypebox<DocsOptions> = (app, options, done) => {
   const { config, exampleUsers } = options;
   const headers = { 'content-type': JSON_TYPE, ...caching(config) };
-  const document = forUsers((users) =>
-    memoize((host) => createAsset(textFor(host, users, options), headers)),
-  );
+  const document = forUsers((users) => createAsset(textFor(users, options), headers));
   app.get(
     '/openapi.json',
     {
       config: { operation: PAGE },
       schema: { hide: true, response: { 200: Type.Object({}), 304: NotModified, ...errorResponses() } },
     },
-    async (request, reply) => sendAsset(reply, document(await exampleUsers())(findHost(request, config))),
+    async (_request, reply) => sendAsset(reply, document(await exampleUsers())),
   );
   done();
 };
@@ -64,19 +60,15 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, options, do
   const render = createReferencePage(config);
   const origins = mounts.flatMap(({ base }) => base.origin ?? []);
   const headers = { ...policyFor(config, origins), ...typed(HTML, EACH_TIME) };
-  const page = forUsers((users) =>
-    memoize((host) => createAsset(render(JSON.parse(textFor(host, users, options))), headers)),
-  );
-  app.get('/docs', fileRoute, async (request, reply) =>
-    sendAsset(reply, page(await exampleUsers())(findHost(request, config))),
-  );
+  const page = forUsers((users) => createAsset(render(JSON.parse(textFor(users, options))), headers));
+  app.get('/docs', fileRoute, async (_request, reply) => sendAsset(reply, page(await exampleUsers())));
 
   // The renderer of Markdown is loaded when it is first needed.
   for (const guide of GUIDES) {
     let asset: Asset | undefined;
     app.get(`/docs/${guide}`, fileRoute, async (_request, reply) => {
       const { guidePage } = await import('../views/guide-page.ts');
-      return sendAsset(reply, (asset ??= createAsset(guidePage(config, guide), headers)));
+      return sendAsset(reply, (asset ??= createAsset(guidePage(config, guide, GUIDES), headers)));
     });
   }
 
@@ -88,14 +80,8 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, options, do
   done();
 };
 
-/** The host that the request names, if there is a variant on it. */
-function findHost({ headers: { host = '' } }: FastifyRequest, config: Config): string {
-  const hosts = listMounts(config).map(({ base }) => base.host);
-  return hosts.find((each) => each === hostKey(host)) ?? '';
-}
-
-const textFor = (host: string, users: ExampleUsers, { config, describe }: DocsOptions) =>
-  withPictures(JSON.stringify(describe(host, users)), config);
+const textFor = (users: ExampleUsers, { config, describe }: DocsOptions) =>
+  withPictures(JSON.stringify(describe(users)), config);
 
 /** The examples are sample users, whose pictures are here if they are served. */
 const withPictures = (document: string, config: Config) =>

@@ -10,7 +10,7 @@ export type ExampleUsers = Readonly<Record<Family, readonly string[]>>;
 const COUNT = 5;
 const NOBODY: ExampleUsers = { microblog: [], portfolio: [] };
 
-/** Without the directory, pages about missing users name only those whom the operator chose, and the samples. */
+/** Without the directory, pages about missing users name only those that the operator chose, and the samples. */
 export const createSuggestedUsers = (
   { directory, exampleUsers, databaseUrl }: Config,
   users: () => Awaitable<ExampleUsers>,

@@ -3,8 +3,8 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.ts';
-import type { BaseUrl } from '../config/setting-values.ts';
-import { acceptsGzip, knownEtags, NotModified, type WriteAnswer } from '../http/answer.ts';
+import type { BaseUrl } from '../config/mount.ts';
+import { type AnswerWriter, acceptsGzip, knownEtags, NotModified, writeAnswer } from '../http/answer.ts';
 import { type ErrorCode, errorResponses, sendFailure } from '../http/errors.ts';
 import { FAULT } from '../http/input.ts';
 import type { Operation } from '../http/observations.ts';
@@ -13,14 +13,17 @@ import type { Family } from '../records/kinds.ts';
 import { itemsBody, MicroblogProfile, PortfolioProfile, Post, Shot } from '../records/schemas.ts';
 import { isTooLong, UserName, userKey } from '../records/user-name.ts';
 import type { Answer, Awaitable, LookupOptions, Reader } from '../stores/reader.ts';
-import { VARIANTS, type Variant } from '../variants.ts';
+import { type LookupAddresses, VARIANTS, type Variant } from '../variants.ts';
 
 export interface VariantOptions {
   readonly variant: Variant;
   readonly base: BaseUrl;
+  /** Below the prefix. */
+  readonly addresses: LookupAddresses;
   readonly store: Pick<Reader, 'profile' | 'items' | 'isTakenDown'>;
-  readonly writeAnswer: WriteAnswer;
-  readonly tagUser: TagUser;
+  readonly writer: AnswerWriter;
+  /** Undefined if no cache reads tags. */
+  readonly tagUser: TagUser | undefined;
   readonly takedownStatus: Config['takedownStatus'];
 }
 
@@ -55,7 +58,7 @@ export const lookupResponses = (
   ),
 });
 
-/** A user name as input, with the errors of what is none. */
+/** The user name in a request, and the error code for each way it can be wrong. */
 export const UserInput = Type.Unsafe<string>({
   ...UserName,
   [FAULT](value: unknown): ErrorCode {
@@ -64,12 +67,6 @@ export const UserInput = Type.Unsafe<string>({
     return isTooLong(value) ? 'USER_TOO_LONG' : 'USER_MALFORMED';
   },
 });
-
-/** Where requests for one host only are routed, with its default ports; any host without one. */
-export const hostConstraint = ({ host }: BaseUrl) =>
-  host === undefined
-    ? {}
-    : { host: new RegExp(`^${host.replace(/[.[\]]/g, '\\$&')}(?::(?:80|443)?)?$`, 'i') };
 
 /** Why there is nothing to send about a user. */
 export async function missingUser(
@@ -82,34 +79,65 @@ export async function missingUser(
   return isGone ? 'USER_GONE' : 'USER_NOT_FOUND';
 }
 
-/** Key, store, then 304 or the body. */
-export function createLookups({ variant, store, writeAnswer, tagUser, takedownStatus }: VariantOptions) {
+export type Lookups = ReturnType<typeof createLookups>;
+
+/** What the lookups of a variant need. */
+export function createLookups({ variant, ...rest }: VariantOptions) {
   const { family, collection } = VARIANTS[variant];
-
-  const createLookup =
-    (operation: Operation, find: (key: string, options: LookupOptions) => Awaitable<Answer | undefined>) =>
-    async (request: FastifyRequest, reply: FastifyReply, user: string): Promise<void> => {
-      const key = userKey(user);
-      const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = request.headers;
-      const options = { known: knownEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
-      const answer = await find(key, options);
-      if (answer === undefined) {
-        const code = await missingUser(store, takedownStatus, family, key);
-        tagUser(reply.raw, family, key);
-        return void sendFailure(reply, code);
-      }
-      tagUser(reply.raw, family, key);
-      writeAnswer(request.raw, reply.raw, operation, answer, options.known);
-      // Not before: what throws here, such as a damaged ETag, is answered by Fastify.
-      reply.hijack();
-    };
-
   const operations = { profile: { variant, name: 'profile' }, items: { variant, name: 'items' } } as const;
-  return {
-    operations,
-    sendProfile: createLookup(operations.profile, (key, options) => store.profile(family, key, options)),
-    sendItems: createLookup(operations.items, (key, options) =>
-      store.items(family, key, collection, options),
-    ),
-  };
+  return { ...rest, family, collection, operations };
+}
+
+export function sendProfile(
+  lookups: Lookups,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: string,
+): Awaitable<void> {
+  const asked = readLookup(request, user);
+  const found = lookups.store.profile(lookups.family, asked.key, asked);
+  return send(lookups, lookups.operations.profile, reply, asked, found);
+}
+
+export function sendItems(
+  lookups: Lookups,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: string,
+): Awaitable<void> {
+  const asked = readLookup(request, user);
+  const found = lookups.store.items(lookups.family, asked.key, lookups.collection, asked);
+  return send(lookups, lookups.operations.items, reply, asked, found);
+}
+
+interface Asked extends LookupOptions {
+  readonly key: string;
+}
+
+function readLookup({ headers }: FastifyRequest, user: string): Asked {
+  const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = headers;
+  return { key: userKey(user), known: knownEtags(ifNoneMatch), gzip: acceptsGzip(acceptEncoding) };
+}
+
+/** SQLite has found the answer by now, PostgreSQL will later. */
+function send(
+  lookups: Lookups,
+  operation: Operation,
+  reply: FastifyReply,
+  asked: Asked,
+  found: Awaitable<Answer | undefined>,
+): Awaitable<void> {
+  if (found instanceof Promise) return found.then((answer) => send(lookups, operation, reply, asked, answer));
+  if (found === undefined) return sendMissing(lookups, reply, asked.key);
+  lookups.tagUser?.(reply.raw, lookups.family, asked.key);
+  writeAnswer(lookups.writer, reply.raw, operation, found, asked.known);
+  // Not before: what throws here, such as a damaged ETag, is answered by Fastify.
+  reply.hijack();
+}
+
+async function sendMissing(lookups: Lookups, reply: FastifyReply, key: string): Promise<void> {
+  const { store, takedownStatus, family, tagUser } = lookups;
+  const code = await missingUser(store, takedownStatus, family, key);
+  tagUser?.(reply.raw, family, key);
+  sendFailure(reply, code);
 }

@@ -10,15 +10,15 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { findMediaFolder } from '../config/media.ts';
-import { INERT, matches, NotModified, sendNotModified } from '../http/answer.ts';
+import { matches, NotModified, sendNotModified } from '../http/answer.ts';
 import { errorResponses, sendFailure } from '../http/errors.ts';
 import { type ByteRange, fileSize, isAbsence, parseRange, readParts } from '../http/file-parts.ts';
+import { INERT } from '../http/headers.ts';
 import { FAULT } from '../http/input.ts';
 import { MEDIA, type Observer } from '../http/observations.ts';
 import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 
 const A_YEAR = 'public, max-age=31536000, immutable';
-const HASH_LENGTH = 64;
 
 const Params = Type.Object({
   name: Type.String({
@@ -60,7 +60,7 @@ export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, options, 
     const path = join(folder, mediaPath(name));
     const size = await fileSize(path);
     if (size === undefined) return sendFailure(reply, 'ROUTE_NOT_FOUND');
-    const headers = { ...common, etag: `"${name.slice(0, HASH_LENGTH)}"` };
+    const headers = { ...common, etag: `"${name.slice(0, name.indexOf('.'))}"` };
     if (matches(request.headers['if-none-match'], headers.etag)) return sendNotModified(reply, headers);
     const isHead = request.method === 'HEAD';
     const range = isHead ? undefined : parseRange(request.headers, headers.etag, size);

@@ -1,16 +1,17 @@
 // oEmbed: tells a site that was given the address of a person's page how to show it. Addresses are compared with our own
 // and never fetched.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { type Config, listMounts } from '../config/config.ts';
-import { hostKey } from '../config/setting-values.ts';
-import { JSON_TYPE, UNSHARED } from '../http/answer.ts';
+import { hostKey } from '../config/mount.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
+import { JSON_TYPE, PRIVATE } from '../http/headers.ts';
+import { FAULT } from '../http/input.ts';
 import { userNameFault } from '../records/user-name.ts';
 import type { Reader } from '../stores/reader.ts';
 import { cardImage } from '../views/card-image.ts';
 import { markup } from '../views/markup.ts';
 import { type Person, personTitle } from '../views/person.ts';
-import { PREVIEW } from '../views/preview-image.ts';
 import { pageRoute } from './person-pages.ts';
 import { createPersonReplies } from './person-replies.ts';
 
@@ -19,9 +20,12 @@ interface OembedOptions {
   readonly store: Reader;
 }
 
+const Parameter = Type.Optional(Type.String({ [FAULT]: 'QUERY_MALFORMED' }));
+const Query = Type.Object({ url: Parameter, format: Parameter, maxwidth: Parameter, maxheight: Parameter });
+
 export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { config, store }, done) => {
   // A page has endlessly many addresses here.
-  const headers = { ...UNSHARED, 'content-type': JSON_TYPE };
+  const headers = { ...PRIVATE, 'content-type': JSON_TYPE };
   const sites = listMounts(config).map((mount) => {
     const replies = createPersonReplies(config, mount, store);
     const version = replies.createVersion((person) =>
@@ -30,10 +34,12 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
     return { mount, replies, version };
   });
 
-  app.get('/oembed', pageRoute(config), async (request, reply) => {
-    const query = new URLSearchParams(request.url.slice(request.url.indexOf('?') + 1 || request.url.length));
-    if ((query.get('format') ?? 'json') !== 'json') return sendFailure(reply, 'FORMAT_UNKNOWN');
-    const address = readAddress(query.get('url') ?? '');
+  const { schema, ...options } = pageRoute(config);
+  const route = { ...options, schema: { ...schema, querystring: Query } };
+  app.get<{ Querystring: Static<typeof Query> }>('/oembed', route, async (request, reply) => {
+    const { url = '', format = 'json', maxwidth, maxheight } = request.query;
+    if (format !== 'json') return sendFailure(reply, 'FORMAT_UNKNOWN');
+    const address = readAddress(url);
     const site = sites.find(
       ({ mount }) =>
         mount.variant === address.variant &&
@@ -41,7 +47,7 @@ export const oembed: FastifyPluginCallbackTypebox<OembedOptions> = (app, { confi
     );
     if (site === undefined) throw new RequestError('ROUTE_NOT_FOUND');
     const { mount, replies, version } = site;
-    const room = { width: readLimit(query.get('maxwidth')), height: readLimit(query.get('maxheight')) };
+    const room = { width: readLimit(maxwidth), height: readLimit(maxheight) };
     const origin = `${mount.base.origin ?? address.origin}/`;
     const render = (person: Person) => embed(config, person, origin, mount.variant, room);
     if (await replies.send(reply, address.name, { version, headers, render })) return reply;
@@ -59,8 +65,8 @@ interface Room {
 
 const EVERYWHERE: Room = { width: Number.POSITIVE_INFINITY, height: Number.POSITIVE_INFINITY };
 
-const readLimit = (text: string | null) =>
-  text !== null && /^\d{1,6}$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY;
+const readLimit = (text: string | undefined) =>
+  text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY;
 
 /** oEmbed 1.0: a card in a frame, in which nothing runs, and a link; only the link where there is no room. */
 function embed(config: Config, person: Person, origin: string, variant: string, room: Room): string {
@@ -72,7 +78,6 @@ function embed(config: Config, person: Person, origin: string, variant: string, 
   );
   const html = markup`<blockquote><a href="${page}">${title}</a></blockquote><iframe src="${origin}card/${path}.svg" width="${width}" height="${height}" title="${title}" style="border:0" sandbox="" loading="lazy"></iframe>`;
   const fits = width <= room.width && height <= room.height;
-  const fitsPreview = PREVIEW.width <= room.width && PREVIEW.height <= room.height;
   return JSON.stringify({
     version: '1.0',
     type: fits ? 'rich' : 'link',
@@ -81,18 +86,13 @@ function embed(config: Config, person: Person, origin: string, variant: string, 
     author_url: page,
     provider_name: config.siteName,
     provider_url: config.siteUrl ?? origin,
-    ...(fitsPreview && {
-      thumbnail_url: `${origin}card/${path}.png`,
-      thumbnail_width: PREVIEW.width,
-      thumbnail_height: PREVIEW.height,
-    }),
     ...(fits && { html: html.text, width, height }),
   });
 }
 
 const PAGE = /^\/people\/([a-z])\/([^/]+)\/?$/;
 
-/** Whose page an address names. */
+/** The user whose page an address names. */
 function readAddress(text: string) {
   const url = URL.parse(text);
   const [, variant, segment = ''] = PAGE.exec(url?.pathname ?? '') ?? [];
@@ -101,7 +101,7 @@ function readAddress(text: string) {
     if (url !== null && /^https?:$/.test(url.protocol) && userNameFault(name) === undefined)
       return { variant, name, host: url.host, origin: url.origin };
   } catch {
-    // A name with a broken escape is nobody's.
+    // No user has a name with a broken escape.
   }
   throw new RequestError('ROUTE_NOT_FOUND');
 }

@@ -3,15 +3,16 @@ import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebo
 import { Type } from '@sinclair/typebox';
 import type { Config } from '../config/config.ts';
 import { findSamplesUrl } from '../config/media.ts';
-import { INERT } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
+import { INERT } from '../http/headers.ts';
+import { drawPicture } from '../samples/drawings.ts';
 import { samplePicture } from '../samples/people.ts';
 import type { Awaitable } from '../stores/reader.ts';
 import { STYLES as LOOKUPS, VARIANT_NAMES, VARIANTS } from '../variants.ts';
 import type { ExplorerPage } from '../views/explorer-page.ts';
 import { createLook } from '../views/look.ts';
-import { HUES } from '../views/person.ts';
-import { hueStyles, readScript, readStyles, readWeb, withoutComments } from '../views/web-files.ts';
+import { ratioStyles } from '../views/pictures.ts';
+import { hueStyles, readScript, readStyles, readWeb, readWebBytes } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
 import { addIndexes } from './person-pages.ts';
 import {
@@ -55,10 +56,12 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
     serveFile(app, url, content, typed(type, EACH_TIME));
   if (explorerPage !== undefined) {
     const explorer = forUsers((users) => createAsset(explorerPage(users), explorerHeaders(config)));
-    app.get('/', fileRoute, async (_request, reply) => sendAsset(reply, explorer(await exampleUsers())));
+    for (const url of config.directory ? ['/explore'] : ['/', '/explore'])
+      app.get(url, fileRoute, async (_request, reply) => sendAsset(reply, explorer(await exampleUsers())));
     file('/explorer.js', () => readScript('explorer.js'), SCRIPT);
+    if (config.rehearsal !== undefined) file('/rehearsal.js', () => readScript('rehearsal.js'), SCRIPT);
     const styles = (...names: string[]) =>
-      paint(readStyles('theme.css', 'person.css', ...names) + hueStyles());
+      paint(readStyles('theme.css', 'person.css', ...names) + hueStyles() + ratioStyles());
     file('/explorer.css', () => styles('explorer.css', 'explorer/request-panel.css'), STYLE);
     file('/person.css', () => styles(), STYLE);
     if (!config.directory) addIndexes(app, config, exampleUsers);
@@ -66,18 +69,22 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
   if (config.explorer || config.docs) {
     const { siteLogo } = config;
     file('/icon.svg', () => paint(readWeb('icon.svg')), SVG);
+    // icon.svg with square corners, drawn with 180 pixels.
+    file('/apple-touch-icon.png', () => readWebBytes('apple-touch-icon.png'), 'image/png');
     if (siteLogo !== undefined && 'bytes' in siteLogo)
       serveFile(app, '/logo', () => siteLogo.bytes, {
         ...INERT,
         ...typed(siteLogo.type, EACH_TIME),
       });
   }
-  if (config.databaseUrl === undefined) {
+  if (config.databaseUrl === undefined || config.files !== undefined) {
     const headers = { ...INERT, ...readable, ...typed(SVG, A_DAY) };
     const picture = memoize((name) => createAsset(readSample(name), headers));
     const schema = { ...fileRoute.schema, params: Picture };
     app.get('/samples/:picture', { ...fileRoute, schema }, (request, reply) => {
-      sendAsset(reply, picture(request.params.picture));
+      const { picture: name } = request.params;
+      const drawing = drawPicture(name);
+      sendAsset(reply, drawing === undefined ? picture(name) : createAsset(drawing, headers));
     });
   }
   done();
@@ -99,9 +106,8 @@ function cardScript(config: Config): string {
     return [variant, { ...LOOKUPS[style], list: collection, item, total }];
   });
   const table = JSON.stringify(Object.fromEntries(rows));
-  return withoutComments(readWeb('embed.js'))
+  return readScript('embed.js')
     .replace('const VARIANTS = {};', () => `const VARIANTS = ${table};`)
     .replace('const PAGES = true;', `const PAGES = ${config.explorer};`)
-    .replace("const HUES = '';", () => `const HUES = '${HUES.map(([from]) => from).join(' ')}';`)
     .replace("const SAMPLES = ' ';", () => `const SAMPLES = ${JSON.stringify(samples)};`);
 }

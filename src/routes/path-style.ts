@@ -1,13 +1,15 @@
 // Variants B and C: the path names the user.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import { hostConstraint } from '../config/mount.ts';
 import { errorResponses, sendFailure } from '../http/errors.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
-import { STYLES, VARIANTS } from '../variants.ts';
+import { VARIANTS } from '../variants.ts';
 import {
   createLookups,
-  hostConstraint,
   lookupResponses,
+  sendItems,
+  sendProfile,
   UserInput,
   type VariantOptions,
   variantBodies,
@@ -16,10 +18,11 @@ import {
 const Params = Type.Object({ username: UserInput });
 
 export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
-  const { variant, base } = options;
+  const { variant, base, addresses } = options;
   const { Profile, Items } = variantBodies(variant);
   const letter = variant.toUpperCase();
-  const { operations, sendProfile, sendItems } = createLookups(options);
+  const lookups = createLookups(options);
+  const { operations } = lookups;
 
   const profile = {
     constraints: hostConstraint(base),
@@ -33,8 +36,8 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
       response: lookupResponses(options, Profile),
     },
   };
-  app.get(STYLES.path.profile, profile, (request, reply) =>
-    sendProfile(request, reply, request.params.username),
+  app.get(addresses.profile, profile, (request, reply) =>
+    sendProfile(lookups, request, reply, request.params.username),
   );
 
   const items = {
@@ -49,13 +52,15 @@ export const pathStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, opt
       response: lookupResponses(options, Items),
     },
   };
-  app.get(STYLES.path.items, items, (request, reply) => sendItems(request, reply, request.params.username));
+  app.get(addresses.items, items, (request, reply) =>
+    sendItems(lookups, request, reply, request.params.username),
+  );
 
   // Without a name these would be unknown addresses.
   const withoutUser: [string, typeof operations.profile | typeof operations.items][] = [
-    [STYLES.path.profile.replace('/:username', ''), operations.profile],
-    [STYLES.path.profile.replace(':username', ''), operations.profile],
-    [STYLES.path.items.replace(':username', ''), operations.items],
+    [addresses.profile.replace('/:username', ''), operations.profile],
+    [addresses.profile.replace(':username', ''), operations.profile],
+    [addresses.items.replace(':username', ''), operations.items],
   ];
   for (const [url, operation] of withoutUser)
     app.get(

@@ -4,14 +4,12 @@ import { join } from 'node:path';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import type { Config } from '../config/config.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
-import { caching, INERT } from '../http/answer.ts';
-import { RequestError } from '../http/errors.ts';
 import { fileSize, readWhole } from '../http/file-parts.ts';
-import { MEDIA_NAME, mediaPath, mediaType } from '../records/media-types.ts';
+import { caching } from '../http/headers.ts';
+import { COPY_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { cardImage } from '../views/card-image.ts';
 import { createLook } from '../views/look.ts';
 import type { Person } from '../views/person.ts';
-import { previewImage, renderPng } from '../views/preview-image.ts';
 import { addFeeds } from './feeds.ts';
 import { type PersonRoute, personRoute } from './person-pages.ts';
 import { createPersonReplies, type PeopleOptions, type Template } from './person-replies.ts';
@@ -22,59 +20,31 @@ export const people: FastifyPluginCallbackTypebox<PeopleOptions> = (app, options
   const { variant } = mount;
   const { send, sendAbsence, createVersion } = createPersonReplies(config, mount, store);
 
-  const route = personRoute(options);
-  const serve = (url: string, template: Template) =>
-    app.get<PersonRoute>(url, route, async (request, reply) => {
-      const { username } = request.params;
-      if (await send(reply, username, template)) return reply;
-      return sendAbsence(reply, username);
-    });
-
-  const cached = caching(config);
   const look = createLook(config);
   const readCopy = createCopies(config);
   const card = (person: Person, avatar?: string) => look.paint(cardImage(person, avatar));
-  // The router's own pattern of a name before a suffix ends at U+2028.
-  serve(`/card/${variant}/:username([^]*).svg`, {
+  const template: Template = {
     version: createVersion(card),
-    headers: { ...INERT_WITH_PICTURE, ...cached, 'content-type': SVG },
+    headers: { ...INERT_WITH_PICTURE, ...caching(config), 'content-type': SVG },
     render: async (person) => {
       const { image, isMissing } = await readCopy(person.smallAvatar);
       return isMissing ? { incomplete: card(person) } : card(person, image);
     },
-  });
-
-  const preview = (person: Person) => look.paint(previewImage(person, look.name));
-  serve(`/card/${variant}/:username([^]*).png`, {
-    version: createVersion(preview),
-    headers: { ...INERT, ...cached, 'content-type': 'image/png' },
-    render: (person) => inTurn(() => renderPng(preview(person))),
+  };
+  // The router's own pattern of a name before a suffix ends at U+2028.
+  const url = `/card/${variant}/:username([^]*).svg`;
+  app.get<PersonRoute>(url, personRoute(options), async (request, reply) => {
+    const { username } = request.params;
+    if (await send(reply, username, template)) return reply;
+    return sendAbsence(reply, username);
   });
   addFeeds(app, options);
   done();
 };
 
-/** Previews that wait for the one that is made: rendering is done one at a time, so that it cannot take all of the memory. */
-const MOST_WAITING = 8;
-let waiting = 0;
-let last: Promise<unknown> = Promise.resolve();
-
-/** Runs a task after those before it, of all variants; asks whoever would wait behind many to come back. */
-async function inTurn<T>(task: () => Promise<T>): Promise<T> {
-  if (waiting > MOST_WAITING) throw new RequestError('OVERLOADED');
-  waiting++;
-  const result = last.then(task);
-  last = result.catch(() => {});
-  try {
-    return await result;
-  } finally {
-    waiting--;
-  }
-}
-
 /** An image is loaded with each view of a page of others, so it should be small. */
 const MOST_INLINE_BYTES = 128 * 1024;
-const COPY_NAME = new RegExp(MEDIA_NAME);
+const COPY = new RegExp(COPY_NAME);
 
 interface FoundCopy {
   /** As a data: URL, for images that may load nothing. */
@@ -90,7 +60,7 @@ function createCopies(config: Config): (url: string) => Promise<FoundCopy> {
 
   return async (url) => {
     const name = url.slice(start.length);
-    const isCopy = url.startsWith(start) && COPY_NAME.test(name) && mediaType(name).startsWith('image/');
+    const isCopy = url.startsWith(start) && COPY.test(name) && mediaType(name).startsWith('image/');
     if (folder === undefined || !isCopy) return {};
     const path = join(folder, mediaPath(name));
     try {

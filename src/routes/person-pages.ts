@@ -3,23 +3,42 @@
 import type { Static } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Mount } from '../config/clashes.ts';
 import { type Config, listMounts } from '../config/config.ts';
-import { hostKey } from '../config/setting-values.ts';
-import { caching, NOT_FOUND_CACHING } from '../http/answer.ts';
+import type { Mount } from '../config/mount.ts';
+import { hostConstraint, isOnHost } from '../config/mount.ts';
+import { matches, sendNotModified } from '../http/answer.ts';
 import { type ErrorCode, FAILURES, sendFailure } from '../http/errors.ts';
+import { caching, type Headers, NOT_FOUND_CACHING, PRIVATE } from '../http/headers.ts';
+import { FAULT } from '../http/input.ts';
 import { PAGE } from '../http/observations.ts';
+import { type Family, ITEM_CAP } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
+import { searchKey } from '../records/words.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
-import { createLook } from '../views/look.ts';
-import { createPersonPages, missingPage, type PageLink } from '../views/person-page.ts';
+import { createItemPage } from '../views/item-page.ts';
+import { missingPage, type PageLink } from '../views/page.ts';
+import type { Item, Person } from '../views/person.ts';
+import { createPersonPages } from '../views/person-page.ts';
+import type { KnownPictures } from '../views/pictures.ts';
+import { readPerson } from '../views/read-person.ts';
+import { isForPeople, varyByAccept } from './error-pages.ts';
 import { createSuggestedUsers, type ExampleUsers } from './example-users.ts';
-import { hostConstraint, lookupResponses, UserInput } from './lookup.ts';
+import { isId, isPageBorder, readItem, readOlder } from './history.ts';
+import { lookupResponses, UserInput } from './lookup.ts';
+import { createPictureReader } from './page-pictures.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
 import { pageHeaders } from './web-file.ts';
 
 const Params = Type.Object({ username: UserInput, item: Type.Optional(Type.String()) });
+const Query = Type.Object({
+  before: Type.Optional(
+    Type.String({
+      pattern: '^[1-9]\\d{0,17}$',
+      [FAULT]: (value: unknown) => (typeof value === 'string' ? 'ROUTE_NOT_FOUND' : 'QUERY_MALFORMED'),
+    }),
+  ),
+});
 export type PersonRoute = { Params: Static<typeof Params> };
 
 /** The options of a route whose errors are pages, too. */
@@ -38,33 +57,161 @@ export function personRoute({ config, mount }: Pick<PeopleOptions, 'config' | 'm
 }
 
 export function addPersonPages(app: FastifyInstance, options: PeopleOptions): void {
-  const { config, mount, store, exampleUsers } = options;
-  const { variant } = mount;
-  const { send, absence, createVersion } = createPersonReplies(config, mount, store);
-  const pages = createPersonPages(config, mount);
-  const suggestedUsers = createSuggestedUsers(config, exampleUsers);
-  const headers = { ...pageHeaders(config), ...caching(config) };
-  const template = { version: createVersion(pages.person), headers, render: pages.person };
+  const { variant } = options.mount;
   const route = personRoute(options);
+  const { schema } = route;
+  const sendPerson = createPersonSender(options);
+  const sendItem = createItemSender(options);
 
-  app.get<PersonRoute>(`/people/${variant}/:username`, route, async (request, reply) => {
-    const { username } = request.params;
-    if (await send(reply, username, template)) return reply;
-    const [code, users, other] = [
-      await absence(username),
-      await suggestedUsers(),
-      await findElsewhere(config, mount, store, username),
-    ];
-    const links = users[VARIANTS[variant].family].map((name) => linkTo('', name));
-    const page = code === 'USER_GONE' ? pages.removed : pages.unknown;
-    return sendMissing(request, reply, config, code, () => page(username, [...other, ...links]));
-  });
+  app.get<PersonRoute & { Querystring: Static<typeof Query> }>(
+    `/people/${variant}/:username`,
+    { ...route, schema: { ...schema, querystring: Query } },
+    (request, reply) => sendPerson(request, reply, request.query.before),
+  );
   app.get<PersonRoute>(`/people/${variant}/:username/`, route, (request, reply) => {
     reply
       .header('location', `../${encodeURIComponent(request.params.username)}`)
       .code(301)
       .send();
   });
+  app.get<PersonRoute>(`/people/${variant}/:username/:item`, route, sendItem);
+}
+
+/** The page of a user with the newest items, or with older ones. */
+function createPersonSender(options: PeopleOptions) {
+  const { config, mount, store } = options;
+  const { variant } = mount;
+  const { family } = VARIANTS[variant];
+  const { send, tagUser, createVersion } = createPersonReplies(config, mount, store);
+  const pages = createPersonPages(config, mount);
+  const sendUnknown = createUnknownSender(options, pages);
+  const readPictures = createPictureReader(config);
+  const page = pageHeaders(config);
+  const headers = { ...page, ...caching(config) };
+  const version = createVersion((person) => pages.person(person) + pages.person(person, { before: '1' }));
+
+  async function sendNewest(request: FastifyRequest<PersonRoute>, reply: FastifyReply) {
+    const { username } = request.params;
+    const rest = await store.history(family, userKey(username), { limit: 1, skip: ITEM_CAP });
+    const hasOlder = rest !== undefined && rest.records.length > 0;
+    const template = {
+      version: () => `${version()}${hasOlder ? '-older' : ''}`,
+      headers,
+      hasPictures: true,
+      render: (person: Person, pictures?: KnownPictures) =>
+        pages.person(person, {
+          ...(pictures && { pictures }),
+          older: hasOlder ? olderAddress(person.items.at(-1)?.id) : undefined,
+        }),
+    };
+    return (await send(reply, username, template)) ? reply : sendUnknown(request, reply, username);
+  }
+
+  return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply, before?: string) => {
+    if (before === undefined) return sendNewest(request, reply);
+    const { username } = request.params;
+    const key = userKey(username);
+    const found = await readOlder(store, family, key, before);
+    const body = found?.profile.body;
+    if (!body) return sendUnknown(request, reply, username, '');
+    tagUser(reply.raw, family, key, false);
+    // Any item may begin a page, but only some do on the way from the newest to the oldest.
+    const isKept = isPageBorder(before) && /\?before=\d+$/.test(request.url);
+    const kept = { ...page, ...(isKept ? caching(config) : PRIVATE) };
+    return sendPart(reply, kept, [version(), found.profile.etag, found.etag], async () => {
+      const person = readPerson(variant, JSON.parse(body.toString()), found.items);
+      const [older, newer] = [
+        olderAddress(found.older),
+        olderAddress(found.newer) ?? encodeURIComponent(person.username),
+      ];
+      return pages.person(person, { before, older, newer, pictures: await readPictures(store, [person]) });
+    });
+  };
+}
+
+/** The page of one item. */
+function createItemSender(options: PeopleOptions) {
+  const { config, mount, store } = options;
+  const { variant } = mount;
+  const { family } = VARIANTS[variant];
+  const { tagUser, createVersion } = createPersonReplies(config, mount, store);
+  const render = createItemPage(config, mount);
+  const sendUnknown = createUnknownSender(options, createPersonPages(config, mount));
+  const readPictures = createPictureReader(config);
+  const headers = { ...pageHeaders(config), ...caching(config) };
+  const version = createVersion((person) => render({ person, item: person.items[0] as Item }));
+
+  return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply) => {
+    const { username, item: id = '' } = request.params;
+    const key = userKey(username);
+    const found = isId(id) ? await readItem(store, family, key, id) : undefined;
+    const body = found?.profile.body;
+    if (!body || found.item === undefined) return sendUnknown(request, reply, username, '../');
+    const { item: data, newer, older } = found;
+    tagUser(reply.raw, family, key, false);
+    return sendPart(reply, headers, [version(), found.profile.etag, found.etag], async () => {
+      const person = readPerson(variant, JSON.parse(body.toString()), [data]);
+      const [item] = person.items as [Item];
+      return render({ person, item, newer, older, pictures: await readPictures(store, [person]) });
+    });
+  };
+}
+
+/** Nothing is rendered for a client that has it. */
+async function sendPart(
+  reply: FastifyReply,
+  headers: Headers,
+  tags: readonly string[],
+  render: () => Promise<string>,
+): Promise<FastifyReply> {
+  const etag = `"${tags.map((tag) => tag.replaceAll('"', '')).join('.')}"`;
+  if (matches(reply.request.headers['if-none-match'], etag))
+    return sendNotModified(reply, { ...headers, etag });
+  return reply.headers({ ...headers, etag }).send(await render());
+}
+
+const olderAddress = (before: string | undefined) => before && `?before=${before}`;
+
+/** Sends why there is no such page; `folder` leads to those of other users. */
+function createUnknownSender(options: PeopleOptions, pages: ReturnType<typeof createPersonPages>) {
+  const { config, mount, store, exampleUsers } = options;
+  const { family } = VARIANTS[mount.variant];
+  const { absence } = createPersonReplies(config, mount, store);
+  const suggestedUsers = createSuggestedUsers(config, exampleUsers);
+
+  return async (request: FastifyRequest, reply: FastifyReply, username: string, item?: string) => {
+    const profile =
+      item === undefined ? undefined : await store.profile(family, userKey(username), { known: '*' });
+    if (profile !== undefined) {
+      const links = [{ name: username, href: `${item}${encodeURIComponent(username)}` }];
+      const page = { title: 'There is nothing here', lead: 'It may have been removed. All there is:', links };
+      return sendMissing(request, reply, config, 'ROUTE_NOT_FOUND', () =>
+        missingPage(config, `../../${item}`, page),
+      );
+    }
+    const [code, users, other] = [
+      await absence(username),
+      await suggestedUsers(),
+      await findElsewhere(config, mount, store, username),
+    ];
+    const alike = config.directory ? await findAlike(store, family, username) : [];
+    const links = (alike.length > 0 ? alike : users[family]).map((name) => linkTo('', name));
+    const page = code === 'USER_GONE' ? pages.removed : pages.unknown;
+    return sendMissing(request, reply, config, code, () => page(username, [...other, ...links], item));
+  };
+}
+
+const MOST_ALIKE = 5;
+
+/** Users who are called so, or with a name that begins so; by the beginning, since endings are what is misspelled. */
+async function findAlike(store: Reader, family: Family, username: string): Promise<string[]> {
+  const key = searchKey(username);
+  for (const length of new Set([key.length, key.length - 1, Math.ceil(key.length / 2)])) {
+    const beginning = key.slice(0, length).toWellFormed();
+    const found = beginning === '' ? [] : await store.search(family, beginning, MOST_ALIKE);
+    if (found.length > 0) return found.map((user) => user.username);
+  }
+  return [];
 }
 
 /** The addresses that people shorten the one of a page to, where there is no directory. */
@@ -73,20 +220,19 @@ export function addIndexes(
   config: Config,
   exampleUsers: () => Awaitable<ExampleUsers>,
 ): void {
-  const look = createLook(config);
   const mounts = listMounts(config);
   const suggestedUsers = createSuggestedUsers(config, exampleUsers);
   const index = (url: string, root: string, shown: readonly Mount[]) =>
     app.get(url, pageRoute(config), async (request, reply) => {
       const users = await suggestedUsers();
       const links = shown
-        .filter(({ base }) => base.host === undefined || base.host === hostKey(request.headers.host ?? ''))
+        .filter((mount) => isOnHost(mount, request.headers.host))
         .flatMap(({ variant }) =>
           users[VARIANTS[variant].family].map((name) => linkTo(`${root}people/${variant}/`, name)),
         );
       const lead = links.length > 0 ? 'Some of the people here:' : 'Its address ends with a user name.';
       return sendMissing(request, reply, config, 'ROUTE_NOT_FOUND', () =>
-        missingPage(look, root, { title: 'Whose page?', lead, links }),
+        missingPage(config, root, { title: 'Whose page?', lead, links }),
       );
     });
   index('/people', './', mounts.slice(0, 1));
@@ -111,9 +257,8 @@ function sendMissing(
 ): FastifyReply {
   // Not for proxies, which would keep a copy for each spelling of Accept, or one for all.
   const briefly = `private, ${NOT_FOUND_CACHING}`;
-  reply.header('vary', 'Accept');
-  if (!/\btext\/html\b/.test(request.headers.accept ?? '')) return sendFailure(reply, code, briefly);
-  reply.headers({ ...pageHeaders(config), 'cache-control': briefly });
+  if (!isForPeople(request)) return sendFailure(reply, code, briefly);
+  varyByAccept(reply).headers({ ...pageHeaders(config), 'cache-control': briefly });
   return reply.code(FAILURES[code].status).send(page());
 }
 

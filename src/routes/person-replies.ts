@@ -1,20 +1,23 @@
 // Sends a user as a page, a card or a feed. The ETag consists of the template's version and the ETags of the data, so that
 // nothing is rendered, and no body read, for a client that has it already.
 import type { FastifyReply } from 'fastify';
-import type { Mount } from '../config/clashes.ts';
-import type { Config } from '../config/config.ts';
-import { VERSION } from '../config/version.ts';
-import { type Headers, matches, sendNotModified } from '../http/answer.ts';
+import { type Config, listMounts } from '../config/config.ts';
+import type { Mount } from '../config/mount.ts';
+import { matches, sendNotModified } from '../http/answer.ts';
 import { sendFailure } from '../http/errors.ts';
+import type { Headers } from '../http/headers.ts';
 import { createUserTags } from '../http/user-tags.ts';
+import { VERSION } from '../package-files.ts';
 import { computeEtag } from '../records/etag.ts';
 import { userKey } from '../records/user-name.ts';
 import type { Awaitable, PersonAnswers, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import type { Person } from '../views/person.ts';
+import type { KnownPictures } from '../views/pictures.ts';
 import { readPerson, specimen } from '../views/read-person.ts';
 import type { ExampleUsers } from './example-users.ts';
 import { missingUser } from './lookup.ts';
+import { createPictureReader } from './page-pictures.ts';
 
 export interface PeopleOptions {
   readonly config: Config;
@@ -28,7 +31,9 @@ export interface Template {
   /** Changes with everything that shapes what is rendered, but for the user's data. */
   readonly version: () => string;
   readonly headers: Headers;
-  render(person: Person): Awaitable<string | Buffer | IncompleteReply>;
+  render(person: Person, pictures?: KnownPictures): Awaitable<string | Buffer | IncompleteReply>;
+  /** Whether it shows pictures in the page. */
+  readonly hasPictures?: boolean;
 }
 
 /** Something that belongs to it could not be read, but may be there the next time: its ETag is never taken for current. */
@@ -39,10 +44,11 @@ interface IncompleteReply {
 export function createPersonReplies(config: Config, { variant }: Mount, store: Reader) {
   const { family, collection } = VARIANTS[variant];
   const tagUser = createUserTags(config);
+  const readPictures = createPictureReader(config);
 
   const read = (key: string, known?: string) => store.person(family, key, collection, known);
 
-  /** Why there is nobody with this name. */
+  /** Why there is no user with this name. */
   const absence = (name: string) => missingUser(store, config.takedownStatus, family, userKey(name));
 
   return {
@@ -55,7 +61,7 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
         (version ??= computeEtag(describeSettings(config) + render(specimen(variant))).slice(1, -1));
     },
 
-    /** Whether there is a user with this name; otherwise nothing is sent. */
+    /** Sends the rendered user. Returns false, and sends nothing, if there is no such user. */
     async send(reply: FastifyReply, name: string, template: Template): Promise<boolean> {
       const key = userKey(name);
       const known = reply.request.headers['if-none-match'];
@@ -69,7 +75,9 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
       if (found?.some(({ body }) => body === null)) found = await read(key);
       const [profile, items] = found ?? [];
       if (found === undefined || !profile?.body || !items?.body) return false;
-      const rendered = await template.render(readPerson(variant, profile.body, items.body));
+      const person = readPerson(variant, parse(profile.body), parse(items.body)[collection]);
+      const pictures = template.hasPictures ? await readPictures(store, [person]) : undefined;
+      const rendered = await template.render(person, pictures);
       const { incomplete } = rendered as Partial<IncompleteReply>;
       const etag = etagFor(template, found, incomplete === undefined ? '' : '.incomplete');
       tagUser(reply.raw, family, key, isShared(template.headers) && incomplete === undefined);
@@ -87,9 +95,14 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
   };
 }
 
-/** All that shapes what is rendered, besides the template and the user. */
-const describeSettings = ({ imageHosts, mediaUrl, siteName, siteUrl, accent }: Config) =>
-  JSON.stringify([VERSION, imageHosts, mediaUrl, siteName, siteUrl, accent]);
+const parse = (body: Buffer) => JSON.parse(body.toString());
+
+/** All that shapes what is rendered, besides the template and the users. */
+export function describeSettings(config: Config): string {
+  const { imageHosts, mediaUrl, siteName, siteLogo, siteUrl, accent } = config;
+  const origins = listMounts(config).map(({ variant, base }) => [variant, base.origin]);
+  return JSON.stringify([VERSION, imageHosts, mediaUrl, siteName, siteLogo, siteUrl, accent, origins]);
+}
 
 /** Whether shared caches may keep it. */
 const isShared = (headers: Headers) => !/private|no-store/.test(headers['cache-control'] ?? '');

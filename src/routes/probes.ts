@@ -1,9 +1,9 @@
-// Probes: whether the process lives, and whether it can serve. Why not is told on the admin port only: reasons may name
+// Probes: whether the process lives, and whether it can serve. The reason is on the admin port only: reasons may name
 // files and hosts.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
-import { JSON_TYPE } from '../http/answer.ts';
+import { JSON_TYPE } from '../http/headers.ts';
 import { PROBE, RECEIVED_OVER } from '../http/observations.ts';
 
 interface Readiness {

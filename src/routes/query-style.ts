@@ -1,13 +1,14 @@
 // Variant A: the query names the user, and asks for the items.
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import { hostConstraint } from '../config/mount.ts';
 import { FAULT } from '../http/input.ts';
 import { ITEM_CAP } from '../records/kinds.ts';
-import { STYLES } from '../variants.ts';
 import {
   createLookups,
-  hostConstraint,
   lookupResponses,
+  sendItems,
+  sendProfile,
   UserInput,
   type VariantOptions,
   variantBodies,
@@ -24,10 +25,11 @@ const Query = Type.Object({
 });
 
 export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, options, done) => {
-  const { variant, base } = options;
+  const { variant, base, addresses } = options;
   const { Profile, Items } = variantBodies(variant);
   const letter = variant.toUpperCase();
-  const { operations, sendProfile, sendItems } = createLookups(options);
+  const lookups = createLookups(options);
+  const { operations } = lookups;
 
   const chooseOperation = (query: unknown) =>
     (query as { post?: unknown }).post === undefined ? operations.profile : operations.items;
@@ -45,18 +47,22 @@ export const queryStyle: FastifyPluginCallbackTypebox<VariantOptions> = (app, op
       'POST_MALFORMED',
     ),
   };
-  const [path = ''] = STYLES.query.profile.split('?');
+  const [path = ''] = addresses.profile.split('?');
   for (const url of [path.replace(/\/$/, ''), path])
     app.get(
       url,
       {
+        // Only the address that ends with it: the other one is the first of the two.
+        prefixTrailingSlash: 'slash',
         constraints: hostConstraint(base),
         config: { operation: chooseOperation },
         schema: { ...schema, hide: url.endsWith('/') },
       },
       (request, reply) => {
         const { user, post } = request.query;
-        return post === undefined ? sendProfile(request, reply, user) : sendItems(request, reply, user);
+        return post === undefined
+          ? sendProfile(lookups, request, reply, user)
+          : sendItems(lookups, request, reply, user);
       },
     );
   done();

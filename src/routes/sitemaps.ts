@@ -1,23 +1,34 @@
-// Sitemaps for search engines, and robots.txt, which names them (sitemaps.org, protocol 0.9). The protocol allows 50,000
-// addresses in a file; with 1,000 each takes 7 ms to make, so nothing is kept but where each begins.
+// Sitemaps for search engines, and robots.txt, which names them (sitemaps.org, protocol 0.9): people with their newest items;
+// their pages lead to older ones. The protocol allows 50,000 addresses in a file; with fewer than 1,000 each is made quickly,
+// so nothing is kept but where every twentieth begins.
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { type Config, listMounts, publicOrigin } from '../config/config.ts';
-import { hostKey } from '../config/setting-values.ts';
-import { caching } from '../http/answer.ts';
+import { hostConstraint, isOnHost } from '../config/mount.ts';
 import { RequestError } from '../http/errors.ts';
-import type { Family } from '../records/kinds.ts';
-import type { Reader } from '../stores/reader.ts';
+import { caching } from '../http/headers.ts';
+import { FAULT } from '../http/input.ts';
+import { type Family, ITEM_CAP } from '../records/kinds.ts';
+import type { ListOptions, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { sitemap, sitemapIndex } from '../views/directory.ts';
-import { hostConstraint } from './lookup.ts';
+import type { Data } from '../views/read-person.ts';
 import { pageRoute } from './person-pages.ts';
 import { createAsset, sendAsset, TEXT } from './web-file.ts';
 
-const SITEMAP_SIZE = 1000;
-/** The protocol's limit for an index. */
-const MOST_SITEMAPS = 50_000;
+/** People in a sitemap. */
+const SITEMAP_SIZE = 50;
+/** Sitemaps whose beginning is found with one query. */
+const BLOCK = 20;
+const BLOCK_SIZE = BLOCK * SITEMAP_SIZE;
+/** The protocol's limit for an index is 50,000 sitemaps. */
+const MOST_BLOCKS = 50_000 / BLOCK;
+
+const Params = Type.Object({
+  number: Type.String({ pattern: '^[1-9]\\d{0,4}$', [FAULT]: 'ROUTE_NOT_FOUND' }),
+});
 
 interface SitemapOptions {
   readonly config: Config;
@@ -29,36 +40,36 @@ export const sitemaps: FastifyPluginCallbackTypebox<SitemapOptions> = (app, { co
   const route = pageRoute(config);
   const xml = { 'content-type': 'application/xml; charset=utf-8', ...caching(config) };
   const text = { 'content-type': TEXT, ...caching(config) };
-  const findStarts = createStarts(store);
-  const sites = listMounts(config).flatMap((mount) => {
-    const origin = mount.base.origin ?? publicOrigin(config);
-    return origin === undefined ? [] : [{ ...mount, origin, family: VARIANTS[mount.variant].family }];
-  });
-  const sitesFor = ({ headers: { host = '' } }: FastifyRequest) => {
-    const found = sites.filter(({ base }) => base.host === undefined || base.host === hostKey(host));
+  const findParts = createParts(store);
+  const sites = listSites(config);
+  const sitesFor = ({ headers }: FastifyRequest) => {
+    const found = sites.filter((site) => isOnHost(site, headers.host));
     if (found.length === 0) throw new RequestError('ROUTE_NOT_FOUND');
     return found;
   };
 
   for (const { variant, base, origin, family } of sites)
-    app.get<{ Params: { number: string } }>(
+    app.get<{ Params: Static<typeof Params> }>(
       `/sitemap-${variant}-:number.xml`,
-      { ...route, constraints: hostConstraint(base) },
+      { ...route, constraints: hostConstraint(base), schema: { ...route.schema, params: Params } },
       async (request, reply) => {
-        const after = (await findStarts(family))[Number(request.params.number) - 1];
-        if (after === undefined) throw new RequestError('ROUTE_NOT_FOUND');
-        const users = await store.users(family, { after, limit: SITEMAP_SIZE });
+        const nth = Number(request.params.number) - 1;
+        const { starts, count } = await findParts(family);
+        const after = starts[Math.floor(nth / BLOCK)];
+        if (after === undefined || nth >= count) throw new RequestError('ROUTE_NOT_FOUND');
+        const part = { after, skip: (nth % BLOCK) * SITEMAP_SIZE, limit: SITEMAP_SIZE };
         const directory = `${origin}/people/${variant}`;
-        const pages = users.map(({ username }) => `${directory}/${encodeURIComponent(username)}`);
-        return sendAsset(reply, createAsset(sitemap(after === '' ? [directory, ...pages] : pages), xml));
+        const pages = await listPages(store, family, part, directory);
+        return sendAsset(reply, createAsset(sitemap(nth === 0 ? [directory, ...pages] : pages), xml));
       },
     );
 
   app.get('/sitemap.xml', route, async (request, reply) => {
     const files: string[] = [];
     for (const { variant, origin, family } of sitesFor(request)) {
-      const starts = await findStarts(family);
-      files.push(...starts.map((_, at) => `${origin}/sitemap-${variant}-${at + 1}.xml`));
+      const { count } = await findParts(family);
+      for (let number = 1; number <= count; number++)
+        files.push(`${origin}/sitemap-${variant}-${number}.xml`);
     }
     return sendAsset(reply, createAsset(sitemapIndex(files), xml));
   });
@@ -71,30 +82,63 @@ export const sitemaps: FastifyPluginCallbackTypebox<SitemapOptions> = (app, { co
   done();
 };
 
-/** The key of the name after which each sitemap of a family begins, kept until the data changes. */
-function createStarts(store: Reader): (family: Family) => Promise<readonly string[]> {
-  const known = new Map<Family, { version: number; starts: Promise<readonly string[]> }>();
+/** Where pages are; of variants that show the same on one host, the first. */
+function listSites(config: Config) {
+  const sites = listMounts(config).flatMap((mount) => {
+    const origin = mount.base.origin ?? publicOrigin(config);
+    return origin === undefined ? [] : [{ ...mount, origin, family: VARIANTS[mount.variant].family }];
+  });
+  return sites.filter(
+    ({ origin, family }, at) =>
+      at === sites.findIndex((site) => site.origin === origin && site.family === family),
+  );
+}
 
-  async function find(family: Family): Promise<readonly string[]> {
+/** The addresses of the pages of people and of their newest items. */
+async function listPages(store: Reader, family: Family, part: ListOptions, directory: string) {
+  const pages: string[] = [];
+  for (const { key, username } of await store.users(family, part)) {
+    const page = `${directory}/${encodeURIComponent(username)}`;
+    const history = await store.history(family, key, { limit: ITEM_CAP });
+    const items = history?.records.map((record): Data => JSON.parse(record)) ?? [];
+    pages.push(page, ...items.map(({ id }) => `${page}/${id}`));
+  }
+  return pages;
+}
+
+interface Parts {
+  /** The key of the name after which each block of sitemaps begins. */
+  readonly starts: readonly string[];
+  /** How many sitemaps there are. */
+  readonly count: number;
+}
+
+/** The sitemaps of a family, kept until the data changes. */
+function createParts(store: Reader): (family: Family) => Promise<Parts> {
+  const known = new Map<Family, { version: number; parts: Promise<Parts> }>();
+
+  async function find(family: Family): Promise<Parts> {
     const starts = [''];
-    while (starts.length < MOST_SITEMAPS) {
-      const options = { after: starts.at(-1) as string, skip: SITEMAP_SIZE - 1, limit: 2 };
+    while (starts.length < MOST_BLOCKS) {
+      const options = { after: starts.at(-1) as string, skip: BLOCK_SIZE - 1, limit: 2 };
       const [last, next] = await store.users(family, options);
       if (last === undefined || next === undefined) break;
       starts.push(last.key);
       // SQLite answers at once: other requests have their turn.
       await setImmediate();
     }
-    return starts;
+    const rest = await store.users(family, { after: starts.at(-1) as string, limit: BLOCK_SIZE });
+    const inLast = Math.max(1, Math.ceil(rest.length / SITEMAP_SIZE));
+    return { starts, count: (starts.length - 1) * BLOCK + inLast };
   }
 
   return (family) => {
     const version = store.version();
     const made = known.get(family);
-    if (made?.version === version) return made.starts;
-    const starts = find(family);
-    known.set(family, { version, starts });
-    starts.catch(() => known.get(family)?.starts === starts && known.delete(family));
-    return starts;
+    if (made?.version === version) return made.parts;
+    const parts = find(family);
+    known.set(family, { version, parts });
+    parts.catch(() => known.get(family)?.parts === parts && known.delete(family));
+    return parts;
   };
 }

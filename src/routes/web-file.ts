@@ -5,16 +5,9 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { listPictureOrigins } from '../config/media.ts';
-import {
-  acceptsGzip,
-  gzipEtag,
-  type Headers,
-  INERT,
-  matches,
-  NotModified,
-  sendNotModified,
-} from '../http/answer.ts';
+import { acceptsGzip, gzipEtag, matches, NotModified, sendNotModified } from '../http/answer.ts';
 import { errorResponses } from '../http/errors.ts';
+import { type Headers, INERT, isWorthCompressing } from '../http/headers.ts';
 import { PAGE } from '../http/observations.ts';
 import { computeEtag } from '../records/etag.ts';
 
@@ -70,7 +63,7 @@ function policy(config: Config, ...scripts: readonly string[]): Headers {
     "style-src 'self'",
     `img-src ${["'self'", 'data:', ...listPictureOrigins(config), ...logoOrigins(config)].join(' ')}`,
     "base-uri 'none'",
-    "form-action 'none'",
+    `form-action ${config.directory ? "'self'" : "'none'"}`,
     "frame-ancestors 'none'",
   ];
   return { 'content-security-policy': rules.join('; ') };
@@ -97,12 +90,9 @@ export interface Asset {
   readonly packed: Buffer | undefined;
 }
 
-const WORTH_COMPRESSING = 1024;
-const COMPRESSED_ALREADY = /^image\/(?!svg)/;
-
 export function createAsset(content: Buffer | string, headers: Headers): Asset {
   const body = Buffer.from(content);
-  const isWorth = body.length > WORTH_COMPRESSING && !COMPRESSED_ALREADY.test(headers['content-type'] ?? '');
+  const isWorth = isWorthCompressing(body, headers['content-type']);
   const packed = isWorth ? gzipSync(body, { level: 9 }) : undefined;
   return { body, packed, headers: { ...headers, etag: computeEtag(body) } };
 }

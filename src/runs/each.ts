@@ -1,5 +1,5 @@
 // A run over many tasks, several at a time: it reports faults and progress, and ends early when it is stopped, when a site is
-// not asked any more, or with the first error that nobody expects.
+// not asked any more, or with the first unexpected error.
 import { bar, createReport, secondsLeft, type Terminal } from '../files/terminal.ts';
 import { SiteError } from '../remote/http-client.ts';
 
@@ -52,12 +52,12 @@ export function createRun({ report, signal, ...tasks }: RunOptions) {
     /** Why the run ended before the last task; undefined if it did not. */
     stopped,
     skipped: () => skipped,
-    /** So many of the tasks were done by an earlier run. */
+    /** How many of the tasks an earlier run did. */
     skip(count: number): void {
       skipped += count;
       total -= count;
     },
-    /** Works through the tasks, so many of each queue at a time. The run goes on after a SiteError. */
+    /** Works through the tasks, this number of each queue at a time. The run goes on after a SiteError. */
     async each<Task>(
       queues: readonly Queue<Task>[],
       concurrency: number,

@@ -1,6 +1,7 @@
 // The sample users that the pages begin with, and their pictures. They exist in both families.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { packageFile } from '../package-files.ts';
 
 /** What stands in the fixtures for the address of their pictures. */
 export const FIXTURE_PICTURES = 'https://vitrine.example/samples/';
@@ -17,7 +18,7 @@ export const SAMPLE_PEOPLE: readonly string[] = [
   'quiet_reader',
 ];
 
-const FOLDER = join(import.meta.dirname, '../../fixtures/pictures');
+const FOLDER = packageFile('fixtures/pictures');
 
 let files: ReadonlySet<string> | undefined;
 

@@ -1,11 +1,9 @@
 // The sample users of `fixtures/`, as a database in memory.
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { importFiles } from '../import/import.ts';
+import { packageFile } from '../package-files.ts';
 import { openMemory } from '../stores/sqlite/write.ts';
 import { FIXTURE_PICTURES } from './people.ts';
-
-const FIXTURES = join(import.meta.dirname, '../../fixtures');
 
 /** The bytes of a database that holds the sample users. Their pictures are at the address of this server. */
 export async function sampleDatabase(picturesUrl: string): Promise<Buffer> {
@@ -26,7 +24,7 @@ export async function sampleDatabase(picturesUrl: string): Promise<Buffer> {
 
 async function* readRecords(picturesUrl: string): AsyncGenerator<Buffer> {
   for (const file of ['microblog.ndjson', 'portfolio.ndjson']) {
-    const records = await readFile(join(FIXTURES, file), 'utf8');
+    const records = await readFile(packageFile(`fixtures/${file}`), 'utf8');
     yield Buffer.from(records.replaceAll(FIXTURE_PICTURES, picturesUrl));
   }
 }

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { isIP } from 'node:net';
 import type { Config } from '../config/config.ts';
-import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/answer.ts';
 import { type ErrorCode, FAILURES } from '../http/errors.ts';
+import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/headers.ts';
 import { createServer } from '../http/node-http.ts';
 import { type Observer, PROBE } from '../http/observations.ts';
 
@@ -46,7 +46,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin | undefine
     url: `http://${address.includes(':') ? `[${address}]` : address}:${bound}`,
     async close() {
       server.close();
-      // Whoever asks now may ask elsewhere, and connections without a request would stay.
+      // Connections without a request would stay.
       server.closeAllConnections();
       await once(server, 'close');
     },

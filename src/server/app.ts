@@ -1,27 +1,26 @@
 // The table of contents: what Vitrine answers, line by line.
 import type { Server } from 'node:http';
+import { Readable } from 'node:stream';
 import swagger from '@fastify/swagger';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerOptions,
-} from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
+import { listTagHeaders } from '../config/caches.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import { addOriginHeaders } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
 import { addLimits, createRateLimit } from '../edge/limits.ts';
-import { refuseOtherMethods, routeAsRead } from '../edge/methods.ts';
-import { addHeaders, createAnswerWriter, jsonHeaders } from '../http/answer.ts';
+import { refuseOtherMethods } from '../edge/methods.ts';
+import { createAnswerWriter } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
+import { addHeaders, jsonHeaders } from '../http/headers.ts';
 import { COMPILERS, parseQuery } from '../http/input.ts';
 import { LONGEST_URL, pathToRoute } from '../http/malformed.ts';
 import { type Observer, type Operation, OTHER, PREFLIGHT } from '../http/observations.ts';
 import { createUserTags } from '../http/user-tags.ts';
-import { documentFor, openapiOptions } from '../openapi/document.ts';
+import { createDocument, openapiOptions } from '../openapi/document.ts';
 import { directory, directoryPages } from '../routes/directory.ts';
 import { docs, openapi } from '../routes/docs.ts';
+import { addErrorPages } from '../routes/error-pages.ts';
 import { createExampleUsers, type ExampleUsers } from '../routes/example-users.ts';
 import { media } from '../routes/media.ts';
 import { oembed } from '../routes/oembed.ts';
@@ -33,41 +32,42 @@ import { probes } from '../routes/probes.ts';
 import { queryStyle } from '../routes/query-style.ts';
 import { sitemaps } from '../routes/sitemaps.ts';
 import { PAGE_HEADERS } from '../routes/web-file.ts';
-import { StoreError } from '../stores/errors.ts';
+import { isDataFault } from '../stores/errors.ts';
 import type { Awaitable, Reader } from '../stores/reader.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { type RouteStyle, VARIANTS } from '../variants.ts';
+import { type RouteStyle, STYLES, VARIANTS } from '../variants.ts';
 import { createExplorerPage } from '../views/explorer-page.ts';
 
 interface AppOptions {
   readonly config: Config;
   readonly store: Reader;
   readonly telemetry: Telemetry;
+  /** Adds the hooks of `serve --rehearse`. */
+  readonly rehearse?: ((app: Pick<FastifyInstance, 'addHook'>) => void) | undefined;
 }
 
 /** The routes of each style of lookups. */
 export const ROUTES: Record<RouteStyle, typeof pathStyle> = { path: pathStyle, query: queryStyle };
 
-export function buildApp({ config, store, telemetry }: AppOptions) {
+export function buildApp({ config, store, telemetry, rehearse }: AppOptions) {
   const { clients, counts, observe } = telemetry;
   const health = createHealth(store);
   const rateLimit = createRateLimit(config, clients, observe);
   const app = Fastify({
     ...OPTIONS,
-    serverFactory: (route) =>
-      createHttpServer(route, { config, isDraining: health.draining, rateLimit, observe }),
+    serverFactory: (route) => createHttpServer(route, { config, state: health.state, rateLimit, observe }),
   }).withTypeProvider<TypeBoxTypeProvider>();
   addOriginHeaders(app, config);
   observeResponses(app, observe);
   sendErrors(app, telemetry);
-  refuseOtherMethods(app);
+  rehearse?.(app);
   app.register(swagger, openapiOptions(config));
   const parts: Parts = {
     config,
     store,
     observe,
     exampleUsers: createExampleUsers(config, store),
-    describe: (host, users) => documentFor(host, app.swagger(), config, users),
+    describe: (users) => createDocument(app.swagger(), config, users),
   };
 
   // What any program may read, on this site or another.
@@ -77,14 +77,21 @@ export function buildApp({ config, store, telemetry }: AppOptions) {
     data.register(probes, { unready: health.unready });
     data.register(async (limited) => {
       addLimits(limited, { config, rateLimit, observe });
-      limited.setNotFoundHandler((_request, reply) => void sendFailure(reply, 'ROUTE_NOT_FOUND'));
       registerData(limited, parts);
+    });
+    // Every route is GET, so other methods come here, too.
+    data.register(async (unknown) => {
+      addLimits(unknown, { config, rateLimit, observe });
+      refuseOtherMethods(unknown);
+      if (config.explorer) addErrorPages(unknown, config, store);
+      unknown.setNotFoundHandler((_request, reply) => void sendFailure(reply, 'ROUTE_NOT_FOUND'));
     });
   });
   // What people open in a browser.
   app.register(async (pages) => {
     addHeaders(pages, PAGE_HEADERS);
     addLimits(pages, { config, rateLimit, observe });
+    if (config.explorer) addErrorPages(pages, config, store);
     registerPages(pages, parts);
   });
 
@@ -97,20 +104,21 @@ interface Parts {
   readonly store: Reader;
   readonly observe: Observer;
   readonly exampleUsers: () => Awaitable<ExampleUsers>;
-  readonly describe: (host: string, users: ExampleUsers) => object;
+  readonly describe: (users: ExampleUsers) => object;
 }
 
 function registerData(app: FastifyInstance, { config, store, observe, exampleUsers, describe }: Parts): void {
   const { takedownStatus } = config;
-  const writeAnswer = createAnswerWriter(config, observe);
-  const tagUser = createUserTags(config);
+  const writer = createAnswerWriter(config, observe);
+  const tagUser = listTagHeaders(config).length > 0 ? createUserTags(config) : undefined;
   for (const { variant, base } of listMounts(config))
     app.register(ROUTES[VARIANTS[variant].style], {
       prefix: base.path,
       variant,
       base,
+      addresses: STYLES[VARIANTS[variant].style],
       store,
-      writeAnswer,
+      writer,
       tagUser,
       takedownStatus,
     });
@@ -136,10 +144,7 @@ function registerPages(app: FastifyInstance, { config, store, exampleUsers, desc
 const OPTIONS: FastifyServerOptions = {
   // The HTTP server does it.
   clientErrorHandler() {},
-  rewriteUrl(request) {
-    routeAsRead(request);
-    return pathToRoute(request);
-  },
+  rewriteUrl: pathToRoute,
   // While stopping, requests that still arrive are answered like the rest.
   return503OnClosing: false,
   schemaController: { compilersFactory: COMPILERS },
@@ -149,18 +154,17 @@ const OPTIONS: FastifyServerOptions = {
   },
 };
 
-/** Requests are counted and logged when their response is ready; lookups do it themselves. */
+/** Responses are counted and logged when they are handed to Node, and streams when they begin; lookups do it themselves. */
 function observeResponses(app: FastifyInstance, observe: Observer): void {
   app.addHook('onSend', (request, reply, payload, done) => {
-    const { statusCode: status } = reply;
-    const operation = findOperation(request);
-    observe({
-      type: 'response',
-      request: request.raw,
-      operation,
-      status,
-      bytes: payloadLength(payload, reply),
-    });
+    function note(): void {
+      const bytes = request.method === 'HEAD' ? 0 : Number(reply.getHeader('content-length') ?? 0);
+      const operation = findOperation(request);
+      observe({ type: 'response', request: request.raw, operation, status: reply.statusCode, bytes });
+    }
+    if (payload instanceof Readable) note();
+    // If its headers cannot be written, an error is sent in its place, and passes here again.
+    else if (reply.raw.listenerCount('prefinish') === 0) reply.raw.once('prefinish', note);
     done();
   });
 }
@@ -177,31 +181,21 @@ function sendErrors(app: FastifyInstance, { clients, observe }: Telemetry): void
 
 /** Whether the server can serve: not while it stops, and not while its data cannot be read. */
 function createHealth(store: Pick<Reader, 'fault'>) {
-  let isDraining = false;
+  const state = { isDraining: false };
   return {
-    draining: () => isDraining,
+    state,
     drain() {
-      isDraining = true;
+      state.isDraining = true;
     },
     /** Why requests should go elsewhere; undefined when they may come. */
     async unready(): Promise<string | undefined> {
-      return isDraining ? 'The server is stopping.' : await store.fault();
+      return state.isDraining ? 'The server is stopping.' : await store.fault();
     },
   };
 }
 
-const isDataFault = (error: unknown) =>
-  error instanceof StoreError || (error instanceof Error && error.name === 'SqliteError');
-
-function payloadLength(payload: unknown, reply: FastifyReply): number {
-  if (typeof payload === 'string') return Buffer.byteLength(payload);
-  if (Buffer.isBuffer(payload)) return payload.length;
-  // Routes that stream know the length.
-  return payload ? Number(reply.getHeader('content-length')) : 0;
-}
-
 function findOperation({ raw, query, routeOptions }: FastifyRequest): Operation {
-  if (raw.otherMethod === 'OPTIONS') return PREFLIGHT;
+  if (raw.method === 'OPTIONS') return PREFLIGHT;
   const { operation = OTHER } = routeOptions.config;
   return typeof operation === 'function' ? operation(query) : operation;
 }

@@ -1,16 +1,15 @@
 // Opens the data, listens, and stops without dropping requests.
-import cluster from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import { aborted } from 'node:util';
 import type { Registry } from '@prometheus-io/client';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { type Config, listMounts } from '../config/config.ts';
+import { type Config, listMounts, type Rehearsal } from '../config/config.ts';
 import { describeData } from '../config/database-url.ts';
 import { findMediaUrl, findSamplesUrl } from '../config/media.ts';
 import { closeAllConnections, closeSilentConnections } from '../edge/http-server.ts';
 import { printable } from '../records/printable.ts';
-import { openForServing, openSamples } from '../stores/open.ts';
+import { openReader, openServed } from '../stores/open.ts';
 import type { Reader, StoreListener } from '../stores/reader.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
@@ -30,32 +29,28 @@ export interface LocalServer extends RunningServer {
   readonly health: () => Promise<Health>;
 }
 
-export interface StartOptions extends SocketOptions {
+export interface StartOptions {
+  readonly socket?: SocketOptions | undefined;
   /** Ends the start. */
   readonly signal?: AbortSignal;
   readonly droppedLines?: () => number;
-}
-
-/** Thrown when a worker could not start. It has reported why itself, so nothing more is printed. */
-export class WorkerFailed extends Error {
-  readonly exitCode: number;
-  constructor(exitCode: number) {
-    super('a worker could not start');
-    // A worker that was stopped has not failed by itself, but it does not serve either.
-    this.exitCode = exitCode || 1;
-  }
+  /** Whether it says what is odd about the data: of several servers of one address, one does. */
+  readonly warns?: boolean;
 }
 
 export async function serve(
   config: Config,
   log: Logger,
-  { signal, droppedLines = () => 0, ...socket }: StartOptions = {},
+  { signal, droppedLines = () => 0, socket, warns = true }: StartOptions = {},
 ): Promise<LocalServer> {
   const telemetry = createTelemetry(config, log);
   const store = await unlessAborted(openStore(config, telemetry.observe), signal);
   // No start waits for it, or fails with it.
-  compareMediaUrls(config, store, log).catch(() => {});
-  const { app, drain, sources } = buildApp({ config, store, telemetry });
+  if (warns) compareMediaUrls(config, store, log).catch(() => {});
+  const { app, drain, sources } = buildApp({
+    ...{ config, store, telemetry },
+    rehearse: config.rehearsal && (await loadRehearsal(config, config.rehearsal)),
+  });
   let registering: Promise<Registry> | undefined;
   /** The Prometheus client is loaded, and begins to collect, with the first question. */
   const registry = () =>
@@ -87,7 +82,7 @@ export async function serve(
         return { type: all.contentType, text: await all.metrics() };
       },
     });
-    // The public port comes last: whoever finds it open is served.
+    // The public port comes last: clients that find it open are served.
     const url = await listen(app, config, socket);
     return { url, adminUrl: admin?.url, registry, health, stop };
   } catch (error) {
@@ -100,6 +95,11 @@ export async function serve(
     await delay(config.shutdownDelay);
     await close();
   }
+}
+
+async function loadRehearsal({ rateLimit }: Config, rehearsal: Rehearsal) {
+  const { rehearse } = await import('../rehearsal/rehearsal.ts');
+  return (app: Parameters<typeof rehearse>[0]) => rehearse(app, { ...rehearsal, rateLimit });
 }
 
 /** A new connection may have its request on the way; one that stays silent this long is closed. */
@@ -115,9 +115,9 @@ async function closeInTime(app: Pick<FastifyInstance, 'server' | 'close'>, grace
   for (const timer of timers) clearTimeout(timer);
 }
 
-/** Warns, once for all workers, if the data was built with another MEDIA_URL. */
+/** Warns if the data was built with another MEDIA_URL. */
 async function compareMediaUrls(config: Config, store: Reader, log: Logger): Promise<void> {
-  if ((cluster.worker?.id ?? 1) > 1 || config.databaseUrl === undefined) return;
+  if (config.databaseUrl === undefined) return;
   const [named, served] = [await store.mediaUrl(), findMediaUrl(config)];
   if (named !== undefined && named !== served)
     log.warn(
@@ -147,9 +147,9 @@ async function openStore(config: Config, observe: StoreListener): Promise<Reader
   const { databaseUrl } = config;
   if (databaseUrl === undefined) {
     const { sampleDatabase } = await import('../samples/samples.ts');
-    return openSamples(await sampleDatabase(findSamplesUrl(config)));
+    return openReader(await sampleDatabase(findSamplesUrl(config)));
   }
-  return openForServing(databaseUrl, observe);
+  return openServed(databaseUrl, observe);
 }
 
 /** Lookups of a sample user at the addresses that need no name of a host. */

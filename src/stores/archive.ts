@@ -1,13 +1,13 @@
-// Everything in a database, as of one moment: for exports, checks, takedowns, and for whoever fetches copies of pictures.
+// Everything in a database, as of one moment: for exports, checks, takedowns and fetches of pictures.
 import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
-import { type NewsOptions, readNews } from './changes.ts';
-import { firstRow, type Rows } from './connection.ts';
+import { type ChangeOptions, readChangeSet } from './changes.ts';
 import { COUNTS, countsFrom } from './counts.ts';
-import type { StoreError } from './errors.ts';
-import { type MediaEntry, takedownsMark } from './media.ts';
-import { MEDIA_URL, missingCopies, originals, servedText } from './media-statements.ts';
+import { type Copy, type MediaEntry, takedownsMark } from './media.ts';
+import { copiesAfter, MEDIA_URL, missingCopies, originals, servedText } from './media-statements.ts';
+import { readWidths } from './pictures.ts';
 import type { Awaitable, Counts } from './reader.ts';
 import { findFaults } from './soundness.ts';
+import { firstRow, type Rows, type TextRow } from './sql-adapter.ts';
 import { ALL_ENTRIES, ALL_SALTS, type TakedownList, takedownList } from './takedowns.ts';
 
 export interface MediaSummary {
@@ -20,7 +20,7 @@ export interface MediaSummary {
 export type Archive = ReturnType<typeof createArchive>;
 
 interface ArchiveOptions {
-  readonly toStoreError: (error: unknown) => StoreError;
+  readonly toStoreError: (error: unknown) => Error;
   /** What is wrong with the file itself, a sentence each. */
   readonly findDamage?: () => readonly string[];
   readonly close: () => Awaitable<void>;
@@ -32,9 +32,9 @@ export function createArchive(
 ) {
   const db = {
     ...connection,
-    async *rows(sql: string) {
+    async *rows<Row extends TextRow>(sql: string) {
       try {
-        yield* connection.rows(sql);
+        yield* connection.rows<Row>(sql);
       } catch (error) {
         throw toStoreError(error);
       }
@@ -55,20 +55,19 @@ export function createArchive(
       owners(db, family, users, items),
     /** What became of each address that was tried. */
     media: () => media(db, 'SELECT url, file, bytes, reason FROM media ORDER BY url'),
-    /** Every copy, with one of its addresses. */
-    copies: () =>
-      media(db, 'SELECT min(url), file, bytes FROM media WHERE file IS NOT NULL GROUP BY file, bytes'),
+    /** Some copies behind this name, in the order of names. A long task reads page by page, and holds no transaction. */
+    copies: (after: string) => copies(db, after),
     /** The addresses of pictures in records, with `files` of other files too, and what is known of each. */
     originals: (files: boolean) => media(db, originals(db.member, files)),
     mediaSummary: () => mediaSummary(db),
     missing: () => missing(db),
     takedownsMark: () => takedownsMark(db),
-    /** Whose answers changed since a generation. */
-    changes: (since: number | undefined, options?: NewsOptions) => readNews(db, since, options),
+    /** The users whose answers changed since a generation. */
+    changes: (since: number | undefined, options?: ChangeOptions) => readChangeSet(db, since, options),
     /** Changes with the copies that are linked. */
     linkedCopies: async () => (await firstRow(db, LINKED_COPIES)).join(),
     /** What the addresses of copies begin with; undefined when nothing was linked yet. */
-    mediaUrl: async () => (await firstRow(db, MEDIA_URL))[0],
+    mediaUrl: async () => (await firstRow(db, MEDIA_URL))[0] ?? undefined,
     close,
   };
 }
@@ -94,7 +93,7 @@ async function* records({ rows, member }: Rows, withCopies: boolean): AsyncGener
       role === 'profile'
         ? ['profiles', 'user_key', 'coalesce(served, record)']
         : ['items', 'owner, date DESC, id DESC', servedText(kind, member)];
-    for await (const [record = ''] of rows(
+    for await (const [record] of rows<[string]>(
       `SELECT ${withCopies ? served : 'record'} FROM ${table} WHERE family = '${family}' ORDER BY ${order}`,
     ))
       yield record;
@@ -115,12 +114,12 @@ async function owners(
 ): Promise<Owners> {
   const found = { users: new Map(), items: new Map() };
   for (const ids of pages(userIds))
-    for await (const [id, userKey] of rows(
+    for await (const [id, userKey] of rows<[string, string]>(
       `SELECT CAST(id AS text), user_key FROM profiles WHERE family = '${family}' AND id IN (${ids})`,
     ))
       found.users.set(id, userKey);
   for (const ids of pages(itemIds))
-    for await (const [id, owner, userKey] of rows(
+    for await (const [id, owner, userKey] of rows<[string, string, string]>(
       `SELECT CAST(items.id AS text), CAST(owner AS text), user_key FROM items
        JOIN profiles ON profiles.family = items.family AND profiles.id = owner
        WHERE items.family = '${family}' AND items.id IN (${ids})`,
@@ -136,16 +135,29 @@ function* pages(ids: readonly string[]): Generator<string> {
 }
 
 async function* media({ rows }: Rows, query: string): AsyncGenerator<MediaEntry> {
-  for await (const [url = '', file = null, bytes, reason = null] of rows(query))
+  type Row = [url: string, file: string | null, bytes: string | null, reason: string | null];
+  for await (const [url, file, bytes, reason] of rows<Row>(query))
     yield { url, file, bytes: Number(bytes), reason };
 }
 
-/** Pictures that records name and that have no copy; `reason` is null when nobody tried to fetch it yet. */
-async function* missing({ rows, member }: Rows) {
+const COPIES_AT_ONCE = 500;
+
+async function copies({ rows }: Rows, after: string): Promise<Copy[]> {
+  if (!/^[\w.-]*$/.test(after)) throw new Error('not the name of a copy');
+  const found: Copy[] = [];
+  type Row = [file: string, url: string, bytes: string, width: string | null, small: string | null];
+  for await (const [file, url, bytes, width, small] of rows<Row>(copiesAfter(after, COPIES_AT_ONCE)))
+    found.push({ file, url, bytes: Number(bytes), isMeasured: width !== null, small: readWidths(small) });
+  return found;
+}
+
+/** Pictures that records name and that have no copy; `reason` is null when it was not tried yet. */
+async function* missing({ rows, member: sqlOf }: Rows) {
   // `whose` is the name of a user, or the id of an item.
-  for (const query of missingCopies(member))
-    for await (const [kind = '', whose = '', name = '', url = '', reason = null] of rows(query))
-      yield { kind, whose, member: name, url, reason };
+  type Row = [kind: string, whose: string, member: string, url: string, reason: string | null];
+  for (const query of missingCopies(sqlOf))
+    for await (const [kind, whose, member, url, reason] of rows<Row>(query))
+      yield { kind, whose, member, url, reason };
 }
 
 const LINKED_COPIES = `

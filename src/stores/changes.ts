@@ -1,7 +1,7 @@
-// Whose answers changed since a generation of the data, in SQL that SQLite and PostgreSQL both understand. Triggers of the
+// The users whose answers changed since a generation of the data, in SQL that SQLite and PostgreSQL both understand. Triggers of the
 // migrations record the changes.
 import type { Family } from '../records/kinds.ts';
-import { countRows, firstRow, type Rows, type StoreConnection } from './connection.ts';
+import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 
 /** A user whose profile or list is not what it was. */
 export interface Change {
@@ -16,7 +16,7 @@ export interface Change {
 }
 
 /** What happened since a generation. */
-export interface News {
+export interface ChangeSet {
   /** The generation that this leads to. */
   readonly generation: number;
   /**
@@ -26,19 +26,19 @@ export interface News {
   readonly changes: readonly Change[] | 'everything';
 }
 
-/** So many rows are kept at most; then the older half goes. */
+/** The most rows that are kept; then the older half goes. */
 const MOST_CHANGES = 100_000;
 
-export interface NewsOptions {
-  /** Also users of whom only items changed that are too old for the list. Archives of feeds have them. */
+export interface ChangeOptions {
+  /** Also users for which only items changed that are too old for the list. Archives of feeds have them. */
   readonly withOldItems?: boolean;
 }
 
-export async function readNews(
+export async function readChangeSet(
   db: Rows,
   since: number | undefined,
-  options: NewsOptions = {},
-): Promise<News> {
+  options: ChangeOptions = {},
+): Promise<ChangeSet> {
   const generation = await countRows(db, 'SELECT generation FROM vitrine');
   return { generation, changes: await readChanges(db, since, generation, options) };
 }
@@ -47,8 +47,8 @@ async function readChanges(
   db: Rows,
   since: number | undefined,
   generation: number,
-  options: NewsOptions,
-): Promise<News['changes']> {
+  options: ChangeOptions,
+): Promise<ChangeSet['changes']> {
   if (since === generation) return [];
   if (since === undefined || !Number.isSafeInteger(since)) return 'everything';
   if ((await countRows(db, `SELECT count(*) FROM generations WHERE generation = ${since}`)) === 0)
@@ -60,7 +60,7 @@ async function readChanges(
 export async function listChanges(
   db: Rows,
   since: number,
-  { withOldItems = false }: NewsOptions = {},
+  { withOldItems = false }: ChangeOptions = {},
 ): Promise<Change[]> {
   const rows = db.rows(`
     SELECT changes.family, changes.user_key, ${db.member('username')}, changes.username,
@@ -93,7 +93,7 @@ const later = (one: string, other: string) =>
 const LATEST = later(later('profile', 'list'), 'items');
 
 /** Drops the oldest changes where there are too many: an import that changed everything leaves none. */
-export async function boundChanges(db: StoreConnection): Promise<void> {
+export async function boundChanges(db: SqlAdapter): Promise<void> {
   for (const [table, column] of [
     ['changes', LATEST],
     ['generations', 'generation'],
@@ -104,7 +104,7 @@ export async function boundChanges(db: StoreConnection): Promise<void> {
   }
 }
 
-async function forgetUpTo(db: StoreConnection, generation: number): Promise<void> {
+async function forgetUpTo(db: SqlAdapter, generation: number): Promise<void> {
   await db.run(`DELETE FROM changes WHERE ${LATEST} <= ${generation}`);
   await db.run(`DELETE FROM generations WHERE generation <= ${generation}`);
 }
@@ -126,14 +126,14 @@ export const ERASE_LATER = 'UPDATE vitrine SET erase_before = generation';
 export const keepsNames = async (db: Rows): Promise<boolean> =>
   (await countRows(db, 'SELECT count(*) FROM vitrine WHERE erase_before IS NOT NULL')) > 0;
 
-/** Erases all changes up to the takedown. What was told of it has a later generation. */
-export async function eraseChanges(db: StoreConnection): Promise<void> {
+/** Erases all changes up to the takedown. The notification of it has a later generation. */
+export async function eraseChanges(db: SqlAdapter): Promise<void> {
   const before = await countRows(db, 'SELECT erase_before FROM vitrine');
   await forgetUpTo(db, before - 1);
 }
 
-/** Erases all changes: nobody knows any more what differs from earlier generations. */
-export async function forgetChanges(db: StoreConnection): Promise<void> {
+/** Erases all changes: earlier generations can no longer be compared. */
+export async function forgetChanges(db: SqlAdapter): Promise<void> {
   for (const table of ['changes', 'generations']) await db.run(`DELETE FROM ${table}`);
   await db.run(ERASED);
 }

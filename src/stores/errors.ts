@@ -1,4 +1,4 @@
-// Faults of the data or the database that the operator is told of.
+// Faults of the data or the database, for the operator.
 import { printable } from '../records/printable.ts';
 
 /** A fault of the data or the database, as a sentence for the operator. */
@@ -11,3 +11,7 @@ export class StoreError extends Error {
 
 /** There is nothing to serve yet. The sentence says which command ends that. */
 export class NoDataError extends StoreError {}
+
+/** Whether the data cannot be read, rather than the program being wrong. */
+export const isDataFault = (error: unknown) =>
+  error instanceof StoreError || (error instanceof Error && error.name === 'SqliteError');

@@ -13,6 +13,8 @@ export interface LoadOptions {
   readonly skipInvalid: boolean;
   /** Called with each row that is valid by itself but does not fit the rest. */
   readonly onMisfit: (misfit: Misfit) => Awaitable<void>;
+  /** Called before the load is committed, which it stops by an error. */
+  readonly beforeCommit?: () => void;
 }
 
 export interface Misfit {

@@ -38,9 +38,14 @@ const table = (kind: KindName) => (KINDS[kind].role === 'item' ? 'items' : 'prof
 export const selectMember = (kind: KindName, name: string, member: MemberSql) =>
   `SELECT ${member(name)} AS url FROM ${table(kind)} WHERE family = '${KINDS[kind].family}'`;
 
+/** Copies behind this name, in the order of names: file, address, size, whether it is measured, widths of small files. */
+export const copiesAfter = (name: string, limit: number) => `
+  SELECT file, min(url), max(bytes), max(width), max(small) FROM media WHERE file > '${name}'
+  GROUP BY file ORDER BY file LIMIT ${limit}`;
+
 export const MEDIA_URL = 'SELECT media_url FROM vitrine WHERE media_url IS NOT NULL';
 
-/** Pictures, and of other files those that were tried: kind, whose, member, address and why there is no copy. */
+/** Pictures, and of other files those that were tried: kind, user name or item id, member, address and why there is no copy. */
 export const missingCopies = (member: MemberSql) =>
   KIND_NAMES.flatMap((kind) =>
     copiedMembers(kind).map((name) => {

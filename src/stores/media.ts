@@ -2,10 +2,11 @@
 // the caller's transaction, with the work tables of an import.
 
 import { KIND_NAMES } from '../records/kinds.ts';
-import { countRows, firstRow, type Rows, type StoreConnection } from './connection.ts';
 import { copiedMembers, selectMember } from './media-statements.ts';
+import type { PictureFacts } from './pictures.ts';
 import type { Awaitable } from './reader.ts';
 import { repairContents } from './soundness.ts';
+import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { TAKEDOWNS_MARK } from './takedowns.ts';
 
 /** What became of the original address of a picture. */
@@ -16,6 +17,15 @@ export interface MediaEntry {
   readonly bytes: number;
   /** Why there is no copy. */
   readonly reason: string | null;
+}
+
+/** A copy, with one of its addresses. */
+export interface Copy {
+  readonly file: string;
+  readonly url: string;
+  readonly bytes: number;
+  readonly isMeasured: boolean;
+  readonly small: readonly number[];
 }
 
 export interface PrunedMedia {
@@ -34,11 +44,12 @@ export type RemoveFiles = (names: readonly string[]) => Awaitable<void>;
  */
 const SAVE = `
   INSERT INTO media (url, file, bytes, reason) VALUES ($1, nullif($2, ''), $3, nullif($4, ''))
-  ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason
+  ON CONFLICT (url) DO UPDATE SET file = excluded.file, bytes = excluded.bytes, reason = excluded.reason,
+    ${['width', 'height', 'color', 'small'].map((fact) => `${fact} = CASE WHEN media.file = excluded.file THEN media.${fact} END`)}
   WHERE media.file IS NULL OR excluded.file IS NOT NULL OR excluded.reason LIKE 'placeholder %'`;
 
 export async function saveMedia(
-  db: StoreConnection,
+  db: SqlAdapter,
   entries: readonly MediaEntry[],
   mark: string,
 ): Promise<boolean> {
@@ -48,11 +59,24 @@ export async function saveMedia(
   return true;
 }
 
+const SAVE_FACTS = `
+  UPDATE media SET width = $2, height = $3, color = nullif($4, ''), small = $5 WHERE file = $1`;
+
+/** False if no address has this copy any more. */
+export async function savePicture(
+  db: SqlAdapter,
+  file: string,
+  { width, height, color, small }: PictureFacts,
+): Promise<boolean> {
+  const facts = [file, String(width), String(height), color ?? '', small.join(' ')];
+  return (await db.run(SAVE_FACTS, facts)) > 0;
+}
+
 /** Changes with every takedown. */
 export const takedownsMark = async (db: Rows) => (await firstRow(db, TAKEDOWNS_MARK))[0] ?? '';
 
 /** How many rows that changed. */
-export async function relink(db: StoreConnection, mediaUrl: string): Promise<number> {
+export async function relink(db: SqlAdapter, mediaUrl: string): Promise<number> {
   await db.run('UPDATE vitrine SET media_url = $1', [mediaUrl]);
   await db.run('UPDATE media SET linked_file = file WHERE linked_file IS DISTINCT FROM file');
   return repairContents(db);
@@ -61,7 +85,7 @@ export async function relink(db: StoreConnection, mediaUrl: string): Promise<num
 const IS_NAMED = 'EXISTS (SELECT 1 FROM named WHERE named.url = media.url)';
 
 /** Forgets what no record has named for `grace` seconds: a record that is being imported may name it again. */
-export async function pruneMedia(db: StoreConnection, grace: number): Promise<PrunedMedia> {
+export async function pruneMedia(db: SqlAdapter, grace: number): Promise<PrunedMedia> {
   const now = Math.floor(Date.now() / 1000);
   await fillNamed(db);
   await db.run(`UPDATE media SET unnamed_since = NULL WHERE unnamed_since IS NOT NULL AND ${IS_NAMED}`);
@@ -84,24 +108,24 @@ const FILES_UNNAMED = `
  * Forgets at once what no record names any more, since an address may hold a name. The files go first: should this be
  * interrupted, doing it again removes the rest.
  */
-export async function forgetUnnamed(db: StoreConnection, removeFiles: RemoveFiles): Promise<void> {
+export async function forgetUnnamed(db: SqlAdapter, removeFiles: RemoveFiles): Promise<void> {
   await fillNamed(db);
-  const files = await Array.fromAsync(db.rows(FILES_UNNAMED));
-  await removeFiles(files.map(([file = '']) => file));
+  const files = await Array.fromAsync(db.rows<[string]>(FILES_UNNAMED));
+  await removeFiles(files.map(([file]) => file));
   await db.run(`DELETE FROM media WHERE NOT ${IS_NAMED}`);
 }
 
 /** Of the names of files, those that no copy has. */
-export async function unknownFiles(db: StoreConnection, names: readonly string[]): Promise<string[]> {
+export async function unknownFiles(db: SqlAdapter, names: readonly string[]): Promise<string[]> {
   for (const name of names) await db.run('INSERT INTO named VALUES ($1) ON CONFLICT DO NOTHING', [name]);
-  const unknown = db.rows(
+  const unknown = db.rows<[string]>(
     'SELECT url FROM named WHERE NOT EXISTS (SELECT 1 FROM media WHERE media.file = named.url)',
   );
-  return (await Array.fromAsync(unknown)).map(([name = '']) => name);
+  return (await Array.fromAsync(unknown)).map(([name]) => name);
 }
 
 /** Fills `named` with the addresses of copies that records name. */
-async function fillNamed(db: StoreConnection): Promise<void> {
+async function fillNamed(db: SqlAdapter): Promise<void> {
   for (const kind of KIND_NAMES)
     for (const name of copiedMembers(kind))
       await db.run(`

@@ -3,13 +3,24 @@
 // CROSS JOIN is an inner join whose tables SQLite goes through in the order they are written in: without it, a small
 // import could scan a whole table.
 import { type Family, findKind, ITEM_CAP, KIND_NAMES, type KindName } from '../records/kinds.ts';
+import { listNames } from '../variants.ts';
 
 /** The columns that a writer fills; `n` numbers the rows in the order they came. */
-export const STAGED_COLUMNS = ['kind', 'place', 'id', 'user_key', 'owner', 'date', 'record'] as const;
+export const STAGED_COLUMNS = [
+  'kind',
+  'place',
+  'id',
+  'user_key',
+  'words',
+  'owner',
+  'date',
+  'record',
+] as const;
 export const stagedKind = (kind: KindName) => KIND_NAMES.indexOf(kind);
 
 /** Beside `staged`; each store creates them as temporary tables. */
 export const WORK_TABLES = {
+  // `owner_before`: whose an item was, or a profile's own id; NULL if the record is new.
   changed: 'id bigint PRIMARY KEY, owner_before bigint',
   touched: 'owner bigint PRIMARY KEY',
   gone: 'id bigint PRIMARY KEY',
@@ -20,6 +31,8 @@ export const WORK_TABLES = {
 
 export const INDEXES = [
   'CREATE INDEX staged_by_id ON staged (kind, id)',
+  // In the order of the lists: without it, a sort would hold every record on disk, twice.
+  'CREATE INDEX staged_in_order ON staged (kind, owner, date DESC, id DESC)',
   'CREATE INDEX staged_by_name ON staged (kind, user_key) WHERE owner IS NULL',
   'CREATE INDEX misfits_by_id ON misfits (kind, id)',
   'ANALYZE staged',
@@ -31,6 +44,12 @@ export const listOfProfile = (record: string) => `(
     SELECT record FROM items WHERE items.family = profiles.family AND items.owner = profiles.id
     ORDER BY date DESC, id DESC LIMIT ${ITEM_CAP}) AS newest)`;
 
+/** As a table: what the lists of a family are called. */
+export const selectNames = (family: Family) =>
+  `(${listNames(family)
+    .map((name) => `SELECT '${name}' AS collection`)
+    .join(' UNION ALL ')}) AS names`;
+
 /** A limit that never cuts. It keeps SQLite from computing the list once for each mention of it. */
 const MAX_ROWS = '9223372036854775807';
 
@@ -38,18 +57,19 @@ const MAX_ROWS = '9223372036854775807';
  * Rebuilds the lists of `touched`. A list that stays as it was is left alone, so that it does not count as changed. Users who
  * were renamed may have taken each other's names: their lists first lose their owner.
  */
-export const listStatements = (family: Family, record: string) => [
+export const listStatements = (family: Family, record: string, bytes: (text: string) => string) => [
   `UPDATE lists SET owner = -owner WHERE family = '${family}' AND owner IN (SELECT owner FROM touched) AND NOT EXISTS (
      SELECT 1 FROM profiles
      WHERE profiles.family = '${family}' AND profiles.id = lists.owner AND profiles.user_key = lists.user_key)`,
-  `INSERT INTO lists (family, user_key, owner, etag, items)
-   SELECT '${family}', user_key, id, etag_of(items), items FROM (
+  `INSERT INTO lists (family, user_key, collection, owner, etag, body)
+   SELECT '${family}', user_key, collection, id, etag_of(${bytes('items')}),
+     body_of(${bytes(`'{"' || collection || '":' || items || '}'`)}) FROM (
      SELECT user_key, id, ${listOfProfile(record)} AS items
      FROM touched CROSS JOIN profiles WHERE profiles.family = '${family}' AND profiles.id = touched.owner
-     ORDER BY id LIMIT ${MAX_ROWS} OFFSET 0) AS built WHERE true
-   ON CONFLICT (family, user_key) DO UPDATE
-   SET owner = excluded.owner, etag = excluded.etag, items = excluded.items, packed = NULL
-   WHERE lists.owner <> excluded.owner OR lists.etag <> excluded.etag OR lists.items <> excluded.items`,
+     LIMIT ${MAX_ROWS} OFFSET 0) AS built CROSS JOIN ${selectNames(family)} WHERE true
+   ON CONFLICT (family, user_key, collection) DO UPDATE
+   SET owner = excluded.owner, etag = excluded.etag, body = excluded.body
+   WHERE lists.owner <> excluded.owner OR lists.etag <> excluded.etag`,
   `DELETE FROM lists WHERE family = '${family}' AND owner < 0`,
   // Triggers record the lists. Items that are too old for them are in archives of feeds.
   `INSERT INTO changes (family, user_key, items)
@@ -93,26 +113,41 @@ export function statementsFor(family: Family) {
 }
 
 function selectClashes(family: Family, kind: number, replace: boolean): string {
-  const keepsName = (row: string) =>
-    `EXISTS (SELECT 1 FROM profiles WHERE family = '${family}' AND profiles.id = ${row}.id AND profiles.user_key = ${row}.user_key)`;
   const stored = `
     SELECT staged.n, profiles.id AS other, 0 AS position
     FROM staged CROSS JOIN profiles
     WHERE family = '${family}' AND profiles.user_key = staged.user_key AND kind = ${kind} AND profiles.id <> staged.id AND NOT EXISTS (
       SELECT 1 FROM staged AS renamed WHERE renamed.kind = ${kind} AND renamed.id = profiles.id)`;
-  const position = (row: string) => `CASE WHEN ${keepsName(row)} THEN 0 ELSE ${row}.n END`;
+  // Of the rows with one name, that of its owner comes first. Linear, however many there are.
   const staged = `
     SELECT n, other, position FROM (
-      SELECT one.n, two.id AS other, ${position('two')} AS position, ${position('one')} AS own_position
-      FROM staged AS one JOIN staged AS two ON two.kind = ${kind} AND two.user_key = one.user_key AND two.owner IS NULL
-      WHERE one.kind = ${kind} AND two.id <> one.id AND one.owner IS NULL) AS pairs
-    WHERE position < own_position`;
+      SELECT n, id, first_value(id) OVER same_name AS other, first_value(position) OVER same_name AS position FROM (
+        SELECT n, id, user_key, CASE WHEN EXISTS (
+          SELECT 1 FROM profiles
+          WHERE family = '${family}' AND profiles.id = staged.id AND profiles.user_key = staged.user_key) THEN 0 ELSE n END AS position
+        FROM staged WHERE kind = ${kind} AND owner IS NULL AND user_key IN (
+          SELECT user_key FROM staged WHERE kind = ${kind} AND owner IS NULL GROUP BY user_key HAVING count(*) > 1)) AS repeated
+      WINDOW same_name AS (PARTITION BY user_key ORDER BY position)) AS named
+    WHERE other <> id`;
   return `
     SELECT staged.n, place, kind, CAST(staged.id AS text), 'name', CAST(other AS text), record FROM (
       SELECT n, other, row_number() OVER (PARTITION BY n ORDER BY position) AS nth
       FROM (${replace ? staged : `${stored} UNION ALL ${staged}`}) AS held) AS first_held
     JOIN staged ON staged.n = first_held.n WHERE nth = 1`;
 }
+
+export const COUNT_CHANGED = 'SELECT count(*) FROM changed WHERE owner_before IS NOT NULL';
+const CHANGED = 'SELECT id FROM changed WHERE owner_before IS NOT NULL';
+
+/** The staged rows whose records are new. */
+const newOf = (kind: number) =>
+  `staged CROSS JOIN changed WHERE kind = ${kind} AND changed.id = staged.id AND owner_before IS NULL`;
+
+const countStatements = (table: string, family: Family, kind: number) => ({
+  staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
+  /** 0 or 1: where nothing is stored, all rows are new, and nothing needs to be compared. */
+  stored: `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE family = '${family}' LIMIT 1) AS one`,
+});
 
 /** How staged rows of one kind become rows of its table. */
 export type KindStatements = ReturnType<typeof itemStatements>;
@@ -122,64 +157,68 @@ function profileStatements(family: Family, kind: number, served: string): KindSt
   const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
   // User names cannot contain a tab. Without this, two users could not swap names.
   const parkNames = `
-    UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (SELECT id FROM changed)
+    UPDATE profiles SET user_key = '\t' || id WHERE family = '${family}' AND id IN (${CHANGED})
     AND user_key <> (SELECT staged.user_key FROM staged WHERE kind = ${kind} AND staged.id = profiles.id)`;
+  const insert = (source: string) => `
+    INSERT INTO profiles (family, id, user_key, words, etag, record, served, packed)
+    SELECT '${family}', id, user_key, words, etag_of(text), record, nullif(text, record), packed_of(text) FROM (
+      SELECT staged.id, user_key, words, record, ${served} AS text FROM ${source} ORDER BY staged.id) AS built`;
   const columns = `
-    SELECT user_key, etag_of(text), record, nullif(text, record) FROM (
-      SELECT user_key, record, ${served} AS text FROM staged
+    SELECT packed_of(text), user_key, words, etag_of(text), record, nullif(text, record) FROM (
+      SELECT user_key, words, record, ${served} AS text FROM staged
       WHERE kind = ${kind} AND staged.id = profiles.id) AS built`;
   const update = `
-    UPDATE profiles SET packed = NULL, (user_key, etag, record, served) = (${columns})
-    WHERE family = '${family}' AND id IN (SELECT id FROM changed)`;
+    UPDATE profiles SET (packed, user_key, words, etag, record, served) = (${columns})
+    WHERE family = '${family}' AND id IN (${CHANGED})`;
   return {
-    staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
-    // Also those who are renamed.
-    touchNew: `
-      INSERT INTO touched SELECT id FROM staged WHERE kind = ${kind}
-      AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same} AND profiles.user_key = staged.user_key)
-      ON CONFLICT DO NOTHING`,
+    ...countStatements('profiles', family, kind),
+    touchStaged: `INSERT INTO touched SELECT id FROM staged WHERE kind = ${kind}`,
+    insertAll: insert(`staged WHERE kind = ${kind}`),
     touchRemoved: `
       INSERT INTO touched SELECT id FROM profiles WHERE family = '${family}' AND NOT ${isStaged} ON CONFLICT DO NOTHING`,
     remove: `DELETE FROM profiles WHERE family = '${family}' AND NOT ${isStaged}`,
     findChanged: `
-      INSERT INTO changed (id) SELECT staged.id FROM staged CROSS JOIN profiles
-      WHERE ${same} AND kind = ${kind} AND (profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
+      INSERT INTO changed SELECT staged.id, profiles.id FROM staged LEFT JOIN profiles ON ${same}
+      WHERE kind = ${kind} AND (profiles.id IS NULL OR profiles.record <> staged.record OR profiles.user_key <> staged.user_key)`,
+    // Those who are new or renamed.
+    touchChanged: `
+      INSERT INTO touched SELECT changed.id FROM changed CROSS JOIN staged
+      WHERE kind = ${kind} AND staged.id = changed.id
+      AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same} AND profiles.user_key = staged.user_key)
+      ON CONFLICT DO NOTHING`,
     change: [parkNames, update],
-    insert: `
-      INSERT INTO profiles (family, id, user_key, etag, record, served)
-      SELECT '${family}', id, user_key, etag_of(text), record, nullif(text, record) FROM (
-        SELECT id, user_key, record, ${served} AS text FROM staged
-        WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM profiles WHERE ${same})) AS built ORDER BY id`,
+    insert: insert(newOf(kind)),
   };
 }
 
 function itemStatements(family: Family, kind: number) {
   const same = `items.family = '${family}' AND items.id = staged.id`;
   const isStaged = `EXISTS (SELECT 1 FROM staged WHERE kind = ${kind} AND staged.id = items.id)`;
-  const touchOwners = `
-    INSERT INTO touched SELECT owner_before FROM changed
-    UNION SELECT owner FROM staged WHERE kind = ${kind} AND id IN (SELECT id FROM changed) ON CONFLICT DO NOTHING`;
   const update = `
     UPDATE items SET (owner, date, record) = (
       SELECT staged.owner, staged.date, staged.record FROM staged WHERE kind = ${kind} AND staged.id = items.id)
-    WHERE family = '${family}' AND id IN (SELECT id FROM changed)`;
+    WHERE family = '${family}' AND id IN (${CHANGED})`;
+  // In the order of the lists, so that the rows of one user are neighbours.
+  const insert = (source: string) => `
+    INSERT INTO items (family, id, owner, date, record)
+    SELECT '${family}', staged.id, owner, date, record FROM ${source} ORDER BY owner, date DESC, staged.id DESC`;
   return {
-    staged: `SELECT count(*) FROM staged WHERE kind = ${kind}`,
-    touchNew: `
-      INSERT INTO touched SELECT DISTINCT owner FROM staged
-      WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM items WHERE ${same}) ON CONFLICT DO NOTHING`,
+    ...countStatements('items', family, kind),
+    touchStaged: `INSERT INTO touched SELECT DISTINCT owner FROM staged WHERE kind = ${kind} ON CONFLICT DO NOTHING`,
+    insertAll: insert(`staged WHERE kind = ${kind}`),
     touchRemoved: `
       INSERT INTO touched SELECT DISTINCT owner FROM items WHERE family = '${family}' AND NOT ${isStaged}
       ON CONFLICT DO NOTHING`,
     remove: `DELETE FROM items WHERE family = '${family}' AND NOT ${isStaged}`,
     findChanged: `
-      INSERT INTO changed SELECT staged.id, items.owner FROM staged CROSS JOIN items
-      WHERE ${same} AND kind = ${kind} AND items.record <> staged.record`,
-    change: [touchOwners, update],
-    // In the order of the lists, so that the rows of one user are neighbours.
-    insert: `
-      INSERT INTO items (family, id, owner, date, record)
-      SELECT '${family}', id, owner, date, record FROM staged
-      WHERE kind = ${kind} AND NOT EXISTS (SELECT 1 FROM items WHERE ${same}) ORDER BY owner, date DESC, id DESC`,
+      INSERT INTO changed SELECT staged.id, items.owner FROM staged LEFT JOIN items ON ${same}
+      WHERE kind = ${kind} AND (items.id IS NULL OR items.record <> staged.record)`,
+    // Also the owners that items had before.
+    touchChanged: `
+      INSERT INTO touched SELECT owner_before FROM changed WHERE owner_before IS NOT NULL
+      UNION SELECT owner FROM staged CROSS JOIN changed WHERE kind = ${kind} AND changed.id = staged.id
+      ON CONFLICT DO NOTHING`,
+    change: [update],
+    insert: insert(newOf(kind)),
   };
 }

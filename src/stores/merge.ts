@@ -4,10 +4,10 @@
 // rows that do not fit, move the rest over, and rebuild the lists of the users they touched. The caller's transaction
 // makes it one change.
 import { FAMILIES, type Family, findKind, KIND_NAMES, KINDS, type KindName } from '../records/kinds.ts';
-import { countRows, type Rows, type StoreConnection } from './connection.ts';
 import type { LoadOptions, LoadOutcome, Misfit, Tallies, Tally } from './load.ts';
 import { HAS_COPIES, namedCopies, servedText } from './media-statements.ts';
 import {
+  COUNT_CHANGED,
   INDEXES,
   type KindStatements,
   listStatements,
@@ -15,11 +15,12 @@ import {
   statementsFor,
 } from './merge-statements.ts';
 import { type Removal, refuseExcess } from './removal-limit.ts';
+import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
 import { skipTakenDown } from './takedown-skips.ts';
 
 /** Undefined when the import is refused, as `ending` says or for misfits; the caller then rolls back. */
 export async function merge(
-  db: StoreConnection,
+  db: SqlAdapter,
   { replace, maxRemoved, skipInvalid, onMisfit }: LoadOptions,
   ending: LoadOutcome,
 ): Promise<Tallies | undefined> {
@@ -27,7 +28,7 @@ export async function merge(
   let misfits = 0;
   const isRefused = () => ending === 'refuse' || (misfits > 0 && !skipInvalid);
   for (const index of INDEXES) await db.run(index);
-  const staged = await Array.fromAsync(db.rows('SELECT DISTINCT kind FROM staged'));
+  const staged = await Array.fromAsync(db.rows<[string]>('SELECT DISTINCT kind FROM staged'));
   const kinds = new Set(staged.map(([kind]) => Number(kind)));
   for (const family of FAMILIES) {
     const statements = statementsFor(family);
@@ -75,7 +76,7 @@ const countRemoval = (kind: KindName, { unchanged, changed, removed }: MergeCoun
 });
 
 /** A profile that is left out keeps its old name, which another may have been meant to take: hence the loop. */
-async function takeOutClashes(db: StoreConnection, { clashes }: Statements, replace: boolean) {
+async function takeOutClashes(db: SqlAdapter, { clashes }: Statements, replace: boolean) {
   let all = 0;
   for (;;) {
     const found = await takeOut(db, clashes(replace));
@@ -85,34 +86,38 @@ async function takeOutClashes(db: StoreConnection, { clashes }: Statements, repl
 }
 
 /** Moves the rows that a query names from `staged` to `misfits`; how many. */
-async function takeOut(db: StoreConnection, query: string): Promise<number> {
+async function takeOut(db: SqlAdapter, query: string): Promise<number> {
   const found = await db.run(`INSERT INTO misfits (n, place, kind, id, fault, other, record) ${query}`);
   if (found > 0) await db.run('DELETE FROM staged WHERE n IN (SELECT n FROM misfits)');
   return found;
 }
 
 /** Moves what was staged of one kind over. */
-async function move(db: StoreConnection, kind: KindStatements, replace: boolean): Promise<MergeCounts> {
+async function move(db: SqlAdapter, kind: KindStatements, replace: boolean): Promise<MergeCounts> {
+  if ((await countRows(db, kind.stored)) === 0) {
+    await db.run(kind.touchStaged);
+    return { new: await db.run(kind.insertAll), changed: 0, unchanged: 0, removed: 0 };
+  }
   const staged = await countRows(db, kind.staged);
-  await db.run(kind.touchNew);
   if (replace) await db.run(kind.touchRemoved);
   const removed = replace ? await db.run(kind.remove) : 0;
-  const changed = await db.run(kind.findChanged);
-  if (changed > 0) {
-    for (const statement of kind.change) await db.run(statement);
-    await db.run('DELETE FROM changed');
-  }
-  const added = await db.run(kind.insert);
-  return { new: added, changed, unchanged: staged - added - changed, removed };
+  const found = await db.run(kind.findChanged);
+  if (found === 0) return { new: 0, changed: 0, unchanged: staged, removed };
+  await db.run(kind.touchChanged);
+  const changed = await countRows(db, COUNT_CHANGED);
+  if (changed > 0) for (const statement of kind.change) await db.run(statement);
+  if (found > changed) await db.run(kind.insert);
+  await db.run('DELETE FROM changed');
+  return { new: found - changed, changed, unchanged: staged - found, removed };
 }
 
 /** Rebuilds the lists of the users in `touched`; a user who is gone has none. */
-export async function rebuildLists(db: StoreConnection, family: Family): Promise<void> {
+export async function rebuildLists(db: SqlAdapter, family: Family): Promise<void> {
   const record = await servedIn(db, findKind(family, 'item'));
-  for (const statement of listStatements(family, record)) await db.run(statement);
+  for (const statement of listStatements(family, record, db.bytes)) await db.run(statement);
 }
 
-async function addNamedCopies(db: StoreConnection, family: Family): Promise<void> {
+async function addNamedCopies(db: SqlAdapter, family: Family): Promise<void> {
   if (!(await hasCopies(db))) return;
   for (const kind of [findKind(family, 'profile'), findKind(family, 'item')])
     for (const statement of namedCopies(kind, stagedKind(kind), db.member)) await db.run(statement);
@@ -125,12 +130,14 @@ export const servedIn = async (db: Rows, kind: KindName) =>
   (await hasCopies(db)) ? servedText(kind, db.member) : 'record';
 
 /** In the order of the files. */
-async function report(db: StoreConnection, onMisfit: LoadOptions['onMisfit']): Promise<void> {
+async function report(db: SqlAdapter, onMisfit: LoadOptions['onMisfit']): Promise<void> {
   const query = 'SELECT place, kind, id, fault, other, record FROM misfits ORDER BY place, n';
-  for await (const row of db.rows(query)) await onMisfit(buildMisfit(row));
+  for await (const row of db.rows<MisfitRow>(query)) await onMisfit(buildMisfit(row));
 }
 
-function buildMisfit([place = '', kindCode = '', id = '', fault, other = '', record = '']: string[]): Misfit {
+type MisfitRow = [place: string, kindCode: string, id: string, fault: string, other: string, record: string];
+
+function buildMisfit([place, kindCode, id, fault, other, record]: MisfitRow): Misfit {
   const about = KINDS[KIND_NAMES[Number(kindCode)] as KindName];
   if (fault === 'name' || about.role === 'profile')
     return {

@@ -1,15 +1,20 @@
 // The migrations of a store: the files of a folder, named `NNN-what.sql`, in order.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { packageFile } from '../package-files.ts';
 import { NoDataError, StoreError } from './errors.ts';
 
-const MIGRATIONS = join(import.meta.dirname, '../../migrations');
+const MIGRATIONS = packageFile('migrations');
 
 /** The schema of a database before it was migrated, and now. */
 export interface MigrationResult {
   readonly from: number;
   readonly to: number;
 }
+
+/** As it is while a dump is restored. */
+export const noRow = (name: string) =>
+  new StoreError(`${name} has no row in its table vitrine: it is being restored, or has to be.`);
 
 /** `folder` is a folder in `migrations`. A database without tables has schema 0. */
 export function listMigrations(folder: string) {
@@ -25,6 +30,7 @@ export function listMigrations(folder: string) {
 
   /** Throws unless this program can migrate a database of this schema. */
   function refuseUnknown(name: string, schema: number): void {
+    if (Number.isNaN(schema)) throw noRow(name);
     if (schema > current)
       throw new StoreError(
         `${name} was made by a newer version of Vitrine (schema ${schema}, this one knows ${current}).`,

@@ -4,12 +4,8 @@ import type { Archive, CheckResult } from './archive.ts';
 import { StoreError } from './errors.ts';
 import type { MigrationResult } from './migrations.ts';
 import type { Awaitable, Reader, StoreListener } from './reader.ts';
-import { migrateFile, openExclusive } from './sqlite/connect.ts';
-import { refuseMissing } from './sqlite/file.ts';
-import { openReader } from './sqlite/read.ts';
 import type { RestoreOptions, RestoreResult } from './sqlite/restore.ts';
-import { openServed } from './sqlite/serve.ts';
-import type { DatedSnapshot, SnapshotOptions } from './sqlite/snapshot.ts';
+import type { DatedSnapshot } from './sqlite/snapshot.ts';
 import type { Writer } from './writer.ts';
 
 /** For `await using`, which closes the store at the end of the block. */
@@ -24,30 +20,35 @@ const writing = (url: string) =>
   isPostgresUrl(url) ? import('./postgres/write.ts') : import('./sqlite/write.ts');
 
 /** Opens the data for serving; where there is none yet, the reader is not ready until the first import has committed. */
-export async function openForServing(url: string, observe: StoreListener): Promise<Reader> {
+export async function openServed(url: string, observe: StoreListener): Promise<Reader> {
   if (isPostgresUrl(url)) return (await import('./postgres/read.ts')).openServed(url, observe);
-  return openServed(url, observe);
+  return (await import('./sqlite/serve.ts')).openServed(url, observe);
 }
 
-/** Opens an existing database for a few lookups. */
-export const openForLookups = async (url: string): Promise<StoreHandle<Reader>> =>
-  closing(await (await reading(url)).openReader(url));
-
-/** Opens a SQLite database held in memory. */
-export const openSamples = (bytes: Buffer): Reader => openReader(bytes);
-
-/** Opens a database for changes; creates it where it is missing. */
-export const openForChange = async (url: string): Promise<StoreHandle<Writer>> =>
-  closing(await (await writing(url)).openWriter(url));
-
-/** Opens a database for changes of what it holds: a file that is missing is a mistake. */
-export async function openExisting(url: string): Promise<StoreHandle<Writer>> {
-  if (!isPostgresUrl(url)) refuseMissing(url);
-  return openForChange(url);
+/** Opens an existing database, or the bytes of a SQLite one, for a few lookups. */
+export async function openReader(source: string | Buffer): Promise<StoreHandle<Reader>> {
+  if (Buffer.isBuffer(source)) return closing((await import('./sqlite/read.ts')).openReader(source));
+  return closing(await (await reading(source)).openReader(source));
 }
 
-/** Opens a database to try a load on it, which changes nothing and creates nothing. */
-export async function openForTrial(url: string): Promise<StoreHandle<Writer>> {
+interface WriterOptions {
+  /** A file that is missing is a mistake. Otherwise it is created. */
+  readonly mustExist?: boolean;
+  /** For a load that is tried only, which changes nothing and creates nothing. */
+  readonly isTrial?: boolean;
+}
+
+/** Opens a database for changes. */
+export async function openWriter(
+  url: string,
+  { mustExist = false, isTrial = false }: WriterOptions = {},
+): Promise<StoreHandle<Writer>> {
+  if (isTrial) return await openTrialWriter(url);
+  if (mustExist && !isPostgresUrl(url)) (await import('./sqlite/file.ts')).refuseMissing(url);
+  return closing(await (await writing(url)).openWriter(url));
+}
+
+async function openTrialWriter(url: string): Promise<StoreHandle<Writer>> {
   const { openTemporary, openTrialWriter } = await import('./sqlite/write.ts');
   if (!isPostgresUrl(url)) return closing(openTrialWriter(url));
   const postgres = await import('./postgres/write.ts');
@@ -55,41 +56,44 @@ export async function openForTrial(url: string): Promise<StoreHandle<Writer>> {
 }
 
 /** Opens a database to read everything in it, as of one moment. */
-export const openForExport = async (url: string): Promise<StoreHandle<Archive>> =>
+export const openArchive = async (url: string): Promise<StoreHandle<Archive>> =>
   closing(await (await reading(url)).openArchive(url));
 
 export async function checkDatabase(url: string): Promise<CheckResult> {
-  await using archive = await openForExport(url);
+  await using archive = await openArchive(url);
   return await archive.check();
 }
 
 /** A lock for as long as this process has it, however that ends; undefined while another process does. */
-export const lockFile = (path: string): Disposable | undefined => openExclusive(path, 0);
+export const lockFile = async (path: string): Promise<Disposable | undefined> =>
+  (await import('./sqlite/connect.ts')).openExclusive(path, 0);
 
 /** Brings an existing database to the current schema. */
-export const migrateDatabase = async (url: string): Promise<MigrationResult> =>
-  isPostgresUrl(url) ? (await import('./postgres/write.ts')).migrateDatabase(url) : migrateFile(url);
+export async function migrateDatabase(url: string): Promise<MigrationResult> {
+  if (isPostgresUrl(url)) return (await import('./postgres/write.ts')).migrateDatabase(url);
+  return (await import('./sqlite/connect.ts')).migrateFile(url);
+}
 
 /** Rebuilds what does not match the items and records; how many lists and ETags that were. */
 export async function repairDatabase(url: string): Promise<number> {
-  await using writer = await openExisting(url);
+  await using writer = await openWriter(url, { mustExist: true });
   return await writer.repair();
 }
 
-/** Writes a snapshot to a file; with `keep` to a folder that keeps so many. */
+/** Writes a snapshot to a file; with `keep` to a folder that keeps this number of them. */
 export async function snapshotDatabase(
   url: string,
   target: string,
-  { keep, forgetTakedowns = false }: Partial<SnapshotOptions> & { readonly keep?: number | undefined } = {},
+  { keep }: { readonly keep?: number | undefined } = {},
 ): Promise<DatedSnapshot> {
   if (isPostgresUrl(url))
     throw new StoreError(
       'Only a SQLite file can be copied by snapshot. For PostgreSQL use `vitrine export` or pg_dump.',
     );
   const { datedSnapshot, snapshot } = await import('./sqlite/snapshot.ts');
-  if (keep !== undefined) return datedSnapshot(url, target, keep, { forgetTakedowns });
-  snapshot(url, target, { forgetTakedowns });
-  return { file: target, removed: [] };
+  if (keep !== undefined) return datedSnapshot(url, target, keep);
+  snapshot(url, target);
+  return { file: target, removed: [], warnings: [] };
 }
 
 /** Puts what a snapshot holds in the place of what the database holds. */

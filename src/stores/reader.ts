@@ -1,5 +1,6 @@
 // The reading side, which every store offers. A method may answer now or later.
 import type { Family, KindName } from '../records/kinds.ts';
+import type { PictureFacts } from './pictures.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -46,8 +47,12 @@ export interface UserEntry {
   readonly key: string;
   /** As it was imported. */
   readonly username: string;
-  /** The profile as it is served. */
-  readonly profile: string;
+  /** Of the profile. */
+  readonly etag: string;
+  /** The beginnings of the texts that a list shows. */
+  readonly name: string;
+  readonly bio: string;
+  readonly avatar: string;
 }
 
 /**
@@ -56,10 +61,12 @@ export interface UserEntry {
  */
 export const importTime = (generation: number) => (generation === 0 ? undefined : generation / 1e6);
 
-interface ListOptions {
+export interface ListOptions {
   /** The key of a name: users behind it. */
   readonly after?: string;
-  /** So many of these are left out. */
+  /** In its place: this user and those before, backwards. */
+  readonly upTo?: string;
+  /** How many of these are left out. */
   readonly skip?: number;
   readonly limit: number;
 }
@@ -75,6 +82,10 @@ export interface HistoryOptions {
   /** The id of the item to begin with; the newest one if it is not given. */
   readonly from?: string;
   readonly limit: number;
+  /** How many are left out before. */
+  readonly skip?: number;
+  /** `newer`: from the item on towards the newest one. */
+  readonly side?: 'older' | 'newer';
 }
 
 /** The reading side. It cannot write, by construction. */
@@ -101,10 +112,14 @@ export interface Reader {
   isTakenDown(family: Family, userKey: string): Awaitable<boolean>;
   /** What the addresses of copies of pictures begin with; undefined when there are none. */
   mediaUrl(): Awaitable<string | undefined>;
+  /** What pages need to know of these copies, by their names; those that could be measured. */
+  pictures(files: readonly string[]): Awaitable<ReadonlyMap<string, PictureFacts>>;
   /** The names of the users with the lowest ids. */
   firstUsers(family: Family, count: number): Awaitable<readonly string[]>;
   /** In the order of their keys. */
   users(family: Family, options: ListOptions): Awaitable<readonly UserEntry[]>;
+  /** Those with a word that begins with this key, which is not empty; in the order of these words. */
+  search(family: Family, key: string, limit: number): Awaitable<readonly UserEntry[]>;
   /** Also what the list of the newest items leaves out. Without a record: the user has no such item. */
   history(family: Family, userKey: string, options: HistoryOptions): Awaitable<History | undefined>;
   counts(): Awaitable<Counts>;

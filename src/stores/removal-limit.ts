@@ -1,7 +1,7 @@
 // A brake on commands that remove what is missing from their input: an incomplete input must not empty a database.
 import { StoreError } from './errors.ts';
 
-/** The most that may be removed of the records of one kind: a share of them, or so many. */
+/** The most that may be removed of the records of one kind: a share of them, or a number. */
 export type RemovalLimit = { readonly share: number } | { readonly count: number };
 
 export const USUAL_LIMIT: RemovalLimit = { share: 0.2 };

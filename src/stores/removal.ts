@@ -1,12 +1,12 @@
 // Removing users and items in set-based SQL that SQLite and PostgreSQL both understand, inside the caller's transaction.
 // It needs the work tables of an import.
 import type { Family } from '../records/kinds.ts';
-import type { StoreConnection } from './connection.ts';
 import { rebuildLists } from './merge.ts';
+import type { SqlAdapter } from './sql-adapter.ts';
 
 /** One user; undefined for an unknown one. */
 export async function removeUser(
-  db: StoreConnection,
+  db: SqlAdapter,
   family: Family,
   userKey: string,
 ): Promise<{ items: number } | undefined> {
@@ -18,7 +18,7 @@ export async function removeUser(
 }
 
 /** The users in `touched`, with their lists and items; how many there were. */
-export async function removeUsers(db: StoreConnection, family: Family): Promise<RemovalCounts> {
+export async function removeUsers(db: SqlAdapter, family: Family): Promise<RemovalCounts> {
   // Without this, PostgreSQL reads all items even for one user.
   await db.run('ANALYZE touched');
   const users = await db.run(
@@ -38,13 +38,13 @@ export interface RemovalCounts {
 }
 
 /** One item. */
-export async function removeItem(db: StoreConnection, family: Family, id: string): Promise<RemovalCounts> {
+export async function removeItem(db: SqlAdapter, family: Family, id: string): Promise<RemovalCounts> {
   await db.run(`INSERT INTO gone SELECT id FROM items WHERE family = '${family}' AND id = $1`, [id]);
   return await removeItems(db, family);
 }
 
 /** The items in `gone`; the lists that they were in are rebuilt. */
-export async function removeItems(db: StoreConnection, family: Family): Promise<RemovalCounts> {
+export async function removeItems(db: SqlAdapter, family: Family): Promise<RemovalCounts> {
   await db.run('ANALYZE gone');
   await db.run(
     `INSERT INTO touched SELECT DISTINCT owner FROM items WHERE family = '${family}' AND id IN (SELECT id FROM gone)`,

@@ -3,10 +3,10 @@
 import { randomBytes } from 'node:crypto';
 import { FAMILIES, type Family } from '../records/kinds.ts';
 import { takedownKey } from '../records/user-name.ts';
-import type { StoreConnection } from './connection.ts';
 import type { RemoveFiles } from './media.ts';
 import { forgetUnnamed } from './media.ts';
 import { type RemovalCounts, removeItem, removeItems, removeUsers } from './removal.ts';
+import type { SqlAdapter } from './sql-adapter.ts';
 import { findListedUsers } from './takedown-skips.ts';
 import {
   findSpellings,
@@ -59,7 +59,7 @@ const deleteEntry = (family: Family, kind: TakedownKind) => `
   WHERE entry IN (SELECT ${hashSql(family, hashedValue(kind), '$1')} FROM takedown_salts)`;
 
 export async function takeDown(
-  db: StoreConnection,
+  db: SqlAdapter,
   subjects: readonly TakedownSubject[],
   removeFiles: RemoveFiles,
 ): Promise<TakedownResult> {
@@ -81,7 +81,7 @@ export async function takeDown(
 }
 
 async function takeDownUser(
-  db: StoreConnection,
+  db: SqlAdapter,
   family: Family,
   name: string,
   today: string,
@@ -93,7 +93,7 @@ async function takeDownUser(
 
 /** Allows imports to bring it again; for each subject whether it had been taken down. */
 export async function undoTakedowns(
-  db: StoreConnection,
+  db: SqlAdapter,
   subjects: readonly TakedownSubject[],
 ): Promise<boolean[]> {
   const results: boolean[] = [];
@@ -116,7 +116,7 @@ const findListedItems = (family: Family) => `
 
 /** Takes over the list of another database and removes what it names. */
 export async function adoptTakedowns(
-  db: StoreConnection,
+  db: SqlAdapter,
   { salts, entries }: TakedownList,
   removeFiles: RemoveFiles,
 ): Promise<RemovalCounts> {

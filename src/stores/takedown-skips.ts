@@ -1,17 +1,17 @@
 // What was taken down and comes again: an import leaves it out, inside the caller's transaction.
 import { type Family, findKind } from '../records/kinds.ts';
-import { countRows, type StoreConnection } from './connection.ts';
 import { stagedKind } from './merge-statements.ts';
+import { countRows, type SqlAdapter } from './sql-adapter.ts';
 import { findSpellings, ID_TEXT, isListed } from './takedowns.ts';
 
 /** Leaves out what was taken down. It is in this transaction, so a takedown during a long import counts as well. */
-export async function skipTakenDown(db: StoreConnection, family: Family) {
+export async function skipTakenDown(db: SqlAdapter, family: Family) {
   const profile = stagedKind(findKind(family, 'profile'));
   const item = stagedKind(findKind(family, 'item'));
   // Without any takedown, nothing has to be hashed.
   if ((await countRows(db, `SELECT count(*) FROM takedowns WHERE family = '${family}'`)) === 0)
     return { profiles: 0, items: 0 };
-  // Also those of whom only items came.
+  // Also those that only items name.
   await findListedUsers(db, family, 'gone', {
     users: `SELECT id, user_key FROM staged WHERE kind = ${profile} AND owner IS NULL`,
     ids: `SELECT id FROM staged WHERE kind = ${profile} UNION SELECT owner FROM staged WHERE kind = ${item}`,
@@ -35,7 +35,7 @@ interface Candidates {
 
 /** Gathers the ids of users in the list in a work table. */
 export async function findListedUsers(
-  db: StoreConnection,
+  db: SqlAdapter,
   family: Family,
   into: 'gone' | 'touched',
   { users, ids }: Candidates,

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { Family } from '../records/kinds.ts';
 import { takedownKey } from '../records/user-name.ts';
-import type { StoreConnection } from './connection.ts';
+import type { SqlAdapter } from './sql-adapter.ts';
 
 export type TakedownKind = 'user' | 'item';
 
@@ -59,12 +59,12 @@ export const ID_TEXT = 'CAST(id AS text)';
 const MAY_BE_UNUSUAL = "(octet_length(user_key) <> length(user_key) OR user_key LIKE '% %')";
 
 /** Fills `spellings` with the names, among those of a query, that have another key for takedowns. */
-export async function findSpellings(db: StoreConnection, users: string): Promise<void> {
+export async function findSpellings(db: SqlAdapter, users: string): Promise<void> {
   await db.run('DELETE FROM spellings');
   const unusual = `SELECT DISTINCT user_key FROM (${users}) AS users WHERE ${MAY_BE_UNUSUAL}`;
   // Of many names that are not ASCII, few have another key: only those are held in memory.
   const spellings: [key: string, forTakedowns: string][] = [];
-  for await (const [key = ''] of db.rows(unusual))
+  for await (const [key] of db.rows<[string]>(unusual))
     if (takedownKey(key) !== key) spellings.push([key, takedownKey(key)]);
   for (const spelling of spellings) await db.run('INSERT INTO spellings VALUES ($1, $2)', spelling);
 }
@@ -86,13 +86,10 @@ export const TAKEDOWNS_MARK =
   "SELECT etag_of(coalesce(string_agg(hash, '' ORDER BY hash), '')) FROM takedowns";
 
 /** The rows of `ALL_SALTS` and `ALL_ENTRIES` as a list. */
-export const takedownList = (salts: readonly string[][], entries: readonly string[][]): TakedownList => ({
-  salts: salts.map(([salt = '']) => salt),
-  entries: entries.map(([hash = '', entry = '', family, kind, since = '']) => ({
-    hash,
-    entry,
-    family: family as Family,
-    kind: kind as TakedownKind,
-    since,
-  })),
+export const takedownList = (
+  salts: readonly [string][],
+  entries: readonly [hash: string, entry: string, family: Family, kind: TakedownKind, since: string][],
+): TakedownList => ({
+  salts: salts.map(([salt]) => salt),
+  entries: entries.map(([hash, entry, family, kind, since]) => ({ hash, entry, family, kind, since })),
 });

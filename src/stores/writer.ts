@@ -11,109 +11,139 @@ import {
   keepsNames,
   listChanges,
 } from './changes.ts';
-import { countRows, type StoreConnection } from './connection.ts';
+import { StoreError } from './errors.ts';
 import type { Load, LoadOptions, LoadOutcome } from './load.ts';
-import { type MediaEntry, pruneMedia, type RemoveFiles, relink, saveMedia, unknownFiles } from './media.ts';
+import {
+  type MediaEntry,
+  pruneMedia,
+  type RemoveFiles,
+  relink,
+  saveMedia,
+  savePicture,
+  unknownFiles,
+} from './media.ts';
 import { merge } from './merge.ts';
-import { packAnswers, repairPacked } from './packed-rows.ts';
+import type { PictureFacts } from './pictures.ts';
 import type { Awaitable } from './reader.ts';
 import { type RemovalCounts, removeUser } from './removal.ts';
-import { repairContents } from './soundness.ts';
-import { readUntold, rememberTold } from './subscribers.ts';
+import { repairBodies, repairContents } from './soundness.ts';
+import { countRows, type SqlAdapter } from './sql-adapter.ts';
+import { markDelivered, markUnreached, readPending } from './subscribers.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from './takedown-changes.ts';
 import type { TakedownList, TakedownSubject } from './takedowns.ts';
+import { FILL_WORDS, repairWords } from './word-statements.ts';
 
 export type Writer = ReturnType<typeof createWriter>;
 
-type Action<T> = (db: StoreConnection) => Promise<T>;
+type Action<T> = (db: SqlAdapter) => Promise<T>;
 
 interface StoreAccess {
   load(options: LoadOptions): Awaitable<Load>;
   /** Outside of transactions. */
-  readonly connection: StoreConnection;
+  readonly connection: SqlAdapter;
   /** Runs an action in a transaction with the work tables of an import. */
   change<T>(action: Action<T>): Promise<T>;
-  /** The same. Afterwards, the database holds no copy of what was deleted. */
-  erase<T>(action: Action<T>): Promise<T>;
+  /** Writes the database anew, without copies of what was deleted; what stays of them and why, as a sentence. */
+  readonly eraseTraces?: () => string | undefined;
   close(): Awaitable<void>;
 }
 
 interface TakedownOptions {
-  /** The names stay among the changes until `eraseNames`, so that subscribers can be told. */
+  /** The names stay among the changes until `eraseNames`, so that subscribers can be notified. */
   readonly keepNames?: boolean;
 }
 
-export function createWriter({ load, close, connection, change, erase }: StoreAccess) {
+export function createWriter({
+  load,
+  close,
+  connection,
+  change,
+  eraseTraces = () => undefined,
+}: StoreAccess) {
+  /** What was taken down, and what of it could not be erased, as a sentence. */
+  async function erase<T extends object>(action: Action<T>) {
+    const removed = await change(action);
+    return { ...removed, unerased: eraseTraces() };
+  }
+
   return {
     load,
     close,
     /** Removes one user and all their items; undefined for an unknown user. */
     remove: (family: Family, userKey: string) =>
-      change(advancing((db) => removeUser(db, family, userKey), isDefined)),
+      change(withNewGeneration((db) => removeUser(db, family, userKey), isDefined)),
     /** Removes users and items, and the copies that only they named; keeps imports from bringing them back. */
     takeDown: (
       subjects: readonly TakedownSubject[],
       removeFiles: RemoveFiles,
       { keepNames = false }: TakedownOptions = {},
-    ) => erase(takingOut((db) => takeDown(db, subjects, removeFiles), keepNames)),
+    ) => erase(asTakedown((db) => takeDown(db, subjects, removeFiles), keepNames)),
     /** Takes over the takedowns of another database; how much that removed here. */
     adoptTakedowns: (
       list: TakedownList,
       removeFiles: RemoveFiles,
       { keepNames = false }: TakedownOptions = {},
-    ) => erase(takingOut((db) => adoptTakedowns(db, list, removeFiles), keepNames)),
+    ) => erase(asTakedown((db) => adoptTakedowns(db, list, removeFiles), keepNames)),
     /** Lets imports bring them again; whether each had been taken down. */
     undoTakedowns: (subjects: readonly TakedownSubject[]) =>
-      change(advancing((db) => undoTakedowns(db, subjects), isDefined)),
+      change(withNewGeneration((db) => undoTakedowns(db, subjects), isDefined)),
     /** Rebuilds the lists and ETags that do not match the items and records; how many there were. */
     repair: () =>
-      change(advancing(async (db) => (await repairContents(db)) + (await repairPacked(db)), isSome)),
+      change(
+        withNewGeneration(
+          async (db) => (await repairWords(db)) + (await repairContents(db)) + (await repairBodies(db)),
+          isPositive,
+        ),
+      ),
     /** Rebuilds what is served, with every copy under this address; how many rows that changed. */
-    relink: (mediaUrl: string) => change(advancing((db) => relink(db, mediaUrl), isSome)),
+    relink: (mediaUrl: string) => change(withNewGeneration((db) => relink(db, mediaUrl), isPositive)),
     /**
      * Remembers copies of pictures, which are served once they are linked. `mark` is that of the archive in which records
-     * named them: false, and nothing is remembered, if somebody was taken down since.
+     * named them: false, and nothing is remembered, if a user was taken down since.
      */
     saveMedia: (entries: readonly MediaEntry[], mark: string) => change((db) => saveMedia(db, entries, mark)),
+    /** Remembers what pages need to know of a copy; false if no address has it any more. */
+    savePicture: (file: string, facts: PictureFacts) => change((db) => savePicture(db, file, facts)),
     /** Forgets addresses that no record has named for `grace` seconds. */
     pruneMedia: (grace: number) => change((db) => pruneMedia(db, grace)),
     /** Of the names of files, those that no copy has. */
     unknownFiles: (names: readonly string[]) => change((db) => unknownFiles(db, names)),
-    /** What these subscribers have not been told yet. */
-    readUntold: (subscribers: readonly string[]) => change((db) => readUntold(db, subscribers)),
-    rememberTold: (subscribers: readonly string[], generation: number) =>
-      change((db) => rememberTold(db, subscribers, generation)),
+    /** The changes that these subscribers do not know. */
+    readPending: (subscribers: readonly string[]) => change((db) => readPending(db, subscribers)),
+    markDelivered: (subscribers: readonly string[], generation: number) =>
+      change((db) => markDelivered(db, subscribers, generation)),
+    markUnreached: (subscribers: readonly string[]) => change((db) => markUnreached(db, subscribers)),
     /** Whether a takedown has left names for subscribers; waits for no other writer. */
     keepsNames: () => keepsNames(connection),
     /** Erases them. A command that is interrupted in between erases them again. */
     async eraseNames(): Promise<void> {
-      await erase(eraseChanges);
+      await change(eraseChanges);
+      const unerased = eraseTraces();
+      if (unerased !== undefined) throw new StoreError(unerased);
       await change(async (db) => void (await db.run(ERASED)));
     },
   };
 }
 
 const isDefined = (result: unknown) => result !== undefined;
-const isSome = (changed: number) => changed > 0;
+const isPositive = (changed: number) => changed > 0;
 
 /** The action gives the data a new generation, if what is served may have changed. */
-const advancing =
+const withNewGeneration =
   <T>(action: Action<T>, changesAnswers: (result: T) => boolean): Action<T> =>
   async (db) => {
     const result = await action(db);
-    await packAnswers(db);
     // Only an import makes a new database ready to be served.
     if (changesAnswers(result)) await advance(db, 'generation > 0');
     return result;
   };
 
-/** The action is a takedown; its result names whose answers that changed. */
-const takingOut =
+/** The action is a takedown; its result names the users with other answers. */
+const asTakedown =
   <Result extends RemovalCounts>(action: Action<Result>, keepNames: boolean) =>
-  async (db: StoreConnection) => {
+  async (db: SqlAdapter) => {
     const before = await countRows(db, 'SELECT generation FROM vitrine');
     const result = await action(db);
-    await packAnswers(db);
     const changes = before === 0 ? [] : await listChanges(db, before);
     await advance(db, 'generation > 0');
     if (result.users > 0 || (await hasFormerNames(db)))
@@ -125,7 +155,7 @@ const takingOut =
  * A new generation, if the condition holds. It is the time, so that what is imported after a standby was promoted is newer
  * than what the lost primary had last, wherever that had come to.
  */
-export async function advance(db: StoreConnection, condition: string): Promise<void> {
+export async function advance(db: SqlAdapter, condition: string): Promise<void> {
   await db.run(keepGeneration(condition));
   await db.run(
     `UPDATE vitrine SET generation = CASE WHEN generation < ${db.now} THEN ${db.now} ELSE generation + 1 END
@@ -138,16 +168,17 @@ export async function advance(db: StoreConnection, condition: string): Promise<v
  * Makes the staged rows one change of the data, in the transaction of the caller, who commits it or rolls back. The tallies
  * are undefined if the import was refused; `changes` is the number of records that it changed.
  */
-export async function importStaged(db: StoreConnection, options: LoadOptions, ending: LoadOutcome) {
+export async function importStaged(db: SqlAdapter, options: LoadOptions, ending: LoadOutcome) {
   const tallies = await merge(db, options, ending);
   if (tallies === undefined || ending !== 'commit') return { tallies, changes: 0, commits: false };
-  await packAnswers(db);
   const changes = Object.values(tallies).reduce(
     (sum, tally) => sum + tally.new + tally.changed + tally.removed,
     0,
   );
+  if ((await countRows(db, 'SELECT generation FROM vitrine')) === 0) await db.run(FILL_WORDS);
   // The first import counts even when it was empty: with it the database is ready to be served.
   await advance(db, changes > 0 ? 'true' : 'generation = 0');
   await db.run(`UPDATE vitrine SET last_run = ${db.now}`);
+  options.beforeCommit?.();
   return { tallies, changes, commits: true };
 }

@@ -14,6 +14,7 @@ export function createCounts() {
   const refused = { overload: 0, rate: 0 };
   let refusedConnections = 0;
 
+  /** `seconds`: how long the response took. */
   function add({ operation, status }: ResponseEvent, seconds: number): void {
     let tally = tallies.get(operation);
     if (tally === undefined) {
@@ -31,10 +32,9 @@ export function createCounts() {
     tallies,
     refused,
     refusedConnections: () => refusedConnections,
-    /** `ms`: how long the response took. */
-    observe(event: Observation, ms: number): void {
-      if (event.type === 'response') add(event, ms / 1000);
-      else if (event.type === 'request-refused') refused[event.reason]++;
+    add,
+    observe(event: Exclude<Observation, ResponseEvent>): void {
+      if (event.type === 'request-refused') refused[event.reason]++;
       else if (event.type === 'connection-refused') refusedConnections++;
     },
   };

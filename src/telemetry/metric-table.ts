@@ -1,6 +1,6 @@
 // Every metric, one row each: those of the process stand here. The metrics, the guide's lists, the alert rules and the
 // dashboard are made from this table. Rows without a reader come from Prometheus and its client.
-import { VERSION } from '../config/version.ts';
+import { VERSION } from '../package-files.ts';
 import { DATA_METRICS } from './data-metrics.ts';
 import type { Metric } from './metric.ts';
 import { REQUEST_METRICS } from './request-metrics.ts';

@@ -30,7 +30,7 @@ interface Panel {
   readonly legend?: string;
 }
 
-/** When to wake somebody, and what that person needs to know. */
+/** When to wake an operator, and what they need to know. */
 interface Alert {
   readonly name: string;
   readonly expr: string;

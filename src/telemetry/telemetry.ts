@@ -18,49 +18,50 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 export function createTelemetry(config: Config, log: Logger) {
   const clients = createClients(config);
   const counts = createCounts();
-  const events = createEventLog({ config, log, clients });
+  const slow = config.slowRequest === 0 ? Number.POSITIVE_INFINITY : config.slowRequest;
+  const events = createEventLog({ config, log, clients, slow });
   return {
-    /** Who they are, and the ids of their requests, as the log names them. */
+    /** Addresses of clients and ids of requests, as the log names them. */
     clients,
     counts,
     observe(event: Observation): void {
-      const ms = event.type === 'response' ? elapsed(event.request) : 0;
-      counts.observe(event, ms);
-      events.observe(event, ms);
+      if (event.type !== 'response') {
+        counts.observe(event);
+        return events.observe(event);
+      }
+      // An injected request has just arrived.
+      const { arrived } = event.request;
+      const ms = arrived === undefined ? 0 : performance.now() - arrived;
+      counts.add(event, ms / 1000);
+      if (config.accessLog || ms >= slow) events.logResponse(event, ms);
     },
     /** Logs what was counted so far. */
     stop: events.stop,
   };
 }
 
-/** Milliseconds since a request arrived; an injected one just did. */
-function elapsed(request: IncomingMessage): number {
-  const now = performance.now();
-  return now - (request.arrived ?? now);
-}
-
 interface EventLogOptions {
-  readonly config: Pick<Config, 'accessLog' | 'files' | 'slowRequest'>;
+  readonly config: Pick<Config, 'accessLog' | 'files'>;
   readonly log: Logger;
   readonly clients: Clients;
+  /** Milliseconds. */
+  readonly slow: number;
 }
 
 /** Writes to the log: faults, slow requests, refused connections, and what happens to the data. */
-function createEventLog({ config, log, clients }: EventLogOptions) {
+function createEventLog({ config, log, clients, slow }: EventLogOptions) {
   const bundles = createBundledLog(log);
-  const slow = config.slowRequest === 0 ? Number.POSITIVE_INFINITY : config.slowRequest;
 
   const about = (request: IncomingMessage) => ({
     id: clients.findRequestId(request),
     traceparent: readTraceparent(request),
     client: clients.findClientAddress(request),
     protocol: clients.findProtocol(request),
-    method: request.otherMethod ?? request.method,
+    method: request.method,
     url: asciiUrl(originalUrl(request)),
   });
 
   function logResponse({ request, operation, status, bytes }: ResponseEvent, ms: number): void {
-    if (!config.accessLog && ms < slow) return;
     const line = { ...about(request), ...operation, status, bytes, ms: Math.round(ms * 1000) / 1000 };
     if (ms < slow) log.info(line, 'request');
     else if (config.accessLog) log.warn(line, 'slow request');
@@ -76,10 +77,9 @@ function createEventLog({ config, log, clients }: EventLogOptions) {
 
   return {
     /** `ms`: how long the response took. */
-    observe(event: Observation, ms: number): void {
+    logResponse,
+    observe(event: Exclude<Observation, ResponseEvent>): void {
       switch (event.type) {
-        case 'response':
-          return logResponse(event, ms);
         case 'request-failed':
           return logFailure(event.error, event.request);
         case 'connection-refused':

@@ -1,16 +1,8 @@
 // The card as an image, for pages that run no script. An image cannot measure its text, so widths are estimated; fonts are
 // those of the reader. An SVG inside <img> may load nothing: pictures are initials, but for an avatar that is given.
+import { chooseHue, grouped, HUES, takeInitials, writtenDate } from '../web/shown.js';
 import { type Markup, markup } from './markup.ts';
-import {
-  chooseHue,
-  HUES,
-  type Item,
-  type Person,
-  personTitle,
-  shortened,
-  takeInitials,
-  writtenDate,
-} from './person.ts';
+import { type Item, type Person, personTitle, shortened } from './person.ts';
 
 const WIDTH = 440;
 const MARGIN = 24;
@@ -53,7 +45,7 @@ function drawHead(person: Person, avatar: string | undefined): Block {
   const countsTop = 176 + bioLines.length * 21;
   const shownCounts = counts
     .slice(0, 2)
-    .map(([label, digits]) => `${grouped(digits)} ${label.toLowerCase()}`)
+    .map(([label, digits]) => `${grouped(digits || '0')} ${label.toLowerCase()}`)
     .join('   ');
   const drawn = markup`${gradient('cover', `${username} cover`)}<rect width="${WIDTH}" height="84" fill="url(#cover)"/>
 ${gradient('avatar', username)}<circle class="ring" cx="${MARGIN + 36}" cy="84" r="40"/><circle cx="${MARGIN + 36}" cy="84" r="36" fill="url(#avatar)"/>
@@ -103,18 +95,13 @@ ${lines.map((line, index) => markup`<text x="${MARGIN}" y="${y + 24 + index * 20
 }
 
 /** The colours of a picture that is not there, the same as on the card. */
-export function gradient(id: string, seed: string): Markup {
+function gradient(id: string, seed: string): Markup {
   const [from, to] = HUES[chooseHue(seed)] ?? HUES[0];
   return markup`<linearGradient id="${id}" x2="1" y2="1"><stop stop-color="${from}"/><stop offset="1" stop-color="${to}"/></linearGradient>`;
 }
 
-const NUMBERS = new Intl.NumberFormat('en');
-
-export const grouped = (digits: string) =>
-  /^\d{1,18}$/.test(digits) ? NUMBERS.format(BigInt(digits)) : shortened(digits || '0', 20);
-
 /** An estimate in pixels, rather too wide than too narrow. */
-export function estimateWidth(text: string, size: number): number {
+function estimateWidth(text: string, size: number): number {
   let em = 0;
   for (const character of text)
     em += /\p{Extended_Pictographic}/u.test(character)
@@ -130,14 +117,14 @@ export function estimateWidth(text: string, size: number): number {
 }
 
 /** The text on one line of this width. */
-export function clipped(text: string, size: number, width: number): string {
+function clipped(text: string, size: number, width: number): string {
   const line = shortened(text, 200);
   if (estimateWidth(line, size) <= width) return line;
   return `${fitting(line, size, width - size).trimEnd()}…`;
 }
 
 /** The text on lines of this width; the last one ends with an ellipsis if there is more. */
-export function wrapped(text: string, size: number, width: number, most: number): string[] {
+function wrapped(text: string, size: number, width: number, most: number): string[] {
   const lines: string[] = [];
   let rest = shortened(text, 1000);
   while (rest !== '') {

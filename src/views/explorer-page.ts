@@ -1,11 +1,12 @@
 // The explorer's HTML: the template with the configuration and the variants in it.
-import type { Mount } from '../config/clashes.ts';
+
 import { type Config, listMounts } from '../config/config.ts';
 import { listPictureOrigins } from '../config/media.ts';
+import type { Mount } from '../config/mount.ts';
 import { STYLES, VARIANTS } from '../variants.ts';
 import { createLook } from './look.ts';
 import { fill, jsonBlock, type Markup, markup } from './markup.ts';
-import { EMPTY_CASE } from './person-page.ts';
+import { EMPTY_CASE } from './page.ts';
 import { readWeb } from './web-files.ts';
 
 /** Names of users to begin with. */
@@ -43,7 +44,9 @@ export function createExplorerPage(config: Config): ExplorerPage {
     <meta name="description" content="Browse public profiles and the API requests that return them.">`,
       icon: look.icon(''),
       brand: look.brand('', './'),
+      rehearsal: config.rehearsal && markup`<script type="module" src="rehearsal.js"></script>`,
       about: describeVariants(mounts),
+      people: look.people(''),
       docs: config.docs ? markup`<a href="docs">API reference</a>` : undefined,
       'own-data': samples ? OWN_DATA : undefined,
       variants: markup`${mounts.map(variantRadio)}`,
@@ -53,7 +56,7 @@ export function createExplorerPage(config: Config): ExplorerPage {
 
   return (users) => {
     const configuration = jsonBlock(buildConfiguration(config, mounts, samples, users));
-    return fill((template ??= load()), { people: listPeople(mounts, users) }).replace(
+    return fill((template ??= load()), { 'first-people': listPeople(mounts, users) }).replace(
       CONFIGURATION,
       (_, opening) => opening + configuration,
     );
@@ -79,6 +82,7 @@ function buildConfiguration(config: Config, mounts: readonly Mount[], samples: b
     }),
     samples,
     people: users,
+    directory: config.directory,
     imageHosts: listPictureOrigins(config),
     // The page is made anew whenever the data changed.
     live: config.files === undefined ? null : Date.now(),

@@ -2,8 +2,9 @@
 // asked for: a proxy may have cached it. Links are absolute if a base URL names the host, and relative otherwise.
 import { hash } from 'node:crypto';
 import { VARIANTS, type Variant } from '../variants.ts';
+import { writtenDate } from '../web/shown.js';
 import { Markup, markup } from './markup.ts';
-import { type Item, type Person, writtenDate } from './person.ts';
+import type { Item, Person } from './person.ts';
 
 export interface Feed {
   readonly variant: Variant;
@@ -19,8 +20,6 @@ export interface Feed {
   readonly older?: string | undefined;
   /** The first item of this document, if it is an archive. */
   readonly archive?: string | undefined;
-  /** The URL of the WebSub hub, where there is one and the feed has an absolute address. */
-  readonly hub?: string | undefined;
 }
 
 const NEVER = '1970-01-01T00:00:00Z';
@@ -54,20 +53,14 @@ const buildLinks = ({ variant, person, pages, origin, older, archive }: Feed) =>
   const page = pages ? `${root}/people/${variant}/${segment}` : undefined;
   return {
     page,
-    /** Where the page shows the item. */
-    item: ({ id }: Item) => page && `${page}#item-${id}`,
+    /** The item's own page. */
+    item: ({ id }: Item) => page && `${page}/${id}`,
     current: (extension: string) => `${folder}${segment}.${extension}`,
     self: (extension: string) =>
       isArchive ? archived(archive, extension) : `${folder}${segment}.${extension}`,
     older: (extension: string) => older && archived(older, extension),
   };
 };
-
-/** Those in which readers look for a hub (WebSub, 4). An archive never changes. */
-export function hubHeaders(feed: Feed, extension: string): { link?: string } {
-  if (!feed.hub || feed.archive !== undefined) return {};
-  return { link: `<${feed.hub}>; rel="hub", <${buildLinks(feed).self(extension)}>; rel="self"` };
-}
 
 export function atomFeed(feed: Feed): string {
   const { title, person } = feed;
@@ -84,7 +77,6 @@ export function atomFeed(feed: Feed): string {
   ${avatar && markup`<icon>${avatar}</icon>`}
   <link rel="self" type="application/atom+xml" href="${self('atom')}"/>
   ${page && markup`<link rel="alternate" type="text/html" href="${page}"/>`}
-  ${!feed.archive && feed.hub && markup`<link rel="hub" href="${feed.hub}"/>`}
   ${feed.archive && markup`<fh:archive/><link rel="current" type="application/atom+xml" href="${current('atom')}"/>`}
   ${previous && markup`<link rel="prev-archive" type="application/atom+xml" href="${previous}"/>`}
   ${items.map((item) => atomEntry(feed, item))}
@@ -127,7 +119,6 @@ export function jsonFeed(feed: Feed): string {
       ...(page && { home_page_url: page }),
       feed_url: self('json'),
       ...(next && { next_url: next }),
-      ...(!feed.archive && feed.hub && { hubs: [{ type: 'WebSub', url: feed.hub }] }),
     }),
     ...(bio && { description: bio }),
     ...(avatar && { icon: avatar }),

@@ -1,22 +1,23 @@
 // Guides for front-end developers as pages beside the API reference.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Marked } from 'marked';
 import type { Config } from '../config/config.ts';
 import { serverUrl } from '../config/media.ts';
+import { packageFile } from '../package-files.ts';
 import { Markup, markup } from './markup.ts';
 import { codeFigure, layout, type Section } from './reference-layout.ts';
-
-const GUIDES = join(import.meta.dirname, '../guides');
 
 /** What the guides call the server. */
 const LOCAL = 'http://127.0.0.1:8080';
 
-export function guidePage(config: Config, name: string): string {
-  const text = readFileSync(join(GUIDES, `${name}.md`), 'utf8').replaceAll(LOCAL, serverUrl(config));
+export function guidePage(config: Config, name: string, served: readonly string[]): string {
+  const text = readFileSync(packageFile(`src/guides/${name}.md`), 'utf8').replaceAll(
+    LOCAL,
+    serverUrl(config),
+  );
   const [start = '', ...parts] = text.split(/^## /m);
   const [, title = '', lead = ''] = /^# (.*)\n([\s\S]*)/.exec(start) ?? [];
-  const toHtml = createRenderer();
+  const toHtml = createRenderer(served);
   const sections = parts.map((part): Section => {
     const [heading = '', body = ''] = part.split(/\n([\s\S]*)/);
     return { id: headingId(heading), title: heading, body: toHtml(heading, body), parts: [] };
@@ -31,16 +32,23 @@ const headingId = (heading: string) =>
     .replace(/[^a-z0-9 -]/g, '')
     .replaceAll(' ', '-');
 
-/** Markdown to HTML; the file of a guide becomes its address, and each block of code a figure with a name of its own. */
-function createRenderer(): (part: string, markdown: string) => Markup {
+/**
+ * Markdown to HTML; the file of a guide becomes its address, or plain text if that guide is not served, and each block of code a
+ * figure with a name of its own.
+ */
+function createRenderer(served: readonly string[]): (part: string, markdown: string) => Markup {
   let [section, count] = ['', 0];
   const marked = new Marked({
     renderer: {
       code: ({ text, lang = '' }) =>
         codeFigure(LANGUAGES[lang] ?? lang, `${section}, code ${(count += 1)}`, text).text,
-    },
-    walkTokens(token) {
-      if (token.type === 'link') token.href = token.href.replace(/^(\w+)\.md/, '$1');
+      link(token) {
+        const [file, guide = ''] = /^([\w-]+)\.md/.exec(token.href) ?? [];
+        if (file === undefined) return false;
+        if (!served.includes(guide)) return this.parser.parseInline(token.tokens);
+        token.href = token.href.replace(file, guide);
+        return false;
+      },
     },
   });
   return (part, markdown) => {

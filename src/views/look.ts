@@ -3,18 +3,12 @@ import type { Config } from '../config/config.ts';
 import { type Markup, markup } from './markup.ts';
 
 /** The accents of our styles and images, which ACCENT replaces. */
-const OURS = {
-  light: { glass: '#0c6b5b', edge: '#b9d6cd', faint: '#dcebe6' },
-  dark: { glass: '#67d3bd', edge: '#2c5a4e', faint: '#17302a' },
-} as const;
+const OURS = { light: '#0c6b5b', dark: '#67d3bd' };
 const OUR_NAME = 'Vitrine';
 
 export type Look = ReturnType<typeof createLook>;
 
-export function createLook({ siteName, siteLogo, siteUrl, accent }: Config) {
-  const colours = (['light', 'dark'] as const).flatMap((theme) =>
-    (['glass', 'edge', 'faint'] as const).map((part) => [OURS[theme][part], accent?.[theme][part]] as const),
-  );
+export function createLook({ siteName, siteLogo, siteUrl, accent, directory }: Config) {
   /** Where the logo is, seen from a page. */
   const logo = (root: string) =>
     siteLogo === undefined ? undefined : 'url' in siteLogo ? siteLogo.url : `${root}logo`;
@@ -25,12 +19,16 @@ export function createLook({ siteName, siteLogo, siteUrl, accent }: Config) {
     titled: (title: string) => (siteName === OUR_NAME ? title : `${title} · ${siteName}`),
     /** A style, script or image in the site's accent. */
     paint: (text: string) =>
-      colours.reduce(
-        (painted, [ours, theirs]) => (theirs ? painted.replaceAll(ours, theirs) : painted),
-        text,
-      ),
+      accent === undefined
+        ? text
+        : text.replaceAll(OURS.light, accent.light).replaceAll(OURS.dark, accent.dark),
 
-    icon: (root: string): Markup => markup`<link rel="icon" href="${logo(root) ?? `${root}icon.svg`}">`,
+    /** Where the brand leads: to the site that this belongs to, or else to its people. */
+    home: (root: string): string => siteUrl ?? (directory ? `${root}people` : root),
+
+    /** Home screens have ours, too, where it is not of another colour. */
+    icon: (root: string): Markup => markup`<link rel="icon" href="${logo(root) ?? `${root}icon.svg`}">
+    ${siteLogo === undefined && accent === undefined && markup`<link rel="apple-touch-icon" href="${root}apple-touch-icon.png">`}`,
 
     /** Logo and name; `heading` puts the name into an element of its own. */
     brand: (root: string, href: string, name = markup`<span class="brand-name">${siteName}</span>`): Markup =>
@@ -38,6 +36,14 @@ export function createLook({ siteName, siteLogo, siteUrl, accent }: Config) {
         ${logo(root) === undefined ? MARK : markup`<img class="brand-logo" src="${logo(root)}" alt="" height="32">`}
         ${name}
       </a>`,
+
+    /** A link to everybody, where there is a directory. */
+    people: (root: string): Markup | undefined =>
+      directory ? markup`<a href="${root}people">People</a>` : undefined,
+
+    /** The explorer, seen from a page. */
+    explorer: (root: string, query: Record<string, string>): string =>
+      `${root}${directory ? 'explore' : ''}?${new URLSearchParams(query)}`,
 
     footer: (): Markup =>
       siteUrl === undefined ? markup`` : markup`<p><a href="${siteUrl}">${siteName}</a></p>`,

@@ -1,104 +1,145 @@
-// The items on a person's page: a gallery of shots, or a timeline of posts.
+// The items on a person's page: a gallery of shots, or a timeline of posts. Each leads to its own page.
+import { distinctInitials, shownPrice, writtenDate } from '../web/shown.js';
 import { type Markup, markup } from './markup.ts';
-import { type Extra, type Item, type Person, takeInitials, writtenDate } from './person.ts';
-import { type PictureSource, picture } from './pictures.ts';
+import { type Extra, type Item, itemTitle, type Person } from './person.ts';
+import { type PictureSource, picture, ratioClass } from './pictures.ts';
+import { linked, outside, spoken, written } from './text.ts';
 
-/** So many pictures are on the first screen of a wide window. */
-const EAGER_PICTURES = 3;
+/** What the items of a page have in common. */
+export interface ItemContext {
+  readonly source: PictureSource;
+  /** The address of an item's page. */
+  readonly address: (item: Item) => string;
+  /** The address of another user's page. */
+  readonly mention: (name: string) => string;
+}
 
-export function personItems({ noun, items }: Person, source: PictureSource): Markup {
+/** Of a phone, and of a column of a wide window. */
+const TILE_SIZES = '(width < 40rem) 20rem, 22rem';
+const ROW_SIZES = '(width < 40rem) 20rem, 32rem';
+const LARGE_SIZES = '(width < 40rem) 20rem, 44rem';
+const PHOTO_SIZES = '(width < 40rem) 20rem, 38rem';
+
+/** Narrower pictures are not enlarged. */
+const TINY = 320;
+
+/** Fewer tags stand on the wall; all are on the item's page. */
+const TAGS_SHOWN = 4;
+
+export function personItems({ noun, items }: Person, context: ItemContext): Markup {
   if (items.length === 0) return markup`<p class="no-items"><bdi>No ${noun} yet.</bdi></p>`;
-  const marks = distinctInitials(items);
+  const marks = distinctInitials(items.map(({ title }) => title));
+  const known = items.filter(({ image }) => context.source(image)?.known?.width).length;
+  const isJustified = items.length > 2 && known * 2 > items.length;
   const drawn = items.map((item, nth) =>
-    noun === 'shots' ? shot(item, nth, marks[nth] ?? '', source) : post(item, source),
+    noun === 'shots' ? shot(item, nth, marks[nth] ?? '', isJustified, context) : post(item, context),
   );
+  const list = noun === 'shots' ? `gallery${isJustified ? ' rows' : ''}` : 'timeline';
   return markup`<h2 class="visually-hidden">Latest ${noun}</h2>
-      <ol class="${noun === 'shots' ? 'gallery' : 'timeline'}">${drawn}</ol>`;
+      <ol class="${list}">${drawn}</ol>`;
 }
 
-function shot(item: Item, nth: number, initials: string, source: PictureSource): Markup {
-  const { id, title, text, tags, price, extras } = item;
-  const large = source(item.image);
-  const isLarge = nth === 0 && large !== undefined;
-  const url = isLarge ? item.image : item.smallImage;
-  const [width, height] = isLarge ? [1200, 900] : [600, 450];
-  const options = { kind: 'tile', width, height, seed: `${title} ${id}`, initials };
-  const tile = (alt: string) =>
-    picture(source(url), {
-      ...options,
-      alt,
-      ...(nth < EAGER_PICTURES && { priority: nth === 0 ? ('high' as const) : ('eager' as const) }),
-    });
+function shot(item: Item, nth: number, initials: string, isJustified: boolean, context: ItemContext): Markup {
+  const { id, title, text, tags, price } = item;
+  const href = context.address(item);
+  const large = context.source(item.image);
+  const isLarge = nth === 0 && large !== undefined && !isJustified;
+  // With small files of the large picture, there is no need of another one.
+  const shown = isLarge || large?.known?.small.length ? large : context.source(item.smallImage);
+  const known = large?.known?.width ? large.known : { width: 1200, height: 900 };
+  const shape = isJustified ? ` ${ratioClass(known)}` : isLarge ? ' large' : '';
+  const tile = picture(shown, {
+    kind: known.width < TINY ? 'tile tiny' : 'tile',
+    ...(isLarge ? { width: 1200, height: 900 } : { width: 600, height: 450 }),
+    sizes: isLarge ? LARGE_SIZES : isJustified ? ROW_SIZES : TILE_SIZES,
+    isLarge,
+    seed: `${title} ${id}`,
+    initials,
+    property: 'u-photo',
+    ...(nth === 0 && { priority: 'eager' as const }),
+  });
   return markup`
-        <li class="shot${isLarge && ' large'}" id="item-${id}">
-          ${large ? markup`<a class="frame" href="${large}">${tile(`${title}, large picture`)}</a>` : markup`<span class="frame">${tile(title)}</span>`}
+        <li class="shot h-entry${shape}" id="item-${id}">
+          <a class="frame" href="${href}" tabindex="-1" aria-hidden="true">${tile}</a>
           <div class="label">
-            <h3 dir="auto">${title}</h3>
+            <h3${written(title)}><a class="u-url p-name" href="${href}">${title}</a></h3>
             ${text && openable(text, 'words', title)}
-            ${tags.length > 0 && markup`<ul class="tags quiet" aria-label="Tags">${tags.map((tag) => markup`<li dir="auto">${tag}</li>`)}</ul>`}
-            <p class="foot">${when(item)}${price && markup` <span class="price"><span class="visually-hidden">Price: </span><bdi>${shownPrice(price)}</bdi></span>`}${extras.map(({ kind, url }) => markup` ${outside(url, markup`${kind}<span class="visually-hidden"> ${title}</span>`)}`)}</p>
+            ${tagList(tags.slice(0, TAGS_SHOWN), 'tags quiet')}
+            <p class="foot">${when(item)}${price && priceTag(price)}${item.extras.map((extra) => extraLink(extra, title))}</p>
           </div>
         </li>`;
 }
 
-const shownPrice = (price: string) => (/^0+([.,]0+)?$/.test(price) ? 'Free' : price);
+export const tagList = (tags: readonly string[], name: string): Markup | undefined =>
+  tags.length === 0
+    ? undefined
+    : markup`<ul class="${name}" aria-label="Tags">${tags.map((tag) => markup`<li class="p-category"${spoken(tag)}>${tag}</li>`)}</ul>`;
 
-function post(item: Item, source: PictureSource): Markup {
+export const priceTag = (price: string): Markup =>
+  markup` <span class="price"><span class="visually-hidden">Price: </span><bdi>${shownPrice(price)}</bdi></span>`;
+
+export const extraLink = ({ kind, url }: Extra, title: string): Markup =>
+  markup` ${outside(url, markup`${kind}<span class="visually-hidden"> ${title}</span>`)}`;
+
+function post(item: Item, context: ItemContext): Markup {
   const { id, text, extras } = item;
-  const photo = item.smallImage;
-  const image = source(photo);
-  const isBrief = text.length < 90 && !photo && extras.length === 0;
+  const name = itemTitle(item, 'posts');
   return markup`
-        <li class="post" id="item-${id}">
-          <p class="when-line"><a href="#item-${id}">${when(item)}</a></p>
-          <div class="post-body">
-            ${text && markup`<p class="words post-text${isBrief ? ' brief' : ''}" dir="auto">${text}</p>`}
-            ${photo && markup`<a class="photo" href="${photo}" rel="noopener noreferrer nofollow">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, seed: id, alt: 'Photo' })}</a>`}
-            ${extras.map((extra) => medium(extra, id, source))}
-          </div>
+        <li class="post h-entry" id="item-${id}">
+          <p class="when-line"><a class="u-url" href="${context.address(item)}">${when(item)}</a></p>
+          <article class="post-body">
+            ${text && openable(text, 'post-text', name, context.mention, isBrief(item))}
+            ${postPhoto(item, context.source, context.address(item))}
+            ${extras.map((extra) => medium(extra, id, context.source))}
+          </article>
         </li>`;
+}
+
+const BRIEF = 90;
+
+/** A short text alone is set larger. */
+export const isBrief = ({ text, smallImage, extras }: Item) =>
+  text.length < BRIEF && !smallImage && extras.length === 0;
+
+function postPhoto(item: Item, source: PictureSource, href: string): Markup | undefined {
+  const photo = item.smallImage;
+  if (photo === '') return undefined;
+  const image = source(photo);
+  const shape = image?.known?.width ? ` ${ratioClass(image.known)}` : '';
+  return markup`<a class="photo${shape}" href="${href}">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, sizes: PHOTO_SIZES, seed: item.id, alt: `Photo of ${itemTitle(item, 'posts')}`, property: 'u-photo' })}</a>`;
 }
 
 /** A link to a video or a song. */
-function medium({ kind, url, title, thumbnail }: Extra, id: string, source: PictureSource): Markup {
+export function medium({ kind, url, title, thumbnail }: Extra, id: string, source: PictureSource): Markup {
   const isSong = kind === 'Audio';
   const size = isSong ? { width: 160, height: 160 } : { width: 320, height: 180 };
-  const content = markup`${picture(source(thumbnail), { kind: isSong ? 'thumb square' : 'thumb', seed: `${kind} ${id}`, ...size })}
+  const content = markup`${picture(source(thumbnail), { kind: isSong ? 'thumb square' : 'thumb', seed: `${kind} ${id}`, sizes: '10rem', ...size })}
               <span class="medium-words"><bdi class="medium-title">${title || kind}</bdi> <span class="medium-note">${kind}</span></span>`;
   const name = `medium ${kind.toLowerCase()}`;
   return url ? outside(url, content, name) : markup`<span class="${name}">${content}</span>`;
 }
 
 /** A text that shows its first lines has a control that opens it, without a script. */
-const LONG_WORDS = 200;
-const LONG_BIO = 500;
+const LONGEST = { words: [200, 4], bio: [500, 8], 'post-text': [700, 12] } as const;
 
-export function openable(text: string, kind: 'words' | 'bio', of: string): Markup {
-  const isLong =
-    text.length > (kind === 'bio' ? LONG_BIO : LONG_WORDS) ||
-    text.split('\n').length > (kind === 'bio' ? 8 : 4);
-  return markup`<p class="${kind}${isLong && ' long-text'}" dir="auto">${text}</p>${
+export function openable(
+  text: string,
+  kind: keyof typeof LONGEST,
+  of: string,
+  mention?: (name: string) => string,
+  isLarge = false,
+): Markup {
+  const [letters, lines] = LONGEST[kind];
+  const isLong = text.length > letters || text.split('\n', lines + 1).length > lines;
+  const property = kind === 'bio' ? 'p-note' : 'e-content';
+  return markup`<p class="${kind === 'post-text' ? 'words post-text' : kind} ${property}${isLarge && ' brief'}${isLong && ' long-text'}"${written(text)}>${linked(text, mention)}</p>${
     isLong &&
     markup`
             <details class="more"><summary><span class="open">More<span class="visually-hidden"> of ${of}</span></span><span class="close">Less</span></summary></details>`
   }`;
 }
 
-const when = ({ date }: Item): Markup =>
+export const when = ({ date }: Item): Markup =>
   date.startsWith('1970-01-01T00:00:00')
     ? markup`<span>Undated</span>`
-    : markup`<time datetime="${date}" title="${date.replace('T', ' ').replace('Z', ' UTC')}">${writtenDate(date)}</time>`;
-
-export const outside = (url: string, content: Markup | string, name?: string): Markup =>
-  markup`<a${name && markup` class="${name}"`} href="${url}" rel="noopener noreferrer nofollow">${content}</a>`;
-
-/** Initials for each title; equal ones are numbered: LF, LF2, LF3. */
-function distinctInitials(items: readonly Item[]): string[] {
-  const counts = new Map<string, number>();
-  return items.map(({ title }) => {
-    const initials = takeInitials(title);
-    const count = (counts.get(initials) ?? 0) + 1;
-    counts.set(initials, count);
-    return count > 1 || initials === '' ? `${initials}${count}` : initials;
-  });
-}
+    : markup`<time class="dt-published" datetime="${date}">${writtenDate(date)}</time>`;

@@ -1,105 +1,165 @@
 // The page of one user, and the pages for names that nobody has. They need no script: what is in them is all there is.
 import type { ProfilePage, WithContext } from 'schema-dts';
-import type { Mount } from '../config/clashes.ts';
-import type { Config } from '../config/config.ts';
+import { type Config, listMounts } from '../config/config.ts';
+import type { Mount } from '../config/mount.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
-import { createLook, type Look } from './look.ts';
+import { takeInitials } from '../web/shown.js';
+import { createLook } from './look.ts';
 import { jsonBlock, type Markup, markup } from './markup.ts';
-import {
-  type Direction,
-  findDirection,
-  type Person,
-  personTitle,
-  shortened,
-  takeInitials,
-} from './person.ts';
-import { openable, outside, personItems } from './person-items.ts';
-import { createPictureSource, type PictureSource, picture } from './pictures.ts';
-import { PREVIEW } from './preview-image.ts';
+import { layout, missingPage, type PageLink } from './page.ts';
+import { findDirection, type Item, type Person, personTitle, shortened } from './person.ts';
+import { type ItemContext, openable, personItems, tagList } from './person-items.ts';
+import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
+import { shownUrl, written } from './text.ts';
 
-const LONGEST_DESCRIPTION = 200;
+export const LONGEST_DESCRIPTION = 200;
 
-/** The way from a page of a person to the server's root; relative, so that it holds below any prefix. */
-const ROOT = '../../';
-
-export interface PageLink {
-  readonly name: string;
-  readonly href: string;
+/** What a page of a person shows besides their newest items. */
+export interface Extent {
+  readonly pictures?: KnownPictures;
+  /** The items of this page are older than this one. */
+  readonly before?: string | undefined;
+  /** The addresses of the next and the previous page. */
+  readonly older?: string | undefined;
+  readonly newer?: string | undefined;
 }
 
 export function createPersonPages(config: Config, mount: Mount) {
+  const root = '../../';
+  const findSource = createPictureSource(config, root);
   const look = createLook(config);
-  const source = createPictureSource(config, ROOT);
-  const explorer = (name: string) => `${ROOT}?${new URLSearchParams({ variant: mount.variant, user: name })}`;
+  const explorer = (name: string) => look.explorer(root, { variant: mount.variant, user: name });
   return {
-    person: (person: Person): string =>
-      layout({
-        look,
-        root: ROOT,
-        head: personHead(mount, person, look),
-        links: navigation(mount, person, explorer(person.username)),
-        main: personMain(person, source),
+    person(person: Person, extent: Extent = {}): string {
+      const segment = encodeURIComponent(person.username);
+      const context = {
+        source: findSource(extent.pictures),
+        address: ({ id }: Item) => `${segment}/${id}`,
+        mention: encodeURIComponent,
+      };
+      return layout({
+        config,
+        root,
+        head: personHead(config, mount, person, extent),
+        links: navigation(config, mount, person, root),
+        main:
+          extent.before === undefined
+            ? personMain(person, context, extent)
+            : olderMain(person, context, extent),
         name: person.noun,
         direction: findDirection(person),
         footer: markup`<p>Put this on a page of your own: <a href="${explorer(person.username)}#card">a card</a>.</p>`,
-      }),
+      });
+    },
     /** For the name of a user who was taken down. */
-    removed(name: string, links: readonly PageLink[]): string {
+    removed(name: string, links: readonly PageLink[], deeper = ''): string {
       const title = `“${shortened(name, 60)}” was removed`;
       const lead = `The site took this user down.${links.length > 0 ? ' You can look at:' : ''}`;
-      return missingPage(look, ROOT, { title, lead, links });
+      return missingPage(config, deeper + root, {
+        title,
+        lead,
+        links: links.map(({ name, href }) => ({ name, href: deeper + href })),
+      });
     },
     /** For a name that nobody has. */
-    unknown(name: string, links: readonly PageLink[]): string {
+    unknown(name: string, links: readonly PageLink[], deeper = ''): string {
       const title = `No user named “${shortened(name, 60)}”`;
       const lead = links.length > 0 ? 'Check the spelling, or look at:' : 'Check the spelling.';
-      return missingPage(look, ROOT, { title, lead, links });
+      return missingPage(config, deeper + root, {
+        title,
+        lead,
+        links: links.map(({ name, href }) => ({ name, href: deeper + href })),
+      });
     },
   };
 }
 
+/** The absolute address of a person's page: of variants that show the same, one is canonical. */
+export function canonicalPage(
+  config: Config,
+  { variant, base }: Mount,
+  { username }: Person,
+): string | undefined {
+  const { family } = VARIANTS[variant];
+  const first = listMounts(config).find(
+    (mount) => VARIANTS[mount.variant].family === family && mount.base.host === base.host,
+  );
+  const { variant: canonical = variant } = first ?? {};
+  return base.origin && `${base.origin}/people/${canonical}/${encodeURIComponent(username)}`;
+}
+
 /** What search engines, link previews and feed readers find. */
-function personHead({ variant, base }: Mount, person: Person, look: Look): Markup {
+function personHead(config: Config, mount: Mount, person: Person, { before, older, newer }: Extent): Markup {
+  const { variant, base } = mount;
+  const look = createLook(config);
   const segment = encodeURIComponent(person.username);
   const title = personTitle(person);
   const description = shortened(
     person.bio || `The latest ${person.noun} of ${person.name}.`,
     LONGEST_DESCRIPTION,
   );
-  const page = base.origin === undefined ? undefined : `${base.origin}/people/${variant}/${segment}`;
+  const profile = canonicalPage(config, mount, person);
+  const page = profile && before !== undefined ? `${profile}?before=${before}` : profile;
   const api = lookupAddresses(VARIANTS[variant].style, base.path, person.username).profile.slice(1);
-  return markup`<title>${look.titled(title)}</title>
+  const feeds = `../../feeds/${variant}/${segment}`;
+  return markup`<title>${look.titled(before === undefined ? title : `Older ${person.noun} of ${title}`)}</title>
     <meta name="description" content="${description}">
     ${page && markup`<link rel="canonical" href="${page}">`}
-    <link rel="alternate" type="application/json" href="${ROOT}${api}">
-    <link rel="alternate" type="application/atom+xml" title="${title}" href="${ROOT}feeds/${variant}/${segment}.atom">
-    <link rel="alternate" type="application/feed+json" title="${title}" href="${ROOT}feeds/${variant}/${segment}.json">
-    ${page && markup`<link rel="alternate" type="application/json+oembed" title="${title}" href="${base.origin}/oembed?${String(new URLSearchParams({ url: page, format: 'json' }))}">`}
+    ${older && markup`<link rel="next" href="${older}">`}
+    ${newer && markup`<link rel="prev" href="${newer}">`}
+    <link rel="alternate" type="application/json" href="../../${api}">
+    <link rel="alternate" type="application/atom+xml" title="${title}" href="${feeds}.atom">
+    <link rel="alternate" type="application/feed+json" title="${title}" href="${feeds}.json">
+    ${profile && markup`<link rel="alternate" type="application/json+oembed" title="${title}" href="${base.origin}/oembed?${String(new URLSearchParams({ url: `${base.origin}/people/${variant}/${segment}`, format: 'json' }))}">`}
     <meta property="og:type" content="profile">
     <meta property="og:title" content="${title}">
     <meta property="og:description" content="${description}">
     <meta property="og:site_name" content="${look.name}">
     <meta property="profile:username" content="${person.username}">
     ${page && markup`<meta property="og:url" content="${page}">`}
-    ${base.origin === undefined ? person.avatar && markup`<meta property="og:image" content="${person.avatar}">` : previewPicture(`${base.origin}/card/${variant}/${segment}.png`, title)}
-    <meta name="twitter:card" content="${base.origin === undefined ? 'summary' : 'summary_large_image'}">
-    <script type="application/ld+json">${jsonBlock(linkedData(person, page))}</script>`;
+    ${previewPicture(person)}
+    ${before === undefined && markup`<script type="application/ld+json">${jsonBlock(linkedData(person, page))}</script>`}`;
 }
 
-/** Messengers want an absolute address. */
-const previewPicture = (address: string, title: string) =>
-  markup`<meta property="og:image" content="${address}">
-    <meta property="og:image:type" content="image/png">
-    <meta property="og:image:width" content="${PREVIEW.width}">
-    <meta property="og:image:height" content="${PREVIEW.height}">
-    <meta property="og:image:alt" content="The card of ${title}">`;
+/** Link previews draw no SVG. */
+const isDrawn = (url: string) => url !== '' && !/\.svgz?$/i.test(new URL(url).pathname);
+
+/** What a link preview shows: the newest work, or else the cover, in large; or else the avatar. */
+export function previewPicture(person: Person): Markup {
+  const work = person.items.find(({ image }) => isDrawn(image));
+  const large = work?.image ?? [person.cover].find(isDrawn);
+  const shown = large ?? [person.avatar].find(isDrawn);
+  return markup`${
+    shown &&
+    markup`<meta property="og:image" content="${shown}">
+    <meta property="og:image:alt" content="${work?.title || personTitle(person)}">`
+  }
+    <meta name="twitter:card" content="${large ? 'summary_large_image' : 'summary'}">`;
+}
+
+const ACTIONS: Readonly<Record<string, 'FollowAction' | 'LikeAction'>> = {
+  Followers: 'FollowAction',
+  Likes: 'LikeAction',
+};
 
 /** The types hold it against the vocabulary of schema.org. */
 function linkedData(
-  { id, name, username, bio, avatar, links, items }: Person,
+  { id, name, username, bio, avatar, links, items, counts }: Person,
   page: string | undefined,
 ): WithContext<ProfilePage> {
   const newest = items[0]?.date;
+  const statistics = counts.flatMap(([label, digits]) => {
+    const action = ACTIONS[label];
+    return action === undefined || !/^[1-9]\d{0,14}$/.test(digits)
+      ? []
+      : [
+          {
+            '@type': 'InteractionCounter' as const,
+            interactionType: { '@type': action },
+            userInteractionCount: Number(digits),
+          },
+        ];
+  });
   return {
     '@context': 'https://schema.org',
     '@type': 'ProfilePage',
@@ -114,98 +174,100 @@ function linkedData(
       ...(bio && { description: bio }),
       ...(avatar && { image: avatar }),
       ...(links.length > 0 && { sameAs: links }),
+      ...(statistics.length > 0 && { interactionStatistic: statistics }),
     },
   };
 }
 
-interface Layout {
-  readonly look: Look;
-  readonly root: string;
-  readonly head: Markup;
-  readonly main: Markup;
-  readonly name: string;
-  readonly links?: Markup;
-  readonly direction?: Direction;
-  readonly footer?: Markup;
+export function navigation(config: Config, { variant }: Mount, { username }: Person, root: string): Markup {
+  const explorer = createLook(config).explorer(root, { variant, user: username });
+  return markup`<a href="${root}feeds/${variant}/${encodeURIComponent(username)}.atom" title="A feed, for your feed reader">Follow</a>
+        <a href="${explorer}" title="The same as JSON">API</a>`;
 }
-
-export const layout = ({ look, root, head, main, name, links, direction = 'ltr', footer }: Layout): string =>
-  markup`<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    ${head}
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta name="color-scheme" content="light dark">
-    <meta name="theme-color" media="(prefers-color-scheme: light)" content="#e7edeb">
-    <meta name="theme-color" media="(prefers-color-scheme: dark)" content="#0b1110">
-    ${look.icon(root)}
-    <link rel="stylesheet" href="${root}person.css">
-  </head>
-  <body class="${name}">
-    <a class="skip" href="#main">Skip to the content</a>
-    <header class="top">
-      ${look.brand(root, root)}
-      ${links && markup`<nav aria-label="Formats">${links}</nav>`}
-    </header>
-    <main id="main" dir="${direction}" tabindex="-1">${main}</main>
-    <footer>
-      ${look.footer()}
-      ${footer}
-    </footer>
-  </body>
-</html>
-`.text;
-
-const navigation = ({ variant }: Mount, { username }: Person, explorer: string) =>
-  markup`<a href="${ROOT}feeds/${variant}/${encodeURIComponent(username)}.atom">Feed</a>
-        <a href="${explorer}">JSON</a>`;
 
 /** Such names would take the height of the screen. */
 const LONG_NAME = 40;
 
 /** The profile in its case, and below it the items. */
-function personMain(person: Person, source: PictureSource): Markup {
-  const { name, username, bio, verified, noun, cover, avatar, skills } = person;
-  const isGallery = noun === 'shots';
-  // In a gallery the newest work takes the place of a cover that is missing.
-  const newest = isGallery ? person.items[0]?.image : undefined;
-  const coverPicture = picture(source(cover) ?? (newest && source(newest)), {
-    kind: 'cover',
-    width: 1600,
-    height: isGallery ? 400 : 240,
-    seed: `${username} cover`,
-    priority: 'high',
-  });
+function personMain(person: Person, context: ItemContext, extent: Extent): Markup {
+  const { name, username, bio, verified, noun, avatar, skills } = person;
+  const { source } = context;
   const avatarPicture = picture(source(avatar), {
     kind: 'avatar',
-    width: 160,
-    height: 160,
+    ...{ width: 160, height: 160, sizes: '10rem', priority: 'eager', property: 'u-photo' },
     seed: username,
     initials: takeInitials(name),
-    priority: 'eager',
   });
   const places = listPlaces(person);
   return markup`
-      <div class="case">
-        ${coverPicture}
-        <div class="plinth">
-          ${avatarPicture}
-          <div class="plate${name.length > LONG_NAME && ' long'}">
-            <h1 dir="auto">${name}${verified ? markup`<span class="verified" role="img" aria-label="verified" title="verified"></span>` : undefined}</h1>
-            <p class="handle"><bdi>@${username}</bdi></p>
+      <div class="h-card">
+        <div class="case">
+          ${coverPicture(person, source)}
+          <div class="plinth">
+            ${avatarPicture}
+            <div class="plate${name.length > LONG_NAME && ' long'}">
+              <h1${written(name)}><span class="p-name">${name}</span>${verified && markup`<span class="verified" role="img" aria-label="verified" title="verified"></span>`}</h1>
+              <p class="handle"><bdi>@<span class="p-nickname">${username}</span></bdi></p>
+            </div>
+            ${counts(person)}
           </div>
-          ${counts(person)}
+        </div>
+        <div class="about">
+          ${bio && openable(bio, 'bio', name)}
+          ${places.length > 0 && markup`<p class="places">${places}</p>`}
+          ${tagList(skills, 'tags')}
         </div>
       </div>
-      <div class="about">
-        ${bio && openable(bio, 'bio', name)}
-        ${places.length > 0 && markup`<p class="places">${places}</p>`}
-        ${skills.length > 0 && markup`<ul class="tags" aria-label="Skills">${skills.map((skill) => markup`<li dir="auto">${skill}</li>`)}</ul>`}
-      </div>
-      ${personItems(person, source)}
+      ${personItems(person, context)}
+      ${pageLinks(noun, extent)}
     `;
 }
+
+/** Where there is no cover, the second newest shot: the newest is large below. */
+function coverPicture({ noun, cover, items, username }: Person, source: PictureSource): Markup {
+  const isGallery = noun === 'shots';
+  const work = isGallery && items.length > 2 ? items[1]?.image : undefined;
+  const found = source(cover) ?? (work && source(work)) ?? undefined;
+  return picture(found || undefined, {
+    kind: 'cover',
+    ...{
+      width: 1600,
+      height: isGallery ? 400 : 240,
+      sizes: '(width < 72rem) 100vw, 72rem',
+      priority: 'high',
+    },
+    seed: `${username} cover`,
+  });
+}
+
+/** A further page of items, under a smaller heading. */
+function olderMain(person: Person, context: ItemContext, extent: Extent): Markup {
+  const { name, username, noun } = person;
+  return markup`
+      ${byline(person, context.source, encodeURIComponent(username))}
+      <h1 class="of">Older ${noun} <span class="visually-hidden">of ${name}</span></h1>
+      ${personItems(person, context)}
+      ${pageLinks(noun, extent)}
+    `;
+}
+
+/** Leads from a page that is about something else to the person. */
+export function byline({ name, username, smallAvatar }: Person, source: PictureSource, href: string): Markup {
+  const avatar = picture(source(smallAvatar), {
+    kind: 'face',
+    ...{ width: 64, height: 64, sizes: '3.5rem', priority: 'eager' },
+    seed: username,
+    initials: takeInitials(name),
+  });
+  return markup`<p class="byline p-author h-card"><a class="u-url" rel="author" href="${href}">${avatar}<span class="who"><span class="name p-name"${written(name)}>${shortened(name, 60)}</span> <bdi class="handle">@${shortened(username, 60)}</bdi></span></a></p>`;
+}
+
+const pageLinks = (noun: string, { older, newer }: Extent) =>
+  (older || newer) &&
+  markup`<nav class="pages" aria-label="Pages">
+        ${newer && markup`<a rel="prev" href="${newer}">Newer ${noun}</a>`}
+        ${older && markup`<a rel="next" href="${older}">Older ${noun}</a>`}
+      </nav>`;
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const WHOLE = new Intl.NumberFormat('en');
@@ -224,49 +286,11 @@ const REGIONS = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' }
 
 function listPlaces({ location, country, links }: Person): Markup[] {
   return [
-    ...(location ? [markup`<span dir="auto">${location}</span>`] : []),
+    ...(location ? [markup`<span class="p-locality"${written(location)}>${location}</span>`] : []),
     ...(/^[A-Z]{2}$/.test(country)
-      ? [markup`<abbr class="country" title="${REGIONS.of(country)}">${country}</abbr>`]
+      ? [markup`<abbr class="country p-country-name" title="${REGIONS.of(country)}">${country}</abbr>`]
       : []),
-    ...links.map((url) => outside(url, markup`<bdi>${shownUrl(url)}</bdi>`)),
+    // Their own pages: other sites take rel="me" for a proof where the page there leads back.
+    ...links.map((url) => markup`<a class="u-url" href="${url}" rel="me"><bdi>${shownUrl(url)}</bdi></a>`),
   ];
 }
-
-function shownUrl(url: string): string {
-  const { host, pathname } = new URL(url);
-  return shortened(`${host.replace(/^www\./, '')}${pathname.replace(/\/$/, '')}`, 60);
-}
-
-interface MissingPage {
-  readonly title: string;
-  readonly lead: string;
-  readonly links: readonly PageLink[];
-}
-
-/** The empty case, with a way on. `root` is the way from the address that was asked for. */
-export const missingPage = (look: Look, root: string, { title, lead, links }: MissingPage): string =>
-  layout({
-    look,
-    root,
-    name: 'missing',
-    head: markup`<title>${look.titled(title)}</title>
-    <meta name="robots" content="noindex">`,
-    main: markup`
-      <div class="notice">
-        ${EMPTY_CASE}
-        <h1 dir="auto">${title}</h1>
-        <p>${lead}</p>
-        ${links.length > 0 && markup`<ul class="suggestions">${links.map(({ name, href }) => markup`<li><a href="${href}"><bdi>${name}</bdi></a></li>`)}</ul>`}
-        <p><a href="${root}">To the start page</a></p>
-      </div>`,
-  });
-
-export const EMPTY_CASE = markup`<svg class="empty-case" viewBox="0 0 240 190" aria-hidden="true">
-          <path class="beam" d="M106 24h28l46 110H60z" />
-          <path class="glass" d="M50 22h140v112H50z" />
-          <path class="glint" d="M64 62l28-28M64 96l62-62" />
-          <path class="stand" d="M100 134v-14h40v14z" />
-          <path class="base" d="M36 134h168v12H36z" />
-          <path class="leg" d="M50 146h140v34H50z" />
-          <path class="plate" d="M98 157h44v12H98z" />
-        </svg>`;

@@ -48,29 +48,11 @@ export interface Extra {
   readonly thumbnail: string;
 }
 
-const MONTHS = [
-  ...['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August'],
-  ...['September', 'October', 'November', 'December'],
-];
-
-/** `2026-09-07` as people write it. Without `Intl.DateTimeFormat`, which makes a start 70 ms longer. */
-export function writtenDate(date: string): string {
-  const [year, month, day] = date.slice(0, 10).split('-').map(Number);
-  return `${MONTHS[(month ?? 1) - 1]} ${day}, ${year}`;
-}
-
 /** Of a name or user name where it stands for the whole person. */
 export const LONGEST_TITLE = 60;
 
 export const personTitle = ({ name, username }: Person) =>
   `${shortened(name, LONGEST_TITLE)} (@${shortened(username, LONGEST_TITLE)})`;
-
-/** The first letters of the first two words, which do not join to an Arabic word. */
-export const takeInitials = (text: string) =>
-  (text.match(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu) ?? [])
-    .slice(0, 2)
-    .join(/[\u0600-\u08ff]/.test(text) ? '\u200c' : '')
-    .toUpperCase();
 
 export type Direction = 'ltr' | 'rtl';
 
@@ -90,20 +72,6 @@ export function textDirection(text: string): Direction {
   return rtl > 0 && rtl * 2 > count(/\p{L}/gu) ? 'rtl' : 'ltr';
 }
 
-/** Colours of what has no picture: gradients of the palette, dark enough for white initials. */
-export const HUES = [
-  ['#0f7462', '#073f36'],
-  ['#2a6684', '#143547'],
-  ['#8a6116', '#4d340a'],
-  ['#56702f', '#2d3e18'],
-  ['#96503c', '#54281c'],
-  ['#6a5878', '#382d42'],
-] as const;
-
-/** The number of a hue, always the same for the same text. */
-export const chooseHue = (seed: string): number =>
-  [...seed].reduce((sum, character) => (sum * 31 + (character.codePointAt(0) ?? 0)) % 3600, 7) % HUES.length;
-
 /** What a cut leaves of a character outside the basic plane. */
 const HALF_CHARACTER = /[\ud800-\udbff]$/;
 
@@ -117,5 +85,15 @@ export function cut(text = '', length: number): string {
         .trimEnd()}…`;
 }
 
+const LONGEST_LINE = 2000;
+
 /** The text up to this many characters, on one line. */
-export const shortened = (text: string, length: number) => cut(text.replace(/\s+/g, ' ').trim(), length);
+export const shortened = (text: string, length: number) =>
+  cut(cut(text, LONGEST_LINE).replace(/\s+/g, ' ').trim(), length);
+
+const LONGEST_NAME = 60;
+
+/** The title of a shot, or what stands for that of a post. */
+export const itemTitle = ({ title, text, smallImage, extras }: Item, noun: Person['noun']): string =>
+  shortened(title || text, LONGEST_NAME) ||
+  (noun === 'shots' ? 'Untitled' : smallImage ? 'Photo' : (extras[0]?.kind ?? 'Post'));

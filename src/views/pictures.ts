@@ -1,53 +1,109 @@
-// Pictures on the pages of people: which may be loaded, and what is shown where there is none.
+// Pictures on the pages of people: which may be loaded, in which sizes, and what is shown where there is none.
 import type { Config } from '../config/config.ts';
 import { listMounts } from '../config/config.ts';
 import { findSamplesUrl, listPictureOrigins } from '../config/media.ts';
-import { Markup, markup } from './markup.ts';
-import { chooseHue } from './person.ts';
+import { chooseHue } from '../web/shown.js';
+import { type Markup, markup } from './markup.ts';
 
-/** The address to load a picture from; undefined if the page may not load it. */
-export type PictureSource = (url: string) => string | undefined;
+/** A copy of ours, of which small files were made. */
+export interface KnownPicture {
+  readonly width: number;
+  readonly height: number;
+  /** The mean as `rrggbb`; null where the picture lets its background through. */
+  readonly color: string | null;
+  readonly small: readonly { readonly url: string; readonly width: number }[];
+}
+
+/** Pictures by their addresses. */
+export type KnownPictures = ReadonlyMap<string, KnownPicture>;
+
+interface Source {
+  readonly url: string;
+  readonly known: KnownPicture | undefined;
+}
+
+/** How a picture is loaded; undefined if the page may not load it. */
+export type PictureSource = (url: string) => Source | undefined;
 
 /** `root` is the way from the page to the server's root. Sample pictures load below any prefix and behind any port. */
-export function createPictureSource(config: Config, root: string): PictureSource {
+export function createPictureSource(config: Config, root: string): (known?: KnownPictures) => PictureSource {
   const allowed = listPictureOrigins(config);
   const own = listMounts(config).flatMap(({ base }) => base.origin ?? []);
   const samples = config.databaseUrl === undefined ? findSamplesUrl(config) : undefined;
-  return (url) => {
+
+  function find(url: string): string | undefined {
     if (url === '') return undefined;
     if (samples !== undefined && url.startsWith(samples))
       return `${root}samples/${url.slice(samples.length)}`;
     if (allowed === '*') return url;
     const { origin } = new URL(url);
     return allowed.includes(origin) || own.includes(origin) ? url : undefined;
+  }
+
+  return (known) => (url) => {
+    const found = find(url);
+    return found === undefined ? undefined : { url: found, known: known?.get(url) };
   };
 }
 
 export interface PictureOptions {
   readonly kind: string;
+  /** Of the place, where the picture's own size is not known. */
   readonly width: number;
   readonly height: number;
+  /** How wide it is shown. A phone is told so little that it takes the middle size, whatever its density. */
+  readonly sizes: string;
+  /** Whether wide screens may load the copy itself. */
+  readonly isLarge?: boolean;
   /** The same text has always the same hue. */
   readonly seed: string;
   readonly initials?: string;
   readonly alt?: string;
+  /** Microformats. */
+  readonly property?: string;
   /** On the first screen: loaded at once; the largest one first. */
   readonly priority?: 'eager' | 'high';
 }
 
-/** A picture over its initials, which stay where it cannot be loaded. */
-export function picture(source: string | undefined, options: PictureOptions): Markup {
-  const { kind, width, height, seed, initials, alt, priority } = options;
-  const loading = {
-    eager: ' loading="eager"',
-    high: ' loading="eager" fetchpriority="high"',
-    lazy: ' loading="lazy"',
-  };
-  const role = alt ? markup` role="img" aria-label="${alt}"` : undefined;
-  return markup`<span class="picture ${kind} hue-${chooseHue(seed)}"${role}>${
-    initials && markup`<span class="initials" aria-hidden="true">${initials}</span>`
-  }${
-    source &&
-    markup`<img src="${source}" alt="" width="${width}" height="${height}"${new Markup(loading[priority ?? 'lazy'])} decoding="async" referrerpolicy="no-referrer">`
-  }</span>`;
+const LOADING = {
+  eager: undefined,
+  high: markup` fetchpriority="high"`,
+  lazy: markup` loading="lazy"`,
+};
+
+/** A picture over its colour; where there is none, or it cannot be loaded, its initials. */
+export function picture(source: Source | undefined, options: PictureOptions): Markup {
+  const { kind, seed, initials = '', alt = '', property, priority = 'lazy' } = options;
+  const hue = `hue-${chooseHue(seed)}`;
+  if (source === undefined) {
+    const role = alt && markup` role="img" aria-label="${alt}"`;
+    return markup`<span class="picture empty ${kind} ${hue}"${role}>${initials && markup`<span class="initials" aria-hidden="true">${initials}</span>`}</span>`;
+  }
+  const color = source.known?.color ?? undefined;
+  return markup`<span class="picture ${kind} ${hue}">${
+    // Styles within the page are forbidden; this is an attribute.
+    color &&
+    markup`<svg class="tint" aria-hidden="true"><rect width="100%" height="100%" fill="#${color}"/></svg>`
+  }<img${property && markup` class="${property}"`} src="${source.url}"${sizesOf(source, options)} alt="${alt}"${initials && markup` data-initials="${initials}"`}${LOADING[priority]}></span>`;
 }
+
+function sizesOf({ url, known }: Source, { width, height, sizes, isLarge }: PictureOptions): Markup {
+  if (!known?.width) return markup` width="${width}" height="${height}"`;
+  const size = markup` width="${known.width}" height="${known.height}"`;
+  if (known.small.length === 0) return size;
+  const all = isLarge ? [...known.small, { url, width: known.width }] : known.small;
+  return markup` srcset="${all.map((one) => `${one.url} ${one.width}w`).join(', ')}" sizes="${sizes}"${size}`;
+}
+
+/** Width to height, in hundredths. */
+const RATIOS = [45, 56, 67, 75, 80, 100, 125, 133, 150, 178, 200, 250, 300, 400];
+
+/** The class of the nearest ratio. */
+export function ratioClass({ width, height }: Pick<KnownPicture, 'width' | 'height'>): string {
+  const distance = (ratio: number) => Math.abs(Math.log((100 * width) / height / ratio));
+  return `ratio-${RATIOS.reduce((best, ratio) => (distance(ratio) < distance(best) ? ratio : best))}`;
+}
+
+/** Rules for these classes: styles within the page are forbidden. */
+export const ratioStyles = (): string =>
+  RATIOS.map((ratio) => `.ratio-${ratio} { --ratio: ${ratio / 100}; }\n`).join('');

@@ -1,22 +1,24 @@
 // Reads a user from the stored profile and list of either family, and limits what their data can cost.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { packageFile } from '../package-files.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
+import { visible } from '../web/shown.js';
 import { escapeText } from './markup.ts';
 import { cut, type Extra, type Item, type Person } from './person.ts';
 
-const EXAMPLES = join(import.meta.dirname, '../../fixtures/examples.json');
-
 /** A record as it is stored. Its texts may have 64 KiB. */
-type Data = Readonly<Record<string, string>>;
+export type Data = Readonly<Record<string, string>>;
 
 // Pages, feeds and cards are made for each request, so what one record can cost them is limited here.
 const MAX_TEXT = 2000;
 /** Bytes of markup for longer texts of one person: these are whole until it is spent, the bio first. */
-const LONG_TEXTS = 256 * 1024;
+const LONG_TEXTS = 64 * 1024;
 /** Pages and their JSON-LD have the bio. */
 const BIO_COPIES = 2;
 /** Each character that markup escapes costs as much as many others; no text that people read has so many. */
+const ESCAPED = /[&<>"']/g;
+const ESCAPED_SIZE = 6;
+const MOST_ESCAPED = 0.1;
 const MANY_ESCAPED = /^(?:[^&<>"']*[&<>"']){400}/;
 const MAX_TITLE = 200;
 const MAX_TAGS = 30;
@@ -26,11 +28,9 @@ const MAX_PARTS = 100;
 /** In characters of markup: an ampersand has five. A URL cannot be cut, so a longer one is left out. */
 const MAX_URL = 2000;
 
-/** `profile` and `items` are the bodies of the two lookups. */
-export function readPerson(variant: Variant, profile: Buffer, items: Buffer): Person {
-  const { family, collection } = VARIANTS[variant];
-  const data: Data = JSON.parse(profile.toString());
-  const list: readonly Data[] = JSON.parse(items.toString())[collection];
+/** `data` is a profile. */
+export function readPerson(variant: Variant, data: Data, items: readonly Data[]): Person {
+  const { family } = VARIANTS[variant];
   const title = (member: string) => cut(data[member], MAX_TITLE);
   const digits = (member: string) => (data[member] ?? '').slice(0, MAX_TITLE);
   const address = (member: string) => readUrl(data[member]);
@@ -56,19 +56,16 @@ export function readPerson(variant: Variant, profile: Buffer, items: Buffer): Pe
       ...(posts ? [['Favourites', digits('totalFavs')] as const] : [['Likes', digits('Likes')] as const]),
     ],
     noun: posts ? 'posts' : 'shots',
-    items: list.map((item) => (posts ? readPost(item, readText) : readShot(item, readText))),
+    items: items.map((item) => (posts ? readPost(item, readText) : readShot(item, readText))),
   };
 }
 
 /** A user who shows what a template makes of data: the one of the OpenAPI document's examples. */
 export function specimen(variant: Variant): Person {
-  const { family, collection } = VARIANTS[variant];
-  const { profile, items } = JSON.parse(readFileSync(EXAMPLES, 'utf8'))[family];
-  return readPerson(
-    variant,
-    Buffer.from(JSON.stringify(profile)),
-    Buffer.from(JSON.stringify({ [collection]: items })),
-  );
+  const { profile, items } = JSON.parse(readFileSync(packageFile('fixtures/examples.json'), 'utf8'))[
+    VARIANTS[variant].family
+  ];
+  return readPerson(variant, profile, items);
 }
 
 /** What browsers accept in a URL, but RFC 3986 and 3987 do not. */
@@ -87,20 +84,27 @@ function asUri(url: string): string {
   return href.slice(0, path) + href.slice(path).replace(ILLEGAL, encodeURIComponent);
 }
 
-const visible = (text: string) => (/[\p{L}\p{N}\p{P}\p{S}]/u.test(text) ? text : '');
-
 type TextReader = (text: string | undefined, copies?: number) => string;
 
 function createTextReader(): TextReader {
   let left = LONG_TEXTS;
   return (text = '', copies = 1) => {
     if (text.length <= MAX_TEXT || text.length > left) return shortText(text);
-    const escaped = escapeText(text);
-    const bytes = Buffer.byteLength(escaped) * copies;
-    if (bytes > left || escaped.length > 1.5 * text.length) return shortText(text);
-    left -= bytes;
-    return visible(text);
+    const bytes = markupSize(text) * copies;
+    const isShown = bytes <= left;
+    // Measuring costs as much as showing: only a few texts are measured that are not shown.
+    left = isShown ? left - bytes : left / 2;
+    return isShown ? visible(text) : shortText(text);
   };
+}
+
+/** Bytes of the text as markup, at most; infinite for one full of characters that are escaped. */
+function markupSize(text: string): number {
+  const most = text.length * MOST_ESCAPED;
+  let escaped = 0;
+  for (ESCAPED.lastIndex = 0; ESCAPED.test(text); escaped++)
+    if (escaped > most) return Number.POSITIVE_INFINITY;
+  return Buffer.byteLength(text) + escaped * ESCAPED_SIZE;
 }
 
 function shortText(text: string): string {

@@ -33,7 +33,10 @@ export function layout(config: Config, { root, title, lead, sections }: Page): s
       `${root}docs`,
       markup`<h1 class="brand-name">${look.name} <span>${title}</span></h1>`,
     ),
-    explorer: config.explorer ? markup`<a href="${root}./">Explorer</a>` : undefined,
+    people: look.people(root),
+    explorer: config.explorer
+      ? markup`<a href="${config.directory ? `${root}explore` : `${root}./`}">Explorer</a>`
+      : undefined,
     contents: markup`${sections.map(contentsEntry)}`,
     main: markup`<main id="main" tabindex="-1" data-address="${serverUrl(config)}/">
 ${lead}

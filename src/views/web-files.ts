@@ -3,11 +3,13 @@
 // (test/slow/first-view.test.ts).
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { HUES } from './person.ts';
+import { packageFile } from '../package-files.ts';
+import { HUES } from '../web/shown.js';
 
-const WEB = join(import.meta.dirname, '../web');
+const WEB = packageFile('src/web');
 
 export const readWeb = (name: string): string => readFileSync(join(WEB, name), 'utf8');
+export const readWebBytes = (name: string): Buffer => readFileSync(join(WEB, name));
 
 const IMPORT = /^import\s[^;]*?'(\.[^']+)';\n/gm;
 const COMMENT = /^ *(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/|\/\/.*)\n/gm;
@@ -23,7 +25,7 @@ export function readScript(entry: string, seen = new Set<string>()): string {
 }
 
 /** A script as visitors load it. What a plain block comment says is for them and stays. */
-export const withoutComments = (script: string): string => script.replace(COMMENT, '');
+const withoutComments = (script: string): string => script.replace(COMMENT, '');
 
 export const readStyles = (...names: string[]): string => names.map(readWeb).join('\n');
 

@@ -1,8 +1,21 @@
 /* The element <vitrine-profile>. How to use it is in embed.d.ts, beside this script. */
+import {
+  chooseHue,
+  distinctInitials,
+  grouped,
+  HUES,
+  shownPrice,
+  takeInitials,
+  visible,
+  writtenDate,
+} from './shown.js';
 
 const SHEET = `
 :host { display: grid; width: fit-content; grid-template-columns: minmax(10rem, var(--vitrine-width, 26rem)) }
-article { --accent: var(--vitrine-accent, light-dark(#0c6b5b, #67d3bd));
+article { --dim: min(1, .14 / y); --lift: max(0, (.3 - y) / (1 - y));
+  --accent: var(--vitrine-accent, light-dark(
+    color(from #0c6b5b xyz calc(x * var(--dim)) calc(y * var(--dim)) calc(z * var(--dim))),
+    color(from #67d3bd xyz calc(x + (.95 - x) * var(--lift)) calc(y + (1 - y) * var(--lift)) calc(z + (1.09 - z) * var(--lift)))));
   --back: var(--vitrine-background, light-dark(#fff, #131a18));
   --ink: var(--vitrine-text, light-dark(#13201c, #e9f0ee));
   --quiet: var(--vitrine-muted, light-dark(#52625d, #9fb1ab));
@@ -67,7 +80,6 @@ const ROOT = new URL('.', import.meta.url);
 const VARIANTS = {};
 const PAGES = true;
 const SAMPLES = ' ';
-const HUES = '';
 const MAX_BYTES = 2 ** 21;
 const TIMEOUT_MS = 12_000;
 const UNAVAILABLE = 'The profile is not available right now';
@@ -165,7 +177,7 @@ class VitrineProfile extends HTMLElement {
   }
 
   #showProfile(variant, profile, items, count, page) {
-    const name = visible(profile, 'name') || text(profile, 'username');
+    const name = visible(text(profile, 'name')) || text(profile, 'username');
     this.#show(`${name}, profile`, ...drawCard(variant, profile, items, count, page));
   }
 
@@ -249,7 +261,7 @@ async function readJson({ body }) {
 
 function drawCard({ item, total }, profile, items, wanted, page) {
   const user = text(profile, 'username');
-  const name = visible(profile, 'name') || user;
+  const name = visible(text(profile, 'name')) || user;
   const bio = text(profile, 'bio');
   /** A zero says nothing: totals are often not imported. */
   const count = (word, member) =>
@@ -261,14 +273,14 @@ function drawCard({ item, total }, profile, items, wanted, page) {
     class: item === 'post' ? 'posts' : 'grid',
     'aria-label': `Latest ${item}s`,
   });
-  const marks = distinctInitials(items.map((each) => visible(each, 'title')));
+  const marks = distinctInitials(items.map((each) => visible(text(each, 'title'))));
   list.append(...items.map((each, index) => (item === 'post' ? post(each) : shot(each, marks[index] ?? ''))));
   return [
     picture(text(profile, 'cover_image'), 'cover', `${user} cover`, '', 'cover'),
     h(
       'header',
       {},
-      picture(text(profile, 'avatar'), 'avatar', user, initials(name), 'avatar'),
+      picture(text(profile, 'avatar'), 'avatar', user, takeInitials(name), 'avatar'),
       h(
         'p',
         { class: 'name', part: 'name', dir: 'auto' },
@@ -299,8 +311,8 @@ function drawCard({ item, total }, profile, items, wanted, page) {
 }
 
 function shot(item, mark) {
-  const title = visible(item, 'title') || 'Untitled';
-  const price = text(item, 'price_item').slice(0, 24);
+  const title = visible(text(item, 'title')) || 'Untitled';
+  const price = shownPrice(text(item, 'price_item').slice(0, 24));
   return h(
     'li',
     { part: 'item' },
@@ -325,9 +337,9 @@ function post(item) {
       'div',
       { class: 'words' },
       h('p', { class: 'text', dir: 'auto' }, words),
-      video && h('p', { class: 'line' }, link(video, {}, visible(item, 'video_title') || 'Video')),
-      audio && h('p', { class: 'line' }, link(audio, {}, visible(item, 'title_audio') || 'Audio')),
-      h('p', { class: 'quiet' }, longDate(text(item, 'date'))),
+      video && h('p', { class: 'line' }, link(video, {}, visible(text(item, 'video_title')) || 'Video')),
+      audio && h('p', { class: 'line' }, link(audio, {}, visible(text(item, 'title_audio')) || 'Audio')),
+      h('p', { class: 'quiet' }, writtenDate(text(item, 'date'))),
     ),
     photo && picture(photo, 'photo', words, ''),
   );
@@ -336,9 +348,8 @@ function post(item) {
 /** The picture over a fallback of initials on a gradient. */
 function picture(address, kind, seed, letters, part) {
   const frame = h('div', { class: `pic ${kind}`, part, 'aria-hidden': 'true' }, letters);
-  const sum = [...seed].reduce((sum, char) => (sum * 31 + char.codePointAt(0)) % 3600, 7);
   // Set from script: a Content-Security-Policy may forbid style attributes.
-  frame.style.background = HUES.split(' ')[sum % 6];
+  frame.style.background = `linear-gradient(140deg, ${HUES[chooseHue(seed)]})`;
   const source = web(address);
   if (source === undefined) return frame;
   const image = h('img', { alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' });
@@ -371,28 +382,5 @@ function h(tag, attributes = {}, ...children) {
 
 const isData = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 const text = (data, member) => (typeof data[member] === 'string' ? data[member].slice(0, 2000) : '');
-/** The text if it has a visible character, otherwise ''. */
-const visible = (data, member) =>
-  /[\p{L}\p{N}\p{P}\p{S}]/u.test(text(data, member)) ? text(data, member) : '';
-/** `2026-09-07 08:22:28` as 7 September 2026 is written; the text itself if it is no date. */
-function longDate(text) {
-  const date = new Date(`${text.replace(' ', 'T')}Z`);
-  return Number.isNaN(+date) ? text : date.toLocaleDateString('en', { dateStyle: 'long', timeZone: 'UTC' });
-}
-const grouped = (digits) =>
-  /^\d{1,18}$/.test(digits) ? BigInt(digits).toLocaleString('en') : digits.slice(0, 20);
-/** Initials for each title; equal ones are numbered: LF, LF2, LF3. */
-function distinctInitials(titles) {
-  const counts = new Map();
-  return titles.map((title) => {
-    const letters = initials(title);
-    const count = (counts.get(letters) ?? 0) + 1;
-    counts.set(letters, count);
-    return count > 1 || letters === '' ? `${letters}${count}` : letters;
-  });
-}
-
-const initials = (name) =>
-  (name.match(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu) ?? []).slice(0, 2).join('\u200c').toUpperCase();
 
 if (!customElements.get('vitrine-profile')) customElements.define('vitrine-profile', VitrineProfile);

@@ -5,7 +5,7 @@ import { codeTabs } from './explorer/code-tabs.js';
 import { byId, copyButton, el } from './explorer/dom.js';
 import { drawRequestLine, drawResponse, drawStatus } from './explorer/exchange.js';
 import { drawNotice, noticeFor } from './explorer/notices.js';
-import { drawPeople } from './explorer/people.js';
+import { drawPeople, suggestPeople } from './explorer/people.js';
 import { isResponse, sendRequest } from './explorer/send.js';
 import {
   addressAfter,
@@ -43,7 +43,8 @@ function navigate(change) {
   show();
 }
 
-async function show() {
+/** @param {Record<string, string>} [headers] of the request */
+async function show(headers = {}) {
   const state = currentState();
   const { variant, user, resource } = state;
   pending.abort();
@@ -53,13 +54,13 @@ async function show() {
     return showNotice({ title: 'Enter a user name', details: ['Type the name of a user in your data.'] });
 
   const url = buildUrl(variant, user, resource);
-  drawSummary(url, undefined);
+  drawSummary(url, undefined, headers);
   setBusy(true);
-  const outcomes = await load(state, url, pending.signal);
+  const outcomes = await load(state, url, pending.signal, headers);
   if (outcomes === undefined) return;
   setBusy(false);
   drawPerson(state, ...outcomes);
-  drawSummary(url, outcomes[0]);
+  drawSummary(url, outcomes[0], headers);
   byId('response').replaceChildren(...drawResponse('Body', outcomes[0], announce));
   byId('snippets').replaceChildren(drawSnippets(state, url));
   if (!scrolled && location.hash !== '') document.getElementById(location.hash.slice(1))?.scrollIntoView();
@@ -69,16 +70,17 @@ async function show() {
 
 /**
  * The response, and the person's page; undefined if another navigation aborted it.
- * @param {State} state @param {string} url @param {AbortSignal} signal @returns {Promise<[Outcome, Outcome] | undefined>}
+ * @param {State} state @param {string} url @param {AbortSignal} signal @param {Record<string, string>} more headers
+ * @returns {Promise<[Outcome, Outcome] | undefined>}
  */
-async function load({ variant, user }, url, signal) {
+async function load({ variant, user }, url, signal, more) {
   /** @type {Outcome} */
   const elsewhere = { kind: 'other-host', ms: 0 };
   if (new URL(buildBase(variant)).origin !== location.origin) return [elsewhere, elsewhere];
-  const headers = { Accept: 'text/html' };
+  const headers = { ...more, Accept: 'text/html' };
   try {
     return await Promise.all([
-      sendRequest(url, { signal }),
+      sendRequest(url, { signal, headers: more }),
       sendRequest(personPage(variant, user), { signal, headers, cache: 'no-cache' }),
     ]);
   } catch {
@@ -139,11 +141,11 @@ function showPage({ url, text }) {
 
 /** Other people are shown here as well. @param {URL} url */
 function findAddress({ href, hash }) {
-  const [letter = '', name = ''] = href.startsWith(`${root}people/`)
-    ? href.slice(`${root}people/`.length).split('/')
+  const [letter = '', name = '', ...more] = href.startsWith(`${root}people/`)
+    ? href.slice(`${root}people/`.length).split(/[/?]/)
     : [];
   const variant = variants.find((each) => each.name === letter);
-  return variant === undefined || hash !== ''
+  return variant === undefined || hash !== '' || more.length > 0
     ? href
     : addressAfter({ variant, user: decodeURIComponent(name) });
 }
@@ -180,13 +182,16 @@ function showAgain() {
 /** @param {string} name */
 const choosePerson = (name) => navigate({ user: name });
 
-/** @param {string} url @param {Outcome | undefined} outcome */
-function drawSummary(url, outcome) {
+/** @param {string} url @param {Outcome | undefined} outcome @param {Record<string, string>} [headers] */
+function drawSummary(url, outcome, headers = {}) {
   byId('request').removeAttribute('hidden');
   /** Shows whether the response is current. @param {string} etag */
   const revalidate = async (etag) =>
     drawSummary(url, await sendRequest(url, { headers: { 'If-None-Match': etag } }));
-  byId('summary').replaceChildren(drawRequestLine({ url }, announce), drawStatus(outcome, revalidate));
+  byId('summary').replaceChildren(
+    drawRequestLine({ url, headers }, announce),
+    drawStatus(outcome, revalidate),
+  );
 }
 
 /** @param {State} state @param {string} url */
@@ -205,6 +210,7 @@ function listenToControls() {
     event.preventDefault();
     navigate({ user: userField.value });
   });
+  userField.addEventListener('input', () => suggestPeople(userField.value));
   for (const radio of radios())
     radio.addEventListener('change', () => {
       const variant = variants.find(({ name }) => name === radio.value);
@@ -235,7 +241,7 @@ function updateControls({ variant, user, resource }) {
 async function watchData() {
   if (document.hidden) return;
   try {
-    const page = new DOMParser().parseFromString(await (await fetch(root)).text(), 'text/html');
+    const page = new DOMParser().parseFromString(await (await fetch(location.pathname)).text(), 'text/html');
     const { people, live } = JSON.parse(page.getElementById('configuration')?.textContent ?? 'null');
     if (live === configuration.live) return;
     Object.assign(configuration, { people, live });
@@ -252,7 +258,11 @@ function announce(message) {
 
 fixLinks();
 listenToControls();
-window.addEventListener('popstate', show);
+window.addEventListener('popstate', () => show());
+// The buttons of `serve --rehearse`.
+document.addEventListener('rehearse', (event) => {
+  show({ 'X-Rehearse': /** @type {CustomEvent<string>} */ (event).detail });
+});
 if (configuration.live !== null) setInterval(watchData, POLL_MS);
 if (variants.length === 0)
   showNotice({

@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
+import { readBody } from '../../src/stores/packing.ts';
 import { people, type Raw, writePeople } from './data.ts';
 import { BEHIND_PROXY, peerFile, startPeer, startStaticNginx, startVitrine, vitrine } from './servers.ts';
 
@@ -29,7 +30,10 @@ export function createContenders(folder: string, users: number) {
     return file('ordinary.db');
   });
   return {
-    ...{ folder, users, input, database },
+    folder,
+    users,
+    input,
+    database,
     etags: once(async () => {
       writeFileSync(
         file('etags'),
@@ -63,13 +67,16 @@ async function readLists(database: string, users: number): Promise<[string, stri
   const db = new Database(database, { readonly: true });
   const rows = db
     .prepare(
-      `SELECT user_key, lists.etag, items, record FROM lists JOIN profiles USING (family, user_key)
+      `SELECT user_key, lists.etag, body, record FROM lists JOIN profiles USING (family, user_key)
        ORDER BY id LIMIT ?`,
     )
     .raw()
-    .all(users);
+    .all(users) as [string, string, Buffer, string][];
   db.close();
-  return rows as [string, string, string, string][];
+  return rows.map(([key, etag, body, record]) => {
+    const text = readBody(body) ?? '';
+    return [key, etag, text.slice(text.indexOf('['), -1), record];
+  });
 }
 
 /** A file for each response. */

@@ -27,7 +27,8 @@ const GROUPS: Record<string, { readonly status: number; readonly start: Start }>
       const target = lookups(Math.min(contenders.users, JSON_SERVER_USERS), '&post=true');
       return [
         bare,
-        { ...random, atMost: 2.1, p99: { base: BY_HAND, atMost: 0.34 } },
+        // The stored list is unpacked: these clients do not accept gzip.
+        { ...random, atMost: 3.5, p99: { base: BY_HAND, atMost: 0.34 } },
         ...others,
         { name: 'json-server, 1,000 users', servers: [server], target },
       ];
@@ -74,7 +75,7 @@ const GROUPS: Record<string, { readonly status: number; readonly start: Start }>
       const bare = await startConstant(contenders, 'node-http', target, { 'accept-encoding': 'gzip' });
       return [
         { name: BARE, servers: [bare], target },
-        { name: RANDOM, servers: [await contenders.random()], target, atMost: 2.2 },
+        { name: RANDOM, servers: [await contenders.random()], target, atMost: 2.1 },
       ];
     },
   },
@@ -116,7 +117,9 @@ async function startEverybody(contenders: Contenders, kind: 'items' | 'profile',
   const { users } = contenders;
   const target = lookups(users, after);
   const row = async (name: string, server: ReturnType<typeof startPeer>) => ({
-    ...{ name, target, servers: [await server] as const },
+    name,
+    target,
+    servers: [await server] as const,
   });
   const rows = [
     await row(BARE, startConstant(contenders, 'node-http', target)),

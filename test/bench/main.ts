@@ -18,7 +18,7 @@ const HELP = `npm run bench -- [flags]
   --only PART     one of: ${PARTS.join('; ')}
   --users N       how many users there are, with 15 items each (20000)
   --rounds N      how often each row is measured, for a second each time (4)
-  --publish       writes the tables to src/guides/benchmark.md and README.md, unless the machine is busy
+  --publish       writes the tables to src/guides/promises.md and README.md, unless the machine is busy
 
 It needs wrk. The figures are ratios of CPU per request, the least of all rounds. It exits with 1 if a promise is missed, or
 if others used more than ${QUIET_SHARE * 100}% of the machine's CPU between the rounds: then figures mislead.`;

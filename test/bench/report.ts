@@ -71,7 +71,7 @@ function rowTable(rows: readonly MeasuredRow[]): string {
 
 /** Writes the report into the guide and the headline into the README. */
 export function publish(report: string, rows: readonly MeasuredRow[]): void {
-  replaceBetweenMarkers('src/guides/benchmark.md', report);
+  replaceBetweenMarkers('src/guides/promises.md', report);
   replaceBetweenMarkers('README.md', headline(rows));
 }
 

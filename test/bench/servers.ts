@@ -82,6 +82,8 @@ export const stop = ({ child }: Server) => stopChild(child);
 export const stopAll = () => Promise.all([...running].map(stopChild));
 
 const VITRINE = join(import.meta.dirname, '../../src/vitrine.js');
+export const BUILD = join(import.meta.dirname, '../../.ci/build.ts');
+const BUILT = join(import.meta.dirname, '../../dist/vitrine.js');
 /** A command line of Vitrine. */
 export const vitrine = (...args: string[]) => [process.execPath, VITRINE, ...args];
 /** A lookup that each contender answers. */
@@ -90,6 +92,9 @@ export const PROBE = '/a/api/?user=user1';
 export const startSamples = () => start(() => vitrine('serve', '--samples'), BEHIND_PROXY, '/healthz');
 export const startVitrine = (database: string, env: Record<string, string> = {}) =>
   start(() => vitrine('serve'), { DATABASE_URL: database, ...env }, PROBE);
+/** The program that npm and the image run. */
+export const startBuilt = (database: string, env: Record<string, string>) =>
+  start(() => [process.execPath, BUILT, 'serve'], { DATABASE_URL: database, ...env }, PROBE);
 export const BEHIND_PROXY = { TRUST_PROXY: 'loopback' };
 
 export const peerFile = (name: string) => join(import.meta.dirname, 'peers', `${name}.ts`);

@@ -437,9 +437,9 @@ describeInBrowser('the card', (eye) => {
     const shots = titles.map((title, index) => ({ id: String(index), title }));
     const page = await openWith({ username: 'same' }, shots);
     expect(await page.locator('vitrine-profile .content .tile').allTextContents()).toEqual([
-      'B\u200cD',
-      'R\u200cR',
-      'B\u200cD2',
+      'BD',
+      'RR',
+      'BD2',
       '1',
       '2',
     ]);

@@ -31,7 +31,7 @@ async function twoSites() {
   const report = join(tempFolder(), 'report.ndjson');
   const command = (users: number) => {
     const file = tempFile('users.txt', Array.from({ length: users }, (_, i) => `user${i + 1}\n`).join(''));
-    const pace = ['--start-rate', '10000', '--rate', '10000'];
+    const pace = ['--rate', '10000'];
     const flags = ['--variant', 'b', '--users', file, '--report', report, ...pace, '--json'];
     return ['compare', sites.old.url, sites.new.url, ...flags];
   };

@@ -1,14 +1,12 @@
 // The doctor: no fault behind nginx as in the guide, and the exact faults of other configurations.
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { ProxyName } from '../../src/doctor/check.ts';
-import type { Send } from '../../src/doctor/deployment.ts';
 import { CHECKS, diagnose } from '../../src/doctor/doctor.ts';
+import type { Send } from '../../src/doctor/site.ts';
 import { fixture } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { withoutProxy } from '../fronts.ts';
 import { startSite } from '../mirror-site.ts';
 import { runNginx } from '../nginx-any.ts';
-import { printed } from '../printed.ts';
 import { databaseOf, type LocalServer, run } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
@@ -49,6 +47,12 @@ const CASES: readonly Case[] = [
     'return 301 https://x.example$request_uri;',
     'address',
     'redirects to "https://x.example/b/',
+  ],
+  [
+    'Host set twice',
+    'proxy_set_header Host two.example;',
+    'address',
+    '400 HOST_MISSING: An HTTP/1.1 request must',
   ],
   ['a page of its own', 'return 200 "<html>";', 'address', 'which is not from Vitrine'],
   ['names decoded by it', { location: '/b/', pass: 'http://UPSTREAM/b/' }, 'encoded names', '%2F (slash)'],
@@ -140,7 +144,18 @@ const CASES: readonly Case[] = [
   ['header buffers of 1 KB', { server: `${SMALL} 1k;` }, 'header size', '3 KB in the address, gets 414'],
   ['header buffers of 3.5 KB', { server: `${SMALL} 3500;` }, 'header size', '4 KB of cookies gets 400'],
   ['a weak ETag of its own', `proxy_hide_header ETag; add_header ETag 'W/"own"';`, 'ETag, 304'],
-  ['a cache that keeps nothing', `proxy_cache OWN; proxy_no_cache 1; ${CACHE_STATUS}`, 'cache'],
+  [
+    'a cache that keeps nothing',
+    `proxy_cache OWN; proxy_no_cache 1; ${CACHE_STATUS}`,
+    'cache',
+    'no proxy_no_cache',
+  ],
+  [
+    'Vary ignored by its cache',
+    { gzip: 'off', add: `proxy_cache OWN; ${HOST_KEY} proxy_ignore_headers Vary; ${CACHE_STATUS}` },
+    'compression',
+    'follow Vary: Accept-Encoding',
+  ],
   ['no compression', { gzip: 'off', add: UNPACKED }, 'compression', 'gzip would save most of them'],
   ['no Vary', 'gzip_vary off; proxy_hide_header Vary;', 'compression', 'Vary: Accept-Encoding is missing'],
   ['HTTP/1.0 to Vitrine', 'proxy_http_version 1.0;', 'HTTP to Vitrine'],
@@ -208,8 +223,7 @@ describe.skipIf(withoutProxy('nginx'))('nginx', () => {
     const names = expected.split(', ').filter(Boolean);
     expect([brokenIn(report), broken]).toEqual([names, names.length]);
     expect(report).toContain(words);
-    for (const { name, advice } of CHECKS)
-      expect(report.includes(`To fix ${name}\n  ${advice}`)).toBe(names.includes(name));
+    for (const { name } of CHECKS) expect(report.includes(`To fix ${name}\n  `)).toBe(names.includes(name));
   });
 
   test('from the command line: what is broken, how to fix it, and the exit code', async () => {
@@ -217,6 +231,7 @@ describe.skipIf(withoutProxy('nginx'))('nginx', () => {
     expect([code, stderr]).toEqual([1, 'vitrine: 1 check found something broken\n']);
     expect(brokenIn(stdout)).toEqual(['CORS']);
     expect(stdout).toContain('\nTo fix CORS\n  Remove whatever adds, sets or hides');
+    expect(stdout).toMatch(/\nCompare your proxy with what `vitrine print nginx` or .*\n$/);
   });
 });
 
@@ -236,7 +251,7 @@ test('a wrong --variant is recognised by the name of the list', async () => {
 
 describe('a deployment with a rate limit', () => {
   const limited = (rate: string, more: Record<string, string> = {}) =>
-    serveHere({ RATE_LIMIT: rate, ...more });
+    serveHere({ RATE_LIMIT: rate, CACHE_CONTROL: 'max-age=15', ...more });
 
   test('a limit that resets soon is waited for', async () => {
     const { url } = await limited('40/1s');
@@ -319,9 +334,21 @@ test.each<[what: string, url: string, headers: Record<string, string>, state: st
   expect([finding.state, finding.text]).toEqual([state, expect.stringContaining(words)]);
 });
 
-test('remedies name lines that are printed', () => {
-  for (const { lines = {} } of CHECKS)
-    for (const [proxy, line] of Object.entries(lines)) expect(printed(proxy as ProxyName)).toContain(line);
+test.each(['(ada', '[x', 'élodie', '\u{1f5bc}'])('published files of a user called %s', async (user) => {
+  const profile = JSON.stringify({ username: user });
+  const { url } = await startSite((request, response) => {
+    const isFile = request.url === '/published.json';
+    const isKnown = decodeURIComponent(request.url ?? '').endsWith(`/api/username/${user}`);
+    response.setHeader('content-type', 'application/json; charset=utf-8');
+    response.writeHead(isFile || isKnown ? 200 : 404).end(isFile ? '{"published":"nginx"}' : profile);
+  });
+  const { report } = await diagnose({ base: new URL(`${url}/b`), variant: 'b', user, timeout: 10_000 });
+  expect(report).toMatch(/^ok +address .*; files of `vitrine publish` for nginx/m);
+});
+
+test('what nothing shows from outside is said', async () => {
+  const { stdout } = await run(['doctor', `${server.url}/b`]);
+  expect(stdout).toMatch(/^could not tell {2}scheme and host +/m);
 });
 
 test('nothing listens', async () => {

@@ -41,6 +41,60 @@ describeInBrowser('the explorer', (eye) => {
     return page;
   }
 
+  test('where there is a directory, the field suggests all who are called so, and the list has a search', async () => {
+    const listed = await serveHere({ DIRECTORY: 'on' });
+    const page = await eye.open(`${listed.url}/explore?variant=b&user=ada`, { expected: NOT_FOUND });
+    await waitForText(heading(page), 'Ada');
+    await page.getByLabel('User name').fill('lindq');
+    await page.locator('#names option[value=ada][label="Ada Lindqvist"]').waitFor({ state: 'attached' });
+    expect(await page.locator('#names option').count()).toBe(1);
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.waitForURL('**/explore?variant=b&user=lindq');
+    await page.locator('#profile').getByRole('link', { name: 'ada', exact: true }).click();
+    await page.waitForURL('**/explore?variant=b&user=ada');
+    for (const { viewport, colorScheme } of [
+      { viewport: PHONE, colorScheme: 'dark' },
+      { viewport: DESKTOP, colorScheme: 'light' },
+    ] as const) {
+      const list = await eye.open(`${listed.url}/`, { viewport, colorScheme });
+      expect([await accessibilityFaults(list), await overhang(list)]).toEqual([[], 0]);
+      await list.getByRole('searchbox').fill('LINDQ');
+      await list.keyboard.press('Enter');
+      await list.waitForURL('**/people/*?q=LINDQ');
+      expect(await accessibilityFaults(list)).toEqual([]);
+      expect(await list.getByRole('link', { name: 'Ada Lindqvist' }).count()).toBe(1);
+    }
+  });
+
+  test('with serve --rehearse, buttons send the request again, slow, failing or empty', async () => {
+    const rehearsed = await serveHere({}, ['--rehearse']);
+    const page = await eye.open(`${rehearsed.url}/?variant=b&user=ada&show=items`, {
+      expected: /status of (4|5)\d\d|ERR_CONNECTION_RESET/,
+    });
+    await waitForText(heading(page), 'Ada');
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    const wanted: [button: string, status: string | RegExp, title: string][] = [
+      ['delay 2 s', '200 OK', 'Ada'],
+      ['404', '404 Not Found', 'There is nothing here'],
+      ['410', '410 Gone', 'This was removed'],
+      ['429', '429 Too Many Requests', 'Too Many Requests'],
+      ['500', '500 Internal', 'Internal Server Error'],
+      ['503', '503 Service Unavailable', 'Service Unavailable'],
+      ['empty', '200 OK', 'Ada'],
+      ['reset', 'No response', 'No response'],
+    ];
+    for (const [button, outcome, title] of wanted) {
+      await press(button);
+      await waitForText(status(page), outcome);
+      await waitForText(heading(page), title);
+    }
+    await press('empty');
+    await waitForText(page.locator('.request-line'), 'X-Rehearse: empty');
+    await waitForText(page.locator('#response'), /Shots.*\[\]/);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await overhang(page)).toBe(0);
+  });
+
   test.each([
     { variant: 'a', user: 'mo farouk', name: 'محمد فاروق', items: 15, colorScheme: 'dark', viewport: PHONE },
     { variant: 'b', user: 'ada', name: 'Ada Lindqvist', items: 15, colorScheme: 'dark', viewport: DESKTOP },
@@ -314,7 +368,7 @@ describeInBrowser('the explorer', (eye) => {
     let own: LocalServer;
     beforeAll(async () => {
       const database = await databaseOf(ugly('hostile-texts.ndjson'), FAR);
-      own = await serveHere({ DATABASE_URL: database });
+      own = await serveHere({ DATABASE_URL: database, IMAGE_HOSTS: 'none' });
     });
 
     test.each(['a', 'c'])('markup in texts has no effect in variant %s', async (variant) => {
@@ -382,7 +436,7 @@ describeInBrowser('the explorer', (eye) => {
 
     test('without example users or recent users it asks for a name', async () => {
       const DATABASE_URL = await databaseOf(FAR);
-      const nameless = await serveHere({ DATABASE_URL, EXAMPLE_USERS: 'none' });
+      const nameless = await serveHere({ DATABASE_URL, EXAMPLE_USERS: 'none', IMAGE_HOSTS: 'none' });
       const page = await eye.open(`${nameless.url}/?variant=b`);
       await waitForText(heading(page), 'Enter a user name');
       expect(await accessibilityFaults(page)).toEqual([]);

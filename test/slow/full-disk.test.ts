@@ -1,14 +1,19 @@
-// An import that fills the disk fails with one message; the old data is kept and served.
-import { copyFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+// An import that fills the disk fails with one message; the old data is kept and served. So is one without rights.
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { openWriter } from '../../src/stores/open.ts';
+import type { Writer } from '../../src/stores/writer.ts';
 import { people } from '../bench/data.ts';
 import { ndjson, tempFile, tempFolder } from '../files.ts';
-import { exported } from '../importing.ts';
-import { startSite } from '../mirror-site.ts';
+import { exported, newPath } from '../importing.ts';
+import { crowd, mirrorHere, namesIn, startSite } from '../mirror-site.ts';
 import { png } from '../pictures.ts';
 import { folio } from '../records.ts';
-import { ask, databaseOf, run, spawned, startServer } from '../rig.ts';
+import { ask, databaseOf, run, spawned, startServer, vitrine } from '../rig.ts';
 import { canMount, onDisk } from '../small-disk.ts';
 import { bodiesOf, generation, generationOf } from '../stress.ts';
 
@@ -63,7 +68,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     const database = await databaseOf(...users);
     const media = (command: string, mediaDir: string, ...more: string[]) =>
       run(['media', command, '--database-url', database, '--media-dir', mediaDir, ...more]);
-    const hosts = ['--start-rate', '10000', '--rate', '10000', '--media-hosts', new URL(site.url).host];
+    const hosts = ['--rate', '10000', '--media-hosts', new URL(site.url).host];
     await onDisk(1024, async (folder) => {
       const { code, stderr } = await media('fetch', folder, ...hosts);
       expect([code, stderr]).toEqual([
@@ -78,4 +83,52 @@ describe.skipIf(!canMount)('a full disk', () => {
     });
     expect((await media('fetch', tempFolder(), ...hosts)).code).toBe(0);
   });
+
+  test('does not undo what a mirror has imported: it says that notes are missing, and the next run asks again', async () => {
+    const { names, answer } = crowd(90);
+    const site = await startSite((request, response) => {
+      response.setHeader('etag', `"${'e'.repeat(900)}"`);
+      answer(request, response);
+    });
+    const database = newPath();
+    await onDisk(256, async (folder) => {
+      const state = join(folder, 'state');
+      await using writer = await openWriter(database);
+      /** After the first batch is imported, the disk of the state file is full. */
+      const load: Writer['load'] = async (options) => {
+        const first = await writer.load(options);
+        const finish = async () => {
+          const tallies = await first.finish();
+          spawnSync('dd', ['if=/dev/zero', `of=${join(folder, 'ballast')}`, 'bs=1k']);
+          return tallies;
+        };
+        return { ...first, finish };
+      };
+      const full = await mirrorHere(database, site.url, names, { state, writer: { ...writer, load } });
+      expect(full.summary).toMatch(/^users: 32 found, /);
+      expect(full.faults).toBe(
+        `The disk is full: nothing of this was written to ${state}. What was imported stays; the next run asks for it again.\n`,
+      );
+      expect(full.failure).toBe(
+        `given up: The disk is full: nothing of this was written to ${state}; the same command continues where this run ended`,
+      );
+      expect(await namesIn(database)).toHaveLength(32);
+      rmSync(join(folder, 'ballast'));
+      const again = await mirrorHere(database, site.url, names.slice(0, 40), { state });
+      expect(again.summary).toMatch(/^users: 40 found, 0 unchanged, 0 unknown, 0 failed\n/);
+    });
+  });
+});
+
+test.runIf(process.getuid?.() === 0)('a folder of another owner is named with both accounts', async () => {
+  const folder = tempFolder();
+  chmodSync(dirname(folder), 0o755);
+  chmodSync(folder, 0o755);
+  // The account that `.ci/run` gives the checkout to: no other can read the program there.
+  const uid = 65_534;
+  const child = vitrine(['import', '--database-url', 'site.db', '-'], {}, { cwd: folder, uid });
+  child.stdin?.end(ndjson(folio(1, 'ada')));
+  expect(await text(child.stderr as Readable)).toBe(
+    'vitrine: site.db cannot be opened: ., which belongs to uid 0, cannot be written by uid 65534.\n',
+  );
 });

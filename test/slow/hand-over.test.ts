@@ -1,10 +1,9 @@
 // A listening socket that stays open while servers come and go: no request is lost.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ROOT, tempFile } from '../files.ts';
+import { PROGRAM, tempFile } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { pathOf, skipWithout } from '../programs.ts';
 import { ask, type Reply } from '../rig.ts';
@@ -76,7 +75,7 @@ describe.skipIf(skipWithout('perl'))('an inherited socket', () => {
 async function startHolder(env: Record<string, string>) {
   const port = await freePort();
   const program = tempFile('holder.pl', HOLDER);
-  const command = [process.execPath, join(ROOT, 'src/vitrine.js'), 'serve', '--samples'];
+  const command = [process.execPath, PROGRAM, 'serve', '--samples'];
   // PORT is another one: the socket decides.
   const child = spawn(pathOf('perl'), [program, String(port), ...command], {
     env: { PATH: process.env.PATH, PORT: '1', ...env },

@@ -1,7 +1,8 @@
-// Imports of many tiny records fit into a small heap.
+// Imports of many tiny records fit into a small heap; what an import needs does not grow with it, or only as it does.
 import { appendFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { writePeople } from '../bench/data.ts';
 import { tempFile, tempFolder } from '../files.ts';
 import { newPath, tally } from '../importing.ts';
 import { post } from '../records.ts';
@@ -60,23 +61,55 @@ const answer = (id: number) =>
   JSON.stringify({ id, username: `u${id}`, totalShots: 0, bio: 'x'.repeat(500) });
 const address = (id: number) => `http://old.example/api/username/u${id}`;
 
-function warcRecord(id: number): string {
-  const block = `HTTP/1.1 200 OK\r\n\r\n${answer(id)}`;
-  const head = `WARC-Type: response\r\nWARC-Target-URI: ${address(id)}\r\nContent-Length: ${block.length}`;
-  return `WARC/1.1\r\n${head}\r\n\r\n${block}\r\n\r\n`;
-}
-
 function harEntry(id: number): string {
   const response = { status: 200, content: { text: answer(id) } };
-  return `${id === 1 ? '' : ','}${JSON.stringify({ request: { url: address(id) }, response })}`;
+  return `${id === 1 ? '' : ','}${JSON.stringify({ request: { method: 'GET', url: address(id) }, response })}`;
 }
 
-test.each<[what: string, head: string, record: (id: number) => string, foot: string]>([
-  ['WARC', '', warcRecord, ''],
-  ['HAR', '{"log":{"entries":[', harEntry, ']}}'],
-])('a %s archive of 20,000 answers', async (_, head, record, foot) => {
-  const file = fileOfLines(head, 20_000, record);
-  appendFileSync(file, foot);
+test('a HAR file of 20,000 answers', async () => {
+  const file = fileOfLines('{"log":{"entries":[', 20_000, harEntry);
+  appendFileSync(file, ']}}');
   const { code, stdout } = await importing(file);
   expect([code, tally(stdout, 'portfolio profiles')]).toEqual([0, [20_000, 0, 0, 0]]);
+});
+
+/** Makes a process print its peak memory in MB and its seconds of CPU. */
+const TELL = tempFile(
+  'tell.mjs',
+  `process.on('exit', () => {
+  const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
+  process.stderr.write(JSON.stringify({ memory: maxRSS / 1024, cpu: (userCPUTime + systemCPUTime) / 1e6 }));
+});`,
+);
+
+test('a first import: memory is flat, CPU is linear, and nothing grows beside the file', async () => {
+  const costs: { memory: number; cpu: number; beside: number }[] = [];
+  for (const factor of [1, 2, 4]) {
+    const folder = tempFolder();
+    const source = join(folder, 'people.ndjson');
+    await writePeople(source, 6000 * factor, 15);
+    const database = join(folder, 'site.db');
+    const sizeOf = (suffix: string) => statSync(database + suffix, { throwIfNoEntry: false })?.size ?? 0;
+    let beside = 0;
+    const sampling = setInterval(() => {
+      beside = Math.max(beside, sizeOf('-wal') + sizeOf('-journal'));
+    }, 10);
+    const { code, stderr } = await spawned(['import', '--quiet', '--database-url', database, source], {
+      env: { NODE_OPTIONS: `--import=${TELL}` },
+    });
+    clearInterval(sampling);
+    expect(code).toBe(0);
+    costs.push({ ...JSON.parse(stderr), beside: beside / sizeOf('') });
+  }
+  const [one, two, four] = costs as [(typeof costs)[0], (typeof costs)[0], (typeof costs)[0]];
+  expect(four.memory, JSON.stringify(costs)).toBeLessThan(1.25 * one.memory);
+  // The start costs the same each time.
+  expect((four.cpu - two.cpu) / (two.cpu - one.cpu), JSON.stringify(costs)).toBeLessThan(3);
+  expect(Math.max(...costs.map(({ beside }) => beside))).toBeLessThan(0.1);
+}, 300_000);
+
+test('20,000 records of one user name', async () => {
+  const file = fileOfLines('', 20_000, (id) => `{"id":${id},"username":"same","totalShots":0}\n`);
+  const { code, stdout } = await importing('--skip-invalid', file);
+  expect([code, stdout.trimEnd().split('\n').at(-1)]).toEqual([0, '19999 left out']);
 });

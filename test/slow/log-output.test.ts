@@ -2,11 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { fixture, ROOT, tempFile } from '../files.ts';
+import { fixture, PROGRAM, tempFile } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { ask, databaseOf, endWithTests, type Server, startServer } from '../rig.ts';
 import { adminOf, type LogLine, until } from '../stress.ts';
@@ -14,7 +13,6 @@ import { adminOf, type LogLine, until } from '../stress.ts';
 const LOGGED_TEXT = 900;
 /** Its line in the access log has about 1.2 KB. */
 const LONG = `/a/api/?user=ada&${'x'.repeat(LOGGED_TEXT)}`;
-const PROGRAM = join(ROOT, 'src/vitrine.js');
 
 /** Requests over a few connections; all must be answered. */
 async function askOften(server: Pick<Server, 'port'>, requests: number, path = LONG): Promise<void> {

@@ -32,6 +32,8 @@ describe('as served', () => {
     '/docs/recipes',
     '/people/a/ada',
     '/people/b/ada',
+    '/people/b/ada/767',
+    '/people/b/ada?before=1780',
     '/people/b/nobody',
     '/people/',
   ])('%s', async (path) => {

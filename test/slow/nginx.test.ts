@@ -1,7 +1,9 @@
 // What only nginx does, with exactly the configuration that `vitrine print nginx` prints. The rest is in proxies.test.ts.
+import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Extension, MEDIA_TYPES } from '../../src/records/media-types.ts';
+import { type Extension, MEDIA_TYPES, mediaPath, smallName } from '../../src/records/media-types.ts';
 import { fixture } from '../files.ts';
 import { startNginx, withoutProxy } from '../fronts.ts';
 import { putCopy, SVG_WITH_SCRIPT } from '../media-folder.ts';
@@ -62,7 +64,9 @@ describe.skipIf(withoutNginx)('copies of pictures', () => {
     const names = (Object.keys(MEDIA_TYPES) as Extension[]).map((extension) =>
       putCopy(folder(), SVG_WITH_SCRIPT, extension),
     );
-    const requests = names.flatMap((name) =>
+    const small = smallName(names[0] as string, 480);
+    writeFileSync(join(folder(), mediaPath(small)), 'small');
+    const requests = [...names, small].flatMap((name) =>
       [{}, { method: 'HEAD' }, { headers: { range: 'bytes=2-5' } }].map(
         (options) => [`/media/${name}`, options] as const,
       ),

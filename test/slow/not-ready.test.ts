@@ -66,7 +66,7 @@ test('a file of an older schema is not changed, and goes live when it was migrat
   const path = tempFile('site.db', readFileSync(fixture('older/schema-4.db')));
   const before = readFileSync(path);
   const server = await startServer({ DATABASE_URL: path, ADMIN_PORT: '0' });
-  await expectNotReady(server, /older schema \(4, wanted 9\): run `vitrine migrate`/);
+  await expectNotReady(server, /older schema \(4, wanted \d+\): run `vitrine migrate`/);
   expect(readFileSync(path)).toEqual(before);
   await done(['migrate', '--database-url', path]);
   await until('200', async () => (await ask(server, ADA)).status === 200);

@@ -1,8 +1,7 @@
-// An old PHP site, saved in three ways: mirrored, from the archive of a crawler, and from what a browser recorded.
-import { execFile, spawn } from 'node:child_process';
+// An old PHP site, saved in two ways: mirrored, and from what a browser recorded.
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { launch } from '../browser-launch.ts';
 import { ROOT, tempFile, tempFolder } from '../files.ts';
@@ -51,47 +50,29 @@ describe.skipIf(skipWithout('php'))('an old PHP site', () => {
 
   test('302 of 302 users are mirrored: those who failed as they are, with --lenient from the file of --failed', async () => {
     const database = newPath();
-    const failed = join(tempFolder(), 'failed.txt');
+    const [failed, left] = ['failed.txt', 'left.txt'].map((name) => join(tempFolder(), name)) as [
+      string,
+      string,
+    ];
     const strict = await mirror(database, 'b', site, '--users', names(), '--unescape', '--failed', failed);
     expect([strict.code, strict.stdout]).toEqual([
       1,
       expect.stringMatching(/^users: 155 found, .* 147 failed\n/),
     ]);
     expect(readFileSync(failed, 'utf8')).toMatch(/^user\d+\thttp.*: .* must be /);
-    const lenient = await mirror(database, 'b', site, '--users', failed, '--failed', failed, ...MENDING);
+    const lenient = await mirror(database, 'b', site, '--users', failed, '--failed', left, ...MENDING);
     expect([lenient.code, lenient.stdout]).toEqual([
       0,
       expect.stringMatching(
         /^users: 147 found, .* 0 failed\nleft empty: .*attachment \d+ times.*\n\d+ texts read as HTML\n/,
       ),
     ]);
-    expect(readFileSync(failed, 'utf8')).toBe('');
+    expect(readFileSync(left, 'utf8')).toBe('');
     expect(difference(await recordsIn(database), records)).toEqual([]);
     expect(records.join()).toContain(`Tom & \\"Jerry\\" O'Neill 302`);
   });
 
-  test.skipIf(skipWithout('wget'))("the archive of Wget's gives the same records", async () => {
-    const folder = tempFolder();
-    const addresses = USERS.flatMap((name) =>
-      ['', '/shots'].map((end) => `${site}/api/username/${name}${end}`),
-    );
-    const list = tempFile('addresses.txt', [`${site}/all`, ...addresses, `${site}/style.css`].join('\n'));
-    const args = [
-      '--quiet',
-      '--warc-file=old',
-      '--no-warc-keep-log',
-      '--output-document=all',
-      `--input-file=${list}`,
-    ];
-    // It fails because style.css does not exist.
-    await promisify(execFile)(pathOf('wget'), args, { cwd: folder }).catch(() => {});
-    const database = newPath();
-    const { code, stderr } = await into(database, [...MENDING, join(folder, 'old.warc.gz')]);
-    expect([code, stderr]).toEqual([0, expect.stringContaining('left empty: ')]);
-    expect(difference(await recordsIn(database), records)).toEqual([]);
-  });
-
-  test.skipIf(skipWithout('chromium'))('so does what a browser recorded', async () => {
+  test.skipIf(skipWithout('chromium'))('what a browser recorded gives the same records', async () => {
     const file = join(tempFolder(), 'old.har');
     const browser = await launch();
     const context = await browser.newContext({ recordHar: { path: file } });

@@ -1,9 +1,8 @@
 // The pages of people, their feeds and images in a browser: with and without scripts, hostile data, prefixes.
-import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { accessibilityFaults, DESKTOP, describeInBrowser, overhang } from '../browser.ts';
 import { blog, folio, post, shot } from '../records.ts';
-import { ask, databaseOf, type LocalServer, startServer } from '../rig.ts';
+import { databaseOf, type LocalServer } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
 
 /** The browser asks for /favicon.ico when it shows a picture only. */
@@ -34,7 +33,7 @@ describeInBrowser('the page of a person', (eye) => {
     [1440, 'dark'],
     [2560, 'light'],
   ] as const;
-  test.each(['a/Amara', 'b/ada', 'b/nobody', 'a/long', 'b/long', 'b/مريم'])(
+  test.each(['a/Amara', 'b/ada', 'b/ada/767', 'b/nobody', 'a/long', 'b/long', 'b/مريم'])(
     '%s keeps its shape and is accessible in any look',
     async (person) => {
       const site = /long|م/.test(person) ? awkward : server;
@@ -50,6 +49,24 @@ describeInBrowser('the page of a person', (eye) => {
       }
     },
   );
+
+  test.each([
+    ['#f4b942', 'rgb(244, 185, 66)', 'rgb(244, 185, 66)'],
+    ['#0000ff,#000000', 'rgb(0, 0, 255)', 'rgb(0, 0, 0)'],
+  ])('ACCENT=%s is shown as it is, and as text it can be read', async (accent, light, dark) => {
+    const own = await serveHere({ ACCENT: accent });
+    for (const path of ['/people/b/ada', '/?variant=b&user=ada'])
+      for (const [colorScheme, colour] of [
+        ['light', light],
+        ['dark', dark],
+      ] as const) {
+        const page = await eye.open(own.url + path, { colorScheme });
+        await page.locator('.gallery').first().waitFor();
+        expect([path, colorScheme, await accessibilityFaults(page)]).toEqual([path, colorScheme, []]);
+        const plinth = "getComputedStyle(document.querySelector('.brand-plinth')).fill";
+        expect(await page.evaluate(plinth)).toBe(colour);
+      }
+  });
 
   test.each(['/people/a/Amara', '/people/b/ada'])(
     '%s has the name in the first third of a phone',
@@ -73,6 +90,46 @@ describeInBrowser('the page of a person', (eye) => {
     ]);
     expect(await page.locator('.gallery h3').count()).toBe(15);
     expect(await page.locator('.cover img').getAttribute('fetchpriority')).toBe('high');
+  });
+
+  test('breaks no word of a name, with letters of twice the size', async () => {
+    const page = await eye.open(`${server.url}/people/b/ada`, { viewport: { width: 390, height: 844 } });
+    await page.evaluate("document.documentElement.style.fontSize = '32px'");
+    const lines = `(() => {
+      const range = document.createRange();
+      const text = document.querySelector('h1 .p-name').firstChild;
+      return text.data.split(' ').map((word) => {
+        range.setStart(text, text.data.indexOf(word));
+        range.setEnd(text, text.data.indexOf(word) + word.length);
+        return range.getClientRects().length;
+      });
+    })()`;
+    expect(await page.evaluate(lines)).toEqual([1, 1]);
+    expect(await overhang(page)).toBe(0);
+  });
+
+  test('shows initials in the place of a picture that cannot be loaded', async () => {
+    // Nothing listens there.
+    const records = [folio(1, 'gone', { avatar: 'http://127.0.0.1:9/gone.png' })];
+    const own = await serveHere({ DATABASE_URL: await databaseOf(...records) });
+    const page = await eye.open(`${own.url}/people/b/gone`, {
+      bypassCSP: true,
+      expected: /ERR_/,
+      origins: ['http://127.0.0.1:9'],
+    });
+    await page.addStyleTag({ content: '.picture img::after, .initials { color: transparent !important }' });
+    await page.evaluate("document.querySelector('.avatar').className = 'picture avatar hue-0'");
+    const avatar = page.locator('.plinth .avatar');
+    const { x, y, width, height } = (await avatar.boundingBox()) as NonNullable<
+      Awaited<ReturnType<typeof avatar.boundingBox>>
+    >;
+    // Within the circle, whose edge is drawn over another background.
+    const clip = { x: x + width / 4, y: y + height / 4, width: width / 2, height: height / 2 };
+    const shown = await page.screenshot({ clip });
+    await page.evaluate(
+      'document.querySelector(\'.avatar\').outerHTML = \'<span class="picture empty avatar hue-0"><span class="initials">G</span></span>\'',
+    );
+    expect(shown.equals(await page.screenshot({ clip }))).toBe(true);
   });
 
   test('opens long texts without a script', async () => {
@@ -108,23 +165,9 @@ describeInBrowser('the page of a person', (eye) => {
 
   test('leads to its JSON in the explorer, and from there back', async () => {
     const page = await eye.open(`${server.url}/people/c/elodie`);
-    await page.getByRole('link', { name: 'JSON' }).click();
+    await page.getByRole('link', { name: 'API', exact: true }).click();
     await page.locator('.address', { hasText: 'GET /c/api/username/elodie' }).waitFor();
     await page.getByRole('link', { name: 'Link to this profile' }).click();
     await page.waitForURL(`${server.url}/people/c/elodie`);
   });
 });
-
-test.runIf(process.platform === 'linux')(
-  'a preview takes no memory that stays, however many ask for it',
-  async () => {
-    const server = await startServer();
-    const readers = Array.from({ length: 64 }, async () => {
-      for (let nth = 0; nth < 8; nth++) await ask(server, '/card/b/ada.png');
-    });
-    await Promise.all(readers);
-    const status = readFileSync(`/proc/${server.child.pid}/status`, 'utf8');
-    expect(Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1])).toBeLessThan(260 * 1024);
-    await server.stop();
-  },
-);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { computeEtag } from '../../src/records/etag.ts';
 import { KINDS } from '../../src/records/kinds.ts';
 import { normalise } from '../../src/records/normalise.ts';
-import { checkDatabase, openForChange, openForServing } from '../../src/stores/open.ts';
+import { checkDatabase, openServed, openWriter } from '../../src/stores/open.ts';
 import { fixture, ROOT, readRecords, ugly } from '../files.ts';
 import { bodyOf, exported, newPath } from '../importing.ts';
 import { type Cluster, havePostgres, startCluster } from '../postgres-rig.ts';
@@ -46,9 +46,10 @@ const FILL_LISTS = `
     FROM profiles) AS built`;
 
 const LISTS =
-  'SELECT family, user_key, CAST(owner AS text) AS owner, etag, items FROM lists ORDER BY family, user_key';
+  'SELECT family, user_key, collection, CAST(owner AS text) AS owner, etag, body FROM lists ORDER BY family, user_key, collection';
 const PROFILES =
   'SELECT family, user_key, CAST(id AS text) AS id, etag, record FROM profiles ORDER BY family, user_key';
+const WORDS = 'SELECT family, word, CAST(id AS text) AS id FROM words ORDER BY family, word, words.id';
 
 describe.runIf(havePostgres)('PostgreSQL', () => {
   let cluster: Cluster;
@@ -78,8 +79,8 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
   test('a migrated database equals a fresh import', async () => {
     const url = cluster.url(older);
     expect((await run(['export', '--database-url', url])).stderr).toMatch(/older schema \(2, wanted \d+\)/);
-    await (await openForChange(url)).close();
-    for (const rows of [PROFILES, LISTS]) {
+    await (await openWriter(url)).close();
+    for (const rows of [PROFILES, LISTS, WORDS]) {
       const migrated = await cluster.primary.sql(rows, older);
       expect(migrated.length).toBeGreaterThan(100);
       expect(migrated).toEqual(await cluster.primary.sql(rows, fresh));
@@ -90,9 +91,10 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
   });
 
   test('a role that could read before the migration can read after it', async () => {
-    const reader = await openForServing(cluster.url(older, [cluster.primary], 'reader'), () => {});
+    const reader = await openServed(cluster.url(older, [cluster.primary], 'reader'), () => {});
     expect(await reader.fault()).toBeUndefined();
     expect(bodyOf(await reader.items('portfolio', 'ada', 'Shots'))).toContain('"Shots":[{');
+    expect((await reader.search('portfolio', 'ad', 9)).map(({ key }) => key)).toContain('ada');
     await reader.close();
   });
 
@@ -100,7 +102,7 @@ describe.runIf(havePostgres)('PostgreSQL', () => {
     const path = newPath();
     await importInto(path, FILES);
     const file = new Database(path, { readonly: true });
-    for (const rows of [PROFILES, LISTS])
+    for (const rows of [PROFILES, LISTS, WORDS])
       expect(file.prepare(rows).all()).toEqual(await cluster.primary.sql(rows, fresh));
     file.close();
   });

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openForChange, openForServing } from '../../src/stores/open.ts';
+import { openServed, openWriter } from '../../src/stores/open.ts';
 import type { Reader, StoreEvent } from '../../src/stores/reader.ts';
 import { fixture, tempFolder } from '../files.ts';
 import { bodyOf } from '../importing.ts';
@@ -24,7 +24,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
   afterAll(() => Promise.all(open.map((reader) => reader.close())));
 
   async function serve(url: string): Promise<Reader> {
-    const reader = await openForServing(url, () => {});
+    const reader = await openServed(url, () => {});
     open.push(reader);
     return reader;
   }
@@ -54,7 +54,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     );
     const faults: string[] = [];
     const url = cluster.url(database, [cluster.primary], 'few');
-    const reader = await openForServing(url, ({ type, message }) => {
+    const reader = await openServed(url, ({ type, message }) => {
       if (type === 'data-fault') faults.push(message);
     });
     open.push(reader);
@@ -69,14 +69,14 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     const url = cluster.url(await cluster.createDatabase());
     const warnings: string[] = [];
     await run(['migrate', '--database-url', url]);
-    const reader = await openForServing(url, ({ type, message }) => {
+    const reader = await openServed(url, ({ type, message }) => {
       if (type === 'data-warning') warnings.push(message);
     });
     open.push(reader);
     expect(await reader.fault()).toMatch(/^Nothing was imported/);
     expect(warnings).toContainEqual(expect.stringMatching(/^Nothing was imported .*run `vitrine import`/));
     await expect(reader.profile('microblog', 'user1')).rejects.toThrow(/^Nothing was imported/);
-    const writer = await openForChange(url);
+    const writer = await openWriter(url);
     const load = await writer.load({ replace: false, skipInvalid: false, onMisfit() {} });
     await load.finish();
     await writer.close();
@@ -87,7 +87,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
   test('a poll whose connection was closed in between connects again, and no host is reported', async () => {
     const { database, url } = await loaded();
     const events: StoreEvent[] = [];
-    const reader = await openForServing(url, (event) => events.push(event));
+    const reader = await openServed(url, (event) => events.push(event));
     open.push(reader);
     const poller = `FROM pg_stat_activity WHERE datname = '${database}' AND state = 'idle' AND query LIKE '%has_table_privilege%pg_is_in_recovery%'`;
     const find = async () => (await cluster.primary.sql(`SELECT pid ${poller}`))[0]?.pid;
@@ -96,6 +96,24 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     await cluster.primary.sql(`SELECT pg_terminate_backend(pid) ${poller}`);
     await until('another connection', async () => ![before, undefined].includes(await find()));
     expect(events).toEqual([]);
+  });
+
+  test('a table that is empty for a moment, as while a dump is restored, is 503 until it is filled, with the same data too', async () => {
+    const { database, url } = await loaded();
+    const reader = await serve(url);
+    expect(await generationOf(reader)).toBe(1);
+    await cluster.primary.sql('CREATE TABLE kept AS TABLE vitrine; DELETE FROM vitrine', database);
+    const lookup = async () => await reader.profile('microblog', 'user1');
+    await expect(lookup()).rejects.toThrow(/has no row in its table vitrine/);
+    await until('the poll', async () => /no row in its table vitrine/.test(await reasonOf(reader)));
+    await expect(lookup()).rejects.toThrow(/has no row in its table vitrine/);
+    for (const command of [['migrate'], ['check'], ['import', fixture('microblog.ndjson')]])
+      expect((await run([...command, '--database-url', url])).stderr).toMatch(/no row in its table vitrine/);
+    await cluster.primary.sql('INSERT INTO vitrine SELECT * FROM kept', database);
+    await until('ready', async () => (await reader.fault()) === undefined);
+    expect(await generationOf(reader)).toBe(1);
+    await load(url, 2);
+    await until('the import', async () => (await generationOf(reader)) === 2);
   });
 
   test('during an outage all lookups get the same error', async () => {
@@ -134,7 +152,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     const { database, proxy } = await behindProxy();
     const events: StoreEvent[] = [];
     const url = `postgres://owner@${proxy.address},${cluster.primary.address}/${database}`;
-    const reader = await openForServing(url, (event) => events.push(event));
+    const reader = await openServed(url, (event) => events.push(event));
     open.push(reader);
     const release = await cluster.primary.hold('LOCK TABLE profiles, lists', database);
     const before = events.length;
@@ -164,7 +182,7 @@ describe.runIf(havePostgres)('PostgreSQL in operation', () => {
     const change = async () => {
       for (let turn = 1; going; turn++)
         await cluster.primary.sql(
-          `BEGIN; UPDATE profiles SET record = '[${turn}]'; UPDATE lists SET items = '[${turn}]';
+          `BEGIN; UPDATE profiles SET record = '[${turn}]'; UPDATE lists SET body = body_of('{"posts":[${turn}]}');
            UPDATE items SET record = '[${turn}]'; COMMIT`,
           database,
         );

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { KEY, SIGNED } from '../certificates.ts';
 import { ROOT, tempFile, tempFolder } from '../files.ts';
-import { haproxyFile, startFront } from '../fronts.ts';
+import { startFront } from '../fronts.ts';
 import { printed } from '../printed.ts';
 import { pathOf, skipWithout } from '../programs.ts';
 
@@ -92,77 +92,50 @@ test.skipIf(skipWithout('caddy')).each(SETTINGS)('Caddy %j', async (env) => {
   });
 });
 
-test.skipIf(skipWithout('haproxy')).each(SETTINGS)('HAProxy %j', async (env) => {
-  const { stdout, stderr } = await exec(pathOf('haproxy'), ['-c', '-f', haproxyFile(80, 443, [env])]);
-  expect(stdout + stderr).not.toContain('WARNING');
-});
-
-test.skipIf(skipWithout('varnish')).each(SETTINGS)('Varnish %j', async (env) => {
-  const file = tempFile('default.vcl', printed('varnish', env));
-  await exec(pathOf('varnish'), ['-C', '-j', 'none', '-f', file, '-n', tempFolder()], { maxBuffer: 2 ** 24 });
-});
-
-const SYSTEMD = (['systemd', 'systemd-timers'] as const).flatMap((name) =>
-  SETTINGS.map((env) => [name, env] as const),
-);
-test.skipIf(skipWithout('systemdAnalyze')).each(SYSTEMD)('%s %j', async (name, env) => {
+test.skipIf(skipWithout('systemdAnalyze')).each(SETTINGS)('systemd %j', async (env) => {
   const folder = tempFolder();
-  const [, ...units] = printed(name, env).split(/^# \/etc\/systemd\/system\/(.*)\n/m);
+  const [, ...units] = printed('systemd', env).split(/^# \/etc\/systemd\/system\/(.*)\n/m);
   const paths: string[] = [];
   for (let at = 0; at < units.length; at += 2) {
     paths.push(join(folder, units[at] as string));
     writeFileSync(paths.at(-1) as string, fillUnit(units[at + 1]));
   }
-  expect(paths).toHaveLength(name === 'systemd' ? 2 : 8);
+  expect(paths).toHaveLength(10);
   const { stderr } = await exec(pathOf('systemdAnalyze'), ['verify', ...paths]);
   expect(stderr).toBe('');
 });
 
 // TypeScript knows every member of the API, and refuses unknown ones: as `kubectl apply --validate=strict` does.
-test.each(['kubernetes', 'kubernetes-snapshots'] as const)(
-  '%s fits the types of Kubernetes',
-  async (name) => {
-    const types = join(ROOT, 'node_modules/kubernetes-types');
-    const check = async (documents: Resource[]) => {
-      const lines = documents.map((document) => {
-        const { apiVersion, kind } = document;
-        const from = `${types}/${apiVersion === 'v1' ? 'core/v1' : apiVersion.replace('.k8s.io', '')}.d.ts`;
-        return `(${JSON.stringify(document)}) satisfies import(${JSON.stringify(from)}).${kind};`;
-      });
-      const file = tempFile('documents.mts', `${lines.join('\n')}\nexport {};\n`);
-      const options = '--ignoreConfig --noEmit --strict --skipLibCheck --module nodenext --types'.split(' ');
-      return await exec(join(ROOT, 'node_modules/.bin/tsc'), [...options, '', file]).catch(({ stdout }) =>
-        String(stdout),
-      );
-    };
-    const documents = SETTINGS.flatMap((env) =>
-      parseAllDocuments(printed(name, env)).map((document) => document.toJS() as Resource),
+test('what is printed fits the types of Kubernetes', async () => {
+  const types = join(ROOT, 'node_modules/kubernetes-types');
+  const check = async (documents: Resource[]) => {
+    const lines = documents.map((document) => {
+      const { apiVersion, kind } = document;
+      const from = `${types}/${apiVersion === 'v1' ? 'core/v1' : apiVersion.replace('.k8s.io', '')}.d.ts`;
+      return `(${JSON.stringify(document)}) satisfies import(${JSON.stringify(from)}).${kind};`;
+    });
+    const file = tempFile('documents.mts', `${lines.join('\n')}\nexport {};\n`);
+    const options = '--ignoreConfig --noEmit --strict --skipLibCheck --module nodenext --types'.split(' ');
+    return await exec(join(ROOT, 'node_modules/.bin/tsc'), [...options, '', file]).catch(({ stdout }) =>
+      String(stdout),
     );
-    expect(documents.filter(({ kind }) => kind === 'NetworkPolicy')).toHaveLength(SETTINGS.length);
-    expect(await check(documents)).toEqual({ stdout: '', stderr: '' });
-    const [workload] = documents as [Resource];
-    expect(await check([{ ...workload, spec: { ...workload.spec, replica: 2 } }])).toContain(
-      '\'"replica"\' does not exist',
-    );
-  },
-);
+  };
+  const documents = SETTINGS.flatMap((env) =>
+    parseAllDocuments(printed('kubernetes', env)).map((document) => document.toJS() as Resource),
+  );
+  expect(documents.filter(({ kind }) => kind === 'NetworkPolicy')).toHaveLength(SETTINGS.length);
+  expect(await check(documents)).toEqual({ stdout: '', stderr: '' });
+  const [workload] = documents as [Resource];
+  expect(await check([{ ...workload, spec: { ...workload.spec, replica: 2 } }])).toContain(
+    '\'"replica"\' does not exist',
+  );
+});
 
 interface Resource {
   readonly apiVersion: string;
   readonly kind: string;
   readonly spec: Record<string, unknown>;
 }
-
-test('the init container restores the newest snapshot, and begins without one', async () => {
-  const folder = tempFolder();
-  const [workload] = parseAllDocuments(printed('kubernetes-snapshots')).map((document) => document.toJS());
-  const [{ command }] = workload.spec.template.spec.initContainers;
-  const line = command.at(-1).replace('vitrine', 'echo').replace('/snapshots', folder);
-  const start = async () => (await exec('sh', ['-c', line])).stdout;
-  expect(await start()).toBe('');
-  for (const day of [1, 3, 2]) writeFileSync(join(folder, `staging-2026010${day}T000000Z.db`), '');
-  expect(await start()).toBe(`restore ${folder}/staging-20260103T000000Z.db\n`);
-});
 
 /** The program is installed elsewhere here. */
 const fillUnit = (unit = '') => unit.replace('/usr/bin/node', process.execPath);

@@ -34,7 +34,7 @@ const fileOf = (users: readonly number[], isNew: (user: number) => boolean) =>
 /** The addresses of a user, in several spellings. */
 const addressesOf = (user: number) => [
   ...['', '/shots'].flatMap((end) =>
-    ['b/api/username/User', 'b/api/username/uSER', 'c/api/username/%55s%65r'].map(
+    ['b/api/username/User', 'b/api/username/uSER', 'c/api/username/useR'].map(
       (start) => `/${start}${user}${end}`,
     ),
   ),
@@ -42,7 +42,7 @@ const addressesOf = (user: number) => [
 ];
 
 /** An address as the server was asked for it. */
-const userIn = (url: string) => Number(/(?:u|%55)s(?:e|%65)r(\d+)/i.exec(url)?.[1]);
+const userIn = (url: string) => Number(/user(\d+)/i.exec(url)?.[1]);
 
 interface Site {
   readonly env: Record<string, string>;
@@ -50,7 +50,7 @@ interface Site {
   readonly front: Front;
 }
 
-async function startSite(name: 'nginx' | 'varnish'): Promise<Site> {
+async function startSite(): Promise<Site> {
   const env = {
     DATABASE_URL: await databaseOf(fileOf(EVERYBODY, () => false)),
     PORT: String(await freePort()),
@@ -58,11 +58,10 @@ async function startSite(name: 'nginx' | 'varnish'): Promise<Site> {
     ACCESS_LOG: 'on',
     CACHE_CONTROL: 'public, max-age=1',
     TAKEDOWN_STATUS: '410',
-    PURGE: name === 'nginx' ? `nginx:${join(tempFolder(), 'cache')}` : 'varnish:http://127.0.0.1',
+    PURGE: `nginx:${join(tempFolder(), 'cache')}`,
   };
   const server = await startServer(env);
-  const front = await startFront(name, env);
-  if (name === 'varnish') env.PURGE = `varnish:http://127.0.0.1:${front.port}`;
+  const front = await startFront('nginx', env);
   await until('an answer', async () => (await ask(front, '/b')).status === 404);
   // The first time it is told everything.
   await done(['purge'], { env });
@@ -79,9 +78,8 @@ const look = async (front: Front, url: string) => {
   return [status, state, caching, age, life];
 };
 
-test.each(['nginx', 'varnish'] as const)('%s keeps answers for a day, and nothing old', async (name) => {
-  if (withoutProxy(name)) return;
-  const { env, server, front } = await startSite(name);
+test.skipIf(withoutProxy('nginx'))('nginx keeps answers for a day, and nothing old', async () => {
+  const { env, server, front } = await startSite();
   const addresses = [...EVERYBODY, ADDED].flatMap(addressesOf);
   for (const url of addresses) await ask(front, url);
   const warm = Date.now();
@@ -128,18 +126,6 @@ test.each(['nginx', 'varnish'] as const)('%s keeps answers for a day, and nothin
   await until('an error', async () => (await ask(front, dropped)).status === 503);
   await startServer(env);
   await until('an answer', async () => (await ask(front, dropped)).status === 200);
-});
-
-test.skipIf(withoutProxy('varnish'))('Varnish takes tags from nobody else', async () => {
-  const { front } = await startSite('varnish');
-  const ban = (headers: Record<string, string>) => ask(front, '/', { method: 'BAN', headers });
-  const statuses = [
-    await ban({ 'x-ban-tags': 'vitrine', 'x-forwarded-for': '192.0.2.1' }),
-    await ban({ 'x-ban-tags': 'vitrine) || (req.url ~ .' }),
-    await ban({}),
-    await ban({ 'x-ban-tags': 'vitrine' }),
-  ].map(({ status }) => status);
-  expect(statuses).toEqual([403, 400, 400, 200]);
 });
 
 test('a provider that is down while an import is killed is told of everything later', async () => {

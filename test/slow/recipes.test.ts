@@ -102,7 +102,7 @@ describeInBrowser('the recipes for a card', (eye) => {
 
 describe('the recipe', () => {
   test('for feeds names feeds that are served', async () => {
-    const types = block('A link that explains itself', 'html').matchAll(/type="(.*?)" href="(.*?)"/g);
+    const types = block('Link previews and feeds', 'html').matchAll(/type="(.*?)" href="(.*?)"/g);
     for (const [, type = '', href = ''] of types)
       expect((await fetch(href)).headers.get('content-type')).toContain(type);
   });

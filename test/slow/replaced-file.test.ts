@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { openForChange } from '../../src/stores/open.ts';
+import { openWriter } from '../../src/stores/open.ts';
 import { copyOf, tempFolder } from '../files.ts';
 import { ADDRESSES, EXPECTED, PROFILE, pageSize, putInPlace, sources } from '../generation-files.ts';
 import { ask, run, startServer } from '../rig.ts';
@@ -58,34 +58,13 @@ test('an import that opened the new file before the server noticed it is served'
   const server = await startServer({ DATABASE_URL: path });
   putInPlace(sources[1]?.snapshot as string, path);
   // It adopts the log of the old file, which the server then removes.
-  const writer = await openForChange(path);
+  const writer = await openWriter(path);
   await logged(server, /another file took the place/);
+  // Its pages are in the server's cache then.
+  expect((await ask(server, PROFILE)).status).toBe(200);
   expect(await writer.remove('portfolio', 'user3')).toBeDefined();
   await writer.close();
   await until('the removal', async () => (await ask(server, PROFILE)).status === 404, 5);
-});
-
-// Root may limit the processes of another account, and this one needs its own.
-const asRoot = SERVANT === undefined ? () => {} : test;
-asRoot('a server that can start no thread serves on', async () => {
-  const path = copyOf(sources[0]?.fresh as string);
-  const folder = dirname(path);
-  fs.chmodSync(dirname(folder), 0o755);
-  for (const file of [folder, path]) fs.chownSync(file, SERVANT as number, SERVANT as number);
-  const server = await startServer({ DATABASE_URL: path }, [], { uid: SERVANT });
-  const self = [`--reuid=${SERVANT}`, `--regid=${SERVANT}`, '--clear-groups'];
-  const { status } = spawnSync('setpriv', [
-    ...self,
-    'prlimit',
-    '--pid',
-    `${server.child.pid}`,
-    '--nproc=1:1',
-  ]);
-  expect(status).toBe(0);
-  putInPlace(sources[1]?.snapshot as string, path);
-  await logged(server, /could not be checked.* The data before stays/);
-  expect(generationOf((await ask(server, PROFILE)).body)).toBe(0);
-  expect(await server.stop()).toBe(0);
 });
 
 test('a WAL of the old file is not applied to the new one', async () => {
@@ -133,18 +112,6 @@ test('a WAL moved together with the new file is kept, with its commits', async (
     kept.prepare("SELECT count(*) FROM profiles WHERE record LIKE '%generation 5%'").pluck().get(),
   ).toBeGreaterThan(0);
   kept.close();
-});
-
-test('a named pipe is ignored, and the next file is served', async () => {
-  const path = copyOf(sources[0]?.snapshot as string);
-  const server = await startServer({ DATABASE_URL: path });
-  const pipe = join(tempFolder(), 'pipe');
-  expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
-  fs.renameSync(pipe, path);
-  for (let turn = 0; turn < 20; turn++) expect((await ask(server, PROFILE)).status).toBe(200);
-  putInPlace(sources[1]?.snapshot as string, path);
-  await until('the new file', async () => generationOf((await ask(server, PROFILE)).body) === 1);
-  expect(await server.stop()).toBe(0);
 });
 
 test('a snapshot is served from a read-only folder', async () => {

@@ -18,7 +18,6 @@ describe.concurrent.each(SIGNALS)('%s', (signal) => {
       ADMIN_PORT: '0',
       SHUTDOWN_GRACE: '10m',
       KEEP_ALIVE_TIMEOUT: '5m',
-      HEADERS_TIMEOUT: '5m',
       REQUEST_TIMEOUT: '5m',
     });
     const idle = await dial(server);

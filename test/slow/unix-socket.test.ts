@@ -31,11 +31,11 @@ function askThere(
 }
 
 describe.each(['1', '2'])('%s worker(s)', (workers) => {
-  test('serve on the socket, which has the mode of SOCKET_MODE and is removed at the end', async () => {
+  test('serve on the socket, which is for its owner and group, and is removed at the end', async () => {
     const path = join(tempFolder(), 'vitrine.sock');
-    const server = await startServer({ HOST: path, SOCKET_MODE: '600', WORKERS: workers });
+    const server = await startServer({ HOST: path, WORKERS: workers });
     expect(server.url).toBe(`unix:${path}`);
-    expect((statSync(path).mode & 0o777).toString(8)).toBe('600');
+    expect((statSync(path).mode & 0o777).toString(8)).toBe('660');
     expect(await Promise.all([ADA, '/nothing'].map((url) => askThere(path, url)))).toEqual([200, 404]);
     expect(await server.stop()).toBe(0);
     expect(existsSync(path)).toBe(false);

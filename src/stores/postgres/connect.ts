@@ -95,7 +95,9 @@ async function connect(address: PostgresAddress, where: HostAddress, mustWrite: 
     if (mustWrite && (await firstValue(client, 'SELECT pg_is_in_recovery()')) === 't')
       throw new StoreError(`The database at ${name} is a standby, which cannot be written.`);
     const isEmpty = (await firstValue(client, "SELECT to_regclass('vitrine')")) === null;
-    const generation = isEmpty ? -1 : Number(await firstValue(client, 'SELECT generation FROM vitrine'));
+    const generation = isEmpty
+      ? -1
+      : Number((await firstValue(client, 'SELECT generation FROM vitrine')) ?? -1);
     return { client, name, generation };
   });
 }

@@ -1,19 +1,16 @@
 // What SQL that both stores share needs of PostgreSQL, and the rows of a query.
 import type pg from 'pg';
-import type { StoreConnection } from '../connection.ts';
 import type { MemberSql } from '../media-statements.ts';
-
-/** A row as an array of texts. */
-export type TextRow = (string | null)[];
+import type { SqlAdapter, TextRow } from '../sql-adapter.ts';
 
 export const member: MemberSql = (name) => `(members(record) ->> '${name}')`;
 
-/** The connection as SQL that both stores share uses it. */
-export function storeConnection(client: pg.Client): StoreConnection {
+export function sqlAdapter(client: pg.Client): SqlAdapter {
   return {
     run: async (sql, values = []) => (await client.query(sql, [...values])).rowCount ?? 0,
-    rows: (sql) => fetchRows(client, sql),
+    rows: <Row extends TextRow>(sql: string) => fetchRows(client, sql) as AsyncGenerator<Row>,
     member,
+    bytes: (text) => text,
     hex: (column) => `encode(${column}, 'hex')`,
     now: '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint',
   };
@@ -22,12 +19,12 @@ export function storeConnection(client: pg.Client): StoreConnection {
 const FETCH_ROWS = 1000;
 
 /** The rows of a query, fetched in parts; inside the caller's transaction. */
-async function* fetchRows(client: pg.Client, sql: string): AsyncGenerator<string[]> {
+async function* fetchRows(client: pg.Client, sql: string): AsyncGenerator<TextRow> {
   await client.query(`DECLARE rows NO SCROLL CURSOR FOR ${sql}`);
   try {
     for (;;) {
       const fetch = { text: `FETCH ${FETCH_ROWS} FROM rows`, rowMode: 'array' as const };
-      const { rows } = await client.query<string[]>(fetch);
+      const { rows } = await client.query<TextRow>(fetch);
       yield* rows;
       if (rows.length < FETCH_ROWS) return;
     }

@@ -2,8 +2,8 @@
 import type pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
+import type { TextRow } from '../sql-adapter.ts';
 import { hostName } from './connect.ts';
-import type { TextRow } from './dialect.ts';
 import { isQueryError } from './errors.ts';
 import { refuseUnfit } from './migrate.ts';
 import { createReadPool, STATEMENT_MS } from './pool.ts';

@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { parsePostgresUrl } from '../../config/database-url.ts';
 import { StoreError } from '../errors.ts';
+import { noRow } from '../migrations.ts';
 import type { HostState, StoreListener } from '../reader.ts';
-import type { TextRow } from './dialect.ts';
+import type { TextRow } from '../sql-adapter.ts';
 import { isLasting, toStoreError } from './errors.ts';
 import { createHost, type Host } from './host.ts';
 
@@ -71,15 +72,15 @@ function warnOfPrimaries(hosts: readonly Host[]): string | undefined {
   return `The databases at ${names.join(' and ')} can all be written. After a failover, an old primary that returns has to be made a standby.`;
 }
 
-/** What the log is told of a host; `wasUp` is undefined if it was told nothing yet. */
+/** What the log says of a host; `wasUp` is undefined if it said nothing yet. */
 function createReports(observe: StoreListener) {
-  let told: string | undefined;
+  let reported: string | undefined;
   return (host: Host, wasUp: boolean | undefined, warning: string | undefined): void => {
     if (host.up && wasUp === false)
       observe({ type: 'data-changed', message: `the database at ${host.name} answers again` });
     if (host.up === false && wasUp !== false) observe({ type: 'data-fault', message: faultMessage(host) });
-    if (warning !== undefined && warning !== told) observe({ type: 'data-warning', message: warning });
-    told = warning;
+    if (warning !== undefined && warning !== reported) observe({ type: 'data-warning', message: warning });
+    reported = warning;
   };
 }
 
@@ -149,7 +150,8 @@ async function read(choice: Choice, query: pg.QueryConfig): Promise<TextRow> {
     }
     tried.add(host);
     try {
-      const [row = []] = await host.query(query);
+      const [row] = await host.query(query);
+      if (row === undefined) throw noRow(`The database at ${host.name}`);
       host.generation = Number(row[0]);
       choice.update(host);
       if (host.generation >= choice.newest()) return row;

@@ -2,9 +2,10 @@
 import type pg from 'pg';
 import { StoreError } from '../errors.ts';
 import { listMigrations, type MigrationResult } from '../migrations.ts';
-import { packAnswers } from '../packed-rows.ts';
-import { firstValue, inTransaction, storeConnection } from './dialect.ts';
+import { findWrongWords } from '../word-statements.ts';
+import { firstValue, inTransaction, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
+import { packAnswers } from './pack.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
 const LOCK = 0x56495452;
@@ -24,10 +25,28 @@ async function migrateLocked(client: pg.Client, name: string): Promise<Migration
   MIGRATIONS.refuseUnknown(`The database at ${name}`, from);
   for (const { version, sql } of MIGRATIONS.due(from)) {
     await client.query(sql());
-    if (version === 5) await packAnswers(storeConnection(client));
+    if (version === 9) await packAnswers(client);
+    if (version === 10) await setWords(client);
     await client.query('UPDATE vitrine SET schema = $1', [version]);
   }
   return { from, to: MIGRATIONS.current };
+}
+
+const WORDS_AT_ONCE = 1000;
+const SET_WORDS = `
+  UPDATE profiles SET words = found.words FROM json_to_recordset($1) AS found (family text, id bigint, words text)
+  WHERE profiles.family = found.family AND profiles.id = found.id`;
+
+/** What users are found by. */
+async function setWords(client: pg.Client): Promise<void> {
+  let found: object[] = [];
+  const store = async () => void (await client.query(SET_WORDS, [JSON.stringify(found)]));
+  for await (const { family, id, words } of findWrongWords(sqlAdapter(client))) {
+    if (found.push({ family, id, words }) < WORDS_AT_ONCE) continue;
+    await store();
+    found = [];
+  }
+  await store();
 }
 
 /** 0 when there are no tables yet. */

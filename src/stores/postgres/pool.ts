@@ -1,11 +1,12 @@
 // The connections that a host is read through: a pg.Pool of sessions that cannot write.
 import pg from 'pg';
 import type { HostAddress, PostgresAddress } from '../../config/database-url.ts';
+import type { TextRow } from '../sql-adapter.ts';
 import { clientConfig } from './connect.ts';
-import { firstValue, type TextRow } from './dialect.ts';
+import { firstValue } from './dialect.ts';
 
 const IDLE_MS = 60_000;
-/** A query that takes longer is cancelled: probably nobody waits for it any more. */
+/** A query that takes longer is cancelled: its client has probably gone. */
 export const STATEMENT_MS = 3000;
 /** How long closing waits for a host that may not respond. */
 const CLOSE_MS = 600;

@@ -4,30 +4,38 @@ import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { countOnce } from '../counts.ts';
-import { selectHistory } from '../history-statements.ts';
-import { type Gzip, gzipList, gzipText } from '../packing.ts';
+import { type Side, selectHistory } from '../history-statements.ts';
+import { answerWith } from '../packing.ts';
+import { factsByFile } from '../pictures.ts';
 import { type Answer, type Counts, importTime, type Reader, type StoreListener } from '../reader.ts';
+import type { TextRow } from '../sql-adapter.ts';
+import { LAST, selectFound } from '../word-statements.ts';
 import { openSnapshot } from './connect.ts';
-import { member, storeConnection, type TextRow } from './dialect.ts';
+import { member, sqlAdapter } from './dialect.ts';
 import { toStoreError } from './errors.ts';
 import { type Hosts, openHosts } from './hosts.ts';
 
 // $3: what the client knows. If it has the text, that is neither read nor sent. $4: whether the packed text is wanted.
-const lookup = (name: string, table: string, text: string) => ({
-  name,
+const PROFILE = {
+  name: 'profile',
   text: `SELECT generation, etag,
-      CASE WHEN strpos($3, etag) = 0 AND ($4 AND packed IS NOT NULL) IS NOT TRUE THEN ${text} END,
+      CASE WHEN strpos($3, etag) = 0 AND ($4 AND packed IS NOT NULL) IS NOT TRUE THEN coalesce(served, record) END,
       CASE WHEN strpos($3, etag) = 0 AND $4 THEN packed END, $4 AND packed IS NOT NULL
-    FROM vitrine LEFT JOIN ${table} ON family = $1 AND user_key = $2`,
-});
-const PROFILE = lookup('profile', 'profiles', 'coalesce(served, record)');
-const ITEMS = lookup('items', 'lists', `'{"' || $5::text || '":' || items || '}'`);
+    FROM vitrine LEFT JOIN profiles ON family = $1 AND user_key = $2`,
+};
+const IS_PACKED = String.raw`substr(body, 1, 1) = '\x1f'`;
+const ITEMS = {
+  name: 'items',
+  text: `SELECT generation, etag, CASE WHEN strpos($3, etag) = 0 THEN body END, ${IS_PACKED}
+    FROM vitrine LEFT JOIN lists ON family = $1 AND user_key = $2 AND collection = $4`,
+};
 const PERSON = {
   name: 'person',
   text: `SELECT generation,
       profiles.etag, CASE WHEN strpos($3, profiles.etag) = 0 THEN coalesce(served, record) END,
-      lists.etag, CASE WHEN strpos($3, lists.etag) = 0 THEN '{"' || $4::text || '":' || items || '}' END
-    FROM vitrine LEFT JOIN (profiles JOIN lists USING (family, user_key)) ON family = $1 AND user_key = $2`,
+      lists.etag, CASE WHEN strpos($3, lists.etag) = 0 THEN body END, ${IS_PACKED}
+    FROM vitrine LEFT JOIN (profiles JOIN lists USING (family, user_key))
+      ON family = $1 AND user_key = $2 AND collection = $4`,
 };
 /** A query for one value, and with it the generation. */
 const select = (name: string, value: string) => ({
@@ -43,26 +51,48 @@ const TAKEN_DOWN = select(
 );
 const LAST_RUN = select('last run', 'last_run');
 const MEDIA_URL = select('media url', 'media_url');
+const PICTURES = select(
+  'pictures',
+  `SELECT json_agg(found) FROM (
+     SELECT DISTINCT ON (file) file, width, height, color, small FROM media
+     WHERE file = ANY($1::text[]) AND width > 0) AS found`,
+);
 const FIRST_USERS = select(
   'first users',
   `SELECT json_agg(username ORDER BY id) FROM (
      SELECT id, record::json ->> 'username' AS username FROM profiles WHERE family = $1 ORDER BY id LIMIT $2) AS first`,
 );
-const USERS = select(
-  'users',
-  `SELECT json_agg(page ORDER BY key) FROM (
-     SELECT user_key AS key, record::json ->> 'username' AS username, coalesce(served, record) AS profile FROM profiles
-     WHERE family = $1 AND user_key > $2 ORDER BY user_key LIMIT $3 OFFSET $4) AS page`,
+const ENTRY = `
+  user_key AS key, record::json ->> 'username' AS username, etag, left(record::json ->> 'name', 300) AS name,
+  left(record::json ->> 'bio', 300) AS bio, coalesce(served, record)::json ->> 'avatar' AS avatar`;
+const usersBy = (isIn: string, order: string) =>
+  select(
+    `users ${order}`,
+    `SELECT json_agg(page ORDER BY key ${order}) FROM (
+       SELECT ${ENTRY} FROM profiles
+       WHERE family = $1 AND user_key ${isIn} $2 ORDER BY user_key ${order} LIMIT $3 OFFSET $4) AS page`,
+  );
+const USERS = usersBy('>', 'ASC');
+const USERS_BEFORE = usersBy('<=', 'DESC');
+const SEARCH = select(
+  'search',
+  `SELECT json_agg(page) FROM (
+     SELECT ${ENTRY} FROM (${selectFound(['$1', '$2', '$3', '$4'])}) AS found CROSS JOIN profiles
+     WHERE profiles.family = $1 AND profiles.id = found.id ORDER BY word, found.id) AS page`,
 );
-const historyQuery = (family: Family) => ({
-  name: `history of ${family}`,
+const historyQuery = (family: Family, side: Side) => ({
+  name: `${side} history of ${family}`,
   text: `SELECT generation, etag, coalesce(served, record), (
-      SELECT json_agg(record) FROM (${selectHistory(family, member)}) AS page (record))
+      SELECT json_agg(record) FROM (${selectHistory(family, member, side)}) AS page (record))
     FROM vitrine LEFT JOIN profiles ON family = '${family}' AND user_key = $1`,
 });
-const HISTORIES = { microblog: historyQuery('microblog'), portfolio: historyQuery('portfolio') };
+const historyQueries = (family: Family) => ({
+  older: historyQuery(family, 'older'),
+  newer: historyQuery(family, 'newer'),
+});
+const HISTORIES = { microblog: historyQueries('microblog'), portfolio: historyQueries('portfolio') };
 
-/** Opens the data for serving. Before the first import has committed, it is not there: nobody is told "unknown user". */
+/** Opens the data for serving. Before the first import has committed, it is not there: no client gets "unknown user". */
 export async function openServed(url: string, observe: StoreListener): Promise<Reader> {
   const hosts = await openHosts(url, observe);
   return createReader(url, hosts, async (query) => {
@@ -78,16 +108,17 @@ export async function openReader(url: string): Promise<Reader> {
   return createReader(url, hosts, hosts.read);
 }
 
+type QueryValue = string | number | readonly string[];
+
 function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
-  async function find(query: pg.QueryConfig, gzip: Gzip): Promise<Answer | undefined> {
+  async function findProfile(query: pg.QueryConfig): Promise<Answer | undefined> {
     const [, etag, text, packed, isPacked] = await read(query);
-    if (isPacked !== 't' || etag == null) return createAnswer(etag, text);
-    return { etag, body: packed == null ? null : gzip(Buffer.from(packed.slice(2), 'hex')), isGzip: true };
+    return isPacked === 't' ? createPackedAnswer(etag, packed, isPacked, true) : createAnswer(etag, text);
   }
 
-  const readValue = async (query: pg.QueryConfig, ...values: (string | number)[]) =>
+  const readValue = async (query: pg.QueryConfig, ...values: QueryValue[]) =>
     (await read({ ...query, values }))[1];
-  const readJson = async (query: pg.QueryConfig, ...values: (string | number)[]) =>
+  const readJson = async (query: pg.QueryConfig, ...values: QueryValue[]) =>
     JSON.parse((await readValue(query, ...values)) ?? '[]');
 
   return {
@@ -100,22 +131,28 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
       ),
     hosts: hosts.states,
     profile: (family, userKey, { known = '', gzip = false } = {}) =>
-      find({ ...PROFILE, values: [family, userKey, known, gzip] }, gzipText),
-    items: (family, userKey, collection, { known = '', gzip = false } = {}) =>
-      find({ ...ITEMS, values: [family, userKey, known, gzip, collection] }, gzipList(collection)),
+      findProfile({ ...PROFILE, values: [family, userKey, known, gzip] }),
+    async items(family, userKey, collection, { known = '', gzip = false } = {}) {
+      const [, etag, body, isPacked] = await read({ ...ITEMS, values: [family, userKey, known, collection] });
+      return createPackedAnswer(etag, body, isPacked, gzip);
+    },
     async person(family, userKey, collection, known = '') {
       const values = [family, userKey, known, collection];
-      const [, etag, record, listEtag, items] = await read({ ...PERSON, values });
-      const [own, list] = [createAnswer(etag, record), createAnswer(listEtag, items)];
+      const [, etag, record, listEtag, body, isPacked] = await read({ ...PERSON, values });
+      const [own, list] = [createAnswer(etag, record), createPackedAnswer(listEtag, body, isPacked, false)];
       return own && list && [own, list];
     },
     isTakenDown: async (family, userKey) =>
       (await readValue(TAKEN_DOWN, family, takedownKey(userKey))) === 't',
     mediaUrl: async () => (await readValue(MEDIA_URL)) ?? undefined,
+    pictures: async (files) => factsByFile(await readJson(PICTURES, files)),
     firstUsers: (family, count) => readJson(FIRST_USERS, family, count),
-    users: (family, { after = '', skip = 0, limit }) => readJson(USERS, family, after, limit, skip),
-    async history(family, userKey, { from = '', limit }) {
-      const [, etag, record, items] = await read({ ...HISTORIES[family], values: [userKey, from, limit] });
+    users: (family, { after = '', upTo, skip = 0, limit }) =>
+      readJson(upTo === undefined ? USERS : USERS_BEFORE, family, upTo ?? after, limit, skip),
+    search: (family, key, limit) => readJson(SEARCH, family, key, key + LAST, limit),
+    async history(family, userKey, { from = '', limit, skip = 0, side = 'older' }) {
+      const query = { ...HISTORIES[family][side], values: [userKey, from, limit, skip] };
+      const [, etag, record, items] = await read(query);
       const profile = createAnswer(etag, record);
       return profile && { profile, records: JSON.parse(items ?? '[]') };
     },
@@ -126,14 +163,21 @@ function createReader(url: string, hosts: Hosts, read: Hosts['read']): Reader {
   };
 }
 
-function createAnswer(etag: TextRow[0] | undefined, body: TextRow[0] | undefined): Answer | undefined {
+function createAnswer(etag: Column, body: Column): Answer | undefined {
   return etag == null ? undefined : { etag, body: body == null ? null : Buffer.from(body) };
+}
+
+type Column = TextRow[0] | undefined;
+
+function createPackedAnswer(etag: Column, hex: Column, isPacked: Column, gzip: boolean): Answer | undefined {
+  if (etag == null) return undefined;
+  return answerWith(etag, hex == null ? null : Buffer.from(hex.slice(2), 'hex'), isPacked === 't', gzip);
 }
 
 /** Opens a database to read everything in it. */
 export async function openArchive(url: string): Promise<Archive> {
   const { client, name } = await openSnapshot(url);
-  return createArchive(storeConnection(client), {
+  return createArchive(sqlAdapter(client), {
     toStoreError: (error) => toStoreError(name, error),
     close: () => client.end(),
   });

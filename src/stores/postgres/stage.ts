@@ -6,11 +6,11 @@ import { STAGED_COLUMNS, stagedKind } from '../merge-statements.ts';
 const STAGED = `
   CREATE TEMP TABLE staged (
     n bigint GENERATED ALWAYS AS IDENTITY, kind integer NOT NULL, place bigint NOT NULL, id bigint NOT NULL,
-    user_key text COLLATE "C" NOT NULL, owner bigint, date text COLLATE "C" NOT NULL, record text NOT NULL
+    user_key text COLLATE "C" NOT NULL, words text NOT NULL, owner bigint, date text COLLATE "C" NOT NULL, record text NOT NULL
   ) ON COMMIT DROP`;
 const STAGE = `
   INSERT INTO staged (${STAGED_COLUMNS.join()}) SELECT ${STAGED_COLUMNS.join()} FROM json_to_recordset($1)
-  AS rows (kind integer, place bigint, id bigint, user_key text, owner bigint, date text, record text)`;
+  AS rows (kind integer, place bigint, id bigint, user_key text, words text, owner bigint, date text, record text)`;
 /** Characters of records that are gathered before they are sent. */
 const CHUNK = 256 * 1024;
 
@@ -36,8 +36,9 @@ export async function startStage(client: pg.Client) {
   }
 
   return {
-    add({ kind, id, userKey, owner, date, record }: Row, place: number): Promise<void> | undefined {
-      rows.push({ kind: stagedKind(kind), place, id, user_key: userKey, owner: owner || null, date, record });
+    add({ kind, id, userKey, words, owner, date, record }: Row, place: number): Promise<void> | undefined {
+      const keys = { user_key: userKey, words, owner: owner || null };
+      rows.push({ kind: stagedKind(kind), place, id, ...keys, date, record });
       size += record.length;
       return size < CHUNK ? undefined : flush();
     },

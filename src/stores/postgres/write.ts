@@ -1,15 +1,16 @@
 // The writing side of PostgreSQL: imports, removals and repairs, each one transaction on the primary.
 import type pg from 'pg';
-import type { StoreConnection } from '../connection.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies } from '../load.ts';
 import { WORK_TABLES } from '../merge-statements.ts';
 import type { MigrationResult } from '../migrations.ts';
+import type { SqlAdapter } from '../sql-adapter.ts';
 import type { Writer } from '../writer.ts';
 import { createWriter, importStaged } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
-import { inTransaction, storeConnection } from './dialect.ts';
+import { inTransaction, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import { migrate, readSchema, refuseUnfit } from './migrate.ts';
+import { packAnswers } from './pack.ts';
 import { type Stage, startStage } from './stage.ts';
 
 export async function openWriter(url: string): Promise<Writer> {
@@ -39,18 +40,19 @@ export async function openTrialWriter(url: string): Promise<Writer | undefined> 
 
 function writerOn(connection: HostConnection): Writer {
   const { client, name } = connection;
-  const change = <T>(action: (db: StoreConnection) => Promise<T>) =>
+  const change = <T>(action: (db: SqlAdapter) => Promise<T>) =>
     describeErrors(name, () =>
       inTransaction(client, BEGIN, async () => {
         await takeTurn(client);
-        return await action(storeConnection(client));
+        const result = await action(sqlAdapter(client));
+        await packAnswers(client);
+        return result;
       }),
     );
   return createWriter({
     load: (options) => describeErrors(name, () => startLoad(connection, options)),
-    connection: storeConnection(client),
+    connection: sqlAdapter(client),
     change,
-    erase: change,
     close: () => client.end(),
   });
 }
@@ -85,7 +87,7 @@ async function startLoad({ client, name }: HostConnection, options: LoadOptions)
   };
 }
 
-/** After so many changes the planner needs new statistics at once, not when autovacuum gets to it. */
+/** After this number of changes the planner needs new statistics at once, not when autovacuum gets to it. */
 const WORTH_ANALYSING = 1000;
 
 async function finish(
@@ -96,8 +98,9 @@ async function finish(
 ): Promise<Tallies | undefined> {
   await stage.end();
   await takeTurn(client);
-  const { tallies, changes, commits } = await importStaged(storeConnection(client), options, ending);
-  if (changes > WORTH_ANALYSING) await client.query('ANALYZE profiles, items, lists');
+  const { tallies, changes, commits } = await importStaged(sqlAdapter(client), options, ending);
+  if (commits) await packAnswers(client);
+  if (changes > WORTH_ANALYSING) await client.query('ANALYZE profiles, items, lists, words');
   await client.query(commits ? 'COMMIT' : 'ROLLBACK');
   return tallies;
 }

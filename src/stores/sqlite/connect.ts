@@ -1,10 +1,10 @@
 // Connections to a SQLite file: opening it for writing or reading.
-import { isMainThread } from 'node:worker_threads';
 import Database from 'better-sqlite3';
+import { StoreError } from '../errors.ts';
 import type { MigrationResult } from '../migrations.ts';
 import { addFunctions } from './dialect.ts';
 import { describeErrors } from './errors.ts';
-import { refuseForeignLog, refuseMissing, refuseOddFile } from './file.ts';
+import { refuseFirstImport, refuseForeignLog, refuseMissing, refuseOddFile } from './file.ts';
 import { migrate, refuseForeign, refuseUnfit } from './migrate.ts';
 
 /** Kilobytes. A larger cache reads no faster than the system's own. */
@@ -69,13 +69,16 @@ export const openToCopy = (path: string): Connection =>
   open(path, path, { readonly: true, fileMustExist: true, timeout: 1000 }, (db) => refuseForeign(db, path));
 
 /** Opens a file for loads that are tried only: makes, migrates and converts nothing. */
-export function openForTrial(path: string): Connection {
+export function openToTry(path: string): Connection {
   return open(path, path, { ...WRITING, fileMustExist: true }, (db) => refuseUnfit(db, path));
 }
 
 /** Opens a file, or a database held in memory, for reading only; throws unless it can be served. */
 export function openForReading(source: string | Buffer, name: string): Connection {
-  if (typeof source === 'string') refuseMissing(source);
+  if (typeof source === 'string') {
+    refuseMissing(source);
+    refuseFirstImport(source);
+  }
   return open(source, name, { readonly: true, fileMustExist: true, timeout: 1000 }, (db) => {
     db.pragma('query_only = ON');
     db.pragma(`cache_size = -${READING_CACHE}`);
@@ -97,10 +100,10 @@ function open(
     if (typeof source === 'string') {
       refuseOddFile(source);
       // Once: when this process closes a file that it has open in SQLite as well, SQLite loses its locks.
-      if (isMainThread && !opened.has(source)) refuseForeignLog(source);
+      if (!opened.has(source)) refuseForeignLog(source);
       opened.add(source);
     }
-    const db = disposable(new Database(source, options));
+    const db = disposable(openDatabase(source, name, options));
     try {
       addFunctions(db);
       prepare(db);
@@ -110,4 +113,14 @@ function open(
       throw error;
     }
   });
+}
+
+function openDatabase(source: string | Buffer, name: string, options: Database.Options): Database.Database {
+  try {
+    return new Database(source, options);
+  } catch (error) {
+    // better-sqlite3 looks for the folder itself.
+    if (error instanceof TypeError) throw new StoreError(`${name} cannot be opened: ${error.message}.`);
+    throw error;
+  }
 }

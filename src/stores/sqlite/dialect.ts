@@ -1,22 +1,27 @@
 // What SQL that both stores share needs of SQLite: functions that it has not, and statements as on any connection.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
 import { computeEtag } from '../../records/etag.ts';
-import type { StoreConnection } from '../connection.ts';
-import { COUNTS, countsFrom } from '../counts.ts';
-import { pack } from '../packing.ts';
+import { KIND_NAMES, KINDS, type KindName } from '../../records/kinds.ts';
+import { searchWords } from '../../records/words.ts';
+import { isLong, makeBody, pack } from '../packing.ts';
 import type { Counts } from '../reader.ts';
+import type { SqlAdapter, TextRow } from '../sql-adapter.ts';
 import { takedownHash } from '../takedowns.ts';
 
 export function addFunctions(db: Database): void {
-  db.function('etag_of', { deterministic: true }, (text) => computeEtag(String(text)));
-  db.function('pack', { deterministic: true }, (text) => pack(String(text)));
+  db.function('etag_of', { deterministic: true }, (text) => computeEtag(text));
+  db.function('packed_of', { deterministic: true }, (text) => (isLong(text) ? pack(text) : null));
+  db.function('body_of', { deterministic: true }, (text) => makeBody(text));
+  db.function('words_of', { deterministic: true }, (username, name) =>
+    searchWords(String(username), String(name)),
+  );
   db.function('takedown_hash', { deterministic: true }, (salt, family, what, value) =>
     takedownHash(String(salt), String(family), String(what), String(value)),
   );
 }
 
-/** The connection as SQL that both stores share uses it. */
-export function storeConnection(db: Database): StoreConnection {
+export function sqlAdapter(db: Database): SqlAdapter {
   const prepared = new Map<string, Statement>();
   return {
     run(sql, values = []) {
@@ -24,11 +29,40 @@ export function storeConnection(db: Database): StoreConnection {
       prepared.set(sql, statement);
       return statement.run(Object.fromEntries(values.map((value, index) => [index + 1, value]))).changes;
     },
-    rows: (sql) => db.prepare(sql).raw().iterate() as Iterable<string[]>,
+    rows: <Row extends TextRow>(sql: string) => readTexts(db, sql) as Generator<Row>,
     member: (name) => `(record ->> '${name}')`,
+    bytes: (text) => `CAST(${text} AS BLOB)`,
     hex: (column) => `hex(${column})`,
     now: "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
   };
 }
 
-export const readCounts = (db: Database): Counts => countsFrom(db.prepare(COUNTS).raw().all() as unknown[][]);
+function* readTexts(db: Database, sql: string): Generator<TextRow> {
+  for (const row of db.prepare(sql).raw().iterate() as Iterable<(string | number | null)[]>)
+    yield row.map((value) => (typeof value === 'number' ? String(value) : value));
+}
+
+/** Rows that are counted without a pause. */
+const SLICE = 20_000;
+
+const countSlice = (table: string) => `
+  SELECT count(*), CAST(max(id) AS TEXT) FROM (
+    SELECT id FROM ${table} WHERE family = ? AND id > CAST(? AS INTEGER) ORDER BY id LIMIT ${SLICE})`;
+
+/** In slices, so that lookups do not wait for it. */
+export async function readCounts(db: Database): Promise<Counts> {
+  const counts: [KindName, number][] = [];
+  for (const kind of KIND_NAMES) {
+    const { family, role } = KINDS[kind];
+    const slice = db.prepare(countSlice(role === 'profile' ? 'profiles' : 'items')).raw();
+    let sum = 0;
+    for (let last: string | null = '0'; last !== null; ) {
+      const [rows, end] = slice.get(family, last) as [number, string | null];
+      sum += rows;
+      last = rows < SLICE ? null : end;
+      await nextTurn();
+    }
+    counts.push([kind, sum]);
+  }
+  return Object.fromEntries(counts) as Counts;
+}

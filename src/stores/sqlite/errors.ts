@@ -1,5 +1,7 @@
 // What SQLite and the file system report, as sentences for the operator.
-import { existsSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { dirname } from 'node:path';
 import { StoreError } from '../errors.ts';
 
 /** Runs what touches a database file and turns SQLite's errors into sentences about it. */
@@ -11,11 +13,20 @@ export function describeErrors<T>(path: string, action: () => T): T {
   }
 }
 
-export const toStoreError = (path: string, error: unknown): StoreError =>
-  error instanceof StoreError ? error : new StoreError(errorMessage(path, error), { cause: error });
+/** An error that neither SQLite nor the system reports is a fault of this program, and stays as it is. */
+export function toStoreError(path: string, error: unknown): Error {
+  const fault = error as Error;
+  if (fault instanceof StoreError || errorCode(fault) === '') return fault;
+  return new StoreError(errorMessage(path, errorCode(fault), fault.message), { cause: fault });
+}
 
-function errorMessage(path: string, error: unknown): string {
-  const { code = '', message } = error as { code?: string; message: string };
+/** Empty if it has none. */
+export const errorCode = (error: unknown): string => {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : '';
+};
+
+function errorMessage(path: string, code: string, message: string): string {
   if (code === 'SQLITE_NOTADB') return `${path} is not a SQLite database.`;
   if (code.startsWith('SQLITE_CORRUPT')) return `${path} is damaged: restore it from a copy.`;
   if (code.startsWith('SQLITE_FULL') || code === 'ENOSPC')
@@ -24,8 +35,44 @@ function errorMessage(path: string, error: unknown): string {
     return `${path} is being written by another process; try again when it is done.`;
   if (code.startsWith('SQLITE_READONLY') && existsSync(`${path}-journal`))
     return `${path}-journal is left of a write that did not end: \`vitrine migrate\` undoes that write; remove the file if it belongs to another database.`;
-  if (code.startsWith('SQLITE_READONLY')) return `${path} cannot be written: it is read-only.`;
-  if (code.startsWith('SQLITE_CANTOPEN') || error instanceof TypeError)
-    return `${path} cannot be opened: the folder must exist, the file must be readable, and on read-only media it must come from \`vitrine snapshot\`.`;
+  if (code.startsWith('SQLITE_READONLY')) return `${path} cannot be written: ${findObstacle(path, 'write')}.`;
+  if (code.startsWith('SQLITE_CANTOPEN')) return `${path} cannot be opened: ${findObstacle(path, 'read')}.`;
+  if (code.startsWith('SQLITE_IOERR')) return `${path} cannot be read or written now: ${message}.`;
   return `${path}: ${message}`;
+}
+
+/** SQLite does not say why the system refused to open a file. Nothing here opens it, which would lose SQLite's locks. */
+function findObstacle(path: string, purpose: 'read' | 'write'): string {
+  if (isOutOfDescriptors()) return 'too many files are open (ulimit -n)';
+  const folder = dirname(path);
+  if (!existsSync(folder)) return 'its folder does not exist';
+  if (!existsSync(path))
+    return notAllowed(folder, constants.W_OK, 'written') ?? 'the system does not say why';
+  return (
+    notAllowed(path, constants.R_OK, 'read') ??
+    (purpose === 'write' ? notAllowed(path, constants.W_OK, 'written') : undefined) ??
+    // SQLite makes files beside it, also to read it.
+    notAllowed(folder, constants.W_OK, 'written, as files that do not come from `vitrine snapshot` need') ??
+    'too many files may have been open, or the disk is failing or full; try again'
+  );
+}
+
+function isOutOfDescriptors(): boolean {
+  try {
+    closeSync(openSync(devNull, 'r'));
+    return false;
+  } catch (error) {
+    return /^E[MN]FILE$/.test(errorCode(error));
+  }
+}
+
+/** Undefined if it is allowed. */
+function notAllowed(path: string, mode: number, what: string): string | undefined {
+  try {
+    accessSync(path, mode);
+    return undefined;
+  } catch (error) {
+    if (errorCode(error) === 'EROFS') return `${path} is read-only, and cannot be ${what}`;
+    return `${path}, which belongs to uid ${statSync(path).uid}, cannot be ${what} by uid ${process.getuid?.()}`;
+  }
 }

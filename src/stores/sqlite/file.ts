@@ -51,6 +51,21 @@ export function refuseOddFile(path: string): void {
   if (stats !== undefined && !stats.isFile()) throw new StoreError(`${path} is not a regular file.`);
 }
 
+/** 'VITR' marks a file as ours. */
+export const APPLICATION_ID = 0x56495452;
+/** 'VITF': during the first import, which has a journal beside the file. */
+export const FIRST_IMPORT_ID = 0x56495446;
+
+/** A reader would wait for its lock, and those that a killed one has left are undone by the next import. */
+export function refuseFirstImport(path: string): void {
+  if (existsSync(`${path}-journal`) && isFirstImport(readStart(path, 72)))
+    throw new NoDataError(
+      `${path} is being imported into: if that was interrupted, run \`vitrine import\` again.`,
+    );
+}
+
+const isFirstImport = (header: Buffer) => header.length >= 72 && header.readUInt32BE(68) === FIRST_IMPORT_ID;
+
 /** In the last bit, a log says which byte order its checksums have. */
 const LOG_MAGIC = 0x377f0683;
 
@@ -61,20 +76,47 @@ const LOG_MAGIC = 0x377f0683;
  * while this process has the file open.
  */
 export function refuseForeignLog(path: string): void {
+  refuseForeignJournal(path);
   const log = readStart(`${path}-wal`, 12);
   // SQLite does not read what is no log, such as the zeros that a power failure leaves.
   if (log.length < 12 || (log.readUInt32BE(0) | 1) !== LOG_MAGIC) return;
   // Read after the log: a file is in WAL mode before it has one.
   const header = readStart(path, 20);
   if (header.length < 20) return;
-  const pageSize = header.readUInt16BE(16);
   const isInWalMode = header[18] === 2 && header[19] === 2;
-  if (isInWalMode && log.readUInt32BE(8) === (pageSize === 1 ? 65_536 : pageSize)) return;
-  throw new StoreError(foreignLog(path));
+  if (!isInWalMode || log.readUInt32BE(8) !== pageSize(header)) throw new StoreError(foreignLog(path));
+}
+
+const JOURNAL_MAGIC = 'd9d505f920a163d7';
+/** Other journals of ours are of one page and live for a moment. */
+const JOURNAL_MS = 5000;
+
+/** The same of the journal of a first import that was killed: SQLite would cut another file to the size of an empty one. */
+function refuseForeignJournal(path: string): void {
+  const journal = `${path}-journal`;
+  if (readStart(journal, 8).toString('hex') !== JOURNAL_MAGIC) return;
+  const header = readStart(path, 72);
+  if (header.length < 72 || isFirstImport(header)) return;
+  if (Date.now() - (readStat(journal)?.mtimeMs ?? Number.NaN) > JOURNAL_MS)
+    throw new StoreError(`${journal} is of another file, which was at ${path} before: remove ${journal}.`);
 }
 
 const foreignLog = (path: string) =>
   `${path}-wal holds changes to another file, which was at ${path} before: remove ${path}-wal and ${path}-shm.`;
+
+function pageSize(header: Buffer): number {
+  const size = header.readUInt16BE(16);
+  return size === 1 ? 65_536 : size;
+}
+
+/** SQLite reads what a broken copy lacks of its last page as zeros. Not to be called while this process has the file open. */
+export function refuseCutOff(path: string): void {
+  const header = readStart(path, 20);
+  if (header.toString('latin1', 0, 15) !== 'SQLite format 3' || (readStat(`${path}-wal`)?.size ?? 0) > 0)
+    return;
+  if (statSync(path).size % pageSize(header) > 0)
+    throw new StoreError(`${path} is damaged: it ends within a page.`);
+}
 
 /** Removes what lies beside a file that was replaced, so that SQLite does not read it into the new one. */
 export function removeLeftovers(path: string, found: FileStats, served: FileStats): void {
@@ -82,7 +124,6 @@ export function removeLeftovers(path: string, found: FileStats, served: FileStat
   if (isLogLeft && (found.log?.size ?? 0) > 0) throw new StoreError(foreignLog(path));
   if (isLogLeft) rmSync(`${path}-wal`, { force: true });
   if (isSameFile(found.index, served.index)) rmSync(`${path}-shm`, { force: true });
-  refuseForeignLog(path);
 }
 
 /** Less, or nothing, where there is no such file. */

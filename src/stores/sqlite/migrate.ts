@@ -2,9 +2,8 @@
 import type { Database } from 'better-sqlite3';
 import { NoDataError, StoreError } from '../errors.ts';
 import { listMigrations, type MigrationResult } from '../migrations.ts';
+import { APPLICATION_ID, FIRST_IMPORT_ID } from './file.ts';
 
-/** 'VITR' marks a file as ours. */
-const APPLICATION_ID = 0x56495452;
 const MIGRATIONS = listMigrations('');
 
 /** All migrations that are due, in one transaction. */
@@ -28,7 +27,7 @@ const hasNoTables = (db: Database) => db.prepare('SELECT 1 FROM sqlite_schema').
 /** Throws unless the file is ours, or empty, and not from a later version of this program. */
 export function refuseForeign(db: Database, path: string): void {
   const owner = db.pragma('application_id', { simple: true }) as number;
-  if (owner !== APPLICATION_ID && (owner !== 0 || !hasNoTables(db)))
+  if (owner !== APPLICATION_ID && owner !== FIRST_IMPORT_ID && (owner !== 0 || !hasNoTables(db)))
     throw new StoreError(`${path} is a database of another program.`);
   MIGRATIONS.refuseUnknown(path, readSchema(db));
 }
@@ -40,8 +39,5 @@ export function refuseUnfit(db: Database, path: string): void {
   MIGRATIONS.refuseUnfit(path, readSchema(db));
 }
 
-/** Throws a sentence unless something was imported. */
-export function refuseUnimported(db: Database, path: string): void {
-  if (db.prepare('SELECT generation FROM vitrine').pluck().get() === 0)
-    throw new NoDataError(`${path} was never imported into: run \`vitrine import\`.`);
-}
+export const unimported = (path: string) =>
+  new NoDataError(`${path} was never imported into: run \`vitrine import\`.`);

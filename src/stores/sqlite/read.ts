@@ -5,7 +5,8 @@ import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { selectHistory } from '../history-statements.ts';
 import { MEDIA_URL } from '../media-statements.ts';
-import { type Gzip, gzipList, gzipText } from '../packing.ts';
+import { answerWith } from '../packing.ts';
+import { factsByFile, type PictureRow } from '../pictures.ts';
 import {
   type Answer,
   importTime,
@@ -14,8 +15,9 @@ import {
   type Reader,
   type UserEntry,
 } from '../reader.ts';
+import { LAST, selectFound } from '../word-statements.ts';
 import { type Connection, openForReading } from './connect.ts';
-import { readCounts, storeConnection } from './dialect.ts';
+import { readCounts, sqlAdapter } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { refuseUnfit } from './migrate.ts';
 
@@ -34,19 +36,28 @@ export function openReader(source: string | Buffer): SqliteReader {
   }
 }
 
-// With positional parameters, a lookup takes a quarter less CPU: what the client knows, the name of a list, the family, the
-// key. The ETag and the packed list stand before the text in a row: the text's pages are read only where it is sent.
-const find = (table: string, text: string, packed: string) => `
-  SELECT etag, ${packed} IS NOT NULL, CASE WHEN instr(?, etag) THEN NULL ELSE coalesce(${packed}, CAST(${text} AS BLOB)) END
+// With positional parameters, a lookup takes a quarter less CPU: what the client knows, the family, the key, the list's name.
+const find = (table: string, isPacked: string, body: string) => `
+  SELECT etag, ${isPacked}, CASE WHEN instr(?, etag) THEN NULL ELSE ${body} END
   FROM ${table} WHERE family = ? AND user_key = ?`;
-const RECORD = 'coalesce(served, record)';
-const LIST = `'{"' || ? || '":' || items || '}'`;
+const RECORD = 'CAST(coalesce(served, record) AS BLOB)';
+const FIND_PLAIN = find('profiles', '0', RECORD);
+const FIND_PACKED = find('profiles', 'packed IS NOT NULL', `coalesce(packed, ${RECORD})`);
+const FIND_LIST = `${find('lists', "body < x'20'", 'body')} AND collection = ?`;
 const FIRST_USERS = `
   SELECT record ->> 'username' FROM profiles WHERE family = ? ORDER BY id LIMIT ?`;
 
-const USERS = `
-  SELECT user_key AS key, record ->> 'username' AS username, coalesce(served, record) AS profile FROM profiles
-  WHERE family = ? AND user_key > ? ORDER BY user_key LIMIT ? OFFSET ?`;
+const ENTRY = `
+  SELECT user_key AS key, record ->> 'username' AS username, etag, substr(record ->> 'name', 1, 300) AS name,
+    substr(record ->> 'bio', 1, 300) AS bio, coalesce(served, record) ->> 'avatar' AS avatar`;
+const usersBy = (isIn: string, order: string) => `${ENTRY} FROM profiles
+  WHERE family = ? AND user_key ${isIn} ? ORDER BY user_key ${order} LIMIT ? OFFSET ?`;
+const SEARCH = `${ENTRY} FROM (${selectFound(['?1', '?2', '?3', '?4'])}) AS found CROSS JOIN profiles
+  WHERE profiles.family = ?1 AND profiles.id = found.id ORDER BY word, found.id`;
+
+const PICTURES = `
+  SELECT file, width, height, color, small FROM media
+  WHERE file IN (SELECT value FROM json_each(?)) AND width > 0 GROUP BY file`;
 
 const TAKEN_DOWN = `
   SELECT 1 FROM takedown_salts CROSS JOIN takedowns
@@ -57,6 +68,7 @@ function createReader(db: Connection, path: string): SqliteReader {
   const generation = db.prepare('SELECT generation FROM vitrine').pluck();
   const lastRun = db.prepare('SELECT last_run FROM vitrine').pluck();
   const mediaUrl = db.prepare(MEDIA_URL).pluck();
+  const pictures = db.prepare(PICTURES);
   const lookups = createLookups(db);
   return {
     ...lookups,
@@ -66,6 +78,7 @@ function createReader(db: Connection, path: string): SqliteReader {
     lastImportRun: () => importTime(lastRun.get() as number),
     takedownHashes: () => takedowns.all() as string[],
     mediaUrl: () => mediaUrl.get() as string | undefined,
+    pictures: (files) => factsByFile(pictures.all(JSON.stringify(files)) as PictureRow[]),
     counts: () => readCounts(db),
     fault() {
       try {
@@ -83,30 +96,29 @@ function createReader(db: Connection, path: string): SqliteReader {
 }
 
 function createLookups(db: Connection) {
-  const plainProfile = db.prepare(find('profiles', RECORD, 'NULL')).raw();
-  const packedProfile = db.prepare(find('profiles', RECORD, 'packed')).raw();
-  const plainItems = db.prepare(find('lists', LIST, 'NULL')).raw();
-  const packedItems = db.prepare(find('lists', LIST, 'packed')).raw();
+  const plainProfile = db.prepare(FIND_PLAIN).raw();
+  const packedProfile = db.prepare(FIND_PACKED).raw();
+  const list = db.prepare(FIND_LIST).raw();
   const takenDown = db.prepare(TAKEN_DOWN);
   const beginRead = createTurn(db);
 
-  function read(statement: Statement, values: string[], gzip: Gzip): Answer | undefined {
+  function read(statement: Statement, values: string[], gzip: boolean): Answer | undefined {
     beginRead();
     const row = statement.get(values) as [string, 0 | 1, Buffer | null] | undefined;
     if (row === undefined) return undefined;
     const [etag, isPacked, body] = row;
-    return isPacked === 0 ? { etag, body } : { etag, body: body && gzip(body), isGzip: true };
+    return answerWith(etag, body, isPacked === 1, gzip);
   }
 
   const profile = (family: Family, userKey: string, { known = '', gzip = false }: LookupOptions = {}) =>
-    read(gzip ? packedProfile : plainProfile, [known, family, userKey], gzipText);
+    read(gzip ? packedProfile : plainProfile, [known, family, userKey], gzip);
 
   const items = (
     family: Family,
     userKey: string,
     collection: string,
     { known = '', gzip = false }: LookupOptions = {},
-  ) => read(gzip ? packedItems : plainItems, [known, collection, family, userKey], gzipList(collection));
+  ) => read(list, [known, family, userKey, collection], gzip);
 
   return {
     profile,
@@ -124,22 +136,28 @@ function createLookups(db: Connection) {
 function createListings(
   db: Connection,
   findProfile: ReturnType<typeof createLookups>['profile'],
-): Pick<SqliteReader, 'firstUsers' | 'users' | 'history'> {
+): Pick<SqliteReader, 'firstUsers' | 'users' | 'search' | 'history'> {
   const firstUsers = db.prepare(FIRST_USERS).pluck();
-  const users = db.prepare(USERS);
-  const { member } = storeConnection(db);
-  const histories = {
-    microblog: db.prepare(selectHistory('microblog', member)).pluck(),
-    portfolio: db.prepare(selectHistory('portfolio', member)).pluck(),
-  };
+  const users = db.prepare(usersBy('>', 'ASC'));
+  const usersBefore = db.prepare(usersBy('<=', 'DESC'));
+  const search = db.prepare(SEARCH);
+  const { member } = sqlAdapter(db);
+  const prepare = (family: Family) => ({
+    older: db.prepare(selectHistory(family, member, 'older')).pluck(),
+    newer: db.prepare(selectHistory(family, member, 'newer')).pluck(),
+  });
+  const histories = { microblog: prepare('microblog'), portfolio: prepare('portfolio') };
   return {
     firstUsers: (family, count) => firstUsers.all(family, count) as string[],
-    users: (family, { after = '', skip = 0, limit }) => users.all(family, after, limit, skip) as UserEntry[],
-    history(family, userKey, { from = '', limit }) {
+    users: (family, { after = '', upTo, skip = 0, limit }) =>
+      (upTo === undefined ? users : usersBefore).all(family, upTo ?? after, limit, skip) as UserEntry[],
+    search: (family, key, limit) => search.all({ 1: family, 2: key, 3: key + LAST, 4: limit }) as UserEntry[],
+    history(family, userKey, { from = '', limit, skip = 0, side = 'older' }) {
       // It begins the transaction in which the items are read as well.
       const profile = findProfile(family, userKey);
       if (profile === undefined) return undefined;
-      return { profile, records: histories[family].all({ 1: userKey, 2: from, 3: limit }) as string[] };
+      const values = { 1: userKey, 2: from, 3: limit, 4: skip };
+      return { profile, records: histories[family][side].all(values) as string[] };
     },
   };
 }
@@ -178,7 +196,7 @@ export function openArchive(path: string): Archive {
   const db = openForReading(path, path);
   // One transaction, so that all of it is of one moment.
   describeErrors(path, () => db.exec('BEGIN'));
-  return createArchive(storeConnection(db), {
+  return createArchive(sqlAdapter(db), {
     toStoreError: (error) => toStoreError(path, error),
     findDamage: () => describeErrors(path, () => findDamage(db)),
     close() {

@@ -1,63 +1,86 @@
 // `vitrine snapshot`: a compact copy of a file, put in place at once.
 import { createHash } from 'node:crypto';
-import { readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
-import { basename, extname, join } from 'node:path';
-import Database from 'better-sqlite3';
+import { existsSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, extname, join } from 'node:path';
 import { openReplacement } from '../../files/output.ts';
 import { StoreError } from '../errors.ts';
-import { type Connection, openForReading } from './connect.ts';
+import { type Connection, openExclusive, openForReading } from './connect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { isSameFile, refuseMissing } from './file.ts';
 
-export interface SnapshotOptions {
-  /** The copy has no takedowns, and may be served in the place of a file that has. */
-  readonly forgetTakedowns: boolean;
-}
-
 /** The copy needs no other file beside it, so it can be served from read-only media. */
-export function snapshot(path: string, target: string, options: SnapshotOptions): void {
+export function snapshot(path: string, target: string): void {
   if (isFolder(target)) throw new StoreError(`${target} is a folder: name a file in it, or give --keep.`);
   using db = openForReading(path, path);
   refuseSame(path, target);
+  // Of this database, for whatever time.
+  removeAbandoned(dirname(target), basename(target).replace(DATED, ''));
   using copy = openReplacement(target);
+  // It makes a file without a write-ahead log, which read-only media cannot hold.
   vacuumInto(db, { path, target, unfinished: copy.path });
-  describeErrors(target, () => {
-    finish(copy.path, options);
-    copy.commit();
-  });
+  describeErrors(target, copy.commit);
+}
+
+const DATED = /\d{8}T\d{6}Z\.db$/;
+const UNFINISHED = /\.[0-9a-f-]{36}\.unfinished$/;
+
+/** Removes the copies that runs which were killed have left in a folder: no process has them open. */
+export function removeAbandoned(folder: string, prefix: string): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(prefix) || !UNFINISHED.test(name)) continue;
+    const path = join(folder, name);
+    try {
+      const lock = openExclusive(path, 0);
+      if (lock === undefined) continue;
+      lock.close();
+      for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true });
+    } catch {
+      // It is no database, or another run has removed it.
+    }
+  }
 }
 
 export interface DatedSnapshot {
   readonly file: string;
   /** Older ones that it took the place of. */
   readonly removed: readonly string[];
+  /** Why others could not be removed, a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 /**
  * A snapshot in a folder, named for its database and time. Only `keep` of them stay; the oldest go when the new one is
  * whole.
  */
-export function datedSnapshot(
-  path: string,
-  folder: string,
-  keep: number,
-  options: SnapshotOptions,
-): DatedSnapshot {
+export function datedSnapshot(path: string, folder: string, keep: number): DatedSnapshot {
   if (!isFolder(folder)) throw new StoreError(`${folder} is not a folder: create it first.`);
   const name = snapshotName(path);
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const file = join(folder, `${name}-${time}.db`);
-  snapshot(path, file, options);
+  snapshot(path, file);
   const isDated = (found: string) =>
     found.startsWith(`${name}-`) && /^\d{8}T\d{6}Z\.db$/.test(found.slice(name.length + 1));
-  // Not the new one, although a clock that was put back may make it the oldest by its name.
-  const older = readdirSync(folder)
-    .filter((found) => isDated(found) && found !== basename(file))
-    .sort()
-    .map((found) => join(folder, found));
-  const removed = older.slice(0, Math.max(older.length + 1 - keep, 0));
-  for (const old of removed) describeErrors(old, () => rmSync(old, { force: true }));
-  return { file, removed };
+  const dated = readdirSync(folder).filter(isDated).sort();
+  // A name in the future was given while the clock was ahead: that snapshot is older than this one.
+  const before = dated.filter((found) => found < basename(file));
+  const older = [...dated.filter((found) => found > basename(file)), ...before];
+  const surplus = older.slice(0, Math.max(older.length + 1 - keep, 0)).map((found) => join(folder, found));
+  return { file, ...removeFiles(surplus) };
+}
+
+/** The snapshot is in its place: what cannot be removed is named in a warning. */
+function removeFiles(files: readonly string[]): Pick<DatedSnapshot, 'removed' | 'warnings'> {
+  const removed: string[] = [];
+  const warnings: string[] = [];
+  for (const file of files)
+    try {
+      rmSync(file, { force: true });
+      removed.push(file);
+    } catch (error) {
+      warnings.push(`${file} could not be removed: ${(error as Error).message}`);
+    }
+  return { removed, warnings };
 }
 
 /** Other databases, of the same name too, may have their snapshots in the same folder. */
@@ -91,17 +114,4 @@ export function vacuumInto(db: Connection, { path, target, unfinished }: CopyPat
       throw new StoreError(`${target} cannot be written: its folder must exist and be writable.`);
     throw toStoreError(/^SQLITE_(CORRUPT|NOTADB|BUSY|ERROR)/.test(code) ? path : target, error);
   }
-}
-
-const FORGET = `
-  DELETE FROM takedowns;
-  DELETE FROM takedown_salts;
-  INSERT INTO takedowns_forgotten VALUES (1)`;
-
-/** `VACUUM INTO` made the file without a write-ahead log, which read-only media cannot hold. */
-function finish(unfinished: string, { forgetTakedowns }: SnapshotOptions): void {
-  const copy = new Database(unfinished);
-  copy.exec('DELETE FROM takedowns_forgotten');
-  if (forgetTakedowns) copy.exec(FORGET);
-  copy.close();
 }

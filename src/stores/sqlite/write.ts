@@ -1,12 +1,11 @@
 // The writing side of SQLite: imports, removals and repairs, each one transaction.
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { StoreConnection } from '../connection.ts';
-import { StoreError } from '../errors.ts';
+import type { SqlAdapter } from '../sql-adapter.ts';
 import type { Writer } from '../writer.ts';
 import { createWriter } from '../writer.ts';
-import { type Connection, openForTrial, openForWriting } from './connect.ts';
-import { storeConnection } from './dialect.ts';
+import { type Connection, openForWriting, openToTry } from './connect.ts';
+import { sqlAdapter } from './dialect.ts';
 import { describeErrors, toStoreError } from './errors.ts';
 import { createWorkTables, emptyLog, endWork, startLoad } from './stage.ts';
 
@@ -32,8 +31,8 @@ function closeNew(db: Connection, path: string): void {
     db.pragma('journal_mode = DELETE');
     db.exec('BEGIN EXCLUSIVE');
     if (isUnused()) rmSync(path);
-  } catch (error) {
-    if (!/^SQLITE_(BUSY|LOCKED)/.test((error as { code?: string }).code ?? '')) throw error;
+  } catch {
+    // Another process uses it, or it cannot be read: it stays.
   } finally {
     db.close();
   }
@@ -43,7 +42,7 @@ function closeNew(db: Connection, path: string): void {
 export function openTrialWriter(path: string): Writer {
   const stats = statSync(path, { throwIfNoEntry: false });
   const isEmpty = stats === undefined || (stats.isFile() && stats.size === 0);
-  return isEmpty && existsSync(dirname(path)) ? openTemporary() : writerOn(openForTrial(path), path);
+  return isEmpty && existsSync(dirname(path)) ? openTemporary() : writerOn(openToTry(path), path);
 }
 
 /** SQLite keeps a database without a name in a temporary file, and removes it at its end. */
@@ -61,8 +60,8 @@ function writerOn(db: Connection, path: string): Writer {
   return createWriter({
     load: (options) => describeErrors(path, () => startLoad(db, path, options)),
     change: (action) => change(db, path, action),
-    erase: (action) => erase(db, path, action),
-    connection: storeConnection(db),
+    eraseTraces: () => eraseTraces(db, path),
+    connection: sqlAdapter(db),
     close() {
       db.close();
     },
@@ -73,12 +72,12 @@ function writerOn(db: Connection, path: string): Writer {
 export async function change<T>(
   db: Connection,
   path: string,
-  action: (store: StoreConnection) => Promise<T>,
+  action: (store: SqlAdapter) => Promise<T>,
 ): Promise<T> {
   try {
     db.exec('BEGIN IMMEDIATE');
     createWorkTables(db);
-    const result = await action(storeConnection(db));
+    const result = await action(sqlAdapter(db));
     db.exec('COMMIT');
     return result;
   } catch (error) {
@@ -88,28 +87,23 @@ export async function change<T>(
   }
 }
 
-async function erase<T>(
-  db: Connection,
-  path: string,
-  action: (store: StoreConnection) => Promise<T>,
-): Promise<T> {
-  const result = await change(db, path, async (store) => {
-    await store.run('DELETE FROM takedowns_forgotten');
-    return await action(store);
-  });
-  const hindrance = eraseTraces(db, path);
-  if (hindrance === undefined) return result;
-  throw new StoreError(
-    `The takedown is done, but ${path} still holds deleted data in unused space. ${hindrance} Repeat the command then.`,
-  );
+/** Writes the whole file anew, without its unused space. If that is not possible, a sentence says what stays, and why. */
+export function eraseTraces(db: Connection, path: string): string | undefined {
+  const reason = rewrite(db);
+  return reason && `${path} still holds deleted data in unused space: ${reason}.`;
 }
 
-/** Writes the whole file anew, without its unused space; why that was not possible, as a sentence. */
-export function eraseTraces(db: Connection, path: string): string | undefined {
+/** Why it was not possible. */
+function rewrite(db: Connection): string | undefined {
   try {
     db.exec('VACUUM');
-    return emptyLog(db) ? undefined : 'Another process, such as an export, is reading it.';
+    return emptyLog(db)
+      ? undefined
+      : 'another process, such as an export, is reading it, or the disk is full';
   } catch (error) {
-    return toStoreError(path, error).message;
+    const { code = '', message } = error as { code?: string; message: string };
+    if (code.startsWith('SQLITE_FULL')) return 'writing it anew needs as much free disk space as it has';
+    if (code.startsWith('SQLITE_BUSY')) return 'another process is writing it';
+    return message;
   }
 }

@@ -1,7 +1,8 @@
 // @ts-check
-// Links to other users: those of the data that the page begins with, and those looked at before.
+// Links to other users: those of the data that the page begins with, and those looked at before. Where there is a
+// directory, the user's field suggests all who are called so.
 import { byId, el } from './dom.js';
-import { addressAfter, currentState, listPeople } from './state.js';
+import { addressAfter, buildBase, configuration, currentState, listPeople, root } from './state.js';
 
 /** @param {(name: string) => void} onChoose */
 export function drawPeople(onChoose) {
@@ -29,4 +30,30 @@ export function drawPeople(onChoose) {
   });
   people.replaceChildren(...links);
   links.find((link) => link.textContent === focused)?.focus();
+}
+
+const TYPING_MS = 150;
+let typed = new AbortController();
+
+/** Fills the list of the user's field with those whose names begin so. @param {string} text */
+export async function suggestPeople(text) {
+  typed.abort();
+  typed = new AbortController();
+  const { signal } = typed;
+  const { variant } = currentState();
+  const isHere = new URL(buildBase(variant)).origin === location.origin;
+  if (!configuration.directory || !isHere || text.trim() === '') return;
+  await new Promise((resolve) => setTimeout(resolve, TYPING_MS));
+  try {
+    signal.throwIfAborted();
+    const query = new URLSearchParams({ q: text });
+    const response = await fetch(new URL(`people/${variant.name}.json?${query}`, root), { signal });
+    /** @type {{ people: { username: string, name: string }[] }} */
+    const { people } = await response.json();
+    byId('names').replaceChildren(
+      ...people.map(({ username, name }) => el('option', { value: username, label: name })),
+    );
+  } catch {
+    // It was typed on, or the server is busy: there are other ways.
+  }
 }

@@ -17,7 +17,7 @@ export const root = new URL('.', import.meta.url);
 /**
  * Written into the page by the server.
  * @type {{ variants: Variant[], samples: boolean, people: Record<Variant['family'], string[]>,
- *   imageHosts: '*' | string[], live: number | null }}
+ *   directory: boolean, imageHosts: '*' | string[], live: number | null }}
  */
 export const configuration = JSON.parse(byId('configuration').textContent ?? 'null');
 
@@ -65,7 +65,7 @@ export function addressAfter(change) {
   const { variant, user, resource } = { ...currentState(), ...change };
   const query = new URLSearchParams({ variant: variant.name, user });
   if (resource === 'items') query.set('show', 'items');
-  return new URL(`?${query}`, root).href;
+  return new URL(`?${query}`, location.href).href;
 }
 
 /** Users that the page can suggest: those of the variant's data, and those looked at before. @param {Variant} variant */

@@ -1,0 +1,32 @@
+// The types of records and bodies, as the package's `vitrine/types`, made from the schemas that serve.
+import type { TObject } from '@sinclair/typebox';
+import { ERROR_CODES, ErrorBody } from '../src/http/errors.ts';
+import { MicroblogProfile, PortfolioProfile, Post, Shot } from '../src/records/schemas.ts';
+import { VARIANTS } from '../src/variants.ts';
+
+const ITEMS = { microblog: 'Post', portfolio: 'Shot' };
+const STRING = () => 'string';
+
+export const recordTypes = [
+  '// Records and bodies of the API. Every value is a string, as in the responses.',
+  ...[MicroblogProfile, Post, PortfolioProfile, Shot].map((schema) =>
+    declare(schema.$id as string, schema, STRING),
+  ),
+  ...Object.entries(VARIANTS).map(([variant, { family, collection }]) =>
+    [
+      `/** The list of variant ${variant.toUpperCase()}: the newest 15, newest first. */`,
+      `export interface Items${variant.toUpperCase()} {`,
+      `  ${collection}: ${ITEMS[family]}[];`,
+      '}',
+    ].join('\n'),
+  ),
+  `export type ErrorCode =\n${ERROR_CODES.map((code) => `  | '${code}'`).join('\n')};`,
+  declare('ApiError', ErrorBody, (name) => (name === 'code' ? 'ErrorCode' : 'string')),
+].join('\n\n');
+
+function declare(name: string, schema: TObject, typeOf: (member: string) => string): string {
+  const members = Object.entries(schema.properties).map(
+    ([member, { description }]) => `  /** ${description} */\n  ${member}: ${typeOf(member)};`,
+  );
+  return [`/** ${schema.description} */`, `export interface ${name} {`, ...members, '}'].join('\n');
+}

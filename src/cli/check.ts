@@ -1,0 +1,34 @@
+// `vitrine check`
+import { shownDatabase } from '../config/database-url.ts';
+import { checkDatabase, repairDatabase } from '../stores/open.ts';
+import { type CommandContext, CommandFailed } from './context.ts';
+import { notifyChanges } from './notifying.ts';
+import { chooseDatabase, countLines, createCommand, examples, type SettingFlags } from './options.ts';
+import { explain } from './output.ts';
+
+export const command = (context: CommandContext) =>
+  createCommand('check')
+    .option('--repair', 'rebuild lists and ETags that do not match the items and records', false)
+    .addHelpText('after', examples('vitrine check', 'vitrine check --repair'))
+    .action(async ({ repair, ...flags }: SettingFlags & { repair: boolean }) => {
+      const url = chooseDatabase(flags, context);
+      const shown = shownDatabase(url);
+      const repaired = repair ? await repairDatabase(url) : undefined;
+      if (repair) await notifyChanges(url, context);
+      const { faults, counts } = await checkDatabase(url).catch((error: unknown) => {
+        if (repaired === undefined) throw error;
+        const [reason] = explain(error).lines;
+        throw new CommandFailed(
+          `${shown}: the repair of ${repaired} lists and ETags is done, but not checked: ${reason}`,
+        );
+      });
+      const sound = faults.length === 0;
+      const lines = repaired === undefined ? [] : [`repaired ${repaired} of the lists and ETags`];
+      if (sound && counts !== undefined) lines.push(`${shown} is sound`, ...countLines(counts));
+      const failure = `${shown} is not sound: ${faults.join('; ').replace(/\s*\n\s*/g, ' ')}`;
+      context.report({
+        summary: lines.join('\n'),
+        result: { sound, repaired, faults, counts },
+        failure: sound ? undefined : failure,
+      });
+    });

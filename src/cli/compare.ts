@@ -1,0 +1,48 @@
+// `vitrine compare`
+import { Argument, type Command } from 'commander';
+import type { CompareOptions } from '../compare/compare.ts';
+import type { CommandContext } from './context.ts';
+import {
+  addPaceOptions,
+  baseUrlArgument,
+  chooseUsers,
+  createCommand,
+  examples,
+  host,
+  readEach,
+  type UserFlags,
+  variantOption,
+} from './options.ts';
+
+const HELP = `
+Profiles and items that are the same in another form (order, spacing, numbers instead of strings) count as alike. Where
+addresses of pictures differ, both are fetched and their bytes compared: from the two sites, and from hosts that
+--picture-hosts names. With --report, a run that was interrupted is resumed: users in the report are not asked for again.
+Exit code 1 if any user is different, missing on one site, or could not be compared.
+${examples('vitrine compare https://old.example.org/b https://new.example.org/b --variant b --users names.txt --report moved.ndjson', 'vitrine compare https://old.example.org http://127.0.0.1:8080/a --variant a --user ada')}`;
+
+type CompareFlags = Omit<CompareOptions, 'old' | 'new' | 'users' | 'out' | 'signal'> & UserFlags;
+
+export const command = (context: CommandContext): Command =>
+  addPaceOptions(
+    createCommand('compare', [])
+      .addArgument(new Argument('<old>', "the variant's base URL at the old site").argParser(baseUrlArgument))
+      .addArgument(new Argument('<new>', "the variant's base URL at the new site").argParser(baseUrlArgument))
+      .addOption(variantOption().makeOptionMandatory())
+      .option('--user <name...>', 'users to compare')
+      .option('--users <file>', 'a file of user names, one a line; - is standard input')
+      .option('--report <file>', 'write a line of JSON for each user, with the hashes of both sides')
+      .option(
+        '--picture-hosts <host...>',
+        'other hosts that pictures may be fetched from',
+        readEach('--picture-hosts', host),
+      ),
+  )
+    .addHelpText('after', HELP)
+    .action(async (old: URL, other: URL, { user, users, ...flags }: CompareFlags) => {
+      const source = chooseUsers({ user, users }, context);
+      const { runCompare } = await import('../compare/compare.ts');
+      const sites = { old, new: other };
+      const run = { ...sites, users: source, out: context.stderr, signal: context.stopSignal() };
+      context.report(await runCompare({ ...flags, ...run }));
+    });

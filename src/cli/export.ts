@@ -1,0 +1,23 @@
+// `vitrine export`
+import { openArchive } from '../stores/open.ts';
+import { type CommandContext, CommandFailed } from './context.ts';
+import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
+
+export const command = (context: CommandContext) =>
+  createCommand('export')
+    .argument('[file]', 'the file to write, compressed if it ends in .gz; none or -: standard output')
+    .option('--media-urls', 'name pictures by the addresses of their copies, as they are served', false)
+    .addHelpText('after', examples('vitrine export backup.ndjson.gz', 'vitrine export | wc -l'))
+    .action(async (file: string | undefined, flags: SettingFlags & { mediaUrls: boolean }) => {
+      const isStdout = file === undefined || file === '-';
+      if (isStdout) context.keepStdoutForData();
+      await using archive = await openArchive(chooseDatabase(flags, context));
+      const { writeExport } = await import('../import/export.ts');
+      const signal = context.stopSignal();
+      const run = { file, withCopies: flags.mediaUrls, stdout: context.stdout, signal };
+      await writeExport(archive, run).catch((error) => {
+        const left = isStdout ? 'the output is not complete' : `${file} was not written`;
+        throw signal.aborted ? new CommandFailed(`stopped: ${left}`) : error;
+      });
+      context.report({ summary: '', result: { file: isStdout ? null : file } });
+    });

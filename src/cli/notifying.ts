@@ -1,0 +1,88 @@
+// Opens a database for changes of which subscribers are notified at the end of the command.
+import type { Subscriber } from '../changes/notify.ts';
+import { type Config, readConfig, type SettingName, variableName } from '../config/config.ts';
+import { readToken } from '../config/secrets.ts';
+import { openWriter, type StoreHandle } from '../stores/open.ts';
+import type { Writer } from '../stores/writer.ts';
+import type { CommandContext } from './context.ts';
+import { explain } from './output.ts';
+
+/** Milliseconds. A subscriber that takes longer is notified by the next command. */
+const TIME_LIMIT = 60_000;
+
+/** The subscribers, and the addresses that answer differently. */
+const NOTIFY_SETTINGS: readonly SettingName[] = [
+  'baseUrlA',
+  'baseUrlB',
+  'baseUrlC',
+  'explorer',
+  'purge',
+  'notify',
+];
+
+export async function createSubscribers(
+  config: Config,
+  { environment }: CommandContext,
+): Promise<Subscriber[]> {
+  const { purge, notify } = config;
+  if (purge.length + notify.length === 0) return [];
+  const { createCaches } = await import('../purge/caches.ts');
+  const { createWebhook } = await import('../changes/webhooks.ts');
+  const secret = readToken('NOTIFY_SECRET', environment);
+  return [...createCaches(config, environment), ...notify.map((url) => createWebhook(url, config, secret))];
+}
+
+/** Only the settings that concern notifications, so that mistakes in others do not stop the command. */
+export function readNotifyConfig({ environment }: CommandContext): Config {
+  const names = NOTIFY_SETTINGS.map(variableName);
+  return readConfig({}, Object.fromEntries(names.map((name) => [name, environment[name]])));
+}
+
+type NotifyingWriter = StoreHandle<Writer> & { readonly hasSubscribers: boolean };
+
+/** A writer that notifies the subscribers of its changes when it is closed. */
+export async function openNotifying(
+  url: string,
+  context: CommandContext,
+  options: { readonly mustExist?: boolean } = {},
+): Promise<NotifyingWriter> {
+  const subscribers = await createSubscribers(readNotifyConfig(context), context);
+  const writer = await openWriter(url, options);
+
+  async function end(): Promise<void> {
+    try {
+      // Without subscribers, names that a takedown has kept for them are erased.
+      const isNeeded = subscribers.length > 0 || (await writer.keepsNames().catch(() => false));
+      if (isNeeded) await notify(writer, subscribers, context);
+    } finally {
+      await writer.close();
+    }
+  }
+  return { ...writer, hasSubscribers: subscribers.length > 0, [Symbol.asyncDispose]: end };
+}
+
+/** Notifies the subscribers of changes that were committed without such a writer: what goes wrong is a warning. */
+export async function notifyChanges(url: string, context: CommandContext): Promise<void> {
+  try {
+    const subscribers = await createSubscribers(readNotifyConfig(context), context);
+    if (subscribers.length === 0) return;
+    await using writer = await openWriter(url);
+    await notify(writer, subscribers, context);
+  } catch (error) {
+    context.stderr.write(`subscribers could not be notified: ${explain(error).lines.join(' ')}\n`);
+  }
+}
+
+/** What goes wrong is a warning. */
+async function notify(
+  writer: Writer,
+  subscribers: readonly Subscriber[],
+  { stopSignal, stderr }: CommandContext,
+): Promise<void> {
+  const { notifySubscribers } = await import('../changes/notify.ts');
+  const signal = AbortSignal.any([stopSignal(), AbortSignal.timeout(TIME_LIMIT)]);
+  const failures = await notifySubscribers(writer, subscribers, signal).catch((error) => [
+    `subscribers could not be notified: ${explain(error).lines.join(' ')}`,
+  ]);
+  for (const failure of failures) stderr.write(`${failure}\n`);
+}

@@ -1,0 +1,49 @@
+// `vitrine purge`
+import { notifySubscribers } from '../changes/notify.ts';
+import { counted } from '../records/printable.ts';
+import { openWriter } from '../stores/open.ts';
+import { type CommandContext, UsageError } from './context.ts';
+import { createSubscribers, readNotifyConfig } from './notifying.ts';
+import { chooseDatabase, createCommand, examples, type SettingFlags } from './options.ts';
+
+const HELP = `
+Imports and all other commands that change data do this at their end, for PURGE. By hand it is for caches that could not be
+reached then, and after a new version or new settings, which change pages: --all. Tokens come from CLOUDFLARE_API_TOKEN
+and PURGE_TOKEN, or from files that the same names with _FILE give.
+${examples('vitrine purge', 'vitrine purge --all', 'vitrine purge --dry-run')}`;
+
+interface PurgeFlags extends SettingFlags {
+  readonly all: boolean;
+  readonly dryRun: boolean;
+}
+
+export const command = (context: CommandContext) =>
+  createCommand('purge')
+    .option('--all', 'purge the answers of all users', false)
+    .option('--dry-run', 'only say what each cache would be sent', false)
+    .addHelpText('after', HELP)
+    .action((flags: PurgeFlags) => runPurge(flags, context));
+
+async function runPurge({ all, dryRun, ...flags }: PurgeFlags, context: CommandContext): Promise<void> {
+  const config = readNotifyConfig(context);
+  const subscribers = await createSubscribers(all ? { ...config, notify: [] } : config, context);
+  if (subscribers.length === 0)
+    throw new UsageError('name the caches: set PURGE, such as PURGE=nginx:/var/cache/vitrine');
+  await using writer = await openWriter(chooseDatabase(flags, context), { mustExist: true });
+  const names = subscribers.map(({ name }) => name);
+  const { pending } = await writer.readPending(names);
+  const caches = pending.map(({ changes }, index) => ({
+    name: names[index],
+    users: all || changes === 'everything' ? null : changes.length,
+  }));
+  const signal = context.stopSignal();
+  const failures = dryRun ? [] : await notifySubscribers(writer, subscribers, signal, { everything: all });
+  const lines = caches.map(
+    ({ name, users }) => `${name}: ${users === null ? 'everything' : counted(users, 'user')}`,
+  );
+  context.report({
+    summary: failures.length > 0 ? '' : lines.join('\n'),
+    result: { dryRun, caches, failures },
+    failure: failures.length > 0 ? failures.join('; ') : undefined,
+  });
+}

@@ -1,0 +1,31 @@
+// `vitrine restore`
+import { shownDatabase } from '../config/database-url.ts';
+import { counted } from '../records/printable.ts';
+import { restoreDatabase } from '../stores/open.ts';
+import type { CommandContext } from './context.ts';
+import { notifyChanges } from './notifying.ts';
+import { chooseDatabase, countLines, createCommand, examples, type SettingFlags } from './options.ts';
+
+const HELP = `
+A running server answers with the restored data from its next lookup on, and loses no request. The snapshot is checked
+first, and migrated if it is older: one that is damaged changes nothing. Takedowns since the snapshot stay in force.
+${examples('vitrine restore /backup/site.db', 'vitrine restore --check /backup/site.db')}`;
+
+export const command = (context: CommandContext) =>
+  createCommand('restore')
+    .argument('<file>', 'the snapshot')
+    .option('--check', 'only say whether it can be restored, and what it holds', false)
+    .addHelpText('after', HELP)
+    .action(async (file: string, { check, ...flags }: SettingFlags & { check: boolean }) => {
+      const url = chooseDatabase(flags, context);
+      // No signal is caught: each statement may take long, and a run that is killed changes nothing.
+      const { counts, takenDown, warning } = await restoreDatabase(url, file, { check });
+      if (!check) await notifyChanges(url, context);
+      if (warning !== undefined) context.stderr.write(`${warning}\n`);
+      const { users, items } = takenDown;
+      const isAll = users + items === 0;
+      const without = `without what was taken down since: ${counted(users, 'user')}, ${counted(items, 'item')}`;
+      const done = check ? `${file} can be restored` : `${shownDatabase(url)} was restored from ${file}`;
+      const lines = [done, ...countLines(counts), ...(isAll ? [] : [without])];
+      context.report({ summary: lines.join('\n'), result: { file, check, counts, takenDown } });
+    });

@@ -1,0 +1,59 @@
+// `vitrine samples`
+import { Readable } from 'node:stream';
+import { SETTINGS } from '../config/config.ts';
+import type { Family } from '../records/kinds.ts';
+import { type CommandContext, CommandFailed } from './context.ts';
+import { createCommand, examples, familyOption, read, wholeNumberArgument } from './options.ts';
+
+interface SamplesFlags {
+  readonly users: number;
+  readonly seed: number;
+  readonly family?: Family;
+  readonly awkward: boolean;
+  readonly picturesUrl: string;
+}
+
+const MOST_USERS = 100_000_000;
+const PICTURES_URL = `http://localhost:${SETTINGS.port.fallback}/samples/`;
+
+export const command = (context: CommandContext) =>
+  createCommand('samples', [])
+    .argument('[file]', 'the file to write, compressed if it ends in .gz; none or -: standard output')
+    .option('--users <number>', 'how many', wholeNumberArgument(1, MOST_USERS), 100)
+    .option('--seed <number>', 'another number gives other users', wholeNumberArgument(0, 2 ** 31 - 1), 1)
+    .addOption(familyOption('of all users; otherwise they take turns'))
+    .option('--awkward', 'make every fifth user one that breaks layouts', false)
+    .option(
+      '--pictures-url <url>',
+      'what the addresses of pictures begin with; `serve FILE` draws them',
+      read('the URL', readPicturesUrl),
+      PICTURES_URL,
+    )
+    .addHelpText(
+      'after',
+      `
+The same numbers give the same bytes on every machine.
+${examples('vitrine samples --users 5000 people.ndjson', 'vitrine serve people.ndjson', 'vitrine samples --awkward --family portfolio | vitrine import -')}`,
+    )
+    .action((file: string | undefined, flags: SamplesFlags) => runSamples(file, flags, context));
+
+async function runSamples(file: string | undefined, flags: SamplesFlags, context: CommandContext) {
+  const isStdout = file === undefined || file === '-';
+  if (isStdout) context.keepStdoutForData();
+  const { generateSamples } = await import('../samples/generate.ts');
+  const { writeLines } = await import('../import/export.ts');
+  const { stdout } = context;
+  const signal = context.stopSignal();
+  const lines = Readable.from(generateSamples(flags), { objectMode: false, highWaterMark: 1 << 20 });
+  await writeLines(lines, { file, stdout, signal }).catch((error) => {
+    const left = isStdout ? 'the output is not complete' : `${file} was not written`;
+    throw signal.aborted ? new CommandFailed(`stopped: ${left}`) : error;
+  });
+  context.report({ summary: '', result: { file: isStdout ? null : file, users: flags.users } });
+}
+
+function readPicturesUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('must be an http or https URL');
+  return url.href.replace(/\/?$/, '/');
+}

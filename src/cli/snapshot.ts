@@ -1,0 +1,26 @@
+// `vitrine snapshot`
+import { snapshotDatabase } from '../stores/open.ts';
+import type { CommandContext } from './context.ts';
+import {
+  chooseDatabase,
+  createCommand,
+  examples,
+  type SettingFlags,
+  wholeNumberArgument,
+} from './options.ts';
+
+export const command = (context: CommandContext) =>
+  createCommand('snapshot')
+    .argument('<file>', 'the file to write; an existing one is replaced at once; with --keep a folder')
+    .option('--keep <number>', 'name the copy for the time, and keep so many of them', wholeNumberArgument(1))
+    .addHelpText('after', examples('vitrine snapshot /backup/site.db', 'vitrine snapshot --keep 7 /backup'))
+    .action(async (target: string, flags: SettingFlags & { keep?: number }) => {
+      const { file, removed, warnings } = await snapshotDatabase(
+        chooseDatabase(flags, context),
+        target,
+        flags,
+      );
+      for (const warning of warnings) context.stderr.write(`${warning}\n`);
+      const lines = [`snapshot written to ${file}`, ...removed.map((old) => `removed ${old}`)];
+      context.report({ summary: lines.join('\n'), result: { file, removed } });
+    });

@@ -1,0 +1,73 @@
+// Vitrine as a part of another Fastify app: the two lookups of one variant below the plugin's prefix, with the headers and
+// errors of the server. Limits, pages, probes and metrics are the server's alone.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readConfig } from '../config/config.ts';
+import { addOriginHeaders } from '../edge/cors.ts';
+import { refuseOtherMethods } from '../edge/methods.ts';
+import { createAnswerWriter } from '../http/answer.ts';
+import { RequestError, sendFailure } from '../http/errors.ts';
+import { addHeaders, jsonHeaders } from '../http/headers.ts';
+import { compileInput, parseQuery } from '../http/input.ts';
+import { pathStyle } from '../routes/path-style.ts';
+import { queryStyle } from '../routes/query-style.ts';
+import { isDataFault } from '../stores/errors.ts';
+import { openServed } from '../stores/open.ts';
+import { STYLES, VARIANTS } from '../variants.ts';
+import type { VitrineOptions } from './plugin-options.ts';
+
+/** The specification's addresses, which the prefix stands for. */
+const API = '/api';
+const ANY_HOST = { path: '', host: undefined, origin: undefined };
+
+export async function vitrine(app: FastifyInstance, options: VitrineOptions): Promise<void> {
+  const { database, variant, prefix: _, ...settings } = options;
+  const config = readConfig({ ...settings, databaseUrl: database });
+  const store = await openServed(config.databaseUrl as string, ({ type, message }) =>
+    app.log[type === 'data-fault' ? 'error' : 'info'](message),
+  );
+  app.addHook('onClose', () => store.close());
+
+  // What the server's own Fastify is made with.
+  app.setValidatorCompiler(compileInput);
+  app.setSerializerCompiler(() => JSON.stringify);
+  app.addHook('preValidation', readQuery);
+  addOriginHeaders(app, config);
+  addHeaders(app, jsonHeaders(config.corsOrigin));
+  app.setErrorHandler(sendError);
+
+  const { style } = VARIANTS[variant];
+  app.register(style === 'path' ? pathStyle : queryStyle, {
+    variant,
+    base: ANY_HOST,
+    store,
+    takedownStatus: config.takedownStatus,
+    tagUser: undefined,
+    addresses: app.prefix === '' ? STYLES[style] : belowApi(STYLES[style]),
+    writer: createAnswerWriter(config, () => {}),
+  });
+  // Without a prefix, other addresses are the app's own.
+  if (app.prefix !== '') app.register(refuseOthers);
+}
+
+const belowApi = ({ profile, items }: (typeof STYLES)['path' | 'query']) => ({
+  profile: profile.slice(API.length),
+  items: items.slice(API.length),
+});
+
+async function refuseOthers(app: FastifyInstance): Promise<void> {
+  refuseOtherMethods(app);
+  app.setNotFoundHandler((_request, reply) => void sendFailure(reply, 'ROUTE_NOT_FOUND'));
+}
+
+/** Queries are read as the server reads them, whatever the app's parser does. */
+function readQuery(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  const { url = '' } = request.raw;
+  request.query = parseQuery(url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
+  done();
+}
+
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (error instanceof RequestError) return void sendFailure(reply, error.code);
+  request.log.error(error);
+  sendFailure(reply, isDataFault(error) ? 'NOT_READY' : 'INTERNAL');
+}

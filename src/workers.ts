@@ -1,0 +1,144 @@
+// WORKERS > 1: several processes share one port. The supervisor starts, replaces and stops them and adds up their metrics.
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { platform } from 'node:os';
+import { Registry } from '@prometheus-io/client';
+import type { Logger } from 'pino';
+import { AlreadyReported } from './cli/context.ts';
+import type { Config } from './config/config.ts';
+import type { Observer } from './http/observations.ts';
+import { type Admin, type Health, openAdmin } from './server/admin.ts';
+import { type StartOptions, serve } from './server/serve.ts';
+
+/** A lasting cause of death must not loop. */
+const REPLACE_MS = 1000;
+const ANSWER_MS = 2000;
+
+/** What the supervisor asks its workers, and what they answer. */
+interface Answers {
+  readonly health: Health;
+  readonly metrics: Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+}
+
+/** The workers that serve. */
+const serving = new Set<Worker>();
+let isStopping = false;
+
+export async function supervise(config: Config, log: Logger, { signal, socket }: StartOptions) {
+  signal?.throwIfAborted();
+  signal?.addEventListener('abort', () => void stopWorkers(), { once: true });
+  let admin: Admin | undefined;
+  async function stop(): Promise<void> {
+    await stopWorkers();
+    await admin?.close();
+  }
+  try {
+    const observe: Observer = (event) => void ('error' in event && log.error({ err: event.error }));
+    admin = await openAdmin({ config, health: findHealth, metrics: addUpMetrics, observe });
+    // Such a socket cannot be opened once more by each worker: they accept from the one.
+    if (socket?.fd !== undefined || config.host.startsWith('/'))
+      cluster.schedulingPolicy = cluster.SCHED_NONE;
+    else await choosePort(config);
+    // The first one alone, so that faults in settings or data are reported once.
+    const url = await start(log);
+    await Promise.all(Array.from({ length: config.workers - 1 }, () => start(log)));
+    return { url, adminUrl: admin?.url, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/**
+ * Each worker accepts its own connections (SO_REUSEPORT). If the supervisor handed them over, those on their way to a
+ * worker that dies would stay open for ever; from one shared socket (SCHED_NONE) two of four workers answered nearly all.
+ * The kernel would let the workers of another Vitrine share the port as well, so it must be free before they start.
+ */
+async function choosePort({ host, port }: Config): Promise<void> {
+  const probe = createServer((socket) => socket.destroy()).listen({ host, port });
+  await once(probe, 'listening');
+  const chosen = (probe.address() as AddressInfo).port;
+  await once(probe.close(), 'close');
+  cluster.setupPrimary();
+  cluster.setupPrimary({ args: [...(cluster.settings.args ?? []), '--port', String(chosen)] });
+}
+
+/** Starts one worker; resolves to its address when it serves. */
+async function start(log: Logger): Promise<string> {
+  if (isStopping) throw new Error('the server is stopping');
+  const worker = cluster.fork();
+  const started = Promise.withResolvers<string>();
+  // Each question that waits for its answer listens.
+  worker.setMaxListeners(0).on('message', ([event, value]) => worker.emit(event, value));
+  worker.once('serving', (url) => {
+    serving.add(worker);
+    started.resolve(url);
+  });
+  worker.once('exit', (code, signal) => {
+    // One that ended by itself has said why.
+    started.reject(code === null ? new Error(`${signal} ended a worker`) : new AlreadyReported(code || 1));
+    if (!serving.delete(worker) || isStopping) return;
+    log.error({ worker: worker.id, code, signal }, 'a worker died and is being replaced');
+    setTimeout(replace, REPLACE_MS, log);
+  });
+  return started.promise;
+}
+
+async function replace(log: Logger): Promise<void> {
+  if (!isStopping) await start(log).catch(() => setTimeout(replace, REPLACE_MS, log));
+}
+
+async function stopWorkers(): Promise<void> {
+  isStopping = true;
+  const alive = Object.values(cluster.workers ?? {}).filter((worker) => worker?.process.kill('SIGTERM'));
+  await Promise.all(alive.map((worker) => once(worker as Worker, 'exit')));
+}
+
+/** Requests may come while any worker is ready. */
+async function findHealth(): Promise<Health> {
+  if (isStopping) return { unready: 'The server is stopping.' };
+  const answers = await askAll('health');
+  const { waiting } = answers.find((answer) => answer.waiting !== undefined) ?? {};
+  const [first = { unready: 'No worker answers.' }] = answers;
+  return { ...(answers.find(({ unready }) => unready === undefined) ?? first), waiting };
+}
+
+async function addUpMetrics() {
+  const metrics = Registry.aggregate(await askAll('metrics')).metrics();
+  return { type: Registry.PROMETHEUS_CONTENT_TYPE, text: await metrics };
+}
+
+/** Without those of a worker that has just died or does not answer in time. */
+async function askAll<Q extends keyof Answers>(question: Q): Promise<Answers[Q][]> {
+  const answers = [...serving].map(async (worker) => {
+    const answered = once(worker, question, { signal: AbortSignal.timeout(ANSWER_MS) });
+    // Without a callback, a worker that has just died would end this process with an 'error' event.
+    worker.send(question, (error) => error && worker.emit(question));
+    return answered.then(([answer]) => answer as Answers[Q]).catch(() => undefined);
+  });
+  return (await Promise.all(answers)).filter((answer) => answer !== undefined);
+}
+
+/** The worker's side: serves, and answers the supervisor's questions. Only Linux spreads connections over such sockets. */
+export async function serveAsWorker(config: Config, log: Logger, options: StartOptions) {
+  const worker = cluster.worker as Worker;
+  const { registry, health, ...running } = await serve(
+    { ...config, adminPort: undefined },
+    log.child({ worker: worker.id }),
+    {
+      ...options,
+      socket: options.socket ?? { reusePort: platform() === 'linux' },
+      warns: worker.id === 1,
+    },
+  );
+  const answers = { health, metrics: async () => (await registry()).getMetricsAsJSON() };
+  // Without the supervisor nothing reads messages; Node then ends the worker.
+  const tell = (event: string, value: unknown) => worker.send([event, value], () => {});
+  worker.on('message', async (question: keyof Answers) => {
+    const answer = answers[question]().catch((err) => log.error({ err }, 'the supervisor gets no answer'));
+    tell(question, await answer);
+  });
+  tell('serving', running.url);
+  return running;
+}

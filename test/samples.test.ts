@@ -1,0 +1,115 @@
+// `vitrine samples`: any number of users, always the same ones, that an import takes and a server shows.
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { drawPicture } from '../src/samples/drawings.ts';
+import { generateSamples } from '../src/samples/generate.ts';
+import { AWKWARD } from '../src/samples/words.ts';
+import { tempFile } from './files.ts';
+import { into, newPath, recordsIn } from './importing.ts';
+import { ask, done } from './rig.ts';
+import { serveHere } from './serve-here.ts';
+
+const samples = (...args: string[]) => done(['samples', ...args]);
+const parse = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+const digest = (text: string) => createHash('sha256').update(text).digest('hex');
+
+test('the same numbers give the same bytes, on every machine; another seed gives others', async () => {
+  const text = await samples('--users', '1000', '--seed', '7', '--awkward');
+  expect(digest(text)).toBe('2b79f5f45b5588fd47a458d23a7cc6fa90587fe4579ad5167bffe0e573c0e843');
+  expect(await samples('--users', '1000', '--seed', '8', '--awkward')).not.toBe(text);
+  expect(text.startsWith(await samples('--users', '10', '--seed', '7', '--awkward'))).toBe(true);
+});
+
+test('an import takes every record as it is', async () => {
+  const file = tempFile('people.ndjson', await samples('--users', '300', '--awkward'));
+  const path = newPath();
+  const { code, stderr } = await into(path, [file]);
+  expect([code, stderr.replaceAll(/^warning: .*\n/gm, '')]).toEqual([0, '']);
+  expect(await recordsIn(path)).toHaveLength(parse(await samples('--users', '300', '--awkward')).length);
+});
+
+describe('the users', () => {
+  const users = async (...args: string[]) =>
+    parse(await samples('--users', '2000', ...args)).filter(({ username }) => username !== undefined);
+
+  test('take turns between the families, or are all of one', async () => {
+    const all = await users();
+    expect(all.map(({ totalPost }) => totalPost !== undefined).slice(0, 4)).toEqual([
+      false,
+      true,
+      false,
+      true,
+    ]);
+    expect((await users('--family', 'microblog')).every(({ totalPost }) => totalPost !== undefined)).toBe(
+      true,
+    );
+  });
+
+  test('have nothing, a few items or up to 200, and empty and full fields in many scripts', async () => {
+    const all = await users('--family', 'portfolio');
+    const items = all.map(({ totalShots }) => Number(totalShots));
+    expect([Math.min(...items), Math.max(...items) > 100, Math.max(...items) <= 200]).toEqual([
+      0,
+      true,
+      true,
+    ]);
+    for (const member of ['name', 'bio', 'avatar', 'location', 'website'])
+      expect(new Set(all.map((user) => user[member] === '')), member).toEqual(new Set([true, false]));
+    for (const script of [
+      'Latin',
+      'Greek',
+      'Cyrillic',
+      'Han',
+      'Hangul',
+      'Arabic',
+      'Hebrew',
+      'Devanagari',
+      'Thai',
+    ])
+      expect(
+        all.some(({ name }) => new RegExp(`\\p{Script=${script}}`, 'u').test(String(name))),
+        script,
+      ).toBe(true);
+  });
+
+  test('are awkward only if that is asked for, and then in each way', async () => {
+    const names = (await users('--awkward')).map(({ name }) => name);
+    for (const { name } of AWKWARD) expect(names).toContain(name);
+    expect((await users()).map(({ name }) => name)).not.toContain('<b>Not bold</b>');
+  });
+});
+
+test('memory does not grow with the users: they come in chunks', () => {
+  const options = { users: 1_000_000, seed: 1, awkward: false, picturesUrl: 'http://localhost/' };
+  let chunks = 0;
+  for (const chunk of generateSamples(options)) {
+    expect(chunk.length).toBeLessThan(400_000);
+    if (++chunks === 5) break;
+  }
+});
+
+test('`serve FILE` draws the pictures that they name', async () => {
+  const server = await serveHere({}, [
+    tempFile('people.ndjson', await samples('--users', '1', '--family', 'portfolio')),
+  ]);
+  const { avatar } = JSON.parse((await ask(server, '/b/api/username/harbour.1')).body);
+  const reply = await ask(server, new URL(avatar).pathname);
+  expect([reply.status, reply.headers['content-type'], reply.body]).toEqual([
+    200,
+    'image/svg+xml',
+    drawPicture(avatar.split('/').at(-1)),
+  ]);
+  expect((await ask(server, '/samples/drawn-1-0x5.svg')).status).toBe(404);
+});
+
+test.each([
+  [['--users', '0'], 'whole number from 1'],
+  [['--seed', 'x'], 'whole number from 0'],
+  [['--pictures-url', 'file:///x'], 'must be an http or https URL'],
+])('%j is refused', async (args, words) => {
+  await expect(samples(...(args as string[]))).rejects.toThrow(words as string);
+});

@@ -1,0 +1,86 @@
+// A signal in the middle of a command about a whole database ends it soon, and leaves the database and other files as they were.
+import { once } from 'node:events';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { checkDatabase } from '../../src/stores/open.ts';
+import { people } from '../bench/data.ts';
+import { tempFile, tempFolder } from '../files.ts';
+import { blog } from '../records.ts';
+import { databaseOf, done, vitrine } from '../rig.ts';
+import { until } from '../stress.ts';
+
+let large: string;
+beforeAll(async () => {
+  large = join(tempFolder(), 'large.db');
+  await done(['snapshot', '--database-url', await databaseOf(...people(3000, 15)), large]);
+});
+
+const hasOpen = (pid: number | undefined, path: string) =>
+  readdirSync(`/proc/${pid}/fd`).some((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`) === path;
+    } catch {
+      return false;
+    }
+  });
+
+/** Each with what shows that it is in the middle. */
+const COMMANDS: [
+  what: string,
+  args: (file: string) => string[],
+  isWorking: (file: string, pid?: number) => boolean,
+][] = [
+  ['check', () => ['check'], (_, pid) => hasOpen(pid, large)],
+  ['changes', () => ['changes'], (_, pid) => hasOpen(pid, large)],
+  ['export to a file', (file) => ['export', `${file}.ndjson`], hasUnfinished],
+  ['export to a pipe', () => ['export'], (_, pid) => hasOpen(pid, large)],
+  ['snapshot', (file) => ['snapshot', `${file}.copy`], hasUnfinished],
+  ['restore', (file) => ['restore', '--database-url', file, large], hasUnfinished],
+];
+
+function hasUnfinished(file: string): boolean {
+  return readdirSync(dirname(file)).some((name) => name.endsWith('.unfinished'));
+}
+
+const namesIn = (file: string) => readdirSync(dirname(file)).filter((name) => !/-(wal|shm)$/.test(name));
+
+test.each(COMMANDS)('%s', async (_, argsOf, isWorking) => {
+  const file = await databaseOf(blog(1, 'ada'));
+  const before = readFileSync(file);
+  const args = argsOf(file);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const child = vitrine(args, { DATABASE_URL: large });
+    child.stdout?.pause();
+    const ended = once(child, 'exit');
+    await until('the middle', () => child.exitCode !== null || isWorking(file, child.pid));
+    child.kill(signal);
+    const sent = performance.now();
+    child.stdout?.resume();
+    const [code, by] = await ended;
+    // One that was quicker than the signal has done all of its work.
+    expect([0, 130, 143, null]).toContain(code);
+    if (code === null) expect(by).toBe(signal);
+    expect(performance.now() - sent).toBeLessThan(10_000);
+  }
+  expect((await checkDatabase(large)).faults).toEqual([]);
+  if (args[0] !== 'restore') expect(readFileSync(file).equals(before)).toBe(true);
+  else expect((await checkDatabase(file)).faults).toEqual([]);
+  // What is left of a run that was killed, the next one removes.
+  if (args[0] === 'snapshot' || args[0] === 'restore')
+    await done([...args], { env: { DATABASE_URL: large } });
+  expect(namesIn(file).filter((name) => name.endsWith('.unfinished'))).toEqual([]);
+});
+
+test('what others are writing, and what is no database, is not taken for a leftover', async () => {
+  const folder = tempFolder();
+  const id = '00000000-0000-4000-8000-000000000000';
+  const text = tempFile(`copy.db.${id}.unfinished`, 'no database '.repeat(100));
+  const first = vitrine(['snapshot', '--database-url', large, join(folder, 'copy.db')]);
+  const ended = once(first, 'exit');
+  await until('the copy', () => hasUnfinished(join(folder, 'x')));
+  await done(['snapshot', '--database-url', large, join(folder, 'copy.db')]);
+  expect((await ended)[0]).toBe(0);
+  await done(['snapshot', '--database-url', large, join(dirname(text), 'copy.db')]);
+  expect(statSync(text).size).toBe(1200);
+});

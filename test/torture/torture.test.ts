@@ -1,0 +1,32 @@
+// Every command with faults injected: a sample that differs from day to day. `npm run torture` takes all.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { ROOT } from '../files.ts';
+import { today, torture } from './main.ts';
+import { applyPatch, readMutants } from './mutants.ts';
+import { SCENARIOS } from './scenarios.ts';
+import { buildShim } from './shim.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'vitrine-shim-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const shim = buildShim(folder);
+if ('reason' in shim) console.warn(`skipped: ${shim.reason}`);
+
+test.runIf('path' in shim).concurrent.each(Object.keys(SCENARIOS))('%s', async (scenario) => {
+  const { injected, violations } = await torture(scenario, 'path' in shim ? shim.path : '', {
+    seed: Number(process.env.TORTURE_SEED ?? today()),
+    seconds: 3,
+  });
+  expect(violations.join('\n')).toBe('');
+  expect(injected).toBeGreaterThan(0);
+});
+
+test('every mutant still applies, and names its tests', async () => {
+  for (const { name, tests } of readMutants()) {
+    await applyPatch(ROOT, name, '--check');
+    for (const file of tests)
+      expect([name, file, existsSync(join(ROOT, `test/${file}.test.ts`))]).toEqual([name, file, true]);
+  }
+});
