@@ -1,4 +1,4 @@
-// The readers of import files: limits, time and back-pressure. What each format gives is in fixtures/import.
+// The readers of import files: limits, time and back-pressure. What each format gives is in fixtures/cases.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
