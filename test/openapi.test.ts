@@ -87,10 +87,10 @@ describe('the document', () => {
     expect(JSON.stringify(document).length).toBeLessThan(48_000);
   });
 
-  test('may be read by any site, and is the same without the API reference', async () => {
+  test('may be read by any site, and is the same without the pages', async () => {
     const { headers } = await ask(server, '/openapi.json');
     expect(headers['access-control-allow-origin']).toBe('*');
-    const other = await serveHere({ DOCS: 'off' });
+    const other = await serveHere({ EXPLORER: 'off' });
     expect((await ask(other, '/openapi.json')).headers.etag).toBe(headers.etag);
     expect((await ask(other, '/docs')).status).toBe(404);
   });

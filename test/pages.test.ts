@@ -90,7 +90,6 @@ test('the configuration lists the variants and is escaped', async () => {
     BASE_URL_A: '',
     BASE_URL_B: "/it's$&",
     BASE_URL_C: 'https://c.example/x',
-    DOCS: 'off',
   });
   const page = await html(odd);
   const { variants } = configurationIn(page);
@@ -114,7 +113,6 @@ test('the configuration lists the variants and is escaped', async () => {
       collection: 'Posts',
     },
   ]);
-  expect(page).not.toContain('href="docs"');
   expect(page).toContain('B and C: design portfolios');
   expect(page).not.toContain('microblogs');
 });
@@ -149,8 +147,8 @@ describe('the card', () => {
   });
 
   test('is served when the explorer is off', async () => {
-    const off = await serveHere({ EXPLORER: 'off', DOCS: 'off' });
-    for (const path of ['/', '/explorer.js', '/explorer.css', '/icon.svg', '/apple-touch-icon.png'])
+    const off = await serveHere({ EXPLORER: 'off' });
+    for (const path of ['/', '/docs', '/explorer.js', '/explorer.css', '/icon.svg', '/apple-touch-icon.png'])
       expect((await ask(off, path)).status).toBe(404);
     expect((await ask(off, '/embed.js')).status).toBe(200);
     expect((await ask(off, '/samples/avatar-ada.svg')).status).toBe(200);

@@ -177,7 +177,7 @@ test.each(['a file', 'a database'])(
   async (data) => {
     const file = fixture('portfolio.ndjson');
     const own: Record<string, string> = data === 'a file' ? {} : { DATABASE_URL: await databaseOf(file) };
-    const env = { ...own, CACHE_CONTROL: 'public', CDN_CACHE_CONTROL: 'max-age=9', PURGE: 'nginx:/cache' };
+    const env = { ...own, CACHE_CONTROL: 'public', PURGE: 'nginx:/cache,post:https://purge.example' };
     const started = await serveHere(env, ['--rehearse', ...(data === 'a file' ? [file] : [])]);
     const { status, headers } = await ask(started, LIST);
     expect([status, headers['cache-control']]).toEqual([200, 'no-store']);

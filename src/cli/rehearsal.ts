@@ -37,12 +37,7 @@ export function prepareRehearsal(
 }
 
 /** Stored answers are written past the hooks. */
-const UNCACHED = {
-  cacheControl: 'no-store',
-  cdnCacheControl: undefined,
-  cacheTagHeader: undefined,
-  purge: [],
-};
+const UNCACHED = { cacheControl: 'no-store', purge: [] };
 
 function findMistake(flag: string, parse: (text: string) => unknown, text: string): string | undefined {
   try {

@@ -1,4 +1,4 @@
-// The caches to purge of what changed (PURGE), and the headers of answers in which they find the tags of users.
+// The caches to purge of what changed (PURGE).
 import { absoluteUrl, Mistake, matching, splitList } from './setting-values.ts';
 
 export interface Cache {
@@ -38,15 +38,4 @@ export function caches(text: string): Cache[] {
       text: entry,
     };
   });
-}
-
-interface TagSettings {
-  readonly cacheTagHeader: string | undefined;
-  readonly purge: readonly Cache[];
-}
-
-/** The headers with tags: the one that was set, and the one that the caches read. */
-export function listTagHeaders({ cacheTagHeader, purge }: TagSettings): string[] {
-  const headers = purge.length === 0 ? [] : ['Cache-Tag'];
-  return [...new Set(cacheTagHeader === undefined ? headers : [cacheTagHeader, ...headers])];
 }

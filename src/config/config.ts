@@ -12,9 +12,7 @@ import {
   baseUrl,
   between,
   ConfigError,
-  cacheDirectives,
   duration,
-  headerName,
   headerText,
   Mistake,
   networks,
@@ -93,16 +91,6 @@ export const SETTINGS = {
     headerText,
     '`Cache-Control` of successful responses',
   ),
-  cdnCacheControl: setting(
-    '',
-    optional(cacheDirectives),
-    '`CDN-Cache-Control` of the same responses, which CDNs follow instead (RFC 9213)',
-  ),
-  cacheTagHeader: setting(
-    '',
-    optional(headerName),
-    'response header with a tag for each user, for caches that purge by tag; by default the headers that the caches of `PURGE` read',
-  ),
   purge: setting(
     '',
     caches,
@@ -132,7 +120,11 @@ export const SETTINGS = {
   ),
   rateLimit: setting('', optional(rate), 'requests allowed per client and period, such as `600/1m`'),
   rateLimitExempt: setting('', networks, 'clients exempt from the rate limit: addresses and networks'),
-  explorer: setting('on', onOff, 'the explorer at `/` and `/explore`: `on` or `off`'),
+  explorer: setting(
+    'on',
+    onOff,
+    'all pages: the explorer at `/` and `/explore`, the API reference at `/docs`, and people: `on` or `off`',
+  ),
   directory: setting('off', onOff, 'a searchable list of all users at `/`, and sitemaps: `on` or `off`'),
   exampleUsers: setting(
     'auto',
@@ -156,7 +148,6 @@ export const SETTINGS = {
     optional(accent),
     'colour of links, buttons and the logo, such as `#0c6b5b`, or two such as `#0c6b5b,#67d3bd` for light and dark pages',
   ),
-  docs: setting('on', onOff, 'the API reference page at `/docs`: `on` or `off`'),
   requestTimeout: setting(
     '30s',
     duration,

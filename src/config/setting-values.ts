@@ -181,17 +181,6 @@ export function userNames(text: string): 'auto' | string[] {
 }
 
 export const headerText = matching(/^[\x20-\x7e]+$/, 'must be one line of plain ASCII');
-export const headerName = matching(
-  /^[A-Za-z][A-Za-z0-9-]*$/,
-  'must be the name of a header, such as Cache-Tag',
-);
-
-const DIRECTIVE = /[a-z*][a-z0-9_.*-]*(?:=(?:\d{1,15}|"[ !#-[\]-~]*"|[A-Za-z*][\w.*:/-]*))?/.source;
-/** A dictionary of structured fields (RFC 9651): a cache ignores anything else as a whole (RFC 9213, 2.1). */
-export const cacheDirectives = matching(
-  new RegExp(`^${DIRECTIVE}(?: *, *${DIRECTIVE})*$`),
-  'must be directives in lower case, such as max-age=3600, stale-if-error=86400',
-);
 
 export function oneOf<const T extends string>(...words: T[]) {
   function parse(text: string): T {

@@ -9,23 +9,16 @@ export const METHODS = 'GET, HEAD, OPTIONS';
 export const NOT_FOUND_CACHING = 'max-age=5';
 const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After';
 
-/** How long caches may keep what was found. With tags, CDN-Cache-Control is only for what has one: see user-tags.ts. */
-export function caching(config: CacheSettings): Headers {
-  const hasTags = config.cacheTagHeader !== undefined || config.purge.length > 0;
-  return { 'cache-control': config.cacheControl, ...(!hasTags && cdnCaching(config)) };
-}
+/** How long caches may keep what was found. */
+export const caching = ({ cacheControl }: CacheSettings): Headers => ({ 'cache-control': cacheControl });
 
-/** CDNs follow it instead of Cache-Control (RFC 9213). */
-export const cdnCaching = ({ cdnCacheControl }: CacheSettings): Headers =>
-  cdnCacheControl === undefined ? {} : { 'cdn-cache-control': cdnCacheControl };
-
-/** The headers by which caches keep an answer for longer than Cache-Control says. */
+/** The headers by which caches that are purged keep an answer for longer than Cache-Control says: see user-tags.ts. */
 export const LONG_CACHING_HEADERS = ['cdn-cache-control', 'x-accel-expires'] as const;
 
 /** For what has more addresses than a shared cache should keep copies of. Browsers ask each time whether theirs is current. */
 export const PRIVATE: Headers = { 'cache-control': 'private, no-cache' };
 
-export type CacheSettings = Pick<Config, 'cacheControl' | 'cdnCacheControl' | 'cacheTagHeader' | 'purge'>;
+export type CacheSettings = Pick<Config, 'cacheControl' | 'purge'>;
 
 /** For answers that are data and never a document. */
 const DATA_ONLY = {

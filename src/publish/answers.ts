@@ -51,12 +51,10 @@ interface AnswersOptions {
   readonly platform: string;
 }
 
-/** Files of many users share their headers. */
-const NO_TAGS = { cacheTagHeader: undefined, purge: [] };
-
 /** The app that serves, without what protects a server from its clients. */
 export async function openAnswers({ config, platform }: AnswersOptions, store: Reader): Promise<Answers> {
-  const quiet = { ...config, rateLimit: undefined, maxLoopDelay: 0, accessLog: false, ...NO_TAGS };
+  // Without tags: files of many users share their headers.
+  const quiet = { ...config, rateLimit: undefined, maxLoopDelay: 0, accessLog: false, purge: [] };
   const telemetry = createTelemetry(quiet, createLog({ logLevel: 'silent' }, { write() {} }));
   const { app } = buildApp({ config: quiet, store, telemetry });
   const addresses: string[] = [];

@@ -116,7 +116,7 @@ async function useArchive<T>(
 
 /** Settings that change files of users. Those that are there once are asked for in each run. */
 const SHAPING: readonly SettingName[] = [
-  ...(['explorer', 'docs', 'siteName', 'siteLogo', 'siteUrl', 'accent'] as const),
+  ...(['explorer', 'siteName', 'siteLogo', 'siteUrl', 'accent'] as const),
   ...(['imageHosts', 'mediaDir'] as const),
 ];
 

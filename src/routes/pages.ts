@@ -66,7 +66,7 @@ export const pages: FastifyPluginCallbackTypebox<PagesOptions> = (
     file('/person.css', () => styles(), STYLE);
     if (!config.directory) addIndexes(app, config, exampleUsers);
   }
-  if (config.explorer || config.docs) {
+  if (config.explorer) {
     const { siteLogo } = config;
     file('/icon.svg', () => paint(readWeb('icon.svg')), SVG);
     // icon.svg with square corners, drawn with 180 pixels.

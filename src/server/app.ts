@@ -4,7 +4,6 @@ import { Readable } from 'node:stream';
 import swagger from '@fastify/swagger';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
-import { listTagHeaders } from '../config/caches.ts';
 import { type Config, listMounts } from '../config/config.ts';
 import { addOriginHeaders } from '../edge/cors.ts';
 import { createHttpServer } from '../edge/http-server.ts';
@@ -110,7 +109,7 @@ interface Parts {
 function registerData(app: FastifyInstance, { config, store, observe, exampleUsers, describe }: Parts): void {
   const { takedownStatus } = config;
   const writer = createAnswerWriter(config, observe);
-  const tagUser = listTagHeaders(config).length > 0 ? createUserTags(config) : undefined;
+  const tagUser = config.purge.length > 0 ? createUserTags(config) : undefined;
   for (const { variant, base } of listMounts(config))
     app.register(ROUTES[VARIANTS[variant].style], {
       prefix: base.path,
@@ -133,7 +132,7 @@ function registerData(app: FastifyInstance, { config, store, observe, exampleUse
 }
 
 function registerPages(app: FastifyInstance, { config, store, exampleUsers, describe }: Parts): void {
-  if (config.docs) app.register(docs, { config, exampleUsers, describe });
+  if (config.explorer) app.register(docs, { config, exampleUsers, describe });
   const explorerPage = config.explorer ? createExplorerPage(config) : undefined;
   app.register(pages, { config, explorerPage, exampleUsers });
   if (config.directory) app.register(directoryPages, { config, store });

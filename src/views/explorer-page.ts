@@ -47,7 +47,6 @@ export function createExplorerPage(config: Config): ExplorerPage {
       rehearsal: config.rehearsal && markup`<script type="module" src="rehearsal.js"></script>`,
       about: describeVariants(mounts),
       people: look.people(''),
-      docs: config.docs ? markup`<a href="docs">API reference</a>` : undefined,
       'own-data': samples ? OWN_DATA : undefined,
       variants: markup`${mounts.map(variantRadio)}`,
       'empty-case': EMPTY_CASE,

@@ -34,9 +34,7 @@ export function layout(config: Config, { root, title, lead, sections }: Page): s
       markup`<h1 class="brand-name">${look.name} <span>${title}</span></h1>`,
     ),
     people: look.people(root),
-    explorer: config.explorer
-      ? markup`<a href="${config.directory ? `${root}explore` : `${root}./`}">Explorer</a>`
-      : undefined,
+    explorer: markup`<a href="${config.directory ? `${root}explore` : `${root}./`}">Explorer</a>`,
     contents: markup`${sections.map(contentsEntry)}`,
     main: markup`<main id="main" tabindex="-1" data-address="${serverUrl(config)}/">
 ${lead}

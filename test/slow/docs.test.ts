@@ -247,15 +247,8 @@ describeInBrowser('the API reference', (eye) => {
     ]);
   });
 
-  test('works without the explorer, and does not link to it', async () => {
-    const alone = await serveHere({ EXPLORER: 'off', BASE_URL_A: '', BASE_URL_C: '' });
-    const page = await open({}, `${alone.url}/docs`);
-    expect(await page.getByRole('link', { name: 'Explorer' }).count()).toBe(0);
-    expect((await send(page, 'getProfileB')).status).toBe('200 OK');
-  });
-
   test('requests go to this server and to variants on their own hosts only', async () => {
-    const elsewhere = await serveHere({ DOCS: 'off' });
+    const elsewhere = await serveHere({});
     const site = await serveHere({ BASE_URL_B: `http://localhost:${elsewhere.port}/b` });
     const page = await open({ origins: [`http://localhost:${elsewhere.port}`] }, `${site.url}/docs`);
     const { status, form } = await send(page, 'getProfileB');
