@@ -4,11 +4,11 @@
 // A case begins with `=== NAME`. Then come its steps, each a line:
 //   $ [NAME=VALUE …] ARGS             runs a command; `%` gives it a process of its own
 //   & [NAME=VALUE …]                  serves with these settings; URL in a later command is its address
-//   > [METHOD] PATH [HEADER:VALUE …] [| PATTERN]   asks the server; with `|`, only the lines of headers and body that
-//                                     match are kept
+//   > [METHOD] PATH [HEADER:VALUE …]  asks the server
 //   ? [--lists NAMES] [--encoding E]  tries the readers of formats; so does a case without steps
-// and its files: `@ NAME`, or `<` for standard input. The records of site.ndjson are imported first. In files, a line
-// `* N TEXT` stands for N lines with the number in place of `#`, and `⟨0d 0a⟩` for bytes.
+// and its files: `@ NAME`, or `<` for standard input. The records of site.ndjson are imported first. A step that ends in
+// `| PATTERN` keeps only the lines that match, of headers too. In files, a line `* N TEXT` stands for N lines with the
+// number in place of `#`, and `⟨0d 0a⟩` for bytes.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,7 @@ import { readRecords } from '../src/formats/detect.ts';
 import { type Entry, FormatError } from '../src/formats/entry.ts';
 import { ROOT, tempFolder } from './files.ts';
 import { recordsIn } from './importing.ts';
-import { ask, importInto, type LocalServer, type Reply, run, spawned } from './rig.ts';
+import { ask, importInto, type LocalServer, newDatabase, type Reply, run, spawned } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 const FOLDER = join(ROOT, 'fixtures/cases');
@@ -31,31 +31,40 @@ test.each(topics)('%s', async (topic) => {
   await expect(results.join('\n')).toMatchFileSnapshot(join(FOLDER, topic.replace('.txt', '.out')));
 });
 
+interface Step {
+  readonly how: string;
+  readonly line: string;
+  readonly words: string[];
+  /** Only the lines that match are kept. */
+  readonly pattern: string | undefined;
+}
+
+const STEP = /^([$%?&>])(?: (.*?))?(?: \| ?(.*))?\n/gm;
+
 async function runCase(text: string): Promise<string> {
-  const steps = [...text.matchAll(/^([$%?&>])( .*)?$/gm)].map(([, how = '', rest = '']) => ({
-    how,
-    words: [...rest.matchAll(/(?:'[^']*'|[^' ])+/g)].map(([word]) => word.replaceAll("'", '')),
-    rest: rest.trim(),
-  }));
+  const steps = [...text.matchAll(STEP)].map(([, how = '', line = '', pattern]): Step => {
+    const words = [...line.matchAll(/(?:'[^']*'|[^' ])+/g)].map(([word]) => word.replaceAll("'", ''));
+    return { how, line, words, pattern };
+  });
   const parts = text
     .replace(/^.*\n/, '')
-    .replace(/^[$%?&>](?: .*)?\n/gm, '')
+    .replace(STEP, '')
     .split(/^(?=@ .|<$)/m);
   const input = toBytes((parts.find((part) => !part.startsWith('@ ')) ?? '').replace(/^<\n/, ''));
   const [first] = steps;
   if (first === undefined || first.how === '?') return await readInPieces(input, first?.words ?? []);
   const session = await openSession(parts.filter((part) => part.startsWith('@ ')));
   const results: string[] = [];
-  for (const { how, words, rest } of steps)
-    if (how === '&') await session.serve(words);
-    else results.push(how === '>' ? await session.request(rest) : await session.command(how, words, input));
+  for (const step of steps)
+    if (step.how === '&') await session.serve(step);
+    else results.push(step.how === '>' ? await session.request(step) : await session.command(step, input));
   return results.join('');
 }
 
 /** Writes the files of a case; its steps share a database and a server. */
 async function openSession(files: readonly string[]) {
   const folder = join(tempFolder(), 'in');
-  const database = join(dirname(folder), 'site.db');
+  const database = await newDatabase();
   mkdirSync(folder);
   for (const file of files) {
     const name = file.slice(2, file.indexOf('\n'));
@@ -64,74 +73,80 @@ async function openSession(files: readonly string[]) {
   }
   const site = join(folder, 'site.ndjson');
   if (existsSync(site)) await importInto(database, [site]);
-  const readDatabase = async () =>
-    existsSync(database)
-      ? (await recordsIn(database)).map((line) => `${withoutDefaults(line)}\n`).join('')
-      : 'no database\n';
-  let records = existsSync(site) ? await readDatabase() : '';
+  let records = existsSync(site) ? await readDatabase(database) : [];
   let server: LocalServer | undefined;
 
-  const plain = (text: string) =>
-    text
+  /** Without what differs from run to run. */
+  const settle = (lines: readonly string[]) =>
+    lines
+      .map((line) => `${line}\n`)
+      .join('')
       .replaceAll(`${folder}/`, '')
       .replaceAll(folder, '.')
       .replaceAll(database, 'site.db')
       .replaceAll(server?.url ?? '\0', 'URL');
 
+  const locate = (word: string) =>
+    word.replace(/(?<=^|=)\.\//, `${folder}/`).replace(/^URL/, server?.url ?? 'URL');
+
   return {
-    async serve(words: readonly string[]) {
-      const { env } = splitSettings(words);
+    async serve({ words }: Step) {
+      const { env } = splitSettings(words.map(locate));
       server = await serveHere({ ...(existsSync(site) && { DATABASE_URL: database }), ...env });
     },
-    async request(rest: string) {
-      const [, address = '', pattern] = /^(.*?)(?: \|(?: |$)(.*))?$/.exec(rest) ?? [];
-      const words = address.split(' ');
+    async request({ line, words, pattern }: Step) {
       const method = /^[A-Z]+$/.test(words[0] ?? '') ? (words.shift() as string) : 'GET';
       const [path = '', ...fields] = words;
       const headers = Object.fromEntries(fields.map((field) => field.split(/:(.*)/s).slice(0, 2)));
       const reply = await ask(server as LocalServer, path, { method, headers });
-      return plain(`${reply.status} ${address}\n${describeReply(reply, pattern)}`);
+      return settle([`${reply.status} ${line}`, ...describeReply(reply, pattern)]);
     },
     /** What a command printed and wrote, and the records of the database if they are others than before. */
-    async command(how: string, words: readonly string[], input: Buffer) {
-      const { env, rest } = splitSettings(words);
-      const args = rest.map((arg) =>
-        arg.startsWith('./') ? join(folder, arg) : arg.replace('URL', server?.url ?? 'URL'),
-      );
+    async command({ how, line, words, pattern }: Step, input: Buffer) {
+      const { env, args } = splitSettings(words.map(locate));
       const before = readdirSync(folder);
-      const start = how === '%' ? spawned : run;
       const options = { env: { DATABASE_URL: database, ...env }, input };
-      const { code, stdout, stderr } = await start(args, options);
+      const { code, stdout, stderr } = await (how === '%' ? spawned : run)(args, options);
       const written = readdirSync(folder)
-        .filter((name) => !before.includes(name))
-        .map((name) => `@ ${name}\n${readFileSync(join(folder, name), 'utf8')}`);
-      const now = await readDatabase();
-      const changed = now === records ? '' : now;
+        .filter((name) => /\.(ndjson|txt|service)$/.test(name) && !before.includes(name))
+        .flatMap((name) => [`@ ${name}`, ...linesOf(readFileSync(join(folder, name), 'utf8'))]);
+      const now = await readDatabase(database);
+      const isSame = now.join() === records.join() || (now[0] === NONE && args[0] !== 'import');
+      const changed = isSame ? [] : now;
       records = now;
-      return `exit ${code}\n${plain(stderr + stdout)}${written.join('')}${changed}`;
+      const all = [...linesOf(stderr + stdout), ...written, ...changed];
+      return settle([`exit ${code} ${line}`, ...keep(all, pattern)]);
     },
   };
 }
 
+const linesOf = (text: string) =>
+  text
+    .replace(/\n$/, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+
+const keep = (lines: string[], pattern: string | undefined) =>
+  pattern === undefined ? lines : lines.filter((line) => pattern !== '' && new RegExp(pattern).test(line));
+
+const NONE = 'no database';
+const readDatabase = async (database: string) =>
+  (await recordsIn(database).catch(() => [NONE])).map(withoutDefaults);
+
 function splitSettings(words: readonly string[]) {
-  const isSetting = (word: string) => /^[A-Z_]+=/.test(word);
-  const first = words.findIndex((word) => !isSetting(word));
+  const first = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
   const settings = first === -1 ? words : words.slice(0, first);
   const env = Object.fromEntries(settings.map((word) => word.split(/=(.*)/s).slice(0, 2)));
-  return { env, rest: words.slice(settings.length) };
+  return { env, args: words.slice(settings.length) };
 }
 
 /** The body, or the lines of headers and body that match. JSON and markup get a line for each of their parts. */
-function describeReply({ headers, body }: Reply, pattern: string | undefined): string {
+function describeReply({ headers, body }: Reply, pattern: string | undefined): string[] {
   const type = headers['content-type'] ?? '';
   const text = /json/.test(type) ? JSON.stringify(JSON.parse(body || 'null'), null, 1) : body;
-  const lines = (/html|xml/.test(type) ? text.replaceAll(/>(?=<)/g, '>\n') : text)
-    .split('\n')
-    .filter((line) => line.trim() !== '');
+  const lines = linesOf(/html|xml/.test(type) ? text.replaceAll(/>(?=<)/g, '>\n') : text);
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  const isKept = (line: string) => pattern !== '' && new RegExp(pattern ?? '').test(line);
-  const kept = pattern === undefined ? lines : [...fields, ...lines].filter(isKept);
-  return kept.map((line) => `${line}\n`).join('');
+  return pattern === undefined ? lines : keep([...fields, ...lines], pattern);
 }
 
 /** Bytes are written in hexadecimal digits; none of them end a text without a line feed. */

@@ -1,6 +1,10 @@
 // The functions that a map is given.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { kit } from '../src/import/map-kit.ts';
+import { ROOT } from './files.ts';
+import { done } from './rig.ts';
 
 describe('kit.id', () => {
   test('gives the same number for a text in every process and version', () => {
@@ -98,4 +102,10 @@ describe('kit.url', () => {
     expect(() => kit.url('a.jpg')).toThrow('not a URL: "a.jpg"');
     expect(() => kit.url('https://')).toThrow('not a URL: "https://"');
   });
+});
+
+test('the maps of the package are those that the help names', async () => {
+  const names = readdirSync(join(ROOT, 'src/maps')).map((file) => file.replace('.mjs', ''));
+  const sentence = names.join(', ').replace(/, (\w+)$/, ' or $1');
+  expect((await done(['import', '--help'])).replace(/\s+/g, ' ')).toContain(sentence);
 });
