@@ -243,6 +243,35 @@ describe('files that are served', () => {
     expect((await run([file, '--check'])).stdout).toBe(stdout);
   });
 
+  test('of json-server need an owner and a date for each item: the log says how to add them', async () => {
+    const posts = [1, 2].map((id) => ({ id: String(id), title: 'a title', views: 100 }));
+    // As in its README.
+    const example = {
+      posts,
+      comments: [{ id: '1', text: 'a comment about post 1', postId: '1' }],
+      profile: { name: 'typicode' },
+    };
+    const file = tempFile('db.json', JSON.stringify(example));
+    const { code, stderr } = await run(['serve', '--check', file]);
+    const faults = [
+      `${file}:1: user_id: is missing: add the id of a user, as "1" for {"id":"1","username":"mira"}`,
+      `${file}:1: date: is missing: add one such as 2026-02-28 10:00:00`,
+    ];
+    const end = 'vitrine: nothing is served: 2 of 2 records are wrong\n';
+    expect([code, stderr]).toEqual([1, [...faults, ...faults, end].join('\n')]);
+
+    const owned = posts.map((post) => ({ ...post, userId: 1, date: '2026-02-28' }));
+    writeFileSync(file, JSON.stringify({ ...example, posts: owned }));
+    expect((await run(['serve', '--check', file])).stderr).toContain('user_id: is missing: is it userId?');
+
+    const users = [{ id: '1', username: 'mira', name: 'Mira' }];
+    const shots = posts.map((post) => ({ ...post, user_id: 1, date: '2026-02-28 10:00:00' }));
+    writeFileSync(file, JSON.stringify({ ...example, posts: shots, users }));
+    const server = await serveHere({}, [file]);
+    expect(await titles(server)).toEqual(['a title', 'a title']);
+    await server.stop();
+  });
+
   test.each<[string, string[], number, RegExp]>([
     ['a file that is not there', ['none.ndjson'], 1, /^vitrine: none\.ndjson does not exist\n$/],
     ['a folder', ['.'], 1, /^vitrine: \. is a folder: name the files in it\n$/],

@@ -48,7 +48,7 @@ export const pickReading = (flags: ReadingFlags): ReadingFlags =>
 export const addReadingOptions = (command: Command) =>
   command
     .option('--map <map>', `make records of other objects with a JavaScript module, or with ${READY_MAPS}`)
-    .option('--files-url <url>', "with --map: where the export's own pictures and films are published")
+    .option('--files-url <url>', "where relative pictures, and with --map an export's own, are published")
     .option('--export-user <name>', 'with --map: whose export it is, where the export does not say it')
     .addOption(familyOption('the family of profiles that fit both'))
     .addOption(

@@ -1,7 +1,7 @@
 // `vitrine serve FILE…`: the files are imported into a database of their own, and again whenever they are saved.
 import { existsSync, lstatSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { isDatabase } from '../files/output.ts';
@@ -63,6 +63,15 @@ export async function serveFiles(
   await serve({ databaseUrl: databaseIn(folder.path), files }, hooks);
   served.abort();
   await watching;
+}
+
+/** The folder that all files are in, or that is named itself; undefined if there are several. */
+export function findFilesFolder(files: readonly string[]): string | undefined {
+  const folders = files.map((file) => {
+    const isFolder = statSync(file, { throwIfNoEntry: false })?.isDirectory();
+    return isFolder ? resolve(file) : dirname(resolve(file));
+  });
+  return new Set(folders).size === 1 ? folders[0] : undefined;
 }
 
 const PREFIX = 'vitrine-served-';

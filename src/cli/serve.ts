@@ -2,6 +2,7 @@
 import { type Config, listMounts, publicOrigin, readConfig, SETTING_NAMES } from '../config/config.ts';
 import { describeData } from '../config/database-url.ts';
 import { lookalikes } from '../config/lookalikes.ts';
+import { findFilesUrl } from '../config/media.ts';
 import { ConfigError } from '../config/setting-values.ts';
 import { KIND_NAMES } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
@@ -12,7 +13,7 @@ import { type CommandContext, type ServeHooks, UsageError } from './context.ts';
 import { addReadingOptions, FILES_MEANING, pickReading, type ReadingFlags } from './import.ts';
 import { createCommand, examples, type SettingFlags, wholeNumberArgument } from './options.ts';
 import type { RehearsalFlags } from './rehearsal.ts';
-import { serveFiles } from './serve-files.ts';
+import { findFilesFolder, serveFiles } from './serve-files.ts';
 
 interface ServeFlags extends SettingFlags, ReadingFlags, RehearsalFlags {
   readonly samples: boolean;
@@ -76,8 +77,10 @@ async function runServe(
       ...(config.workers > 1 ? ['one process serves the files: WORKERS has no effect'] : []),
       ...(config.purge.length > 0 ? ['caches are not purged when files are saved: PURGE has no effect'] : []),
     ];
-    return await serveFiles({ files, ...reading }, context, (served, hooks) =>
-      run({ ...config, ...served, workers: 1, purge: [] }, warnings, hooks),
+    const filesFolder = reading.filesUrl === undefined ? findFilesFolder(files) : undefined;
+    const filesUrl = filesFolder === undefined ? reading.filesUrl : findFilesUrl(config);
+    return await serveFiles({ files, ...reading, filesUrl }, context, (served, hooks) =>
+      run({ ...config, ...served, filesFolder, workers: 1, purge: [] }, warnings, hooks),
     );
   }
   if (Object.values(reading).some((value) => value !== undefined && value !== false))

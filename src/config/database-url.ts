@@ -109,6 +109,8 @@ export const shownDatabase = (url: string) =>
 export type ServedFiles = {
   /** Files that are served themselves: the database was made of them. */
   readonly files?: readonly string[];
+  /** Their folder, if relative pictures of records are served from it. */
+  readonly filesFolder?: string | undefined;
 };
 
 interface ServedData extends ServedFiles {

@@ -24,6 +24,9 @@ export function findMediaUrl(config: Config): string {
 /** The URL of the sample users' pictures, as their records name them, with a slash at its end. */
 export const findSamplesUrl = (config: Config) => `${serverUrl(config)}/samples/`;
 
+/** The URL of the pictures in the folder of served files, with a slash at its end. */
+export const findFilesUrl = (config: Config) => `${serverUrl(config)}/files/`;
+
 /**
  * The address of this server, without a slash at its end, as far as the settings tell it. A port that the system is yet to
  * choose counts as the default.

@@ -1,6 +1,6 @@
 // Reads files in parts, each with an open of its own: clients that read slowly hold no descriptors, of which the
 // connections may have taken all but few, and no more memory than a part.
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 
@@ -11,11 +11,11 @@ const PART_BYTES = 16 * 1024;
 /** Files open at a time. Node reads four at a time. */
 const MOST_OPEN = 16;
 
-/** Its size in bytes; undefined if there is no such file. */
-export async function fileSize(path: string): Promise<number | undefined> {
+/** Undefined if there is no such file. */
+export async function findFile(path: string): Promise<Stats | undefined> {
   try {
     const found = await lstat(path);
-    return found.isFile() ? found.size : undefined;
+    return found.isFile() ? found : undefined;
   } catch (error) {
     if (isAbsence(error)) return undefined;
     throw error;

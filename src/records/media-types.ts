@@ -1,4 +1,5 @@
 // The files that copies of pictures are kept in: their types and names.
+import { extname } from 'node:path';
 
 export const MEDIA_TYPES = {
   jpg: 'image/jpeg',
@@ -29,8 +30,16 @@ export const copyHash = (name: string) => name.slice(0, 64);
 /** The name of the small file of this width. */
 export const smallName = (name: string, width: number) => `${copyHash(name)}-${width}.webp`;
 
-/** The type of the file with this name. */
+/** The type of the copy with this name. */
 export const mediaType = (name: string) => MEDIA_TYPES[name.slice(name.indexOf('.') + 1) as Extension];
+
+/** The type of a picture, film or sound with any name; undefined for other files. */
+export function pictureType(name: string): string | undefined {
+  const extension = extname(name).slice(1).toLowerCase().replace('jpeg', 'jpg');
+  return extension !== 'pdf' && Object.hasOwn(MEDIA_TYPES, extension)
+    ? MEDIA_TYPES[extension as Extension]
+    : undefined;
+}
 
 /** Where a file lies in the folder. */
 export const mediaPath = (name: string) => `${name.slice(0, 2)}/${name}`;

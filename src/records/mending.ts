@@ -13,6 +13,8 @@ export interface MendingOptions {
   readonly unescape?: boolean | undefined;
   /** The order of day and month in dates that a spreadsheet wrote. */
   readonly dates?: DateOrder | undefined;
+  /** What completes relative addresses of pictures. */
+  readonly filesUrl?: string | undefined;
 }
 
 /** What was mended. */
@@ -28,7 +30,7 @@ export type Mender = ReturnType<typeof createMender>;
 
 /** `normalise` for records of real sites. With `watch`, escaped texts are counted also where they stay as they are. */
 export function createMender(
-  { lenient = false, unescape: isUnescaped = false, dates }: MendingOptions,
+  { lenient = false, unescape: isUnescaped = false, dates, filesUrl }: MendingOptions,
   watch = false,
 ) {
   const counts: MendingCounts = { emptied: {}, escaped: 0, isUnescaped };
@@ -38,8 +40,12 @@ export function createMender(
     normalise(given: RawRecord, known?: KindName, family?: Family): NormaliseResult {
       const raw = dates === undefined ? given : readSheetDates(given, dates);
       const plain = isUnescaped || watch ? unescapeTexts(raw, counts) : raw;
-      const source = isUnescaped ? plain : raw;
-      const result = normalise(source, known, family);
+      let source = isUnescaped ? plain : raw;
+      let result = normalise(source, known, family);
+      if ('faults' in result && result.kind !== undefined && filesUrl !== undefined) {
+        source = completePictures(source, result.kind, filesUrl);
+        result = normalise(source, result.kind);
+      }
       if ('row' in result || !lenient) return result;
       const bad = result.faults.map(({ member }) => member);
       if (result.kind === undefined || !areOptional(bad, result.kind)) return result;
@@ -83,18 +89,35 @@ export function unescapeTexts(
   return read;
 }
 
+/** A record with addresses of pictures below the URL in the place of relative ones, unless they lead out of it. */
+function completePictures(raw: RawRecord, kind: KindName, filesUrl: string): RawRecord {
+  const base = filesUrl.replace(/\/?$/, '/');
+  const completed: Record<string, unknown> = {};
+  for (const member of PICTURE_MEMBERS[kind]) {
+    const text = raw[member];
+    if (typeof text !== 'string' || !isRelative(text) || /^(?:www\.|\/\/)/i.test(text)) continue;
+    const url = URL.parse(text.replace(/^\//, ''), base)?.href;
+    if (url?.startsWith(base)) completed[member] = url;
+  }
+  return { ...raw, ...completed };
+}
+
+/** One with a point or a slash; other texts are no addresses. */
+const isRelative = (text: string) => !HAS_SCHEME.test(text) && /[./]/.test(text);
+
+const HAS_SCHEME = /^[a-z][a-z\d+.-]*:/i;
+
 /**
  * A record as a browser reads its addresses: `www.…` has the site's scheme, and those of pictures and files may be relative.
- * A relative address is one with a point or a slash; other texts stay what they are.
  */
 export function resolveAddresses(raw: RawRecord, kind: KindName, base: URL): RawRecord {
   const files = [...PICTURE_MEMBERS[kind], ...FILE_MEMBERS[kind]];
   const resolved: Record<string, unknown> = {};
   for (const [member, schema] of Object.entries(SCHEMAS[kind].properties as Record<string, Member>)) {
     const text = raw[member];
-    if (schema['x-form'] !== 'url' || typeof text !== 'string' || /^[a-z][a-z\d+.-]*:/i.test(text)) continue;
+    if (schema['x-form'] !== 'url' || typeof text !== 'string' || HAS_SCHEME.test(text)) continue;
     if (/^www\./i.test(text)) resolved[member] = `${base.protocol}//${text}`;
-    else if (files.includes(member) && /[./]/.test(text))
+    else if (files.includes(member) && isRelative(text))
       resolved[member] = URL.parse(text, `${base.href.replace(/\/$/, '')}/`)?.href ?? text;
   }
   return { ...raw, ...resolved };

@@ -3,6 +3,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { isSheetDate, utcFromIso } from './dates.ts';
 import { type Family, KIND_NAMES, KINDS, type KindName, type RecordKind } from './kinds.ts';
+import { nearest } from './nearest.ts';
 import { brief } from './printable.ts';
 import { type RawRecord, recogniseKind } from './recognise.ts';
 import type { Row } from './row.ts';
@@ -85,7 +86,7 @@ function build(kind: KindName, source: RawRecord): NormaliseResult {
     if (text === undefined || !isValid(text, plan)) {
       const date = plan.form === 'date-time' ? toWireDate(given, plan) : undefined;
       if (date === undefined) {
-        faults.push({ member: plan.member, reason: reasonFor(given, text, plan.form), got: brief(given) });
+        faults.push({ member: plan.member, reason: reasonFor(source, text, plan), got: brief(given) });
         continue;
       }
       text = date;
@@ -157,8 +158,21 @@ const REASONS: Record<Exclude<Form, 'name'>, string> = {
 
 const SHEET_ADVICE = '--dates dmy or --dates mdy reads those of spreadsheets';
 
-function reasonFor(given: unknown, text: string | undefined, form: Form): string {
-  if (given === undefined || given === null) return 'is missing';
+const OWNER_ADVICE = ': add the id of a user, as "1" for {"id":"1","username":"mira"}';
+/** What to say of a missing member beside that. */
+const MISSING: Record<string, string> = {
+  user: OWNER_ADVICE,
+  user_id: OWNER_ADVICE,
+  date: ': add one such as 2026-02-28 10:00:00',
+};
+
+function reasonFor(source: RawRecord, text: string | undefined, { member, form }: MemberPlan): string {
+  const given = source[member];
+  if (given === undefined || given === null) {
+    const others = Object.keys(source).filter((name) => name !== member);
+    const meant = nearest(member, others);
+    return `is missing${meant === undefined ? (MISSING[member] ?? '') : `: is it ${brief(meant)}?`}`;
+  }
   if (text !== undefined && form === 'date-time' && isSheetDate(text))
     return `${REASONS[form]}; ${SHEET_ADVICE}`;
   if (text !== undefined) return form === 'name' ? (userNameFault(text) as string) : REASONS[form];

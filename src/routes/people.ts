@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { FastifyPluginCallbackTypebox } from '@fastify/type-provider-typebox';
 import type { Config } from '../config/config.ts';
 import { findMediaFolder, findMediaUrl } from '../config/media.ts';
-import { fileSize, readWhole } from '../http/file-parts.ts';
+import { findFile, readWhole } from '../http/file-parts.ts';
 import { caching } from '../http/headers.ts';
 import { COPY_NAME, mediaPath, mediaType } from '../records/media-types.ts';
 import { cardImage } from '../views/card-image.ts';
@@ -64,9 +64,9 @@ function createCopies(config: Config): (url: string) => Promise<FoundCopy> {
     if (folder === undefined || !isCopy) return {};
     const path = join(folder, mediaPath(name));
     try {
-      const size = await fileSize(path);
-      if (size !== undefined && size > MOST_INLINE_BYTES) return {};
-      const bytes = await readWhole(path, size ?? 0);
+      const { size = 0 } = (await findFile(path)) ?? {};
+      if (size > MOST_INLINE_BYTES) return {};
+      const bytes = await readWhole(path, size);
       if (!name.startsWith(hash('sha256', bytes))) return { isMissing: true };
       return { image: `data:${mediaType(name)};base64,${bytes.toString('base64')}` };
     } catch {

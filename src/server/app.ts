@@ -21,7 +21,7 @@ import { directory, directoryPages } from '../routes/directory.ts';
 import { docs, openapi } from '../routes/docs.ts';
 import { addErrorPages } from '../routes/error-pages.ts';
 import { createExampleUsers, type ExampleUsers } from '../routes/example-users.ts';
-import { media } from '../routes/media.ts';
+import { files, media } from '../routes/media.ts';
 import { oembed } from '../routes/oembed.ts';
 import { pages } from '../routes/pages.ts';
 import { pathStyle } from '../routes/path-style.ts';
@@ -131,7 +131,9 @@ function registerData(app: FastifyInstance, { config, store, observe, exampleUse
   for (const mount of listMounts(config)) app.register(people, { config, mount, store, exampleUsers });
 }
 
-function registerPages(app: FastifyInstance, { config, store, exampleUsers, describe }: Parts): void {
+function registerPages(app: FastifyInstance, parts: Parts): void {
+  const { config, store, observe, exampleUsers, describe } = parts;
+  app.register(files, { config, observe });
   if (config.explorer) app.register(docs, { config, exampleUsers, describe });
   const explorerPage = config.explorer ? createExplorerPage(config) : undefined;
   app.register(pages, { config, explorerPage, exampleUsers });
