@@ -7,19 +7,20 @@ import { STYLES, VARIANTS } from '../variants.ts';
 import { createLook } from './look.ts';
 import { fill, jsonBlock, type Markup, markup } from './markup.ts';
 import { EMPTY_CASE } from './page.ts';
+import { codeTabs } from './reference-layout.ts';
 import { readWeb } from './web-files.ts';
 
 /** Names of users to begin with. */
 type Names = Readonly<Record<'microblog' | 'portfolio', readonly string[]>>;
 
-/** For who runs the sample users: the two lines that replace them. They scroll on phones, so they take the focus. */
+/** For who runs the sample users: the two lines that replace them. */
 const OWN_DATA = markup`<div class="own">
           <figure class="code">
             <figcaption>
               <h2 id="own-title">Load your own data</h2>
               <button type="button" class="copy" id="copy-own">Copy</button>
             </figcaption>
-            <pre id="own" tabindex="0" role="region" aria-labelledby="own-title"><code>${[
+            <pre id="own"><code>${[
               `echo '{"id":"1","username":"mira","name":"Mira","skills":"type"}' > people.ndjson`,
               'npm start -- people.ndjson',
             ].join('\n')}</code></pre>
@@ -48,6 +49,7 @@ export function createExplorerPage(config: Config): ExplorerPage {
       about: describeVariants(mounts),
       people: look.people(''),
       'own-data': samples ? OWN_DATA : undefined,
+      code: codeTabs('request', 'The request'),
       variants: markup`${mounts.map(variantRadio)}`,
       'empty-case': EMPTY_CASE,
       footer: look.footer(),

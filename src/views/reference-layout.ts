@@ -2,6 +2,7 @@
 // consist of: headings, text, tables and code.
 import type { Config } from '../config/config.ts';
 import { serverUrl } from '../config/media.ts';
+import { LANGUAGES, type Shown, snippetIn } from '../web/explorer/snippets.js';
 import { createLook } from './look.ts';
 import { fill, type Markup, markup } from './markup.ts';
 import { readWeb } from './web-files.ts';
@@ -50,8 +51,11 @@ const contentsEntry = ({ id, title, parts }: Section) =>
 export const heading = (level: 2 | 3, id: string, title: string) => {
   const element =
     level === 2 ? markup`<h2 id="${id}-title">${title}</h2>` : markup`<h3 id="${id}-title">${title}</h3>`;
-  return markup`<div class="heading">${element}<a class="permalink" href="#${id}" aria-label="Link to “${title}”">#</a></div>`;
+  return markup`<div class="heading">${element}${permalink(id, title)}</div>`;
 };
+
+const permalink = (id: string, title: string) =>
+  markup`<a class="permalink" href="#${id}" aria-label="Link to “${title}”">#</a>`;
 
 /** Markdown as descriptions have it: `code` and **bold**. */
 export function inline(words: string): Markup {
@@ -65,7 +69,8 @@ export function inline(words: string): Markup {
 export const paragraphs = (words: string) =>
   markup`${words.split('\n\n').map((paragraph) => markup`<p>${inline(paragraph)}</p>\n`)}`;
 
-export type TableRow = readonly [name: Markup, meaning: Markup];
+/** With an id, the name links to its row. */
+export type TableRow = readonly [name: Markup, meaning: Markup, id?: string];
 
 /** Two columns, so that it fits on a phone. */
 export const table = (
@@ -76,12 +81,38 @@ export const table = (
   markup`<table><caption>${caption}</caption>
 <thead><tr><th scope="col">${name}</th><th scope="col">${meaning}</th></tr></thead>
 <tbody>
-${rows.map(([first, second]) => markup`<tr><th scope="row">${first}</th><td>${second}</td></tr>\n`)}</tbody></table>`;
+${rows.map(
+  ([name, meaning, id]) =>
+    markup`<tr${id && markup` id="${id}"`}><th scope="row">${name}${id && permalink(id, id)}</th><td>${meaning}</td></tr>\n`,
+)}</tbody></table>`;
 
 /** A smaller, quieter line. */
 export const note = (words: Markup | string) => markup`<div class="note">${words}</div>`;
 
 export const spaced = (parts: readonly Markup[]) => parts.map((part, index) => [index > 0 && ' ', part]);
+
+/** A choice of panels, which needs no script: that of the checked button is shown. */
+export const tabs = (
+  name: string,
+  legend: string,
+  panels: readonly (readonly [label: string, panel: Markup])[],
+) =>
+  markup`<legend class="visually-hidden">${legend}</legend>
+${panels.map(([label], at) => markup`<label><input type="radio" name="${name}" value="${label}"${at === 0 && markup` checked`}><span>${label}</span></label>`)}
+<div class="panels">${panels.map(([, panel]) => panel)}</div>`;
+
+/** The code of a request in every language; a script fills it again when the request changes. */
+export function codeTabs(id: string, name: string, shown?: Shown): Markup {
+  const panels = LANGUAGES.map((language) => {
+    const code = shown && snippetIn(language, shown);
+    const label = `${name} in ${language}`;
+    return [
+      language,
+      markup`<pre tabindex="0" role="region" aria-label="${label}"><code>${code}</code></pre>`,
+    ] as const;
+  });
+  return markup`<fieldset class="tabs segments small languages" id="${id}-code">${tabs(`${id}-language`, 'Language', panels)}</fieldset>`;
+}
 
 /** A script adds a button that copies the code. */
 export const codeFigure = (language: string, label: string, code: string) =>

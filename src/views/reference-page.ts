@@ -33,7 +33,7 @@ export function createReferencePage(config: Config): ReferencePage {
     const operations = listOperations(api);
     const sections = [
       overview(api, address),
-      ...api.tags.map((tag) => tagSection(tag, operations)),
+      ...api.tags.map((tag) => tagSection(tag, operations, address)),
       recordSection(api),
       { id: 'errors', title: 'Errors', body: errorTable(operations), parts: [] },
     ];
@@ -57,12 +57,13 @@ ${codeFigure('Shell', 'the command that generates types', `npx openapi-typescrip
 function tagSection(
   { name, description }: ApiDocument['tags'][number],
   all: readonly ApiOperation[],
+  address: string,
 ): Section {
   const operations = all.filter(({ tags }) => tags.includes(name));
   return {
     id: name.toLowerCase().replaceAll(' ', '-'),
     title: name,
-    body: markup`${paragraphs(description)}${operations.map(operationArticle)}`,
+    body: markup`${paragraphs(description)}${operations.map((operation) => operationArticle(operation, address))}`,
     parts: operations.map(({ operationId, summary }) => [operationId, summary]),
   };
 }
@@ -112,6 +113,7 @@ function recordTable(name: string, properties: Readonly<Record<string, ApiSchema
       schema.items === undefined
         ? inline(schema.description ?? '')
         : markup`Each a ${schemaLinks(schema.items)}, at most ${schema.maxItems}.`,
+      `${name}.${member}`,
     ],
   );
   return table(`Members of ${name}`, ['Member', 'Meaning'], rows);
@@ -130,6 +132,6 @@ function errorRows(status: string, { content }: ApiResponse): (readonly [code: s
   const examples = content?.['application/json']?.examples ?? {};
   return Object.entries(examples).map(([code, { summary = '' }]) => [
     code,
-    [markup`<code>${code}</code>${note(markup`${status}`)}`, inline(summary)],
+    [markup`<code>${code}</code>${note(markup`${status}`)}`, inline(summary), `error-${code}`],
   ]);
 }

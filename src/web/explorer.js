@@ -1,7 +1,7 @@
 // @ts-check
 // The explorer page: the server's own page of a person, next to the request that its URL names and the response.
 import { drawCardSection, hideCardSection } from './explorer/card-section.js';
-import { codeTabs } from './explorer/code-tabs.js';
+import { enhanceCode, rememberLanguage } from './explorer/code-tabs.js';
 import { byId, copyButton, el } from './explorer/dom.js';
 import { drawRequestLine, drawResponse, drawStatus } from './explorer/exchange.js';
 import { drawNotice, noticeFor } from './explorer/notices.js';
@@ -29,12 +29,9 @@ const userField = /** @type {HTMLInputElement} */ (byId('user'));
 const profilePane = byId('profile');
 let pending = new AbortController();
 let scrolled = false;
-
-/** The page's links are relative to the address it was loaded from, which history changes. */
-function fixLinks() {
-  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('[href]')))
-    if (!link.getAttribute('href')?.startsWith('#')) link.setAttribute('href', link.href);
-}
+/** The request whose code is shown. @type {import('./explorer/snippets.js').Shown} */
+let shown = { url: '', types: [] };
+const updateCode = enhanceCode(byId('request-code'), () => shown, announce);
 
 /** @param {Partial<State>} change */
 function navigate(change) {
@@ -54,15 +51,15 @@ async function show(headers = {}) {
     return showNotice({ title: 'Enter a user name', details: ['Type the name of a user in your data.'] });
 
   const url = buildUrl(variant, user, resource);
-  drawSummary(url, undefined, headers);
+  drawRequest(state, url, headers);
+  drawOutcome(url, undefined);
   setBusy(true);
   const outcomes = await load(state, url, pending.signal, headers);
   if (outcomes === undefined) return;
   setBusy(false);
   drawPerson(state, ...outcomes);
-  drawSummary(url, outcomes[0], headers);
+  drawOutcome(url, outcomes[0]);
   byId('response').replaceChildren(...drawResponse('Body', outcomes[0], announce));
-  byId('snippets').replaceChildren(drawSnippets(state, url));
   if (!scrolled && location.hash !== '') document.getElementById(location.hash.slice(1))?.scrollIntoView();
   // The browser could not scroll to a section that was still hidden.
   scrolled = true;
@@ -182,24 +179,34 @@ function showAgain() {
 /** @param {string} name */
 const choosePerson = (name) => navigate({ user: name });
 
-/** @param {string} url @param {Outcome | undefined} outcome @param {Record<string, string>} [headers] */
-function drawSummary(url, outcome, headers = {}) {
+/** The address, and the code. @param {State} state @param {string} url @param {Record<string, string>} headers */
+function drawRequest({ variant, resource }, url, headers) {
   byId('request').removeAttribute('hidden');
-  /** Shows whether the response is current. @param {string} etag */
-  const revalidate = async (etag) =>
-    drawSummary(url, await sendRequest(url, { headers: { 'If-None-Match': etag } }));
-  byId('summary').replaceChildren(
-    drawRequestLine({ url, headers }, announce),
-    drawStatus(outcome, revalidate),
-  );
-}
-
-/** @param {State} state @param {string} url */
-function drawSnippets({ variant, resource }, url) {
+  byId('summary').replaceChildren(drawRequestLine({ url, headers }, announce));
   const noun = nounFor(variant);
   const items = variant.collection === noun ? `{ ${noun} }` : `{ ${variant.collection}: ${noun} }`;
-  const target = resource === 'profile' ? 'profile' : items;
-  return codeTabs('The request', () => ({ url, target }), announce).figure;
+  shown =
+    resource === 'profile'
+      ? {
+          url,
+          headers,
+          target: 'profile',
+          types: [noun === 'posts' ? 'MicroblogProfile' : 'PortfolioProfile'],
+        }
+      : { url, headers, target: items, types: [`Items${variant.name.toUpperCase()}`] };
+  updateCode();
+}
+
+/** @param {string} url @param {Outcome | undefined} outcome */
+function drawOutcome(url, outcome) {
+  /** Shows whether the response is current. @param {string} etag */
+  const revalidate = async (etag) => {
+    const state = currentState();
+    const headers = { 'If-None-Match': etag };
+    drawRequest(state, url, headers);
+    drawOutcome(url, await sendRequest(url, { headers }));
+  };
+  byId('outcome').replaceChildren(drawStatus(outcome, revalidate));
 }
 
 /** @param {State['variant']} variant */
@@ -256,7 +263,7 @@ function announce(message) {
   byId('status').textContent = message;
 }
 
-fixLinks();
+rememberLanguage();
 listenToControls();
 window.addEventListener('popstate', () => show());
 // The buttons of `serve --rehearse`.

@@ -32,17 +32,17 @@ describeInBrowser('the API reference', (eye) => {
 
   /** Submits an operation's form and returns the status shown. */
   async function send(page: Page, operation: string, values: Record<string, string> = {}) {
-    const form = page.locator(`#${operation} form`);
+    const article = page.locator(`#${operation}`);
     for (const [name, value] of Object.entries(values)) {
-      const field = form.locator(`[name='${name}']`);
+      const field = article.locator(`form [name='${name}']`);
       if ((await field.getAttribute('list')) === null && name === 'post') await field.selectOption(value);
       else await field.fill(value);
     }
-    const result = form.locator('.result');
-    const before = await result.innerHTML();
-    await form.getByRole('button', { name: 'Send' }).click();
-    await expect.poll(() => result.innerHTML()).not.toBe(before);
-    return { status: await form.locator('.status-line strong').innerText(), form };
+    const statuses = article.locator('.statuses');
+    const before = await statuses.innerHTML();
+    await article.getByRole('button', { name: 'Send', exact: true }).click();
+    await expect.poll(() => statuses.innerHTML()).not.toBe(before);
+    return { status: await article.locator('.status-line strong').innerText(), article };
   }
 
   test('shows every operation, record and error of the document', async () => {
@@ -98,22 +98,22 @@ describeInBrowser('the API reference', (eye) => {
     ['getItemsC', { username: 'ada' }, '/c/api/username/ada/shots', '"Posts"'],
   ])('%s with %o can be sent, and sent again with its ETag', async (operation, values, address, member) => {
     const page = await open();
-    const { status, form } = await send(page, operation, values as Record<string, string>);
+    const { status, article } = await send(page, operation, values as Record<string, string>);
     expect(status).toBe('200 OK');
-    expect(await form.locator('.address').innerText()).toBe(`GET ${address}`);
-    expect(await form.locator('.status-line').innerText()).toMatch(/\d ms · [\d.]+ K?B/);
-    expect(await form.locator('.headers').textContent()).toMatch(/cache-control.+etag/s);
-    expect(await form.locator('.json').innerText()).toContain(member);
+    expect(await article.locator('.address').innerText()).toBe(`GET ${address}`);
+    expect(await article.locator('.status-line').innerText()).toMatch(/\d ms · [\d.]+ K?B/);
+    expect(await article.locator('.headers').textContent()).toMatch(/cache-control.+etag/s);
+    expect(await article.locator('.json').innerText()).toContain(member);
 
-    await form.getByRole('button', { name: 'Send again with this ETag' }).click();
-    await expect.poll(() => form.locator('.status-line strong').innerText()).toBe('304 Not Modified');
-    expect(await form.locator('.json').count()).toBe(0);
+    await article.getByRole('button', { name: 'Send again with this ETag' }).click();
+    await expect.poll(() => article.locator('.status-line strong').innerText()).toBe('304 Not Modified');
+    expect(await article.locator('.json').count()).toBe(0);
   });
 
   test('the code follows the form', async () => {
     const page = await open();
     const form = page.locator('#getProfileOrItemsA form');
-    const code = form.locator('.code pre');
+    const code = page.locator('#getProfileOrItemsA .languages pre:visible');
     const first = await form.locator("[name='user']").inputValue();
     expect(await code.innerText()).toContain(`/a/api?user=${first}'`);
     await form.locator("[name='user']").fill("o'neill");
@@ -124,25 +124,36 @@ describeInBrowser('the API reference', (eye) => {
     );
   });
 
-  test('an open example stands beside each operation', async () => {
+  test('request and responses stand beside each operation, and what was sent takes their place', async () => {
     const page = await open({ viewport: { width: 1440, height: 900 } });
     for (const operation of await page.locator('.operation').all()) {
-      const example = operation.locator('.examples details[open] pre').first();
-      expect(await example.innerText()).toContain('{');
-      const [left, right] = [
-        await operation.locator('table').first().boundingBox(),
-        await example.boundingBox(),
-      ];
-      expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0));
+      const left = await operation.locator('table').first().boundingBox();
+      const beside = ['.languages pre:visible', '.statuses pre:visible'];
+      for (const part of beside) {
+        const box = await operation.locator(part).first().boundingBox();
+        expect(box?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0));
+      }
     }
+    const statuses = page.locator('#getItemsB .statuses');
+    expect(await statuses.locator('label').allInnerTexts()).toEqual(
+      '200 304 400 404 408 414 417 429 431 500 503'.split(' '),
+    );
+    await statuses.getByLabel('400').check();
+    expect(await statuses.locator('.panels').innerText()).toMatch(/USER_MALFORMED.*"statusCode": "400"/s);
+    await statuses.getByLabel('304').check();
+    expect(await statuses.locator('.panels').innerText()).toContain('there is no body');
+    const { article } = await send(page, 'getItemsB');
+    expect(await article.locator('.result').isVisible()).toBe(true);
+    expect(await statuses.getByLabel('Sent').isChecked()).toBe(true);
+    await statuses.getByLabel('200').check();
+    expect(await article.locator('.result').isVisible()).toBe(false);
   });
 
-  test('examples stay in sight while the rest of an operation is read', async () => {
-    const page = await open({ viewport: { width: 1440, height: 900 } });
-    await page.locator('#getItemsB form').scrollIntoViewIfNeeded();
-    const box = await page.locator('#getItemsB .examples').boundingBox();
-    expect(box?.y).toBeGreaterThanOrEqual(0);
-    expect(box?.y).toBeLessThan(450);
+  test('each member of a body and each error can be linked to', async () => {
+    const page = await open({}, `${server.url}/docs#Shot.price_item`);
+    expect(await page.locator('tr:target').innerText()).toContain('price_item');
+    await page.getByRole('link', { name: 'Link to “error-RATE_LIMITED”' }).click();
+    expect(await page.locator('tr:target').innerText()).toContain('RATE_LIMITED');
   });
 
   test('the contents mark what is being read, and list what a search finds', async () => {
@@ -170,7 +181,11 @@ describeInBrowser('the API reference', (eye) => {
 
   test('without scripts everything can be read, and nothing is shown that does not work', async () => {
     const page = await open({ javaScriptEnabled: false });
-    expect(await page.locator('#getItemsB .examples pre').first().innerText()).toContain('"Shots": [');
+    expect(await page.locator('#getItemsB .statuses pre:visible').innerText()).toContain('"Shots": [');
+    await page.locator('#getItemsB .languages').getByRole('radio', { name: 'PHP' }).check();
+    expect(await page.locator('#getItemsB .languages pre:visible').innerText()).toContain(
+      'file_get_contents',
+    );
     expect(await page.locator('form, button, #search').filter({ visible: true }).count()).toBe(0);
     for (const heading of await page.locator('.heading').all()) {
       const link = heading.locator('.permalink');
@@ -181,11 +196,11 @@ describeInBrowser('the API reference', (eye) => {
 
   test('an error response is shown in full', async () => {
     const page = await open({ expected: REFUSED });
-    const { status, form } = await send(page, 'getProfileB', {
+    const { status, article } = await send(page, 'getProfileB', {
       username: 'nobody <img src=x onerror=alert(1)>',
     });
     expect(status).toBe('404 Not Found');
-    expect(await form.locator('.json').innerText()).toContain('"USER_NOT_FOUND"');
+    expect(await article.locator('.json').innerText()).toContain('"USER_NOT_FOUND"');
     expect((await send(page, 'getProfileB', { username: '' })).status).toBe('400 Bad Request');
     expect((await send(page, 'getProfileB', { username: '..' })).status).toMatch(/cannot request/);
   });
@@ -193,8 +208,10 @@ describeInBrowser('the API reference', (eye) => {
   test('a picture is named, not shown as text', async () => {
     const page = await open();
     await page.route('**/username/ada', (route) => route.fulfill({ contentType: 'image/png', body: 'PNG' }));
-    const { form } = await send(page, 'getProfileB', { username: 'ada' });
-    expect(await form.locator('.result').innerText()).toContain('The body is a file of the type image/png.');
+    const { article } = await send(page, 'getProfileB', { username: 'ada' });
+    expect(await article.locator('.result').innerText()).toContain(
+      'The body is a file of the type image/png.',
+    );
   });
 
   test('a stopped server is reported, and requests work again when it is back', async () => {
@@ -240,8 +257,8 @@ describeInBrowser('the API reference', (eye) => {
     const prefix = '/deep/down';
     const site = await startPrefixed(prefix, server.port);
     const page = await open({}, `${site.url}${prefix}/docs`);
-    const { status, form } = await send(page, 'getItemsB');
-    expect([status, await form.locator('.address').innerText()]).toEqual([
+    const { status, article } = await send(page, 'getItemsB');
+    expect([status, await article.locator('.address').innerText()]).toEqual([
       '200 OK',
       `GET ${prefix}/b/api/username/ada/shots`,
     ]);
@@ -251,8 +268,8 @@ describeInBrowser('the API reference', (eye) => {
     const elsewhere = await serveHere({});
     const site = await serveHere({ BASE_URL_B: `http://localhost:${elsewhere.port}/b` });
     const page = await open({ origins: [`http://localhost:${elsewhere.port}`] }, `${site.url}/docs`);
-    const { status, form } = await send(page, 'getProfileB');
-    expect([status, await form.locator('.address').innerText()]).toEqual([
+    const { status, article } = await send(page, 'getProfileB');
+    expect([status, await article.locator('.address').innerText()]).toEqual([
       '200 OK',
       `GET http://localhost:${elsewhere.port}/b/api/username/ada`,
     ]);

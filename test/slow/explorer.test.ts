@@ -160,33 +160,38 @@ describeInBrowser('the explorer', (eye) => {
     await waitForText(page.locator('.status-line'), /304 Not Modified.* 0 B/);
   });
 
-  test('the JSON comes right after status, time and size; headers and code follow', async () => {
+  test('the code comes right after the address; status, body and headers follow', async () => {
     const page = await openAda();
-    const tops = await page.evaluate(`['.status-line', '.json', '.fold', '#snippets pre']
+    const tops = await page.evaluate(`['.address', '.languages pre', '.status-line', '.json', '.fold']
       .map((part) => document.querySelector('#request ' + part).getBoundingClientRect().top)`);
     expect(tops).toEqual([...(tops as number[])].sort((one, two) => one - two));
     expect(await page.locator('#request .copy').count()).toBe(3);
     expect(await page.locator('.fold[open]').count()).toBe(0);
   });
 
-  test('the code is shown in four languages, and the chosen one is remembered', async () => {
+  test('the code is shown in five languages, and the chosen one is remembered, on all pages', async () => {
     const page = await eye.open(`${server.url}/?variant=c&user=ada&show=items`);
     await waitForText(heading(page), 'Ada');
-    const code = page.locator('#snippets pre');
+    const languages = page.locator('#request-code');
+    const code = languages.locator('pre:visible');
     for (const [language, words] of [
       ['PHP', 'file_get_contents('],
       ['Python', 'urlopen(request)'],
-      ['JavaScript', 'const { Posts: shots } = await response.json();'],
+      ['fetch', 'const { Posts: shots } = await response.json();'],
     ] as const) {
-      await page.locator('#snippets').getByLabel(language, { exact: true }).check();
+      await languages.getByLabel(language, { exact: true }).check();
       await waitForText(code, words);
       expect(await textOf(code)).toContain(`${server.url}/c/api/username/ada/shots`);
     }
-    await page.locator('#snippets').getByLabel('JavaScript', { exact: true }).press('ArrowRight');
+    await languages.getByLabel('fetch', { exact: true }).press('ArrowRight');
     await show(page, 'elodie');
     await waitForText(heading(page), 'Élodie');
     await waitForText(code, '/c/api/username/elodie/shots');
-    expect(await textOf(code)).toContain('urlopen(request)');
+    expect(await textOf(code)).toContain("import type { ItemsC } from 'vitrine/types';");
+    expect(await textOf(code)).toContain('const { Posts: shots }: ItemsC = await response.json();');
+    await page.goto(`${server.url}/docs`);
+    const typed = page.locator('.languages pre:visible').first();
+    await waitForText(typed, 'const body: MicroblogProfile | ItemsA = await response.json();');
   });
 
   test('tells in five seconds what it is, and copies the lines that load own data', async () => {

@@ -10,7 +10,7 @@ const MAX_SHIFT = 0.05;
 const PAGES = [
   { path: '/', requests: 20, kilobytes: 45, shift: 0.02, drawn: '#profile:not([aria-busy]) h1' },
   { path: '/people/b/ada', requests: 20, kilobytes: 45, shift: 0.02, drawn: 'h1' },
-  { path: '/docs', requests: 4, kilobytes: 26, shift: 0.02, drawn: '.operation .code' },
+  { path: '/docs', requests: 4, kilobytes: 26, shift: 0.02, drawn: '.operation .copy' },
 ];
 
 /** A phone's connection and processor. */

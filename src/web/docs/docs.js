@@ -1,5 +1,6 @@
 // @ts-check
 // What scripts add to the API reference: search, the part that is being read, buttons that copy, and forms that send.
+import { rememberLanguage } from '../explorer/code-tabs.js';
 import { byId, copyButton } from '../explorer/dom.js';
 import { enhanceForm } from './try-it.js';
 
@@ -14,6 +15,7 @@ const parts = links.map(({ hash }) => byId(hash.slice(1)));
 showOwnAddress();
 for (const figure of main.querySelectorAll('figure')) addCopyButton(figure);
 for (const form of main.querySelectorAll('form')) enhanceForm(form, root);
+rememberLanguage();
 markCurrent();
 addSearch();
 

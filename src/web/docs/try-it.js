@@ -1,22 +1,25 @@
 // @ts-check
-// "Try it": sends the request that a form describes, and shows the full response.
-import { codeTabs } from '../explorer/code-tabs.js';
+// "Try it": the code follows a form, and the form sends its request and shows the full response among the documented ones.
+import { enhanceCode } from '../explorer/code-tabs.js';
+import { el } from '../explorer/dom.js';
 import { describeStatus, drawRequestLine, drawResponse, drawStatus } from '../explorer/exchange.js';
 import { sendRequest } from '../explorer/send.js';
-import { escaped } from '../explorer/snippets.js';
+import { buildRequest } from '../explorer/snippets.js';
 
 /** @typedef {HTMLInputElement | HTMLSelectElement} Field */
 
 /** @param {HTMLFormElement} form @param {URL} root where the OpenAPI document is */
 export function enhanceForm(form, root) {
-  const output = /** @type {Element} */ (form.querySelector('.result'));
+  const exchange = /** @type {Element} */ (form.parentElement);
   const status = /** @type {Element} */ (form.querySelector('[role=status]'));
   /** @param {string} words */
   const announce = (words) => status.replaceChildren(words);
   const name = (form.getAttribute('aria-label') ?? '').replace('Try ', '');
-  const code = codeTabs(name, () => requestFor(form, root), announce);
-  output.before(code.figure);
-  form.addEventListener('input', code.update);
+  const languages = /** @type {Element} */ (exchange.querySelector('.languages'));
+  const update = enhanceCode(languages, () => readRequest(form, root), announce);
+  update();
+  form.addEventListener('input', update);
+  const show = addPanel(/** @type {Element} */ (exchange.querySelector('.statuses')));
   let pending = new AbortController();
 
   /** Repeats the request with this ETag. @param {string} etag */
@@ -31,13 +34,13 @@ export function enhanceForm(form, root) {
     event.preventDefault();
     pending.abort();
     const { signal } = (pending = new AbortController());
-    form.setAttribute('aria-busy', 'true');
-    const request = requestFor(form, root);
+    exchange.setAttribute('aria-busy', 'true');
+    const request = readRequest(form, root);
     const outcome = await sendRequest(request.url, { ...request, signal }).catch(() => undefined);
     if (outcome === undefined) return;
-    form.removeAttribute('aria-busy');
+    exchange.removeAttribute('aria-busy');
     announce(describeStatus(outcome));
-    output.replaceChildren(
+    show(
       drawRequestLine(request, announce),
       drawStatus(outcome, revalidate),
       ...drawResponse(`Body of the response to ${name}`, outcome, announce),
@@ -45,21 +48,27 @@ export function enhanceForm(form, root) {
   });
 }
 
+/** Adds a panel for what was sent; the function shows it. @param {Element} statuses */
+function addPanel(statuses) {
+  const { name } = /** @type {HTMLInputElement} */ (statuses.querySelector('input'));
+  const radio = /** @type {HTMLInputElement} */ (el('input', { type: 'radio', name, value: 'sent' }));
+  const panel = el('div', { class: 'result' });
+  return (/** @type {Node[]} */ ...parts) => {
+    if (!radio.isConnected) {
+      statuses.querySelector('legend')?.after(el('label', {}, radio, el('span', {}, 'Sent')));
+      statuses.querySelector('.panels')?.prepend(panel);
+    }
+    radio.checked = true;
+    panel.replaceChildren(...parts);
+  };
+}
+
 /** @param {HTMLFormElement} form @param {URL} root */
-function requestFor(form, root) {
-  const { path = '', server = '' } = form.dataset;
-  /** @type {Record<string, string>} */
-  const headers = {};
-  const query = [];
-  let filled = path;
-  for (const { name, value, required, dataset } of /** @type {NodeListOf<Field>} */ (
-    form.querySelectorAll('[data-in]')
-  )) {
-    if (dataset.in === 'path') filled = filled.replace(`{${name}}`, escaped(value));
-    else if (value === '' && !required) continue;
-    else if (dataset.in === 'query') query.push(`${escaped(name)}=${escaped(value)}`);
-    else headers[name] = value;
-  }
-  const start = new URL(server, root).href.replace(/\/+$/, '');
-  return { url: `${start}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`, headers };
+function readRequest(form, root) {
+  const { path = '', server = '', types = '' } = form.dataset;
+  const fields = /** @type {NodeListOf<Field>} */ (form.querySelectorAll('[data-in]'));
+  const values = [...fields]
+    .filter(({ required, value }) => required || value !== '')
+    .map(({ name, value, dataset }) => ({ name, value, in: dataset.in ?? '' }));
+  return buildRequest({ path, server, types: types.split(' ') }, values, root.href);
 }

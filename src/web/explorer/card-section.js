@@ -1,7 +1,7 @@
 // @ts-check
 // The section about the embeddable card: the HTML to paste, and a preview.
-import { codeBlock } from './code-tabs.js';
-import { byId, el } from './dom.js';
+import { codeLines } from './code-tabs.js';
+import { byId, copyButton, el } from './dom.js';
 import { escaped } from './snippets.js';
 import { buildBase, personPage, root } from './state.js';
 
@@ -24,6 +24,21 @@ export function drawCardSection(variant, user, announce) {
   );
   byId('card-preview').replaceChildren(el('vitrine-profile', { base, variant: variant.name, user, items }));
   loadCardWhenNear(section);
+}
+
+/** @param {string} name @param {string} code @param {(message: string) => void} announce */
+function codeBlock(name, code, announce) {
+  const copy = copyButton(`the ${name} lines`, () => code, announce);
+  return el(
+    'figure',
+    { class: 'code' },
+    el('figcaption', {}, name, copy),
+    el(
+      'pre',
+      { tabindex: '0', role: 'region', 'aria-label': `${name} lines` },
+      el('code', {}, ...codeLines(code)),
+    ),
+  );
 }
 
 /** @param {string} base @param {Variant} variant @param {string} user */

@@ -1,82 +1,49 @@
 // @ts-check
-// Code blocks: one with a title, and one with a tab for each language.
+// What scripts add to code: that of a request follows it, in the language that was chosen last, and can be copied.
 import { breakable, copyButton, el } from './dom.js';
 import { LANGUAGES, snippetIn } from './snippets.js';
 
 /** @typedef {(message: string) => void} Announce */
 
-/** @param {string} code */
-const codeLines = (code) =>
-  code.split('\n').map((line) => el('span', { class: 'code-line' }, ...breakable(line)));
-
-/** @param {string} name @param {string} code @param {Announce} announce */
-export function codeBlock(name, code, announce) {
-  const copy = copyButton(`the ${name} lines`, () => code, announce);
-  return el(
-    'figure',
-    { class: 'code' },
-    el('figcaption', {}, name, copy),
-    el(
-      'pre',
-      { tabindex: '0', role: 'region', 'aria-label': `${name} lines` },
-      el('code', {}, ...codeLines(code)),
-    ),
-  );
-}
-
 const STORAGE_KEY = 'vitrine-language';
 
-/** The language that was chosen last in this browser. */
-function chosenLanguage() {
-  try {
-    return localStorage.getItem(STORAGE_KEY) ?? 'curl';
-  } catch {
-    return 'curl';
-  }
-}
+/** @param {string} code */
+export const codeLines = (code) =>
+  code.split('\n').map((line) => el('span', { class: 'code-line' }, ...breakable(line)));
 
-/** @param {string} language */
-function saveLanguage(language) {
-  try {
-    localStorage.setItem(STORAGE_KEY, language);
-  } catch {
-    // Storage may be full or blocked; the page works without it.
-  }
-}
-
-let groups = 0;
-
-/** The code that sends a request, in the language that the reader chooses. @param {string} name @param {() => import('./snippets.js').Shown} read @param {Announce} announce */
-export function codeTabs(name, read, announce) {
-  const group = `language-${(groups += 1)}`;
-  let language = LANGUAGES.find((each) => each === chosenLanguage()) ?? 'curl';
-  const code = el('code');
-  const pre = el('pre', { tabindex: '0', role: 'region' }, code);
+/** @param {Element} tabs @param {() => import('./snippets.js').Shown} read @param {Announce} announce */
+export function enhanceCode(tabs, read, announce) {
+  const codes = [...tabs.querySelectorAll('code')];
   const update = () => {
-    pre.setAttribute('aria-label', `${name} in ${language}`);
-    code.replaceChildren(...codeLines(snippetIn(language, read())));
+    for (const [index, code] of codes.entries())
+      code.replaceChildren(...codeLines(snippetIn(LANGUAGES[index] ?? '', read())));
   };
-  const tabs = LANGUAGES.map((each) => {
-    const choose = () => {
-      saveLanguage((language = each));
-      update();
-    };
-    const checked = each === language;
-    return el(
-      'label',
-      {},
-      el('input', { type: 'radio', name: group, value: each, checked, change: choose }),
-      each,
-    );
+  const chosen = () => /** @type {HTMLInputElement} */ (tabs.querySelector(':checked')).value;
+  tabs.querySelector('.panels')?.before(copyButton('the code', () => snippetIn(chosen(), read()), announce));
+  return update;
+}
+
+/** One choice for all code of a page. */
+export function rememberLanguage() {
+  /** @param {string | null} language */
+  const choose = (language) => {
+    for (const radio of /** @type {NodeListOf<HTMLInputElement>} */ (
+      document.querySelectorAll('.languages input')
+    ))
+      if (radio.value === language) radio.checked = true;
+  };
+  document.addEventListener('change', ({ target }) => {
+    if (!(target instanceof HTMLInputElement && target.matches('.languages input'))) return;
+    choose(target.value);
+    try {
+      localStorage.setItem(STORAGE_KEY, target.value);
+    } catch {
+      // Storage may be full or blocked; the page works without it.
+    }
   });
-  const legend = el('legend', { class: 'visually-hidden' }, 'Language');
-  const copy = copyButton('the code', () => snippetIn(language, read()), announce);
-  update();
-  const figure = el(
-    'figure',
-    { class: 'code' },
-    el('figcaption', {}, el('fieldset', { class: 'segments small' }, legend, ...tabs), copy),
-    pre,
-  );
-  return { figure, update };
+  try {
+    choose(localStorage.getItem(STORAGE_KEY));
+  } catch {
+    // As above.
+  }
 }

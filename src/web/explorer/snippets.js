@@ -1,7 +1,7 @@
 // @ts-check
-// The code that sends a request, in four languages.
+// The code that sends a request, in five languages, as the server and its pages write it.
 
-/** @typedef {{ url: string, headers?: Record<string, string>, target?: string }} Shown `target`: where JavaScript puts the body */
+/** @typedef {import('./snippets.d.ts').Shown} Shown */
 
 /** Percent-encoded so that the result is also safe inside single quotes. @param {string} text */
 export const escaped = (text) =>
@@ -9,6 +9,27 @@ export const escaped = (text) =>
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
+
+/**
+ * The request of an operation with these values of its parameters; `root` is where the OpenAPI document is.
+ * @param {{ path: string, server: string, types: readonly string[] }} operation
+ * @param {readonly { name: string, in: string, value: string }[]} values
+ * @param {string} root
+ * @returns {Shown & { headers: Record<string, string> }}
+ */
+export function buildRequest({ path, server, types }, values, root) {
+  /** @type {Record<string, string>} */
+  const headers = {};
+  const query = [];
+  let filled = path;
+  for (const { name, in: place, value } of values) {
+    if (place === 'path') filled = filled.replace(`{${name}}`, escaped(value));
+    else if (place === 'query') query.push(`${escaped(name)}=${escaped(value)}`);
+    else headers[name] = value;
+  }
+  const start = new URL(server, root).href.replace(/\/+$/, '');
+  return { url: `${start}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`, headers, types };
+}
 
 /** Text in single quotes, as JavaScript, Python and PHP read it. @param {string} text */
 const quoted = (text) => `'${text.replace(/[\\']/g, '\\$&')}'`;
@@ -21,10 +42,15 @@ const WRITERS = {
     );
     return `curl -i '${url}'${options.join('')}`;
   },
-  JavaScript({ url, headers, target }) {
+  fetch({ url, headers, target }) {
     const pairs = Object.entries(headers).map(([name, value]) => `${quoted(name)}: ${quoted(value)}`);
     const options = pairs.length > 0 ? `\n  { headers: { ${pairs.join(', ')} } },` : '';
     return `const response = await fetch(\n  '${url}',${options}\n);\nconst ${target} = await response.json();`;
+  },
+  TypeScript(shown) {
+    const { types, target } = shown;
+    const typed = { ...shown, target: `${target}: ${types.join(' | ')}` };
+    return `import type { ${types.join(', ')} } from 'vitrine/types';\n\n${WRITERS.fetch?.(typed)}`;
   },
   Python({ url, headers }) {
     const pairs = Object.entries(headers).map(([name, value]) => `${quoted(name)}: ${quoted(value)}`);
@@ -45,5 +71,5 @@ const WRITERS = {
 export const LANGUAGES = Object.keys(WRITERS);
 
 /** @param {string} language @param {Shown} shown */
-export const snippetIn = (language, { url, headers = {}, target = 'body' }) =>
-  (WRITERS[language] ?? WRITERS.curl)?.({ url, headers, target }) ?? '';
+export const snippetIn = (language, { headers = {}, target = 'body', ...shown }) =>
+  WRITERS[language]?.({ headers, target, ...shown }) ?? '';
