@@ -1,4 +1,4 @@
-// Output files of import and export: written atomically, and never over an input or a database.
+// Imports and exports: what their output does not show. What they print and write is in fixtures/cases.
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import {
@@ -14,10 +14,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { writeExport } from '../src/import/export.ts';
+import { describePlace, encodePlace } from '../src/import/faults.ts';
 import { fixture, ndjson, PROGRAM, readLines, tempFile, tempFolder } from './files.ts';
-import { exported, into, newPath, recordsIn } from './importing.ts';
+import { exported, into, newPath } from './importing.ts';
 import { blog } from './records.ts';
 import { databaseOf, run } from './rig.ts';
 
@@ -35,53 +37,28 @@ function shell(command: string) {
   return { code: status, stdout, stderr };
 }
 
-describe('refused', () => {
-  test.each<[what: string, output: (input: string, database: string) => string]>([
-    ['the input', (input) => input],
-    [
-      'a hard link to the input',
-      (input) => {
-        const link = join(dirname(input), 'link.ndjson');
-        linkSync(input, link);
-        return link;
-      },
-    ],
-    ['the database', (_, database) => database],
-    ["the database's log", (_, database) => `${database}-wal`],
-    ['a folder', () => tempFolder()],
-  ])('rejects to %s', async (_, outputOf) => {
-    const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
-    const database = await databaseOf(fixture('microblog.ndjson'));
-    const before = { input: readFileSync(input, 'utf8'), records: await recordsIn(database) };
-    const { code, stdout, stderr } = await skipping(database, outputOf(input, database), [input]);
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(
-      /^vitrine: \S+ (is|belongs to) (one of the files to read|a database|a folder): .+\n$/,
-    );
-    expect({ input: readFileSync(input, 'utf8'), records: await recordsIn(database) }).toEqual(before);
-  });
+test('rejects to a hard link to the input are refused', async () => {
+  const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
+  const link = join(dirname(input), 'link.ndjson');
+  linkSync(input, link);
+  const { code, stderr } = await skipping(newPath(), link, [input]);
+  expect([code, stderr]).toEqual([
+    1,
+    `vitrine: ${link} is one of the files to read: write to another file\n`,
+  ]);
+  expect(readFileSync(input, 'utf8')).toBe(ndjson(GOOD, BAD));
+});
 
-  test('rejects to the file on standard input', () => {
-    const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
-    const { code, stderr } = shell(
-      `vitrine import --database-url ${newPath()} --skip-invalid --rejects ${input} - < ${input}`,
-    );
-    expect([code, stderr]).toEqual([
-      1,
-      `vitrine: ${input} is one of the files to read: write to another file\n`,
-    ]);
-    expect(readFileSync(input, 'utf8')).toBe(ndjson(GOOD, BAD));
-  });
-
-  test.each(['', '-wal', '-journal'])('an export to the database%s', async (suffix) => {
-    const database = await databaseOf(fixture('microblog.ndjson'));
-    const before = await exported(database);
-    const target = database + suffix;
-    const { code, stderr } = await run(['export', '--database-url', database, target]);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^vitrine: \S+ (is|belongs to) a database: write to another file\n$/);
-    expect(await exported(database)).toEqual(before);
-  });
+test('rejects to the file on standard input are refused', () => {
+  const input = tempFile('people.ndjson', ndjson(GOOD, BAD));
+  const { code, stderr } = shell(
+    `vitrine import --database-url ${newPath()} --skip-invalid --rejects ${input} - < ${input}`,
+  );
+  expect([code, stderr]).toEqual([
+    1,
+    `vitrine: ${input} is one of the files to read: write to another file\n`,
+  ]);
+  expect(readFileSync(input, 'utf8')).toBe(ndjson(GOOD, BAD));
 });
 
 describe('written to a temporary file and renamed', () => {
@@ -210,4 +187,36 @@ test('no control character of a file or its name reaches the terminal', async ()
     expect([file, code]).toEqual([file, 1]);
     expect(stderr.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   }
+});
+
+test('lines of the 8,193rd file', () => {
+  const files = Array.from({ length: 8193 }, (_, nr) => `f${nr}`);
+  const named = [1, 3].map((line) => describePlace(files, encodePlace(8192, line)));
+  expect(named).toEqual(['f8192:1', 'f8192:3']);
+});
+
+test('an import that is stopped says that nothing was imported, and leaves no database', async () => {
+  for (const file of ['-', tempFile('people.ndjson', ndjson(blog(2, 'two')))]) {
+    const path = newPath();
+    const stop = new AbortController();
+    const stdin = new PassThrough({ highWaterMark: 1 });
+    stdin.write(ndjson(blog(1, 'one')));
+    // Another process may keep the other end of the pipe.
+    if (file !== '-') stdin.end();
+    stdin.once('drain', () => stop.abort()).once('end', () => stop.abort());
+    const files = file === '-' ? ['-'] : ['-', file];
+    const { code, stdout, stderr } = await into(path, files, { stdin, signal: stop.signal });
+    expect([code, stdout, stderr]).toEqual([1, '', 'vitrine: stopped: nothing was imported\n']);
+    expect(readdirSync(dirname(path))).toEqual([]);
+  }
+});
+
+test('a mistyped file and a dry run do not migrate an older database', async () => {
+  const path = tempFile('older.db', readFileSync(fixture('older/schema-4.db')));
+  const before = readFileSync(path);
+  for (const args of [['/nowhere.ndjson'], ['--map', '/nowhere.mjs', '-']])
+    expect((await into(path, args)).stderr).toMatch(/^vitrine: \/nowhere\S+ does not exist\n$/);
+  const { code, stderr } = await into(path, ['--dry-run', '-'], { input: ndjson(GOOD) });
+  expect([code, stderr]).toEqual([1, expect.stringContaining('has an older schema')]);
+  expect(readFileSync(path).equals(before)).toBe(true);
 });

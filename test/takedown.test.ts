@@ -1,14 +1,15 @@
-// Takedowns: what was taken down is gone, does not come back by import or mirror, and leaves no name behind.
+// Takedowns: what was taken down does not come back by a mirror or from another database, and leaves no name behind.
+// Imports after it are in fixtures/cases/takedown.txt.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isPostgresUrl } from '../src/config/database-url.ts';
 import { checkDatabase, openWriter } from '../src/stores/open.ts';
-import { ndjson, tempFolder } from './files.ts';
+import { ndjson } from './files.ts';
 import { exported } from './importing.ts';
 import { mirrorHere, portfolio, startSite } from './mirror-site.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { ask, databaseOf, done, json, type LocalServer, newDatabase, run, storeName } from './rig.ts';
+import { ask, databaseOf, done, json, type LocalServer, newDatabase, storeName } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 import { until } from './stress.ts';
 
@@ -40,94 +41,6 @@ const OF_ZARATHUSTRA = ['--family', 'portfolio', 'ZARATHUSTRA'];
 const OTHERS = ['zarathustra 7', 'bob 8', '7/70', '8/81', '8/80'];
 
 describe(`takedowns in ${storeName()}`, () => {
-  test('a user is removed with all items, and imports skip and count them', async () => {
-    const url = await loaded();
-    expect(await takedown(url, ...OF_ZARATHUSTRA)).toBe(
-      'took down "ZARATHUSTRA"\nremoved 1 user and 2 items\n',
-    );
-    expect(await idsIn(url)).toEqual(OTHERS);
-    expect(await takedown(url, ...OF_ZARATHUSTRA)).toBe(
-      '"ZARATHUSTRA" was taken down before\nremoved 0 users and 0 items\n',
-    );
-    expect(await importing(url)).toBe(
-      [
-        '                    new  changed  unchanged  removed  taken down',
-        'microblog profiles    0        0          1        0           0',
-        'posts                 0        0          1        0           0',
-        'portfolio profiles    0        0          1        0           1',
-        'shots                 0        0          2        0           2\n',
-      ].join('\n'),
-    );
-    await importing(url, INPUT, '--replace');
-    expect(await idsIn(url)).toEqual(OTHERS);
-    expect((await checkDatabase(url)).faults).toEqual([]);
-  });
-
-  test.each([
-    ['under another name', [folio(7, 'new name'), shot(72, 7)]],
-    ['under another id', [folio(9, 'zarathustra'), shot(90, 9)]],
-    ['an item under another owner', [shot(71, 8)]],
-    ['with items before the profile', [shot(90, 9), folio(9, 'ZARATHUSTRA')]],
-    ['as items only', [shot(72, 7)]],
-    ['as a name that somebody else takes', [folio(8, 'zarathustra'), shot(82, 8)]],
-  ])('an import does not bring a user back %s', async (_, records) => {
-    const url = await loaded();
-    await takedown(url, ...OF_ZARATHUSTRA);
-    expect(await importing(url, ndjson(...records))).toMatch(/taken down/);
-    expect(await idsIn(url)).toEqual(OTHERS);
-    expect((await checkDatabase(url)).faults).toEqual([]);
-  });
-
-  test('a name with invisible characters, other widths or other spaces is the same name', async () => {
-    const spellings = ['ｂｏｂ', 'Bob ', ' bob', 'b\u200bob', 'bo\u00adb\ufeff', '\u00a0bob', 'ＢＯ\u200dＢ'];
-    const others = ['b ob', 'bоb', 'bób'];
-    const people = [...spellings, ...others].map((name, index) => folio(100 + index, name));
-    const input = ndjson(...people, shot(800, 100));
-    const url = await loaded();
-    await takedown(url, '--family', 'portfolio', 'bob');
-    expect(await importing(url, input)).toMatch(/^portfolio profiles +3 .* 7$/m);
-    expect(await idsIn(url)).toEqual(expect.not.arrayContaining(['7/800', 'ｂｏｂ 100']));
-    await takedown(url, '--undo', '--family', 'portfolio', 'ｂｏｂ');
-    expect(await importing(url, input)).toMatch(/^portfolio profiles +7 .* 0$/m);
-    const other = await loaded();
-    await importing(other, input);
-    expect(await takedown(other, '--family', 'portfolio', ' ｂob')).toContain('removed 8 users and 3 items');
-    expect(await takedown(url, '--from', other)).toContain('removed 7 users and 1 item\n');
-    expect((await checkDatabase(url)).faults).toEqual([]);
-  });
-
-  test('an item is removed and skipped, and the list is rebuilt', async () => {
-    const url = await loaded();
-    expect(await takedown(url, '--family', 'portfolio', '--item', '81', '70')).toBe(
-      'took down item 81\ntook down item 70\nremoved 0 users and 2 items\n',
-    );
-    expect(await importing(url)).toMatch(/^shots .* 2$/m);
-    expect(await idsIn(url)).toEqual(['zarathustra 7', 'bob 8', 'Zarathustra 7', '7/70', '7/71', '8/80']);
-    expect((await checkDatabase(url)).faults).toEqual([]);
-  });
-
-  test('somebody who is not here can be taken down by name', async () => {
-    const url = await loaded();
-    expect(await takedown(url, '--family', 'microblog', 'kim', '--item', '900')).toBe(
-      '"kim" is not here; imports will skip it\nitem 900 is not here; imports will skip it\nremoved 0 users and 0 items\n',
-    );
-    expect(await importing(url, ndjson(blog(9, 'Kim'), post(90, 9), post(900, 7)))).toMatch(/^posts .* 2$/m);
-    expect(await idsIn(url)).toEqual(await idsIn(await loaded()));
-  });
-
-  test('--undo lets the next import bring the user again', async () => {
-    const url = await loaded();
-    await takedown(url, ...OF_ZARATHUSTRA, 'bob');
-    expect(await takedown(url, '--undo', ...OF_ZARATHUSTRA)).toBe(
-      'the next import may bring "ZARATHUSTRA" again\n',
-    );
-    await expect(takedown(url, '--undo', ...OF_ZARATHUSTRA)).rejects.toThrow(
-      'vitrine: not taken down: "ZARATHUSTRA" of portfolio',
-    );
-    await importing(url);
-    expect(await idsIn(url)).toEqual(['zarathustra 7', 'Zarathustra 7', '7/70', '7/71', '7/70']);
-  });
-
   test('--list shows neither names nor ids', async () => {
     const url = await loaded();
     await takedown(url, ...OF_ZARATHUSTRA, '--item', '81');
@@ -262,36 +175,3 @@ async function declared(server: LocalServer): Promise<boolean> {
   const responses = paths['/b/api/username/{username}'].get.responses;
   return '410' in responses;
 }
-
-test.each([
-  [[], /^2 vitrine: name users, items by --item ID, --list, or --from DATABASE$/m],
-  [['ada'], /^2 vitrine: name the family: --family microblog or portfolio$/m],
-  [
-    ['--family', 'portfolio', '--item', 'x7'],
-    /^2 vitrine: --item takes the id of a post or shot, not "x7"$/m,
-  ],
-  [['--family', 'portfolio', ''], /^2 vitrine: a user name must not be empty$/m],
-  [['--from', 'https://me:secret@example.org/'], /^2 vitrine: --from (?!.*secret)must be the path/],
-])('vitrine takedown %j is refused', async (args, said) => {
-  const { code, stderr } = await run(['takedown', '--database-url', join(tempFolder(), 'x.db'), ...args]);
-  expect(`${code} ${stderr}`).toMatch(said);
-});
-
-test('--json reports what was done', async () => {
-  const url = await loaded();
-  const report = async (...args: string[]) => JSON.parse(await takedown(url, '--json', ...args)).result;
-  const states = ['removed', 'unknown'];
-  const addresses = expect.arrayContaining(['/b/api/username/Zarathustra', '/c/api/username/zarathustra']);
-  const removed = { states, users: 1, items: 2, pictures: 0, addresses };
-  expect(await report(...OF_ZARATHUSTRA, 'nobody')).toEqual(removed);
-  expect((await report('--list')).takedowns).toHaveLength(2);
-  expect(await report('--undo', '--family', 'portfolio', 'nobody')).toEqual({ undone: [true] });
-});
-
-test('people see some of the addresses that caches may still answer, programs all', async () => {
-  const url = await loaded();
-  const { stderr } = await run(['takedown', '--database-url', url, ...OF_ZARATHUSTRA]);
-  const [title, ...lines] = stderr.trimEnd().split('\n');
-  expect([title, lines.length]).toEqual(['caches may still answer:', 5]);
-  expect(lines.at(-1)).toMatch(/^ {2}and \d+ others, which --json lists$/);
-});
