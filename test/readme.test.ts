@@ -198,6 +198,11 @@ test('tables of your own are imported as the guide shows', async () => {
   expect(shown).toMatch(/portfolio profiles +1(.|\n)*shots +1/);
 });
 
+test('the recipe for types is what the front-ends load with', () => {
+  const [, code] = readFileSync(join(ROOT, 'test/front-ends/load.ts'), 'utf8').split(/\n(.*)/s);
+  expect(codeBlock('src/guides/recipes.md', 'React, Vue, TypeScript', 'ts')).toBe(`// load.ts\n${code}`);
+});
+
 describe('in a checkout', () => {
   const [, checkout = ''] = /^In a checkout, write `([^`]*) COMMAND`/m.exec(allPages) ?? [];
   const redirected = [...allPages.matchAll(/^(?:\$ )?vitrine ([^|>\n]*) > \S+$/gm)].map(

@@ -33,8 +33,8 @@ const headingId = (heading: string) =>
     .replaceAll(' ', '-');
 
 /**
- * Markdown to HTML; the file of a guide becomes its address, or plain text if that guide is not served, and each block of code a
- * figure with a name of its own.
+ * Markdown to HTML; the file of a guide becomes its address, links to what is not served become plain text, and each block of code
+ * a figure with a name of its own.
  */
 function createRenderer(served: readonly string[]): (part: string, markdown: string) => Markup {
   let [section, count] = ['', 0];
@@ -43,7 +43,7 @@ function createRenderer(served: readonly string[]): (part: string, markdown: str
       code: ({ text, lang = '' }) =>
         codeFigure(LANGUAGES[lang] ?? lang, `${section}, code ${(count += 1)}`, text).text,
       link(token) {
-        const [file, guide = ''] = /^([\w-]+)\.md/.exec(token.href) ?? [];
+        const [file, guide = ''] = /^(?:([\w-]+)\.md|\.\.\/)/.exec(token.href) ?? [];
         if (file === undefined) return false;
         if (!served.includes(guide)) return this.parser.parseInline(token.tokens);
         token.href = token.href.replace(file, guide);

@@ -1,7 +1,7 @@
 // The package: packed, installed into an empty folder, and run there. Only what runs is in it, and in the image.
 import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { Agent, type RequestOptions, request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -122,6 +122,29 @@ test('is a plugin of another app, which the strict compiler accepts', async () =
   const database = await databaseOf(fixture('portfolio.ndjson'));
   const printed = execFileSync(process.execPath, ['app.mjs', database], { cwd: own, encoding: 'utf8' });
   expect(JSON.parse(printed)).toEqual(['ada', 15, 'USER_NOT_FOUND', 'own']);
+});
+
+test('has types, with which the strict compiler accepts front-ends, and not what no record has', async () => {
+  cpSync(join(ROOT, 'test/front-ends'), join(own, 'front-ends'), { recursive: true });
+  mkdirSync(join(own, 'node_modules/@types'), { recursive: true });
+  for (const name of ['react', 'react-dom', 'vue', '@types/react', '@types/react-dom'])
+    symlinkSync(join(ROOT, 'node_modules', name), join(own, 'node_modules', name));
+  const options =
+    '--strict --noEmit --allowImportingTsExtensions --target es2024 --lib es2024,dom,dom.iterable --jsx react-jsx --module preserve --types react';
+  const files = ['react.tsx', 'vue.ts', 'plain.ts'].map((name) => join(own, 'front-ends', name));
+  const compile = () =>
+    spawnSync(
+      process.execPath,
+      [join(ROOT, 'node_modules/typescript/bin/tsc'), ...options.split(' '), ...files],
+      {
+        cwd: own,
+        encoding: 'utf8',
+      },
+    ).stdout;
+  expect(compile()).toBe('');
+  for (const file of files)
+    writeFileSync(file, readFileSync(file, 'utf8').replace('shot.title', 'shot.titel'));
+  expect(compile().match(/error TS2\d+: Property 'titel' does not exist/g)).toHaveLength(3);
 });
 
 // What it weighs. A line that fails says that a change made it heavier: raise the number only for a gain that is worth it.

@@ -121,8 +121,8 @@ describe('the recipe', () => {
     await expect(runScript('build.mjs', code)).rejects.toThrow(`nobody: ${await unknownUserMessage()}`);
   });
 
-  test('for types generates them in one line, and the example compiles', async () => {
-    const line = block('Types for TypeScript', 'sh').trim();
+  test('for types generates them in one line, and the example compiles with them', async () => {
+    const line = block('React, Vue, TypeScript', 'sh').trim();
     const [npx, tool, ...args] = line.split(' ');
     expect([npx, tool]).toEqual(['npx', 'openapi-typescript']);
     const folder = tempFolder();
@@ -131,12 +131,18 @@ describe('the recipe', () => {
       [join(ROOT, 'node_modules/development-types/node_modules/openapi-typescript/bin/cli.js'), ...args],
       { cwd: folder },
     );
-    const code = block('Types for TypeScript', 'ts');
-    writeFileSync(join(folder, 'wrong.ts'), code.replaceAll('title }', 'member }'));
-    await expect(compile(folder, 'wrong.ts')).rejects.toThrow(/member/);
-    writeFileSync(join(folder, 'use.ts'), code);
-    await compile(folder, 'use.ts');
-    expect((await exec(process.execPath, ['use.ts'], { cwd: folder })).stdout).toBe('15\n');
+    // In the place of the package's types.
+    const code = codeBlock(GUIDE, 'React, Vue, TypeScript', 'ts').replace(
+      /^import .*$/m,
+      `import type { components } from './vitrine.d.ts';
+      type ApiError = components['schemas']['ApiError'];
+      type ItemsB = components['schemas']['ItemsB'];
+      type PortfolioProfile = components['schemas']['PortfolioProfile'];`,
+    );
+    writeFileSync(join(folder, 'wrong.ts'), code.replaceAll('items.Shots', 'items.Posts'));
+    await expect(compile(folder, 'wrong.ts')).rejects.toThrow(/Posts/);
+    writeFileSync(join(folder, 'load.ts'), code);
+    await compile(folder, 'load.ts');
   });
 
   test('for types of the card compiles, and wrong attributes do not', async () => {
