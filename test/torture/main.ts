@@ -43,12 +43,19 @@ async function main(): Promise<void> {
       k: { type: 'string' },
       fault: { type: 'string' },
       mutants: { type: 'boolean', default: false },
+      sizes: { type: 'boolean', default: false },
+      scale: { type: 'string', default: '1' },
     },
     allowPositionals: true,
   });
   if (values.mutants) {
     const { runMutants } = await import('./mutants.ts');
     process.exitCode = (await runMutants(positionals)) ? 0 : 1;
+    return;
+  }
+  if (values.sizes) {
+    const { reportSizes } = await import('./sizes.ts');
+    process.exitCode = (await reportSizes(positionals, Number(values.scale))) ? 0 : 1;
     return;
   }
   const shims = mkdtempSync(join(tmpdir(), 'vitrine-shim-'));
