@@ -38,7 +38,7 @@ const baseUrlSetting = (variant: Variant) => `baseUrl${variant.toUpperCase()}` a
 /** BASE_URL_A and so on: one setting for each variant. */
 function baseUrlSettings(): Record<BaseUrlSetting, Setting<BaseUrl | undefined>> {
   const settings = VARIANT_NAMES.map((variant) => {
-    const meaning = `base address of variant ${variant.toUpperCase()}: a path, or a URL to serve one host only; empty turns it off`;
+    const meaning = `address of variant ${variant.toUpperCase()}: a path, or a URL for one host only; empty turns it off`;
     return [baseUrlSetting(variant), setting(`/${variant}`, baseUrl, meaning, { emptyCounts: true })];
   });
   return Object.fromEntries(settings);
@@ -50,41 +50,37 @@ export const SETTINGS = {
   databaseUrl: setting(
     '',
     optional(databaseUrl),
-    'the database: path or `file:` URL of a SQLite file, or a `postgres://` URL; `serve` needs it, or `--samples`',
+    'path of a SQLite file, or a `postgres://` URL; `serve` needs it, or `--samples`',
     SECRET,
   ),
   databaseUrlFile: setting(
     '',
     optional((text) => text),
-    'file that holds `DATABASE_URL`, so that a password is not in the environment; set one of the two',
+    'file that holds `DATABASE_URL`, such as a mounted secret',
   ),
   mediaDir: setting(
     '',
     optional(folder),
-    'folder of copied pictures: by default `site.db.media` beside the SQLite file `site.db`, and none with PostgreSQL',
+    'folder of copied pictures: by default `site.db.media` beside `site.db`, none with PostgreSQL',
   ),
   mediaUrl: setting(
     '',
     optional(absoluteUrl),
-    'URL of copied pictures: by default `/media` on the host of the first base URL that names one, else of `http://localhost`',
+    'URL of copied pictures: by default `/media` on the host of the first base URL that names one',
   ),
   host: setting(
     '127.0.0.1',
     addressOrSocket,
-    'address to listen on, or the path of a unix socket; `::` means every IPv4 and IPv6 address, a name such as `localhost` the first address it resolves to',
+    'address to listen on, or the path of a unix socket; `::` means every IPv4 and IPv6 address',
   ),
   port: setting('8080', port, 'port to listen on'),
   ...baseUrlSettings(),
   workers: setting(
     '1',
     workerCount,
-    'number of processes that share the port, or `auto` for one per core; memory and rate limits apply to each process',
+    'processes that share the port, or `auto` for one per core; memory and rate limits apply to each',
   ),
-  adminHost: setting(
-    '127.0.0.1',
-    address,
-    'address of the admin port; `::` and names mean the same as for `HOST`',
-  ),
+  adminHost: setting('127.0.0.1', address, 'address of the admin port'),
   adminPort: setting('', optional(port), 'port for `/metrics`, `/healthz` and `/readyz`'),
   cacheControl: setting(
     'public, max-age=15, stale-while-revalidate=30, stale-if-error=86400',
@@ -94,29 +90,20 @@ export const SETTINGS = {
   purge: setting(
     '',
     caches,
-    'caches to purge of what changed, separated by commas, such as `nginx:/var/cache/vitrine`; they may then keep answers of users for a day',
+    'caches to purge of what changed, such as `nginx:/var/cache/vitrine`; they keep answers of users for a day',
     SECRET,
   ),
-  notify: setting(
-    '',
-    webUrls,
-    'URLs that get a `POST` after each change of the data, separated by commas',
-    SECRET,
-  ),
+  notify: setting('', webUrls, 'URLs that get a `POST` after each change of the data', SECRET),
   takedownStatus: setting(
     '404',
     oneOf('404', '410'),
-    'status of a user who was taken down: `404`, or `410`, which says that there was one',
+    'status of users who were taken down: `404`, as unknown ones, or `410`',
   ),
-  corsOrigin: setting(
-    '*',
-    origins,
-    'origins that may read responses: `*`, `none`, or a comma-separated list',
-  ),
+  corsOrigin: setting('*', origins, 'origins that may read responses: `*`, `none`, or a list'),
   trustProxy: setting(
     '',
     networks,
-    'proxies whose `X-Forwarded-*` and `X-Request-Id` headers are trusted: addresses, networks, or `loopback`, `linklocal`, `uniquelocal`',
+    'proxies whose `X-Forwarded-*` and `X-Request-Id` count: addresses, networks, or `loopback`, `linklocal`, `uniquelocal`',
   ),
   rateLimit: setting('', optional(rate), 'requests allowed per client and period, such as `600/1m`'),
   rateLimitExempt: setting('', networks, 'clients exempt from the rate limit: addresses and networks'),
@@ -129,24 +116,24 @@ export const SETTINGS = {
   exampleUsers: setting(
     'auto',
     userNames,
-    'users that the explorer and the API reference begin with: `auto` (the five lowest ids of each family), `none`, or a comma-separated list of names',
+    'users that the explorer and the API reference begin with: `auto` (the five lowest ids of each family), `none`, or a list of names',
   ),
   imageHosts: setting(
     '*',
     origins,
-    "origins from which pages load users' pictures, besides copied ones: `*`, `none`, or a comma-separated list. Browsers of visitors ask these hosts, which see their IP addresses",
+    "origins from which pages load users' pictures, besides copied ones: `*`, `none`, or a list",
   ),
   siteName: setting('Vitrine', siteName, 'name of the site, on pages, feeds and in link previews'),
   siteLogo: setting('', optional(logo), 'logo: an SVG, PNG, WebP or JPEG file of at most 256 KiB, or a URL'),
   siteUrl: setting(
     '',
     optional(absoluteUrl),
-    'the site that the pages belong to: where their name and logo lead, and the link at their foot',
+    'where the name and logo of pages lead, and the link at their foot',
   ),
   accent: setting(
     '',
     optional(accent),
-    'colour of links, buttons and the logo, such as `#0c6b5b`, or two such as `#0c6b5b,#67d3bd` for light and dark pages',
+    'colour such as `#0c6b5b`, or two for light and dark pages, such as `#0c6b5b,#67d3bd`',
   ),
   requestTimeout: setting(
     '30s',
@@ -156,35 +143,27 @@ export const SETTINGS = {
   keepAliveTimeout: setting(
     '65s',
     duration,
-    'time an idle connection stays open; must be longer than the proxy in front keeps it',
+    'time an idle connection stays open; longer than the proxy in front keeps it',
   ),
-  writeTimeout: setting(
-    '30s',
-    duration,
-    'time a client may take no byte of a response before its connection is cut; `0` sets no limit',
-  ),
+  writeTimeout: setting('30s', duration, 'time a client may take no byte of a response; `0` sets no limit'),
   maxConnections: setting(
     '10000',
     between(whole, 1, 1_000_000),
-    'maximum number of open connections, or what memory and the limit of open files allow; then the one idle longest is closed for a new one',
+    'open connections, or as many as memory and open files allow; then the one idle longest is closed for a new one',
   ),
   maxLoopDelay: setting(
     '500ms',
     duration,
-    'answer 503 to requests that waited longer than this to be handled; `0` never does',
+    'answer 503 to requests that waited longer than this; `0` never does',
   ),
   logLevel: setting(
     'info',
     oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
-    'lowest level to log: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
+    '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
   ),
   accessLog: setting('off', onOff, 'log every request: `on` or `off`'),
   slowRequest: setting('1s', duration, 'log requests that take longer than this; `0` logs none'),
-  shutdownDelay: setting(
-    '0s',
-    duration,
-    'time to go on serving after SIGTERM while `/readyz` is 503, so that a load balancer notices',
-  ),
+  shutdownDelay: setting('0s', duration, 'time to go on serving after SIGTERM while `/readyz` is 503'),
   shutdownGrace: setting('5s', duration, 'time for requests in flight to finish after that'),
 } satisfies Record<string, Setting<unknown>>;
 
