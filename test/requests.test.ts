@@ -1,4 +1,5 @@
-// The HTTP interface of the three variants: the status, headers and body of each request, ETags, caching and CORS.
+// The HTTP interface of the three variants: the status, headers and body of each request, and ETags. What settings change
+// is in fixtures/cases/http.txt.
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { matches } from '../src/http/answer.ts';
@@ -276,83 +277,4 @@ test('ETags are strong, and the same in every process', async () => {
       expect([headers.etag, body]).toEqual([here.headers.etag, here.body]);
     }
   }
-});
-
-describe('CORS_ORIGIN', () => {
-  test.each([
-    ['/explorer.js', undefined, 'same-origin'],
-    ['/people/b/nobody', undefined, 'same-origin'],
-    ['/feeds/b/nobody.json', '*', 'cross-origin'],
-    ['/card/b/ada.svg', '*', 'cross-origin'],
-  ])('*: data is for other sites, pages are not, errors included: %s', async (url, origin, policy) => {
-    const { headers } = await ask(server, url);
-    expect(headers['access-control-allow-origin']).toBe(origin);
-    expect(headers).toMatchObject({
-      'cross-origin-resource-policy': policy,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-    });
-  });
-
-  test.each([ADA, '/nothing'])('*: the preflight for %s allows conditional requests', async (url) => {
-    const headers = {
-      origin: 'https://page.example',
-      'access-control-request-method': 'GET',
-      'access-control-request-headers': 'if-none-match,x-anything',
-    };
-    const reply = await ask(server, url, { method: 'OPTIONS', headers });
-    expect(reply.status).toBe(204);
-    expect(reply.headers['access-control-allow-methods']?.split(/, */)).toEqual(
-      expect.arrayContaining(['GET', 'HEAD']),
-    );
-    expect(reply.headers['access-control-allow-headers']).toMatch(/^\*$|if-none-match/i);
-    expect(Number(reply.headers['access-control-max-age'])).toBeGreaterThanOrEqual(600);
-  });
-
-  test('with a list, pages of missing users vary by the origin as well', async () => {
-    const reply = await ask(listed, '/people/b/nobody', { headers: { origin: ONE } });
-    expect([reply.status, cors(reply)[2]]).toEqual([404, 'Accept, Origin']);
-  });
-
-  test('none allows no origin', async () => {
-    const closed = await serveHere({ CORS_ORIGIN: 'none' });
-    for (const url of [ADA, '/nothing']) {
-      const reply = await ask(closed, url, { headers: { origin: 'https://page.example' } });
-      expect(cors(reply)).toEqual([undefined, undefined, varying(url, reply.status)[0]]);
-    }
-  });
-});
-
-describe('Cache-Control', () => {
-  test('is a setting', async () => {
-    const quick = await serveHere({ CACHE_CONTROL: 'private, max-age=1' });
-    const ok = await ask(quick, ADA);
-    const same = await ask(quick, ADA, { headers: { 'if-none-match': ok.headers.etag as string } });
-    expect([ok, same].map((reply) => [reply.status, reply.headers['cache-control']])).toEqual([
-      [200, 'private, max-age=1'],
-      [304, 'private, max-age=1'],
-    ]);
-    expect((await ask(quick, `${a}?user=nobody`)).headers['cache-control']).toBe('max-age=5');
-  });
-
-  test('is on every success, and on no error', async () => {
-    const listed = await serveHere({ CACHE_CONTROL: CACHING, DIRECTORY: 'on' });
-    const cached = async (url: string, headers = {}) => {
-      const reply = await ask(listed, url, { headers });
-      return [url, reply.status, reply.headers['cache-control'] === CACHING];
-    };
-    for (const url of [
-      ...[ADA, `${ADA}&post=true`, ADAS, '/people/a/ada', '/card/a/ada.svg'],
-      ...['/feeds/a/ada.atom', '/openapi.json', '/people/a', '/people/a.json'],
-    ])
-      expect(await cached(url)).toEqual([url, 200, true]);
-    expect(await cached(ADA, { 'if-none-match': '*' })).toEqual([ADA, 304, true]);
-    for (const [url, status] of [
-      [`${a}?user=nobody`, 404],
-      [a, 400],
-      ['/people/a/nobody', 404],
-      ['/healthz', 200],
-    ] as const)
-      expect(await cached(url)).toEqual([url, status, false]);
-  });
 });

@@ -15,7 +15,7 @@ import { findMediaFolder, findMediaUrl } from '../src/config/media.ts';
 import { bytes, type ConfigError } from '../src/config/setting-values.ts';
 import { fixture, ROOT, tempFile } from './files.ts';
 import { newPath } from './importing.ts';
-import { ask, done, json, run } from './rig.ts';
+import { ask, done, json } from './rig.ts';
 import { serveHere } from './serve-here.ts';
 
 type Flags = NonNullable<Parameters<typeof readConfig>[0]>;
@@ -220,15 +220,6 @@ describe('DATABASE_URL_FILE', () => {
   });
 });
 
-test('a secret that is no word is an error of the settings, and is not shown', async () => {
-  const env = { NOTIFY: 'https://x.example/hook', NOTIFY_SECRET: 's3cret word' };
-  const args = ['import', '--database-url', newPath(), fixture('microblog.ndjson')];
-  expect(await run(args, { env })).toMatchObject({
-    code: 2,
-    stderr: 'vitrine: NOTIFY_SECRET must be one word of plain ASCII\n',
-  });
-});
-
 test('a flag overrides the environment, and errors name the flag', () => {
   expect(readConfig({ port: '81' }, { PORT: '82' }).port).toBe(81);
   expect(readConfig({}, { PORT: '82' }).port).toBe(82);
@@ -246,16 +237,6 @@ test('unknown variables are ignored', () => {
 });
 
 describe('a server', () => {
-  test('reports all invalid settings at once and exits with 2', async () => {
-    const env = { PORT: 'x', TRUST_PROXY: '1', LOG_LEVEL: 'loud', RATE_LIMIT: '10', BASE_URL_A: '/b' };
-    const { code, stdout, stderr } = await run(['serve', '--max-connections', '0', '--host', 'a b'], { env });
-    expect([code, stdout]).toEqual([2, '']);
-    const lines = stderr.trimEnd().split('\n');
-    for (const label of ['PORT', 'TRUST_PROXY', 'LOG_LEVEL', 'RATE_LIMIT', '--max-connections', '--host'])
-      expect(lines.filter((line) => line.startsWith(`vitrine: ${label} must `))).toHaveLength(1);
-    expect(lines).toHaveLength(6);
-  });
-
   test('listens at the first address of a name, and says which', async () => {
     const server = await serveHere({ HOST: 'localhost', ADMIN_HOST: 'LOCALHOST', ADMIN_PORT: '0' });
     const { address } = await lookup('localhost');
@@ -291,13 +272,6 @@ describe('a server', () => {
       if (SETTINGS[name].fallback !== '') expect(help).toContain(`(default: ${SETTINGS[name].fallback})`);
     }
   });
-});
-
-test('DIRECTORY=on without a host in a base address warns that there is no sitemap', async () => {
-  const check = async (...more: string[]) =>
-    (await run(['serve', '--samples', '--check', '--directory', 'on', ...more])).stderr;
-  expect(await check()).toContain('there is no /sitemap.xml and no /robots.txt');
-  expect(await check('--base-url-b', 'https://b.example')).not.toContain('sitemap');
 });
 
 test('numbers of bytes, of options', () => {
