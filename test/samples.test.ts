@@ -1,6 +1,7 @@
 // `vitrine samples`: any number of users, always the same ones, that an import takes and a server shows.
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { MAX_RECORD_BYTES } from '../src/records/normalise.ts';
 import { drawPicture } from '../src/samples/drawings.ts';
 import { generateSamples } from '../src/samples/generate.ts';
 import { AWKWARD } from '../src/samples/words.ts';
@@ -19,7 +20,7 @@ const digest = (text: string) => createHash('sha256').update(text).digest('hex')
 
 test('the same numbers give the same bytes, on every machine; another seed gives others', async () => {
   const text = await samples('--users', '1000', '--seed', '7', '--awkward');
-  expect(digest(text)).toBe('2b79f5f45b5588fd47a458d23a7cc6fa90587fe4579ad5167bffe0e573c0e843');
+  expect(digest(text)).toBe('ed7c51d6ea7a4b8408b375da8e066df1b7c9983604b0cf3c1bccdb13a6fcb24b');
   expect(await samples('--users', '1000', '--seed', '8', '--awkward')).not.toBe(text);
   expect(text.startsWith(await samples('--users', '10', '--seed', '7', '--awkward'))).toBe(true);
 });
@@ -78,8 +79,23 @@ describe('the users', () => {
 
   test('are awkward only if that is asked for, and then in each way', async () => {
     const names = (await users('--awkward')).map(({ name }) => name);
-    for (const { name } of AWKWARD) expect(names).toContain(name);
+    for (const { name } of AWKWARD) expect(names).toContain(name || undefined);
     expect((await users()).map(({ name }) => name)).not.toContain('<b>Not bold</b>');
+  });
+
+  test('that are awkward have the longest user names and records, nothing at all, and pictures of odd shapes', async () => {
+    for (const family of ['microblog', 'portfolio']) {
+      const path = newPath();
+      await into(path, [tempFile('x', await samples('--users', '100', '--awkward', '--family', family))]);
+      const lines = await recordsIn(path);
+      const records = lines.map((line) => JSON.parse(line) as Record<string, string>);
+      const longest = Math.max(...lines.map((line) => Buffer.byteLength(line)));
+      expect([longest > 64_000, longest <= MAX_RECORD_BYTES]).toEqual([true, true]);
+      expect(Math.max(...records.map(({ username = '' }) => username.length))).toBe(255);
+      expect(records.some(({ username, avatar, bio }) => username && !avatar && !bio)).toBe(true);
+      for (const shape of ['1x4000', '9999x9999', '0x0'])
+        expect(JSON.stringify(records)).toContain(`-${shape}.svg`);
+    }
   });
 });
 

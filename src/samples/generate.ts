@@ -17,6 +17,8 @@ export interface SampleOptions {
 /** Numbers of a user, who does not depend on the users before. */
 type Random = (below: number) => number;
 
+/** Of a user name. */
+const LONGEST_NAME = 255;
 const CHUNK_LENGTH = 256 * 1024;
 const MOST_ITEMS = 200;
 /** A user's items have the ids from a thousand times the user's id on. */
@@ -41,7 +43,7 @@ function writeUser(id: number, options: SampleOptions): string {
   const isAwkward = options.awkward && id % AWKWARD_EVERY === 0;
   const odd = isAwkward ? AWKWARD[(id / AWKWARD_EVERY - 1) % AWKWARD.length] : undefined;
   const picture = (shapes: readonly string[]) =>
-    `${options.picturesUrl}drawn-${random(1_000_000)}-${pick(shapes, random)}.svg`;
+    `${options.picturesUrl}drawn-${random(1_000_000)}-${pick(odd === undefined ? shapes : AWKWARD_SHAPES, random)}.svg`;
   const items = isAwkward ? random(20) : countItems(random);
   const user = { id, items, random, picture, odd };
   const [writeProfile, writeItem] =
@@ -88,22 +90,27 @@ const AVATARS = ['400x400', '400x400', '96x96', '300x500'];
 const COVERS = ['1500x500', '1200x400', '800x800'];
 const PICTURES = ['1600x1200', '1200x1600', '1000x1000', '2400x600', '500x1500', '320x240', '48x48'];
 
+/** The last one does not exist. */
+const AWKWARD_SHAPES = ['1x4000', '4000x1', '9999x9999', '0x0'];
+
 const maybe = (share: number, random: Random, write: () => string) => (random(100) < share ? write() : '');
 
 function describe({ id, random, picture, odd }: SampleUser) {
   const { given, family } = pick(NAMES, random);
   const [city, country] = pick(PLACES, random);
   const name = `${pick(given, random)} ${pick(family, random)}`;
+  const username = odd?.name.trim()
+    ? `${odd.name.slice(0, LONGEST_NAME - 1 - String(id).length)} ${id}`
+    : `${pick(HANDLES, random)}${pick(['', '.', '_', '-'], random)}${id}`;
+  if (odd?.text === '') return { id, username };
   return {
     id,
-    username: odd?.name.trim()
-      ? `${odd.name.slice(0, 240)} ${id}`
-      : `${pick(HANDLES, random)}${pick(['', '.', '_', '-'], random)}${id}`,
+    username,
     name: odd?.name ?? maybe(92, random, () => name),
     location: maybe(75, random, () => city),
     country,
     website: maybe(40, random, () => `https://people.example.org/${id}`),
-    bio: odd?.text.slice(0, 15_000) ?? maybe(70, random, () => writeText(random, 3)),
+    bio: odd?.text ?? maybe(70, random, () => writeText(random, 3)),
     avatar: maybe(85, random, () => picture(AVATARS)),
     cover: maybe(60, random, () => picture(COVERS)),
   };
@@ -126,7 +133,7 @@ function writeBlog(user: SampleUser): string {
     totalFavs: countFew(random),
     totalPost: items,
     ...rest,
-    country: rest.location === '' ? '' : country,
+    country: rest.location ? country : '',
     avatar,
     avatar_large: avatar,
     verified: random(50) === 0 ? '1' : '0',
@@ -153,7 +160,7 @@ function writePortfolio(user: SampleUser): string {
   });
 }
 
-const writeLine = (record: Record<string, string | number>) => `${JSON.stringify(record)}\n`;
+const writeLine = (record: Record<string, string | number | undefined>) => `${JSON.stringify(record)}\n`;
 
 function writeTags(random: Random, most: number): string {
   const first = random(TAGS.length);

@@ -91,10 +91,10 @@ export const SENTENCES: readonly string[] = [
   'More on the second sheet; the first one was a mistake, and a good one.',
 ];
 
-/** What breaks layouts, one for each awkward user. */
+/** What breaks layouts, one for each awkward user. The longest text makes records of nearly 64 KiB, the most there may be. */
 export const AWKWARD: readonly { readonly name: string; readonly text: string }[] = [
   { name: '', text: '' },
-  { name: 'x'.repeat(255), text: 'word '.repeat(10_000).trim() },
+  { name: 'x'.repeat(255), text: 'word '.repeat(12_800).trim() },
   { name: 'Donaudampfschifffahrtsgesellschaftskapitänswitwe'.repeat(5), text: 'w'.repeat(5000) },
   { name: '👩🏽‍🚀👨‍👩‍👧‍👦🏳️‍🌈🇪🇺', text: '🎉'.repeat(500) },
   { name: 'שלום עולם abc مرحبا', text: 'من اليمين to the left אל הימין 123, (x) [y]' },
