@@ -40,6 +40,67 @@ describe('the document', () => {
   });
 });
 
+describe('the reference and its guides as text', () => {
+  let text: string;
+  let search: {
+    SYNONYMS: Map<string, string>;
+    readSections(text: string): { title: string; href: string; text: string }[];
+    findSections(sections: object[], query: string): { found: { href: string }[]; marked: RegExp };
+  };
+  beforeAll(async () => {
+    text = (await ask(server, '/docs.md')).body;
+    search = await import(join(ROOT, 'src/web/docs/search.js'));
+  });
+
+  test('has every address, parameter, response, member and error, and every section of the guides', async () => {
+    const { paths, components } = document;
+    const errors = Object.values(components.responses).flatMap(({ content }) =>
+      Object.keys(content?.['application/json']?.examples ?? {}),
+    );
+    const members = Object.values(components.schemas).flatMap(({ properties }) =>
+      Object.keys(properties ?? {}),
+    );
+    for (const name of [...Object.keys(paths), ...errors, ...members]) expect(text).toContain(`\`${name}\``);
+    for (const guide of ['api', 'recipes'])
+      for (const [, id = ''] of (await ask(server, `/docs/${guide}`)).body.matchAll(/<section id="(.*?)"/g))
+        expect(text).toContain(`](docs/${guide}#${id})`);
+  });
+
+  test('every heading leads to a page that has it, and links are relative to the server', async () => {
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, href = '']) => href);
+    expect(links.length).toBeGreaterThan(100);
+    for (const href of new Set(links)) {
+      if (href.startsWith('https://www.rfc-editor.org/') || href.includes('/card/')) continue;
+      const [path, id] = href.split('#');
+      const { status, body } = await ask(server, new URL(path as string, server.url).pathname);
+      expect([href, status, id === undefined || body.includes(`id="${id}"`)]).toEqual([href, 200, true]);
+    }
+  });
+
+  test('llms.txt leads to it', async () => {
+    const { body } = await ask(server, '/llms.txt');
+    expect(body).toMatch(/^# Vitrine\n\n> .+\n\n[^#]+\n## Docs\n\n- \[.+\]\(docs\.md\): /);
+  });
+
+  test.each([
+    ['cors', 'docs/api#caching-and-compression'],
+    ['pagination', 'docs/api#what-does-not-exist'],
+    ['rate limit', 'docs#errors'],
+    ['Types', 'docs/recipes#react-vue-typescript'],
+    ['totalFavs', 'docs#record-MicroblogProfile'],
+    ['sort', 'docs/api#what-does-not-exist'],
+  ])('a search for "%s" finds %s', (query, href) => {
+    const { found, marked } = search.findSections(search.readSections(text), query);
+    expect(found.map((section) => section.href)).toContain(href);
+    expect(found.length).toBeLessThan(15);
+    expect(JSON.stringify(found)).toMatch(marked);
+  });
+
+  test('every synonym of the search stands in it', () => {
+    for (const word of search.SYNONYMS.values()) expect(text.toLowerCase()).toContain(word);
+  });
+});
+
 const SETTINGS: { name: string; env: Record<string, string> }[] = [
   { name: 'the default settings', env: {} },
   { name: 'one variant, at the root', env: { BASE_URL_A: '', BASE_URL_B: '/', BASE_URL_C: '' } },

@@ -25,6 +25,8 @@ const ADDRESSES: [path: string, type: string, form: 'packed' | 'short' | 'plain'
   ['/embed.d.ts', TEXT, 'packed'],
   ['/samples/avatar-ada.svg', 'image/svg+xml', 'packed'],
   ['/docs', HTML, 'packed'],
+  ['/docs.md', 'text/markdown; charset=utf-8', 'packed'],
+  ['/llms.txt', TEXT, 'plain'],
   ['/docs.js', SCRIPT, 'packed'],
   ['/docs.css', CSS, 'packed'],
   ['/docs/recipes', HTML, 'packed'],

@@ -11,6 +11,7 @@ import { FIXTURE_PICTURES } from '../samples/people.ts';
 import type { Awaitable } from '../stores/reader.ts';
 import { createLook } from '../views/look.ts';
 import { createReferencePage } from '../views/reference-page.ts';
+import { GUIDES, llmsText, referenceText } from '../views/reference-text.ts';
 import { readScript, readStyles } from '../views/web-files.ts';
 import { type ExampleUsers, forUsers } from './example-users.ts';
 import {
@@ -20,15 +21,14 @@ import {
   fileRoute,
   HTML,
   logoOrigins,
+  MARKDOWN,
   SCRIPT,
   STYLE,
   sendAsset,
   serveFile,
+  TEXT,
   typed,
 } from './web-file.ts';
-
-/** What front-end developers read; the other guides are for operators. */
-const GUIDES = ['api', 'recipes'];
 
 interface DocsOptions {
   readonly config: Config;
@@ -60,15 +60,22 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, options, do
   const render = createReferencePage(config);
   const origins = mounts.flatMap(({ base }) => base.origin ?? []);
   const headers = { ...policyFor(config, origins), ...typed(HTML, EACH_TIME) };
-  const page = forUsers((users) => createAsset(render(JSON.parse(textFor(users, options))), headers));
-  app.get('/docs', fileRoute, async (_request, reply) => sendAsset(reply, page(await exampleUsers())));
+  const pages = [
+    ['/docs', render, headers],
+    ['/docs.md', (document: object) => referenceText(config, document), typed(MARKDOWN, EACH_TIME)],
+    ['/llms.txt', (document: object) => llmsText(config, document), typed(TEXT, EACH_TIME)],
+  ] as const;
+  for (const [url, create, headers] of pages) {
+    const page = forUsers((users) => createAsset(create(JSON.parse(textFor(users, options))), headers));
+    app.get(url, fileRoute, async (_request, reply) => sendAsset(reply, page(await exampleUsers())));
+  }
 
   // The renderer of Markdown is loaded when it is first needed.
   for (const guide of GUIDES) {
     let asset: Asset | undefined;
     app.get(`/docs/${guide}`, fileRoute, async (_request, reply) => {
       const { guidePage } = await import('../views/guide-page.ts');
-      return sendAsset(reply, (asset ??= createAsset(guidePage(config, guide, GUIDES), headers)));
+      return sendAsset(reply, (asset ??= createAsset(guidePage(config, guide), headers)));
     });
   }
 

@@ -14,6 +14,7 @@ import { computeEtag } from '../records/etag.ts';
 export const HTML = 'text/html; charset=utf-8';
 export const SCRIPT = 'text/javascript; charset=utf-8';
 export const STYLE = 'text/css; charset=utf-8';
+export const MARKDOWN = 'text/markdown; charset=utf-8';
 export const TEXT = 'text/plain; charset=utf-8';
 export const SVG = 'image/svg+xml';
 

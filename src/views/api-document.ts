@@ -68,6 +68,10 @@ export interface ApiOperation extends Omit<Operation, 'responses' | 'servers'> {
   readonly responses: readonly (readonly [status: string, ApiResponse])[];
 }
 
+/** The named schemas that a body may have. */
+export const schemaNames = ({ $ref, oneOf = [] }: ApiSchema): string[] =>
+  $ref === undefined ? oneOf.flatMap(schemaNames) : [refName($ref)];
+
 export const isFailure = (status: string) => status >= '400';
 
 /** The name at the end of a `$ref`. */

@@ -5,6 +5,7 @@ import { serverUrl } from '../config/media.ts';
 import { LANGUAGES, type Shown, snippetIn } from '../web/explorer/snippets.js';
 import { createLook } from './look.ts';
 import { fill, type Markup, markup } from './markup.ts';
+import type { ReferenceRow } from './reference-parts.ts';
 import { readWeb } from './web-files.ts';
 
 export interface Section {
@@ -23,6 +24,8 @@ interface Page {
   readonly sections: readonly Section[];
 }
 
+const PAGES = { docs: 'API reference', 'docs/api': 'Using the API', 'docs/recipes': 'Recipes' };
+
 export function layout(config: Config, { root, title, lead, sections }: Page): string {
   const look = createLook(config);
   const template = readWeb('docs.html').replace(/(?<=(?:href|src)=")(?=docs|openapi)/g, root);
@@ -36,6 +39,7 @@ export function layout(config: Config, { root, title, lead, sections }: Page): s
     ),
     people: look.people(root),
     explorer: markup`<a href="${config.directory ? `${root}explore` : `${root}./`}">Explorer</a>`,
+    pages: markup`${Object.entries(PAGES).map(([path, name]) => markup`<a href="${root}${path}"${name === title && markup` aria-current="page"`}>${name}</a>\n`)}`,
     contents: markup`${sections.map(contentsEntry)}`,
     main: markup`<main id="main" tabindex="-1" data-address="${serverUrl(config)}/">
 ${lead}
@@ -45,51 +49,51 @@ ${sections.map(({ id, title, body }) => markup`<section id="${id}" aria-labelled
 }
 
 const contentsEntry = ({ id, title, parts }: Section) =>
-  markup`<li><a href="#${id}">${title}</a>${parts.length > 0 && markup`<ul>${parts.map(([part, name]) => markup`<li><a href="#${part}">${name}</a></li>`)}</ul>`}</li>\n`;
+  markup`<li><a href="#${id}">${curly(title)}</a>${parts.length > 0 && markup`<ul>${parts.map(([part, name]) => markup`<li><a href="#${part}">${curly(name)}</a></li>`)}</ul>`}</li>\n`;
 
 /** A heading with a link to the part that it heads; the part has the id, and is labelled by the heading. */
 export const heading = (level: 2 | 3, id: string, title: string) => {
   const element =
-    level === 2 ? markup`<h2 id="${id}-title">${title}</h2>` : markup`<h3 id="${id}-title">${title}</h3>`;
+    level === 2
+      ? markup`<h2 id="${id}-title">${curly(title)}</h2>`
+      : markup`<h3 id="${id}-title">${curly(title)}</h3>`;
   return markup`<div class="heading">${element}${permalink(id, title)}</div>`;
 };
 
 const permalink = (id: string, title: string) =>
   markup`<a class="permalink" href="#${id}" aria-label="Link to “${title}”">#</a>`;
 
-/** Markdown as descriptions have it: `code` and **bold**. */
+const PATTERN = /(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/;
+
+/** Markdown as descriptions have it: `code`, **bold** and links. */
 export function inline(words: string): Markup {
-  const parts = words.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part) => {
-    if (part.startsWith('`')) return markup`<code>${part.slice(1, -1)}</code>`;
-    return part.startsWith('**') ? markup`<strong>${part.slice(2, -2)}</strong>` : part;
+  const parts = words.split(PATTERN).map((part) => {
+    if (part.startsWith('`')) return markup`<code dir="auto">${part.slice(1, -1)}</code>`;
+    if (part.startsWith('**')) return markup`<strong>${part.slice(2, -2)}</strong>`;
+    const [, text, href] = /^\[(.+)\]\((.+)\)$/.exec(part) ?? [];
+    return text === undefined ? curly(part) : markup`<a href="${href}">${inline(text)}</a>`;
   });
   return markup`${parts}`;
 }
 
+/** Apostrophes as they are printed. */
+export const curly = (words: string) => words.replace(/(?<=\p{L})'(?=\p{L})/gu, '’');
+
 export const paragraphs = (words: string) =>
   markup`${words.split('\n\n').map((paragraph) => markup`<p>${inline(paragraph)}</p>\n`)}`;
 
-/** With an id, the name links to its row. */
-export type TableRow = readonly [name: Markup, meaning: Markup, id?: string];
-
 /** Two columns, so that it fits on a phone. */
-export const table = (
-  caption: string,
-  [name, meaning]: readonly [string, string],
-  rows: readonly TableRow[],
-) =>
+export const table = (caption: string, rows: readonly ReferenceRow[]) =>
   markup`<table><caption>${caption}</caption>
-<thead><tr><th scope="col">${name}</th><th scope="col">${meaning}</th></tr></thead>
+<thead><tr><th scope="col">Name</th><th scope="col">Meaning</th></tr></thead>
 <tbody>
 ${rows.map(
-  ([name, meaning, id]) =>
-    markup`<tr${id && markup` id="${id}"`}><th scope="row">${name}${id && permalink(id, id)}</th><td>${meaning}</td></tr>\n`,
+  ({ name, note: words, text, id }) =>
+    markup`<tr${id && markup` id="${id}"`}><th scope="row"><code>${name}</code>${id && permalink(id, name)}${note(words)}</th><td>${inline(text)}</td></tr>\n`,
 )}</tbody></table>`;
 
 /** A smaller, quieter line. */
 export const note = (words: Markup | string) => markup`<div class="note">${words}</div>`;
-
-export const spaced = (parts: readonly Markup[]) => parts.map((part, index) => [index > 0 && ' ', part]);
 
 /** A choice of panels, which needs no script: that of the checked button is shown. */
 export const tabs = (

@@ -5,33 +5,24 @@ import {
   type ApiExample,
   type ApiOperation,
   type ApiParameter,
-  type ApiSchema,
   isFailure,
-  refName,
+  schemaNames,
 } from './api-document.ts';
 import { type Markup, markup } from './markup.ts';
-import {
-  codeTabs,
-  heading,
-  inline,
-  note,
-  paragraphs,
-  spaced,
-  type TableRow,
-  table,
-  tabs,
-} from './reference-layout.ts';
+import { codeTabs, heading, inline, note, paragraphs, table, tabs } from './reference-layout.ts';
+import { describeResponse, exampleValues, type ReferencePart } from './reference-parts.ts';
 
 /** `address`: where the server is. */
-export const operationArticle = (operation: ApiOperation, address: string): Markup => {
-  const { operationId: id, path, summary, description, parameters } = operation;
+export function operationArticle(part: ReferencePart, operation: ApiOperation, address: string): Markup {
+  const { id, title, text, rows = [] } = part;
+  const { path } = operation;
   return markup`<article class="operation" id="${id}" aria-labelledby="${id}-title">
-${heading(3, id, summary)}
+${heading(3, id, title)}
 <div class="beside">
 <div>
 <p class="route"><b>GET</b> <code>${breakable(path)}</code></p>
-${paragraphs(description)}
-${parameterTable(parameters)}
+${paragraphs(text)}
+${table('Parameters', rows)}
 </div>
 <div class="exchange">
 <h4>Request</h4>
@@ -43,28 +34,7 @@ ${responseTabs(operation)}
 </div>
 </article>
 `;
-};
-
-function parameterTable(parameters: readonly ApiParameter[]): Markup {
-  const rows = parameters.map((parameter): TableRow => {
-    const { name, in: place, required, description = '', schema } = parameter;
-    const values = schema.enum ?? exampleValues(parameter);
-    const shown = spaced(values.map((value) => markup`<code dir="auto">${value}</code>`));
-    const lead = schema.enum === undefined ? 'For example ' : 'Only ';
-    return [
-      markup`<code>${name}</code>${note(markup`${place}, ${required ? 'required' : 'optional'}`)}`,
-      markup`${inline(description)}${shown.length > 0 && note(markup`${lead}${shown}`)}`,
-    ];
-  });
-  return table('Parameters', ['Name', 'Meaning'], rows);
 }
-
-const schemaNames = ({ $ref, oneOf = [] }: ApiSchema): string[] =>
-  $ref === undefined ? oneOf.flatMap(schemaNames) : [refName($ref)];
-
-/** Links to the schemas of a body. */
-export const schemaLinks = (schema: ApiSchema): Markup[] =>
-  schemaNames(schema).map((name) => markup`<a href="#record-${name}">${name}</a>`);
 
 /** Text that may wrap after the separators of a path. */
 const breakable = (path: string) =>
@@ -79,15 +49,12 @@ const responseTabs = ({ operationId, responses }: ApiOperation) =>
   )}</fieldset>`;
 
 function responsePanel(id: string, [status, response]: ApiOperation['responses'][number]): Markup {
-  const { description, headers = {}, content = {} } = response;
-  const { schema, examples = {} } = content['application/json'] ?? {};
-  const shown = Object.entries(examples);
-  const codes = shown.map(([code]) => markup`<a href="#error-${code}"><code>${code}</code></a>`);
+  const [description = '', ...more] = describeResponse(response);
+  const all = Object.values(response.content?.['application/json']?.examples ?? {});
+  const examples = isFailure(status) ? all.slice(0, 1) : all;
   return markup`<div><p><span class="dot ${chooseTone(status)}"></span>${inline(description)}</p>
-${isFailure(status) && note(markup`Codes: ${spaced(codes)}`)}
-${schema && note(markup`Body: ${spaced(schemaLinks(schema))}`)}
-${note(markup`Headers: ${Object.keys(headers).join(', ')}`)}
-${shown.slice(0, isFailure(status) ? 1 : shown.length).map(([, example], at) => exampleFold(id, example, at === 0))}</div>
+${more.map((sentence) => note(inline(sentence)))}
+${examples.map((example, at) => exampleFold(id, example, at === 0))}</div>
 `;
 }
 
@@ -122,9 +89,6 @@ const requestOf = (operation: ApiOperation, address: string) =>
 
 const bodyTypes = ({ responses }: ApiOperation) =>
   schemaNames(responses[0]?.[1].content?.['application/json']?.schema ?? {});
-
-const exampleValues = ({ examples = {} }: ApiParameter) =>
-  Object.values(examples).map(({ value }) => String(value));
 
 /** `docs/try-it.js` reads the request from the attributes. */
 const tryForm = (operation: ApiOperation) => {

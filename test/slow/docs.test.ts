@@ -152,31 +152,53 @@ describeInBrowser('the API reference', (eye) => {
   test('each member of a body and each error can be linked to', async () => {
     const page = await open({}, `${server.url}/docs#Shot.price_item`);
     expect(await page.locator('tr:target').innerText()).toContain('price_item');
-    await page.getByRole('link', { name: 'Link to “error-RATE_LIMITED”' }).click();
+    await page.getByRole('link', { name: 'Link to “RATE_LIMITED”' }).click();
     expect(await page.locator('tr:target').innerText()).toContain('RATE_LIMITED');
   });
 
-  test('the contents mark what is being read, and list what a search finds', async () => {
+  test('the contents mark what is being read', async () => {
     const page = await open();
     const contents = page.locator('.contents');
     await contents.getByRole('link', { name: 'Shot', exact: true }).click();
     await contents.locator('[aria-current]', { hasText: 'Shot' }).waitFor();
     await page.evaluate('document.getElementById("errors").scrollIntoView()');
     await contents.locator('[aria-current]', { hasText: 'Errors' }).waitFor();
-    for (const viewport of [DESKTOP, PHONE]) {
-      await page.setViewportSize(viewport);
+  });
+
+  test.each([DESKTOP, PHONE])(
+    'a search finds parts of reference and guides at $width px',
+    async (viewport) => {
+      const page = await open({ viewport });
+      const results = page.locator('#results > li');
       await page.keyboard.press('ControlOrMeta+k');
-      await page.keyboard.type('TOTALFAVS digits');
-      expect(await contents.getByRole('link').filter({ visible: true }).allInnerTexts()).toEqual([
-        'Records',
-        'MicroblogProfile',
-      ]);
-      expect(await page.locator('#found').innerText()).toBe('2 parts found');
+      await page.keyboard.type('cors');
+      const found = results.filter({ hasText: 'Caching and compression' });
+      await found.waitFor();
+      expect(await found.locator('mark').first().innerText()).toBe('origin');
+      expect(await accessibilityFaults(page)).toEqual([]);
+      expect(await overhang(page)).toBe(0);
+      await found.getByRole('link').click();
+      await page.waitForURL('**/docs/api#caching-and-compression');
+
+      await page.getByRole('searchbox').fill('TOTALFAVS digits');
+      await page.locator('#found', { hasText: '1 part found' }).waitFor();
       await page.keyboard.press('Enter');
-      expect(new URL(page.url()).hash).toBe('#record-MicroblogProfile');
-      await page.locator('#search').fill('');
-      expect(await contents.getByRole('link', { name: 'Errors' }).isVisible()).toBe(true);
-    }
+      await page.waitForURL('**/docs#record-MicroblogProfile');
+      await page.getByRole('searchbox').fill('no such words');
+      await page.locator('#found', { hasText: 'No parts found' }).waitFor();
+      await page.getByRole('searchbox').fill('');
+      await page.locator('.contents').getByRole('link', { name: 'Errors' }).waitFor();
+    },
+  );
+
+  test('a search says when the server is gone, and works again when it is back', async () => {
+    const page = await open({ expected: /ERR_FAILED/ });
+    await page.route('**/docs.md', (route) => route.abort());
+    await page.getByRole('searchbox').fill('cor');
+    await page.locator('#found', { hasText: 'not reachable' }).waitFor();
+    await page.unroute('**/docs.md');
+    await page.getByRole('searchbox').fill('cors');
+    await page.locator('#results mark').first().waitFor();
   });
 
   test('without scripts everything can be read, and nothing is shown that does not work', async () => {

@@ -2,6 +2,7 @@
 // What scripts add to the API reference: search, the part that is being read, buttons that copy, and forms that send.
 import { rememberLanguage } from '../explorer/code-tabs.js';
 import { byId, copyButton } from '../explorer/dom.js';
+import { addSearch } from './search.js';
 import { enhanceForm } from './try-it.js';
 
 /** Where this server is, as the reader sees it. */
@@ -17,7 +18,7 @@ for (const figure of main.querySelectorAll('figure')) addCopyButton(figure);
 for (const form of main.querySelectorAll('form')) enhanceForm(form, root);
 rememberLanguage();
 markCurrent();
-addSearch();
+addSearch(root);
 
 /** The server may not know the address that readers reach it by. */
 function showOwnAddress() {
@@ -51,33 +52,4 @@ function markCurrent() {
   };
   const observer = new IntersectionObserver(mark, { rootMargin: '0px 0px -66% 0px' });
   for (const part of parts) observer.observe(part);
-}
-
-/** Leaves those parts in the table of contents that contain all words of the search. */
-function addSearch() {
-  const field = /** @type {HTMLInputElement} */ (byId('search'));
-  const texts = parts.map((part) => (part.textContent ?? '').toLowerCase());
-  const search = () => {
-    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = texts.map((text) => words.every((word) => text.includes(word)));
-    for (const [index, link] of links.entries()) link.parentElement?.toggleAttribute('hidden', !found[index]);
-    contents.classList.toggle('searching', words.length > 0);
-    const count = found.filter(Boolean).length;
-    byId('found').replaceChildren(
-      words.length === 0 ? '' : `${count || 'No'} ${count === 1 ? 'part' : 'parts'} found`,
-    );
-  };
-  field.addEventListener('input', search);
-  // Enter leads to the smallest part that was found first.
-  field.addEventListener('keydown', ({ key }) => {
-    if (key === 'Enter')
-      links
-        .find(({ parentElement }) => parentElement?.matches(':not([hidden]):not(:has(li:not([hidden])))'))
-        ?.click();
-  });
-  document.addEventListener('keydown', (event) => {
-    if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    field.focus();
-  });
 }

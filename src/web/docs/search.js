@@ -1,0 +1,117 @@
+// @ts-check
+// The search of the reference and its guides, in their Markdown, which is loaded when it is first used.
+import { byId, el } from '../explorer/dom.js';
+
+/** What words are called here. */
+export const SYNONYMS = new Map(
+  Object.entries({
+    auth: 'no key',
+    authentication: 'no key',
+    cors: 'origin',
+    cursor: '?page=',
+    filter: 'sorting',
+    login: 'no key',
+    null: 'absent',
+    offset: '?page=',
+    pagination: '?page=',
+    paging: '?page=',
+    quota: 'ratelimit',
+    react: 'jsx',
+    schema: 'record',
+    sort: 'sorting',
+    throttling: 'ratelimit',
+    timezone: 'utc',
+    types: 'typescript',
+    typescript: 'types',
+  }),
+);
+
+const MOST_RESULTS = 12;
+/** Characters before the first word that was found. */
+const BEFORE = 60;
+const SHOWN = 180;
+
+/** @typedef {{ title: string, href: string, text: string }} Section */
+
+/** @param {string} markdown @returns {Section[]} */
+export const readSections = (markdown) =>
+  markdown
+    .split(/^## (?=\[)/m)
+    .slice(1)
+    .map((part) => {
+      const [, title = '', href = '', body = ''] = /^\[(.*?)\]\((.*?)\)([\s\S]*)/.exec(part) ?? [];
+      const text = body.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*|\s]+|-{3,}/g, ' ');
+      return { title, href, text };
+    });
+
+/** The sections with every word, those first that are called so; and what is marked in them. @param {Section[]} sections @param {string} query */
+export function findSections(sections, query) {
+  const words = query.toLowerCase().match(/\S+/g) ?? [];
+  const patterns = words.map((word) =>
+    [word, SYNONYMS.get(word) ?? word].map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'),
+  );
+  /** @param {string} text */
+  const isIn = (text) => patterns.every((pattern) => new RegExp(pattern, 'i').test(text));
+  const found = sections
+    .filter(({ title, text }) => isIn(`${title} ${text}`))
+    .sort((one, other) => Number(isIn(other.title)) - Number(isIn(one.title)));
+  return { found, marked: new RegExp(`(${patterns.join('|')})`, 'i') };
+}
+
+/** @param {URL} root where the server is */
+export function addSearch(root) {
+  const field = /** @type {HTMLInputElement} */ (byId('search'));
+  const results = byId('results');
+  /** @type {Promise<Section[]> | undefined} */
+  let loading;
+
+  async function search() {
+    loading ??= load(root);
+    const sections = await loading.catch(() => undefined);
+    if (sections === undefined) loading = undefined;
+    const { found, marked } = findSections(sections ?? [], field.value);
+    const isSearching = field.value.trim() !== '';
+    byId('contents').classList.toggle('searching', isSearching);
+    results.replaceChildren(
+      ...(isSearching ? found.slice(0, MOST_RESULTS) : []).map((section) =>
+        drawResult(section, marked, root),
+      ),
+    );
+    const count =
+      sections === undefined
+        ? 'The server is not reachable'
+        : `${found.length || 'No'} ${found.length === 1 ? 'part' : 'parts'} found`;
+    byId('found').replaceChildren(isSearching ? count : '');
+  }
+
+  field.addEventListener('input', search);
+  field.addEventListener('keydown', ({ key }) => {
+    if (key === 'Enter') results.querySelector('a')?.click();
+  });
+  document.addEventListener('keydown', (event) => {
+    if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    field.focus();
+  });
+}
+
+/** @param {URL} root */
+async function load(root) {
+  const response = await fetch(new URL('docs.md', root));
+  if (!response.ok) throw new Error(response.statusText);
+  return readSections(await response.text());
+}
+
+/** @param {Section} section @param {RegExp} marked @param {URL} root */
+function drawResult({ title, href, text }, marked, root) {
+  const start = Math.max(0, text.search(marked) - BEFORE);
+  /** @param {string} words */
+  const mark = (words) =>
+    words.split(marked).map((part, index) => (index % 2 === 1 ? el('mark', {}, part) : part));
+  return el(
+    'li',
+    {},
+    el('a', { href: new URL(href, root).href }, ...mark(title)),
+    el('p', { class: 'note' }, start > 0 && '…', ...mark(text.slice(start, start + SHOWN)), '…'),
+  );
+}
