@@ -1,12 +1,13 @@
 // Clients that send and do not read, and thousands of busy connections: memory stays bounded and others are served.
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { affordableConnections } from '../../src/edge/connection-limit.ts';
 import { fixture, tempFolder } from '../files.ts';
 import { putCopy } from '../media-folder.ts';
+import { canLimitMemory, createMemoryGroup, type MemoryGroup } from '../memory-group.ts';
 import { ask, databaseOf, dial, type Server, startServer } from '../rig.ts';
 import { metricsOf, startLoad, until } from '../stress.ts';
 
@@ -109,7 +110,7 @@ describe(`${DEAF} clients that ask for a large picture and read nothing`, () => 
   // A memory cgroup: only root can make one, where the system lets it.
   if (canLimitMemory())
     test('leave a server with 128 MB alive, and are ended', async () => {
-      const limited = createMemoryGroup(128 * MB) as NonNullable<ReturnType<typeof createMemoryGroup>>;
+      const limited = createMemoryGroup(128 * MB) as MemoryGroup;
       const server = await limited.start(() => startServer({ ...data, ...IMPATIENT }));
       try {
         const files = filesOf(server);
@@ -125,47 +126,6 @@ describe(`${DEAF} clients that ask for a large picture and read nothing`, () => 
       }
     });
 });
-
-function canLimitMemory(): boolean {
-  const group = process.getuid?.() === 0 ? createMemoryGroup(128 * MB) : undefined;
-  group?.remove();
-  return group !== undefined;
-}
-
-/** A group of processes whose memory is limited, by version 1 or 2 of cgroups; undefined where none can be made. */
-function createMemoryGroup(bytes: number) {
-  const hasV1 = existsSync('/sys/fs/cgroup/memory');
-  const root = hasV1 ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup';
-  const own = new RegExp(hasV1 ? '^\\d+:memory:(.*)$' : '^0::(.*)$', 'm').exec(
-    readFileSync('/proc/self/cgroup', 'utf8'),
-  )?.[1];
-  const group = join(root, `vitrine-test-${process.pid}`);
-  const enter = (folder: string) => writeFileSync(join(folder, 'cgroup.procs'), String(process.pid));
-  const remove = () => rmdirSync(group);
-  try {
-    mkdirSync(group);
-  } catch {
-    return undefined;
-  }
-  try {
-    writeFileSync(join(group, hasV1 ? 'memory.limit_in_bytes' : 'memory.max'), String(bytes));
-  } catch {
-    remove();
-    return undefined;
-  }
-  return {
-    /** What this starts belongs to the group, as a child of a process that is in it for a moment. */
-    start<T>(start: () => T): T {
-      enter(group);
-      try {
-        return start();
-      } finally {
-        enter(join(root, own ?? ''));
-      }
-    },
-    remove,
-  };
-}
 
 test(`a newcomer is answered beside ${BUSY} connections that always have a request out`, async () => {
   const server = await startServer();

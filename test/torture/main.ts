@@ -44,6 +44,7 @@ async function main(): Promise<void> {
       fault: { type: 'string' },
       mutants: { type: 'boolean', default: false },
       sizes: { type: 'boolean', default: false },
+      long: { type: 'boolean', default: false },
       scale: { type: 'string', default: '1' },
     },
     allowPositionals: true,
@@ -56,6 +57,11 @@ async function main(): Promise<void> {
   if (values.sizes) {
     const { reportSizes } = await import('./sizes.ts');
     process.exitCode = (await reportSizes(positionals, Number(values.scale))) ? 0 : 1;
+    return;
+  }
+  if (values.long) {
+    const { runLong } = await import('./long-runs.ts');
+    process.exitCode = (await runLong(positionals)) ? 0 : 1;
     return;
   }
   const shims = mkdtempSync(join(tmpdir(), 'vitrine-shim-'));

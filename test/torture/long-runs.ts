@@ -1,0 +1,132 @@
+// `npm run torture -- --long`: what the guides promise for much data, in groups of processes with no more memory than they name.
+// Takes about half an hour, needs root and some gigabytes of disk.
+import { once } from 'node:events';
+import { createReadStream, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { tempFolder } from '../files.ts';
+import { createMemoryGroup, type MemoryGroup } from '../memory-group.ts';
+import { ask, cleanUp, done, type Environment, startServer, vitrine } from '../rig.ts';
+import { until } from '../stress.ts';
+
+const MB = 2 ** 20;
+
+/** Users of one family or both, every fifth as large as one may be. */
+async function writeUsers(folder: string, users: number, ...more: string[]): Promise<string> {
+  const path = join(folder, 'people.ndjson');
+  await done(['samples', '--quiet', '--users', String(users), '--awkward', ...more, path]);
+  return path;
+}
+
+const settingsOf = (folder: string): Environment => ({ DATABASE_URL: join(folder, 'site.db') });
+
+/** Runs a command in the group to its end, and says what it cost. */
+async function runIn(group: MemoryGroup, args: readonly string[], env: Environment): Promise<string> {
+  let most = 0;
+  let said = '';
+  const began = performance.now();
+  const child = group.start(() => vitrine([...args, '--quiet'], env));
+  const sampling = setInterval(() => {
+    most = Math.max(most, group.anonymous());
+  }, 50);
+  child.stdout?.resume();
+  child.stderr?.on('data', (chunk) => (said += chunk));
+  const [code, signal] = await once(child, 'close');
+  clearInterval(sampling);
+  if (code !== 0) throw new Error(`${args[0]} ended with ${code ?? signal}: ${said}`);
+  const seconds = (performance.now() - began) / 1000;
+  return `${(most / MB).toFixed(0)} MB at most in the group, ${seconds.toFixed(0)} s`;
+}
+
+type LongRun = (group: MemoryGroup, folder: string) => Promise<string>;
+
+async function namesIn(source: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const line of createInterface({ input: createReadStream(source) })) {
+    // No JSON.parse: a line ends at U+2028 as well, which a text may hold.
+    const [, username] = /"username":"([^"]+)"/.exec(line) ?? [];
+    if (username !== undefined) names.push(username);
+  }
+  return names;
+}
+
+/** A first import: the server that has no data yet answers probes throughout, and lookups afterwards. */
+async function importBesideServer(group: MemoryGroup, folder: string): Promise<string> {
+  const source = await writeUsers(folder, 64_000);
+  const env = settingsOf(folder);
+  const server = await group.start(() => startServer(env));
+  let [asked, wrong, isOver] = [0, 0, false];
+  const asking = (async () => {
+    while (!isOver) {
+      const { status } = await ask(server, '/healthz');
+      asked++;
+      if (status !== 200) wrong++;
+      await delay(100);
+    }
+  })();
+  const cost = await runIn(group, ['import', source], env);
+  isOver = true;
+  await asking;
+  const [name = ''] = await namesIn(source);
+  const path = `/b/api/username/${encodeURIComponent(name)}`;
+  await until('the data', async () => (await ask(server, path)).status === 200);
+  const code = await server.stop();
+  if (wrong > 0 || code !== 0)
+    throw new Error(`${wrong} of ${asked} probes failed, the server ended with ${code}`);
+  const { size } = statSync(source);
+  return `${(size / MB).toFixed(0)} MB in ${cost}; ${asked} probes answered`;
+}
+
+async function publish(group: MemoryGroup, folder: string): Promise<string> {
+  const env = settingsOf(folder);
+  await done(['import', '--quiet', await writeUsers(folder, 10_000)], { env });
+  return runIn(group, ['publish', join(folder, 'out'), '--for', 'nginx'], env);
+}
+
+async function mirror(group: MemoryGroup, folder: string): Promise<string> {
+  const source = await writeUsers(folder, 10_000, '--family', 'portfolio');
+  const site = { DATABASE_URL: join(folder, 'old.db') };
+  await done(['import', '--quiet', source], { env: site });
+  const server = await startServer(site);
+  const names = join(folder, 'names.txt');
+  writeFileSync(names, (await namesIn(source)).join('\n'));
+  const from = `http://127.0.0.1:${server.port}/b`;
+  const cost = await runIn(
+    group,
+    ['mirror', '--variant', 'b', '--from', from, '--users', names, '--rate', '1000'],
+    settingsOf(folder),
+  );
+  await server.stop();
+  return cost;
+}
+
+/** Each with its memory in MB. */
+const RUNS: Readonly<Record<string, readonly [memory: number, run: LongRun]>> = {
+  'import of 1 GB beside a server': [256, importBesideServer],
+  'publish of 10,000 users': [200, publish],
+  'mirror of 10,000 users': [128, mirror],
+};
+
+/** Runs all, or those whose names have one of the words; whether all came to their end. */
+export async function runLong(words: readonly string[]): Promise<boolean> {
+  let isSound = true;
+  for (const [name, [memory, run]] of Object.entries(RUNS)) {
+    if (words.length > 0 && !words.some((word) => name.includes(word))) continue;
+    const group = createMemoryGroup(memory * MB);
+    if (group === undefined) {
+      console.log('skipped: no memory groups can be made here');
+      return true;
+    }
+    const folder = tempFolder();
+    try {
+      console.log(`${name}, ${memory} MB: ${await run(group, folder)}`);
+    } catch (error) {
+      isSound = false;
+      console.log(`${name}, ${memory} MB: FAILED: ${(error as Error).message}`);
+    }
+    await cleanUp();
+    group.remove();
+  }
+  return isSound;
+}
