@@ -192,9 +192,21 @@ test('small files are served as copies are, and go when their copy goes', async 
 
 test('pages of people offer small files to phones, with true sizes, and show the colour first', async () => {
   const photo = await withPhoto();
+  await fetchPhoto(photo, { loadShrink: async () => undefined });
+  const server = await serveHere({ DATABASE_URL: photo.database, MEDIA_URL, DIRECTORY: 'on' });
+  const paths = ['/people/b/ada', '/people/b/bob', '/people/b/bob/1', '/people/b'];
+  const before = await Promise.all(paths.map((path) => ask(server, path)));
   await fetchPhoto(photo);
-  const server = await serveHere({ DATABASE_URL: photo.database, MEDIA_URL });
+  // No record changed, but what is known of a picture.
+  for (const [nth, path] of paths.entries()) {
+    const known = { 'if-none-match': before[nth]?.headers.etag ?? '' };
+    const { status, headers, body } = await ask(server, path, { headers: known });
+    expect([path, status, body.includes('-480.webp 480w')]).toEqual([path, 200, true]);
+    const again = await ask(server, path, { headers: { 'if-none-match': headers.etag ?? '' } });
+    expect([path, again.status]).toEqual([path, 304]);
+  }
   const page = (await ask(server, '/people/b/bob')).body;
+  expect(page).toContain('<meta property="og:image:width" content="1000">');
   const shown =
     /<svg class="tint"[^>]*><rect [^>]*fill="#[0-9a-f]{6}"\/><\/svg>.*?(<img [^>]*src="[^"]+jpg"[^>]*>)/s;
   const [tile = ''] = page.slice(page.indexOf('<li class="shot')).match(shown)?.slice(1) ?? [];

@@ -1,5 +1,5 @@
 // Every setting in one table: default, parser, meaning.
-import { VARIANT_NAMES, type Variant } from '../variants.ts';
+import { VARIANT_NAMES, VARIANTS, type Variant } from '../variants.ts';
 import { caches } from './caches.ts';
 import { addressClashes } from './clashes.ts';
 import { databaseUrl, folder, type ServedFiles } from './database-url.ts';
@@ -179,6 +179,12 @@ export const listMounts = (config: Config): Mount[] =>
     const base = config[baseUrlSetting(variant)];
     return base === undefined ? [] : [{ variant, base }];
   });
+
+/** Of the variants that show the same on one host, the one whose pages stand for all. */
+export const canonicalVariant = (config: Config, { variant, base }: Mount): Variant =>
+  listMounts(config).find(
+    (other) => VARIANTS[other.variant].family === VARIANTS[variant].family && other.base.host === base.host,
+  )?.variant ?? variant;
 
 /** Scheme and host of the first base URL that names a host. */
 export const publicOrigin = (config: Config): string | undefined =>

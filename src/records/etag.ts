@@ -6,3 +6,6 @@ const LENGTH = 22;
 
 export const computeEtag = (text: string | Buffer): string =>
   `"${hash('sha256', text, 'base64url').slice(0, LENGTH)}"`;
+
+/** The ETag of what is made of several texts. Theirs have no dot. */
+export const joinEtags = (...tags: readonly string[]): string => `"${tags.join('.').replaceAll('"', '')}"`;

@@ -19,6 +19,7 @@ import { LAST } from '../stores/word-statements.ts';
 import { VARIANTS } from '../variants.ts';
 import { directoryJson, directoryPage, type Letter } from '../views/directory.ts';
 import { readPerson } from '../views/read-person.ts';
+import { createPictureReader } from './page-pictures.ts';
 import { pageRoute } from './person-pages.ts';
 import { describeSettings } from './person-replies.ts';
 import { pageHeaders } from './web-file.ts';
@@ -103,6 +104,7 @@ function addList(
   const { family } = VARIANTS[variant];
   const settings = describeSettings(config);
   const findLetters = createLetters(store, family);
+  const readPictures = createPictureReader(config, store);
   const others = listMounts(config).filter(
     (other) => VARIANTS[other.variant].family !== family && other.base.host === base.host,
   );
@@ -119,11 +121,13 @@ function addList(
     // Every name, and everything that is looked for, would be an address of its own in a cache.
     const isKept = request.query.after === undefined && request.query.q === undefined;
     const kept = isKept ? caching(config) : PRIVATE;
-    const etag = computeEtag(settings + JSON.stringify([url, after, around, users.map(({ etag }) => etag)]));
+    const pictures = await readPictures(users.map(({ avatar }) => avatar));
+    const shown = [url, after, around, users.map(({ etag }) => etag), ...pictures];
+    const etag = computeEtag(settings + JSON.stringify(shown));
     return sendRendered(reply, { ...headers, ...kept, etag }, () => {
       const people = users.slice(0, PAGE_SIZE).map((user) => readPerson(variant, { ...user }, []));
       const isLast = users.length <= PAGE_SIZE;
-      return render(mount, { people, after, isLast, ...around }, config);
+      return render(mount, { people, after, isLast, pictures, ...around }, config);
     });
   });
 

@@ -4,6 +4,7 @@ import { publicOrigin } from '../config/config.ts';
 import { sendRendered } from '../http/answer.ts';
 import { RequestError } from '../http/errors.ts';
 import { caching, JSON_TYPE, jsonHeaders, PRIVATE } from '../http/headers.ts';
+import { joinEtags } from '../records/etag.ts';
 import { userKey } from '../records/user-name.ts';
 import { VARIANTS } from '../variants.ts';
 import { atomFeed, type Feed, jsonFeed } from '../views/feeds.ts';
@@ -59,7 +60,7 @@ function createFeedSender(
     if (!body) return sendAbsence(reply, username);
     const { profile, items, older } = feed;
     if (archive !== undefined && items.length === 0) throw new RequestError('ROUTE_NOT_FOUND');
-    const etag = `"${[version(), profile.etag.slice(1, -1), feed.etag.slice(1, -1)].join('.')}"`;
+    const etag = joinEtags(version(), profile.etag, feed.etag);
     // Any item may begin an archive, so that no address stops working; but only borders are asked for by all readers.
     const kept = archive === undefined || isFeedBorder(archive) ? caching(config) : PRIVATE;
     // Caches are not purged of items that the list of the newest does not have.

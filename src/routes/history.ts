@@ -37,6 +37,21 @@ export async function readFeed(store: Reader, family: Family, userKey: string, a
   };
 }
 
+/** The items of the list of the newest; `older` is the last of them if there are more. */
+export async function readNewest(store: Reader, family: Family, userKey: string) {
+  const history = await store.history(family, userKey, { limit: ITEM_CAP + 1 });
+  if (history === undefined) return undefined;
+  const { profile, records } = history;
+  const items = parse(records).slice(0, ITEM_CAP);
+  return {
+    profile,
+    items,
+    etag: computeEtag(records.join()),
+    older: records.length > ITEM_CAP ? items.at(-1)?.id : undefined,
+    newer: undefined,
+  };
+}
+
 /** On a page of older items, at most. */
 const PAGE_SIZE = 30;
 

@@ -6,27 +6,29 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
 import type { Mount } from '../config/mount.ts';
 import { hostConstraint, isOnHost } from '../config/mount.ts';
-import { matches, sendNotModified } from '../http/answer.ts';
+import { sendRendered } from '../http/answer.ts';
 import { type ErrorCode, FAILURES, sendFailure } from '../http/errors.ts';
-import { caching, type Headers, NOT_FOUND_CACHING, PRIVATE } from '../http/headers.ts';
+import { caching, NOT_FOUND_CACHING, PRIVATE } from '../http/headers.ts';
 import { FAULT } from '../http/input.ts';
 import { PAGE } from '../http/observations.ts';
-import { type Family, ITEM_CAP } from '../records/kinds.ts';
+import { createUserTags } from '../http/user-tags.ts';
+import { joinEtags } from '../records/etag.ts';
+import type { Family } from '../records/kinds.ts';
 import { userKey } from '../records/user-name.ts';
 import { searchKey } from '../records/words.ts';
-import type { Awaitable, Reader } from '../stores/reader.ts';
+import type { Answer, Awaitable, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import { createItemPage } from '../views/item-page.ts';
 import { missingPage, type PageLink } from '../views/page.ts';
 import type { Item, Person } from '../views/person.ts';
 import { createPersonPages } from '../views/person-page.ts';
 import type { KnownPictures } from '../views/pictures.ts';
-import { readPerson } from '../views/read-person.ts';
+import { type Data, readPerson } from '../views/read-person.ts';
 import { isForPeople, varyByAccept } from './error-pages.ts';
 import { createSuggestedUsers, type ExampleUsers } from './example-users.ts';
-import { isId, isPageBorder, readItem, readOlder } from './history.ts';
+import { isId, isPageBorder, readItem, readNewest, readOlder } from './history.ts';
 import { lookupResponses, UserInput } from './lookup.ts';
-import { createPictureReader } from './page-pictures.ts';
+import { createPictureReader, listPictures, picturesTag } from './page-pictures.ts';
 import { createPersonReplies, type PeopleOptions } from './person-replies.ts';
 import { pageHeaders } from './web-file.ts';
 
@@ -82,49 +84,24 @@ function createPersonSender(options: PeopleOptions) {
   const { config, mount, store } = options;
   const { variant } = mount;
   const { family } = VARIANTS[variant];
-  const { send, tagUser, createVersion } = createPersonReplies(config, mount, store);
+  const { createVersion } = createPersonReplies(config, mount, store);
   const pages = createPersonPages(config, mount);
   const sendUnknown = createUnknownSender(options, pages);
-  const readPictures = createPictureReader(config);
-  const page = pageHeaders(config);
-  const headers = { ...page, ...caching(config) };
   const version = createVersion((person) => pages.person(person) + pages.person(person, { before: '1' }));
-
-  async function sendNewest(request: FastifyRequest<PersonRoute>, reply: FastifyReply) {
-    const { username } = request.params;
-    const rest = await store.history(family, userKey(username), { limit: 1, skip: ITEM_CAP });
-    const hasOlder = rest !== undefined && rest.records.length > 0;
-    const template = {
-      version: () => `${version()}${hasOlder ? '-older' : ''}`,
-      headers,
-      hasPictures: true,
-      render: (person: Person, pictures?: KnownPictures) =>
-        pages.person(person, {
-          ...(pictures && { pictures }),
-          older: hasOlder ? olderAddress(person.items.at(-1)?.id) : undefined,
-        }),
-    };
-    return (await send(reply, username, template)) ? reply : sendUnknown(request, reply, username);
-  }
+  const sendPage = createPageSender(options, version);
 
   return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply, before?: string) => {
-    if (before === undefined) return sendNewest(request, reply);
     const { username } = request.params;
     const key = userKey(username);
-    const found = await readOlder(store, family, key, before);
-    const body = found?.profile.body;
-    if (!body) return sendUnknown(request, reply, username, '');
-    tagUser(reply.raw, family, key, false);
+    const isNewest = before === undefined;
+    const found = await (isNewest ? readNewest(store, family, key) : readOlder(store, family, key, before));
+    if (found === undefined) return sendUnknown(request, reply, username, isNewest ? undefined : '');
+    const { older } = found;
     // Any item may begin a page, but only some do on the way from the newest to the oldest.
-    const isKept = isPageBorder(before) && /\?before=\d+$/.test(request.url);
-    const kept = { ...page, ...(isKept ? caching(config) : PRIVATE) };
-    return sendPart(reply, kept, [version(), found.profile.etag, found.etag], async () => {
-      const person = readPerson(variant, JSON.parse(body.toString()), found.items);
-      const [older, newer] = [
-        olderAddress(found.older),
-        olderAddress(found.newer) ?? encodeURIComponent(person.username),
-      ];
-      return pages.person(person, { before, older, newer, pictures: await readPictures(store, [person]) });
+    const isKept = isNewest || (isPageBorder(before) && /\?before=\d+$/.test(request.url));
+    return sendPage(reply, { ...found, key, isKept, isLasting: isNewest }, (person, pictures) => {
+      const newer = isNewest ? undefined : (olderAddress(found.newer) ?? encodeURIComponent(person.username));
+      return pages.person(person, { before, older: olderAddress(older), newer, pictures });
     });
   };
 }
@@ -132,42 +109,57 @@ function createPersonSender(options: PeopleOptions) {
 /** The page of one item. */
 function createItemSender(options: PeopleOptions) {
   const { config, mount, store } = options;
-  const { variant } = mount;
-  const { family } = VARIANTS[variant];
-  const { tagUser, createVersion } = createPersonReplies(config, mount, store);
+  const { family } = VARIANTS[mount.variant];
+  const { createVersion } = createPersonReplies(config, mount, store);
   const render = createItemPage(config, mount);
   const sendUnknown = createUnknownSender(options, createPersonPages(config, mount));
-  const readPictures = createPictureReader(config);
-  const headers = { ...pageHeaders(config), ...caching(config) };
   const version = createVersion((person) => render({ person, item: person.items[0] as Item }));
+  const sendPage = createPageSender(options, version);
 
   return async (request: FastifyRequest<PersonRoute>, reply: FastifyReply) => {
     const { username, item: id = '' } = request.params;
     const key = userKey(username);
     const found = isId(id) ? await readItem(store, family, key, id) : undefined;
-    const body = found?.profile.body;
-    if (!body || found.item === undefined) return sendUnknown(request, reply, username, '../');
-    const { item: data, newer, older } = found;
-    tagUser(reply.raw, family, key, false);
-    return sendPart(reply, headers, [version(), found.profile.etag, found.etag], async () => {
-      const person = readPerson(variant, JSON.parse(body.toString()), [data]);
-      const [item] = person.items as [Item];
-      return render({ person, item, newer, older, pictures: await readPictures(store, [person]) });
-    });
+    if (found?.item === undefined) return sendUnknown(request, reply, username, '../');
+    const { item, newer, older } = found;
+    return sendPage(reply, { ...found, key, isKept: true, items: [item] }, (person, pictures) =>
+      render({ person, item: person.items[0] as Item, newer, older, pictures }),
+    );
   };
 }
 
-/** Nothing is rendered for a client that has it. */
-async function sendPart(
-  reply: FastifyReply,
-  headers: Headers,
-  tags: readonly string[],
-  render: () => Promise<string>,
-): Promise<FastifyReply> {
-  const etag = `"${tags.map((tag) => tag.replaceAll('"', '')).join('.')}"`;
-  if (matches(reply.request.headers['if-none-match'], etag))
-    return sendNotModified(reply, { ...headers, etag });
-  return reply.headers({ ...headers, etag }).send(await render());
+/** A part of a user's items, as of one moment. */
+interface Part {
+  readonly key: string;
+  readonly profile: Answer;
+  readonly items: readonly Data[];
+  readonly etag: string;
+  /** Whether shared caches may keep the page. */
+  readonly isKept: boolean;
+  /** Whether caches are purged when the page changes: of items that the list of the newest does not have, they are not. */
+  readonly isLasting?: boolean;
+}
+
+/** Sends a page with the pictures that are known; nothing is rendered for a client that has it. */
+function createPageSender({ config, mount, store }: PeopleOptions, version: () => string) {
+  const { variant } = mount;
+  const { family } = VARIANTS[variant];
+  const tagUser = createUserTags(config);
+  const readPictures = createPictureReader(config, store);
+  const page = pageHeaders(config);
+
+  return async (
+    reply: FastifyReply,
+    { key, profile, items, etag, isKept, isLasting = false }: Part,
+    render: (person: Person, pictures: KnownPictures) => string,
+  ): Promise<FastifyReply> => {
+    const person = readPerson(variant, JSON.parse(String(profile.body)), items);
+    const pictures = await readPictures(listPictures(person));
+    const tags = [version(), profile.etag, etag, ...picturesTag(pictures)];
+    const headers = { ...page, ...(isKept ? caching(config) : PRIVATE), etag: joinEtags(...tags) };
+    tagUser(reply.raw, family, key, isLasting);
+    return sendRendered(reply, headers, () => render(person, pictures));
+  };
 }
 
 const olderAddress = (before: string | undefined) => before && `?before=${before}`;

@@ -1,4 +1,4 @@
-// Sends a user as a page, a card or a feed. The ETag consists of the template's version and the ETags of the data, so that
+// Sends a user as a card, a feed or for oEmbed. The ETag consists of the template's version and the ETags of the data, so that
 // nothing is rendered, and no body read, for a client that has it already.
 import type { FastifyReply } from 'fastify';
 import { type Config, listMounts } from '../config/config.ts';
@@ -8,16 +8,14 @@ import { sendFailure } from '../http/errors.ts';
 import type { Headers } from '../http/headers.ts';
 import { createUserTags } from '../http/user-tags.ts';
 import { VERSION } from '../package-files.ts';
-import { computeEtag } from '../records/etag.ts';
+import { computeEtag, joinEtags } from '../records/etag.ts';
 import { userKey } from '../records/user-name.ts';
 import type { Awaitable, PersonAnswers, Reader } from '../stores/reader.ts';
 import { VARIANTS } from '../variants.ts';
 import type { Person } from '../views/person.ts';
-import type { KnownPictures } from '../views/pictures.ts';
 import { readPerson, specimen } from '../views/read-person.ts';
 import type { ExampleUsers } from './example-users.ts';
 import { missingUser } from './lookup.ts';
-import { createPictureReader } from './page-pictures.ts';
 
 export interface PeopleOptions {
   readonly config: Config;
@@ -31,9 +29,7 @@ export interface Template {
   /** Changes with everything that shapes what is rendered, but for the user's data. */
   readonly version: () => string;
   readonly headers: Headers;
-  render(person: Person, pictures?: KnownPictures): Awaitable<string | Buffer | IncompleteReply>;
-  /** Whether it shows pictures in the page. */
-  readonly hasPictures?: boolean;
+  render(person: Person): Awaitable<string | Buffer | IncompleteReply>;
 }
 
 /** Something that belongs to it could not be read, but may be there the next time: its ETag is never taken for current. */
@@ -44,7 +40,6 @@ interface IncompleteReply {
 export function createPersonReplies(config: Config, { variant }: Mount, store: Reader) {
   const { family, collection } = VARIANTS[variant];
   const tagUser = createUserTags(config);
-  const readPictures = createPictureReader(config);
 
   const read = (key: string, known?: string) => store.person(family, key, collection, known);
 
@@ -76,10 +71,9 @@ export function createPersonReplies(config: Config, { variant }: Mount, store: R
       const [profile, items] = found ?? [];
       if (found === undefined || !profile?.body || !items?.body) return false;
       const person = readPerson(variant, parse(profile.body), parse(items.body)[collection]);
-      const pictures = template.hasPictures ? await readPictures(store, [person]) : undefined;
-      const rendered = await template.render(person, pictures);
+      const rendered = await template.render(person);
       const { incomplete } = rendered as Partial<IncompleteReply>;
-      const etag = etagFor(template, found, incomplete === undefined ? '' : '.incomplete');
+      const etag = etagFor(template, found, ...(incomplete === undefined ? [] : ['incomplete']));
       tagUser(reply.raw, family, key, isShared(template.headers) && incomplete === undefined);
       reply.headers({ ...template.headers, etag }).send(incomplete ?? rendered);
       return true;
@@ -107,6 +101,5 @@ export function describeSettings(config: Config): string {
 /** Whether shared caches may keep it. */
 const isShared = (headers: Headers) => !/private|no-store/.test(headers['cache-control'] ?? '');
 
-/** ETags of data have no dot, see `computeEtag`. */
-const etagFor = ({ version }: Template, answers: PersonAnswers, ending = '') =>
-  `"${[version(), ...answers.map(({ etag }) => etag.slice(1, -1))].join('.')}${ending}"`;
+const etagFor = ({ version }: Template, answers: PersonAnswers, ...more: string[]) =>
+  joinEtags(version(), ...answers.map(({ etag }) => etag), ...more);

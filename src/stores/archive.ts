@@ -64,7 +64,7 @@ export function createArchive(
     takedownsMark: () => takedownsMark(db),
     /** The users whose answers changed since a generation. */
     changes: (since: number | undefined, options?: ChangeOptions) => readChangeSet(db, since, options),
-    /** Changes with the copies that are linked. */
+    /** Changes with the copies that are linked, and with what pages know of them. */
     linkedCopies: async () => (await firstRow(db, LINKED_COPIES)).join(),
     /** What the addresses of copies begin with; undefined when nothing was linked yet. */
     mediaUrl: async () => (await firstRow(db, MEDIA_URL))[0] ?? undefined,
@@ -161,7 +161,8 @@ async function* missing({ rows, member: sqlOf }: Rows) {
 }
 
 const LINKED_COPIES = `
-  SELECT (SELECT media_url FROM vitrine), count(*), sum(bytes) FROM media WHERE linked_file IS NOT NULL`;
+  SELECT (SELECT media_url FROM vitrine), count(*), sum(bytes), sum(width), sum(length(small))
+  FROM media WHERE linked_file IS NOT NULL`;
 
 const SUM_OF_COPIES = `
   SELECT (SELECT count(*) FROM media WHERE file IS NOT NULL), count(*), coalesce(sum(bytes), 0)

@@ -1,6 +1,6 @@
 // The list of all people: as a page, as JSON, and as sitemaps.
 
-import type { Config } from '../config/config.ts';
+import { type Config, canonicalVariant } from '../config/config.ts';
 import type { Mount } from '../config/mount.ts';
 import { VARIANTS, type Variant } from '../variants.ts';
 import { takeInitials } from '../web/shown.js';
@@ -8,13 +8,14 @@ import { createLook } from './look.ts';
 import { type Markup, markup } from './markup.ts';
 import { layout } from './page.ts';
 import { LONGEST_TITLE, type Person, shortened } from './person.ts';
-import { createPictureSource, type PictureSource, picture } from './pictures.ts';
+import { createPictureSource, type KnownPictures, type PictureSource, picture } from './pictures.ts';
 
 export interface DirectoryPage {
   readonly people: readonly Person[];
   /** The name that the page begins behind; empty for the first page. */
   readonly after: string;
   readonly isLast: boolean;
+  readonly pictures: KnownPictures;
   /** What was looked for, on a page of what was found. */
   readonly query?: string;
   /** The name that the page before begins behind. */
@@ -42,10 +43,10 @@ const address = (file: string, after: string) =>
 
 export function directoryPage(mount: Mount, page: DirectoryPage, config: Config): string {
   const { variant, base } = mount;
-  const { people, after, query, previous = '', isLast } = page;
+  const { people, after, query, previous = '', isLast, pictures } = page;
   const look = createLook(config);
-  const source = createPictureSource(config, ROOT)();
-  const canonical = base.origin && `${base.origin}/people/${address(variant, after)}`;
+  const source = createPictureSource(config, ROOT)(pictures);
+  const canonical = base.origin && `${base.origin}/people/${address(canonicalVariant(config, mount), after)}`;
   const json =
     query === undefined
       ? address(`${variant}.json`, after)

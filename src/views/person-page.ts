@@ -1,6 +1,6 @@
 // The page of one user, and the pages for names that nobody has. They need no script: what is in them is all there is.
 import type { ProfilePage, WithContext } from 'schema-dts';
-import { type Config, listMounts } from '../config/config.ts';
+import { type Config, canonicalVariant } from '../config/config.ts';
 import type { Mount } from '../config/mount.ts';
 import { lookupAddresses, VARIANTS } from '../variants.ts';
 import { takeInitials } from '../web/shown.js';
@@ -74,22 +74,14 @@ export function createPersonPages(config: Config, mount: Mount) {
   };
 }
 
-/** The absolute address of a person's page: of variants that show the same, one is canonical. */
-export function canonicalPage(
-  config: Config,
-  { variant, base }: Mount,
-  { username }: Person,
-): string | undefined {
-  const { family } = VARIANTS[variant];
-  const first = listMounts(config).find(
-    (mount) => VARIANTS[mount.variant].family === family && mount.base.host === base.host,
-  );
-  const { variant: canonical = variant } = first ?? {};
-  return base.origin && `${base.origin}/people/${canonical}/${encodeURIComponent(username)}`;
-}
+/** The absolute address of a person's page. */
+export const canonicalPage = (config: Config, mount: Mount, { username }: Person): string | undefined =>
+  mount.base.origin &&
+  `${mount.base.origin}/people/${canonicalVariant(config, mount)}/${encodeURIComponent(username)}`;
 
 /** What search engines, link previews and feed readers find. */
-function personHead(config: Config, mount: Mount, person: Person, { before, older, newer }: Extent): Markup {
+function personHead(config: Config, mount: Mount, person: Person, extent: Extent): Markup {
+  const { before, older, newer, pictures } = extent;
   const { variant, base } = mount;
   const look = createLook(config);
   const segment = encodeURIComponent(person.username);
@@ -117,7 +109,7 @@ function personHead(config: Config, mount: Mount, person: Person, { before, olde
     <meta property="og:site_name" content="${look.name}">
     <meta property="profile:username" content="${person.username}">
     ${page && markup`<meta property="og:url" content="${page}">`}
-    ${previewPicture(person)}
+    ${previewPicture(person, pictures)}
     ${before === undefined && markup`<script type="application/ld+json">${jsonBlock(linkedData(person, page))}</script>`}`;
 }
 
@@ -125,13 +117,19 @@ function personHead(config: Config, mount: Mount, person: Person, { before, olde
 const isDrawn = (url: string) => url !== '' && !/\.svgz?$/i.test(new URL(url).pathname);
 
 /** What a link preview shows: the newest work, or else the cover, in large; or else the avatar. */
-export function previewPicture(person: Person): Markup {
+export function previewPicture(person: Person, pictures?: KnownPictures): Markup {
   const work = person.items.find(({ image }) => isDrawn(image));
   const large = work?.image ?? [person.cover].find(isDrawn);
   const shown = large ?? [person.avatar].find(isDrawn);
+  const { width, height } = pictures?.get(shown ?? '') ?? {};
   return markup`${
     shown &&
     markup`<meta property="og:image" content="${shown}">
+    ${
+      width &&
+      markup`<meta property="og:image:width" content="${width}">
+    <meta property="og:image:height" content="${height}">`
+    }
     <meta property="og:image:alt" content="${work?.title || personTitle(person)}">`
   }
     <meta name="twitter:card" content="${large ? 'summary_large_image' : 'summary'}">`;
