@@ -52,7 +52,8 @@ export function createItemPage(config: Config, mount: Mount): (view: ItemView) =
   };
 }
 
-function itemHead(config: Config, mount: Mount, { person, item, newer, older }: ItemView): Markup {
+function itemHead(config: Config, mount: Mount, view: ItemView): Markup {
+  const { person, item, newer, older, pictures } = view;
   const look = createLook(config);
   const title = itemTitle(item, person.noun);
   const profile = canonicalPage(config, mount, person);
@@ -69,7 +70,7 @@ function itemHead(config: Config, mount: Mount, { person, item, newer, older }: 
     <meta property="og:site_name" content="${look.name}">
     <meta property="article:published_time" content="${item.date}">
     ${page && markup`<meta property="og:url" content="${page}">`}
-    ${previewPicture(person)}
+    ${previewPicture(person, pictures)}
     <script type="application/ld+json">${jsonBlock(linkedData(person, item, title, { page, profile }))}</script>`;
 }
 
@@ -120,11 +121,13 @@ function postText(item: Item, source: PictureSource): Markup {
 function work(item: Item, url: string, alt: string, source: PictureSource): Markup {
   const found = source(url);
   const drawn = picture(found, {
-    kind: `work${found?.known?.width ? ' sized' : ''}`,
+    kind: 'work',
+    isSized: true,
+    isLarge: true,
     ...{
       width: 1200,
       height: 900,
-      sizes: '(width < 72rem) 96vw, 70rem',
+      sizes: '(width < 40rem) 20rem, (width < 72rem) 96vw, 70rem',
       priority: 'high',
       property: 'u-photo',
     },

@@ -30,20 +30,36 @@ export function personItems({ noun, items }: Person, context: ItemContext): Mark
   if (items.length === 0) return markup`<p class="no-items"><bdi>No ${noun} yet.</bdi></p>`;
   const marks = distinctInitials(items.map(({ title }) => title));
   const known = items.filter(({ image }) => context.source(image)?.known?.width).length;
-  const isJustified = items.length > 2 && known * 2 > items.length;
-  const drawn = items.map((item, nth) =>
-    noun === 'shots' ? shot(item, nth, marks[nth] ?? '', isJustified, context) : post(item, context),
-  );
+  const isJustified = items.length > 1 && known * 2 > items.length;
+  const hasLarge = !isJustified && items.length !== 2;
+  const drawn = items.map((item, nth) => {
+    if (noun === 'posts') return post(item, context);
+    const place = {
+      isJustified,
+      isFirst: nth === 0,
+      isLarge: nth === 0 && hasLarge,
+      isAlone: items.length === 1,
+    };
+    return shot(item, marks[nth] ?? '', place, context);
+  });
   const list = noun === 'shots' ? `gallery${isJustified ? ' rows' : ''}` : 'timeline';
   return markup`<h2 class="visually-hidden">Latest ${noun}</h2>
       <ol class="${list}">${drawn}</ol>`;
 }
 
-function shot(item: Item, nth: number, initials: string, isJustified: boolean, context: ItemContext): Markup {
+interface Place {
+  readonly isJustified: boolean;
+  readonly isFirst: boolean;
+  readonly isLarge: boolean;
+  readonly isAlone: boolean;
+}
+
+function shot(item: Item, initials: string, place: Place, context: ItemContext): Markup {
+  const { isJustified, isFirst, isAlone } = place;
   const { id, title, text, tags, price } = item;
   const href = context.address(item);
   const large = context.source(item.image);
-  const isLarge = nth === 0 && large !== undefined && !isJustified;
+  const isLarge = place.isLarge && large !== undefined;
   // With small files of the large picture, there is no need of another one.
   const shown = isLarge || large?.known?.small.length ? large : context.source(item.smallImage);
   const known = large?.known?.width ? large.known : { width: 1200, height: 900 };
@@ -53,10 +69,11 @@ function shot(item: Item, nth: number, initials: string, isJustified: boolean, c
     ...(isLarge ? { width: 1200, height: 900 } : { width: 600, height: 450 }),
     sizes: isLarge ? LARGE_SIZES : isJustified ? ROW_SIZES : TILE_SIZES,
     isLarge,
+    isSized: isAlone,
     seed: `${title} ${id}`,
     initials,
     property: 'u-photo',
-    ...(nth === 0 && { priority: 'eager' as const }),
+    ...(isFirst && { priority: 'eager' as const }),
   });
   return markup`
         <li class="shot h-entry${shape}" id="item-${id}">
@@ -105,8 +122,7 @@ function postPhoto(item: Item, source: PictureSource, href: string): Markup | un
   const photo = item.smallImage;
   if (photo === '') return undefined;
   const image = source(photo);
-  const shape = image?.known?.width ? ` ${ratioClass(image.known)}` : '';
-  return markup`<a class="photo${shape}" href="${href}">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, sizes: PHOTO_SIZES, seed: item.id, alt: `Photo of ${itemTitle(item, 'posts')}`, property: 'u-photo' })}</a>`;
+  return markup`<a class="photo" href="${href}">${picture(image, { kind: image ? 'wide' : 'wide bare', width: 900, height: 600, sizes: PHOTO_SIZES, isSized: true, seed: item.id, alt: `Photo of ${itemTitle(item, 'posts')}`, property: 'u-photo' })}</a>`;
 }
 
 /** A link to a video or a song. */

@@ -2,6 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { listMounts } from '../config/config.ts';
 import { findSamplesUrl, listPictureOrigins } from '../config/media.ts';
+import { SMALL_WIDTHS } from '../records/media-types.ts';
 import { chooseHue } from '../web/shown.js';
 import { type Markup, markup } from './markup.ts';
 
@@ -55,6 +56,8 @@ export interface PictureOptions {
   readonly sizes: string;
   /** Whether wide screens may load the copy itself. */
   readonly isLarge?: boolean;
+  /** It takes the room of its own size, where that is known. */
+  readonly isSized?: boolean;
   /** The same text has always the same hue. */
   readonly seed: string;
   readonly initials?: string;
@@ -79,8 +82,10 @@ export function picture(source: Source | undefined, options: PictureOptions): Ma
     const role = alt && markup` role="img" aria-label="${alt}"`;
     return markup`<span class="picture empty ${kind} ${hue}"${role}>${initials && markup`<span class="initials" aria-hidden="true">${initials}</span>`}</span>`;
   }
-  const color = source.known?.color ?? undefined;
-  return markup`<span class="picture ${kind} ${hue}">${
+  const { known } = source;
+  const color = known?.color ?? undefined;
+  const shape = options.isSized && known?.width && ` sized ${ratioClass(known)}`;
+  return markup`<span class="picture ${kind} ${hue}${shape}">${
     // Styles within the page are forbidden; this is an attribute.
     color &&
     markup`<svg class="tint" aria-hidden="true"><rect width="100%" height="100%" fill="#${color}"/></svg>`
@@ -91,12 +96,13 @@ function sizesOf({ url, known }: Source, { width, height, sizes, isLarge }: Pict
   if (!known?.width) return markup` width="${width}" height="${height}"`;
   const size = markup` width="${known.width}" height="${known.height}"`;
   if (known.small.length === 0) return size;
-  const all = isLarge ? [...known.small, { url, width: known.width }] : known.small;
+  const isNeeded = isLarge || known.small.length < SMALL_WIDTHS.length;
+  const all = isNeeded ? [...known.small, { url, width: known.width }] : known.small;
   return markup` srcset="${all.map((one) => `${one.url} ${one.width}w`).join(', ')}" sizes="${sizes}"${size}`;
 }
 
 /** Width to height, in hundredths. */
-const RATIOS = [45, 56, 67, 75, 80, 100, 125, 133, 150, 178, 200, 250, 300, 400];
+const RATIOS = [25, 33, 45, 56, 67, 75, 80, 100, 125, 133, 150, 178, 200, 250, 300, 400];
 
 /** The class of the nearest ratio. */
 export function ratioClass({ width, height }: Pick<KnownPicture, 'width' | 'height'>): string {
