@@ -5,6 +5,7 @@
 //   $ [NAME=VALUE …] ARGS             runs a command; `%` gives it a process of its own
 //   & [NAME=VALUE …]                  serves with these settings; URL in a later command is its address
 //   > [METHOD] PATH [HEADER:VALUE …]  asks the server
+//   ~ NAME                            from now on the site at SITE (HOST) answers with the files NAME:/PATH, not http:/PATH
 //   ? [--lists NAMES] [--encoding E]  tries the readers of formats; so does a case without steps
 // and its files: `@ NAME`, or `<` for standard input. The records of site.ndjson are imported first. A step that ends in
 // `| PATTERN` keeps only the lines that match, of headers too. In files, a line `* N TEXT` stands for N lines with the
@@ -18,6 +19,7 @@ import { readRecords } from '../src/formats/detect.ts';
 import { type Entry, FormatError } from '../src/formats/entry.ts';
 import { ROOT, tempFolder } from './files.ts';
 import { recordsIn } from './importing.ts';
+import { startSite } from './mirror-site.ts';
 import {
   ask,
   importInto,
@@ -36,12 +38,16 @@ const topics = readdirSync(FOLDER).filter((name) => name.endsWith('.txt'));
 const OF_STORES = ['takedown.txt'];
 
 describe(`on ${storeName()}`, () => {
-  test.each(storeName() === 'SQLite' ? topics : OF_STORES)('%s', async (topic) => {
-    const cases = readFileSync(join(FOLDER, topic), 'utf8').split(/^=== /m).slice(1);
-    const results: string[] = [];
-    for (const one of cases) results.push(`=== ${one.slice(0, one.indexOf('\n'))}\n${await runCase(one)}`);
-    await expect(results.join('\n')).toMatchFileSnapshot(join(FOLDER, topic.replace('.txt', '.out')));
-  });
+  test.each(storeName() === 'SQLite' ? topics : OF_STORES)(
+    '%s',
+    async (topic) => {
+      const cases = readFileSync(join(FOLDER, topic), 'utf8').split(/^=== /m).slice(1);
+      const results: string[] = [];
+      for (const one of cases) results.push(`=== ${one.slice(0, one.indexOf('\n'))}\n${await runCase(one)}`);
+      await expect(results.join('\n')).toMatchFileSnapshot(join(FOLDER, topic.replace('.txt', '.out')));
+    },
+    120_000,
+  );
 });
 
 interface Step {
@@ -52,7 +58,7 @@ interface Step {
   readonly pattern: string | undefined;
 }
 
-const STEP = /^([$%?&>])(?: (.*?))?(?: \| ?(.*))?\n/gm;
+const STEP = /^([$%?&>~])(?: (.*?))?(?: \| ?(.*))?\n/gm;
 
 async function runCase(text: string): Promise<string> {
   const steps = [...text.matchAll(STEP)].map(([, how = '', line = '', pattern]): Step => {
@@ -70,23 +76,36 @@ async function runCase(text: string): Promise<string> {
   const results: string[] = [];
   for (const step of steps)
     if (step.how === '&') await session.serve(step);
+    else if (step.how === '~') session.answer(step);
     else results.push(step.how === '>' ? await session.request(step) : await session.command(step, input));
   return results.join('');
 }
 
-/** Writes the files of a case; its steps share a database and a server. */
-async function openSession(files: readonly string[]) {
+/** Writes the files of a case; its steps share a database, a server and a site. */
+async function openSession(parts: readonly string[]) {
   const folder = join(tempFolder(), 'in');
   const database = await newDatabase();
   mkdirSync(folder);
-  for (const file of files) {
-    const name = file.slice(2, file.indexOf('\n'));
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), toBytes(file.slice(file.indexOf('\n') + 1)));
+  const answers = new Map<string, string>();
+  let prefix = 'http:';
+  const site = await startSite(({ url }, response) => {
+    const body = answers.get(prefix + url)?.replaceAll('SITE', site.url);
+    if (body === undefined) response.writeHead(404);
+    response.end(body === undefined ? '' : toBytes(body));
+  });
+  for (const part of parts) {
+    const name = part.slice('@ '.length, part.indexOf('\n'));
+    const content = part.slice(part.indexOf('\n') + 1);
+    if (name.includes(':/')) answers.set(name, content);
+    else {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), toBytes(content.replaceAll('SITE', site.url)));
+    }
   }
-  const site = join(folder, 'site.ndjson');
-  if (existsSync(site)) await importInto(database, [site]);
-  let records = existsSync(site) ? await readDatabase(database) : [];
+  const first = join(folder, 'site.ndjson');
+  const hasRecords = existsSync(first);
+  if (hasRecords) await importInto(database, [first]);
+  let records = hasRecords ? await readDatabase(database) : [];
   let server: LocalServer | undefined;
 
   /** Without what differs from run to run. */
@@ -99,18 +118,25 @@ async function openSession(files: readonly string[]) {
       .replaceAll(database, 'site.db')
       .replaceAll(/postgres:\/\/…@\S+/g, 'site.db')
       .replaceAll(`${ROOT}/`, '')
-      .replaceAll(server?.url ?? '\0', 'URL');
+      .replaceAll(server?.url ?? '\0', 'URL')
+      .replaceAll(site.url, 'SITE')
+      .replaceAll(new URL(site.url).host, 'HOST');
 
   const locate = (word: string) =>
     word
       .replace(/(?<=^|=)\.\//, `${folder}/`)
       .replace(/(?<=^|=)(?=(?:fixtures|src)\/)/, `${ROOT}/`)
-      .replace(/^URL/, server?.url ?? 'URL');
+      .replace(/^URL(?=\/|$)/, server?.url ?? 'URL')
+      .replace(/^SITE(?=\/|$)/, site.url)
+      .replace(/^HOST$/, new URL(site.url).host);
 
   return {
+    answer({ line }: Step) {
+      prefix = `${line}:`;
+    },
     async serve({ words }: Step) {
       const { env } = splitSettings(words.map(locate));
-      server = await serveHere({ ...(existsSync(site) && { DATABASE_URL: database }), ...env });
+      server = await serveHere({ ...(hasRecords && { DATABASE_URL: database }), ...env });
     },
     async request({ line, words, pattern }: Step) {
       const method = /^[A-Z]+$/.test(words[0] ?? '') ? (words.shift() as string) : 'GET';
@@ -122,21 +148,31 @@ async function openSession(files: readonly string[]) {
     /** What a command printed and wrote, and the records of the database if they are others than before. */
     async command({ how, line, words, pattern }: Step, input: Buffer) {
       const { env, args } = splitSettings(words.map(locate));
-      const before = readdirSync(folder);
+      const before = readTexts(folder);
       const options = { env: { DATABASE_URL: database, ...env }, input };
       const { code, stdout, stderr } = await (how === '%' ? spawned : run)(args, options);
-      const written = readdirSync(folder)
-        .filter((name) => /\.(ndjson|txt|service)$/.test(name) && !before.includes(name))
-        .flatMap((name) => [`@ ${name}`, ...linesOf(readFileSync(join(folder, name), 'utf8'))]);
+      const written = [...readTexts(folder)].filter(([name, text]) => before.get(name) !== text);
       const now = await readDatabase(database);
       const isSame = now.join() === records.join() || (now[0] === NONE && args[0] !== 'import');
       const changed = isSame ? [] : now;
       records = now;
-      const all = [...linesOf(stderr + stdout), ...written, ...changed];
+      const all = [
+        ...linesOf(stderr + stdout),
+        ...written.flatMap(([name, text]) => [`@ ${name}`, ...linesOf(text)]),
+        ...changed,
+      ];
       return settle([`exit ${code} ${line}`, ...keep(all, pattern)]);
     },
   };
 }
+
+/** The texts in a folder; there are databases as well. */
+const readTexts = (folder: string) =>
+  new Map(
+    readdirSync(folder)
+      .filter((name) => /\.(ndjson|txt)$/.test(name))
+      .map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+  );
 
 const linesOf = (text: string) =>
   text

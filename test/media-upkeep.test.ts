@@ -175,20 +175,6 @@ describe('media prune', () => {
     expect(existsSync(placeOf(database, WORK))).toBe(true);
     expect(await done(['export', '--media-urls', '--database-url', database])).toContain(WORK);
   });
-
-  test('removes nothing from a folder of which the database knows nothing', async () => {
-    const other = await fetched();
-    const database = await databaseOf(...RECORDS);
-    const { code, stderr } = await run(
-      ['media', 'prune', '--grace', '0', '--database-url', database, '--media-dir', `${other}.media`],
-      {},
-    );
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(/knows of no copies, so nothing in .* is removed/),
-    ]);
-    expect(copiesIn(`${other}.media`)).toHaveLength(2);
-  });
 });
 
 test('a takedown removes the pictures that only its users have, and nothing where the folder of copies is not', async () => {

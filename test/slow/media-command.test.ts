@@ -1,4 +1,5 @@
-// The commands `media fetch`, `media check` and `mirror --media`, with a database and a folder beside it.
+// The commands `media fetch`, `media check` and `mirror --media`, with a database and a folder beside it. What they print
+// is in fixtures/cases/media.txt.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -54,21 +55,6 @@ test('media fetch copies pictures beside the database; into another folder, when
   expect(await done(['export', '--media-urls', '--database-url', database])).toBe(served);
 });
 
-test('media fetch keeps the address that copies are linked with, unless MEDIA_URL is set', async () => {
-  const { host, database } = await twoPictures();
-  const urls: (string | undefined)[] = [];
-  for (const more of [
-    ['--media-url', 'https://one.example/media'],
-    [],
-    ['--media-url', 'https://two.example/m'],
-  ]) {
-    expect((await fetchMedia(database, '--media-hosts', host.host, ...more)).code).toBe(0);
-    urls.push((await readMedia(database)).mediaUrl);
-  }
-  expect(urls).toEqual(['https://one.example/media', 'https://one.example/media', 'https://two.example/m']);
-  expect(host.asked.sort()).toEqual(['/a', '/b']);
-});
-
 test('media fetch may run several times at once', async () => {
   const pictures = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`/${n}`, png(String(n % 20))]));
   const host = await startFiles(pictures);
@@ -78,19 +64,6 @@ test('media fetch may run several times at once', async () => {
   const runs = await Promise.all([1, 2].map(() => fetchMedia(database, '--media-hosts', host.host)));
   for (const { code, stderr } of runs) expect([code, stderr]).toEqual([0, '']);
   expect((await checkMedia(database)).stdout).toBe('copies: 20 sound, 0 missing, 0 damaged\n');
-});
-
-test.each([
-  [[], 1, 'no host may be asked: name hosts with --media-hosts'],
-  [['--media-hosts', 'http://x/y'], 2, '--media-hosts takes HOST or HOST:PORT'],
-  [['--max-file', 'large'], 2, 'must be a number of bytes'],
-  [['--placeholder', 'abc'], 2, 'SHA-256'],
-  [['--media-dir', '/dev/null'], 1, '/dev/null'],
-  [['--database-url', 'postgres://127.0.0.1:1/none'], 2, 'MEDIA_DIR'],
-])('media fetch with %j fails with a sentence', async (flags, code, words) => {
-  const { database } = await twoPictures();
-  const ran = await fetchMedia(database, ...flags);
-  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(words)]);
 });
 
 test('media check names what is missing or damaged, which a fetch then brings again', async () => {
