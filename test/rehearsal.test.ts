@@ -89,6 +89,15 @@ describe('one request', () => {
       expect(body.length).toBeGreaterThan(0);
       expect(body.length).toBeLessThan(length);
     }
+    for (const path of [PROFILE, '/nothing', '/embed.js']) {
+      const whole = await ask(server, path, { method: 'HEAD' });
+      const head = await ask(server, path, { method: 'HEAD', headers: { 'x-rehearse': 'truncate' } });
+      expect([path, head.status, head.headers['content-length']]).toEqual([
+        path,
+        whole.status,
+        whole.headers['content-length'],
+      ]);
+    }
     const socket = await dial(server);
     let heard = '';
     socket.on('data', (chunk) => {

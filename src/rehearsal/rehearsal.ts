@@ -32,6 +32,9 @@ interface Wish {
   readonly effect?: Effect | undefined;
 }
 
+/** With the numbers from 0 to 1 that the request has by the seed. */
+type Planned = Wish & { readonly random: (index: number) => number };
+
 type RehearsalOptions = Rehearsal & Pick<Config, 'rateLimit'>;
 
 export function parseDelay(text: string): Delay {
@@ -75,15 +78,16 @@ function parseWish(text: string): Wish {
 
 /** Adds the hooks of a rehearsal; before any route. */
 export function rehearse(app: Pick<FastifyInstance, 'addHook'>, options: RehearsalOptions): void {
-  const choose = createPlan(options);
+  const plan = createPlan(options);
   app.addHook('onSend', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
   });
   // Requests that are wrong have their real errors by now.
   app.addHook('preHandler', async (request, reply) => {
     try {
-      const wish = readWish(request) ?? choose(request);
-      await wait(wish.delay?.(Math.random(), Math.random()) ?? 0);
+      const { random, ...planned } = plan(request);
+      const wish = readWish(request) ?? planned;
+      await wait(wish.delay?.(random(0), random(1)) ?? 0);
       return meet(request, reply, wish.effect, options);
     } catch (error) {
       if (!(error instanceof Mistake)) throw error;
@@ -101,23 +105,20 @@ function readWish({ headers, query }: FastifyRequest): Wish | undefined {
   return texts.length === 0 ? undefined : parseWish(texts.join(','));
 }
 
-/**
- * What happens to lookups and pictures. It depends on the seed, the address and how often that was requested: a browser may
- * send requests in any order.
- */
-function createPlan({ delay = '0', fail = '0%', seed }: Rehearsal): (request: FastifyRequest) => Wish {
+/** What happens to lookups and pictures, by seed, address and its count of requests: their order may vary. */
+function createPlan({ delay = '0', fail = '0%', seed }: Rehearsal): (request: FastifyRequest) => Planned {
   const takeDelay = parseDelay(delay);
   const { share, effects } = parseFail(fail);
   const counts = new Map<string, number>();
   return (request) => {
-    if (!isLookupOrPicture(request)) return {};
     const nth = (counts.get(request.url) ?? 0) + 1;
     if (counts.size >= MOST_ADDRESSES) counts.clear();
     counts.set(request.url, nth);
     const hash = createHash('sha256').update(`${seed} ${nth} ${request.url}`).digest();
     const random = (index: number) => hash.readUInt32LE(4 * index) / 2 ** 32;
+    if (!isLookupOrPicture(request)) return { random };
     const effect = random(2) < share ? effects[Math.floor(random(3) * effects.length)] : undefined;
-    return { delay: () => takeDelay(random(0), random(1)), effect };
+    return { random, delay: takeDelay, effect };
   };
 }
 
@@ -136,15 +137,12 @@ function meet(
   effect: Effect | undefined,
   options: RehearsalOptions,
 ): FastifyReply | undefined {
-  const { socket } = request.raw;
   if (effect === 'empty') return sendEmpty(request, reply);
   if (effect === 'truncate') cutBody(reply.raw);
-  else if (effect === 'reset') {
+  else if (effect === 'reset' || effect === 'timeout') {
     reply.hijack();
-    socket.resetAndDestroy();
-  } else if (effect === 'timeout') {
-    reply.hijack();
-    setTimeout(() => socket.destroy(), LONGEST_DELAY).unref();
+    if (effect === 'reset') request.socket.resetAndDestroy();
+    else setTimeout(() => request.socket.destroy(), LONGEST_DELAY).unref();
   } else if (effect !== undefined) return sendRehearsed(reply, effect, options);
   return undefined;
 }
@@ -192,7 +190,8 @@ function sendEmpty(request: FastifyRequest, reply: FastifyReply): FastifyReply |
 function cutBody(response: ServerResponse): void {
   const { write, end } = response;
   function cut(this: ServerResponse, chunk?: unknown) {
-    if (typeof chunk !== 'string' && !Buffer.isBuffer(chunk)) return end.call(this, chunk, 'utf8');
+    const isBody = (typeof chunk === 'string' || Buffer.isBuffer(chunk)) && this.req.method !== 'HEAD';
+    if (!isBody) return end.call(this, chunk, 'utf8');
     return write.call(this, chunk.slice(0, chunk.length / 2), 'utf8', () => this.destroy());
   }
   Object.assign(response, { write: cut, end: cut });
