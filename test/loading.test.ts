@@ -1,7 +1,7 @@
 // What each command loads, which is most of what a short command costs: a table of the most modules, and of what must be absent.
 import { once } from 'node:events';
 import { beforeAll, expect, test } from 'vitest';
-import { COMMANDS } from '../src/cli/commands.ts';
+import { COMMANDS } from '../src/cli/program.ts';
 import { fixture, tempFile } from './files.ts';
 import { databaseOf, startServer, vitrine } from './rig.ts';
 

@@ -127,7 +127,7 @@ describe('one place for each dependency', () => {
     [/^marked$/, /^views\/guide-page\.ts$/],
     [/^htmlparser2$/, /^(formats\/xml|import\/map-kit)\.ts$/],
     [/^pino-pretty$/, /^telemetry\/log\.ts$/],
-    [/^node:(process|child_process)$/, /^(main|edge\/connection-limit)\.ts$/],
+    [/^node:(process|child_process)$/, /^(main|edge\/http-server)\.ts$/],
   ])('%s is imported only by files like %s', (dependency, allowed) => {
     expect(importersOf(dependency).filter((name) => !allowed.test(name))).toEqual([]);
   });

@@ -1,7 +1,13 @@
 // Options and arguments that several commands take.
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { flagName, readConfig, SETTINGS, type SettingName, variableName } from '../config/config.ts';
-import { lookalikes } from '../config/lookalikes.ts';
+import {
+  flagName,
+  lookalikes,
+  readConfig,
+  SETTINGS,
+  type SettingName,
+  variableName,
+} from '../config/config.ts';
 import { findMediaFolder } from '../config/media.ts';
 import { ConfigError, Mistake } from '../config/setting-values.ts';
 import { FAMILIES, KIND_NAMES, KINDS } from '../records/kinds.ts';

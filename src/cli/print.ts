@@ -2,12 +2,11 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { givenSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
-import { caddy } from '../print/caddy.ts';
 import { compose } from '../print/compose.ts';
 import { createPrintInput, type PrintInput } from '../print/input.ts';
 import { kubernetes } from '../print/kubernetes.ts';
 import { grafanaDashboard, prometheusRules } from '../print/monitoring.ts';
-import { nginx } from '../print/nginx.ts';
+import { caddy, nginx } from '../print/proxies.ts';
 import { SYSTEMD_STEPS, systemd, systemdUnits } from '../print/systemd.ts';
 import { nearest } from '../records/nearest.ts';
 import { type CommandContext, CommandFailed, UsageError } from './context.ts';

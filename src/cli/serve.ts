@@ -1,7 +1,13 @@
 // `vitrine serve`
-import { type Config, listMounts, publicOrigin, readConfig, SETTING_NAMES } from '../config/config.ts';
+import {
+  type Config,
+  listMounts,
+  lookalikes,
+  publicOrigin,
+  readConfig,
+  SETTING_NAMES,
+} from '../config/config.ts';
 import { describeData } from '../config/database-url.ts';
-import { lookalikes } from '../config/lookalikes.ts';
 import { findFilesUrl } from '../config/media.ts';
 import { ConfigError } from '../config/setting-values.ts';
 import { KIND_NAMES } from '../records/kinds.ts';

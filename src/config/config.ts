@@ -1,19 +1,21 @@
 // Every setting in one table: default, parser, meaning.
+import { nearest } from '../records/nearest.ts';
 import { VARIANT_NAMES, VARIANTS, type Variant } from '../variants.ts';
-import { caches } from './caches.ts';
-import { addressClashes } from './clashes.ts';
 import { databaseUrl, folder, type ServedFiles } from './database-url.ts';
 import type { BaseUrl, Mount } from './mount.ts';
 import { chooseSecret, type SettingText } from './secrets.ts';
 import {
   absoluteUrl,
+  accent,
   address,
   addressOrSocket,
   baseUrl,
   between,
   ConfigError,
+  caches,
   duration,
   headerText,
+  logo,
   Mistake,
   networks,
   oneOf,
@@ -24,12 +26,12 @@ import {
   rate,
   type Setting,
   setting,
+  siteName,
   userNames,
   webUrls,
   whole,
   workerCount,
 } from './setting-values.ts';
-import { accent, logo, siteName } from './site-values.ts';
 
 type BaseUrlSetting = `baseUrl${Uppercase<Variant>}`;
 
@@ -259,12 +261,35 @@ export function givenSettings(flags: Flags, environment: Environment): Record<st
   return Object.fromEntries(given);
 }
 
+/** Settings that exclude each other. Of two variants at one base address, one would hide users of the other. */
 function clashes(config: Config): string[] {
-  const settingName = (variant: Variant) => variableName(baseUrlSetting(variant));
   const mounts = listMounts(config);
-  const needsPages = config.directory && !config.explorer;
-  return [
-    ...addressClashes(mounts, settingName),
-    ...(needsPages ? ['DIRECTORY=on needs the pages of EXPLORER=on'] : []),
-  ];
+  const settingName = ({ variant }: Mount) => variableName(baseUrlSetting(variant));
+  const found = mounts.flatMap((one, index) =>
+    mounts
+      .slice(index + 1)
+      .filter(({ base }) => overlaps(base, one.base))
+      .map((two) => `${settingName(one)} and ${settingName(two)} claim the same address: give each its own`),
+  );
+  if (config.directory && !config.explorer) found.push('DIRECTORY=on needs the pages of EXPLORER=on');
+  return found;
+}
+
+/** A base address without a host is served on every host. */
+const overlaps = (one: BaseUrl, two: BaseUrl) =>
+  one.path === two.path && (one.host === undefined || two.host === undefined || one.host === two.host);
+
+// Environment variables that look like a setting but are none: a misspelt name would be ignored without a word.
+
+/** Environments have many short names of their own. */
+const SHORTEST = 5;
+
+/** A sentence for each variable whose name is nearly that of a setting. */
+export function lookalikes(environment: Record<string, string | undefined>): string[] {
+  const settings = SETTING_NAMES.map(variableName);
+  return Object.keys(environment).flatMap((name) => {
+    if (environment[name] === undefined || settings.includes(name)) return [];
+    const meant = nearest(name, settings, SHORTEST);
+    return meant === undefined ? [] : [`${name} is not a setting: did you mean ${meant}?`];
+  });
 }

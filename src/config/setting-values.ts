@@ -1,6 +1,9 @@
 // What a setting is, and the parsers of values. Each throws a Mistake that says what the value must be.
+
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
+import { extname } from 'node:path';
 import proxyAddr from '@fastify/proxy-addr';
 import { type BaseUrl, hostKey } from './mount.ts';
 
@@ -46,7 +49,7 @@ export function optional<T>(parse: (text: string) => T) {
   return (text: string) => (text === '' ? undefined : parse(text));
 }
 
-export const splitList = (text: string) =>
+const splitList = (text: string) =>
   text
     .split(',')
     .map((part) => part.trim())
@@ -193,3 +196,92 @@ export function oneOf<const T extends string>(...words: T[]) {
 
 const SWITCH = oneOf('on', 'off');
 export const onOff = Object.assign((text: string): boolean => SWITCH(text) === 'on', { words: SWITCH.words });
+
+// Parsers of the settings of a site's own look: name, logo and accent colour.
+
+const LONGEST_NAME = 60;
+
+export function siteName(text: string): string {
+  if (text.length > LONGEST_NAME || /\p{Cc}/u.test(text) || !/[\p{L}\p{N}\p{P}\p{S}]/u.test(text))
+    throw new Mistake(`must be one line of at most ${LONGEST_NAME} characters`);
+  return text;
+}
+
+const LOGO_TYPES: Record<string, string> = {
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webp': 'image/webp',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+};
+const LARGEST_LOGO = 256 * 1024;
+
+/** A picture that is served from memory, or the URL of one on another host. */
+export type Logo = { readonly url: string } | { readonly type: string; readonly bytes: Buffer };
+
+export function logo(text: string): Logo {
+  if (/^https?:\/\//i.test(text)) {
+    absoluteUrl(text);
+    return { url: new URL(text).href };
+  }
+  const type = LOGO_TYPES[extname(text).toLowerCase()];
+  if (type === undefined)
+    throw new Mistake('must be an http(s) URL, or a file that is SVG, PNG, WebP or JPEG');
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(text);
+  } catch (error) {
+    throw new Mistake(`must be a file that can be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  if (bytes.length > LARGEST_LOGO) throw new Mistake(`must be a file of at most ${LARGEST_LOGO / 1024} KiB`);
+  return { type, bytes };
+}
+
+/** `#0c6b5b`, or two for light and dark pages. Styles make readable shades of it for text. */
+export function accent(text: string): Readonly<Record<'light' | 'dark', string>> {
+  const [light = '', dark = light, ...others] = text.split(',').map((part) => part.trim().toLowerCase());
+  if (others.length > 0 || ![light, dark].every((colour) => /^#[\da-f]{6}$/.test(colour)))
+    throw new Mistake('must be a colour such as #0c6b5b, or two with a comma for light and dark pages');
+  return { light, dark };
+}
+
+// The caches to purge of what changed (PURGE).
+
+export interface Cache {
+  readonly kind: CacheKind;
+  /** A folder, a URL, or the id of a zone. */
+  readonly place: string;
+  /** The most calls a minute that the provider allows, if it was given. */
+  readonly perMinute?: number | undefined;
+  /** As it was written. */
+  readonly text: string;
+}
+
+const MISTAKE =
+  'must be caches separated by commas, such as nginx:/var/cache/vitrine, cloudflare:ZONE_ID, post:https://example.org/purge';
+const place = (pattern: RegExp) => matching(pattern, MISTAKE);
+
+/** The place of each kind in canonical form. */
+const PLACES = {
+  nginx: place(/^\/[\w./@+-]*[\w.@+-]$/),
+  cloudflare: place(/^[0-9a-f]{32}$/),
+  post: absoluteUrl,
+};
+
+export type CacheKind = keyof typeof PLACES;
+
+const isKind = (text: string): text is CacheKind => Object.hasOwn(PLACES, text);
+
+/** `nginx:/var/cache/vitrine,cloudflare:ZONE_ID?per-minute=300` */
+export function caches(text: string): Cache[] {
+  return splitList(text).map((entry) => {
+    const [, kind = '', rest = '', limit] = /^(\w+):(.*?)(?:\?per-minute=([1-9]\d{0,5}))?$/.exec(entry) ?? [];
+    if (!isKind(kind)) throw new Mistake(MISTAKE);
+    return {
+      kind,
+      place: PLACES[kind](rest),
+      perMinute: limit === undefined ? undefined : Number(limit),
+      text: entry,
+    };
+  });
+}

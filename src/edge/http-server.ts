@@ -1,12 +1,17 @@
 // Node's HTTP server with our limits, in front of the router.
+
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { constrainedMemory } from 'node:process';
 import type { Config } from '../config/config.ts';
-import { type ParserError, requestFault } from '../http/malformed.ts';
+import { type ErrorCode, FAILURES } from '../http/errors.ts';
+import { type Headers, JSON_TYPE, jsonHeaders, METHODS } from '../http/headers.ts';
+import { isHead, type ParserError, parserFault, requestFault } from '../http/malformed.ts';
 import * as http from '../http/node-http.ts';
+import { type Observer, OTHER } from '../http/observations.ts';
 import { ClientConnection, ClientRequest, endEarly, findConnection } from './connection.ts';
-import { affordableConnections } from './connection-limit.ts';
-import { createRefusals, type RefusalOptions } from './refusals.ts';
+import { originHeaders, type RateLimit } from './hooks.ts';
 
 interface HttpServerOptions extends RefusalOptions {
   /** While the server stops, each connection ends with its next answer. */
@@ -172,3 +177,108 @@ const HEADERS_TIMEOUT = 10_000;
 /** The headers are a part of the request, and Node refuses to start with a longer time for them. 0 is no limit. */
 const headersTimeout = ({ requestTimeout }: Config) =>
   Math.min(HEADERS_TIMEOUT, requestTimeout || HEADERS_TIMEOUT);
+
+// How many connections the limits of open files and of memory leave room for. Beyond the first, the system would hand out
+// no descriptor, and libuv would close new connections without a word; beyond the second, it ends the process.
+
+/** For the database, its replacement, the log and what else is opened while connections are. */
+const RESERVED_FILES = 64;
+/** What a worker takes without connections, and what an idle connection takes with the system's own part. */
+const WORKER_BYTES = 96 * 1024 * 1024;
+const CONNECTION_BYTES = 16 * 1024;
+/** A proxy needs some, however little memory there is. */
+const FEWEST = 256;
+
+/** Infinity if there is no limit, or it is unknown. */
+interface SystemLimits {
+  readonly files: number;
+  readonly memory: number;
+}
+
+/**
+ * The lowest of three: the setting; the open files, but for the reserved ones or half of them; and one connection for each
+ * 16 KB of a worker's share of the memory above 96 MB, but at least 256. At 128 MB that is 2,048.
+ */
+export function affordableConnections(
+  { maxConnections, workers }: Pick<Config, 'maxConnections' | 'workers'>,
+  { files, memory }: SystemLimits = { files: openFilesLimit(), memory: memoryLimit() },
+): number {
+  const byFiles = Math.max(files - RESERVED_FILES, Math.floor(files / 2));
+  const byMemory = Math.max(Math.floor((memory / workers - WORKER_BYTES) / CONNECTION_BYTES), FEWEST);
+  return Math.min(maxConnections, byFiles, byMemory);
+}
+
+/** Node has raised the soft limit to the hard one at its start. */
+function openFilesLimit(): number {
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    return Number(soft ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** The container's memory limit; Infinity without one. */
+const memoryLimit = () => constrainedMemory() || Number.POSITIVE_INFINITY;
+
+// Errors that are written past the router: to requests that must not reach it, and to bytes that are no request.
+
+interface RefusalOptions {
+  readonly config: Config;
+  readonly rateLimit?: RateLimit | undefined;
+  readonly observe: Observer;
+}
+
+function createRefusals({ config, rateLimit, observe }: RefusalOptions) {
+  const common = {
+    'content-type': JSON_TYPE,
+    'cache-control': 'no-store',
+    ...jsonHeaders(config.corsOrigin),
+  };
+
+  /** What a request gets that must not be routed, or 429 if its client is over the rate. */
+  function describe(request: IncomingMessage, fault: ErrorCode) {
+    const allowance = rateLimit?.(request);
+    const { status, body } = FAILURES[allowance?.refused ? 'RATE_LIMITED' : fault];
+    const headers: Headers = {
+      ...common,
+      ...originHeaders(config, request),
+      ...allowance?.headers,
+      'content-length': String(body.length),
+      ...(status === 405 && { allow: METHODS }),
+      // Elsewhere it is not known where the next request begins, or whether the client meant this server.
+      ...(fault !== 'BAD_ESCAPE' && { connection: 'close' }),
+    };
+    return { status, headers, body };
+  }
+
+  function refuse(request: IncomingMessage, response: ServerResponse, fault: ErrorCode): void {
+    const { status, headers, body } = describe(request, fault);
+    if (headers.connection === 'close') findConnection(request.socket).end();
+    response.writeHead(status, headers).end(body);
+    const bytes = request.method === 'HEAD' ? 0 : body.length;
+    observe({ type: 'response', request, operation: OTHER, status, bytes });
+  }
+
+  /** Answers what Node's parser rejects, when the answers before it are written. */
+  function refuseBytes(error: ParserError, socket: Socket): void {
+    const connection = findConnection(socket);
+    // The client is gone.
+    if (error.code === 'ECONNRESET' || socket.destroyed) return void socket.destroy();
+    // A request that has its answer gets no other one for its body.
+    if (connection.isWithinRequest) return connection.end();
+    connection.end(() => {
+      const request = new http.IncomingMessage(socket);
+      // How far the parser came with it is not known.
+      request.method = '';
+      const { status, headers, body } = describe(request, parserFault(error));
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+      socket.write(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines.join('')}\r\n`);
+      const sent = isHead(error) ? '' : body;
+      socket.write(sent);
+      observe({ type: 'response', request, operation: OTHER, status, bytes: sent.length });
+    });
+  }
+
+  return { refuse, refuseBytes };
+}

@@ -2,7 +2,7 @@
 // limit of pixels: memory is bounded by one picture. `sharp` is an optional dependency that only this file loads.
 import type { Sharp, SharpOptions } from 'sharp';
 import { SMALL_WIDTHS } from '../records/media-types.ts';
-import type { PictureFacts } from '../stores/pictures.ts';
+import type { PictureFacts } from '../stores/media-statements.ts';
 
 /** The process takes up to 320 MB then: interlaced PNG and progressive JPEG are decoded whole. */
 const MAX_PIXELS = 50_000_000;

@@ -3,7 +3,7 @@
 import { FAILURES } from '../http/errors.ts';
 import { METHODS } from '../http/headers.ts';
 import { createPrintInput, lines } from '../print/input.ts';
-import { listening } from '../print/nginx.ts';
+import { listening } from '../print/proxies.ts';
 import {
   type ConfigInput,
   errorHeaders,

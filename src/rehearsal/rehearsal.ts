@@ -163,7 +163,7 @@ function sendRehearsed(reply: FastifyReply, code: ErrorCode, { rateLimit }: Rehe
   return sendFailure(reply, code);
 }
 
-/** After them, it is not known where the next request begins: see edge/refusals.ts. */
+/** After them, it is not known where the next request begins: see edge/http-server.ts. */
 const LAST: readonly ErrorCode[] = [
   'BAD_REQUEST',
   'HOST_MISSING',

@@ -2,8 +2,7 @@
 // errors of the server. Limits, pages, probes and metrics are the server's alone.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readConfig } from '../config/config.ts';
-import { addOriginHeaders } from '../edge/cors.ts';
-import { refuseOtherMethods } from '../edge/methods.ts';
+import { addOriginHeaders, refuseOtherMethods } from '../edge/hooks.ts';
 import { createAnswerWriter } from '../http/answer.ts';
 import { RequestError, sendFailure } from '../http/errors.ts';
 import { addHeaders, jsonHeaders } from '../http/headers.ts';

@@ -3,8 +3,14 @@ import { type Family, KIND_NAMES, KINDS } from '../records/kinds.ts';
 import { type ChangeOptions, readChangeSet } from './changes.ts';
 import { COUNTS, countsFrom } from './counts.ts';
 import { type Copy, type MediaEntry, takedownsMark } from './media.ts';
-import { copiesAfter, MEDIA_URL, missingCopies, originals, servedText } from './media-statements.ts';
-import { readWidths } from './pictures.ts';
+import {
+  copiesAfter,
+  MEDIA_URL,
+  missingCopies,
+  originals,
+  readWidths,
+  servedText,
+} from './media-statements.ts';
 import type { Awaitable, Counts } from './reader.ts';
 import { findFaults } from './soundness.ts';
 import { firstRow, type Rows, type TextRow } from './sql-adapter.ts';

@@ -2,8 +2,7 @@
 // the caller's transaction, with the work tables of an import.
 
 import { KIND_NAMES } from '../records/kinds.ts';
-import { copiedMembers, selectMember } from './media-statements.ts';
-import type { PictureFacts } from './pictures.ts';
+import { copiedMembers, type PictureFacts, selectMember } from './media-statements.ts';
 import type { Awaitable } from './reader.ts';
 import { repairContents } from './soundness.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';

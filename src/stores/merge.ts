@@ -16,7 +16,7 @@ import {
 } from './merge-statements.ts';
 import { type Removal, refuseExcess } from './removal-limit.ts';
 import { countRows, type Rows, type SqlAdapter } from './sql-adapter.ts';
-import { skipTakenDown } from './takedown-skips.ts';
+import { skipTakenDown } from './takedowns.ts';
 
 /** Undefined when the import is refused, as `ending` says or for misfits; the caller then rolls back. */
 export async function merge(

@@ -1,6 +1,6 @@
 // The reading side, which every store offers. A method may answer now or later.
 import type { Family, KindName } from '../records/kinds.ts';
-import type { PictureFacts } from './pictures.ts';
+import type { PictureFacts } from './media-statements.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 

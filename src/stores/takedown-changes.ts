@@ -7,8 +7,8 @@ import type { RemoveFiles } from './media.ts';
 import { forgetUnnamed } from './media.ts';
 import { type RemovalCounts, removeItem, removeItems, removeUsers } from './removal.ts';
 import type { SqlAdapter } from './sql-adapter.ts';
-import { findListedUsers } from './takedown-skips.ts';
 import {
+  findListedUsers,
   findSpellings,
   hashSql,
   ID_TEXT,

@@ -10,6 +10,9 @@ import {
   keepGeneration,
   keepsNames,
   listChanges,
+  markDelivered,
+  markUnreached,
+  readPending,
 } from './changes.ts';
 import { StoreError } from './errors.ts';
 import type { Load, LoadOptions, LoadOutcome } from './load.ts';
@@ -22,13 +25,12 @@ import {
   savePicture,
   unknownFiles,
 } from './media.ts';
+import type { PictureFacts } from './media-statements.ts';
 import { merge } from './merge.ts';
-import type { PictureFacts } from './pictures.ts';
 import type { Awaitable } from './reader.ts';
 import { type RemovalCounts, removeUser } from './removal.ts';
 import { repairBodies, repairContents } from './soundness.ts';
 import { countRows, type SqlAdapter } from './sql-adapter.ts';
-import { markDelivered, markUnreached, readPending } from './subscribers.ts';
 import { adoptTakedowns, takeDown, undoTakedowns } from './takedown-changes.ts';
 import type { TakedownList, TakedownSubject } from './takedowns.ts';
 import { FILL_WORDS, repairWords } from './word-statements.ts';

@@ -1,7 +1,6 @@
 // Metrics of requests and connections.
 import type { Operation } from '../http/observations.ts';
-import { BUCKETS, type RequestCounts } from './counts.ts';
-import type { Metric, Sample } from './metric.ts';
+import { BUCKETS, type Metric, type RequestCounts, type Sample } from './metric.ts';
 
 const DURATION = 'vitrine_request_duration_seconds';
 

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { lookalikes } from '../../src/config/lookalikes.ts';
+import { lookalikes } from '../../src/config/config.ts';
 import { fixture, ROOT, tempFile, tempFolder } from '../files.ts';
 import { executeSql, newPath } from '../importing.ts';
 import { blog } from '../records.ts';

@@ -3,9 +3,8 @@ import type pg from 'pg';
 import { StoreError } from '../errors.ts';
 import { listMigrations, type MigrationResult } from '../migrations.ts';
 import { findWrongWords } from '../word-statements.ts';
-import { firstValue, inTransaction, sqlAdapter } from './dialect.ts';
+import { firstValue, inTransaction, packAnswers, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
-import { packAnswers } from './pack.ts';
 
 /** 'VITR': the lock that a migration holds, so that many nodes may start at once. */
 const LOCK = 0x56495452;

@@ -1,17 +1,15 @@
 // The writing side of PostgreSQL: imports, removals and repairs, each one transaction on the primary.
 import type pg from 'pg';
+import type { Row } from '../../records/row.ts';
 import type { Load, LoadOptions, LoadOutcome, Tallies } from '../load.ts';
-import { WORK_TABLES } from '../merge-statements.ts';
+import { STAGED_COLUMNS, stagedKind, WORK_TABLES } from '../merge-statements.ts';
 import type { MigrationResult } from '../migrations.ts';
 import type { SqlAdapter } from '../sql-adapter.ts';
-import type { Writer } from '../writer.ts';
-import { createWriter, importStaged } from '../writer.ts';
+import { createWriter, importStaged, type Writer } from '../writer.ts';
 import { closeIfFailed, type HostConnection, openPrimary } from './connect.ts';
-import { inTransaction, sqlAdapter } from './dialect.ts';
+import { inTransaction, packAnswers, sqlAdapter } from './dialect.ts';
 import { describeErrors } from './errors.ts';
 import { migrate, readSchema, refuseUnfit } from './migrate.ts';
-import { packAnswers } from './pack.ts';
-import { type Stage, startStage } from './stage.ts';
 
 export async function openWriter(url: string): Promise<Writer> {
   const connection = await openPrimary(url);
@@ -103,4 +101,53 @@ async function finish(
   if (changes > WORTH_ANALYSING) await client.query('ANALYZE profiles, items, lists, words');
   await client.query(commits ? 'COMMIT' : 'ROLLBACK');
   return tallies;
+}
+
+// The rows of an import on their way into PostgreSQL: a temporary table, filled by many rows at once.
+
+const STAGED = `
+  CREATE TEMP TABLE staged (
+    n bigint GENERATED ALWAYS AS IDENTITY, kind integer NOT NULL, place bigint NOT NULL, id bigint NOT NULL,
+    user_key text COLLATE "C" NOT NULL, words text NOT NULL, owner bigint, date text COLLATE "C" NOT NULL, record text NOT NULL
+  ) ON COMMIT DROP`;
+const STAGE = `
+  INSERT INTO staged (${STAGED_COLUMNS.join()}) SELECT ${STAGED_COLUMNS.join()} FROM json_to_recordset($1)
+  AS rows (kind integer, place bigint, id bigint, user_key text, words text, owner bigint, date text, record text)`;
+/** Characters of records that are gathered before they are sent. */
+const CHUNK = 256 * 1024;
+
+type Stage = Awaited<ReturnType<typeof startStage>>;
+
+/** Inside the caller's transaction. */
+async function startStage(client: pg.Client) {
+  await client.query(STAGED);
+  let rows: object[] = [];
+  let size = 0;
+  let sending: Promise<unknown> = Promise.resolve();
+
+  /** Sends what was gathered; resolves when what was sent before is stored. */
+  async function flush(): Promise<void> {
+    const before = sending;
+    const values = [JSON.stringify(rows)];
+    rows = [];
+    size = 0;
+    sending = client.query(STAGE, values);
+    // It is thrown by the next call.
+    sending.catch(() => {});
+    await before;
+  }
+
+  return {
+    add({ kind, id, userKey, words, owner, date, record }: Row, place: number): Promise<void> | undefined {
+      const keys = { user_key: userKey, words, owner: owner || null };
+      rows.push({ kind: stagedKind(kind), place, id, ...keys, date, record });
+      size += record.length;
+      return size < CHUNK ? undefined : flush();
+    },
+    /** All rows are in the table, or it fails as the first did that could not be stored. */
+    async end(): Promise<void> {
+      await flush();
+      await sending;
+    },
+  };
 }

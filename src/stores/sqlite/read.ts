@@ -4,9 +4,8 @@ import type { Family } from '../../records/kinds.ts';
 import { takedownKey } from '../../records/user-name.ts';
 import { type Archive, createArchive } from '../archive.ts';
 import { selectHistory } from '../history-statements.ts';
-import { MEDIA_URL } from '../media-statements.ts';
+import { factsByFile, MEDIA_URL, type PictureRow } from '../media-statements.ts';
 import { answerWith } from '../packing.ts';
-import { factsByFile, type PictureRow } from '../pictures.ts';
 import {
   type Answer,
   importTime,

@@ -1,11 +1,11 @@
-// Load shedding: clients that ask too often are refused, and requests that waited too long for their turn.
+// What is decided of each request before its route: limits for clients, who may read, and which methods there are.
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config/config.ts';
 import { sendFailure } from '../http/errors.ts';
-import { type Headers, setHeaders } from '../http/headers.ts';
+import { type Headers, METHODS, oneOrigin, setHeaders } from '../http/headers.ts';
 import type { Observer } from '../http/observations.ts';
 import type { Clients } from './clients.ts';
 
@@ -91,4 +91,49 @@ function clientKey(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');
+}
+
+// CORS for a list of origins. With `*` they are the same for all, and are among jsonHeaders().
+
+/** With a list of origins, who may read depends on who asks. */
+export function originHeaders(
+  { corsOrigin }: Pick<Config, 'corsOrigin'>,
+  { headers: { origin } }: IncomingMessage,
+): Headers {
+  if (corsOrigin === '*' || corsOrigin.length === 0) return {};
+  return { vary: 'Origin', ...(origin !== undefined && corsOrigin.includes(origin) && oneOrigin(origin)) };
+}
+
+/** Says who may read, also in errors of later hooks. */
+export function addOriginHeaders(app: FastifyInstance, config: Pick<Config, 'corsOrigin'>): void {
+  if (config.corsOrigin === '*' || config.corsOrigin.length === 0) return;
+  app.addHook('onRequest', (request, reply, done) => {
+    // On the response itself, since answers may be written past the reply.
+    setHeaders(reply.raw, originHeaders(config, request.raw));
+    done();
+  });
+}
+
+// Everything can only be read: any other method is answered 405 with Allow, whatever the address.
+
+const A_DAY = '86400';
+
+/** It comes after the limits, and before a body would be read. */
+export function refuseOtherMethods(app: FastifyInstance): void {
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.method === 'GET' || request.method === 'HEAD') done();
+    else if (request.method === 'OPTIONS') sendOptions(request, reply);
+    else sendFailure(reply, 'METHOD_NOT_ALLOWED');
+  });
+}
+
+/** 204; a browser that asks before it fetches learns what it may send. */
+function sendOptions({ headers }: FastifyRequest, reply: FastifyReply): void {
+  if (headers['access-control-request-method'] !== undefined)
+    reply.headers({
+      'access-control-allow-methods': METHODS,
+      'access-control-allow-headers': '*',
+      'access-control-max-age': A_DAY,
+    });
+  reply.code(204).header('allow', METHODS).send();
 }

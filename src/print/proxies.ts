@@ -1,14 +1,8 @@
-// `vitrine print nginx`
+// `vitrine print nginx`, `vitrine print caddy`, and what both share.
+
+import { STATUS_CODES } from 'node:http';
 import { MEDIA_TYPES } from '../records/media-types.ts';
 import { lines, type PrintInput, proxyKeepAlive } from './input.ts';
-import {
-  CLIENT_CONNECTIONS,
-  COMPRESSIBLE,
-  isList,
-  lookupQuery,
-  unavailableBody,
-  unavailableHeaders,
-} from './proxy.ts';
 
 export function nginx(input: PrintInput): string {
   const { socket, host, port, corsOrigin, nginxCache } = input;
@@ -194,4 +188,111 @@ function originHeader(corsOrigin: PrintInput['corsOrigin']): string[] {
   if (corsOrigin === '*') return ['add_header Access-Control-Allow-Origin *;'];
   if (corsOrigin.length === 0) return [];
   return ['add_header Access-Control-Allow-Origin $vitrine_origin;', 'add_header Vary Origin;'];
+}
+
+// Both: which queries matter, what is compressed, and the error while no server answers.
+
+/** A name in a query, also with percent-encoded letters, as a regular expression. */
+const USER = '(?:u|%75)(?:s|%73)(?:e|%65)(?:r|%72)';
+const POST = '(?:p|%70)(?:o|%6[fF])(?:s|%73)(?:t|%74)';
+
+/**
+ * Only `user` and `post` matter to lookups, and only at the addresses of variants that have them in the query. Proxies drop
+ * all others, so that those cannot fill a cache with copies. Parts of the list of people, and oEmbed, keep their queries:
+ * no shared cache stores these answers. The patterns match a path with its query, in PCRE's syntax; of `user` and `post`
+ * with other parameters, only where each stands there once.
+ */
+export function lookupQuery({ queryBases }: PrintInput) {
+  const paths = queryBases.map((path) => `${path.replace(/[^\w/~-]/g, hexEscape)}/api/?`).join('|');
+  const value = '(=[^&]*)?(?:&|$)';
+  const repeated = (name: string) => `${name}(?:[=&].*)?&${name}`;
+  return {
+    /** Left as it is: Vitrine answers 400, which is not cached. */
+    repeated: `^(?:${paths})\\?(?:.*&)?(?:${repeated(USER)}|${repeated(POST)})(?:[=&]|$)`,
+    /** Path, `user` and `post`: their values with the equals sign. */
+    userAndPost: `^(${paths})\\?(?=(?:.*&)?${USER}${value})(?=(?:.*&)?${POST}${value}).*$`,
+    user: `^(${paths})\\?(?!(?:.*&)?${POST}(?:[=&]|$))(?:.*&)?${USER}(=[^&]*)?(?:&.*)?$`,
+    /** The path alone, where no query matters. */
+    none: `^(?!(?:${paths})\\?|/oembed\\?|/people/[a-z](?:\\.json)?\\?(?:.*&)?(?:after|q)=[^&])([^?]*)\\?.*$`,
+  };
+}
+
+const hexEscape = (character: string) => `\\x${character.charCodeAt(0).toString(16)}`;
+
+/** What Vitrine may send uncompressed although it is worth compressing, besides HTML. */
+const COMPRESSIBLE = [
+  'application/json',
+  'text/css',
+  'text/javascript',
+  'image/svg+xml',
+  'application/atom+xml',
+  'application/xml',
+  'application/feed+json',
+] as const;
+
+/** Whether some origins are allowed and others are not, so that responses depend on who asks. */
+export const isList = (corsOrigin: PrintInput['corsOrigin']): corsOrigin is string[] =>
+  corsOrigin !== '*' && corsOrigin.length > 0;
+
+/** Connections of one client: enough for many people behind one address, too few to take them all. */
+const CLIENT_CONNECTIONS = 200;
+
+/** The error that a proxy sends when no server answers: in Vitrine's format, readable by pages of other origins. */
+const unavailableBody = (status: number) =>
+  JSON.stringify({
+    statusCode: String(status),
+    code: 'NOT_READY',
+    error: STATUS_CODES[status],
+    message: 'The service is unavailable: try again shortly.',
+  });
+
+/** It says nothing that some origins may not read. */
+const unavailableHeaders = ({ corsOrigin }: PrintInput): [name: string, value: string][] => [
+  ...(corsOrigin.length === 0 ? [] : [['Access-Control-Allow-Origin', '*'] as [string, string]]),
+  ['Cache-Control', 'no-store'],
+  ['Retry-After', '1'],
+];
+
+// Caddy
+
+export function caddy(input: PrintInput): string {
+  const { socket, host, port, checkPort, names } = input;
+  const upstream = socket === undefined ? `${host}:${port}` : `unix/${socket}`;
+  const healthPort = checkPort === undefined ? [] : [`health_port ${checkPort}`];
+  const headers = unavailableHeaders(input).map(([name, value]) => `header ${name} ${value}`);
+  return `# Caddy for Vitrine: TLS with certificates that renew themselves, and compression. Save it as /etc/caddy/Caddyfile, and
+# start Vitrine with TRUST_PROXY=loopback, or with the address from which Caddy connects. Caddy has no cache of its own,
+# and does not limit the connections of one client: a firewall can, with nftables' \`ct count\`.
+
+${names.join(', ')} {
+	# Vitrine compresses its answers; Caddy does the rest: pages of people, cards, feeds.
+	encode {
+		zstd
+		gzip
+		match {
+${lines(
+  ['text/html', ...COMPRESSIBLE].map((type) => `header Content-Type ${type}*`),
+  '\t\t\t',
+)}		}
+	}
+
+	# Caddy sends Host and the X-Forwarded-* headers by itself.
+	reverse_proxy ${upstream} {
+		header_up X-Request-Id {http.request.uuid}
+		health_uri /readyz
+${lines(healthPort, '\t\t')}		health_interval 1s
+		# Requests wait for a server that restarts.
+		lb_try_duration 5s
+		transport http {
+			keepalive ${proxyKeepAlive(input)}s # less than KEEP_ALIVE_TIMEOUT
+		}
+	}
+
+	# No server answers: an error in Vitrine's format that pages of other origins can read.
+	handle_errors {
+		header Content-Type "application/json; charset=utf-8"
+${lines(headers, '\t\t')}		respond \`${unavailableBody(503)}\` 503
+	}
+}
+`;
 }
