@@ -1,5 +1,6 @@
 // `vitrine serve FILE…`: files are served themselves, and again whenever they are saved.
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -43,6 +44,22 @@ test('files are imported when nothing writes to them any more, and once', async 
   };
   await watchSaves(look, 'old', async () => void handled.push(state), stop.signal);
   expect(handled).toEqual(['whole']);
+});
+
+test('files that cannot be reached for a moment while they are imported are imported after all', async () => {
+  const states = ['new', 'new', 'missing', 'new', 'new', 'new', 'new'];
+  const imported: boolean[] = [];
+  const stop = new AbortController();
+  const look = async () => {
+    if (states.length === 1) stop.abort();
+    return states.shift() ?? '';
+  };
+  const onSave = async (change: AbortSignal) => {
+    if (imported.push(false) === 1) await once(change, 'abort');
+    imported[imported.length - 1] = !change.aborted;
+  };
+  await watchSaves(look, 'old', onSave, stop.signal);
+  expect(imported).toEqual([false, true]);
 });
 
 test('looking at a folder of many files lets the server answer, and counts those that the map reads', async () => {

@@ -21,13 +21,13 @@ export interface Subscriber {
 
 /**
  * Returns a sentence for each failure. With `everything`, all answers count as changed. If the signal ends the run, what was
- * delivered by then is remembered.
+ * delivered by then is remembered. Tests pass another `pause`.
  */
 export async function notifySubscribers(
   writer: Writer,
   subscribers: readonly Subscriber[],
   signal: AbortSignal,
-  { everything = false } = {},
+  { everything = false, pause = delay } = {},
 ): Promise<string[]> {
   const { generation, pending, erases } = await writer.readPending(subscribers.map(({ name }) => name));
   // Nothing was imported yet.
@@ -35,7 +35,7 @@ export async function notifySubscribers(
   const faults = await Promise.all(
     pending.map((changes, index) => {
       const delivery = { ...changes, ...(everything && { changes: 'everything' as const }), signal };
-      return notify(subscribers[index] as Subscriber, delivery);
+      return notify(subscribers[index] as Subscriber, delivery, pause);
     }),
   );
   const hasFault = (_: Subscriber, index: number) => faults[index] !== undefined;
@@ -64,12 +64,16 @@ async function eraseNames(writer: Writer, allDelivered: boolean): Promise<string
 }
 
 /** Why the subscriber could not be notified; undefined if it was. */
-async function notify(subscriber: Subscriber, delivery: Delivery): Promise<string | undefined> {
+async function notify(
+  subscriber: Subscriber,
+  delivery: Delivery,
+  pause: typeof delay,
+): Promise<string | undefined> {
   const { changes, signal } = delivery;
   if (changes.length === 0) return undefined;
   try {
     signal.throwIfAborted();
-    await Promise.race([notifyTwice(subscriber, delivery), rejectAtEnd(signal)]);
+    await Promise.race([notifyTwice(subscriber, delivery, pause), rejectAtEnd(signal)]);
     return undefined;
   } catch (error) {
     const reason = signal.aborted ? 'there was no time' : (error as Error).message;
@@ -77,10 +81,14 @@ async function notify(subscriber: Subscriber, delivery: Delivery): Promise<strin
   }
 }
 
-async function notifyTwice({ deliver, repeatAfter }: Subscriber, delivery: Delivery): Promise<void> {
+async function notifyTwice(
+  { deliver, repeatAfter }: Subscriber,
+  delivery: Delivery,
+  pause: typeof delay,
+): Promise<void> {
   await deliver(delivery);
   if (repeatAfter === undefined) return;
-  await delay(repeatAfter, undefined, { signal: delivery.signal });
+  await pause(repeatAfter, undefined, { signal: delivery.signal });
   await deliver(delivery);
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 100;
 /** Folders with many files are looked at less often: at most this part of the time. */
@@ -31,15 +31,16 @@ async function describeState(path: string): Promise<string> {
 
 /**
  * Calls `onSave` when files have changed and nothing writes to them any more, until the signal. A save that is still being
- * handled when they change again is given up.
+ * handled when they change again is given up. Tests pass another `pause`.
  */
 export async function watchSaves(
   look: () => Promise<string>,
   before: string,
   onSave: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
+  pause = delay,
 ): Promise<void> {
-  let known = before;
+  let known: string | undefined = before;
   let seen = before;
   let took = 0;
   let handling = { done: Promise.resolve(), change: new AbortController() };
@@ -51,6 +52,8 @@ export async function watchSaves(
     const isAtRest = now === seen;
     seen = now;
     if (now === known || signal.aborted) continue;
+    // Files that are unreachable for a moment come back as they were, and the save that was given up is handled after all.
+    known = undefined;
     handling.change.abort();
     await handling.done;
     if (!isAtRest) continue;

@@ -6,7 +6,7 @@ import type { TextRow } from '../sql-adapter.ts';
 import { hostName } from './connect.ts';
 import { isQueryError } from './errors.ts';
 import { refuseUnfit } from './migrate.ts';
-import { createReadPool, STATEMENT_MS } from './pool.ts';
+import { type createReadPool, STATEMENT_MS } from './pool.ts';
 
 /** New data must be visible within a second. */
 const POLL_MS = 250;
@@ -38,9 +38,14 @@ const UNKNOWN = { up: undefined, fault: new Error('timeout'), generation: 0, wri
 /** Called after each poll and failure, with what `up` was before. */
 type PollListener = (host: Host, wasUp: boolean | undefined) => void;
 
-export function createHost(address: PostgresAddress, where: HostAddress, onPoll: PollListener): Host {
-  const lookups = createReadPool(address, where, LOOKUPS);
-  const polls = createReadPool(address, where, POLLS);
+export function createHost(
+  address: PostgresAddress,
+  where: HostAddress,
+  onPoll: PollListener,
+  createPool: typeof createReadPool,
+): Host {
+  const lookups = createPool(address, where, LOOKUPS);
+  const polls = createPool(address, where, POLLS);
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   const host: Host = {

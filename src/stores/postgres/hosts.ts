@@ -8,6 +8,7 @@ import type { HostState, StoreListener } from '../reader.ts';
 import type { TextRow } from '../sql-adapter.ts';
 import { isLasting, toStoreError } from './errors.ts';
 import { createHost, type Host } from './host.ts';
+import { createReadPool } from './pool.ts';
 
 /** How long lookups wait for a host that can be read from. Less than a second, so that they do not count as slow. */
 const WAIT_MS = 900;
@@ -22,10 +23,15 @@ const BEHIND =
 
 export type Hosts = Awaited<ReturnType<typeof openHosts>>;
 
-export async function openHosts(url: string, observe: StoreListener) {
+/** Tests pass other pools and clocks. */
+export async function openHosts(
+  url: string,
+  observe: StoreListener,
+  { createPool = createReadPool, pause = delay } = {},
+) {
   const address = parsePostgresUrl(url);
   const report = createReports(observe);
-  const hosts = address.hosts.map((where) => createHost(address, where, onPoll));
+  const hosts = address.hosts.map((where) => createHost(address, where, onPoll, createPool));
   const choice = createChoice(hosts, () => {
     if (started) observe({ type: 'data-changed', message: 'the data changed' });
   });
@@ -38,7 +44,7 @@ export async function openHosts(url: string, observe: StoreListener) {
     if (started) report(host, wasUp, warning());
   }
 
-  await start(hosts);
+  await start(hosts, pause);
   if (hosts.every(({ up, fault }) => up === false && isLasting(fault))) {
     await close();
     throw new StoreError(hosts.map(faultMessage).join(' '));
@@ -53,14 +59,14 @@ export async function openHosts(url: string, observe: StoreListener) {
     refusal: choice.refusal,
     states: () => hosts.map((host) => state(host, choice.newest())),
     /** The first row of a query, whose first column must be the generation. */
-    read: (query: pg.QueryConfig) => read(choice, query),
+    read: (query: pg.QueryConfig) => read(choice, query, pause),
     close,
   };
 }
 
-async function start(hosts: readonly Host[]): Promise<void> {
+async function start(hosts: readonly Host[], pause: typeof delay): Promise<void> {
   const starts = Promise.all(hosts.map((host) => host.start()));
-  await Promise.race([starts, delay(START_MS, undefined, { ref: false })]);
+  await Promise.race([starts, pause(START_MS, undefined, { ref: false })]);
   if (!hosts.some(({ up }) => up)) await starts;
 }
 
@@ -136,7 +142,7 @@ function createChoice(hosts: readonly Host[], onNewer: () => void) {
   };
 }
 
-async function read(choice: Choice, query: pg.QueryConfig): Promise<TextRow> {
+async function read(choice: Choice, query: pg.QueryConfig, pause: typeof delay): Promise<TextRow> {
   const tried = new Set<Host>();
   let failure: string | undefined;
   for (const deadline = performance.now() + WAIT_MS; ; ) {
@@ -144,7 +150,7 @@ async function read(choice: Choice, query: pg.QueryConfig): Promise<TextRow> {
     if (host === undefined) {
       // Wait for a host to return; fail at once if all have been down for longer.
       if (choice.isLost() || performance.now() > deadline) throw choice.refusal(failure);
-      await delay(PAUSE_MS);
+      await pause(PAUSE_MS);
       tried.clear();
       continue;
     }
