@@ -1,11 +1,21 @@
 // Steps of programs that run at the same time, in every order that fast-check thinks of, against small models of what must hold.
 // Other schedules every day; a failure prints its seed, and `TORTURE_SEED=… SCHEDULES=…` repeats a run.
+
+import { join } from 'node:path';
 import type { setTimeout as delay } from 'node:timers/promises';
+import SqliteDatabase from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
+import { type Delivery, notifySubscribers } from '../../src/changes/notify.ts';
 import { watchSaves } from '../../src/cli/watch-files.ts';
+import { importFiles } from '../../src/import/import.ts';
 import { listMigrations } from '../../src/stores/migrations.ts';
+import { openWriter } from '../../src/stores/open.ts';
 import { openHosts } from '../../src/stores/postgres/hosts.ts';
+import type { Writer } from '../../src/stores/writer.ts';
+import { copyOf, ndjson, tempFolder } from '../files.ts';
+import { folio } from '../records.ts';
+import { importInto } from '../rig.ts';
 import { today } from './main.ts';
 
 const SEED = Number(process.env.TORTURE_SEED ?? today());
@@ -18,15 +28,19 @@ const { current } = listMigrations('postgres');
 
 type Step = (label: string) => Promise<unknown>;
 
+/** Models with databases take longer: they run a share of the schedules. */
+const SHARE = 0.25;
+
 /** Runs a model under many schedules. It waits for `step` wherever another program may go on first. */
 async function explore<Input>(
   inputs: fc.Arbitrary<Input>,
   model: (step: Step, input: Input) => Promise<void>,
+  share = 1,
 ): Promise<void> {
   const property = fc.asyncProperty(fc.scheduler(), inputs, async (scheduler, input) => {
     await scheduler.waitFor(model((label) => scheduler.schedule(Promise.resolve(), label), input));
   });
-  await fc.assert(property, { seed: SEED, numRuns: SCHEDULES, endOnFailure: true });
+  await fc.assert(property, { seed: SEED, numRuns: SCHEDULES * share, endOnFailure: true });
 }
 
 const pauseWith = (pause: (milliseconds?: number) => Promise<unknown>) => pause as typeof delay;
@@ -175,4 +189,123 @@ test('choice of PostgreSQL hosts: no answer is older than one before, and the ne
     expect(cluster.fault()).toBeUndefined();
     await cluster.close();
   });
+});
+
+async function load(writer: Writer, ...records: object[]): Promise<void> {
+  const stdin = (async function* () {
+    yield Buffer.from(ndjson(...records));
+  })();
+  const options = { replace: false, skipInvalid: true, onProgress() {}, onFault() {}, stdin };
+  await importFiles(writer, { files: ['-'], ...options });
+}
+
+const USERS = ['ada', 'bob'];
+
+const programs = fc.record({
+  programs: fc.array(fc.tuple(fc.constantFrom('import', 'takedown', 'purge'), fc.nat(1)), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  /** Which deliveries fail, in their order. */
+  failures: fc.array(fc.boolean(), { maxLength: 8 }),
+});
+
+/** A cache between clients and a database: it stores what it has asked for, and removes what it is notified of. */
+function createCache(path: string, step: Step, failures: boolean[]) {
+  const stored = new Map<string, string>();
+  const asked = new Set<Promise<void>>();
+  const read = (user: string) => {
+    const db = new SqliteDatabase(path, { readonly: true });
+    const record = db.prepare('SELECT record FROM profiles WHERE user_key = ?').pluck().get(user);
+    db.close();
+    return String(record);
+  };
+  async function fetch(user: string): Promise<void> {
+    const answer = read(user);
+    await step(`store ${user}`);
+    stored.set(user, answer);
+  }
+  return {
+    stored,
+    read,
+    async ask(user: string): Promise<void> {
+      await step(`ask for ${user}`);
+      const fetching = fetch(user);
+      asked.add(fetching);
+      await fetching.finally(() => asked.delete(fetching));
+    },
+    /** After this, all that was asked for before is stored. */
+    settle: () => Promise.all(asked),
+    async deliver({ changes }: Delivery): Promise<void> {
+      await step('deliver');
+      if (failures.shift()) throw new Error('the cache is down');
+      for (const user of stored.keys())
+        if (changes === 'everything' || changes.some(({ key }) => key === user)) stored.delete(user);
+      await step('delivered');
+      if (failures.shift()) throw new Error('the answer is lost');
+    },
+  };
+}
+
+test('pending changes: in the end no cache has an old answer, and no name of a takedown is left', async () => {
+  const before = join(tempFolder(), 'site.db');
+  await importInto(before, ['-'], ndjson(...USERS.map((user, index) => folio(index + 1, user))));
+  await explore(
+    programs,
+    async (step, { programs, failures }) => {
+      const path = copyOf(before);
+      // As SQLite's lock does, this lets one program write at a time.
+      let turn: Promise<unknown> = Promise.resolve();
+      const inTurn = <T>(write: () => Promise<T>) => {
+        const written = turn.then(write);
+        turn = written.catch(() => {});
+        return written;
+      };
+      const caches = [createCache(path, step, failures), createCache(path, step, [])];
+      const subscribers = caches.map(({ deliver }, index) => ({
+        name: `cache ${index}`,
+        repeatAfter: 1,
+        deliver,
+      }));
+      const pause = pauseWith(async () => {
+        await step('second delivery');
+        await Promise.all(caches.map(({ settle }) => settle()));
+      });
+      let imports = 0;
+      async function runProgram([what, nth]: readonly [string, number]): Promise<string[]> {
+        const user = USERS[nth] as string;
+        await step(what);
+        await using writer = await inTurn(() => openWriter(path));
+        if (what === 'import')
+          await inTurn(() => load(writer, folio(nth + 1, user, { bio: `import ${++imports}` })));
+        const subject = { family: 'portfolio', kind: 'user', value: user } as const;
+        if (what === 'takedown')
+          await inTurn(() => writer.takeDown([subject], () => {}, { keepNames: true }));
+        const scheduled = Object.fromEntries(
+          (['readPending', 'markDelivered', 'markUnreached', 'eraseNames'] as const).map((name) => [
+            name,
+            async (...args: unknown[]) => {
+              await step(name);
+              return await inTurn(() => (writer[name] as (...args: unknown[]) => Promise<unknown>)(...args));
+            },
+          ]),
+        ) as unknown as Writer;
+        const signal = new AbortController().signal;
+        return await notifySubscribers(scheduled, subscribers, signal, { pause });
+      }
+      const clients = caches.flatMap(({ ask }) => [...USERS, ...USERS].map((user) => ask(user)));
+      await Promise.all([...clients, ...programs.map((program) => runProgram(program))]);
+      failures.length = 0;
+      expect(await runProgram(['purge', 0])).toEqual([]);
+      for (const { stored, read } of caches)
+        expect(Object.fromEntries(stored)).toEqual(
+          Object.fromEntries([...stored.keys()].map((user) => [user, read(user)])),
+        );
+      const db = new SqliteDatabase(path, { readonly: true });
+      const names = db.prepare('SELECT user_key FROM changes EXCEPT SELECT user_key FROM profiles').all();
+      db.close();
+      expect(names).toEqual([]);
+    },
+    SHARE,
+  );
 });
