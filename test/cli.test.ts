@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -109,6 +110,7 @@ describe('a file that is not a Vitrine database', () => {
     const file = copyOf(source);
     copyFileSync(`${source}-journal`, `${file}-journal`);
     db.close();
+    utimesSync(`${file}-journal`, 0, 0);
     return file;
   }
 });

@@ -88,7 +88,7 @@ export function refuseForeignLog(path: string): void {
 }
 
 const JOURNAL_MAGIC = 'd9d505f920a163d7';
-/** Other journals of ours are of one page and live for a moment. */
+/** When a first import ends, its mark goes, with a journal that lives for a moment. */
 const JOURNAL_MS = 5000;
 
 /** The same of the journal of a first import that was killed: SQLite would cut another file to the size of an empty one. */
@@ -97,8 +97,21 @@ function refuseForeignJournal(path: string): void {
   if (readStart(journal, 8).toString('hex') !== JOURNAL_MAGIC) return;
   const header = readStart(path, 72);
   if (header.length < 72 || isFirstImport(header)) return;
-  if (Date.now() - (readStat(journal)?.mtimeMs ?? Number.NaN) > JOURNAL_MS)
+  const isOld = Date.now() - (readStat(journal)?.mtimeMs ?? Number.NaN) > JOURNAL_MS;
+  if (isOld && isOfFirstImport(journal))
     throw new StoreError(`${journal} is of another file, which was at ${path} before: remove ${journal}.`);
+}
+
+/** More than the pages that a first import changes. */
+const MOST_JOURNAL = 4 * 1024 * 1024;
+
+/** A journal holds pages as they were before. Any other than that of a first import is left of a write to this file. */
+function isOfFirstImport(journal: string): boolean {
+  const pages = readStart(journal, MOST_JOURNAL);
+  const [sector, size] = [pages.readUInt32BE(20), pages.readUInt32BE(24)];
+  for (let at = sector; at + size + 8 <= pages.length; at += size + 8)
+    if (pages.readUInt32BE(at) === 1) return isFirstImport(pages.subarray(at + 4, at + 4 + size));
+  return false;
 }
 
 const foreignLog = (path: string) =>
