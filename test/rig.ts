@@ -269,10 +269,9 @@ export interface AskOptions {
 
 /** Requests a path exactly as written. */
 export function ask(
-  { port }: Pick<Server, 'port'>,
-  path: string,
-  { method = 'GET', headers = {}, from }: AskOptions = {},
+  ...args: [server: Pick<Server, 'port'>, path: string, options?: AskOptions]
 ): Promise<Reply> {
+  const [{ port }, path, { method = 'GET', headers = {}, from } = {}] = args;
   return new Promise((resolve, reject) => {
     const asked = request(
       { host: '127.0.0.1', port, path, method, headers, localAddress: from, agent },
@@ -289,7 +288,9 @@ export function ask(
         );
       },
     );
-    asked.on('error', reject).end();
+    // Any server may close an idle connection just when the next request is on its way.
+    const isClosed = (error: Error) => asked.reusedSocket && 'code' in error && error.code === 'ECONNRESET';
+    asked.on('error', (error) => (isClosed(error) ? resolve(ask(...args)) : reject(error))).end();
   });
 }
 
