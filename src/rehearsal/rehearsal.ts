@@ -1,5 +1,5 @@
 // `serve --rehearse`: answers that are slow, fail or are empty, for front-ends to be tried against. Loaded with that option
-// only. To take it out, delete this file and each line that names "rehears".
+// only. To take it out, delete this file and what "rehears" is found in.
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
