@@ -65,13 +65,16 @@ const stateOf = (folder: string) =>
 const changed = (before: Record<string, string>, after: Record<string, string>) =>
   Object.keys({ ...before, ...after }).filter((path) => before[path] !== after[path]);
 
-async function createSite(records: object[] = PEOPLE) {
+/** Most of a run's time goes into pages: tests of other things leave them out. */
+const NO_PAGES = ['--without', 'pages'];
+
+async function createSite(records: object[] = PEOPLE, always: readonly string[] = []) {
   const database = await databaseOf(...records);
   const folder = join(tempFolder(), 'site');
   const mediaDir = tempFolder();
   const env: Record<string, string> = { DATABASE_URL: database, MEDIA_DIR: mediaDir, PORT: '0' };
   const publish = async (...args: string[]) => {
-    const ran = await run(['publish', folder, '--for', 'nginx', '--json', ...args], { env });
+    const ran = await run(['publish', folder, '--for', 'nginx', '--json', ...always, ...args], { env });
     return { ...ran, ...json({ body: ran.stdout }) };
   };
   return {
@@ -102,7 +105,7 @@ const filesOf = (folder: string) =>
 
 describe(`published from ${storeName()}`, () => {
   test('what fails when the new files are served is a warning, and the next run completes it', async () => {
-    const { folder, publish, load } = await createSite();
+    const { folder, publish, load } = await createSite(PEOPLE, NO_PAGES);
     await publish();
     const path = 'data/b/profile/ada.json';
     const old = realpathSync(fileOf(folder, path));
@@ -302,7 +305,7 @@ describeOnSqlite('the folder', () => {
       (folder, other) => rmSync(join(folder, 'trees', other), { recursive: true }),
     ],
   ])('after a run was killed %s, the next one completes', async (_, damage) => {
-    const { folder, publish } = await createSite();
+    const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
     await publish();
     const [before, served] = [stateOf(folder), readlinkSync(join(folder, 'current'))];
     damage(folder, served.endsWith('0') ? '1' : '0');
@@ -382,7 +385,7 @@ describeOnSqlite('the folder', () => {
   });
 
   test('refuses a copy that the host does not take, before anything is written', async () => {
-    const { mediaDir, folder, publish } = await createSite([blog(1, 'ada')]);
+    const { mediaDir, folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
     const copy = putCopy(mediaDir, 'a film');
     const path = `media/${copy.slice(0, 2)}/${copy}`;
     truncateSync(join(mediaDir, copy.slice(0, 2), copy), 25 * 2 ** 20 + 1);
@@ -404,7 +407,7 @@ describeOnSqlite('the folder', () => {
   });
 
   test('is refused while a process in any container holds the manifest', async () => {
-    const { folder, publish } = await createSite([blog(1, 'ada')]);
+    const { folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
     await publish();
     const file = join(folder, 'trees/nginx.db');
     const db = new Database(file);
@@ -417,7 +420,7 @@ describeOnSqlite('the folder', () => {
   });
 
   test('ends with a sentence if the data never stops changing', async () => {
-    const { database, folder, publish } = await createSite();
+    const { database, folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
     await publish();
     const served = readlinkSync(join(folder, 'current'));
     const writer = new Worker(
@@ -472,24 +475,25 @@ describeOnSqlite('the folder', () => {
       ['import', tempFile('new.ndjson', ndjson(folio(1, 'ada', { name: 'New' })))],
     ],
   ])('what %s commits while a run begins is in all of its files', async (_, check, args) => {
-    const site = await createSite();
+    const site = await createSite(PEOPLE, NO_PAGES);
     const { folder, publish, load, env } = site;
     await publish();
     await load(blog(1, 'Ada', { name: 'Another' }), blog(2, 'zoë', { name: 'Another' }));
-    await publishHere(site, () => atOnce(env, ...args), { check });
+    await publishHere(site, () => atOnce(env, ...args), { check, without: new Set<Part>(['pages']) });
     const other = join(tempFolder(), 'site');
-    await done(['publish', other, '--for', 'nginx'], { env });
+    await done(['publish', other, '--for', 'nginx', ...NO_PAGES], { env });
     expect(filesOf(folder)).toEqual(filesOf(other));
   });
 
   test('a signal ends a run, and what was published before is served', async () => {
-    const site = await createSite();
+    const site = await createSite(PEOPLE, NO_PAGES);
     await site.publish();
     const served = readlinkSync(join(site.folder, 'current'));
     await site.load(blog(1, 'Ada', { name: 'Another' }));
     const stop = new AbortController();
     const stopSoon = () => void setImmediate(() => stop.abort());
-    const stopped = publishHere(site, stopSoon, { check: true, signal: stop.signal });
+    const more = { check: true, signal: stop.signal, without: new Set<Part>(['pages']) };
+    const stopped = publishHere(site, stopSoon, more);
     await expect(stopped).rejects.toThrow('stopped: what was published before is served on');
     expect(readlinkSync(join(site.folder, 'current'))).toBe(served);
     expect((await site.publish()).result).toMatchObject({ removed: 0 });
@@ -520,10 +524,10 @@ describeOnSqlite('the folder', () => {
   });
 
   test('a file system may ignore letter case', async () => {
-    const { folder, env, load } = await createSite();
+    const { folder, env, load } = await createSite([blog(1, 'ada'), post(1, 1)]);
     const lower = tempFile('lower.mjs', LOWER_CASE);
     const inLowerCase = { ...env, NODE_OPTIONS: `--import ${lower}`, FOLDER: folder };
-    const publish = () => spawned(['publish', folder, '--for', 'nginx'], { env: inLowerCase });
+    const publish = () => spawned(['publish', folder, '--for', 'nginx', ...NO_PAGES], { env: inLowerCase });
     for (const name of ['Ada', 'ADA', 'aDa']) {
       await load(blog(1, name));
       expect(await publish()).toMatchObject({ code: 0 });
@@ -535,7 +539,7 @@ describeOnSqlite('the folder', () => {
   });
 
   test('a manifest that cannot be read is named', async () => {
-    const { folder, publish } = await createSite();
+    const { folder, publish } = await createSite(PEOPLE, NO_PAGES);
     await publish();
     const file = join(folder, 'trees/nginx.db');
     writeFileSync(file, 'no database, but long enough to be one '.repeat(100));
@@ -543,7 +547,7 @@ describeOnSqlite('the folder', () => {
   });
 
   test('refuses a folder with files of others, or for another host, and leaves it as it is', async () => {
-    const { folder, publish } = await createSite([blog(1, 'ada')]);
+    const { folder, publish } = await createSite([blog(1, 'ada')], NO_PAGES);
     const list = () => readdirSync(folder, { recursive: true }).sort();
     const refuse = async (host: string) => {
       const before = list();
