@@ -13,7 +13,7 @@ import { printable } from './records/printable.ts';
 // Requests and records are short-lived garbage: without this flag the space for it grows to hundreds of megabytes.
 v8.setFlagsFromString('--semi-space-growth-factor=1');
 
-/** The first signal that told the command to stop. */
+/** The first signal that stopped the command. */
 let stoppedBy: NodeJS.Signals | undefined;
 
 const io: Process = {

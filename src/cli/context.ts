@@ -10,7 +10,7 @@ export interface Process {
   readonly stdin: AsyncIterable<Buffer>;
   readonly stdout: Writable;
   readonly stderr: Terminal;
-  /** Runs the server until it is told to stop. */
+  /** Runs the server until a signal stops it. */
   readonly serve: (config: Config, start: ServeStart) => Promise<void>;
   /** Aborted by the first signal to stop; the second one ends the process. */
   readonly stopSignal: (signals?: readonly NodeJS.Signals[]) => AbortSignal;
@@ -34,7 +34,7 @@ export interface ServeStart extends ServeHooks {
 }
 
 /** What a command did, for people and for programs. */
-export interface Outcome {
+export interface CommandResult {
   /** Nothing is printed for an empty text. */
   readonly summary: string;
   /** Null when the command did not get that far. */
@@ -48,7 +48,7 @@ export interface CommandContext extends Process {
   readonly json: boolean;
   readonly quiet: boolean;
   /** Reports what the command did; throws if that was no success. */
-  readonly report: (outcome: Outcome) => void;
+  readonly report: (outcome: CommandResult) => void;
   /** Standard output is for data, so the report goes to standard error. */
   readonly keepStdoutForData: () => void;
 }

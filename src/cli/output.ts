@@ -3,7 +3,13 @@ import { ConfigError } from '../config/setting-values.ts';
 import type { Terminal } from '../files/terminal.ts';
 import { printable } from '../records/printable.ts';
 import { StoreError } from '../stores/errors.ts';
-import { type CommandContext, CommandFailed, type Outcome, type Process, UsageError } from './context.ts';
+import {
+  type CommandContext,
+  CommandFailed,
+  type CommandResult,
+  type Process,
+  UsageError,
+} from './context.ts';
 
 export const DONE = 0;
 export const FAILED = 1;
@@ -16,10 +22,10 @@ export function createOutput(io: Process, argv: readonly string[], commandName: 
   const json = words.includes('--json');
   const quiet = words.includes('--quiet');
   const notes: string[] = [];
-  let outcome: Outcome | undefined;
+  let outcome: CommandResult | undefined;
   let stdoutIsData = false;
 
-  function report(now: Outcome): void {
+  function report(now: CommandResult): void {
     outcome = now;
     if (!json && !quiet && now.summary !== '')
       (stdoutIsData ? io.stderr : io.stdout).write(`${safe(now.summary)}\n`);
@@ -61,7 +67,7 @@ const quietly = (stderr: Terminal): Terminal => ({
 /** Lines of text that are safe to print. */
 export const safe = (text: string) => text.split('\n').map(printable).join('\n');
 
-/** JSON whose texts are whole, but with escapes for what a terminal would act upon. */
+/** JSON with whole texts, but with escapes for what a terminal would act upon. */
 const safeJson = (value: object) =>
   JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (text) =>
     text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),

@@ -12,7 +12,7 @@ export interface RehearsalFlags {
   readonly yes: boolean;
 }
 
-/** Without a seed, a new one is told, so that the run can be repeated. */
+/** Without a seed, the log names a new one, so that the run can be repeated. */
 export function prepareRehearsal(
   config: Config,
   { delay, fail, seed = randomInt(1_000_000), yes }: RehearsalFlags,

@@ -9,7 +9,7 @@ import type { Change } from '../stores/changes.ts';
 import { openArchive } from '../stores/open.ts';
 import type { TakedownList, TakedownState, TakedownSubject } from '../stores/takedowns.ts';
 import type { Writer } from '../stores/writer.ts';
-import { type CommandContext, CommandFailed, type Outcome, UsageError } from './context.ts';
+import { type CommandContext, CommandFailed, type CommandResult, UsageError } from './context.ts';
 import { openNotifying, readNotifyConfig } from './notifying.ts';
 import {
   chooseDatabase,
@@ -159,7 +159,7 @@ const STATES: Record<TakedownState, (shown: string) => string> = {
 const removedLine = ({ users, items, pictures }: { users: number; items: number; pictures: number }) =>
   `removed ${counted(users, 'user')} and ${counted(items, 'item')}${pictures === 0 ? '' : `, and ${counted(pictures, 'picture')}`}`;
 
-async function undoTakedowns(writer: Writer, subjects: NamedSubject[]): Promise<Outcome> {
+async function undoTakedowns(writer: Writer, subjects: NamedSubject[]): Promise<CommandResult> {
   const undone = await writer.undoTakedowns(subjects);
   const allowed = subjects.filter((_, index) => undone[index]);
   const others = subjects.filter((_, index) => !undone[index]);
@@ -176,7 +176,7 @@ const withoutIds = ({ entries }: TakedownList) => entries.filter(({ hash, entry 
 
 const SHOWN_DIGITS = 12;
 
-function listed(list: TakedownList): Outcome {
+function listed(list: TakedownList): CommandResult {
   const takedowns = withoutIds(list).map(({ since, family, kind, hash }) => ({ since, family, kind, hash }));
   const lines = takedowns.map(
     ({ since, family, kind, hash }) =>

@@ -141,7 +141,7 @@ async function readHash(chunks: AsyncIterable<Buffer>): Promise<string> {
   return hash.digest('hex');
 }
 
-// The bodies of two answers whose bytes differ: two profiles, or two lists of items. Items are matched by id, so their order
+// The bodies of two answers that differ in their bytes: two profiles, or two lists of items. Items are matched by id, so their order
 // does not matter; a list may just be newer than the other.
 
 interface Question {

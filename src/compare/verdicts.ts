@@ -65,7 +65,7 @@ export interface Tally {
   readonly users: Counts;
   readonly profiles: Counts;
   readonly items: Counts;
-  /** Users whose answers could not be had. */
+  /** Users without answers to compare. */
   failed: number;
 }
 

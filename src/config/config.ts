@@ -182,7 +182,7 @@ export const listMounts = (config: Config): Mount[] =>
     return base === undefined ? [] : [{ variant, base }];
   });
 
-/** Of the variants that show the same on one host, the one whose pages stand for all. */
+/** Of the variants that show the same on one host, the one with the pages that stand for all. */
 export const canonicalVariant = (config: Config, { variant, base }: Mount): Variant =>
   listMounts(config).find(
     (other) => VARIANTS[other.variant].family === VARIANTS[variant].family && other.base.host === base.host,
@@ -284,7 +284,7 @@ const overlaps = (one: BaseUrl, two: BaseUrl) =>
 /** Environments have many short names of their own. */
 const SHORTEST = 5;
 
-/** A sentence for each variable whose name is nearly that of a setting. */
+/** A sentence for each variable with nearly the name of a setting. */
 export function lookalikes(environment: Record<string, string | undefined>): string[] {
   const settings = SETTING_NAMES.map(variableName);
   return Object.keys(environment).flatMap((name) => {

@@ -85,7 +85,7 @@ export function absoluteUrl(text: string): string {
   return origin + path;
 }
 
-/** The URL of a program of others, whose path may be secret. */
+/** The URL of a program of others; its path may be secret. */
 function webUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username + url.password !== '')

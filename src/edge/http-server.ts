@@ -94,7 +94,7 @@ function queueLongTurns(handle: RequestListener): RequestListener {
 const WAITING_POLL_MS = 500;
 const openConnections = new WeakMap<Server, ReadonlySet<ClientConnection>>();
 
-/** Bounds how many connections are open, and ends those whose client takes no byte of an answer. */
+/** Bounds how many connections are open, and ends those on which a client takes no byte of an answer. */
 function keepConnections(server: Server, { config, observe }: HttpServerOptions): void {
   const most = affordableConnections(config);
   const open = new Set<ClientConnection>();

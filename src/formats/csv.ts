@@ -1,4 +1,4 @@
-// CSV whose header names the members.
+// CSV with a header that names the members.
 import { KIND_NAMES, type KindName } from '../records/kinds.ts';
 import { counted } from '../records/printable.ts';
 import type { RawRecord } from '../records/recognise.ts';

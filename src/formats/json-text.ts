@@ -83,7 +83,7 @@ const parse = (text: string): unknown =>
 /** Lists of records in an object: those of saved response bodies, and of files as json-server has them. */
 export const LIST_NAMES: readonly string[] = [...COLLECTIONS, 'users', 'profiles', 'shots'];
 
-/** The lists in an object whose first member is one. */
+/** The lists in an object that begins with one. */
 function findItems(value: RawRecord): unknown[] | undefined {
   const isList = (name: string) => LIST_NAMES.includes(name) && Array.isArray(value[name]);
   for (const first in value)

@@ -1,5 +1,5 @@
 // JSON of any size: finds the records in arrays and in named lists byte by byte, and has JSON.parse read each. A saved
-// response body is an object whose first member is a list named as in one of the variants.
+// response body is an object that begins with a list, named as in one of the variants.
 import { type Entry, excerpt, LONGEST_RECORD, problemAt, type RecordReader, tooLong } from './entry.ts';
 import { LIST_NAMES, readBytes } from './json-text.ts';
 
@@ -18,7 +18,7 @@ const MOST_NAMED = 3;
 
 interface OpenArray {
   readonly line: number;
-  /** Of the object whose member it is: how many brackets are open in it, and its line. */
+  /** Of the object that it is a member of: how many brackets are open in it, and its line. */
   readonly depth: number;
   readonly start: number;
   /** Its path in that object, such as `db.data.posts`; empty if it is in no object. */

@@ -1,5 +1,5 @@
 // Cuts a file into rows, so that lines are counted, a bad row spoils no other, and an endless one takes no memory; and the
-// reader of NDJSON, whose rows are records.
+// reader of NDJSON. Its rows are records.
 import { type Entry, LONGEST_RECORD, type RecordReader, tooLong } from './entry.ts';
 import { readBytes } from './json-text.ts';
 

@@ -8,7 +8,7 @@ import { type ErrorCode, RequestError } from './errors.ts';
 /** In the schema of an input: the error of a value that does not fit. A symbol, so it is not published. */
 export const FAULT = Symbol('fault');
 
-/** A value of the query whose percent escapes are broken. Not null: Node's parser looks at members of a repeated value. */
+/** A value of the query with broken percent escapes. Not null: Node's parser looks at members of a repeated value. */
 const BROKEN_ESCAPE = Symbol('broken escape');
 
 type Fault = ErrorCode | ((value: unknown) => ErrorCode);

@@ -5,7 +5,7 @@ import type { ErrorCode } from './errors.ts';
 /** Longer than any address that can be meant: a name of 255 characters takes 3,060 bytes at most. */
 export const LONGEST_URL = 8 * 1024;
 
-/** Why a request whose headers could be parsed must be refused; undefined when it may be routed. */
+/** Why a request with readable headers must be refused; undefined when it may be routed. */
 export function requestFault(request: IncomingMessage): ErrorCode | undefined {
   const url = request.url as string;
   if (request.httpVersionMajor !== 1) return 'BAD_REQUEST';
@@ -82,7 +82,7 @@ function hasLongRequestLine(packet: Buffer): boolean {
   return (lineEnd === -1 || lineEnd > LONGEST_URL) && /^\s*[A-Z-]+ \S/.test(packet.toString('latin1', 0, 40));
 }
 
-/** Whether the rejected request is HEAD, whose answer has no body; not known if its first line came in an earlier packet. */
+/** Whether the rejected request is HEAD and gets no body; not known if its first line came in an earlier packet. */
 export function isHead({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
   const parsed = rawPacket?.toString('latin1', 0, bytesParsed) ?? '';
   return /^\s*HEAD /.test(parsed.slice(parsed.lastIndexOf('\r\n\r\n') + 1));

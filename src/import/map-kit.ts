@@ -21,7 +21,7 @@ export type MapTools = typeof kit & {
   readonly list: () => string | undefined;
   /** The address of a file of the export, if --files-url says where they are published. */
   readonly media: (path: unknown) => string | undefined;
-  /** The name of the user whose export it is, if --export-user says it. */
+  /** The name of the user who made the export, if --export-user says it. */
   readonly user: () => string | undefined;
 };
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { isRegExp } from 'node:util/types';
 import { trimLists } from '../formats/csv.ts';
@@ -26,7 +26,7 @@ let loads = 0;
 export interface ExportFacts {
   /** Where its files are published. */
   readonly filesUrl?: string | undefined;
-  /** Whose it is. */
+  /** The owner. */
   readonly exportUser?: string | undefined;
   /** The order of day and month in dates that a spreadsheet wrote. */
   readonly dates?: DateOrder | undefined;
@@ -78,7 +78,7 @@ export async function loadMap(path: string, facts: ExportFacts = {}) {
         throw new FormatError(`the end function of the map threw: ${describe(error)}`);
       } finally {
         // A promise of the map that was rejected and not awaited ends the process, before anything is committed.
-        await turn();
+        await nextTurn();
       }
     },
     lists,
@@ -183,7 +183,7 @@ function buildEntries(returned: unknown, line: number, source: string): Entry[] 
   });
 }
 
-/** Numbers whose digits JavaScript would change become texts: 9.90, and ids beyond 2^53. */
+/** Numbers with digits that JavaScript would change become texts: 9.90, and ids beyond 2^53. */
 function withPlainNumbers(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (isWrittenNumber(value)) {

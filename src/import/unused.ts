@@ -7,7 +7,7 @@ import { SCHEMAS } from '../records/schemas.ts';
 
 const MEMBERS = new Map(KIND_NAMES.map((kind) => [kind, new Set(Object.keys(SCHEMAS[kind].properties))]));
 
-/** How many different names are told apart. */
+/** How many different names are counted one by one. */
 const MOST_NAMES = 20;
 
 export function createUnused() {

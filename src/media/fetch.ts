@@ -124,7 +124,7 @@ function refusePlaceholder(
     : undefined;
 }
 
-/** The entry of an original whose copy is in the folder. */
+/** The entry of an original that has its copy in the folder. */
 function findCopy(entry: MediaEntry, { folder, options }: Listing): MediaEntry | undefined {
   const { url, file } = entry;
   if (file !== null && folder.readSize(file) === entry.bytes) return entry;

@@ -1,4 +1,4 @@
-// Looks after copies. A check finds those that are missing, or whose bytes do not have the hash that is their name; pruning
+// Looks after copies. A check finds those that are missing, or have bytes of another hash than their name; pruning
 // removes those that no record names any more.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';

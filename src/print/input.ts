@@ -62,7 +62,7 @@ export function createPrintInput(config: Config, given: Readonly<Record<string, 
     purgesNginx: config.purge.some(({ kind }) => kind === 'nginx'),
     /** The folder of nginx's cache. */
     nginxCache: config.purge.find(({ kind }) => kind === 'nginx')?.place ?? '/var/cache/vitrine',
-    /** Undefined for PostgreSQL, whose URL is a secret. */
+    /** Undefined for PostgreSQL: its URL is a secret. */
     file: isPostgresUrl(databaseUrl) ? undefined : databaseUrl,
     /** The absolute path of the folder of copied pictures, if there is one. */
     mediaDir: mediaDir && (isAbsolute(mediaDir) ? mediaDir : join(STATE, mediaDir)),

@@ -95,7 +95,7 @@ export function openManifest(file: string) {
     startPass: () => exec('DELETE FROM seen'),
     /** Notes an owner who still has files. */
     see: (owner: string) => see.run(owner),
-    /** Some files of owners who have none any more, of those whose names begin like this. */
+    /** Some files of owners who have none any more, of those with names that begin like this. */
     unseen: (begin: string) => unseen.all(begin.length, begin),
 
     /** Notes a file of the tree that is not what it was in the other one. */
@@ -121,7 +121,7 @@ export function openManifest(file: string) {
   };
 }
 
-/** The database of this file, with statements whose errors name it. */
+/** The database of this file; errors of its statements name it. */
 function openNamed(file: string) {
   const db = openExclusive(file, 0);
   if (db === undefined) throw new OutputError(`another run publishes there: wait for its end (${file})`);

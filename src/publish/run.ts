@@ -32,7 +32,7 @@ export interface Run extends PublishOptions {
 export interface PublishCounts {
   written: number;
   removed: number;
-  /** Users whose names are too long for the name of a file, of those who were looked at. */
+  /** Users with names too long for a file, of those who were looked at. */
   tooLong: number;
   /** Files that lack something, and are written again by the next run. */
   incomplete: number;

@@ -118,12 +118,12 @@ function createTree({ folder, manifest, live, tree, name, isFirst, signal }: Tre
       await nextTurn(signal);
       manifest.commit(name, input);
       switchCurrent(folder, name);
-      const turn = () => nextTurn(signal, HALF_DONE);
+      const pause = () => nextTurn(signal, HALF_DONE);
       try {
         if (isFirst) {
           await rm(live, { recursive: true, force: true });
-          await linkAll(tree, live, turn);
-        } else await copyChanges(tree, live, manifest, turn);
+          await linkAll(tree, live, pause);
+        } else await copyChanges(tree, live, manifest, pause);
         manifest.setInSync(true);
       } catch (error) {
         if (signal.aborted) throw error;
@@ -185,13 +185,13 @@ function linkOrCopy(file: string, path: string): void {
   }
 }
 
-type Turn = () => Promise<void>;
+type Pause = () => Promise<void>;
 
 /** Makes the changes of one tree in the other. */
-async function copyChanges(from: string, to: string, manifest: Manifest, turn: Turn): Promise<void> {
+async function copyChanges(from: string, to: string, manifest: Manifest, pause: Pause): Promise<void> {
   let paths = manifest.changesAfter('');
   for (; paths.length > 0; paths = manifest.changesAfter(paths.at(-1) as string)) {
-    await turn();
+    await pause();
     for (const path of paths) {
       const [source, target] = [join(from, path), join(to, path)];
       rmSync(target, { force: true });
@@ -203,12 +203,12 @@ async function copyChanges(from: string, to: string, manifest: Manifest, turn: T
 }
 
 /** Makes a tree of the same files. */
-async function linkAll(from: string, to: string, turn: Turn): Promise<void> {
+async function linkAll(from: string, to: string, pause: Pause): Promise<void> {
   mkdirSync(to);
   for await (const entry of await opendir(from)) {
-    await turn();
+    await pause();
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.isDirectory()) await linkAll(source, target, turn);
+    if (entry.isDirectory()) await linkAll(source, target, pause);
     else linkSync(source, target);
   }
 }

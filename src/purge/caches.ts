@@ -102,7 +102,7 @@ function callService({ place, perMinute: limit }: Cache, kind: ServiceName, envi
   };
 }
 
-// nginx keeps each answer in a file with its headers, and forgets an answer whose file is gone. The name of the file is the MD5
+// nginx keeps each answer in a file with its headers, and forgets an answer when its file is gone. The name of the file is the MD5
 // of host and address, so usual addresses go at once; then all files are read, since there may be other spellings and hosts:
 // 100,000 take a second of CPU, and ten more if they are not in memory.
 

@@ -75,7 +75,7 @@ function readSheetDates(raw: RawRecord, order: DateOrder): RawRecord {
 
 const ENTITY = /&(?:#\d+|#x[\da-f]+|[a-z][a-z\d]*);/i;
 
-/** A record whose texts are read as HTML. */
+/** A record with its texts read as HTML. */
 export function unescapeTexts(
   raw: RawRecord,
   counts: Pick<MendingCounts, 'escaped'> = { escaped: 0 },

@@ -18,7 +18,7 @@ export interface Fault {
   readonly got: string;
 }
 
-/** Faults of a record whose kind is known come with it. */
+/** Faults of a record come with its kind, if that is known. */
 export type NormaliseResult =
   | { readonly row: Row }
   | { readonly faults: readonly Fault[]; readonly kind?: KindName };
@@ -128,7 +128,7 @@ function isValid(text: string, { absent, check }: MemberPlan): boolean {
   return (text === '' && absent !== undefined) || check(text);
 }
 
-/** The row of a source whose members have all been checked. */
+/** The row of a source after all its members were checked. */
 function buildRow(kind: KindName, source: RawRecord, record: string): Row {
   const { owner }: RecordKind = KINDS[kind];
   const id = digitsText(source.id) as string;

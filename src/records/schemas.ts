@@ -175,7 +175,7 @@ export const SCHEMAS = {
   shot: Shot,
 } as const satisfies Record<KindName, TObject>;
 
-/** The body of an item list: one member, whose name is the variant's. */
+/** The body of an item list: one member, named by the variant. */
 export const itemsBody = ($id: string, collection: string, item: TObject) =>
   Type.Object(
     { [collection]: Type.Array(item, { maxItems: ITEM_CAP }) },

@@ -16,7 +16,7 @@ import { VARIANTS } from '../variants.ts';
 
 /** Milliseconds; a request that times out is closed after them, unless the client gives up before. */
 const LONGEST_DELAY = 60_000;
-/** Whose requests are counted; beyond them, counting begins again. */
+/** Addresses with counted requests; beyond them, counting begins again. */
 const MOST_ADDRESSES = 10_000;
 const USUAL_FAILURES = '500,503,429,reset';
 const MANNERS = ['timeout', 'reset', 'truncate', 'empty'] as const;

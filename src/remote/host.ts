@@ -128,7 +128,7 @@ async function sendInTurn<Body>(
   send: Send<Body>,
   check: Check<Body>,
 ): Promise<HttpResponse<Body>> {
-  const sentAt = await pace.turn();
+  const sentAt = await pace.waitForSlot();
   const response = await send(client).catch((error) => {
     if (error.kind === 'passing') pace.overloaded(sentAt);
     throw error;
@@ -196,7 +196,7 @@ export function createPace({ rate: most, startRate = START_RATE }: RateOptions, 
     /** Requests per second. */
     rate: () => rate,
     /** Waits until the next request may be sent; the time at which that is. */
-    async turn(): Promise<number> {
+    async waitForSlot(): Promise<number> {
       const at = Math.max(nextTurn, performance.now());
       nextTurn = at + 1000 / rate;
       for (;;) {

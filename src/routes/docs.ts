@@ -90,7 +90,7 @@ export const docs: FastifyPluginCallbackTypebox<DocsOptions> = (app, options, do
 const textFor = (users: ExampleUsers, { config, describe }: DocsOptions) =>
   withPictures(JSON.stringify(describe(users)), config);
 
-/** The examples are sample users, whose pictures are here if they are served. */
+/** The examples are sample users; their pictures are here if they are served. */
 const withPictures = (document: string, config: Config) =>
   config.databaseUrl === undefined ? document.replaceAll(FIXTURE_PICTURES, findSamplesUrl(config)) : document;
 

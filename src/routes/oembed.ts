@@ -92,7 +92,7 @@ function embed(config: Config, person: Person, origin: string, variant: string, 
 
 const PAGE = /^\/people\/([a-z])\/([^/]+)\/?$/;
 
-/** The user whose page an address names. */
+/** The user of the page that an address names. */
 function readAddress(text: string) {
   const url = URL.parse(text);
   const [, variant, segment = ''] = PAGE.exec(url?.pathname ?? '') ?? [];

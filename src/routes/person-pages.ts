@@ -42,7 +42,7 @@ const Query = Type.Object({
 });
 export type PersonRoute = { Params: Static<typeof Params> };
 
-/** The options of a route whose errors are pages, too. */
+/** The options of a route with errors that are pages, too. */
 export const pageRoute = (config: Config) => ({
   config: { operation: PAGE },
   schema: {

@@ -20,7 +20,7 @@ import { createAsset, sendAsset, TEXT } from './web-file.ts';
 
 /** People in a sitemap. */
 const SITEMAP_SIZE = 50;
-/** Sitemaps whose beginning is found with one query. */
+/** Sitemaps with beginnings that one query finds. */
 const BLOCK = 20;
 const BLOCK_SIZE = BLOCK * SITEMAP_SIZE;
 /** The protocol's limit for an index is 50,000 sitemaps. */

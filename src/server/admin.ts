@@ -71,7 +71,7 @@ function createAdminServer(options: AdminOptions): Server {
       'content-length': length,
       'cache-control': 'no-store',
       ...jsonHeaders([]),
-      // Node loses what follows a wish to upgrade, so the client is told to ask again on another connection.
+      // Node loses what follows a wish to upgrade, so the client has to ask again on another connection.
       ...(request.headers.upgrade !== undefined && { connection: 'close' }),
       ...headers,
     });

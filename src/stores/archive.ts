@@ -68,7 +68,7 @@ export function createArchive(
     mediaSummary: () => mediaSummary(db),
     missing: () => missing(db),
     takedownsMark: () => takedownsMark(db),
-    /** The users whose answers changed since a generation. */
+    /** The users with answers that changed since a generation. */
     changes: (since: number | undefined, options?: ChangeOptions) => readChangeSet(db, since, options),
     /** Changes with the copies that are linked, and with what pages know of them. */
     linkedCopies: async () => (await firstRow(db, LINKED_COPIES)).join(),
@@ -159,7 +159,7 @@ async function copies({ rows }: Rows, after: string): Promise<Copy[]> {
 
 /** Pictures that records name and that have no copy; `reason` is null when it was not tried yet. */
 async function* missing({ rows, member: sqlOf }: Rows) {
-  // `whose` is the name of a user, or the id of an item.
+  // The second column is the name of a user, or the id of an item.
   type Row = [kind: string, whose: string, member: string, url: string, reason: string | null];
   for (const query of missingCopies(sqlOf))
     for await (const [kind, whose, member, url, reason] of rows<Row>(query))

@@ -1,9 +1,9 @@
-// The users whose answers changed since a generation of the data, in SQL that SQLite and PostgreSQL both understand. Triggers of the
+// The users with answers that changed since a generation of the data, in SQL that SQLite and PostgreSQL both understand. Triggers of the
 // migrations record the changes.
 import type { Family } from '../records/kinds.ts';
 import { countRows, firstRow, type Rows, type SqlAdapter } from './sql-adapter.ts';
 
-/** A user whose profile or list is not what it was. */
+/** A user with a profile or list that is not what it was. */
 export interface Change {
   readonly family: Family;
   readonly key: string;

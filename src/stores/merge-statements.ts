@@ -1,6 +1,6 @@
 // The tables and statements of an import, in text that SQLite and PostgreSQL both understand. merge.ts runs them.
 //
-// CROSS JOIN is an inner join whose tables SQLite goes through in the order they are written in: without it, a small
+// CROSS JOIN is an inner join; SQLite goes through its tables in the order they are written in: without it, a small
 // import could scan a whole table.
 import { type Family, findKind, ITEM_CAP, KIND_NAMES, type KindName } from '../records/kinds.ts';
 import { listNames } from '../variants.ts';
@@ -20,7 +20,7 @@ export const stagedKind = (kind: KindName) => KIND_NAMES.indexOf(kind);
 
 /** Beside `staged`; each store creates them as temporary tables. */
 export const WORK_TABLES = {
-  // `owner_before`: whose an item was, or a profile's own id; NULL if the record is new.
+  // `owner_before`: the owner an item had, or a profile's own id; NULL if the record is new.
   changed: 'id bigint PRIMARY KEY, owner_before bigint',
   touched: 'owner bigint PRIMARY KEY',
   gone: 'id bigint PRIMARY KEY',
@@ -139,7 +139,7 @@ function selectClashes(family: Family, kind: number, replace: boolean): string {
 export const COUNT_CHANGED = 'SELECT count(*) FROM changed WHERE owner_before IS NOT NULL';
 const CHANGED = 'SELECT id FROM changed WHERE owner_before IS NOT NULL';
 
-/** The staged rows whose records are new. */
+/** The staged rows with new records. */
 const newOf = (kind: number) =>
   `staged CROSS JOIN changed WHERE kind = ${kind} AND changed.id = staged.id AND owner_before IS NULL`;
 

@@ -27,7 +27,7 @@ const OWNERLESS = `
   SELECT family, CAST(id AS text) FROM items
   WHERE NOT EXISTS (SELECT 1 FROM profiles WHERE profiles.family = items.family AND profiles.id = items.owner)`;
 
-/** Records whose columns say something else than their text. */
+/** Records with columns that say something else than their text. */
 const misfiled = (member: MemberSql) => `
   SELECT family, CAST(id AS text) FROM items WHERE CASE WHEN json_valid(record) THEN
     CAST(id AS text) <> ${member('id')} OR date <> ${member('date')}

@@ -8,7 +8,7 @@ export type TextRow = (string | null)[];
 export interface SqlAdapter {
   /** Runs a statement with values for $1, $2 and so on; how many rows it changed. */
   run(sql: string, values?: readonly (string | Buffer)[]): Awaitable<number>;
-  /** The rows of a query, whose columns the caller knows. */
+  /** The rows of a query; the caller knows its columns. */
   rows<Row extends TextRow>(sql: string): Iterable<Row> | AsyncIterable<Row>;
   readonly member: MemberSql;
   /** The SQL for a text as etag_of() and body_of() take it: as bytes, where the program runs them, for half the CPU. */

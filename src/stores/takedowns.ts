@@ -120,7 +120,7 @@ export async function skipTakenDown(db: SqlAdapter, family: Family) {
   return { profiles, items: ofUsers + others };
 }
 
-/** The queries among whose rows users are looked for: by id and name, and by id. */
+/** The queries to look for users in: by id and name, and by id. */
 interface Candidates {
   readonly users: string;
   readonly ids: string;

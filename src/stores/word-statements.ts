@@ -30,7 +30,7 @@ const MISPLACED = `
 type Text = string | null;
 type Profile = [family: string, id: string, words: string, username: Text, name: Text];
 
-/** The profiles whose words are not those of their names, with the right ones. */
+/** The profiles with other words than those of their names, and the right ones. */
 export async function* findWrongWords(db: Rows) {
   const profiles = `SELECT family, CAST(id AS text), words, ${db.member('username')}, ${db.member('name')} FROM profiles`;
   for await (const [family, id, stored, username, name] of db.rows<Profile>(profiles)) {

@@ -14,7 +14,7 @@ export interface Feed {
   readonly pages: boolean;
   /** Scheme and host of the variant's pages and feeds. */
   readonly origin: string | undefined;
-  /** The host whose name makes ids unique; the same for each variant, so that two of one family share their ids. */
+  /** The host that makes ids unique by its name; the same for each variant, so that two of one family share their ids. */
   readonly authority: string | undefined;
   /** The first item of the archive before this document. */
   readonly older?: string | undefined;

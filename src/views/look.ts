@@ -15,7 +15,7 @@ export function createLook({ siteName, siteLogo, siteUrl, accent, directory }: C
 
   return {
     name: siteName,
-    /** Says which site it is, unless it is nobody's own. */
+    /** Appends the site name, unless it is the default. */
     titled: (title: string) => (siteName === OUR_NAME ? title : `${title} · ${siteName}`),
     /** A style, script or image in the site's accent. */
     paint: (text: string) =>

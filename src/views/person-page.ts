@@ -1,4 +1,4 @@
-// The page of one user, and the pages for names that nobody has. They need no script: what is in them is all there is.
+// The page of one user, and the pages for names that no user has. They need no script: what is in them is all there is.
 import type { ProfilePage, WithContext } from 'schema-dts';
 import { type Config, canonicalVariant } from '../config/config.ts';
 import type { Mount } from '../config/mount.ts';
@@ -61,7 +61,7 @@ export function createPersonPages(config: Config, mount: Mount) {
         links: links.map(({ name, href }) => ({ name, href: deeper + href })),
       });
     },
-    /** For a name that nobody has. */
+    /** For a name that no user has. */
     unknown(name: string, links: readonly PageLink[], deeper = ''): string {
       const title = `No user named “${shortened(name, 60)}”`;
       const lead = links.length > 0 ? 'Check the spelling, or look at:' : 'Check the spelling.';

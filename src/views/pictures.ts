@@ -52,7 +52,7 @@ export interface PictureOptions {
   /** Of the place, where the picture's own size is not known. */
   readonly width: number;
   readonly height: number;
-  /** How wide it is shown. A phone is told so little that it takes the middle size, whatever its density. */
+  /** How wide it is shown. For a phone it is so little that it takes the middle size, whatever its density. */
   readonly sizes: string;
   /** Whether wide screens may load the copy itself. */
   readonly isLarge?: boolean;

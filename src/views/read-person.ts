@@ -15,7 +15,7 @@ const MAX_TEXT = 2000;
 const LONG_TEXTS = 64 * 1024;
 /** Pages and their JSON-LD have the bio. */
 const BIO_COPIES = 2;
-/** Each character that markup escapes costs as much as many others; no text that people read has so many. */
+/** Each character that markup escapes costs as much as many others; no text that people read has that many. */
 const ESCAPED = /[&<>"']/g;
 const ESCAPED_SIZE = 6;
 const MOST_ESCAPED = 0.1;

@@ -88,7 +88,7 @@ const NOT_A_PROFILE = 'The response is not a profile.';
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(SHEET);
 
-/** An error whose message is shown on the card; `retry`: the same request may succeed later; `isFinal`: no other base knows more. */
+/** An error with a message that is shown on the card; `retry`: the same request may succeed later; `isFinal`: no other base knows more. */
 const fail = (message, retry = false, isFinal = false) =>
   Object.assign(new Error(message), { retry, isFinal });
 

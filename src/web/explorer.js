@@ -29,7 +29,7 @@ const userField = /** @type {HTMLInputElement} */ (byId('user'));
 const profilePane = byId('profile');
 let pending = new AbortController();
 let scrolled = false;
-/** The request whose code is shown. @type {import('./explorer/snippets.js').Shown} */
+/** The request for which code is shown. @type {import('./explorer/snippets.js').Shown} */
 let shown = { url: '', types: [] };
 const updateCode = enhanceCode(byId('request-code'), () => shown, announce);
 

@@ -41,7 +41,7 @@ function writerOn(connection: HostConnection): Writer {
   const change = <T>(action: (db: SqlAdapter) => Promise<T>) =>
     describeErrors(name, () =>
       inTransaction(client, BEGIN, async () => {
-        await takeTurn(client);
+        await lockWriters(client);
         const result = await action(sqlAdapter(client));
         await packAnswers(client);
         return result;
@@ -63,8 +63,8 @@ const WORK = Object.entries(WORK_TABLES)
   .map(([name, columns]) => `CREATE TEMP TABLE ${name} (${columns}) ON COMMIT DROP`)
   .join(';');
 
-/** Writers take turns; readers are never held up. */
-async function takeTurn(client: pg.Client): Promise<void> {
+/** One writer at a time; readers are never held up. */
+async function lockWriters(client: pg.Client): Promise<void> {
   await client.query('SELECT FROM vitrine FOR UPDATE');
   await client.query(WORK);
 }
@@ -95,7 +95,7 @@ async function finish(
   ending: LoadOutcome,
 ): Promise<Tallies | undefined> {
   await stage.end();
-  await takeTurn(client);
+  await lockWriters(client);
   const { tallies, changes, commits } = await importStaged(sqlAdapter(client), options, ending);
   if (commits) await packAnswers(client);
   if (changes > WORTH_ANALYSING) await client.query('ANALYZE profiles, items, lists, words');

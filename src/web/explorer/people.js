@@ -35,7 +35,7 @@ export function drawPeople(onChoose) {
 const TYPING_MS = 150;
 let typed = new AbortController();
 
-/** Fills the list of the user's field with those whose names begin so. @param {string} text */
+/** Fills the list of the user's field with names that begin so. @param {string} text */
 export async function suggestPeople(text) {
   typed.abort();
   typed = new AbortController();
