@@ -13,6 +13,7 @@ import { FAULT } from '../http/input.ts';
 import { PAGE } from '../http/observations.ts';
 import { joinEtags } from '../records/etag.ts';
 import type { Family } from '../records/kinds.ts';
+import { nearest } from '../records/nearest.ts';
 import { userKey } from '../records/user-name.ts';
 import { searchKey } from '../records/words.ts';
 import type { Answer, Awaitable, Reader } from '../stores/reader.ts';
@@ -185,14 +186,18 @@ function createUnknownSender(options: PeopleOptions, pages: ReturnType<typeof cr
       await suggestedUsers(),
       await findElsewhere(config, mount, store, username),
     ];
+    // The explorer names these to everybody.
+    const near = nearest(username, (await exampleUsers())[family], SHORTEST);
     const alike = config.directory ? await findAlike(store, family, username) : [];
-    const links = (alike.length > 0 ? alike : users[family]).map((name) => linkTo('', name));
+    const links = (near ? [near] : alike.length > 0 ? alike : users[family]).map((name) => linkTo('', name));
     const page = code === 'USER_GONE' ? pages.removed : pages.unknown;
     return sendMissing(request, reply, config, code, () => page(username, [...other, ...links], item));
   };
 }
 
 const MOST_ALIKE = 5;
+/** Shorter names have no near ones. */
+const SHORTEST = 2;
 
 /** Users who are called so, or with a name that begins so; by the beginning, since endings are what is misspelled. */
 async function findAlike(store: Reader, family: Family, username: string): Promise<string[]> {

@@ -1,5 +1,7 @@
 // The explorer's HTML: the template with the configuration and the variants in it.
 
+import { statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { type Config, listMounts } from '../config/config.ts';
 import { listPictureOrigins } from '../config/media.ts';
 import type { Mount } from '../config/mount.ts';
@@ -27,6 +29,10 @@ const OWN_DATA = markup`<div class="own">
           </figure>
         </div>`;
 
+/** A script adds when they were saved. */
+const describeFiles = (files: readonly string[]) =>
+  markup`<p>Served from <code>${files.map((file) => basename(file)).join(', ')}</code><span id="saved"></span>. What is saved in it shows here at once.</p>`;
+
 const CONFIGURATION = /(<script id="configuration"[^>]*>)\s*null\s*(?=<\/script>)/;
 
 /** Renders the page for users to begin with. */
@@ -48,7 +54,7 @@ export function createExplorerPage(config: Config): ExplorerPage {
       rehearsal: config.rehearsal && markup`<script type="module" src="rehearsal.js"></script>`,
       about: describeVariants(mounts),
       people: look.people(''),
-      'own-data': samples ? OWN_DATA : undefined,
+      'own-data': samples ? OWN_DATA : config.files && describeFiles(config.files),
       code: codeTabs('request', 'The request'),
       variants: markup`${mounts.map(variantRadio)}`,
       'empty-case': EMPTY_CASE,
@@ -85,10 +91,16 @@ function buildConfiguration(config: Config, mounts: readonly Mount[], samples: b
     people: users,
     directory: config.directory,
     imageHosts: listPictureOrigins(config),
+    noData:
+      config.exampleUsers === 'auto' && !samples && users.microblog.length + users.portfolio.length === 0,
     // The page is made anew whenever the data changed.
-    live: config.files === undefined ? null : Date.now(),
+    live: config.files === undefined ? null : { made: Date.now(), saved: findSaveTime(config.files) },
   };
 }
+
+/** Milliseconds since 1970. */
+const findSaveTime = (files: readonly string[]) =>
+  Math.max(...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
 
 const variantRadio = ({ variant }: Mount) =>
   markup`<label><input type="radio" name="variant" value="${variant}"><b>${variant.toUpperCase()}</b> <span>${VARIANTS[variant].family}</span></label>`;

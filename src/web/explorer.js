@@ -4,7 +4,7 @@ import { drawCardSection, hideCardSection } from './explorer/card-section.js';
 import { enhanceCode, rememberLanguage } from './explorer/code-tabs.js';
 import { byId, copyButton, el } from './explorer/dom.js';
 import { drawRequestLine, drawResponse, drawStatus } from './explorer/exchange.js';
-import { drawNotice, noticeFor } from './explorer/notices.js';
+import { drawNotice, NO_DATA, noticeFor } from './explorer/notices.js';
 import { drawPeople, suggestPeople } from './explorer/people.js';
 import { isResponse, sendRequest } from './explorer/send.js';
 import {
@@ -47,6 +47,7 @@ async function show(headers = {}) {
   pending.abort();
   pending = new AbortController();
   updateControls(state);
+  if (configuration.noData) return showNotice(NO_DATA);
   if (user === '' && !new URLSearchParams(location.search).has('user'))
     return showNotice({ title: 'Enter a user name', details: ['Type the name of a user in your data.'] });
 
@@ -246,16 +247,32 @@ function updateControls({ variant, user, resource }) {
 
 /** Where files are served themselves, a saved file shows at once: this page is asked for again, and differs if the data does. */
 async function watchData() {
+  showSaveTime();
   if (document.hidden) return;
   try {
     const page = new DOMParser().parseFromString(await (await fetch(location.pathname)).text(), 'text/html');
     const { people, live } = JSON.parse(page.getElementById('configuration')?.textContent ?? 'null');
-    if (live === configuration.live) return;
+    if (live.made === configuration.live?.made) return;
     Object.assign(configuration, { people, live });
+    showSaveTime();
     show();
   } catch {
     // The server is being started again.
   }
+}
+
+const UNITS = /** @type {const} */ ([
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+]);
+const agoFormat = new Intl.RelativeTimeFormat('en');
+
+function showSaveTime() {
+  const seconds = Math.max(0, (Date.now() - (configuration.live?.saved ?? 0)) / 1000);
+  const [unit, size] = UNITS.find(([, size]) => seconds >= 2 * size) ?? UNITS[3];
+  byId('saved').textContent = `, saved ${agoFormat.format(-Math.floor(seconds / size), unit)}`;
 }
 
 /** @param {string} message */
@@ -270,7 +287,10 @@ window.addEventListener('popstate', () => show());
 document.addEventListener('rehearse', (event) => {
   show({ 'X-Rehearse': /** @type {CustomEvent<string>} */ (event).detail });
 });
-if (configuration.live !== null) setInterval(watchData, POLL_MS);
+if (configuration.live !== null) {
+  showSaveTime();
+  setInterval(watchData, POLL_MS);
+}
 if (variants.length === 0)
   showNotice({
     title: 'Every variant is switched off',

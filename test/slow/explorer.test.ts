@@ -1,5 +1,6 @@
 // The explorer in a browser: all variants, both colour schemes, phone and keyboard, hostile data, failing servers.
-import { writeFileSync } from 'node:fs';
+import { utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -10,7 +11,7 @@ import {
   PHONE,
   startPrefixed,
 } from '../browser.ts';
-import { ndjson, tempFile, ugly } from '../files.ts';
+import { ndjson, tempFile, tempFolder, ugly } from '../files.ts';
 import { freePort } from '../free-port.ts';
 import { databaseOf, type LocalServer } from '../rig.ts';
 import { serveHere } from '../serve-here.ts';
@@ -294,6 +295,8 @@ describeInBrowser('the explorer', (eye) => {
     expect(await textOf(page.locator('.json'))).toContain('USER_NOT_FOUND');
     expect(await page.locator('#card').isVisible()).toBe(false);
     expect(await accessibilityFaults(page)).toEqual([]);
+    // Only those who are called nearly so.
+    expect(await page.locator('#profile .suggestions a').allTextContents()).toEqual(['lucia_r']);
     await page.locator('#profile').getByRole('link', { name: 'lucia_r' }).click();
     await page.waitForURL('**/?variant=b&user=lucia_r');
     await waitForText(heading(page), 'Lucía');
@@ -437,6 +440,27 @@ describeInBrowser('the explorer', (eye) => {
       await waitForText(heading(page), 'After');
       await waitForText(page.locator('#people'), 'second');
       expect(await page.evaluate('window.isSamePage')).toBe(true);
+    });
+
+    test('a served file has a line that says when it was saved', async () => {
+      const file = tempFile('people.ndjson', ndjson({ id: '3', username: 'first', totalShots: '0' }));
+      utimesSync(file, new Date(), new Date(Date.now() - 7_260_000));
+      const own = await serveHere({}, [file]);
+      const page = await eye.open(own.url);
+      await page.getByText('Served from people.ndjson, saved 2 hours ago.').waitFor();
+      const now = new Date();
+      utimesSync(file, now, now);
+      await page.getByText(/saved \d+ seconds? ago/).waitFor();
+      expect(await accessibilityFaults(page)).toEqual([]);
+      expect(await overhang(page)).toBe(0);
+    });
+
+    test('without data it says how to import it', async () => {
+      const empty = await serveHere({ DATABASE_URL: join(tempFolder(), 'none.db') });
+      const page = await eye.open(empty.url);
+      await waitForText(heading(page), 'No data yet');
+      expect(await textOf(page.locator('#profile pre'))).toBe('vitrine import people.ndjson');
+      expect(await accessibilityFaults(page)).toEqual([]);
     });
 
     test('without example users or recent users it asks for a name', async () => {

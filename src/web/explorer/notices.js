@@ -5,10 +5,17 @@ import { isResponse } from './send.js';
 
 /** @typedef {import('./send.js').Outcome} Outcome */
 /** @typedef {import('./state.js').Variant} Variant */
-/** @typedef {{ title: string, details: string[], retry?: boolean }} Notice */
+/** @typedef {{ title: string, details: string[], command?: string, retry?: boolean }} Notice */
+
+/** @type {Notice} */
+export const NO_DATA = {
+  title: 'No data yet',
+  details: ['Import it, then load this page again:'],
+  command: 'vitrine import people.ndjson',
+};
 
 /** @param {Notice} notice @param {() => void} onRetry */
-export function drawNotice({ title, details, retry }, onRetry) {
+export function drawNotice({ title, details, command, retry }, onRetry) {
   const drawing = /** @type {HTMLTemplateElement} */ (byId('empty-case')).content.cloneNode(true);
   return el(
     'div',
@@ -16,6 +23,7 @@ export function drawNotice({ title, details, retry }, onRetry) {
     drawing,
     el('h2', { dir: 'auto' }, title),
     ...details.map((sentence) => el('p', { dir: 'auto' }, sentence)),
+    command !== undefined && el('pre', {}, el('code', {}, command)),
     retry && el('button', { type: 'button', class: 'primary', click: onRetry }, 'Try again'),
   );
 }
