@@ -13,15 +13,15 @@ beforeAll(async () => {
   server = await serveHere({}, ['--rehearse']);
 });
 
-/** A page with the front-end, on a site of its own. */
-async function startFrontEnd(file: string) {
+/** A page with the front-end of this server, on a site of its own. */
+async function startFrontEnd(file: string, { url: api }: LocalServer) {
   const { output } = await build({
     input: join(ROOT, 'test/front-ends', file),
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     tsconfig: false,
     write: false,
   });
-  const code = output[0].code.replaceAll('http://127.0.0.1:8080', server.url);
+  const code = output[0].code.replaceAll('http://127.0.0.1:8080', api);
   return startSite(({ url }, response) =>
     url === '/app.js'
       ? response.setHeader('content-type', 'text/javascript; charset=utf-8').end(code)
@@ -37,7 +37,7 @@ for (const file of ['react.tsx', 'vue.ts', 'plain.ts'])
   describeInBrowser(file, (eye) => {
     let site: string;
     beforeAll(async () => {
-      site = (await startFrontEnd(file)).url;
+      site = (await startFrontEnd(file, server)).url;
     });
 
     /** The page of a person, whose requests ask for this. */
@@ -52,6 +52,16 @@ for (const file of ['react.tsx', 'vue.ts', 'plain.ts'])
       const page = await open('delay=0');
       await page.locator('h1', { hasText: 'Ada Lindqvist' }).waitFor();
       expect(await page.locator('li').count()).toBe(15);
+    });
+
+    test('meets what a seed decides: here an error first, and none when it tries again', async () => {
+      const args = ['--delay', '20-60', '--fail', '50%:503', '--seed', '2'];
+      const failing = await serveHere({}, ['--rehearse', ...args]);
+      const { url } = await startFrontEnd(file, failing);
+      const page = await eye.open(url, { origins: [failing.url], expected: /Failed to load resource/ });
+      await page.locator('[role=alert]', { hasText: 'Too busy' }).waitFor();
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.locator('h1', { hasText: 'Ada Lindqvist' }).waitFor();
     });
 
     test('says that it loads', async () => {
