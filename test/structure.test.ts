@@ -78,7 +78,7 @@ const ROOMS: Record<string, string> = {
   compare: 'files formats records remote runs',
   media: 'files records remote runs stores stores/sqlite',
   doctor: 'http records remote',
-  print: 'config records telemetry',
+  print: 'config http records telemetry',
   rehearsal: 'config http records',
   purge: 'changes config records remote stores',
   samples: 'import records stores/sqlite',

@@ -68,6 +68,13 @@ export function addHeaders(app: FastifyInstance, headers: Headers): void {
 /** For files that a browser may open by themselves: they load nothing and run nothing. */
 export const INERT = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox" };
 
+/** Of copies of pictures: their names are hashes of their bytes. */
+export const COPY_HEADERS: Headers = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  ...DATA_ONLY,
+  ...INERT,
+};
+
 // The tag of its user on an answer, by which the caches of PURGE are purged, so that they may keep the answer for a day.
 
 const A_DAY = 86_400;

@@ -1,6 +1,7 @@
 // `vitrine print nginx`, `vitrine print caddy`, and what both share.
 
 import { STATUS_CODES } from 'node:http';
+import { COPY_HEADERS } from '../http/headers.ts';
 import { MEDIA_TYPES } from '../records/media-types.ts';
 import { lines, type PrintInput, proxyKeepAlive } from './input.ts';
 
@@ -138,14 +139,7 @@ function mediaLocation({ mediaDir, corsOrigin }: PrintInput): string {
   // No path with a dollar sign can be written.
   if (mediaDir === undefined || mediaDir.includes('$')) return '';
   const types = Object.entries(MEDIA_TYPES).map(([extension, type]) => `${type} ${extension};`);
-  const headers = {
-    'Cache-Control': '"public, max-age=31536000, immutable"',
-    'X-Content-Type-Options': 'nosniff',
-    'Content-Security-Policy': `"default-src 'none'; style-src 'unsafe-inline'; sandbox"`,
-    'Cross-Origin-Resource-Policy': 'cross-origin',
-    'Referrer-Policy': 'no-referrer',
-  };
-  const added = Object.entries(headers).map(([name, value]) => `add_header ${name} ${value};`);
+  const headers = Object.entries(COPY_HEADERS).map(([name, value]) => `add_header ${name} "${value}";`);
   return `    # Copies of pictures, straight from MEDIA_DIR if nginx can read it. What it cannot answer is for Vitrine.
     location ~ "^/media/(?<vitrine_copy>(?<vitrine_shard>[0-9a-f]{2})[0-9a-f]{62}(?:-[0-9]+)?\\.(?:${Object.keys(MEDIA_TYPES).join('|')}))$" {
         if ($request_method !~ "^(GET|HEAD)$") {
@@ -157,7 +151,7 @@ function mediaLocation({ mediaDir, corsOrigin }: PrintInput): string {
         sendfile on;
         types {
 ${lines(types, '            ')}        }
-${lines([...originHeader(corsOrigin), ...added], '        ')}    }
+${lines([...originHeader(corsOrigin), ...headers], '        ')}    }
 
 `;
 }

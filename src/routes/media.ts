@@ -16,12 +16,10 @@ import { findMediaFolder } from '../config/media.ts';
 import { matches, NotModified, sendNotModified } from '../http/answer.ts';
 import { errorResponses, sendFailure } from '../http/errors.ts';
 import { type ByteRange, findFile, isAbsence, parseRange, readParts } from '../http/file-parts.ts';
-import { type Headers, INERT } from '../http/headers.ts';
+import { COPY_HEADERS, type Headers, INERT } from '../http/headers.ts';
 import { FAULT } from '../http/input.ts';
 import { MEDIA, type Observer } from '../http/observations.ts';
 import { MEDIA_NAME, mediaPath, mediaType, pictureType } from '../records/media-types.ts';
-
-const A_YEAR = 'public, max-age=31536000, immutable';
 
 const Params = Type.Object({
   name: Type.String({
@@ -52,7 +50,7 @@ export const media: FastifyPluginCallbackTypebox<MediaOptions> = (app, { config,
   app.get('/media/:name', { config: { operation: MEDIA }, schema }, async (request, reply) => {
     const { name } = request.params;
     const etag = `"${name.slice(0, name.indexOf('.'))}"`;
-    const headers = { 'cache-control': A_YEAR, 'content-type': mediaType(name) };
+    const headers = { ...COPY_HEADERS, 'content-type': mediaType(name) };
     return sendFile(reply, { path: join(folder, mediaPath(name)), headers, etag: () => etag, observe });
   });
   done();

@@ -58,7 +58,7 @@ export async function openHosts(
     warning,
     refusal: choice.refusal,
     states: () => hosts.map((host) => state(host, choice.newest())),
-    /** The first row of a query, whose first column must be the generation. */
+    /** The first row of a query; its first column must be the generation. */
     read: (query: pg.QueryConfig) => read(choice, query, pause),
     close,
   };
