@@ -261,18 +261,11 @@ async function watchData() {
   }
 }
 
-const UNITS = /** @type {const} */ ([
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
-  ['second', 1],
-]);
-const agoFormat = new Intl.RelativeTimeFormat('en');
-
 function showSaveTime() {
-  const seconds = Math.max(0, (Date.now() - (configuration.live?.saved ?? 0)) / 1000);
-  const [unit, size] = UNITS.find(([, size]) => seconds >= 2 * size) ?? UNITS[3];
-  byId('saved').textContent = `, saved ${agoFormat.format(-Math.floor(seconds / size), unit)}`;
+  const { saved } = /** @type {{ saved: number }} */ (configuration.live);
+  const seconds = Math.max(0, Math.floor((Date.now() - saved) / 1000));
+  byId('saved').textContent =
+    `, saved ${seconds < 120 ? `${seconds} s ago` : `on ${new Date(saved).toLocaleString()}`}`;
 }
 
 /** @param {string} message */

@@ -37,7 +37,7 @@ async function measureWire({ random }: Contenders): Promise<Promised[]> {
   return [{ what: 'bytes of a list of 15 items, gzip against identity', figure, atMost: 0.35, unit: '×' }];
 }
 
-const VIEWS = { '/': 45, '/docs': 26, '/people/b/ada': 45 };
+const VIEWS = { '/': 40, '/docs': 26, '/people/b/ada': 45 };
 
 /** What a browser with an empty cache receives from the sample site behind the printed nginx. */
 async function measureViews({ folder }: Contenders): Promise<Promised[]> {

@@ -2,29 +2,20 @@
 // The search of the reference and its guides, in their Markdown, which is loaded when it is first used.
 import { byId, el } from '../explorer/dom.js';
 
-/** What words are called here. */
-export const SYNONYMS = new Map(
-  Object.entries({
-    auth: 'no key',
-    authentication: 'no key',
-    cors: 'origin',
-    cursor: '?page=',
-    filter: 'sorting',
-    login: 'no key',
-    null: 'absent',
-    offset: '?page=',
-    pagination: '?page=',
-    paging: '?page=',
-    quota: 'ratelimit',
-    react: 'jsx',
-    schema: 'record',
-    sort: 'sorting',
-    throttling: 'ratelimit',
-    timezone: 'utc',
-    types: 'typescript',
-    typescript: 'types',
-  }),
-);
+/** What is called otherwise here, by what it is looked for as. */
+export const SYNONYMS = Object.entries({
+  '?page=': ['pagination', 'paging', 'cursor', 'offset'],
+  absent: ['null', 'undefined'],
+  jsx: ['react'],
+  'no key': ['auth', 'authentication', 'login'],
+  origin: ['cors'],
+  ratelimit: ['quota', 'throttling'],
+  record: ['schema'],
+  sorting: ['sort', 'filter'],
+  types: ['typescript'],
+  typescript: ['types'],
+  utc: ['timezone'],
+});
 
 const MOST_RESULTS = 12;
 /** Characters before the first word that was found. */
@@ -40,16 +31,20 @@ export const readSections = (markdown) =>
     .slice(1)
     .map((part) => {
       const [, title = '', href = '', body = ''] = /^\[(.*?)\]\((.*?)\)([\s\S]*)/.exec(part) ?? [];
-      const text = body.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*|\s]+|-{3,}/g, ' ');
+      const text = body
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .replace(/[`*]/g, '')
+        .replace(/[|\s]+|-{3,}/g, ' ');
       return { title, href, text };
     });
 
 /** The sections with every word, those first that are called so; and what is marked in them. @param {Section[]} sections @param {string} query */
 export function findSections(sections, query) {
   const words = query.toLowerCase().match(/\S+/g) ?? [];
-  const patterns = words.map((word) =>
-    [word, SYNONYMS.get(word) ?? word].map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'),
-  );
+  const patterns = words.map((word) => {
+    const others = SYNONYMS.filter(([, names]) => names.includes(word)).map(([name]) => name);
+    return [word, ...others].map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
+  });
   /** @param {string} text */
   const isIn = (text) => patterns.every((pattern) => new RegExp(pattern, 'i').test(text));
   const found = sections
@@ -104,7 +99,7 @@ async function load(root) {
 
 /** @param {Section} section @param {RegExp} marked @param {URL} root */
 function drawResult({ title, href, text }, marked, root) {
-  const start = Math.max(0, text.search(marked) - BEFORE);
+  const start = text.lastIndexOf(' ', Math.max(0, text.search(marked) - BEFORE)) + 1;
   /** @param {string} words */
   const mark = (words) =>
     words.split(marked).map((part, index) => (index % 2 === 1 ? el('mark', {}, part) : part));
@@ -112,6 +107,6 @@ function drawResult({ title, href, text }, marked, root) {
     'li',
     {},
     el('a', { href: new URL(href, root).href }, ...mark(title)),
-    el('p', { class: 'note' }, start > 0 && '…', ...mark(text.slice(start, start + SHOWN)), '…'),
+    el('p', { class: 'note' }, start > 1 && '… ', ...mark(text.slice(start, start + SHOWN)), '…'),
   );
 }

@@ -6,21 +6,6 @@
 /** @typedef {ApiResponse | Failure} Outcome */
 
 const TIMEOUT_MS = 15_000;
-/** HTTP/2 responses carry no status text. */
-const STATUS_TEXTS = /** @type {Record<number, string>} */ ({
-  200: 'OK',
-  304: 'Not Modified',
-  400: 'Bad Request',
-  404: 'Not Found',
-  410: 'Gone',
-  414: 'URI Too Long',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
-  504: 'Gateway Timeout',
-});
-
 /**
  * @param {string} url
  * @param {{ signal?: AbortSignal, headers?: Record<string, string>, cache?: RequestCache }} [options]
@@ -36,15 +21,17 @@ export async function sendRequest(url, { signal, headers = {}, cache = 'no-store
     const response = await fetch(url, { cache, headers, signal: limit });
     const body = await response.arrayBuffer();
     const text = new TextDecoder().decode(body);
+    const json = parseJson(text);
     return {
       kind: 'response',
       url,
       status: response.status,
-      statusText: response.statusText || STATUS_TEXTS[response.status] || '',
+      // Responses over HTTP/2 have none.
+      statusText: response.statusText || (response.status === 200 ? 'OK' : (json?.error ?? '')),
       ms: networkTime(url, started) ?? performance.now() - started,
       bytes: body.byteLength,
       text,
-      json: parseJson(text),
+      json,
       headers: response.headers,
     };
   } catch (error) {
