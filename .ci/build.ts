@@ -12,13 +12,16 @@ const PACKAGE = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)(?=\/)/;
 const { dependencies, optionalDependencies } = readJson(ROOT);
 const installed = new Set(Object.keys({ ...dependencies, ...optionalDependencies }));
 
+/** What packages load only if they are asked for what src/ does not use: Fastify's own compilers, and a driver of pg. */
+const NEVER_LOADED = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'pg-native'];
+
 const { output } = await build({
   cwd: ROOT,
   input: { vitrine: 'src/vitrine.js', plugin: 'src/server/plugin.ts' },
   platform: 'node',
   // tsconfig.json names an older language than the one that Node runs.
   tsconfig: false,
-  external: (id) => installed.has(id) || id === 'pg-native',
+  external: (id) => installed.has(id) || NEVER_LOADED.includes(id),
   output: {
     dir: DIST,
     cleanDir: true,
