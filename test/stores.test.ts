@@ -1,138 +1,23 @@
-// The contract of every store, tested against each of them.
+// The contract of every store, tested against each of them. What imports make of records is in fixtures/cases/stores.txt.
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ImportOptions } from '../src/import/import.ts';
 import { searchKey } from '../src/records/words.ts';
-import type { Tallies } from '../src/stores/load.ts';
 import { checkDatabase, openReader, openServed, openWriter } from '../src/stores/open.ts';
 import type { Answer, HistoryOptions, Reader } from '../src/stores/reader.ts';
-import type { RemovalLimit } from '../src/stores/removal-limit.ts';
 import type { Raw } from './expected.ts';
 import { fixture, ndjson, ugly } from './files.ts';
 import { bodyOf, change, exported } from './importing.ts';
 import { blog, folio, post, shot } from './records.ts';
-import { importInto, newDatabase, storeName, tryImport } from './rig.ts';
+import { importInto, newDatabase, storeName } from './rig.ts';
 import { until } from './stress.ts';
 
-/** The tallies as new, changed, unchanged, removed; undefined when nothing was imported. */
-async function take(url: string, records: object[], options: Partial<ImportOptions> = {}) {
-  const { tallies, faults } = await tryImport(url, ['-'], ndjson(...records), options);
-  return { tallies: tallies && told(tallies), faults };
-}
-
-const told = (tallies: Tallies) =>
-  Object.fromEntries(
-    Object.entries(tallies)
-      .map(([kind, tally]) => [kind, [tally.new, tally.changed, tally.unchanged, tally.removed]] as const)
-      .filter(([, counts]) => counts.some((count) => count > 0)),
-  );
+const take = (url: string, records: object[], options: Partial<ImportOptions> = {}) =>
+  importInto(url, ['-'], ndjson(...records), options);
 
 const all = async (url: string): Promise<Raw[]> => (await exported(url)).map((line) => JSON.parse(line));
 
-const briefly = (records: Raw[]) =>
-  records.map(({ id, username, user, user_id }) => `${username ?? `${user ?? user_id}'s`} ${id}`);
-
 describe(`the ${storeName()} store`, () => {
-  test('a dry run gives the tallies of the import and changes nothing', async () => {
-    const url = await newDatabase();
-    const old = [blog(1, 'one'), blog(2, 'two'), post(7, 1), post(8, 2)];
-    const fresh = { 'microblog profile': [2, 0, 0, 0], post: [2, 0, 0, 0] };
-    expect((await take(url, old, { dryRun: true })).tallies).toEqual(fresh);
-    expect((await take(url, old)).tallies).toEqual(fresh);
-    const before = await exported(url);
-    for (const replace of [false, true]) {
-      const changes = [blog(1, 'uno'), blog(3, 'one'), post(7, 3), post(9, 1)];
-      const tried = await take(url, changes, { dryRun: true, replace });
-      expect(tried.tallies).toEqual({
-        'microblog profile': [1, 1, 0, replace ? 1 : 0],
-        post: [1, 1, 0, replace ? 1 : 0],
-      });
-      expect(await exported(url)).toEqual(before);
-    }
-    expect((await checkDatabase(url)).faults).toEqual([]);
-    expect((await take(url, old)).tallies).toEqual({
-      'microblog profile': [0, 0, 2, 0],
-      post: [0, 0, 2, 0],
-    });
-  });
-
-  test('faults of records and misfits are reported in one round, without the items of faulty profiles', async () => {
-    const url = await newDatabase();
-    await take(url, [blog(5, 'taken')]);
-    const before = await exported(url);
-    const records = [
-      blog(1, 'one', { verified: 'yes' }),
-      post(7, 1),
-      blog(2, 'TAKEN'),
-      post(8, 2),
-      post(9, 99),
-      folio(1, 'one', { Likes: 'x' }),
-      shot(7, 1),
-      shot(8, 98),
-    ];
-    for (const replace of [false, true]) {
-      const { tallies, faults } = await take(url, records, { replace });
-      const clash = replace ? [] : ['3: username'];
-      expect(tallies).toBeUndefined();
-      expect(faults.map((line) => /\d+: \w+/.exec(line)?.[0])).toEqual([
-        ...['1: verified', '6: Likes', ...clash, '5: user', '8: user_id'],
-      ]);
-      expect(await exported(url)).toEqual(before);
-    }
-  });
-
-  test('a name stays with its user; of two newcomers the first gets it; families are separate', async () => {
-    const url = await newDatabase();
-    await take(url, [blog(1, 'Zoë'), folio(9, 'ZOË')]);
-    const { tallies, faults } = await take(url, [
-      blog(2, 'zoe\u0308'),
-      blog(3, 'new'),
-      blog(4, 'NEW'),
-      folio(2, 'new'),
-    ]);
-    expect(tallies).toBeUndefined();
-    expect(faults).toEqual([
-      'standard input:1: username: is already the name of id 1, so id 2 cannot have it, got "zoe\u0308"',
-      'standard input:3: username: is already the name of id 3, so id 4 cannot have it, got "NEW"',
-    ]);
-    expect(briefly(await all(url))).toEqual(['Zoë 1', 'ZOË 9']);
-  });
-
-  test('a refused user keeps the old name, even if another record claims it', async () => {
-    const url = await newDatabase();
-    await take(url, [blog(1, 'one'), blog(2, 'two')]);
-    // 1 cannot become `two`, so keeps `one`, so 3 cannot have that.
-    const { tallies, faults } = await take(
-      url,
-      [blog(1, 'two'), blog(2, 'two', { bio: 'x' }), blog(3, 'one'), blog(5, 'five')],
-      { skipInvalid: true },
-    );
-    expect(tallies).toEqual({ 'microblog profile': [1, 1, 0, 0] });
-    expect(faults.map((line) => line.split(':')[1])).toEqual(['1', '3']);
-    expect(briefly(await all(url))).toEqual(['five 5', 'one 1', 'two 2']);
-  });
-
-  test('replace refuses to remove more of a kind of record than allowed', async () => {
-    const url = await newDatabase();
-    const numbers = Array.from({ length: 10 }, (_, index) => index + 1);
-    const records = [...numbers.map((id) => blog(id, `user${id}`)), ...numbers.map((id) => post(id, 1))];
-    await take(url, [...records, folio(1, 'one')]);
-    const part = [...records.slice(0, 8), ...records.slice(10, 17)];
-    const replacing = (maxRemoved: RemovalLimit) => take(url, part, { replace: true, maxRemoved });
-    await expect(replacing({ share: 0.2 })).rejects.toThrow(
-      '--replace would remove 3 of 10 posts, and may remove 20%: is the input complete? `--max-removed 100%` allows it.',
-    );
-    await expect(replacing({ count: 1 })).rejects.toThrow(
-      '2 of 10 microblog profiles and 3 of 10 posts, and may remove 1:',
-    );
-    expect(await all(url)).toHaveLength(21);
-    expect((await checkDatabase(url)).faults).toEqual([]);
-    expect((await replacing({ count: 3 })).tallies).toEqual({
-      'microblog profile': [0, 0, 8, 2],
-      post: [0, 0, 7, 3],
-    });
-  });
-
   describe('a search', () => {
     const found = async (url: string, text: string, limit = 50) => {
       const reader = await openReader(url);
@@ -230,25 +115,6 @@ describe(`the ${storeName()} store`, () => {
       const users = await found(url, 'anna', 51);
       expect([users[0], users.length, new Set(users).size]).toEqual(['anna', 51, 51]);
     });
-  });
-
-  test('remove deletes a user and their items', async () => {
-    const url = await newDatabase();
-    await take(url, [
-      blog(1, 'one'),
-      blog(2, 'two'),
-      post(1, 1),
-      post(2, 2),
-      post(3, 1),
-      folio(1, 'one'),
-      shot(1, 1),
-    ]);
-    const writer = await openWriter(url);
-    expect(await writer.remove('microblog', 'one')).toEqual({ items: 2 });
-    expect(await writer.remove('microblog', 'one')).toBeUndefined();
-    await writer.close();
-    expect((await checkDatabase(url)).faults).toEqual([]);
-    expect(briefly(await all(url))).toEqual(['two 2', 'one 1', "2's 2", "1's 1"]);
   });
 
   describe('reading', () => {
