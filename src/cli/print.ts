@@ -1,7 +1,7 @@
 // `vitrine print`: the configurations that it can print.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { givenSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
+import { explicitSettings, readConfig, SETTING_NAMES } from '../config/config.ts';
 import { compose } from '../print/compose.ts';
 import { createPrintInput, type PrintInput } from '../print/input.ts';
 import { kubernetes } from '../print/kubernetes.ts';
@@ -39,7 +39,7 @@ export const command = (context: CommandContext) =>
     .action((name: string | undefined, { to, ...flags }: SettingFlags & { to?: string }) => {
       const what = readName(name);
       const config = readConfig(flags, context.environment);
-      const input = createPrintInput(config, givenSettings(flags, context.environment));
+      const input = createPrintInput(config, explicitSettings(flags, context.environment));
       if (to !== undefined) return writeUnits(what, input, to, context);
       context.keepStdoutForData();
       context.stdout.write(TEXTS[what](input));

@@ -41,7 +41,7 @@ const baseUrlSetting = (variant: Variant) => `baseUrl${variant.toUpperCase()}` a
 function baseUrlSettings(): Record<BaseUrlSetting, Setting<BaseUrl | undefined>> {
   const settings = VARIANT_NAMES.map((variant) => {
     const meaning = `address of variant ${variant.toUpperCase()}: a path, or a URL for one host only; empty turns it off`;
-    return [baseUrlSetting(variant), setting(`/${variant}`, baseUrl, meaning, { emptyCounts: true })];
+    return [baseUrlSetting(variant), setting(`/${variant}`, baseUrl, meaning, { emptyIsValue: true })];
   });
   return Object.fromEntries(settings);
 }
@@ -234,7 +234,7 @@ function findDatabaseUrl(flags: Flags, environment: Environment): SettingText {
 function parseSetting(name: SettingName, flags: Flags, environment: Environment): unknown {
   const { parse, mayHoldSecret }: Setting<unknown> = SETTINGS[name];
   const given = (name === 'databaseUrl' ? findDatabaseUrl : findText)(flags, environment, name);
-  const text = writtenText(name, given) ?? SETTINGS[name].fallback;
+  const text = rawText(name, given) ?? SETTINGS[name].fallback;
   try {
     // Settings are copied into log lines, headers and printed configurations.
     if (/\p{Cc}/u.test(text)) throw new Mistake('must not contain control characters');
@@ -247,15 +247,15 @@ function parseSetting(name: SettingName, flags: Flags, environment: Environment)
 }
 
 /** Undefined where the default counts. */
-function writtenText(name: SettingName, { text }: SettingText): string | undefined {
-  const { emptyCounts }: Setting<unknown> = SETTINGS[name];
-  return text?.trim() === '' && !emptyCounts ? undefined : text?.trim();
+function rawText(name: SettingName, { text }: SettingText): string | undefined {
+  const { emptyIsValue }: Setting<unknown> = SETTINGS[name];
+  return text?.trim() === '' && !emptyIsValue ? undefined : text?.trim();
 }
 
 /** The settings that were given, by variable, as they were written. */
-export function givenSettings(flags: Flags, environment: Environment): Record<string, string> {
+export function explicitSettings(flags: Flags, environment: Environment): Record<string, string> {
   const given = SETTING_NAMES.flatMap((name) => {
-    const text = writtenText(name, findText(flags, environment, name));
+    const text = rawText(name, findText(flags, environment, name));
     return text === undefined ? [] : [[variableName(name), text]];
   });
   return Object.fromEntries(given);

@@ -21,7 +21,7 @@ export class ConfigError extends Error {
 
 interface SettingTraits {
   /** Whether an empty value has a meaning of its own; otherwise it means the default. */
-  readonly emptyCounts?: boolean;
+  readonly emptyIsValue?: boolean;
   /** Whether a wrong value is not shown, since it may hold a password or a token. */
   readonly mayHoldSecret?: boolean;
 }

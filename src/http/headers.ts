@@ -86,7 +86,7 @@ export function createUserTags({ cacheControl, purge }: CacheSettings) {
   const kinds = purge.map(({ kind }) => kind);
   // CACHE_CONTROL may forbid that any shared cache keeps an answer.
   const isForbidden = /private|no-store|no-cache/.test(cacheControl);
-  const life: Headers = isForbidden
+  const longCaching: Headers = isForbidden
     ? {}
     : {
         ...(kinds.includes('nginx') && { 'x-accel-expires': `${A_DAY}` }),
@@ -98,6 +98,6 @@ export function createUserTags({ cacheControl, purge }: CacheSettings) {
   return function tagUser(response: ServerResponse, family: Family, userKey: string, isLasting = true): void {
     if (kinds.length === 0) return;
     response.setHeader('Cache-Tag', `${SITE_TAG},${userTag(family, userKey)}`);
-    if (isLasting) setHeaders(response, life);
+    if (isLasting) setHeaders(response, longCaching);
   };
 }

@@ -22,8 +22,8 @@ export async function loadAndNote(visits: readonly Visit[], mirror: Mirror): Pro
     mirror,
   );
   const users = loadable.map((visit) => ({ userKey: visit.key, id: idOf(visit) }));
-  const hindrance = tryNote(() => memory.reserve(users));
-  if (hindrance !== undefined) return run.stop(`given up: ${hindrance.replace(/\.$/, '')}`);
+  const reason = tryNote(() => memory.reserve(users));
+  if (reason !== undefined) return run.stop(`given up: ${reason.replace(/\.$/, '')}`);
   await loadUsers(loadable, mirror);
   for (const { outcome } of visits) counts[outcome]++;
 
@@ -42,9 +42,8 @@ export async function loadAndNote(visits: readonly Visit[], mirror: Mirror): Pro
 }
 
 /** What was done stays done, also when it could not be noted. */
-export function warn(hindrance: string | undefined, { onFault }: Mirror): void {
-  if (hindrance !== undefined)
-    onFault(`${hindrance} What was imported stays; the next run asks for it again.`);
+export function warn(reason: string | undefined, { onFault }: Mirror): void {
+  if (reason !== undefined) onFault(`${reason} What was imported stays; the next run asks for it again.`);
 }
 
 /** The id of a user that has rows to load. */

@@ -51,10 +51,7 @@ export function createPrintInput(config: Config, given: Readonly<Record<string, 
     memory: memoryFor(config),
     /** Seconds, all of them. */
     keepAlive: Math.ceil(config.keepAliveTimeout / 1000),
-    requestTimeout: Math.ceil(config.requestTimeout / 1000),
     stopTime: Math.ceil((config.shutdownDelay + config.shutdownGrace) / 1000) + 5,
-    staleWhileRevalidate: directive(config.cacheControl, 'stale-while-revalidate'),
-    staleIfError: directive(config.cacheControl, 'stale-if-error'),
     /** Whether Cache-Control lets caches serve stale responses while the server is down. */
     mayBeStale: !/must-revalidate|proxy-revalidate|no-cache|no-store|s-maxage/.test(config.cacheControl),
     /** Whether commands notify caches or programs of changes, and whether they purge nginx. */
@@ -95,9 +92,6 @@ function reachable(host: string): string {
   if (host === '::') return '[::1]';
   return isIPv6(host) ? `[${host}]` : host;
 }
-
-const directive = (cacheControl: string, name: string) =>
-  Number(new RegExp(`\\b${name}=(\\d+)`).exec(cacheControl)?.[1] ?? 0);
 
 const ADMIN_PORT = 9090;
 

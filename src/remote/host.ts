@@ -103,7 +103,7 @@ export function createHost(options: HostOptions & Pick<HttpClientOptions, 'origi
   async function repeat<Body>(send: Send<Body>, check: Check<Body>): Promise<HttpResponse<Body>> {
     for (let attempt = 1; ; attempt++)
       try {
-        return await sendInTurn(client, pace, send, check);
+        return await sendPaced(client, pace, send, check);
       } catch (error) {
         signal.throwIfAborted();
         const wait = pauseAfter(error, attempt, retries);
@@ -122,7 +122,7 @@ export function createHost(options: HostOptions & Pick<HttpClientOptions, 'origi
 }
 
 /** One request; the pace learns how it went. */
-async function sendInTurn<Body>(
+async function sendPaced<Body>(
   client: HttpClient,
   pace: ReturnType<typeof createPace>,
   send: Send<Body>,
@@ -188,7 +188,7 @@ const backoff = (attempt: number) =>
 export function createPace({ rate: most, startRate = START_RATE }: RateOptions, signal: AbortSignal) {
   let rate = Math.min(startRate, most);
   let growth = FIRST_GROWTH;
-  let nextTurn = 0;
+  let nextSlot = 0;
   let pausedUntil = 0;
   let slowedAt = 0;
 
@@ -197,8 +197,8 @@ export function createPace({ rate: most, startRate = START_RATE }: RateOptions, 
     rate: () => rate,
     /** Waits until the next request may be sent; the time at which that is. */
     async waitForSlot(): Promise<number> {
-      const at = Math.max(nextTurn, performance.now());
-      nextTurn = at + 1000 / rate;
+      const at = Math.max(nextSlot, performance.now());
+      nextSlot = at + 1000 / rate;
       for (;;) {
         signal.throwIfAborted();
         const left = Math.max(at, pausedUntil) - performance.now();

@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { type Dispatcher, Pool } from 'undici';
 
 export interface HttpRequest {
-  readonly method?: 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'BAN';
+  readonly method?: 'GET' | 'HEAD' | 'OPTIONS' | 'POST';
   /** Path and query, sent exactly as written: nothing is normalised. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -126,7 +126,7 @@ async function openBody(path: string, range: ByteRange, response: ServerResponse
   try {
     const { value: first = Buffer.alloc(0), done } = await parts.next();
     if (done || first.length > range.end - range.start) return first;
-    return Readable.from(inTurn(first, parts, response), { objectMode: false, highWaterMark: 0 });
+    return Readable.from(joinParts(first, parts, response), { objectMode: false, highWaterMark: 0 });
   } catch (error) {
     if (isAbsence(error)) return undefined;
     throw error;
@@ -134,7 +134,7 @@ async function openBody(path: string, range: ByteRange, response: ServerResponse
 }
 
 /** Each part overwrites the one before, which must have left. */
-async function* inTurn(first: Buffer, rest: AsyncGenerator<Buffer>, response: ServerResponse) {
+async function* joinParts(first: Buffer, rest: AsyncGenerator<Buffer>, response: ServerResponse) {
   for (let part: Buffer | undefined = first; part !== undefined; part = (await rest.next()).value) {
     yield part;
     if (response.destroyed) return;

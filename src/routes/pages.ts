@@ -98,7 +98,7 @@ function readSample(name: string): Buffer {
 
 /** The card's script with the table of variants in it, and whether there are pages of people to link to. */
 function cardScript(config: Config): string {
-  // No address begins with a space.
+  // A space never matches: no address counts as that of a sample.
   const samples = config.databaseUrl === undefined ? findSamplesUrl(config) : ' ';
   const rows = VARIANT_NAMES.map((variant) => {
     const { style, family, collection } = VARIANTS[variant];
